@@ -1,0 +1,118 @@
+"""What the peer benches share: fair timing, tree comparison, and the versions line."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import math
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+# Data sets too large to ship; laid beside the repository.
+SHARED_DATA = REPOSITORY.parent / "shared" / "data"
+
+# A contender whose first run takes longer than this many seconds is not run again: its
+# run-to-run noise is then small beside the ratios that are reported.
+SLOW_SECONDS = 60.0
+
+TREE_ARRAYS = (
+    "children_left",
+    "children_right",
+    "feature",
+    "threshold",
+    "missing_go_to_left",
+    "value",
+    "impurity",
+    "n_node_samples",
+    "weighted_n_node_samples",
+)
+
+
+@dataclass
+class Timing:
+    """The seconds of each run of one contender, and the model of its last run."""
+
+    seconds: list[float] = field(default_factory=list)
+    model: object = None
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+
+def time_interleaved(
+    contenders: dict[str, Callable[[], object]], repeats: int
+) -> dict[str, Timing]:
+    """Call each contender up to `repeats` times, taking turns.
+
+    Turns spread a slow phase of the machine over all contenders instead of hitting one.
+    """
+    timings = {name: Timing() for name in contenders}
+    for _ in range(repeats):
+        for name, fit in contenders.items():
+            timing = timings[name]
+            if timing.seconds and timing.seconds[0] > SLOW_SECONDS:
+                continue
+            gc.collect()
+            start = time.perf_counter()
+            timing.model = fit()
+            timing.seconds.append(time.perf_counter() - start)
+    return timings
+
+
+def same_bits(first, second) -> bool:
+    """Whether all arrays of two `tree_` objects are equal bit for bit."""
+    for name in TREE_ARRAYS:
+        a, b = np.asarray(getattr(first, name)), np.asarray(getattr(second, name))
+        if a.dtype != b.dtype or a.shape != b.shape or a.tobytes() != b.tobytes():
+            return False
+    return True
+
+
+def mean_depth(tree) -> float:
+    """Depth of the leaf of an average training sample.
+
+    A sample is counted once in every internal node on its way, so the sum of their sizes is the
+    sum of the depths.
+    """
+    internal = np.asarray(tree.children_left) >= 0
+    sizes = np.asarray(tree.n_node_samples, dtype=np.float64)
+    return float(sizes[internal].sum() / sizes[0])
+
+
+def geometric_mean(values: list[float]) -> float:
+    return math.exp(statistics.fmean(math.log(value) for value in values))
+
+
+def cpu_model() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def print_versions(threads: int = 1) -> None:
+    versions = [
+        f"{name} {importlib.import_module(module).__version__}"
+        for name, module in (
+            ("spinney", "spinney"),
+            ("scikit-learn", "sklearn"),
+            ("numpy", "numpy"),
+            ("scipy", "scipy"),
+        )
+    ]
+    print(
+        ", ".join([*versions, f"Python {platform.python_version()}"]),
+        f"{cpu_model()}, {threads} thread{'s' if threads > 1 else ''}",
+        sep="\n",
+        flush=True,
+    )

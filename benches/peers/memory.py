@@ -1,0 +1,149 @@
+"""Peak memory that one fit adds, against the bytes of its input (Linux).
+
+Every measurement has a fresh process: the imports, the data and a tiny fit to warm up come first,
+freed memory is given back, the high-water mark is reset, and only then the fit that counts.
+The growth is the high-water mark after the fit minus the resident memory before it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gc
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from common import SHARED_DATA, print_versions
+
+STATUS = Path("/proc/self/status")
+CLEAR_REFS = Path("/proc/self/clear_refs")
+RESET_PEAK = "5"  # see proc(5), clear_refs
+
+NEWS20 = SHARED_DATA / "news20_bydate_tfidf.npz"
+NEWS20_META = SHARED_DATA / "news20_bydate_meta.npz"
+
+
+def news20() -> tuple[sp.csc_matrix, np.ndarray]:
+    meta = np.load(NEWS20_META)
+    train = meta["is_train"]
+    return sp.load_npz(NEWS20)[train].tocsc(), meta["y"][train]
+
+
+def random_sparse() -> tuple[sp.csc_matrix, np.ndarray]:
+    from table1 import make_data
+
+    return make_data(100_000, 1000, 0.05)
+
+
+def random_dense() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(20)
+    return rng.random((100_000, 30), dtype=np.float32), rng.integers(0, 2, size=100_000)
+
+
+CASES: dict[str, Callable[[], tuple[object, np.ndarray]]] = {
+    "20 Newsgroups TF-IDF": news20,
+    "sparse 100000 x 1000, 0.05": random_sparse,
+    "dense 100000 x 30": random_dense,
+}
+# Minutes of scikit-learn.
+LONG_CASES = {"sparse 100000 x 1000, 0.05"}
+LIBRARIES = ("spinney", "scikit-learn")
+
+
+def make_tree(library: str, n_jobs: int):
+    if library == "spinney":
+        import spinney
+
+        return spinney.DecisionTreeClassifier(random_state=0, n_jobs=n_jobs)
+    import sklearn.tree
+
+    return sklearn.tree.DecisionTreeClassifier(random_state=0)
+
+
+def input_bytes(X) -> int:
+    if sp.issparse(X):
+        return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    return X.nbytes
+
+
+def status_bytes(field: str) -> int:
+    for line in STATUS.read_text().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError(f"{STATUS} has no field {field}")
+
+
+def give_back_free_memory() -> None:
+    """Return what loading has freed to the system; a fit that reused it would look too small."""
+    gc.collect()
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "malloc_trim"):  # glibc; other allocators keep little
+        libc.malloc_trim(0)
+
+
+def measure(case: str, library: str, n_jobs: int) -> dict[str, int]:
+    """Run one fit in this process and return the bytes of its input and of its growth."""
+    X, y = CASES[case]()
+    make_tree(library, n_jobs).fit(X[:50], y[:50])
+    give_back_free_memory()
+    CLEAR_REFS.write_text(RESET_PEAK)
+    before = status_bytes("VmRSS")
+    model = make_tree(library, n_jobs).fit(X, y)
+    growth = status_bytes("VmHWM") - before
+    return {"input": input_bytes(X), "growth": growth, "nodes": int(model.tree_.node_count)}
+
+
+def measure_in_fresh_process(case: str, library: str, n_jobs: int) -> dict[str, int]:
+    command = [sys.executable, __file__, "--measure", case, library, "--n-jobs", str(n_jobs)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout)
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="leave out the case of minutes")
+    parser.add_argument("--n-jobs", type=int, default=1, help="spinney's threads (default: 1)")
+    parser.add_argument(
+        "--measure", nargs=2, metavar=("CASE", "LIBRARY"), help="measure here, print JSON"
+    )
+    return parser.parse_args()
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    if arguments.measure:
+        print(json.dumps(measure(*arguments.measure, arguments.n_jobs)))
+        return 0
+
+    print("Peak memory that the fit of one unlimited tree adds")
+    if not (STATUS.exists() and CLEAR_REFS.exists()):
+        print(f"skipped: {STATUS} or {CLEAR_REFS} not found (Linux only)")
+        return 0
+    print_versions(arguments.n_jobs)
+    print(f"{'case':28}{'library':14}{'input':>12}{'growth':>12}{'growth/input':>14}{'nodes':>9}")
+    for case, load in CASES.items():
+        if arguments.quick and case in LONG_CASES:
+            print(f"{case:28}left out by --quick")
+            continue
+        if load is news20 and not (NEWS20.exists() and NEWS20_META.exists()):
+            print(f"{case:28}skipped: {NEWS20} or {NEWS20_META.name} not found")
+            continue
+        for library in LIBRARIES:
+            result = measure_in_fresh_process(case, library, arguments.n_jobs)
+            print(
+                f"{case:28}{library:14}{result['input'] / 1e6:>9.1f} MB"
+                f"{result['growth'] / 1e6:>9.1f} MB{result['growth'] / result['input']:>14.2f}"
+                f"{result['nodes']:>9}",
+                flush=True,
+            )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""One unlimited tree over all features of 20 Newsgroups (TF-IDF, split by date)."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import numpy as np
+import scipy.sparse as sp
+import sklearn.tree
+
+import spinney
+from common import SHARED_DATA, mean_depth, print_versions, time_interleaved
+
+MATRIX = SHARED_DATA / "news20_bydate_tfidf.npz"
+META = SHARED_DATA / "news20_bydate_meta.npz"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=3, help="runs per contender (default: 3)")
+    arguments = parser.parse_args()
+    if arguments.repeats < 1:
+        parser.error(f"--repeats must be at least 1, got {arguments.repeats}")
+
+    print("20 Newsgroups, TF-IDF: one tree, all features, unlimited depth")
+    for path in (MATRIX, META):
+        if not path.exists():
+            print(f"skipped: {path} not found")
+            return 0
+    print_versions()
+
+    X, meta = sp.load_npz(MATRIX), np.load(META)
+    train, y = meta["is_train"], meta["y"]
+    X_train, X_test = X[train].tocsc(), X[~train]
+    print(
+        f"train {X_train.shape[0]} x {X_train.shape[1]}, {X_train.nnz} nonzeros; "
+        f"test {X_test.shape[0]} rows"
+    )
+    timings = time_interleaved(
+        {
+            "spinney": lambda: spinney.DecisionTreeClassifier(random_state=0, n_jobs=1).fit(
+                X_train, y[train]
+            ),
+            "scikit-learn": lambda: sklearn.tree.DecisionTreeClassifier(random_state=0).fit(
+                X_train, y[train]
+            ),
+        },
+        arguments.repeats,
+    )
+
+    print(
+        f"{'':14}{'seconds':>10}{'runs':>6}{'accuracy':>10}{'depth':>7}{'mean depth':>12}"
+        f"{'leaves':>8}{'ns/nonzero/level':>18}"
+    )
+    for name, timing in timings.items():
+        tree = timing.model.tree_
+        levels = mean_depth(tree)
+        print(
+            f"{name:14}{timing.median:>10.3f}{len(timing.seconds):>6}"
+            f"{timing.model.score(X_test, y[~train]):>10.4f}{tree.max_depth:>7}{levels:>12.1f}"
+            f"{tree.n_leaves:>8}{timing.median * 1e9 / (X_train.nnz * levels):>18.2f}"
+        )
+    ratio = timings["scikit-learn"].median / timings["spinney"].median
+    print(f"scikit-learn / spinney: {ratio:.2f}")
+    print("level: a step of the way of an average training row (mean depth of its leaf)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,211 @@
+"""What the four tree estimators have in common: conventions on one side, `_spinney` on the other."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, MultiOutputMixin
+from sklearn.utils import Tags, check_array, check_consistent_length, check_random_state
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from spinney._spinney import Tree, fit_tree
+from spinney._validation import check_sample_weight, convertible, native
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_CHECK_X = {"accept_sparse": ("csc", "csr")}
+_CHECK_Y = {"ensure_2d": False, "dtype": None}
+
+# Parameters of later versions: name -> the one value that is legal until then.
+_NOT_YET = {"max_leaf_nodes": None, "ccp_alpha": 0.0, "monotonic_cst": None}
+
+
+class BaseDecisionTree(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
+    """Base class of the tree estimators; not for direct use."""
+
+    # `check_input` is an optimisation, nothing for a pipeline to pass around.
+    __metadata_request__fit = {"check_input": UNUSED}
+    __metadata_request__predict = {"check_input": UNUSED}
+
+    tree_: Tree
+    n_features_in_: int
+    n_outputs_: int
+    max_features_: int
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _encode_y(self, y: NDArray[Any]) -> tuple[NDArray[Any], list[int] | None]:
+        """Return y of shape (n_samples, n_outputs) as the compiled part wants it, and n_classes."""
+        raise AssertionError("a subclass says what it predicts")
+
+    def _class_weights(self, y: NDArray[Any]) -> NDArray[np.float64] | None:
+        """Return the weight of each sample that its class gives it."""
+        raise AssertionError("a subclass says what it predicts")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples: any real dtype and memory order, CSC or CSR with either index
+            width (other sparse formats are converted). Values are compared as float64; an entry
+            that a sparse matrix does not store is 0.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The targets: class labels of any type, or numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights; None means 1 for all. Samples of weight 0 take no part.
+        check_input : bool, default=True
+            False skips scikit-learn's checks and conversions of `X` and `y`: they must be arrays
+            or CSC/CSR matrices already. Don't use it unless you know what you are doing.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. If anything fails, the estimator stays as it was.
+        """
+        before = vars(self).copy()
+        try:
+            return self._fit(X, y, sample_weight, check_input)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, check_input: bool) -> Self:
+        params = self._params()
+        # Drawn first, so that a shared generator advances once per fit whatever the data.
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        if check_input:
+            X, y = validate_data(self, X, y, validate_separately=(_CHECK_X, _CHECK_Y))
+        self.n_features_in_ = X.shape[1]
+        y = np.atleast_1d(y)
+        if y.ndim == 1:
+            y = y.reshape(-1, 1)
+        if y.ndim != 2:
+            raise ValueError(
+                "y must have shape (n_samples,) or (n_samples, n_outputs). "
+                f"Got {y.ndim} dimensions instead."
+            )
+        check_consistent_length(X, y)
+        self.n_outputs_ = y.shape[1]
+
+        weights = self._class_weights(y)
+        if sample_weight is not None:
+            given = check_sample_weight(sample_weight, X.shape[0])
+            weights = given if weights is None or given.shape != weights.shape else given * weights
+        encoded, n_classes = self._encode_y(y)
+        self.tree_, self.max_features_ = fit_tree(
+            native(X), encoded, n_classes, weights, params, seed, effective_n_jobs(self.n_jobs)
+        )
+        return self
+
+    def _params(self) -> dict[str, Any]:
+        params: dict[str, Any] = self.get_params(deep=False)
+        for name, only in _NOT_YET.items():
+            if params[name] is not only and params[name] != only:
+                raise ValueError(
+                    f"The {name!r} parameter must be {only} in this version. "
+                    f"Got {params[name]!r} instead."
+                )
+        if params["criterion"] == "friedman_mse":
+            warnings.warn(
+                "criterion='friedman_mse' is deprecated, as in scikit-learn; it is the same as "
+                "'squared_error'.",
+                FutureWarning,
+                stacklevel=4,
+            )
+            params["criterion"] = "squared_error"
+        return params
+
+    def _validate_X_predict(self, X: Any, check_input: bool) -> Any:
+        check_is_fitted(self)
+        if check_input:
+            X = validate_data(self, convertible(X), accept_sparse="csr", reset=False)
+        return native(X)
+
+    def _predict_values(self, X: Any, check_input: bool) -> NDArray[np.float64]:
+        X = self._validate_X_predict(X, check_input)
+        return self.tree_.predict(X, effective_n_jobs(self.n_jobs))
+
+    def apply(self, X: Any, check_input: bool = True) -> NDArray[np.int64]:
+        """Return the leaf that each sample reaches.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples; CSC is converted to CSR.
+        check_input : bool, default=True
+            False skips scikit-learn's checks and conversions of `X`.
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples,), int64
+            Node ids: indices into the arrays of `tree_`.
+        """
+        X = self._validate_X_predict(X, check_input)
+        return self.tree_.apply(X, effective_n_jobs(self.n_jobs))
+
+    def decision_path(self, X: Any, check_input: bool = True) -> Any:
+        """Return the nodes that each sample passes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples; CSC is converted to CSR.
+        check_input : bool, default=True
+            False skips scikit-learn's checks and conversions of `X`.
+
+        Returns
+        -------
+        indicator : sparse matrix of shape (n_samples, node_count)
+            CSR; 1 where the sample passes the node.
+        """
+        X = self._validate_X_predict(X, check_input)
+        return self.tree_.decision_path(X, effective_n_jobs(self.n_jobs))
+
+    def get_depth(self) -> int:
+        """Return the depth of the tree: the distance from the root to its farthest leaf.
+
+        Returns
+        -------
+        depth : int
+        """
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves.
+
+        Returns
+        -------
+        n_leaves : int
+        """
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Mean decrease of impurity per feature, normalised to a sum of 1.
+
+        Returns
+        -------
+        importances : ndarray of shape (n_features,)
+        """
+        check_is_fitted(self)
+        return self.tree_.compute_feature_importances()
+
+
+def as_numbers(y: NDArray[Any]) -> NDArray[np.float64]:
+    """Return regression targets as C-ordered float64."""
+    numbers: NDArray[np.float64] = check_array(y, dtype=np.float64, order="C", input_name="y")
+    return numbers

@@ -1,0 +1,545 @@
+"""The tree estimators: scikit-learn's parameters, defaults and attributes over spinney's trees."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import Tags, compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from spinney._base import BaseDecisionTree, as_numbers
+
+
+class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):  # type: ignore[misc]
+    """An exact classification tree, on dense or sparse data.
+
+    A drop-in for :class:`sklearn.tree.DecisionTreeClassifier`. The tree is the same, bit for bit,
+    for any storage of the same numbers and any number of threads.
+
+    Parameters
+    ----------
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        What a split minimises: Gini impurity, or Shannon entropy in bits (the last two are one).
+    splitter : {"best", "random"}, default="best"
+        The best threshold of each feature, or one drawn uniformly between the feature's extremes
+        in the node.
+    max_depth : int, default=None
+        Depth of the deepest leaf at most; None means no limit.
+    min_samples_split : int or float, default=2
+        Nodes with fewer samples are leaves. A float is a share of the training samples.
+    min_samples_leaf : int or float, default=1
+        Fewest samples in a child. A float is a share of the training samples.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the total weight in a child.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        How many features a node draws: a number, a share, the square root or the logarithm of
+        their number, or all. Constant features count as drawn; the draw goes on until one is not
+        constant.
+    random_state : int, RandomState instance or None, default=None
+        Key of all that is random: the features drawn, the order that decides ties between equally
+        good splits, random thresholds.
+    max_leaf_nodes : None
+        Only None in this version.
+    min_impurity_decrease : float, default=0.0
+        A node is split only if that lowers the impurity, weighted by the node's share of the total
+        weight, by at least this much.
+    class_weight : dict, list of dict or "balanced", default=None
+        Weight of each class, multiplied with `sample_weight`; a list has one dict per output.
+        "balanced" makes all classes weigh the same.
+    ccp_alpha : float, default=0.0
+        Only 0.0 in this version.
+    monotonic_cst : None
+        Only None in this version.
+    n_jobs : int, default=None
+        Threads for fitting and predicting. None means 1 unless `joblib.parallel_config` says
+        otherwise, -1 all processors. The result does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,), or list of ndarray
+        The class labels, ascending; one array per output.
+    n_classes_ : int, or ndarray of int
+        The number of classes, of each output.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean decrease of impurity per feature, normalised.
+    max_features_ : int
+        The number of features that a node draws.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had names that are all strings.
+    n_outputs_ : int
+        Number of outputs.
+    tree_ : Tree
+        The tree: read-only arrays with one entry per node.
+
+    References
+    ----------
+    L. Breiman, J. Friedman, R. Olshen, C. Stone, "Classification and Regression Trees", 1984.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spinney import DecisionTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "gini",
+        splitter: str = "best",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: str | float | None = None,
+        random_state: Any = None,
+        max_leaf_nodes: None = None,
+        min_impurity_decrease: float = 0.0,
+        class_weight: Any = None,
+        ccp_alpha: float = 0.0,
+        monotonic_cst: None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.class_weight = class_weight
+        self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+        self.n_jobs = n_jobs
+
+    classes_: Any
+    n_classes_: Any
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _class_weights(self, y: NDArray[Any]) -> NDArray[np.float64] | None:
+        if self.class_weight is None:
+            return None
+        weights: NDArray[np.float64] = compute_sample_weight(self.class_weight, y)
+        return weights
+
+    def _encode_y(self, y: NDArray[Any]) -> tuple[NDArray[Any], list[int] | None]:
+        check_classification_targets(y)
+        columns = [np.unique(column, return_inverse=True) for column in y.T]
+        classes = [labels for labels, _ in columns]
+        n_classes = [labels.shape[0] for labels in classes]
+        encoded = np.column_stack([codes for _, codes in columns]).astype(np.uint32, order="C")
+        if self.n_outputs_ == 1:
+            self.classes_, self.n_classes_ = classes[0], n_classes[0]
+        else:
+            self.classes_, self.n_classes_ = classes, np.array(n_classes, dtype=np.intp)
+        return encoded, n_classes
+
+    def predict(self, X: Any, check_input: bool = True) -> NDArray[Any]:
+        """Predict the class of each sample: the one with most weight in the sample's leaf.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples; CSC is converted to CSR.
+        check_input : bool, default=True
+            False skips scikit-learn's checks and conversions of `X`.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels. Of classes with equal weight, the first in `classes_`.
+        """
+        values = self._predict_values(X, check_input)
+        best = np.argmax(values, axis=-1)
+        if self.n_outputs_ == 1:
+            labels: NDArray[Any] = self.classes_.take(best)
+            return labels
+        return np.column_stack([c.take(b) for c, b in zip(self.classes_, best.T, strict=True)])
+
+    def predict_proba(self, X: Any, check_input: bool = True) -> Any:
+        """Predict the probability of each class: its share of the weight in the sample's leaf.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples; CSC is converted to CSR.
+        check_input : bool, default=True
+            False skips scikit-learn's checks and conversions of `X`.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes), or list of one such array per output
+            Columns in the order of `classes_`.
+        """
+        values = self._predict_values(X, check_input)
+        if self.n_outputs_ == 1:
+            return values
+        return [values[:, output, :n] for output, n in enumerate(self.n_classes_)]
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Predict the logarithm of the probability of each class; -inf where it is 0.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples; CSC is converted to CSR.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes), or list of one such array per output
+            Columns in the order of `classes_`.
+        """
+        proba = self.predict_proba(X)
+        with np.errstate(divide="ignore"):
+            return np.log(proba) if self.n_outputs_ == 1 else [np.log(p) for p in proba]
+
+
+class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):  # type: ignore[misc]
+    """An exact regression tree, on dense or sparse data.
+
+    A drop-in for :class:`sklearn.tree.DecisionTreeRegressor`. The tree is the same, bit for bit,
+    for any storage of the same numbers and any number of threads.
+
+    Parameters
+    ----------
+    criterion : {"squared_error"}, default="squared_error"
+        What a split minimises: the variance around the mean.
+    splitter : {"best", "random"}, default="best"
+        The best threshold of each feature, or one drawn uniformly between the feature's extremes
+        in the node.
+    max_depth : int, default=None
+        Depth of the deepest leaf at most; None means no limit.
+    min_samples_split : int or float, default=2
+        Nodes with fewer samples are leaves. A float is a share of the training samples.
+    min_samples_leaf : int or float, default=1
+        Fewest samples in a child. A float is a share of the training samples.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the total weight in a child.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        How many features a node draws: a number, a share, the square root or the logarithm of
+        their number, or all. Constant features count as drawn; the draw goes on until one is not
+        constant.
+    random_state : int, RandomState instance or None, default=None
+        Key of all that is random: the features drawn, the order that decides ties between equally
+        good splits, random thresholds.
+    max_leaf_nodes : None
+        Only None in this version.
+    min_impurity_decrease : float, default=0.0
+        A node is split only if that lowers the impurity, weighted by the node's share of the total
+        weight, by at least this much.
+    ccp_alpha : float, default=0.0
+        Only 0.0 in this version.
+    monotonic_cst : None
+        Only None in this version.
+    n_jobs : int, default=None
+        Threads for fitting and predicting. None means 1 unless `joblib.parallel_config` says
+        otherwise, -1 all processors. The result does not depend on it.
+
+    Attributes
+    ----------
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean decrease of impurity per feature, normalised.
+    max_features_ : int
+        The number of features that a node draws.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had names that are all strings.
+    n_outputs_ : int
+        Number of outputs.
+    tree_ : Tree
+        The tree: read-only arrays with one entry per node.
+
+    References
+    ----------
+    L. Breiman, J. Friedman, R. Olshen, C. Stone, "Classification and Regression Trees", 1984.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from spinney import DecisionTreeRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> DecisionTreeRegressor(random_state=0).fit(X, y).get_depth() > 3
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "squared_error",
+        splitter: str = "best",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: str | float | None = None,
+        random_state: Any = None,
+        max_leaf_nodes: None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        monotonic_cst: None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.splitter = splitter
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.ccp_alpha = ccp_alpha
+        self.monotonic_cst = monotonic_cst
+        self.n_jobs = n_jobs
+
+    def _class_weights(self, y: NDArray[Any]) -> None:
+        return None
+
+    def _encode_y(self, y: NDArray[Any]) -> tuple[NDArray[Any], list[int] | None]:
+        return as_numbers(y), None
+
+    def predict(self, X: Any, check_input: bool = True) -> NDArray[np.float64]:
+        """Predict the target of each sample: the mean of the sample's leaf.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples; CSC is converted to CSR.
+        check_input : bool, default=True
+            False skips scikit-learn's checks and conversions of `X`.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Means, float64.
+        """
+        return self._predict_values(X, check_input)[..., 0]
+
+
+class ExtraTreeClassifier(DecisionTreeClassifier):
+    """An extremely randomised classification tree, on dense or sparse data.
+
+    A :class:`DecisionTreeClassifier` that draws one threshold per feature. A drop-in for
+    :class:`sklearn.tree.ExtraTreeClassifier`; made for ensembles.
+
+    Parameters
+    ----------
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        What a split minimises: Gini impurity, or Shannon entropy in bits (the last two are one).
+    splitter : {"best", "random"}, default="random"
+        The best threshold of each feature, or one drawn uniformly between the feature's extremes
+        in the node.
+    max_depth : int, default=None
+        Depth of the deepest leaf at most; None means no limit.
+    min_samples_split : int or float, default=2
+        Nodes with fewer samples are leaves. A float is a share of the training samples.
+    min_samples_leaf : int or float, default=1
+        Fewest samples in a child. A float is a share of the training samples.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the total weight in a child.
+    max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
+        How many features a node draws: a number, a share, the square root or the logarithm of
+        their number, or all. Constant features count as drawn; the draw goes on until one is not
+        constant.
+    random_state : int, RandomState instance or None, default=None
+        Key of all that is random: the features drawn, the order that decides ties between equally
+        good splits, random thresholds.
+    max_leaf_nodes : None
+        Only None in this version.
+    min_impurity_decrease : float, default=0.0
+        A node is split only if that lowers the impurity, weighted by the node's share of the total
+        weight, by at least this much.
+    class_weight : dict, list of dict or "balanced", default=None
+        Weight of each class, multiplied with `sample_weight`; a list has one dict per output.
+        "balanced" makes all classes weigh the same.
+    ccp_alpha : float, default=0.0
+        Only 0.0 in this version.
+    monotonic_cst : None
+        Only None in this version.
+    n_jobs : int, default=None
+        Threads for fitting and predicting. None means 1 unless `joblib.parallel_config` says
+        otherwise, -1 all processors. The result does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,), or list of ndarray
+        The class labels, ascending; one array per output.
+    n_classes_ : int, or ndarray of int
+        The number of classes, of each output.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean decrease of impurity per feature, normalised.
+    max_features_ : int
+        The number of features that a node draws.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had names that are all strings.
+    n_outputs_ : int
+        Number of outputs.
+    tree_ : Tree
+        The tree: read-only arrays with one entry per node.
+
+    References
+    ----------
+    P. Geurts, D. Ernst, L. Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spinney import ExtraTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ExtraTreeClassifier(max_depth=3, random_state=0).fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "gini",
+        splitter: str = "random",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: str | float | None = "sqrt",
+        random_state: Any = None,
+        max_leaf_nodes: None = None,
+        min_impurity_decrease: float = 0.0,
+        class_weight: Any = None,
+        ccp_alpha: float = 0.0,
+        monotonic_cst: None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            criterion=criterion,
+            splitter=splitter,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            random_state=random_state,
+            max_leaf_nodes=max_leaf_nodes,
+            min_impurity_decrease=min_impurity_decrease,
+            class_weight=class_weight,
+            ccp_alpha=ccp_alpha,
+            monotonic_cst=monotonic_cst,
+            n_jobs=n_jobs,
+        )
+
+
+class ExtraTreeRegressor(DecisionTreeRegressor):
+    """An extremely randomised regression tree, on dense or sparse data.
+
+    A :class:`DecisionTreeRegressor` that draws one threshold per feature. A drop-in for
+    :class:`sklearn.tree.ExtraTreeRegressor`; made for ensembles.
+
+    Parameters
+    ----------
+    criterion : {"squared_error"}, default="squared_error"
+        What a split minimises: the variance around the mean.
+    splitter : {"best", "random"}, default="random"
+        The best threshold of each feature, or one drawn uniformly between the feature's extremes
+        in the node.
+    max_depth : int, default=None
+        Depth of the deepest leaf at most; None means no limit.
+    min_samples_split : int or float, default=2
+        Nodes with fewer samples are leaves. A float is a share of the training samples.
+    min_samples_leaf : int or float, default=1
+        Fewest samples in a child. A float is a share of the training samples.
+    min_weight_fraction_leaf : float, default=0.0
+        Least share of the total weight in a child.
+    max_features : int, float, {"sqrt", "log2"} or None, default=1.0
+        How many features a node draws: a number, a share, the square root or the logarithm of
+        their number, or all. Constant features count as drawn; the draw goes on until one is not
+        constant.
+    random_state : int, RandomState instance or None, default=None
+        Key of all that is random: the features drawn, the order that decides ties between equally
+        good splits, random thresholds.
+    max_leaf_nodes : None
+        Only None in this version.
+    min_impurity_decrease : float, default=0.0
+        A node is split only if that lowers the impurity, weighted by the node's share of the total
+        weight, by at least this much.
+    ccp_alpha : float, default=0.0
+        Only 0.0 in this version.
+    monotonic_cst : None
+        Only None in this version.
+    n_jobs : int, default=None
+        Threads for fitting and predicting. None means 1 unless `joblib.parallel_config` says
+        otherwise, -1 all processors. The result does not depend on it.
+
+    Attributes
+    ----------
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean decrease of impurity per feature, normalised.
+    max_features_ : int
+        The number of features that a node draws.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had names that are all strings.
+    n_outputs_ : int
+        Number of outputs.
+    tree_ : Tree
+        The tree: read-only arrays with one entry per node.
+
+    References
+    ----------
+    P. Geurts, D. Ernst, L. Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from spinney import ExtraTreeRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> ExtraTreeRegressor(random_state=0).fit(X, y).get_depth() > 3
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        criterion: str = "squared_error",
+        splitter: str = "random",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: str | float | None = 1.0,
+        random_state: Any = None,
+        max_leaf_nodes: None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        monotonic_cst: None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            criterion=criterion,
+            splitter=splitter,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            random_state=random_state,
+            max_leaf_nodes=max_leaf_nodes,
+            min_impurity_decrease=min_impurity_decrease,
+            ccp_alpha=ccp_alpha,
+            monotonic_cst=monotonic_cst,
+            n_jobs=n_jobs,
+        )

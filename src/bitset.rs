@@ -1,0 +1,40 @@
+//! A fixed-size set of small integers, one bit each.
+
+/// A set of integers below a fixed bound.
+#[derive(Debug, Clone)]
+pub struct Bitset {
+    words: Box<[u64]>,
+}
+
+impl Bitset {
+    /// The empty set of integers below `bound`.
+    pub fn new(bound: usize) -> Self {
+        Self { words: vec![0; bound.div_ceil(64)].into() }
+    }
+
+    /// Whether `i` is in the set.
+    #[inline]
+    pub fn contains(&self, i: u32) -> bool {
+        self.words[i as usize / 64] >> (i % 64) & 1 != 0
+    }
+
+    /// Adds `i`.
+    #[inline]
+    pub fn insert(&mut self, i: u32) {
+        self.words[i as usize / 64] |= 1 << (i % 64);
+    }
+
+    /// Adds all of `members`.
+    pub fn insert_all(&mut self, members: &[u32]) {
+        for &i in members {
+            self.insert(i);
+        }
+    }
+
+    /// Removes all of `members`.
+    pub fn remove_all(&mut self, members: &[u32]) {
+        for &i in members {
+            self.words[i as usize / 64] &= !(1 << (i % 64));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Shannon entropy in bits, `-sum_k p_k log2 p_k` (Quinlan, "Induction of decision trees", Machine Learning 1, 1986);
+//! `log_loss` is the same criterion.
+//!
+//! With `T(c) = c log2 c`, the two sides cost `sum_sides (T(w) - sum_k T(c_k))` bits in all. Logarithms are fixed-point
+//! integers (`num::log2`), so costs are exact integers too: the score is the negative cost, and the proof the cost.
+
+use std::cmp::Ordering;
+
+use super::classes::{Measure, Sides};
+use super::weights::Moment;
+use crate::num::log2::{FRACTION_BITS, Log2};
+
+/// Entropy.
+pub struct Entropy {
+    log2: Log2,
+    n_outputs: i128,
+}
+
+impl Entropy {
+    /// The measure for a target of `n_outputs`.
+    pub fn new(n_outputs: usize) -> Self {
+        Self { log2: Log2::new(), n_outputs: n_outputs as i128 }
+    }
+
+    #[inline]
+    fn cost(&self, split: &Sides<i128>) -> i128 {
+        let [t0, t1] = split.weights.map(|w| self.log2.x_log2_x(w));
+        self.n_outputs * (t0 + t1) - split.sums[0] - split.sums[1]
+    }
+}
+
+impl Measure for Entropy {
+    type Sum = i128;
+    type Proof = i128;
+
+    #[inline]
+    fn grown(&self, sum: i128, count: u64, weight: u64) -> i128 {
+        sum + self.log2.x_log2_x(count + weight) - self.log2.x_log2_x(count)
+    }
+
+    #[inline]
+    fn shrunk(&self, sum: i128, count: u64, weight: u64) -> i128 {
+        sum + self.log2.x_log2_x(count - weight) - self.log2.x_log2_x(count)
+    }
+
+    fn impurity(&self, sum: i128, weight: u64, n_outputs: usize) -> f64 {
+        let cost = n_outputs as i128 * self.log2.x_log2_x(weight) - sum;
+        cost as f64 / (weight as f64 * 2f64.powi(FRACTION_BITS as i32))
+    }
+
+    #[inline]
+    fn score(&self, split: &Sides<i128>) -> f64 {
+        -Moment::to_f64(self.cost(split))
+    }
+
+    #[inline]
+    fn tolerance(&self, score: f64) -> f64 {
+        score.abs() * (16.0 * f64::EPSILON)
+    }
+
+    fn proof(&self, split: &Sides<i128>) -> i128 {
+        self.cost(split)
+    }
+
+    fn compare(&self, a: &i128, b: &i128) -> Ordering {
+        b.cmp(a)
+    }
+}

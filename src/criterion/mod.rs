@@ -1,0 +1,114 @@
+//! What a split minimises, in exact integers.
+//!
+//! A criterion knows targets and weights, never storage. Its statistics are integers that add up in any order, so a
+//! scan may push samples from either end, and a child's statistics may be subtracted from its parent's. Candidates are
+//! compared by an `f64` score; where two scores lie within their rounding error, by an exact proof. Hence the order of
+//! candidates is that of mathematics, whichever way they were found.
+//!
+//! Adding a criterion: one file with an implementation of [`Criterion`] (or of [`classes::Measure`] if it is a
+//! function of class counts), a name in `params::CriterionKind`, and a line in [`visit`].
+
+pub mod classes;
+pub mod entropy;
+pub mod gini;
+pub mod squared_error;
+pub mod weights;
+
+use std::cmp::Ordering;
+
+use crate::data::Target;
+use crate::data::target::{TargetValues, Weights};
+use crate::error::{Error, Result};
+use crate::params::CriterionKind;
+
+use classes::ClassCriterion;
+use entropy::Entropy;
+use gini::Gini;
+use squared_error::SquaredError;
+use weights::{LargeWeights, SampleWeights, SmallWeights, UnitWeights};
+
+/// Statistics, scores and values of nodes.
+pub trait Criterion: Sync {
+    /// The exact statistics of a set of samples.
+    type Totals: Send + Sync;
+    /// Running statistics of a scan over a node's samples: those pushed, and the rest.
+    type Scan: Send;
+    /// A candidate's score, exactly.
+    type Proof: Send;
+
+    /// The statistics of `samples`. O(their number).
+    fn totals(&self, samples: &[u32]) -> Self::Totals;
+    /// The statistics of a node without those of one of its children.
+    fn minus(&self, node: &Self::Totals, child: &Self::Totals) -> Self::Totals;
+    /// The total weight, as an integer.
+    fn weight(&self, totals: &Self::Totals) -> u64;
+    /// Whether no split can improve the node.
+    fn is_pure(&self, totals: &Self::Totals) -> bool;
+    /// The impurity, averaged over outputs: Gini impurity, bits, or the target's unit squared.
+    fn impurity(&self, totals: &Self::Totals) -> f64;
+    /// Values per node: outputs times classes of the output that has most.
+    fn n_values(&self) -> usize;
+    /// The prediction of a node with these samples: class shares padded with 0, or means.
+    fn write_value(&self, totals: &Self::Totals, samples: &[u32], value: &mut [f64]);
+
+    /// A new scan. Call [`begin`](Self::begin) before each use.
+    fn scan(&self) -> Self::Scan;
+    /// Nothing is pushed yet.
+    fn begin(&self, node: &Self::Totals, scan: &mut Self::Scan);
+    /// Moves a sample of the node to the pushed side. O(1) per output.
+    fn push(&self, node: &Self::Totals, scan: &mut Self::Scan, sample: u32);
+    /// The weight of the pushed samples.
+    fn pushed_weight(&self, scan: &Self::Scan) -> u64;
+    /// A score of the split between the pushed samples and the rest: the more the impurity falls, the higher. Both
+    /// sides must have a weight above 0. Not comparable between nodes.
+    fn score(&self, node: &Self::Totals, scan: &Self::Scan) -> f64;
+    /// A bound on the difference that rounding may cause between two scores of a node, the higher being `score`.
+    fn tolerance(&self, node: &Self::Totals, score: f64) -> f64;
+    /// The exact score.
+    fn proof(&self, node: &Self::Totals, scan: &Self::Scan) -> Self::Proof;
+    /// The exact order of two scores of one node; the greater is the better split.
+    fn compare(&self, a: &Self::Proof, b: &Self::Proof) -> Ordering;
+}
+
+/// What to do with a criterion, whatever its type.
+pub trait Visitor {
+    /// The result.
+    type Output;
+    /// Does it.
+    fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output>;
+}
+
+/// Calls the visitor with the criterion `kind` over `target`, compiled for the target's kind of weights: the registry.
+pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V) -> Result<V::Output> {
+    match target.weights() {
+        Weights::Unit => visit_weighted(kind, target, UnitWeights, visitor),
+        Weights::Small(weights) => visit_weighted(kind, target, SmallWeights(weights), visitor),
+        Weights::Large(weights) => visit_weighted(kind, target, LargeWeights(weights), visitor),
+    }
+}
+
+fn visit_weighted<V: Visitor, W: SampleWeights>(
+    kind: CriterionKind,
+    target: &Target,
+    weights: W,
+    visitor: V,
+) -> Result<V::Output> {
+    match (kind, target.values()) {
+        (CriterionKind::Gini, TargetValues::Classes(classes)) => {
+            visitor.visit(&ClassCriterion::new(classes, weights, Gini::<W::Square>::new()))
+        }
+        (CriterionKind::Entropy, TargetValues::Classes(classes)) => {
+            visitor.visit(&ClassCriterion::new(classes, weights, Entropy::new(target.n_outputs())))
+        }
+        (CriterionKind::SquaredError, TargetValues::Numbers(numbers)) => {
+            visitor.visit(&SquaredError::new(numbers, weights))
+        }
+        (CriterionKind::SquaredError, TargetValues::Classes(_)) => Err(mismatch("squared_error", "'gini' or 'entropy'")),
+        (CriterionKind::Gini, TargetValues::Numbers(_)) => Err(mismatch("gini", "'squared_error'")),
+        (CriterionKind::Entropy, TargetValues::Numbers(_)) => Err(mismatch("entropy", "'squared_error'")),
+    }
+}
+
+fn mismatch(got: &str, expected: &'static str) -> Error {
+    Error::InvalidParameter { name: "criterion", got: format!("'{got}'"), expected }
+}

@@ -1,0 +1,180 @@
+//! The three kinds of sample weights as types, so that loops are compiled for each.
+
+use std::fmt::Debug;
+
+/// Weights of samples.
+pub trait SampleWeights: Sync {
+    /// An integer that holds sums of squares of weights.
+    type Square: SquareSum;
+    /// An integer that holds sums of weighted fixed-point targets.
+    type Moment: Moment;
+    /// The weight of a sample.
+    fn weight(&self, sample: u32) -> u64;
+}
+
+/// Every weight is 1.
+#[derive(Debug, Clone, Copy)]
+pub struct UnitWeights;
+
+/// See [`Weights::Small`](crate::data::target::Weights::Small).
+#[derive(Debug, Clone, Copy)]
+pub struct SmallWeights<'a>(pub &'a [u32]);
+
+/// See [`Weights::Large`](crate::data::target::Weights::Large).
+#[derive(Debug, Clone, Copy)]
+pub struct LargeWeights<'a>(pub &'a [u64]);
+
+impl SampleWeights for UnitWeights {
+    type Square = u64;
+    type Moment = i64;
+
+    #[inline]
+    fn weight(&self, _sample: u32) -> u64 {
+        1
+    }
+}
+
+impl SampleWeights for SmallWeights<'_> {
+    type Square = u64;
+    type Moment = i64;
+
+    #[inline]
+    fn weight(&self, sample: u32) -> u64 {
+        u64::from(self.0[sample as usize])
+    }
+}
+
+impl SampleWeights for LargeWeights<'_> {
+    type Square = u128;
+    type Moment = i128;
+
+    #[inline]
+    fn weight(&self, sample: u32) -> u64 {
+        self.0[sample as usize]
+    }
+}
+
+/// An unsigned sum of products of two counts.
+pub trait SquareSum: Copy + Debug + Send + Sync + Default {
+    /// `self + a * b`.
+    fn plus_product(self, a: u64, b: u64) -> Self;
+    /// `self - a * b`.
+    fn minus_product(self, a: u64, b: u64) -> Self;
+    /// The nearest double, up to two roundings.
+    fn to_f64(self) -> f64;
+    /// The sum.
+    fn to_u128(self) -> u128;
+}
+
+impl SquareSum for u64 {
+    #[inline]
+    fn plus_product(self, a: u64, b: u64) -> Self {
+        self + a * b
+    }
+
+    #[inline]
+    fn minus_product(self, a: u64, b: u64) -> Self {
+        self - a * b
+    }
+
+    #[inline]
+    fn to_f64(self) -> f64 {
+        self as f64
+    }
+
+    #[inline]
+    fn to_u128(self) -> u128 {
+        u128::from(self)
+    }
+}
+
+impl SquareSum for u128 {
+    #[inline]
+    fn plus_product(self, a: u64, b: u64) -> Self {
+        self + u128::from(a) * u128::from(b)
+    }
+
+    #[inline]
+    fn minus_product(self, a: u64, b: u64) -> Self {
+        self - u128::from(a) * u128::from(b)
+    }
+
+    #[inline]
+    fn to_f64(self) -> f64 {
+        (self >> 64) as u64 as f64 * 18_446_744_073_709_551_616.0 + self as u64 as f64
+    }
+
+    #[inline]
+    fn to_u128(self) -> u128 {
+        self
+    }
+}
+
+/// A signed sum of weights times fixed-point targets.
+pub trait Moment: Copy + Debug + Send + Sync + Default {
+    /// `self + weight * value`.
+    fn plus_product(self, weight: u64, value: i64) -> Self;
+    /// `self - weight * value`.
+    fn minus_product(self, weight: u64, value: i64) -> Self;
+    /// `self - other`.
+    fn minus(self, other: Self) -> Self;
+    /// The nearest double, up to two roundings.
+    fn to_f64(self) -> f64;
+    /// The sum.
+    fn to_i128(self) -> i128;
+}
+
+impl Moment for i64 {
+    #[inline]
+    fn plus_product(self, weight: u64, value: i64) -> Self {
+        self + weight as i64 * value
+    }
+
+    #[inline]
+    fn minus_product(self, weight: u64, value: i64) -> Self {
+        self - weight as i64 * value
+    }
+
+    #[inline]
+    fn minus(self, other: Self) -> Self {
+        self - other
+    }
+
+    #[inline]
+    fn to_f64(self) -> f64 {
+        self as f64
+    }
+
+    #[inline]
+    fn to_i128(self) -> i128 {
+        i128::from(self)
+    }
+}
+
+impl Moment for i128 {
+    #[inline]
+    fn plus_product(self, weight: u64, value: i64) -> Self {
+        self + i128::from(weight) * i128::from(value)
+    }
+
+    #[inline]
+    fn minus_product(self, weight: u64, value: i64) -> Self {
+        self - i128::from(weight) * i128::from(value)
+    }
+
+    #[inline]
+    fn minus(self, other: Self) -> Self {
+        self - other
+    }
+
+    #[inline]
+    fn to_f64(self) -> f64 {
+        let magnitude = SquareSum::to_f64(self.unsigned_abs());
+        if self < 0 { -magnitude } else { magnitude }
+    }
+
+    #[inline]
+    fn to_i128(self) -> i128 {
+        self
+    }
+}

@@ -1,0 +1,104 @@
+//! The data of a fit, encoded once and then immutable: [`Dataset`] (ranks and cut values) and [`Target`].
+//!
+//! Every column becomes dense integer ranks and a table of the values behind them. Dtype, index width, memory order
+//! and value range end here: the engine compares ranks and reads values only to make a threshold.
+
+pub mod dense;
+mod element;
+mod ranking;
+pub mod rows;
+pub mod sparse;
+pub mod target;
+pub mod values;
+
+pub use dense::DenseColumns;
+pub use element::Element;
+pub use sparse::{Format, SparseColumns, SparseView};
+pub use target::Target;
+pub use values::ValueTable;
+
+use crate::error::{Error, Result};
+
+/// Row ids and feature ids are `u32`; the largest value is kept free as a sentinel.
+pub const MAX_INDEX: usize = u32::MAX as usize - 1;
+
+/// The columns of a data set, encoded. Immutable; shared by all trees, folds and threads.
+#[derive(Debug)]
+pub struct Dataset {
+    n_samples: usize,
+    n_features: usize,
+    columns: Columns,
+    values: ValueTable,
+}
+
+/// The two storages.
+#[derive(Debug)]
+pub enum Columns {
+    /// One rank per cell: 1, 2 or 4 bytes.
+    Dense(DenseColumns),
+    /// One rank per nonzero, by column and by row, when no column has more than 65,536 distinct values.
+    SparseU16(SparseColumns<u16>),
+    /// The same for more distinct values.
+    SparseU32(SparseColumns<u32>),
+}
+
+impl Dataset {
+    pub(crate) fn new(n_samples: usize, n_features: usize, columns: Columns, values: ValueTable) -> Self {
+        Self { n_samples, n_features, columns, values }
+    }
+
+    /// Number of rows.
+    pub fn n_samples(&self) -> usize {
+        self.n_samples
+    }
+
+    /// Number of columns.
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// The encoded columns.
+    pub fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
+    /// The value of a rank of a feature.
+    pub fn value(&self, feature: u32, rank: u32) -> f64 {
+        self.values.value(feature as usize, rank as usize)
+    }
+
+    /// The number of values of `feature` that are `<= threshold`, i.e. the first rank above it.
+    pub(crate) fn rank_above(&self, feature: u32, threshold: f64) -> u32 {
+        self.values.rank_above(feature as usize, threshold) as u32
+    }
+
+    /// Bytes held: ranks, indices and value tables.
+    pub fn n_bytes(&self) -> usize {
+        let columns = match &self.columns {
+            Columns::Dense(dense) => dense.n_bytes(),
+            Columns::SparseU16(sparse) => sparse.n_bytes(),
+            Columns::SparseU32(sparse) => sparse.n_bytes(),
+        };
+        columns + self.values.n_bytes()
+    }
+}
+
+fn check_shape(n_samples: usize, n_features: usize) -> Result<()> {
+    for (what, got) in [("the number of rows of X", n_samples), ("the number of columns of X", n_features)] {
+        if got == 0 {
+            return Err(Error::ShapeMismatch {
+                what: "X",
+                expected: "at least one row and one column".into(),
+                got: format!("shape ({n_samples}, {n_features})"),
+            });
+        }
+        if got > MAX_INDEX {
+            return Err(Error::TooLarge { what, limit: MAX_INDEX as u64, got: got as u64 });
+        }
+    }
+    Ok(())
+}
+
+fn nan_found() -> Error {
+    Error::InvalidArgument { name: "X", got: "NaN".into(), expected: "free of missing values".into() }
+}

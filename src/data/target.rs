@@ -1,0 +1,373 @@
+//! The target and the sample weights, as integers.
+//!
+//! Class counts, sums and sums of squares are exact in integers, so the order in which samples are added, subtracted or
+//! merged cannot show (ALGORITHMS, section 9). What is rounded is rounded here, once:
+//!
+//! * **Weights** become integer multiples of a common unit. It is exact where their total then stays below
+//!   2^[`WEIGHT_BITS`]: for equal weights, integers, dyadic fractions. Otherwise they are rounded to multiples of the
+//!   power of two that keeps it below.
+//! * **Regression targets** become multiples of a power of two, chosen per output, around a centre. With integer
+//!   weights `sum |w q| < 2^62`: 45 bits for 100,000 unit weights. Otherwise `|q| < 2^`[`VALUE_BITS`]. Integers and
+//!   dyadic fractions of moderate size are exact.
+//!
+//! These bounds are what lets the exact comparisons of `num::Wide` and the `i128` sums of the criteria never overflow.
+
+use crate::error::{Error, Result};
+use crate::num::scale_by_power_of_two;
+
+/// The total of integer weights stays below `2^WEIGHT_BITS`, divided by the number of outputs.
+pub const WEIGHT_BITS: u32 = 52;
+/// Fixed-point targets stay below `2^VALUE_BITS` when the weights are rescaled.
+pub const VALUE_BITS: u32 = 45;
+/// With integer weights, `sum |w q|` stays below `2^SUM_BITS`: an `i64`.
+const SUM_BITS: u32 = 62;
+/// The scales of two outputs differ by at most `2^SCALE_SPREAD`.
+pub const SCALE_SPREAD: i32 = 60;
+
+/// Sample weights as integers.
+#[derive(Debug, Clone)]
+pub enum Weights {
+    /// All 1.
+    Unit,
+    /// Integers with `total^2 * n_outputs < 2^63`: sums of squared counts fit in a `u64`.
+    Small(Box<[u32]>),
+    /// Anything else.
+    Large(Box<[u64]>),
+}
+
+/// What is to be predicted, for every sample, with the weights of the samples.
+#[derive(Debug, Clone)]
+pub struct Target {
+    n_samples: usize,
+    n_outputs: usize,
+    weights: Weights,
+    weight_unit: f64,
+    values: TargetValues,
+}
+
+/// The two tasks.
+#[derive(Debug, Clone)]
+pub enum TargetValues {
+    /// Classes.
+    Classes(Classes),
+    /// Numbers.
+    Numbers(Numbers),
+}
+
+/// The classes of all samples.
+#[derive(Debug, Clone)]
+pub struct Classes {
+    /// Row-major `(n_samples, n_outputs)`. The class of output `o` is stored as `first[o] + class`, its slot in a flat
+    /// array of counts.
+    pub slots: Box<[u32]>,
+    /// The first slot of each output, then the number of slots.
+    pub first: Box<[u32]>,
+}
+
+/// The regression targets of all samples in fixed point: `y = center[o] + q * 2^-scale[o]`.
+#[derive(Debug, Clone)]
+pub struct Numbers {
+    /// Row-major `(n_samples, n_outputs)`.
+    pub fixed: Box<[i64]>,
+    /// The targets as given, same shape.
+    pub raw: Box<[f64]>,
+    /// Per output.
+    pub center: Box<[f64]>,
+    /// Per output.
+    pub scale: Box<[i32]>,
+}
+
+impl Target {
+    /// A classification target: `classes` is row-major `(n_samples, n_outputs)`, values of output `o` are below
+    /// `n_classes[o]`.
+    pub fn classification(classes: &[u32], n_classes: &[u32], sample_weight: Option<&[f64]>) -> Result<Self> {
+        let n_outputs = n_classes.len();
+        let n_samples = n_samples(classes.len(), n_outputs)?;
+        let mut first = vec![0u32];
+        for &n in n_classes {
+            let end = first[first.len() - 1].checked_add(n);
+            first.push(end.ok_or(Error::TooLarge {
+                what: "the number of classes of all outputs",
+                limit: u64::from(u32::MAX),
+                got: n_classes.iter().map(|&n| u64::from(n)).sum(),
+            })?);
+        }
+        let mut slots = Vec::with_capacity(classes.len());
+        for row in classes.chunks_exact(n_outputs) {
+            for (output, &class) in row.iter().enumerate() {
+                if class >= n_classes[output] {
+                    return Err(Error::InvalidArgument {
+                        name: "y",
+                        got: format!("class {class}"),
+                        expected: format!("encoded as classes below {}", n_classes[output]),
+                    });
+                }
+                slots.push(first[output] + class);
+            }
+        }
+        let (weights, weight_unit) = encode_weights(sample_weight, n_samples, n_outputs)?;
+        let values = TargetValues::Classes(Classes { slots: slots.into(), first: first.into() });
+        Ok(Self { n_samples, n_outputs, weights, weight_unit, values })
+    }
+
+    /// A regression target: `y` is row-major `(n_samples, n_outputs)` and finite.
+    pub fn regression(y: &[f64], n_outputs: usize, sample_weight: Option<&[f64]>) -> Result<Self> {
+        let n_samples = n_samples(y.len(), n_outputs)?;
+        if let Some(bad) = y.iter().find(|value| !value.is_finite()) {
+            return Err(Error::InvalidArgument { name: "y", got: bad.to_string(), expected: "finite".into() });
+        }
+        let (weights, weight_unit) = encode_weights(sample_weight, n_samples, n_outputs)?;
+        let bits = match &weights {
+            Weights::Unit => SUM_BITS - bit_length(n_samples as u64),
+            Weights::Small(weights) => SUM_BITS - bit_length(weights.iter().map(|&w| u64::from(w)).sum()),
+            Weights::Large(_) => VALUE_BITS,
+        };
+        let numbers = Numbers::encode(y, n_outputs, bits as i32);
+        Ok(Self { n_samples, n_outputs, weights, weight_unit, values: TargetValues::Numbers(numbers) })
+    }
+
+    /// Number of samples.
+    pub fn n_samples(&self) -> usize {
+        self.n_samples
+    }
+
+    /// Number of outputs.
+    pub fn n_outputs(&self) -> usize {
+        self.n_outputs
+    }
+
+    /// The weights as integers; multiply by [`weight_unit`](Self::weight_unit) for the weights as given.
+    pub fn weights(&self) -> &Weights {
+        &self.weights
+    }
+
+    /// See [`weights`](Self::weights).
+    pub fn weight_unit(&self) -> f64 {
+        self.weight_unit
+    }
+
+    /// The task and its values.
+    pub fn values(&self) -> &TargetValues {
+        &self.values
+    }
+
+    /// Number of classes of each output; 1 for regression.
+    pub fn n_classes(&self) -> Vec<u32> {
+        match &self.values {
+            TargetValues::Classes(classes) => classes.first.windows(2).map(|pair| pair[1] - pair[0]).collect(),
+            TargetValues::Numbers(_) => vec![1; self.n_outputs],
+        }
+    }
+
+    /// The rows that take part in training, ascending: those with a weight above 0.
+    pub fn weighted_samples(&self) -> Vec<u32> {
+        let all = 0..self.n_samples as u32;
+        match &self.weights {
+            Weights::Unit => all.collect(),
+            Weights::Small(weights) => all.filter(|&i| weights[i as usize] > 0).collect(),
+            Weights::Large(weights) => all.filter(|&i| weights[i as usize] > 0).collect(),
+        }
+    }
+}
+
+impl Numbers {
+    fn encode(y: &[f64], n_outputs: usize, bits: i32) -> Self {
+        let (mut center, mut scale) = (vec![0.0; n_outputs], vec![0i32; n_outputs]);
+        for output in 0..n_outputs {
+            let column = y.iter().skip(output).step_by(n_outputs);
+            let (low, high) = column.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &v| (l.min(v), h.max(v)));
+            let largest = low.abs().max(high.abs());
+            let spread = high / 2.0 - low / 2.0;
+            // A centre costs exactness (y - c is rounded), so it must earn more than two bits.
+            if largest > 8.0 * spread {
+                center[output] = low / 2.0 + high / 2.0;
+            }
+            let extent = (high - center[output]).abs().max((low - center[output]).abs());
+            // |y - c| < 2^(exponent + 1), and rounding may reach the bound but not pass it.
+            scale[output] = if extent > 0.0 { bits - 2 - exponent(extent) } else { i32::MAX };
+        }
+        let coarsest = scale.iter().copied().min().unwrap_or(0);
+        for scale in &mut scale {
+            *scale = if *scale == i32::MAX { coarsest.min(0) } else { (*scale).min(coarsest + SCALE_SPREAD) };
+        }
+        let fixed = y.iter().enumerate().map(|(at, &value)| {
+            let output = at % n_outputs;
+            scale_by_power_of_two(value - center[output], scale[output]).round_ties_even() as i64
+        });
+        Self { fixed: fixed.collect(), raw: y.into(), center: center.into(), scale: scale.into() }
+    }
+}
+
+/// `floor(log2(value))` of a positive finite value.
+fn exponent(value: f64) -> i32 {
+    const SUBNORMAL_SHIFT: i32 = 64;
+    let biased = |value: f64| (value.to_bits() >> 52) as i32;
+    match biased(value) {
+        0 => biased(value * 2f64.powi(SUBNORMAL_SHIFT)) - 1023 - SUBNORMAL_SHIFT,
+        biased => biased - 1023,
+    }
+}
+
+/// Bits needed to write `value`: `value < 2^bit_length(value)`.
+fn bit_length(value: u64) -> u32 {
+    u64::BITS - value.leading_zeros()
+}
+
+fn n_samples(n_values: usize, n_outputs: usize) -> Result<usize> {
+    if n_outputs == 0 || n_values == 0 || !n_values.is_multiple_of(n_outputs) {
+        return Err(Error::ShapeMismatch {
+            what: "y",
+            expected: "at least one sample, and one value per sample and output".into(),
+            got: format!("{n_values} values for {n_outputs} outputs"),
+        });
+    }
+    Ok(n_values / n_outputs)
+}
+
+/// The weights as integers, and the weight that the integer 1 stands for.
+fn encode_weights(weights: Option<&[f64]>, n_samples: usize, n_outputs: usize) -> Result<(Weights, f64)> {
+    let Some(weights) = weights else {
+        return Ok((narrowest(vec![1; n_samples], n_outputs), 1.0));
+    };
+    check_weights(weights, n_samples)?;
+    let largest = weights.iter().fold(0f64, |largest, &w| largest.max(w));
+    // An upper bound of the total that does not depend on the order of summation.
+    let bound = largest * n_samples as f64;
+    if !bound.is_finite() {
+        return Err(Error::InvalidArgument {
+            name: "sample_weight",
+            got: format!("a largest weight of {largest:e}"),
+            expected: "small enough for a finite total".into(),
+        });
+    }
+    if weights.iter().all(|&w| w == 0.0 || w == largest) {
+        // Equal weights are unit weights, whatever they are equal to.
+        let ones = weights.iter().map(|&w| u64::from(w > 0.0)).collect();
+        return Ok((narrowest(ones, n_outputs), largest));
+    }
+    let bits = (WEIGHT_BITS - bit_length(n_outputs as u64 - 1)) as i32;
+    let coarse = exponent(bound) + 1 - bits;
+    // The coarsest power of two of which all weights are multiples; if only a coarser one fits, weights are rounded.
+    let positive = || weights.iter().filter(|&&w| w > 0.0);
+    let exact = positive().map(|&w| lowest_bit(w)).min().unwrap_or(0);
+    let unit = exact.max(coarse);
+    let mut integers: Vec<u64> = weights
+        .iter()
+        .map(|&w| {
+            let rounded = scale_by_power_of_two(w, -unit).round_ties_even() as u64;
+            // A positive weight takes part, however small.
+            if w > 0.0 { rounded.max(1) } else { 0 }
+        })
+        .collect();
+    let divisor = integers.iter().fold(0, |divisor, &w| gcd(w, divisor));
+    for w in &mut integers {
+        *w /= divisor;
+    }
+    Ok((narrowest(integers, n_outputs), scale_by_power_of_two(divisor as f64, unit)))
+}
+
+fn check_weights(weights: &[f64], n_samples: usize) -> Result<()> {
+    if weights.len() != n_samples {
+        return Err(Error::ShapeMismatch {
+            what: "sample_weight",
+            expected: format!("{n_samples} values, one per sample,"),
+            got: format!("{} values", weights.len()),
+        });
+    }
+    let illegal = |got, expected: &str| Err(Error::InvalidArgument { name: "sample_weight", got, expected: expected.into() });
+    if let Some((at, bad)) = weights.iter().enumerate().find(|(_, w)| !w.is_finite() || **w < 0.0) {
+        return illegal(format!("{bad} at position {at}"), "finite and non-negative");
+    }
+    if weights.iter().all(|&w| w == 0.0) {
+        return illegal("only zeros".into(), "positive for at least one sample");
+    }
+    Ok(())
+}
+
+fn narrowest(weights: Vec<u64>, n_outputs: usize) -> Weights {
+    if weights.iter().all(|&w| w == 1) && fits_small(weights.len() as u64, n_outputs) {
+        return Weights::Unit;
+    }
+    match weights.iter().try_fold(0u64, |total, &w| total.checked_add(w)) {
+        Some(total) if fits_small(total, n_outputs) => Weights::Small(weights.into_iter().map(|w| w as u32).collect()),
+        _ => Weights::Large(weights.into()),
+    }
+}
+
+/// Whether sums of squared counts fit in 63 bits and a weight in 32.
+fn fits_small(total: u64, n_outputs: usize) -> bool {
+    let total = u128::from(total);
+    total < 1 << 32 && total * total * (n_outputs as u128) < 1 << 63
+}
+
+/// The exponent of the lowest set bit of a positive value.
+fn lowest_bit(value: f64) -> i32 {
+    let mantissa = value.to_bits() & ((1 << 52) - 1);
+    let exponent = exponent(value);
+    if mantissa == 0 { exponent } else { (exponent - 52 + mantissa.trailing_zeros() as i32).max(-1074) }
+}
+
+fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(target: &Target) -> &Numbers {
+        match target.values() {
+            TargetValues::Numbers(numbers) => numbers,
+            TargetValues::Classes(_) => panic!("a regression target has numbers"),
+        }
+    }
+
+    #[test]
+    fn integers_and_dyadic_fractions_are_exact() {
+        let y = [0.25, -3.0, 17.5, 1000.0];
+        let target = Target::regression(&y, 1, None).unwrap();
+        let n = numbers(&target);
+        for (q, y) in n.fixed.iter().zip(y) {
+            assert_eq!(scale_by_power_of_two(*q as f64, -n.scale[0]) + n.center[0], y);
+        }
+    }
+
+    #[test]
+    fn sums_of_fixed_point_values_fit() {
+        for y in [vec![1e300, -1e300, 3.0], vec![1e-320, 0.0, 5e-324], vec![f64::MAX, f64::MIN, 0.0], vec![1e9, 1e9 + 1.0]] {
+            let target = Target::regression(&y, 1, None).unwrap();
+            let sum: i128 = numbers(&target).fixed.iter().map(|&q| i128::from(q.abs())).sum();
+            assert!(sum < 1 << SUM_BITS && sum > 1 << 50, "{y:?}: {sum}");
+        }
+    }
+
+    #[test]
+    fn fractional_weights_are_scaled_and_integers_kept() {
+        let target = Target::regression(&[1.0, 2.0, 3.0], 1, Some(&[2.0, 0.0, 1.0])).unwrap();
+        assert!(matches!(target.weights(), Weights::Small(w) if **w == [2, 0, 1]));
+        assert_eq!(target.weighted_samples(), [0, 2]);
+        let target = Target::regression(&[1.0, 2.0], 1, Some(&[0.5, 0.1])).unwrap();
+        let Weights::Large(weights) = target.weights() else { panic!("fractions need scaling") };
+        assert!(weights.iter().sum::<u64>() < 1 << WEIGHT_BITS);
+        assert!((weights[1] as f64 * target.weight_unit() - 0.1).abs() < 1e-15);
+        let dyadic = Target::regression(&[1.0, 2.0], 1, Some(&[0.5, 0.75])).unwrap();
+        assert!(matches!(dyadic.weights(), Weights::Small(w) if **w == [2, 3]));
+        assert_eq!(dyadic.weight_unit(), 0.25);
+        for equal in [1.0, 0.1, 3e-320, 1e300] {
+            let target = Target::regression(&[1.0, 2.0], 1, Some(&[equal, equal])).unwrap();
+            assert!(matches!(target.weights(), Weights::Unit), "{equal}");
+            assert_eq!(target.weight_unit(), equal);
+        }
+    }
+
+    #[test]
+    fn bad_weights_are_refused() {
+        for bad in [vec![1.0, f64::NAN], vec![1.0, -1.0], vec![f64::INFINITY, 1.0], vec![0.0, 0.0], vec![1.0]] {
+            let error = Target::regression(&[1.0, 2.0], 1, Some(&bad)).unwrap_err();
+            assert!(error.to_string().contains("sample_weight"), "{error}");
+        }
+    }
+}

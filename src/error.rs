@@ -1,0 +1,62 @@
+//! The one error type of the crate. Each variant carries data; its message names the argument, what was got and
+//! what is allowed. `python/error.rs` maps the variants to Python exceptions, nothing else does.
+
+/// What can go wrong in a call of this crate.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A hyperparameter outside its legal range.
+    #[error("The '{name}' parameter must be {expected}. Got {got} instead.")]
+    InvalidParameter {
+        /// The parameter, as scikit-learn spells it.
+        name: &'static str,
+        /// The value that was given.
+        got: String,
+        /// The legal values.
+        expected: &'static str,
+    },
+    /// An array argument whose contents are not legal.
+    #[error("{name} must be {expected}. Got {got} instead.")]
+    InvalidArgument {
+        /// The argument.
+        name: &'static str,
+        /// What was found in it.
+        got: String,
+        /// What it may hold.
+        expected: String,
+    },
+    /// A compressed sparse matrix whose arrays contradict each other.
+    #[error("X is not a valid {format} matrix: {reason}")]
+    InvalidSparse {
+        /// `"CSC"` or `"CSR"`.
+        format: &'static str,
+        /// The first contradiction that was found.
+        reason: String,
+    },
+    /// Two lengths that should agree and do not.
+    #[error("{what} has {got} but {expected} is required")]
+    ShapeMismatch {
+        /// The argument and the axis.
+        what: &'static str,
+        /// The length that is needed, with its unit.
+        expected: String,
+        /// The length that was given, with its unit.
+        got: String,
+    },
+    /// More rows, columns or nodes than the index types hold.
+    #[error("{what} is limited to {limit}. Got {got} instead.")]
+    TooLarge {
+        /// The quantity.
+        what: &'static str,
+        /// Its largest legal value.
+        limit: u64,
+        /// The value that was given.
+        got: u64,
+    },
+    /// The caller asked the running call to stop.
+    #[error("the call was interrupted")]
+    Interrupted,
+}
+
+/// The result of a fallible call of this crate.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,81 @@
+//! Eager growth, depth first, with an explicit stack.
+//!
+//! Of two children the larger waits: then at most log2(n) nodes are pending however deep the tree is. Node ids do not
+//! depend on this order (see `tree`).
+
+use crate::criterion::{self, Criterion, Visitor};
+use crate::data::{Dataset, Target};
+use crate::error::{Error, Result};
+use crate::expand::{Expansion, Pending};
+use crate::params::{CriterionKind, ValidTreeParams};
+use crate::runtime::Runtime;
+use crate::samples::SampleSet;
+use crate::split::{Scratch, Search};
+use crate::tree::{NodeRecord, Tree, TreeBuilder};
+
+/// Grows a tree over all rows with a weight above 0.
+///
+/// The tree is exact: every node takes the best split over the features it draws and all their thresholds. It is a
+/// pure function of data, target and parameters; threads, storage and kernels do not show.
+pub fn grow(
+    data: &Dataset,
+    target: &Target,
+    criterion: CriterionKind,
+    params: &ValidTreeParams,
+    runtime: &Runtime<'_>,
+) -> Result<Tree> {
+    if data.n_samples() != target.n_samples() {
+        return Err(Error::ShapeMismatch {
+            what: "y",
+            expected: format!("{} samples, as many as X,", data.n_samples()),
+            got: format!("{} samples", target.n_samples()),
+        });
+    }
+    criterion::visit(criterion, target, DepthFirst { data, target, params, runtime })
+}
+
+struct DepthFirst<'a> {
+    data: &'a Dataset,
+    target: &'a Target,
+    params: &'a ValidTreeParams,
+    runtime: &'a Runtime<'a>,
+}
+
+impl Visitor for DepthFirst<'_> {
+    type Output = Tree;
+
+    fn visit<C: Criterion>(self, criterion: &C) -> Result<Tree> {
+        let Self { data, target, params, runtime } = self;
+        let mut samples = SampleSet::new(target.weighted_samples());
+        let mut search = Search { data, criterion, params, total_weight: 0, min_weight_leaf: 0.0, runtime };
+        let root = Pending::root(&search, &samples, 0);
+        search.total_weight = criterion.weight(&root.totals);
+        search.min_weight_leaf = params.min_weight_fraction_leaf * search.total_weight as f64;
+        let mut scratch = Scratch::new(&search);
+        let mut builder = TreeBuilder::new(criterion.n_values());
+        // (parent and whether it is the left child, node)
+        let mut stack = vec![(None, root)];
+        while let Some((parent, node)) = stack.pop() {
+            let record = NodeRecord {
+                impurity: criterion.impurity(&node.totals),
+                n_samples: node.range.len(),
+                weight: criterion.weight(&node.totals) as f64 * target.weight_unit(),
+            };
+            let (id, value) = builder.add(&record)?;
+            criterion.write_value(&node.totals, samples.node(node.range.clone()), value);
+            if let Some((parent, is_left)) = parent {
+                builder.link(parent, is_left, id);
+            }
+            if let Expansion::Split { split, left, right } = node.expand(&search, &mut samples, &mut scratch)? {
+                builder.split(id, split.feature, split.threshold);
+                let (left, right) = ((Some((id, true)), left), (Some((id, false)), right));
+                if left.1.range.len() <= right.1.range.len() {
+                    stack.extend([right, left]);
+                } else {
+                    stack.extend([left, right]);
+                }
+            }
+        }
+        builder.finish(data.n_features(), target.n_classes())
+    }
+}

@@ -1,0 +1,210 @@
+//! Sparse column ∩ node: the entries of the rows of a node, by three kernels and one cost rule.
+//!
+//! After "Sparsified Trees" (section III; sparse.tex, "Nonzero Values of L_p"), whose hybrid looks either every column
+//! entry up in a mapping of rows to positions, or every row of the node up in the column. What differs here:
+//!
+//! * [`by_bitmap`] replaces the mapping: one bit per row tells membership. Columns are stored in value order, so the
+//!   result needs no sort. O(m_j).
+//! * [`by_search`] looks the feature up in each row of the node, by binary search in the by-row twin, since a column in
+//!   value order cannot be searched for a row. O(W log(row length)), then a sort of the hits.
+//! * [`Gather`] reads the rows of the node once and groups their entries by feature: all columns in O(z_L), whatever
+//!   their lengths. The seeds have no equivalent; it is what makes small nodes cheap.
+//!
+//! The kernels never see targets, and `extract`-ed entries are the same whichever is taken (property tests).
+
+use crate::bitset::Bitset;
+use crate::data::sparse::{Rank, SparseColumn, SparseColumns};
+
+/// A kernel that intersects columns with a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strategy {
+    /// Read whole columns, test each entry's row.
+    Bitmap,
+    /// Look each row of the node up.
+    Search,
+    /// Read the node's rows and group by feature.
+    Gather,
+}
+
+// Costs in nanoseconds, from the bench `intersect`. Only their ratios matter, and only for speed.
+/// Per entry of a column, by bitmap.
+const BITMAP_COST: f64 = 0.8;
+/// Per halving of a row, by search.
+const SEARCH_COST: f64 = 2.0;
+/// Per entry of the node's rows, grouped.
+const GATHER_COST: f64 = 6.0;
+/// Per entry of the node's rows, when a filter drops it.
+const FILTER_COST: f64 = 0.8;
+
+/// One entry of a column in a node: rank above, row below; the natural order is by rank, then by row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry(u64);
+
+impl Entry {
+    /// An entry.
+    #[inline]
+    pub fn new(rank: u32, sample: u32) -> Self {
+        Self(u64::from(rank) << 32 | u64::from(sample))
+    }
+
+    /// The rank of its value.
+    #[inline]
+    pub fn rank(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// Its row.
+    #[inline]
+    pub fn sample(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// A column's entries whose rows are `members`, in value order. O(column length), without branches on membership.
+/// `out` is assumed dirty and only grows; the result is its front.
+pub fn by_bitmap<'a, R: Rank>(column: SparseColumn<'_, R>, members: &Bitset, out: &'a mut Vec<Entry>) -> &'a [Entry] {
+    let m = column.samples.len();
+    if out.len() < m {
+        out.resize(m, Entry(0));
+    }
+    let mut n = 0;
+    for (&sample, rank) in column.samples.iter().zip(column.ranks) {
+        out[n] = Entry::new(rank.widen(), sample);
+        n += usize::from(members.contains(sample));
+    }
+    &out[..n]
+}
+
+/// The entries of a feature in the rows `samples`, sorted by value. O(rows * log(row length) + hits * log(hits)).
+pub fn by_search<'a, R: Rank>(
+    sparse: &SparseColumns<R>,
+    feature: u32,
+    samples: &[u32],
+    out: &'a mut Vec<Entry>,
+) -> &'a [Entry] {
+    out.clear();
+    for &sample in samples {
+        if let Some(rank) = rank_in_row(sparse, feature, sample) {
+            out.push(Entry::new(rank, sample));
+        }
+    }
+    out.sort_unstable();
+    out
+}
+
+/// The rank of a stored entry, by binary search in its row.
+#[inline]
+pub fn rank_in_row<R: Rank>(sparse: &SparseColumns<R>, feature: u32, sample: u32) -> Option<u32> {
+    let row = sparse.row(sample);
+    row.features.binary_search(&feature).ok().map(|at| row.ranks[at].widen())
+}
+
+/// The entries of a node grouped by feature. Scratch: O(features) once, O(entries of the node) in use.
+#[derive(Debug)]
+pub struct Gather {
+    /// Entries per feature, then the end of each group; all 0 between two uses.
+    cursor: Vec<u32>,
+    /// The features of the groups, in order of appearance.
+    features: Vec<u32>,
+    entries: Vec<Entry>,
+}
+
+impl Gather {
+    /// Scratch for `n_features`.
+    pub fn new(n_features: usize) -> Self {
+        Self { cursor: vec![0; n_features], features: Vec::new(), entries: Vec::new() }
+    }
+
+    /// Reads the rows `samples` and calls `visit(feature, entries)` for every feature that has entries there, in no
+    /// particular order of features, entries ascending by row. With a `filter`, only for features in it.
+    pub fn for_each<R: Rank>(
+        &mut self,
+        sparse: &SparseColumns<R>,
+        samples: &[u32],
+        filter: Option<&Bitset>,
+        mut visit: impl FnMut(u32, &mut [Entry]),
+    ) {
+        let Self { cursor, features, entries } = self;
+        features.clear();
+        let mut total = 0;
+        for &sample in samples {
+            for &feature in sparse.row(sample).features {
+                if filter.is_none_or(|filter| filter.contains(feature)) {
+                    let count = &mut cursor[feature as usize];
+                    if *count == 0 {
+                        features.push(feature);
+                    }
+                    *count += 1;
+                    total += 1;
+                }
+            }
+        }
+        if entries.len() < total {
+            entries.resize(total, Entry(0));
+        }
+        let mut start = 0;
+        for &feature in features.iter() {
+            start += std::mem::replace(&mut cursor[feature as usize], start);
+        }
+        for &sample in samples {
+            let row = sparse.row(sample);
+            for (&feature, rank) in row.features.iter().zip(row.ranks) {
+                if filter.is_none_or(|filter| filter.contains(feature)) {
+                    let slot = &mut cursor[feature as usize];
+                    entries[*slot as usize] = Entry::new(rank.widen(), sample);
+                    *slot += 1;
+                }
+            }
+        }
+        let mut start = 0;
+        for &feature in features.iter() {
+            let end = std::mem::take(&mut cursor[feature as usize]) as usize;
+            visit(feature, &mut entries[start..end]);
+            start = end;
+        }
+    }
+}
+
+/// What the cost rule knows of a node.
+#[derive(Debug, Clone, Copy)]
+pub struct NodeCosts {
+    n_samples: usize,
+    nnz: usize,
+}
+
+impl NodeCosts {
+    /// Counts the entries of a node's rows. O(rows).
+    pub fn new<R: Rank>(sparse: &SparseColumns<R>, samples: &[u32]) -> Self {
+        Self { n_samples: samples.len(), nnz: samples.iter().map(|&sample| sparse.row_nnz(sample)).sum() }
+    }
+
+    /// Entries of the node's rows.
+    pub fn nnz(&self) -> usize {
+        self.nnz
+    }
+
+    /// The kernel for one column of `column_nnz` entries: the seeds' rule, `W log(row length) < c m_j`.
+    pub fn strategy_for_column(&self, column_nnz: usize) -> Strategy {
+        if self.search_cost() < column_nnz as f64 * BITMAP_COST { Strategy::Search } else { Strategy::Bitmap }
+    }
+
+    /// The cost of all columns one by one, when they have `columns_nnz` entries in total.
+    pub fn columns_cost(&self, columns_nnz: usize) -> f64 {
+        columns_nnz as f64 * BITMAP_COST
+    }
+
+    /// The cost of one column.
+    pub fn column_cost(&self, column_nnz: usize) -> f64 {
+        self.search_cost().min(column_nnz as f64 * BITMAP_COST)
+    }
+
+    /// The cost of all columns together, when a share of about `kept` of the entries passes the filter.
+    pub fn gather_cost(&self, kept: f64) -> f64 {
+        self.nnz as f64 * (FILTER_COST + kept * (GATHER_COST - FILTER_COST))
+    }
+
+    fn search_cost(&self) -> f64 {
+        let row_length = self.nnz as f64 / self.n_samples as f64;
+        self.n_samples as f64 * (row_length + 1.0).log2().max(1.0) * SEARCH_COST
+    }
+}

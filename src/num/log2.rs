@@ -1,0 +1,178 @@
+//! Base-2 logarithms of integers in fixed point, from integer arithmetic alone: the same bits on every platform.
+//!
+//! A logarithm is an unsigned number with [`FRACTION_BITS`] fractional bits. For an argument up to [`EXACT_UP_TO`] it
+//! is *defined* as the sum of the logarithms of its prime factors. Then `log2(6) == log2(2) + log2(3)` holds without
+//! rounding, and by unique factorisation two sums of `c * log2(c)` that are equal in mathematics are equal in fixed
+//! point: entropies tie exactly when they should. Larger arguments come from a table of 256 reciprocals and a series,
+//! within two units of the last place.
+
+use std::sync::LazyLock;
+
+/// Fractional bits of a logarithm; 6 integer bits are left, enough for `log2` of any `u64`.
+pub const FRACTION_BITS: u32 = 58;
+
+/// Arguments up to this one have logarithms that are additive over their prime factors. The table takes 512 KiB.
+pub const EXACT_UP_TO: u64 = 65_536;
+
+/// Fractional bits while a series is summed.
+const WORK_BITS: u32 = 62;
+const ONE: i64 = 1 << WORK_BITS;
+
+/// `log2` by repeated squaring, one bit a step: slow, used to build the tables and as the oracle of the series.
+/// `mantissa` is in [1, 2) with 63 fractional bits; the result has [`WORK_BITS`].
+fn by_squaring(mantissa: u64) -> u64 {
+    let mut m = u128::from(mantissa);
+    let mut log = 0;
+    for _ in 0..WORK_BITS {
+        m = (m * m) >> 63;
+        log <<= 1;
+        if m >> 64 != 0 {
+            m >>= 1;
+            log |= 1;
+        }
+    }
+    log
+}
+
+/// A bucket of mantissas with the same 8 leading fractional bits.
+struct Bucket {
+    /// The reciprocal of the bucket's middle, with [`WORK_BITS`].
+    reciprocal: i64,
+    /// `-log2(reciprocal)`, with [`WORK_BITS`].
+    log: i64,
+}
+
+/// `1 / (k ln 2)` for k = 1..=7, with [`WORK_BITS`] (the first is above 1, hence 61 + a doubling where it is used).
+static SERIES: LazyLock<[i64; 7]> = LazyLock::new(|| {
+    // 1/ln 2 = log2(e), 125 fractional bits: 0x1.71547652b82fe1777d0ffda0d23a7d1...
+    const LOG2_E: u128 = 0x2E2A_8ECA_5705_FC2E_EFA1_FFB4_1A47_4FA2;
+    std::array::from_fn(|i| (LOG2_E / (i as u128 + 1) >> (125 - 61)) as i64)
+});
+
+static BUCKETS: LazyLock<[Bucket; 256]> = LazyLock::new(|| {
+    std::array::from_fn(|i| {
+        // Middle of the bucket: (512 + 2i + 1) / 512.
+        let middle = 513 + 2 * i as u128;
+        let reciprocal = ((512u128 << WORK_BITS) / middle) as i64;
+        // The reciprocal is in (1/2, 1): log2 of it is log2 of its double, minus 1.
+        let log = by_squaring((reciprocal as u64) << 2);
+        Bucket { reciprocal, log: ONE - log as i64 }
+    })
+});
+
+static SMALL: LazyLock<Vec<u64>> = LazyLock::new(|| {
+    let n = EXACT_UP_TO as usize;
+    let mut logs = vec![0u64; n + 1];
+    let mut smallest_factor = vec![0usize; n + 1];
+    for c in 2..=n {
+        if smallest_factor[c] == 0 {
+            for multiple in (c..=n).step_by(c) {
+                if smallest_factor[multiple] == 0 {
+                    smallest_factor[multiple] = c;
+                }
+            }
+            logs[c] = by_series(c as u64);
+        } else {
+            logs[c] = logs[smallest_factor[c]] + logs[c / smallest_factor[c]];
+        }
+    }
+    logs
+});
+
+fn by_series(value: u64) -> u64 {
+    let shift = value.leading_zeros();
+    let mantissa = value << shift;
+    let bucket = &BUCKETS[(mantissa >> 55) as usize & 0xFF];
+    // r = mantissa * reciprocal - 1, |r| < 2^-9; the product has 63 + 62 fractional bits.
+    let product = (u128::from(mantissa) * bucket.reciprocal as u128) >> 63;
+    let r = product as i64 - ONE;
+    // log2(1 + r) = (r - r^2/2 + r^3/3 - ...) / ln 2, by Horner's rule. The eighth term is below 2^-74.
+    let mut sum = 0i64;
+    for (i, &coefficient) in SERIES.iter().enumerate().rev() {
+        let signed = if i % 2 == 0 { coefficient } else { -coefficient };
+        sum = signed + multiply(sum, r);
+    }
+    let log = bucket.log + 2 * multiply(sum, r);
+    let integer = u64::from(63 - shift) << FRACTION_BITS;
+    let fraction = (log.max(0) + (1 << (WORK_BITS - FRACTION_BITS - 1))) >> (WORK_BITS - FRACTION_BITS);
+    integer + fraction as u64
+}
+
+#[inline]
+fn multiply(a: i64, b: i64) -> i64 {
+    ((i128::from(a) * i128::from(b)) >> WORK_BITS) as i64
+}
+
+/// Logarithms by look-up where the table reaches. Obtain it once, outside of loops.
+#[derive(Debug, Clone, Copy)]
+pub struct Log2 {
+    small: &'static [u64],
+}
+
+impl Log2 {
+    /// The table, built at the first call.
+    pub fn new() -> Self {
+        Self { small: &SMALL }
+    }
+
+    /// `log2(value)` with [`FRACTION_BITS`] fractional bits; 0 for the arguments 0 and 1.
+    #[inline]
+    pub fn log2(self, value: u64) -> u64 {
+        match self.small.get(value as usize) {
+            Some(&log) => log,
+            None => by_series(value),
+        }
+    }
+
+    /// `value * log2(value)` with [`FRACTION_BITS`] fractional bits.
+    #[inline]
+    pub fn x_log2_x(self, value: u64) -> i128 {
+        i128::from(value) * i128::from(self.log2(value))
+    }
+}
+
+impl Default for Log2 {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn powers_of_two_are_exact() {
+        let log = Log2::new();
+        for exponent in 0..64u64 {
+            assert_eq!(log.log2(1 << exponent), exponent << FRACTION_BITS);
+        }
+    }
+
+    #[test]
+    fn small_logarithms_are_additive() {
+        let log = Log2::new();
+        for a in 1..=256 {
+            for b in 1..=256 {
+                assert_eq!(log.log2(a * b), log.log2(a) + log.log2(b));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_series_agrees_with_squaring(value in 1u64..) {
+            let shift = value.leading_zeros();
+            let fraction = by_squaring(value << shift) >> (WORK_BITS - FRACTION_BITS);
+            let slow = (u64::from(63 - shift) << FRACTION_BITS) + fraction;
+            prop_assert!(slow.abs_diff(by_series(value)) <= 2, "{} {}", slow, by_series(value));
+        }
+
+        #[test]
+        fn logarithms_agree_with_libm(value in 1u64..) {
+            let ours = Log2::new().log2(value) as f64 / 2f64.powi(FRACTION_BITS as i32);
+            prop_assert!((ours - (value as f64).log2()).abs() < 1e-13);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The order of floating-point values, and the threshold between two of them.
+//!
+//! Values differ when their bits differ, with one exception: `-0.0` equals `0.0`. There is no tolerance.
+
+/// A value type that columns may hold, with integer keys in the same order.
+pub trait SortKey: Copy + Send + Sync {
+    /// An unsigned integer as wide as the value.
+    type Key: Copy + Ord + Send + Sync;
+    /// Number of 8-bit digits in the key.
+    const DIGITS: u32;
+    /// Zero.
+    const ZERO: Self;
+    /// The key: `a < b` exactly if `a.key() < b.key()`, for all values but NaN; both zeros have one key.
+    fn key(self) -> Self::Key;
+    /// The 8-bit digit of the key at `position` (0 is the least significant).
+    fn digit(key: Self::Key, position: u32) -> usize;
+    /// The value of a key; the zero is positive.
+    fn from_key(key: Self::Key) -> Self;
+    /// The value as `f64`, exactly.
+    fn widen(self) -> f64;
+}
+
+macro_rules! sort_key {
+    ($float:ty, $bits:ty) => {
+        impl SortKey for $float {
+            type Key = $bits;
+            const DIGITS: u32 = <$bits>::BITS / 8;
+            const ZERO: $float = 0.0;
+
+            #[inline]
+            fn key(self) -> $bits {
+                // Adding a positive zero turns -0.0 into 0.0 and changes nothing else.
+                let bits = (self + 0.0).to_bits();
+                let sign = 1 << (<$bits>::BITS - 1);
+                // Negative values run backwards: flip all their bits, and only the sign of the others.
+                if bits & sign == 0 { bits | sign } else { !bits }
+            }
+
+            #[inline]
+            fn digit(key: $bits, position: u32) -> usize {
+                (key >> (8 * position)) as usize & 0xFF
+            }
+
+            #[inline]
+            fn from_key(key: $bits) -> Self {
+                let sign = 1 << (<$bits>::BITS - 1);
+                <$float>::from_bits(if key & sign == 0 { !key } else { key & !sign })
+            }
+
+            #[inline]
+            fn widen(self) -> f64 {
+                f64::from(self)
+            }
+        }
+    };
+}
+
+sort_key!(f32, u32);
+sort_key!(f64, u64);
+
+/// The threshold between two neighbouring values, `low < high`: their midpoint where that separates them, `low` where
+/// rounding or overflow makes it useless. Always `low <= threshold < high`, so `x <= threshold` sends `low` left and
+/// `high` right.
+#[inline]
+pub fn mid_threshold(low: f64, high: f64) -> f64 {
+    debug_assert!(low < high);
+    let middle = low / 2.0 + high / 2.0;
+    if low <= middle && middle < high { middle } else { low }
+}
+
+/// `value * 2^exponent`, correctly rounded unless the result is subnormal, for any exponent (2^exponent itself may be
+/// out of range).
+pub fn scale_by_power_of_two(mut value: f64, mut exponent: i32) -> f64 {
+    const STEP: i32 = 1000;
+    while exponent.abs() > STEP {
+        let step = exponent.signum() * STEP;
+        value *= 2f64.powi(step);
+        exponent -= step;
+    }
+    value * 2f64.powi(exponent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_follow_the_order_of_values() {
+        let values = [f64::NEG_INFINITY, -1e300, -1.5, -5e-324, 0.0, 5e-324, 1.0, 1.0 + f64::EPSILON, f64::INFINITY];
+        for pair in values.windows(2) {
+            assert!(pair[0].key() < pair[1].key(), "{pair:?}");
+        }
+        for value in values {
+            assert_eq!(f64::from_key(value.key()).to_bits(), value.to_bits());
+        }
+        assert_eq!((-0.0f32).key(), 0.0f32.key());
+    }
+
+    #[test]
+    fn thresholds_separate() {
+        assert_eq!(mid_threshold(1.0, 2.0), 1.5);
+        let next = 1.0 + f64::EPSILON;
+        assert_eq!(mid_threshold(1.0, next), 1.0);
+        assert_eq!(mid_threshold(-f64::MAX, f64::MAX), 0.0);
+        assert_eq!(mid_threshold(f64::NEG_INFINITY, 0.0), f64::NEG_INFINITY);
+        assert_eq!(mid_threshold(0.0, f64::INFINITY), 0.0);
+        assert_eq!(mid_threshold(0.0, 5e-324), 0.0);
+    }
+
+    #[test]
+    fn powers_beyond_the_range_of_doubles() {
+        assert_eq!(scale_by_power_of_two(5e-324, 1074), 1.0);
+        assert_eq!(scale_by_power_of_two(1.0, -1074), 5e-324);
+        assert_eq!(scale_by_power_of_two(3.0, 2), 12.0);
+    }
+}

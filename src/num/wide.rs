@@ -1,0 +1,177 @@
+//! Exact comparison of split scores.
+//!
+//! A score in `f64` orders nearly all candidates. The few that lie within its rounding error of each other are
+//! compared as exact rationals, so that "the best split" and "a tie" mean what they mean in mathematics and do not
+//! depend on the formula, the storage or the order of evaluation. 640 bits hold every product that the bounds in
+//! `data/target.rs` allow; the largest is counted in `criterion/squared_error.rs`.
+
+use std::cmp::Ordering;
+
+const LIMBS: usize = 10;
+
+/// An unsigned integer of 640 bits, least significant limb first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wide([u64; LIMBS]);
+
+impl From<u128> for Wide {
+    #[inline]
+    fn from(value: u128) -> Self {
+        let mut limbs = [0; LIMBS];
+        limbs[0] = value as u64;
+        limbs[1] = (value >> 64) as u64;
+        Self(limbs)
+    }
+}
+
+impl Ord for Wide {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.iter().rev().cmp(other.0.iter().rev())
+    }
+}
+
+impl PartialOrd for Wide {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Wide {
+    /// Zero.
+    pub const ZERO: Self = Self([0; LIMBS]);
+
+    /// `self + other`; the sum must fit.
+    pub fn plus(mut self, other: &Self) -> Self {
+        let mut carry = false;
+        for (a, b) in self.0.iter_mut().zip(other.0) {
+            let (sum, first) = a.overflowing_add(b);
+            let (sum, second) = sum.overflowing_add(u64::from(carry));
+            *a = sum;
+            carry = first || second;
+        }
+        debug_assert!(!carry, "the sum exceeds {} bits", 64 * LIMBS);
+        self
+    }
+
+    /// `self - other`, which must not be negative.
+    pub fn minus(mut self, other: &Self) -> Self {
+        let mut borrow = false;
+        for (a, b) in self.0.iter_mut().zip(other.0) {
+            let (difference, first) = a.overflowing_sub(b);
+            let (difference, second) = difference.overflowing_sub(u64::from(borrow));
+            *a = difference;
+            borrow = first || second;
+        }
+        debug_assert!(!borrow, "the difference is negative");
+        self
+    }
+
+    /// `self * other`; the product must fit. Cost: one multiplication per pair of nonzero limbs.
+    pub fn times(&self, other: &Self) -> Self {
+        let mut product = [0u64; LIMBS];
+        let (rows, columns) = (self.used(), other.used());
+        debug_assert!(rows + columns <= LIMBS + 1, "the product exceeds {} bits", 64 * LIMBS);
+        for i in 0..rows {
+            let mut carry = 0u128;
+            for j in 0..columns.min(LIMBS - i) {
+                let cell = u128::from(self.0[i]) * u128::from(other.0[j]) + u128::from(product[i + j]) + carry;
+                product[i + j] = cell as u64;
+                carry = cell >> 64;
+            }
+            if i + columns < LIMBS {
+                product[i + columns] = carry as u64;
+            } else {
+                debug_assert_eq!(carry, 0, "the product exceeds {} bits", 64 * LIMBS);
+            }
+        }
+        Self(product)
+    }
+
+    /// `self * 2^bits`; the result must fit.
+    pub fn shifted(&self, bits: u32) -> Self {
+        let (limbs, bits) = ((bits / 64) as usize, bits % 64);
+        let mut out = [0u64; LIMBS];
+        for i in 0..LIMBS - limbs {
+            out[i + limbs] |= self.0[i] << bits;
+            if bits > 0 && i + limbs + 1 < LIMBS {
+                out[i + limbs + 1] = self.0[i] >> (64 - bits);
+            }
+        }
+        Self(out)
+    }
+
+    /// The nearest `f64`, up to one rounding per limb that holds significant bits.
+    pub fn to_f64(&self) -> f64 {
+        let top = self.used();
+        let mut value = 0.0;
+        // Three limbs hold more bits than a double can use.
+        for i in (top.saturating_sub(3)..top).rev() {
+            value = value * 18_446_744_073_709_551_616.0 + self.0[i] as f64;
+        }
+        value * 2f64.powi(64 * top.saturating_sub(3) as i32)
+    }
+
+    /// Whether the value is 0.
+    pub fn is_zero(&self) -> bool {
+        self.used() == 0
+    }
+
+    fn used(&self) -> usize {
+        LIMBS - self.0.iter().rev().take_while(|&&limb| limb == 0).count()
+    }
+}
+
+/// A non-negative rational number with an exact order.
+#[derive(Debug, Clone, Copy)]
+pub struct Ratio {
+    /// The numerator.
+    pub numerator: Wide,
+    /// The denominator, above 0.
+    pub denominator: u128,
+}
+
+impl Ratio {
+    /// The exact order of two ratios, by cross-multiplication.
+    pub fn compare(&self, other: &Self) -> Ordering {
+        if self.denominator == other.denominator {
+            return self.numerator.cmp(&other.numerator);
+        }
+        let left = self.numerator.times(&Wide::from(other.denominator));
+        let right = other.numerator.times(&Wide::from(self.denominator));
+        left.cmp(&right)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use num_bigint::BigUint;
+    use proptest::prelude::*;
+
+    fn big(wide: &Wide) -> BigUint {
+        wide.0.iter().rev().fold(BigUint::from(0u32), |sum, &limb| (sum << 64u32) + limb)
+    }
+
+    proptest! {
+        #[test]
+        fn arithmetic_agrees_with_big_integers(a: u128, b: u128, c: u128, bits in 0u32..200) {
+            let (wa, wb, wc) = (Wide::from(a), Wide::from(b), Wide::from(c));
+            let product = wa.times(&wb).times(&wc);
+            prop_assert_eq!(big(&product), BigUint::from(a) * b * c);
+            prop_assert_eq!(big(&product.plus(&wb)), BigUint::from(a) * b * c + b);
+            prop_assert_eq!(big(&product.plus(&wb).minus(&product)), BigUint::from(b));
+            prop_assert_eq!(big(&product.shifted(bits)), (BigUint::from(a) * b * c) << bits);
+            prop_assert_eq!(wa.cmp(&wb), a.cmp(&b));
+            let close = (product.to_f64() - a as f64 * b as f64 * c as f64).abs();
+            prop_assert!(close <= product.to_f64() * 1e-14);
+        }
+
+        #[test]
+        fn ratios_compare_as_rationals(a: u64, b: u64, c in 1u64.., d in 1u64..) {
+            let left = Ratio { numerator: Wide::from(u128::from(a)), denominator: u128::from(c) };
+            let right = Ratio { numerator: Wide::from(u128::from(b)), denominator: u128::from(d) };
+            let exact = (u128::from(a) * u128::from(d)).cmp(&(u128::from(b) * u128::from(c)));
+            prop_assert_eq!(left.compare(&right), exact);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Hyperparameters of one tree: [`TreeParams`] as the user writes them, [`ValidTreeParams`] as the engine reads them.
+//! [`TreeParams::check`] is the only way from one to the other, and the only place that knows the legal ranges.
+
+use crate::error::{Error, Result};
+use crate::intersect::Strategy;
+
+/// How the threshold of a feature is chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Splitter {
+    /// The best threshold.
+    #[default]
+    Best,
+    /// A threshold drawn uniformly between the feature's extremes in the node (extremely randomised trees).
+    Random,
+}
+
+/// What a split minimises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CriterionKind {
+    /// Gini impurity (classification).
+    Gini,
+    /// Shannon entropy in bits (classification); `log_loss` is the same.
+    Entropy,
+    /// Variance around the mean (regression).
+    SquaredError,
+}
+
+/// A number of samples, or a share of those at hand.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Count {
+    /// A number.
+    Absolute(u64),
+    /// A share; rounded up.
+    Fraction(f64),
+}
+
+/// How many features a node draws.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum MaxFeatures {
+    /// All of them.
+    #[default]
+    All,
+    /// `max(1, floor(sqrt(n_features)))`.
+    Sqrt,
+    /// `max(1, floor(log2(n_features)))`.
+    Log2,
+    /// A number; more than there are means all.
+    Absolute(u64),
+    /// `max(1, floor(share * n_features))`.
+    Fraction(f64),
+}
+
+/// Hyperparameters of one tree, with scikit-learn's names, meanings and defaults.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TreeParams {
+    /// What a split minimises.
+    pub criterion: CriterionKind,
+    /// How the threshold of a feature is chosen.
+    pub splitter: Splitter,
+    /// Depth of the deepest leaf at most; `None`: no limit.
+    pub max_depth: Option<u64>,
+    /// Nodes with fewer samples are leaves.
+    pub min_samples_split: Count,
+    /// Fewest samples in a child.
+    pub min_samples_leaf: Count,
+    /// Least weight in a child, as a share of the total weight.
+    pub min_weight_fraction_leaf: f64,
+    /// How many features a node draws.
+    pub max_features: MaxFeatures,
+    /// Least decrease of impurity, weighted by the node's share of the total weight.
+    pub min_impurity_decrease: f64,
+    /// Key of all random choices.
+    pub seed: u64,
+    /// Use this way to intersect a sparse column with a node instead of the cost rule's. For tests and benches: the
+    /// result does not depend on it.
+    pub force_strategy: Option<Strategy>,
+}
+
+impl TreeParams {
+    /// scikit-learn's defaults for `criterion`.
+    pub fn new(criterion: CriterionKind) -> Self {
+        Self {
+            criterion,
+            splitter: Splitter::Best,
+            max_depth: None,
+            min_samples_split: Count::Absolute(2),
+            min_samples_leaf: Count::Absolute(1),
+            min_weight_fraction_leaf: 0.0,
+            max_features: MaxFeatures::All,
+            min_impurity_decrease: 0.0,
+            seed: 0,
+            force_strategy: None,
+        }
+    }
+
+    /// Checks every range and resolves shares against the shape of the data.
+    pub fn check(&self, n_samples: usize, n_features: usize) -> Result<ValidTreeParams> {
+        if let Some(depth) = self.max_depth {
+            require(depth >= 1, "max_depth", depth, legal::MAX_DEPTH)?;
+        }
+        let min_samples_leaf = match self.min_samples_leaf {
+            Count::Absolute(n) => {
+                require(n >= 1, "min_samples_leaf", n, legal::MIN_SAMPLES_LEAF)?;
+                n
+            }
+            Count::Fraction(f) => {
+                require(f > 0.0 && f < 1.0, "min_samples_leaf", f, legal::MIN_SAMPLES_LEAF)?;
+                (f * n_samples as f64).ceil() as u64
+            }
+        };
+        let min_samples_split = match self.min_samples_split {
+            Count::Absolute(n) => {
+                require(n >= 2, "min_samples_split", n, legal::MIN_SAMPLES_SPLIT)?;
+                n
+            }
+            Count::Fraction(f) => {
+                require(f > 0.0 && f <= 1.0, "min_samples_split", f, legal::MIN_SAMPLES_SPLIT)?;
+                ((f * n_samples as f64).ceil() as u64).max(2)
+            }
+        };
+        let fraction = self.min_weight_fraction_leaf;
+        require((0.0..=0.5).contains(&fraction), "min_weight_fraction_leaf", fraction, legal::MIN_WEIGHT_FRACTION_LEAF)?;
+        let decrease = self.min_impurity_decrease;
+        require(decrease >= 0.0 && decrease.is_finite(), "min_impurity_decrease", decrease, legal::MIN_IMPURITY_DECREASE)?;
+        let max_features = match self.max_features {
+            MaxFeatures::All => n_features as u64,
+            MaxFeatures::Sqrt => ((n_features as f64).sqrt() as u64).max(1),
+            MaxFeatures::Log2 => ((n_features as f64).log2() as u64).max(1),
+            MaxFeatures::Absolute(n) => {
+                require(n >= 1, "max_features", n, legal::MAX_FEATURES)?;
+                n
+            }
+            MaxFeatures::Fraction(f) => {
+                require(f > 0.0 && f <= 1.0, "max_features", f, legal::MAX_FEATURES)?;
+                ((f * n_features as f64) as u64).max(1)
+            }
+        };
+        Ok(ValidTreeParams {
+            splitter: self.splitter,
+            max_depth: self.max_depth.unwrap_or(u64::MAX),
+            min_samples_split: min_samples_split.max(min_samples_leaf.saturating_mul(2)),
+            min_samples_leaf,
+            min_weight_fraction_leaf: fraction,
+            max_features,
+            min_impurity_decrease: decrease,
+            seed: self.seed,
+            force_strategy: self.force_strategy,
+        })
+    }
+}
+
+/// Hyperparameters that have been checked and resolved against the shape of the data.
+#[derive(Debug, Clone)]
+pub struct ValidTreeParams {
+    pub(crate) splitter: Splitter,
+    pub(crate) max_depth: u64,
+    pub(crate) min_samples_split: u64,
+    pub(crate) min_samples_leaf: u64,
+    pub(crate) min_weight_fraction_leaf: f64,
+    pub(crate) max_features: u64,
+    pub(crate) min_impurity_decrease: f64,
+    pub(crate) seed: u64,
+    pub(crate) force_strategy: Option<Strategy>,
+}
+
+impl ValidTreeParams {
+    /// The number of features a node draws, as resolved; it may exceed the number there is, as in scikit-learn.
+    pub fn max_features(&self) -> u64 {
+        self.max_features
+    }
+}
+
+/// The legal values of each parameter, as error messages say them.
+pub mod legal {
+    /// Of `max_depth`.
+    pub const MAX_DEPTH: &str = "an int in the range [1, inf) or None";
+    /// Of `min_samples_leaf`.
+    pub const MIN_SAMPLES_LEAF: &str = "an int in the range [1, inf) or a float in the range (0.0, 1.0)";
+    /// Of `min_samples_split`.
+    pub const MIN_SAMPLES_SPLIT: &str = "an int in the range [2, inf) or a float in the range (0.0, 1.0]";
+    /// Of `min_weight_fraction_leaf`.
+    pub const MIN_WEIGHT_FRACTION_LEAF: &str = "a float in the range [0.0, 0.5]";
+    /// Of `min_impurity_decrease`.
+    pub const MIN_IMPURITY_DECREASE: &str = "a finite float in the range [0.0, inf)";
+    /// Of `max_features`.
+    pub const MAX_FEATURES: &str =
+        "an int in the range [1, inf), a float in the range (0.0, 1.0], a str among {'sqrt', 'log2'} or None";
+}
+
+fn require(holds: bool, name: &'static str, got: impl std::fmt::Debug, expected: &'static str) -> Result<()> {
+    if holds { Ok(()) } else { Err(Error::InvalidParameter { name, got: format!("{got:?}"), expected }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_resolve_as_in_scikit_learn() {
+        let params = TreeParams {
+            min_samples_leaf: Count::Fraction(0.011),
+            min_samples_split: Count::Fraction(0.001),
+            max_features: MaxFeatures::Fraction(0.19),
+            ..TreeParams::new(CriterionKind::Gini)
+        };
+        let valid = params.check(1000, 10).unwrap();
+        assert_eq!(valid.min_samples_leaf, 11);
+        assert_eq!(valid.min_samples_split, 22);
+        assert_eq!(valid.max_features, 1);
+        let log2 = TreeParams { max_features: MaxFeatures::Log2, ..params.clone() };
+        assert_eq!(log2.check(1000, 10).unwrap().max_features, 3);
+    }
+
+    #[test]
+    fn illegal_values_are_named() {
+        let params = TreeParams { max_depth: Some(0), ..TreeParams::new(CriterionKind::Gini) };
+        let message = params.check(10, 10).unwrap_err().to_string();
+        assert_eq!(message, "The 'max_depth' parameter must be an int in the range [1, inf) or None. Got 0 instead.");
+        let params = TreeParams { min_impurity_decrease: f64::NAN, ..TreeParams::new(CriterionKind::Gini) };
+        assert!(params.check(10, 10).is_err());
+    }
+}

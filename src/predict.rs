@@ -1,0 +1,84 @@
+//! Prediction with a grown tree: one traversal over any rows. O(depth) per row, plus its nonzeros for sparse rows.
+
+use crate::data::rows::{RowReader, Rows};
+use crate::error::{Error, Result};
+use crate::runtime::Runtime;
+use crate::tree::{TREE_LEAF, Tree};
+
+/// Rows per job: also the interval at which the stop flag is read.
+const BLOCK: usize = 1024;
+
+impl Tree {
+    /// The leaf that each row reaches. Shape `(n_samples,)`.
+    pub fn apply<X: Rows>(&self, x: &X, runtime: &Runtime<'_>) -> Result<Vec<i64>> {
+        self.map_rows(x, runtime, |reader, leaves| leaves.push(self.leaf(reader, |_| ()) as i64))
+    }
+
+    /// The value of the leaf that each row reaches. Row-major `(n_samples, n_values)`.
+    pub fn predict<X: Rows>(&self, x: &X, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
+        self.map_rows(x, runtime, |reader, values| values.extend_from_slice(self.value(self.leaf(reader, |_| ()))))
+    }
+
+    /// The nodes that each row passes, as a CSR structure: `(indptr, indices)`.
+    pub fn decision_path<X: Rows>(&self, x: &X, runtime: &Runtime<'_>) -> Result<(Vec<i64>, Vec<i64>)> {
+        let paths = self.map_rows(x, runtime, |reader, paths| {
+            let mut path = Vec::new();
+            self.leaf(reader, |node| path.push(node as i64));
+            paths.push(path);
+        })?;
+        let mut indptr = Vec::with_capacity(paths.len() + 1);
+        indptr.push(0);
+        for path in &paths {
+            indptr.push(indptr[indptr.len() - 1] + path.len() as i64);
+        }
+        Ok((indptr, paths.concat()))
+    }
+
+    #[inline]
+    fn leaf(&self, row: &impl RowReader, mut pass: impl FnMut(usize)) -> usize {
+        let nodes = self.nodes();
+        let mut node = 0;
+        loop {
+            pass(node);
+            let left = nodes.children_left[node];
+            if left == TREE_LEAF {
+                return node;
+            }
+            let goes_left = row.value(nodes.feature[node] as u32) <= nodes.threshold[node];
+            node = if goes_left { left } else { nodes.children_right[node] } as usize;
+        }
+    }
+
+    fn map_rows<X: Rows, T: Send>(
+        &self,
+        x: &X,
+        runtime: &Runtime<'_>,
+        visit: impl Fn(&X::Reader<'_>, &mut Vec<T>) + Sync,
+    ) -> Result<Vec<T>> {
+        let (n_samples, n_features) = x.shape();
+        if n_features != self.n_features() {
+            return Err(Error::ShapeMismatch {
+                what: "X",
+                expected: format!("{} features, as in training,", self.n_features()),
+                got: format!("{n_features} features"),
+            });
+        }
+        let blocks = (0..n_samples).step_by(BLOCK * BLOCKS_PER_JOB).collect();
+        let parts = runtime.map(blocks, |start| {
+            let mut reader = x.reader();
+            let mut out = Vec::new();
+            for sample in start..(start + BLOCK * BLOCKS_PER_JOB).min(n_samples) {
+                if sample.is_multiple_of(BLOCK) {
+                    runtime.check_interrupt()?;
+                }
+                reader.load(sample);
+                visit(&reader, &mut out);
+            }
+            Ok(out)
+        })?;
+        Ok(parts.into_iter().flatten().collect())
+    }
+}
+
+/// A sparse reader allocates a row of features: jobs must be long enough to pay for it.
+const BLOCKS_PER_JOB: usize = 16;

@@ -1,0 +1,104 @@
+//! Growing a tree from Python arrays.
+
+use numpy::ndarray::ArrayView2;
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::array::{MatrixVisitor, visit_matrix};
+use super::params::tree_params;
+use super::run::run;
+use super::tree::PyTree;
+use crate::data::sparse::SparseIndex;
+use crate::data::values::TableValue;
+use crate::data::{Dataset, Element, SparseView, Target};
+use crate::error::Result;
+use crate::grow::grow;
+use crate::params::TreeParams;
+use crate::runtime::Runtime;
+use crate::tree::Tree;
+
+/// Grow one tree.
+///
+/// Parameters
+/// ----------
+/// x : ndarray of shape (n_samples, n_features), or CSC/CSR matrix
+/// y : ndarray of shape (n_samples, n_outputs)
+///     uint32 classes if `n_classes` is given, else float64 targets; C order.
+/// n_classes : list of int or None
+///     Number of classes of each output.
+/// sample_weight : float64 ndarray of shape (n_samples,) or None
+/// params : dict
+///     Hyperparameters under scikit-learn's names.
+/// seed : int
+/// n_threads : int
+///
+/// Returns
+/// -------
+/// tree : Tree
+/// max_features : int
+///     The number of features that each node draws.
+#[pyfunction]
+#[pyo3(signature = (x, y, n_classes, sample_weight, params, seed, n_threads))]
+#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "the boundary to Python")]
+pub fn fit_tree(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    y: &Bound<'_, PyAny>,
+    n_classes: Option<Vec<u32>>,
+    sample_weight: Option<PyReadonlyArray1<'_, f64>>,
+    params: &Bound<'_, PyDict>,
+    seed: u64,
+    n_threads: usize,
+) -> PyResult<(PyTree, u64)> {
+    let params = tree_params(params, n_classes.is_some(), seed)?;
+    let weights = sample_weight.as_ref().map(|weights| weights.as_slice()).transpose()?;
+    let target = if let Some(n_classes) = n_classes {
+        let classes: PyReadonlyArray2<'_, u32> = y.extract()?;
+        Target::classification(classes.as_slice()?, &n_classes, weights)?
+    } else {
+        let numbers: PyReadonlyArray2<'_, f64> = y.extract()?;
+        Target::regression(numbers.as_slice()?, numbers.shape()[1], weights)?
+    };
+    let (tree, max_features) = visit_matrix(x, Fit { py, target: &target, params: &params, n_threads })?;
+    Ok((PyTree::new(tree), max_features))
+}
+
+struct Fit<'a, 'py> {
+    py: Python<'py>,
+    target: &'a Target,
+    params: &'a TreeParams,
+    n_threads: usize,
+}
+
+impl Fit<'_, '_> {
+    fn fit(
+        self,
+        (n_samples, n_features): (usize, usize),
+        n_cells: usize,
+        encode: impl FnOnce(&Runtime<'_>) -> Result<Dataset> + Send,
+    ) -> PyResult<(Tree, u64)> {
+        let Self { py, target, params, n_threads } = self;
+        let valid = params.check(n_samples, n_features)?;
+        // A tree may be as deep as it has rows, and read all cells on every level.
+        let steps = n_cells.saturating_mul(n_samples);
+        let tree = run(py, n_threads, steps, |runtime| {
+            let data = encode(runtime)?;
+            grow(&data, target, params.criterion, &valid, runtime)
+        })?;
+        Ok((tree, valid.max_features()))
+    }
+}
+
+impl MatrixVisitor for Fit<'_, '_> {
+    type Output = (Tree, u64);
+
+    fn dense<T: Element<Value: TableValue>>(self, x: ArrayView2<'_, T>) -> PyResult<Self::Output> {
+        self.fit(x.dim(), x.len(), |runtime| Dataset::from_dense(x, runtime))
+    }
+
+    fn sparse<T: Element<Value: TableValue>, I: SparseIndex>(self, x: SparseView<'_, T, I>) -> PyResult<Self::Output> {
+        let (n_samples, n_features) = x.shape();
+        self.fit((n_samples, n_features), x.nnz() + n_features, |runtime| Dataset::from_sparse(&x, runtime))
+    }
+}

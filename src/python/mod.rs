@@ -1,0 +1,29 @@
+//! The Python module `spinney._spinney`: a thin face over the crate. The only room that sees PyO3 and numpy.
+//!
+//! Argument checking here is for what the Python layer cannot know (contents of arrays, ranges of parameters); the
+//! estimator conventions live in `python/spinney`.
+
+mod array;
+mod error;
+mod fit;
+mod params;
+mod run;
+mod tree;
+
+use pyo3::prelude::*;
+
+/// Compiled part of spinney. Use the estimators in `spinney` instead.
+#[pymodule]
+mod _spinney {
+    #[pymodule_export]
+    use super::fit::fit_tree;
+    #[pymodule_export]
+    use super::tree::PyTree;
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,97 @@
+//! Hyperparameters from Python: from a dict of scikit-learn's names and values to [`TreeParams`]. Types are checked
+//! here, ranges in `TreeParams::check`; both speak with the same words.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::error::Error;
+use crate::params::{Count, CriterionKind, MaxFeatures, Splitter, TreeParams, legal};
+
+/// The parameters of a tree estimator.
+pub fn tree_params(params: &Bound<'_, PyDict>, classification: bool, seed: u64) -> PyResult<TreeParams> {
+    let get = |name: &'static str| -> PyResult<Parameter<'_>> { Ok(Parameter { name, value: params.as_any().get_item(name)? }) };
+    let criterion = if classification {
+        get("criterion")?.choice(
+            &[("gini", CriterionKind::Gini), ("entropy", CriterionKind::Entropy), ("log_loss", CriterionKind::Entropy)],
+            "a str among {'gini', 'entropy', 'log_loss'}",
+        )?
+    } else {
+        get("criterion")?
+            .choice(&[("squared_error", CriterionKind::SquaredError)], "a str among {'squared_error'} in this version")?
+    };
+    Ok(TreeParams {
+        criterion,
+        splitter: get("splitter")?
+            .choice(&[("best", Splitter::Best), ("random", Splitter::Random)], "a str among {'best', 'random'}")?,
+        max_depth: get("max_depth")?.optional(|p| p.integer(legal::MAX_DEPTH))?,
+        min_samples_split: get("min_samples_split")?.count(legal::MIN_SAMPLES_SPLIT)?,
+        min_samples_leaf: get("min_samples_leaf")?.count(legal::MIN_SAMPLES_LEAF)?,
+        min_weight_fraction_leaf: get("min_weight_fraction_leaf")?.real(legal::MIN_WEIGHT_FRACTION_LEAF)?,
+        max_features: get("max_features")?.max_features()?,
+        min_impurity_decrease: get("min_impurity_decrease")?.real(legal::MIN_IMPURITY_DECREASE)?,
+        seed,
+        force_strategy: None,
+    })
+}
+
+/// A named value of unknown type.
+struct Parameter<'py> {
+    name: &'static str,
+    value: Bound<'py, PyAny>,
+}
+
+impl Parameter<'_> {
+    fn illegal(&self, expected: &'static str) -> PyErr {
+        let got = self.value.repr().map_or_else(|_| "an object without a repr".into(), |repr| repr.to_string());
+        Error::InvalidParameter { name: self.name, got, expected }.into()
+    }
+
+    fn optional<T>(&self, read: impl FnOnce(&Self) -> PyResult<T>) -> PyResult<Option<T>> {
+        if self.value.is_none() { Ok(None) } else { read(self).map(Some) }
+    }
+
+    fn choice<T: Copy>(&self, choices: &[(&str, T)], expected: &'static str) -> PyResult<T> {
+        let name: String = self.value.extract().map_err(|_| self.illegal(expected))?;
+        choices.iter().find(|choice| choice.0 == name).map(|choice| choice.1).ok_or_else(|| self.illegal(expected))
+    }
+
+    /// An integer, by `__index__`: floats are not.
+    fn integer(&self, expected: &'static str) -> PyResult<u64> {
+        self.value.extract().map_err(|_| self.illegal(expected))
+    }
+
+    fn real(&self, expected: &'static str) -> PyResult<f64> {
+        self.value.extract().map_err(|_| self.illegal(expected))
+    }
+
+    /// Whether the value is an integer of any sign and size.
+    fn is_integer(&self) -> bool {
+        self.value.hasattr("__index__").unwrap_or(false)
+    }
+
+    fn count(&self, expected: &'static str) -> PyResult<Count> {
+        if self.is_integer() {
+            self.integer(expected).map(Count::Absolute)
+        } else {
+            self.real(expected).map(Count::Fraction)
+        }
+    }
+
+    fn max_features(&self) -> PyResult<MaxFeatures> {
+        if self.value.is_none() {
+            return Ok(MaxFeatures::All);
+        }
+        if let Ok(name) = self.value.extract::<String>() {
+            return match name.as_str() {
+                "sqrt" => Ok(MaxFeatures::Sqrt),
+                "log2" => Ok(MaxFeatures::Log2),
+                _ => Err(self.illegal(legal::MAX_FEATURES)),
+            };
+        }
+        if self.is_integer() {
+            self.integer(legal::MAX_FEATURES).map(MaxFeatures::Absolute)
+        } else {
+            self.real(legal::MAX_FEATURES).map(MaxFeatures::Fraction)
+        }
+    }
+}

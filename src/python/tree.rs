@@ -1,0 +1,280 @@
+//! The class `Tree`: read-only views of the arrays of a tree, and prediction.
+#![allow(unsafe_code, reason = "views of Rust memory as numpy arrays, without a copy per access")]
+
+use numpy::ndarray::{ArrayView1, ArrayView2, ArrayView3};
+use numpy::{Element as NumpyElement, IntoPyArray, PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray3};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::array::{MatrixVisitor, visit_matrix};
+use super::run::run;
+use crate::data::rows::{Rows, SparseRows};
+use crate::data::sparse::SparseIndex;
+use crate::data::values::TableValue;
+use crate::data::{Element, SparseView};
+use crate::error::Result;
+use crate::runtime::Runtime;
+use crate::tree::{NodeArrays, Tree};
+
+/// A grown tree: read-only arrays with one entry per node, in preorder, under scikit-learn's names.
+#[pyclass(name = "Tree", module = "spinney._spinney", frozen)]
+pub struct PyTree {
+    tree: Tree,
+}
+
+impl PyTree {
+    pub fn new(tree: Tree) -> Self {
+        Self { tree }
+    }
+}
+
+/// A read-only numpy view of one entry per node.
+fn view<'py, T: NumpyElement>(
+    this: &Bound<'py, PyTree>,
+    array: fn(&NodeArrays) -> &Vec<T>,
+) -> PyResult<Bound<'py, PyArray1<T>>> {
+    let array = ArrayView1::from(array(this.get().tree.nodes()));
+    // SAFETY: `PyTree` is frozen and `Tree` immutable, so the memory neither moves nor changes while `this` lives, and
+    // the numpy array keeps `this` alive. It is marked read-only before anyone else sees it.
+    let view = unsafe { PyArray1::borrow_from_array(&array, this.clone().into_any()) };
+    view.call_method("setflags", (), Some(&read_only(this.py())?))?;
+    Ok(view)
+}
+
+fn read_only(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let flags = PyDict::new(py);
+    flags.set_item("write", false)?;
+    Ok(flags)
+}
+
+#[pymethods]
+impl PyTree {
+    #[new]
+    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "the state that pickles carry")]
+    fn from_arrays(
+        n_features: usize,
+        n_classes: Vec<u32>,
+        children_left: PyReadonlyArray1<'_, i32>,
+        children_right: PyReadonlyArray1<'_, i32>,
+        feature: PyReadonlyArray1<'_, i32>,
+        threshold: PyReadonlyArray1<'_, f64>,
+        missing_go_to_left: PyReadonlyArray1<'_, u8>,
+        impurity: PyReadonlyArray1<'_, f64>,
+        n_node_samples: PyReadonlyArray1<'_, i64>,
+        weighted_n_node_samples: PyReadonlyArray1<'_, f64>,
+        value: PyReadonlyArray3<'_, f64>,
+    ) -> PyResult<Self> {
+        let nodes = NodeArrays {
+            children_left: children_left.as_array().to_vec(),
+            children_right: children_right.as_array().to_vec(),
+            feature: feature.as_array().to_vec(),
+            threshold: threshold.as_array().to_vec(),
+            missing_go_to_left: missing_go_to_left.as_array().to_vec(),
+            impurity: impurity.as_array().to_vec(),
+            n_node_samples: n_node_samples.as_array().to_vec(),
+            weighted_n_node_samples: weighted_n_node_samples.as_array().to_vec(),
+            value: value.as_array().iter().copied().collect(),
+        };
+        Ok(Self { tree: Tree::new(n_features, n_classes, nodes)? })
+    }
+
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let tree = &this.get().tree;
+        let py = this.py();
+        let state = (
+            tree.n_features(),
+            tree.n_classes().to_vec(),
+            Self::children_left(this)?,
+            Self::children_right(this)?,
+            Self::feature(this)?,
+            Self::threshold(this)?,
+            Self::missing_go_to_left(this)?,
+            Self::impurity(this)?,
+            Self::n_node_samples(this)?,
+            Self::weighted_n_node_samples(this)?,
+            Self::value(this)?,
+        );
+        Ok((py.get_type::<Self>().into_any(), state.into_pyobject(py)?.into_any()))
+    }
+
+    /// Left child of each node, -1 for a leaf. Shape (node_count,), int32.
+    #[getter]
+    fn children_left<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<i32>>> {
+        view(this, |nodes| &nodes.children_left)
+    }
+
+    /// Right child of each node, -1 for a leaf. Shape (node_count,), int32.
+    #[getter]
+    fn children_right<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<i32>>> {
+        view(this, |nodes| &nodes.children_right)
+    }
+
+    /// Feature of each split, -2 for a leaf. Shape (node_count,), int32.
+    #[getter]
+    fn feature<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<i32>>> {
+        view(this, |nodes| &nodes.feature)
+    }
+
+    /// Threshold of each split, -2.0 for a leaf; values up to it go left. Shape (node_count,), float64.
+    #[getter]
+    fn threshold<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        view(this, |nodes| &nodes.threshold)
+    }
+
+    /// Whether missing values go left. Shape (node_count,), uint8.
+    #[getter]
+    fn missing_go_to_left<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        view(this, |nodes| &nodes.missing_go_to_left)
+    }
+
+    /// Impurity of each node. Shape (node_count,), float64.
+    #[getter]
+    fn impurity<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        view(this, |nodes| &nodes.impurity)
+    }
+
+    /// Training rows of each node with a weight above 0. Shape (node_count,), int64.
+    #[getter]
+    fn n_node_samples<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        view(this, |nodes| &nodes.n_node_samples)
+    }
+
+    /// Weight of the training rows of each node. Shape (node_count,), float64.
+    #[getter]
+    fn weighted_n_node_samples<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        view(this, |nodes| &nodes.weighted_n_node_samples)
+    }
+
+    /// Class shares or means of each node. Shape (node_count, n_outputs, max_n_classes), float64.
+    #[getter]
+    fn value<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let tree = &this.get().tree;
+        let shape = (tree.node_count(), tree.n_outputs(), tree.max_n_classes());
+        let array = ArrayView3::from_shape(shape, &tree.nodes().value[..]).map_err(|error| {
+            pyo3::exceptions::PyRuntimeError::new_err(format!("a tree has n_values values per node: {error}"))
+        })?;
+        // SAFETY: as in `view`.
+        let view = unsafe { PyArray3::borrow_from_array(&array, this.clone().into_any()) };
+        view.call_method("setflags", (), Some(&read_only(this.py())?))?;
+        Ok(view)
+    }
+
+    /// Number of nodes.
+    #[getter]
+    fn node_count(&self) -> usize {
+        self.tree.node_count()
+    }
+
+    /// Depth of the deepest leaf.
+    #[getter]
+    fn max_depth(&self) -> usize {
+        self.tree.max_depth()
+    }
+
+    /// Number of leaves.
+    #[getter]
+    fn n_leaves(&self) -> usize {
+        self.tree.n_leaves()
+    }
+
+    /// Number of features of the training data.
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.tree.n_features()
+    }
+
+    /// Number of outputs.
+    #[getter]
+    fn n_outputs(&self) -> usize {
+        self.tree.n_outputs()
+    }
+
+    /// Number of classes of each output, 1 for regression. Shape (n_outputs,), int64.
+    #[getter]
+    fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        self.tree.n_classes().iter().map(|&n| i64::from(n)).collect::<Vec<_>>().into_pyarray(py)
+    }
+
+    /// The largest number of classes of an output.
+    #[getter]
+    fn max_n_classes(&self) -> usize {
+        self.tree.max_n_classes()
+    }
+
+    /// Mean decrease of impurity per feature. Shape (n_features,), float64.
+    #[pyo3(signature = (normalize = true))]
+    fn compute_feature_importances<'py>(&self, py: Python<'py>, normalize: bool) -> Bound<'py, PyArray1<f64>> {
+        self.tree.compute_feature_importances(normalize).into_pyarray(py)
+    }
+
+    /// The value of the leaf that each row reaches: (n_samples, n_classes) for one output, else (n_samples, n_outputs,
+    /// max_n_classes).
+    #[pyo3(signature = (x, n_threads = 1))]
+    fn predict<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Bound<'py, PyAny>> {
+        let values = visit_matrix(x, Predict { py, tree: &self.tree, n_threads })?.into_pyarray(py);
+        let (n_outputs, n_classes) = (self.tree.n_outputs(), self.tree.max_n_classes());
+        let n_samples = values.len()? / self.tree.n_values();
+        if n_outputs == 1 {
+            Ok(values.reshape([n_samples, n_classes])?.into_any())
+        } else {
+            Ok(values.reshape([n_samples, n_outputs, n_classes])?.into_any())
+        }
+    }
+
+    /// The leaf that each row reaches. Shape (n_samples,), int64.
+    #[pyo3(signature = (x, n_threads = 1))]
+    fn apply<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        Ok(visit_matrix(x, Apply { py, tree: &self.tree, n_threads })?.into_pyarray(py))
+    }
+
+    /// The nodes that each row passes: a CSR matrix of ones of shape (n_samples, node_count).
+    #[pyo3(signature = (x, n_threads = 1))]
+    fn decision_path<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Bound<'py, PyAny>> {
+        let (indptr, indices) = visit_matrix(x, DecisionPath { py, tree: &self.tree, n_threads })?;
+        let shape = (indptr.len() - 1, self.tree.node_count());
+        let ones = vec![1i64; indices.len()].into_pyarray(py);
+        let arguments = PyDict::new(py);
+        arguments.set_item("shape", shape)?;
+        let csr_matrix = py.import("scipy.sparse")?.getattr("csr_matrix")?;
+        csr_matrix.call(((ones, indices.into_pyarray(py), indptr.into_pyarray(py)),), Some(&arguments))
+    }
+}
+
+/// Makes a matrix visitor that applies a method of a tree to all rows.
+macro_rules! tree_visitor {
+    ($name:ident, $method:ident, $output:ty) => {
+        struct $name<'a, 'py> {
+            py: Python<'py>,
+            tree: &'a Tree,
+            n_threads: usize,
+        }
+
+        impl $name<'_, '_> {
+            fn rows(self, n_samples: usize, rows: Result<impl Rows + Send>) -> PyResult<$output> {
+                let Self { py, tree, n_threads } = self;
+                let rows = rows?;
+                let steps = n_samples.saturating_mul(tree.max_depth() + tree.n_features() / 64);
+                run(py, n_threads, steps, move |runtime: &Runtime<'_>| tree.$method(&rows, runtime))
+            }
+        }
+
+        impl MatrixVisitor for $name<'_, '_> {
+            type Output = $output;
+
+            fn dense<T: Element<Value: TableValue>>(self, x: ArrayView2<'_, T>) -> PyResult<$output> {
+                self.rows(x.nrows(), Ok(x))
+            }
+
+            fn sparse<T: Element<Value: TableValue>, I: SparseIndex>(
+                self,
+                x: SparseView<'_, T, I>,
+            ) -> PyResult<$output> {
+                self.rows(x.shape().0.max(x.nnz()), SparseRows::new(x))
+            }
+        }
+    };
+}
+
+tree_visitor!(Predict, predict, Vec<f64>);
+tree_visitor!(Apply, apply, Vec<i64>);
+tree_visitor!(DecisionPath, decision_path, (Vec<i64>, Vec<i64>));

@@ -1,0 +1,225 @@
+//! Keyed randomness: every random choice is a pure function of (seed, tree, node path, purpose).
+//!
+//! No generator is carried along, so neither the order of growth, nor the number of threads, nor whether a node is
+//! visited at all can change what is drawn elsewhere. In the spirit of counter-based generators (Salmon et al.,
+//! "Parallel random numbers: as easy as 1, 2, 3", SC 2011); the mixing is the finalizer of `SplitMix64` (Steele, Lea,
+//! Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+#[inline]
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
+#[inline]
+fn combine(key: u64, word: u64) -> u64 {
+    mix(key.wrapping_add(GOLDEN) ^ mix(word.wrapping_add(GOLDEN)))
+}
+
+/// Which child of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// `x <= threshold`.
+    Left,
+    /// `x > threshold`.
+    Right,
+}
+
+/// What a number is drawn for. Each purpose has its own stream.
+#[derive(Clone, Copy)]
+enum Purpose {
+    Features = 1,
+    Threshold = 2,
+}
+
+/// The key of a node. All that is random in the node is derived from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeKey(u64);
+
+impl NodeKey {
+    /// The key of the root of tree number `tree`.
+    pub fn root(seed: u64, tree: u64) -> Self {
+        Self(combine(mix(seed), tree))
+    }
+
+    /// The key of a child.
+    #[must_use]
+    pub fn child(self, side: Side) -> Self {
+        Self(combine(self.0, side as u64))
+    }
+
+    /// The order in which the node draws its features.
+    pub fn feature_order(self, n_features: usize) -> Permutation {
+        Permutation::new(combine(self.0, Purpose::Features as u64), n_features)
+    }
+
+    /// The position in [0, 1) of the random threshold of `feature` between its extremes in the node.
+    pub fn threshold_position(self, feature: u32) -> f64 {
+        let bits = combine(combine(self.0, Purpose::Threshold as u64), u64::from(feature));
+        (bits >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Up to this many features a permutation is a table: a network so narrow mixes badly.
+const TABLE_UP_TO: usize = 64;
+/// Rounds of the network.
+const ROUNDS: usize = 6;
+
+/// A keyed random permutation of the features, in either direction. O(1) time and memory.
+#[derive(Debug, Clone, Copy)]
+pub enum Permutation {
+    /// For few features: both directions, shuffled (Fisher & Yates).
+    Table {
+        /// `at[position]`
+        at: [u8; TABLE_UP_TO],
+        /// `position[feature]`
+        position: [u8; TABLE_UP_TO],
+    },
+    /// For many.
+    Network(Network),
+}
+
+impl Permutation {
+    fn new(key: u64, n: usize) -> Self {
+        debug_assert!(n > 0);
+        if n > TABLE_UP_TO {
+            return Self::Network(Network::new(key, n as u64));
+        }
+        let mut at: [u8; TABLE_UP_TO] = std::array::from_fn(|i| i as u8);
+        let mut position = at;
+        for last in (1..n).rev() {
+            // The high half of a product maps 64 random bits to 0..=last.
+            let random = combine(key, last as u64);
+            let chosen = (u128::from(random) * (last as u128 + 1)) >> 64;
+            at.swap(last, chosen as usize);
+        }
+        for (i, &feature) in at[..n].iter().enumerate() {
+            position[usize::from(feature)] = i as u8;
+        }
+        Self::Table { at, position }
+    }
+
+    /// The feature drawn at `position`.
+    pub fn at(&self, position: u32) -> u32 {
+        match self {
+            Self::Table { at, .. } => u32::from(at[position as usize]),
+            Self::Network(network) => network.walk(position, Network::forwards),
+        }
+    }
+
+    /// The position at which `feature` is drawn: the inverse of [`at`](Self::at).
+    pub fn position(&self, feature: u32) -> u32 {
+        match self {
+            Self::Table { position, .. } => u32::from(position[feature as usize]),
+            Self::Network(network) => network.walk(feature, Network::backwards),
+        }
+    }
+}
+
+/// An unbalanced Feistel network over the next power of two, with cycle walking (Black & Rogaway, "Ciphers with
+/// arbitrary finite domains", 2002): fewer than two walks are expected.
+#[derive(Debug, Clone, Copy)]
+pub struct Network {
+    n: u64,
+    low_bits: u32,
+    low_mask: u64,
+    high_mask: u64,
+    keys: [u64; ROUNDS],
+}
+
+impl Network {
+    fn new(key: u64, n: u64) -> Self {
+        let bits = u64::BITS - (n - 1).leading_zeros();
+        let low_bits = bits.div_ceil(2);
+        Self {
+            n,
+            low_bits,
+            low_mask: (1 << low_bits) - 1,
+            high_mask: (1 << (bits - low_bits)) - 1,
+            keys: std::array::from_fn(|round| combine(key, round as u64)),
+        }
+    }
+
+    #[inline]
+    fn walk(&self, start: u32, step: impl Fn(&Self, u64) -> u64) -> u32 {
+        let mut x = u64::from(start);
+        loop {
+            x = step(self, x);
+            if x < self.n {
+                return x as u32;
+            }
+        }
+    }
+
+    fn forwards(&self, x: u64) -> u64 {
+        (0..ROUNDS).fold(x, |x, round| self.round(x, round))
+    }
+
+    fn backwards(&self, x: u64) -> u64 {
+        (0..ROUNDS).rev().fold(x, |x, round| self.round(x, round))
+    }
+
+    #[inline]
+    fn round(&self, x: u64, round: usize) -> u64 {
+        let (mut low, mut high) = (x & self.low_mask, x >> self.low_bits);
+        // Even rounds change the low half, odd ones the high half; each is its own inverse.
+        if round.is_multiple_of(2) {
+            low ^= mix(high ^ self.keys[round]) & self.low_mask;
+        } else {
+            high ^= mix(low ^ self.keys[round]) & self.high_mask;
+        }
+        high << self.low_bits | low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    #[test]
+    fn permutations_are_bijections_and_invert() {
+        for n in [1usize, 2, 3, 4, 5, 7, 8, 9, 31, 64, 100, 1000] {
+            let order = NodeKey::root(7, n as u64).feature_order(n);
+            let mut seen = vec![false; n];
+            for position in 0..n as u32 {
+                let feature = order.at(position);
+                assert!(!std::mem::replace(&mut seen[feature as usize], true));
+                assert_eq!(order.position(feature), position);
+            }
+        }
+    }
+
+    #[test]
+    fn subsets_are_drawn_evenly() {
+        for (n, k) in [(2u32, 1u32), (3, 1), (3, 2), (4, 2), (5, 2), (6, 3), (7, 2), (10, 1), (10, 2), (17, 2), (30, 2), (65, 2), (100, 2), (300, 1)] {
+            let n_subsets = (0..k).fold(1, |c, i| c * (n - i) / (i + 1));
+            let draws = 40_000.max(30 * n_subsets);
+            let mut counts: HashMap<Vec<u32>, u32> = HashMap::new();
+            for seed in 0..draws {
+                let order = NodeKey::root(u64::from(seed), 0).feature_order(n as usize);
+                let mut subset: Vec<u32> = (0..k).map(|position| order.at(position)).collect();
+                subset.sort_unstable();
+                *counts.entry(subset).or_default() += 1;
+            }
+            let expected = f64::from(draws) / f64::from(n_subsets);
+            assert_eq!(counts.len() as u32, n_subsets);
+            let chi2: f64 = counts.values().map(|&c| (f64::from(c) - expected).powi(2) / expected).sum();
+            // Mean df, deviation sqrt(2 df): far beyond five deviations is a biased draw.
+            let df = f64::from(n_subsets - 1);
+            assert!(chi2 < df + 6.0 * (2.0 * df).sqrt().max(1.5), "n={n} k={k}: chi2 {chi2} df {df}");
+        }
+    }
+
+    #[test]
+    fn positions_are_uniform_and_keys_independent() {
+        let key = NodeKey::root(1, 0);
+        let mean = (0..10_000).map(|f| key.threshold_position(f)).sum::<f64>() / 10_000.0;
+        assert!((mean - 0.5).abs() < 0.02);
+        assert_ne!(key.child(Side::Left), key.child(Side::Right));
+        assert_ne!(NodeKey::root(1, 0), NodeKey::root(0, 1));
+    }
+}

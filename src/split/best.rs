@@ -1,0 +1,104 @@
+//! The best candidate so far, under the total order of candidates.
+
+use std::cmp::Ordering;
+
+use crate::criterion::Criterion;
+use crate::rng::Permutation;
+
+/// A split: rows whose rank is at most `last_left` go left.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate {
+    /// The feature.
+    pub feature: u32,
+    /// The largest rank that goes left.
+    pub last_left: u32,
+    /// Values up to this one go left.
+    pub threshold: f64,
+    /// Number of rows that go left.
+    pub n_left: usize,
+}
+
+struct Holder<P> {
+    candidate: Candidate,
+    score: f64,
+    proof: P,
+    /// The position at which the feature is drawn, once a tie has asked for it.
+    position: Option<u32>,
+}
+
+/// The best candidate so far of one node.
+pub(crate) struct Best<C: Criterion> {
+    holder: Option<Holder<C::Proof>>,
+    /// Scores below cannot win; ties are within.
+    floor: f64,
+}
+
+impl<C: Criterion> Best<C> {
+    pub fn new() -> Self {
+        Self { holder: None, floor: f64::NEG_INFINITY }
+    }
+
+    pub fn candidate(self) -> Option<Candidate> {
+        self.holder.map(|holder| holder.candidate)
+    }
+
+    /// Whether a candidate with this score may win: the cheap test before [`offer`](Self::offer).
+    #[inline]
+    pub fn may_win(&self, score: f64) -> bool {
+        score >= self.floor
+    }
+
+    /// Takes the candidate of the scan's present state if it is better.
+    pub fn offer(
+        &mut self,
+        criterion: &C,
+        node: &C::Totals,
+        order: &Permutation,
+        scan: &C::Scan,
+        score: f64,
+        candidate: Candidate,
+    ) {
+        let proof = criterion.proof(node, scan);
+        self.merge_one(criterion, node, order, Holder { candidate, score, proof, position: None });
+    }
+
+    /// Takes the other's candidate if it is better.
+    pub fn merge(&mut self, criterion: &C, node: &C::Totals, order: &Permutation, other: Self) {
+        if let Some(holder) = other.holder {
+            self.merge_one(criterion, node, order, holder);
+        }
+    }
+
+    fn merge_one(&mut self, criterion: &C, node: &C::Totals, order: &Permutation, mut new: Holder<C::Proof>) {
+        let wins = match &mut self.holder {
+            None => true,
+            Some(old) => {
+                let tolerance = criterion.tolerance(node, new.score.max(old.score));
+                if (new.score - old.score).abs() > tolerance {
+                    new.score > old.score
+                } else {
+                    match criterion.compare(&new.proof, &old.proof) {
+                        Ordering::Greater => true,
+                        Ordering::Less => false,
+                        Ordering::Equal => precedes(order, &mut new, old),
+                    }
+                }
+            }
+        };
+        if wins {
+            self.floor = new.score - criterion.tolerance(node, new.score);
+            self.holder = Some(new);
+        }
+    }
+}
+
+/// The tie rule.
+fn precedes<P>(order: &Permutation, new: &mut Holder<P>, old: &mut Holder<P>) -> bool {
+    if new.candidate.feature == old.candidate.feature {
+        return new.candidate.last_left < old.candidate.last_left;
+    }
+    let position = |holder: &mut Holder<P>| -> u32 {
+        *holder.position.get_or_insert_with(|| order.position(holder.candidate.feature))
+    };
+    position(new) < position(old)
+}

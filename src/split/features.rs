@@ -1,0 +1,142 @@
+//! Which features a node looks at, one column at a time, on one thread or several.
+//!
+//! A node draws features in the order of its permutation. Constant features count as drawn; if all that were drawn are
+//! constant, the draw goes on until one is not. Constancy is inherited: what does not vary in a node does not vary in
+//! its descendants, so those columns are not read again.
+
+use std::sync::Arc;
+
+use super::best::Best;
+use super::{Found, Node, NodeColumn, Search};
+use crate::bitset::Bitset;
+use crate::criterion::Criterion;
+use crate::error::Result;
+use crate::rng::Permutation;
+
+/// Features known not to vary in a node.
+#[derive(Debug, Clone)]
+pub struct ConstantFeatures {
+    set: Bitset,
+    /// Entries that their columns store.
+    nnz: usize,
+}
+
+impl ConstantFeatures {
+    /// Nothing is known of `n_features` features.
+    pub fn none(n_features: usize) -> Self {
+        Self { set: Bitset::new(n_features), nnz: 0 }
+    }
+
+    pub(super) fn contains(&self, feature: u32) -> bool {
+        self.set.contains(feature)
+    }
+
+    pub(super) fn nnz(&self) -> usize {
+        self.nnz
+    }
+
+    fn with(self: &Arc<Self>, features: &[u32], column_nnz: impl Fn(u32) -> usize) -> Arc<Self> {
+        if features.is_empty() {
+            return Arc::clone(self);
+        }
+        let mut extended = Self::clone(self);
+        extended.set.insert_all(features);
+        extended.nnz += features.iter().map(|&feature| column_nnz(feature)).sum::<usize>();
+        Arc::new(extended)
+    }
+}
+
+/// Makes node columns: the part of a storage that [`search_columns`] needs.
+pub(super) trait Fill: Sync {
+    /// Buffers of one worker, assumed dirty.
+    type Scratch: Default;
+    /// The column of a feature in the node.
+    fn fill<'s>(&self, feature: u32, scratch: &'s mut Self::Scratch) -> NodeColumn<'s>;
+    /// Entries that the column of a feature stores.
+    fn column_nnz(&self, feature: u32) -> usize;
+}
+
+/// Work, in nanoseconds, from which a node's features are spread over threads: some ten times what it costs to wake
+/// them (bench `fit`).
+const PARALLEL_FROM: f64 = 200_000.0;
+/// Jobs per thread, so that columns of unequal length even out.
+const JOBS_PER_THREAD: usize = 8;
+
+/// What a worker has found.
+struct Progress<C: Criterion> {
+    best: Best<C>,
+    n_varying: usize,
+    constants: Vec<u32>,
+}
+
+/// The best split over the features the node draws, filled one by one; `work` estimates the cost of all in
+/// nanoseconds.
+pub(super) fn search_columns<C: Criterion, F: Fill>(
+    search: &Search<'_, C>,
+    node: &Node<'_, C>,
+    fill: &F,
+    work: f64,
+    scan: &mut C::Scan,
+    scratch: &mut F::Scratch,
+) -> Result<Found> {
+    let n_features = search.data.n_features() as u32;
+    let n_drawn = search.n_drawn() as u32;
+    let order = node.key.feature_order(n_features as usize);
+    let unknown = |feature: &u32| !node.constants.contains(*feature);
+    let drawn: Vec<u32> = if search.draws_all() {
+        (0..n_features).filter(unknown).collect()
+    } else {
+        (0..n_drawn).map(|position| order.at(position)).filter(unknown).collect()
+    };
+
+    let mut progress = Progress { best: Best::new(), n_varying: 0, constants: Vec::new() };
+    let n_threads = search.runtime.n_threads();
+    if n_threads > 1 && work >= PARALLEL_FROM {
+        let jobs = drawn.chunks(drawn.len().div_ceil(JOBS_PER_THREAD * n_threads)).collect();
+        let parts = search.runtime.map(jobs, |features: &[u32]| {
+            let mut part = Progress { best: Best::new(), n_varying: 0, constants: Vec::new() };
+            let (mut scan, mut scratch) = (search.criterion.scan(), F::Scratch::default());
+            for &feature in features {
+                visit(search, node, &order, fill, feature, &mut scan, &mut scratch, &mut part)?;
+            }
+            Ok(part)
+        })?;
+        for part in parts {
+            progress.best.merge(search.criterion, node.totals, &order, part.best);
+            progress.n_varying += part.n_varying;
+            progress.constants.extend(part.constants);
+        }
+    } else {
+        for &feature in &drawn {
+            visit(search, node, &order, fill, feature, scan, scratch, &mut progress)?;
+        }
+    }
+    let mut rest = (n_drawn..n_features).map(|position| order.at(position)).filter(unknown);
+    while progress.n_varying == 0 {
+        let Some(feature) = rest.next() else { break };
+        visit(search, node, &order, fill, feature, scan, scratch, &mut progress)?;
+    }
+    let constants = node.constants.with(&progress.constants, |feature| fill.column_nnz(feature));
+    Ok(Found { best: progress.best.candidate(), constants })
+}
+
+#[allow(clippy::too_many_arguments, reason = "one step of search_columns, shared by its serial and parallel loops")]
+fn visit<C: Criterion, F: Fill>(
+    search: &Search<'_, C>,
+    node: &Node<'_, C>,
+    order: &Permutation,
+    fill: &F,
+    feature: u32,
+    scan: &mut C::Scan,
+    scratch: &mut F::Scratch,
+    progress: &mut Progress<C>,
+) -> Result<()> {
+    search.runtime.check_interrupt()?;
+    let column = fill.fill(feature, scratch);
+    if search.evaluate(node, order, column, scan, &mut progress.best) {
+        progress.n_varying += 1;
+    } else {
+        progress.constants.push(feature);
+    }
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! The search for the best split of a node: fill a column, scan it, keep the best.
+//!
+//! *Fill* (`dense`, `sparse`) knows storage and makes a [`NodeColumn`]; *scan* (`scan`, `random`) knows the criterion
+//! and offers candidates to a [`Best`](best::Best). They meet in the node column, so storages and criteria add up
+//! instead of multiplying. The search reads samples and never moves them, which is what makes it parallel.
+//!
+//! Order of candidates, and so the tie rule: the exact score; then the position at which the node's permutation draws
+//! the feature; then the lower threshold. It is total, so the order of evaluation cannot show.
+
+mod best;
+mod dense;
+mod features;
+mod random;
+mod scan;
+mod sparse;
+
+pub use best::Candidate;
+pub use features::ConstantFeatures;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::criterion::Criterion;
+use crate::data::{Columns, Dataset};
+use crate::error::Result;
+use crate::intersect::Entry;
+use crate::params::{Splitter, ValidTreeParams};
+use crate::rng::{NodeKey, Permutation};
+use crate::runtime::Runtime;
+use crate::samples::SampleSet;
+
+use best::Best;
+
+/// What stays the same in all nodes of a tree.
+pub struct Search<'a, C> {
+    /// The columns.
+    pub data: &'a Dataset,
+    /// Targets, weights and what to minimise.
+    pub criterion: &'a C,
+    /// Hyperparameters.
+    pub params: &'a ValidTreeParams,
+    /// The weight of the root, in integer units.
+    pub total_weight: u64,
+    /// Least weight of a child, in integer units.
+    pub min_weight_leaf: f64,
+    /// Threads and stop flag.
+    pub runtime: &'a Runtime<'a>,
+}
+
+/// A node to be split.
+pub struct Node<'a, C: Criterion> {
+    /// Its rows, ascending.
+    pub samples: &'a [u32],
+    /// Their statistics.
+    pub totals: &'a C::Totals,
+    /// The key of its random choices.
+    pub key: NodeKey,
+    /// Features known not to vary in it; shared with the nodes for which the same is known.
+    pub constants: Arc<ConstantFeatures>,
+}
+
+/// One column in a node. Rows of the node that are in no entry have the value 0.
+#[derive(Clone, Copy)]
+pub(crate) struct NodeColumn<'a> {
+    pub feature: u32,
+    /// Ascending for the scan; in any order for a random threshold.
+    pub entries: &'a [Entry],
+    pub n_zeros: usize,
+    /// The rank of the zeros, if there are any; no entry has it.
+    pub zero_rank: u32,
+}
+
+/// Scratch of one worker. Contents are garbage between two uses, but for `gather` and the bit sets, which are clean.
+pub struct Scratch<C: Criterion> {
+    scan: C::Scan,
+    dense: dense::FillScratch,
+    sparse: Option<sparse::SearchScratch>,
+}
+
+impl<C: Criterion> Scratch<C> {
+    /// Scratch that fits any node of a tree.
+    pub fn new(search: &Search<'_, C>) -> Self {
+        let data = search.data;
+        let sparse = match data.columns() {
+            Columns::Dense(_) => None,
+            Columns::SparseU16(_) | Columns::SparseU32(_) => {
+                Some(sparse::SearchScratch::new(data.n_samples(), data.n_features()))
+            }
+        };
+        Self { scan: search.criterion.scan(), dense: dense::FillScratch::default(), sparse }
+    }
+}
+
+/// The outcome of a search.
+pub struct Found {
+    /// The best split, if any is legal.
+    pub best: Option<Candidate>,
+    /// The features that are known not to vary in the node, and so in its children.
+    pub constants: Arc<ConstantFeatures>,
+}
+
+impl<C: Criterion> Search<'_, C> {
+    /// The best legal split of a node over the features it draws.
+    pub fn best_split(&self, node: &Node<'_, C>, scratch: &mut Scratch<C>) -> Result<Found> {
+        match self.data.columns() {
+            Columns::Dense(columns) => dense::best_split(self, node, columns, scratch),
+            Columns::SparseU16(columns) => sparse::best_split(self, node, columns, scratch),
+            Columns::SparseU32(columns) => sparse::best_split(self, node, columns, scratch),
+        }
+    }
+
+    /// Moves the rows of a node that go left to the front of its range; returns the start of the right child.
+    pub fn partition(
+        &self,
+        samples: &mut SampleSet,
+        range: Range<usize>,
+        split: &Candidate,
+        scratch: &mut Scratch<C>,
+    ) -> usize {
+        match self.data.columns() {
+            Columns::Dense(columns) => dense::partition(columns, samples, range, split),
+            Columns::SparseU16(columns) => sparse::partition(columns, samples, range, split, scratch.sparse.as_mut()),
+            Columns::SparseU32(columns) => sparse::partition(columns, samples, range, split, scratch.sparse.as_mut()),
+        }
+    }
+
+    /// Offers the candidates of a column to `best`. Returns whether the column varies in the node.
+    fn evaluate(
+        &self,
+        node: &Node<'_, C>,
+        order: &Permutation,
+        column: NodeColumn<'_>,
+        scan: &mut C::Scan,
+        best: &mut Best<C>,
+    ) -> bool {
+        match self.params.splitter {
+            Splitter::Best => scan::best_cut(self, node, order, column, scan, best),
+            Splitter::Random => random::random_cut(self, node, order, column, scan, best),
+        }
+    }
+
+    /// Whether a side with these counts, and the rest of the node, are large enough.
+    #[inline]
+    fn is_legal(&self, node: &Node<'_, C>, n_pushed: usize, scan: &C::Scan) -> bool {
+        let min = self.params.min_samples_leaf;
+        let n_rest = node.samples.len() - n_pushed;
+        if (n_pushed as u64) < min || (n_rest as u64) < min {
+            return false;
+        }
+        let pushed = self.criterion.pushed_weight(scan);
+        let rest = self.criterion.weight(node.totals) - pushed;
+        self.min_weight_leaf <= 0.0 || (pushed as f64 >= self.min_weight_leaf && rest as f64 >= self.min_weight_leaf)
+    }
+
+    /// How many features a node draws.
+    fn n_drawn(&self) -> usize {
+        self.params.max_features.min(self.data.n_features() as u64) as usize
+    }
+
+    fn draws_all(&self) -> bool {
+        self.n_drawn() == self.data.n_features()
+    }
+}

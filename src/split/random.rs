@@ -1,0 +1,71 @@
+//! A random threshold of a column: uniform between its extremes in the node (Geurts, Ernst, Wehenkel, "Extremely
+//! randomized trees", Machine Learning 63, 2006, table 1).
+//!
+//! One pass finds the extremes, a second pushes the side that the zeros are not on. No sort. O(entries).
+
+use super::best::{Best, Candidate};
+use super::{Node, NodeColumn, Search};
+use crate::criterion::Criterion;
+use crate::rng::Permutation;
+
+/// Offers one random cut of a column with entries in any order. Returns whether the column varies.
+pub(super) fn random_cut<C: Criterion>(
+    search: &Search<'_, C>,
+    node: &Node<'_, C>,
+    order: &Permutation,
+    column: NodeColumn<'_>,
+    scan: &mut C::Scan,
+    best: &mut Best<C>,
+) -> bool {
+    let (criterion, feature) = (search.criterion, column.feature);
+    let zero = (column.n_zeros > 0).then_some(column.zero_rank);
+    let ranks = || column.entries.iter().map(|entry| entry.rank()).chain(zero);
+    let (Some(lowest), Some(highest)) = (ranks().min(), ranks().max()) else { return false };
+    if lowest == highest {
+        return false;
+    }
+    let (low, high) = (search.data.value(feature, lowest), search.data.value(feature, highest));
+    let threshold = between(low, high, node.key.threshold_position(feature));
+    let first_right = search.data.rank_above(feature, threshold);
+    debug_assert!(lowest < first_right && first_right <= highest);
+
+    let push_left = zero.is_none_or(|zero| zero >= first_right);
+    criterion.begin(node.totals, scan);
+    let mut n_pushed = 0;
+    for entry in column.entries {
+        if (entry.rank() < first_right) == push_left {
+            criterion.push(node.totals, scan, entry.sample());
+            n_pushed += 1;
+        }
+    }
+    if search.is_legal(node, n_pushed, scan) {
+        let score = criterion.score(node.totals, scan);
+        if best.may_win(score) {
+            let n_left = if push_left { n_pushed } else { node.samples.len() - n_pushed };
+            let candidate = Candidate { feature, last_left: first_right - 1, threshold, n_left };
+            best.offer(criterion, node.totals, order, scan, score, candidate);
+        }
+    }
+    true
+}
+
+/// The threshold at `position` in [0, 1) between two values: `low <= threshold < high`.
+fn between(low: f64, high: f64, position: f64) -> f64 {
+    let width = high - low;
+    let threshold = if width.is_finite() { low + width * position } else { low * (1.0 - position) + high * position };
+    if low <= threshold && threshold < high { threshold } else { low }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::between;
+
+    #[test]
+    fn thresholds_stay_in_range() {
+        assert_eq!(between(1.0, 3.0, 0.25), 1.5);
+        assert_eq!(between(-f64::MAX, f64::MAX, 0.5), 0.0);
+        assert_eq!(between(1.0, 1.0 + f64::EPSILON, 0.99), 1.0);
+        assert_eq!(between(f64::NEG_INFINITY, 1.0, 0.5), f64::NEG_INFINITY);
+        assert_eq!(between(0.0, f64::INFINITY, 0.0), 0.0);
+    }
+}

@@ -1,0 +1,95 @@
+//! The best threshold of a column: one pass over its entries, inwards from both ends.
+//!
+//! The zeros of a sparse column are one run in the middle. Pushing the negative entries from the left, and then the
+//! positive ones from the right, visits every cut without ever touching the run: a score does not care which side was
+//! pushed. A dense column has no run and is pushed from the left alone. O(entries).
+
+use super::best::{Best, Candidate};
+use super::{Node, NodeColumn, Search};
+use crate::criterion::Criterion;
+use crate::intersect::Entry;
+use crate::num::mid_threshold;
+use crate::rng::{Permutation, Side};
+
+/// Offers every cut of a column with sorted entries. Returns whether the column varies.
+pub(super) fn best_cut<C: Criterion>(
+    search: &Search<'_, C>,
+    node: &Node<'_, C>,
+    order: &Permutation,
+    column: NodeColumn<'_>,
+    scan: &mut C::Scan,
+    best: &mut Best<C>,
+) -> bool {
+    debug_assert!(column.entries.is_sorted());
+    debug_assert_eq!(column.entries.len() + column.n_zeros, node.samples.len());
+    let entries = column.entries;
+    let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return false };
+    if column.n_zeros == 0 {
+        if first.rank() == last.rank() {
+            return false;
+        }
+        Pass { search, node, order, feature: column.feature, side: Side::Left }.run(entries.iter(), None, scan, best);
+    } else {
+        let zero = column.zero_rank;
+        let (negative, positive) = entries.split_at(entries.partition_point(|entry| entry.rank() < zero));
+        let pass = |side| Pass { search, node, order, feature: column.feature, side };
+        if !negative.is_empty() {
+            pass(Side::Left).run(negative.iter(), Some(zero), scan, best);
+        }
+        if !positive.is_empty() {
+            pass(Side::Right).run(positive.iter().rev(), Some(zero), scan, best);
+        }
+    }
+    true
+}
+
+/// A pass over one end of a column.
+struct Pass<'a, C: Criterion> {
+    search: &'a Search<'a, C>,
+    node: &'a Node<'a, C>,
+    order: &'a Permutation,
+    feature: u32,
+    /// The end at which the pass begins.
+    side: Side,
+}
+
+impl<C: Criterion> Pass<'_, C> {
+    /// Pushes `entries` and offers the cut after each run of equal ranks; the last run is followed by `end`, or is
+    /// never pushed.
+    fn run<'e>(
+        &self,
+        entries: impl Iterator<Item = &'e Entry>,
+        end: Option<u32>,
+        scan: &mut C::Scan,
+        best: &mut Best<C>,
+    ) {
+        let (criterion, node) = (self.search.criterion, self.node);
+        criterion.begin(node.totals, scan);
+        let mut entries = entries.peekable();
+        let mut n_pushed = 0;
+        while let Some(entry) = entries.next() {
+            criterion.push(node.totals, scan, entry.sample());
+            n_pushed += 1;
+            let Some(next) = entries.peek().map(|next| next.rank()).or(end) else { return };
+            if next == entry.rank() || !self.search.is_legal(node, n_pushed, scan) {
+                continue;
+            }
+            let score = criterion.score(node.totals, scan);
+            if best.may_win(score) {
+                let candidate = self.candidate(entry.rank(), next, n_pushed);
+                best.offer(criterion, node.totals, self.order, scan, score, candidate);
+            }
+        }
+    }
+
+    /// The cut between the pushed rank and the next.
+    fn candidate(&self, pushed: u32, next: u32, n_pushed: usize) -> Candidate {
+        let (last_left, first_right, n_left) = match self.side {
+            Side::Left => (pushed, next, n_pushed),
+            Side::Right => (next, pushed, self.node.samples.len() - n_pushed),
+        };
+        let value = |rank| self.search.data.value(self.feature, rank);
+        let threshold = mid_threshold(value(last_left), value(first_right));
+        Candidate { feature: self.feature, last_left, threshold, n_left }
+    }
+}

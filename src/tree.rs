@@ -1,0 +1,241 @@
+//! A grown tree: flat immutable arrays, one entry per node, with scikit-learn's names and meanings.
+//!
+//! Nodes are numbered in preorder, left child first, whatever the order in which they were grown: the parent comes
+//! before its children, `children_left[i] == i + 1`. That is an invariant of the type; arrays from outside are checked
+//! for it, so a traversal always ends.
+
+use crate::error::{Error, Result};
+
+/// In `children_left` and `children_right`: the node is a leaf.
+pub const TREE_LEAF: i32 = -1;
+/// In `feature` and `threshold`: the node is a leaf.
+pub const TREE_UNDEFINED: i32 = -2;
+/// Node ids are `i32`.
+const MAX_NODES: usize = i32::MAX as usize;
+
+/// The arrays of a tree. All have one entry per node, `value` has [`n_values`](Tree::n_values) per node.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NodeArrays {
+    /// Left child, or [`TREE_LEAF`].
+    pub children_left: Vec<i32>,
+    /// Right child, or [`TREE_LEAF`].
+    pub children_right: Vec<i32>,
+    /// The feature of the split, or [`TREE_UNDEFINED`].
+    pub feature: Vec<i32>,
+    /// Rows with a value up to this go left.
+    pub threshold: Vec<f64>,
+    /// Whether missing values go left; 0 while missing values are refused.
+    pub missing_go_to_left: Vec<u8>,
+    /// Impurity: Gini impurity, bits, or variance; mean over outputs.
+    pub impurity: Vec<f64>,
+    /// Training rows with a weight above 0.
+    pub n_node_samples: Vec<i64>,
+    /// Their weight.
+    pub weighted_n_node_samples: Vec<f64>,
+    /// Class shares or means, row-major `(node_count, n_outputs, max_n_classes)`.
+    pub value: Vec<f64>,
+}
+
+/// A decision tree. Immutable.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tree {
+    n_features: usize,
+    n_classes: Vec<u32>,
+    max_depth: usize,
+    n_leaves: usize,
+    nodes: NodeArrays,
+}
+
+impl Tree {
+    /// A tree from its arrays, which must be consistent and in preorder.
+    pub fn new(n_features: usize, n_classes: Vec<u32>, nodes: NodeArrays) -> Result<Self> {
+        let illegal = |got: String, expected: &str| {
+            Err(Error::InvalidArgument { name: "the tree's state", got, expected: expected.into() })
+        };
+        let n = nodes.children_left.len();
+        let n_values = n_values(&n_classes);
+        let lengths = [
+            nodes.children_right.len(),
+            nodes.feature.len(),
+            nodes.threshold.len(),
+            nodes.missing_go_to_left.len(),
+            nodes.impurity.len(),
+            nodes.n_node_samples.len(),
+            nodes.weighted_n_node_samples.len(),
+        ];
+        if n == 0 || n > MAX_NODES || n_values == 0 || lengths != [n; 7] || nodes.value.len() != n * n_values {
+            return illegal(
+                format!("{n} nodes, arrays of {lengths:?} and {} values", nodes.value.len()),
+                "arrays of one entry per node",
+            );
+        }
+        // Depths from parents: a child must come after its parent and have no other.
+        let mut depths = vec![None; n];
+        depths[0] = Some(0usize);
+        let (mut max_depth, mut n_leaves) = (0, 0);
+        for node in 0..n {
+            let Some(depth) = depths[node] else { return illegal(format!("node {node} without a parent"), "a tree") };
+            let (left, right) = (nodes.children_left[node], nodes.children_right[node]);
+            if left == TREE_LEAF && right == TREE_LEAF {
+                n_leaves += 1;
+                max_depth = max_depth.max(depth);
+                continue;
+            }
+            let feature = usize::try_from(nodes.feature[node]).ok();
+            if left as usize != node + 1 || feature.is_none_or(|feature| feature >= n_features) {
+                return illegal(
+                    format!("left child {left} and feature {} at node {node}", nodes.feature[node]),
+                    "in preorder, with features in range",
+                );
+            }
+            for child in [left, right] {
+                match usize::try_from(child).ok().filter(|&child| child > node).and_then(|child| depths.get_mut(child)) {
+                    Some(slot @ None) => *slot = Some(depth + 1),
+                    _ => return illegal(format!("child {child} of node {node}"), "a tree in preorder"),
+                }
+            }
+        }
+        Ok(Self { n_features, n_classes, max_depth, n_leaves, nodes })
+    }
+
+    /// Number of features of the training data.
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// Number of classes of each output; 1 for regression.
+    pub fn n_classes(&self) -> &[u32] {
+        &self.n_classes
+    }
+
+    /// Number of outputs.
+    pub fn n_outputs(&self) -> usize {
+        self.n_classes.len()
+    }
+
+    /// The largest number of classes of an output.
+    pub fn max_n_classes(&self) -> usize {
+        n_values(&self.n_classes) / self.n_outputs()
+    }
+
+    /// Values per node: `n_outputs * max_n_classes`.
+    pub fn n_values(&self) -> usize {
+        n_values(&self.n_classes)
+    }
+
+    /// Number of nodes.
+    pub fn node_count(&self) -> usize {
+        self.nodes.feature.len()
+    }
+
+    /// Depth of the deepest leaf; the root has depth 0.
+    pub fn max_depth(&self) -> usize {
+        self.max_depth
+    }
+
+    /// Number of leaves.
+    pub fn n_leaves(&self) -> usize {
+        self.n_leaves
+    }
+
+    /// The arrays.
+    pub fn nodes(&self) -> &NodeArrays {
+        &self.nodes
+    }
+
+    /// The values of a node.
+    pub fn value(&self, node: usize) -> &[f64] {
+        &self.nodes.value[node * self.n_values()..][..self.n_values()]
+    }
+}
+
+fn n_values(n_classes: &[u32]) -> usize {
+    n_classes.len() * n_classes.iter().copied().max().unwrap_or(0) as usize
+}
+
+/// Collects nodes in the order of growth; [`finish`](Self::finish) numbers them in preorder.
+#[derive(Debug)]
+pub(crate) struct TreeBuilder {
+    n_values: usize,
+    nodes: NodeArrays,
+}
+
+/// What is known of a node when it is reached.
+pub(crate) struct NodeRecord {
+    pub impurity: f64,
+    pub n_samples: usize,
+    pub weight: f64,
+}
+
+impl TreeBuilder {
+    pub fn new(n_values: usize) -> Self {
+        Self { n_values, nodes: NodeArrays::default() }
+    }
+
+    /// Adds a leaf and returns its id and its value, to be written.
+    pub fn add(&mut self, record: &NodeRecord) -> Result<(usize, &mut [f64])> {
+        let nodes = &mut self.nodes;
+        let id = nodes.feature.len();
+        if id >= MAX_NODES {
+            return Err(Error::TooLarge { what: "the number of nodes", limit: MAX_NODES as u64, got: id as u64 + 1 });
+        }
+        nodes.children_left.push(TREE_LEAF);
+        nodes.children_right.push(TREE_LEAF);
+        nodes.feature.push(TREE_UNDEFINED);
+        nodes.threshold.push(f64::from(TREE_UNDEFINED));
+        nodes.missing_go_to_left.push(0);
+        nodes.impurity.push(record.impurity);
+        nodes.n_node_samples.push(record.n_samples as i64);
+        nodes.weighted_n_node_samples.push(record.weight);
+        nodes.value.resize((id + 1) * self.n_values, 0.0);
+        Ok((id, &mut nodes.value[id * self.n_values..]))
+    }
+
+    /// Turns a leaf into a split; its children are linked when they are added.
+    pub fn split(&mut self, node: usize, feature: u32, threshold: f64) {
+        self.nodes.feature[node] = feature as i32;
+        self.nodes.threshold[node] = threshold;
+    }
+
+    /// Makes `child` a child of `parent`.
+    pub fn link(&mut self, parent: usize, is_left: bool, child: usize) {
+        let children = if is_left { &mut self.nodes.children_left } else { &mut self.nodes.children_right };
+        children[parent] = child as i32;
+    }
+
+    pub fn finish(self, n_features: usize, n_classes: Vec<u32>) -> Result<Tree> {
+        let Self { n_values, nodes } = self;
+        // order[new] = old
+        let mut order = Vec::with_capacity(nodes.feature.len());
+        let mut stack = vec![0usize];
+        while let Some(node) = stack.pop() {
+            order.push(node);
+            if nodes.children_left[node] != TREE_LEAF {
+                stack.push(nodes.children_right[node] as usize);
+                stack.push(nodes.children_left[node] as usize);
+            }
+        }
+        let mut new_id = vec![0i32; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            new_id[old] = new as i32;
+        }
+        fn pick<T: Copy>(order: &[usize], array: &[T]) -> Vec<T> {
+            order.iter().map(|&old| array[old]).collect()
+        }
+        let children = |array: &[i32]| -> Vec<i32> {
+            order.iter().map(|&old| usize::try_from(array[old]).map_or(TREE_LEAF, |child| new_id[child])).collect()
+        };
+        let nodes = NodeArrays {
+            children_left: children(&nodes.children_left),
+            children_right: children(&nodes.children_right),
+            feature: pick(&order, &nodes.feature),
+            threshold: pick(&order, &nodes.threshold),
+            missing_go_to_left: pick(&order, &nodes.missing_go_to_left),
+            impurity: pick(&order, &nodes.impurity),
+            n_node_samples: pick(&order, &nodes.n_node_samples),
+            weighted_n_node_samples: pick(&order, &nodes.weighted_n_node_samples),
+            value: order.iter().flat_map(|&old| &nodes.value[old * n_values..][..n_values]).copied().collect(),
+        };
+        Tree::new(n_features, n_classes, nodes)
+    }
+}

@@ -1,0 +1,542 @@
+"""Bad input is refused with a clear exception, and leaves the estimator as it was."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from oracle import assert_same_tree, frozen
+from sklearn.exceptions import NotFittedError
+from spinney import DecisionTreeClassifier, DecisionTreeRegressor
+from strategies import CLASSIFIERS, ESTIMATORS, REGRESSORS
+
+every_estimator = pytest.mark.parametrize("tree_class", ESTIMATORS)
+NAN, INF = float("nan"), float("inf")
+N_SAMPLES, N_FEATURES = 30, 5
+# Seconds from Ctrl-C to the end of a fit: the promise is one, and a busy machine gets one more.
+PROMPT = 2.0
+
+
+@pytest.fixture(scope="module")
+def good():
+    """Return a matrix of small integers, about half of them zero, and labels."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-2, 3, (N_SAMPLES, N_FEATURES)) * rng.integers(0, 2, (N_SAMPLES, N_FEATURES))
+    return X.astype(np.float64), rng.integers(0, 3, N_SAMPLES)
+
+
+def assert_refused(call, estimator, kinds, *fragments):
+    """Check that a call raises, says what it has to say, and changes nothing.
+
+    Every fragment has to be in the message; of a tuple of fragments, one has to be.
+    """
+    before, same = frozen(estimator), dict(vars(estimator))
+    with pytest.raises(kinds) as caught:
+        call()
+    message = str(caught.value)
+    for fragment in fragments:
+        choices = fragment if isinstance(fragment, tuple) else (fragment,)
+        assert any(choice in message for choice in choices), f"{fragment!r} not in: {message}"
+    assert frozen(estimator) == before
+    assert all(vars(estimator)[name] is value for name, value in same.items())
+
+
+def assert_fit_refused(tree, good, args, kinds, *fragments, **keywords):
+    """Check that an estimator refuses to be fitted, new or fitted before."""
+    X, y = good
+    assert_refused(lambda: tree.fit(*args, **keywords), tree, kinds, *fragments)
+    assert not hasattr(tree, "tree_")
+    refused = tree.get_params()
+    tree.set_params(**type(tree)(random_state=0).get_params()).fit(X, y)
+    predicted = tree.predict(X)
+    tree.set_params(**refused)
+    assert_refused(lambda: tree.fit(*args, **keywords), tree, kinds, *fragments)
+    np.testing.assert_array_equal(tree.predict(X), predicted)
+
+
+# --- Parameters ---------------------------------------------------------------------------------
+
+BAD_PARAMETERS = [
+    ("criterion", "best", ("gini", "squared_error")),
+    ("criterion", 1, ("gini", "squared_error")),
+    ("splitter", "worst", "'best'"),
+    ("splitter", None, "'random'"),
+    ("max_depth", 0, "[1, inf)"),
+    ("max_depth", -1, "[1, inf)"),
+    ("max_depth", 2.5, "int"),
+    ("max_depth", "deep", "int"),
+    ("min_samples_split", 1, "[2, inf)"),
+    ("min_samples_split", 0.0, "(0.0, 1.0]"),
+    ("min_samples_split", 1.1, "(0.0, 1.0]"),
+    ("min_samples_split", NAN, "(0.0, 1.0]"),
+    ("min_samples_leaf", 0, "[1, inf)"),
+    ("min_samples_leaf", 1.0, "(0.0, 1.0)"),
+    ("min_samples_leaf", 0.0, "(0.0, 1.0)"),
+    ("min_samples_leaf", "one", "(0.0, 1.0)"),
+    ("min_weight_fraction_leaf", -0.1, "[0.0, 0.5]"),
+    ("min_weight_fraction_leaf", 0.6, "[0.0, 0.5]"),
+    ("min_weight_fraction_leaf", NAN, "[0.0, 0.5]"),
+    ("max_features", 0, "[1, inf)"),
+    ("max_features", -3, "[1, inf)"),
+    ("max_features", 0.0, "(0.0, 1.0]"),
+    ("max_features", 1.5, "(0.0, 1.0]"),
+    ("max_features", "auto", "'sqrt'"),
+    ("min_impurity_decrease", -1e-9, "[0.0, inf)"),
+    ("min_impurity_decrease", NAN, "[0.0, inf)"),
+    ("min_impurity_decrease", "no", "[0.0, inf)"),
+    ("random_state", -1, "RandomState"),
+    ("random_state", "seed", "RandomState"),
+    ("n_jobs", 1.5, "int"),
+    ("n_jobs", "all", "int"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "allowed"), BAD_PARAMETERS)
+@every_estimator
+def test_illegal_parameter(tree_class, name, value, allowed, good):
+    """The message names the parameter, the class, what was got and what is allowed."""
+    told = (name, tree_class.__name__, repr(value), allowed)
+    assert_fit_refused(tree_class(**{name: value}), good, good, ValueError, *told)
+
+
+@every_estimator
+def test_zero_jobs(tree_class, good):
+    """No number of threads is called 0."""
+    assert_fit_refused(tree_class(n_jobs=0), good, good, ValueError, "n_jobs", "0")
+
+
+@pytest.mark.parametrize("tree_class", CLASSIFIERS)
+@pytest.mark.parametrize(
+    ("class_weight", "kinds"), [("heavy", ValueError), (2.0, ValueError), ({0: -1.0}, ValueError)]
+)
+def test_illegal_class_weight(tree_class, class_weight, kinds, good):
+    """A class weight is None, "balanced", a dict or a list, and not negative."""
+    tree = tree_class(class_weight=class_weight)
+    assert_fit_refused(tree, good, good, kinds, ("class_weight", "sample_weight"))
+
+
+@pytest.mark.parametrize("tree_class", CLASSIFIERS)
+def test_class_weights_for_another_number_of_outputs(tree_class, good):
+    """A list of class weights has one entry per output."""
+    X, y = good
+    tree = tree_class(class_weight=[{0: 1}] * 3)
+    assert_fit_refused(tree, good, (X, np.column_stack([y, y])), ValueError, "class_weight")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ccp_alpha", 0.1), ("max_leaf_nodes", 5), ("monotonic_cst", [0, 1, 0, -1, 0])],
+)
+@every_estimator
+def test_parameter_that_is_not_available_yet(tree_class, name, value, good):
+    """What is not built is refused, not ignored."""
+    tree = tree_class(**{name: value})
+    assert_fit_refused(tree, good, good, (ValueError, NotImplementedError), name, repr(value))
+
+
+@pytest.mark.parametrize("criterion", ["absolute_error", "poisson", "quantile"])
+@pytest.mark.parametrize("tree_class", REGRESSORS)
+def test_criterion_that_is_not_available_yet(tree_class, criterion, good):
+    """Criteria of later releases are refused by name."""
+    told = ("criterion", criterion, "squared_error")
+    assert_fit_refused(tree_class(criterion=criterion), good, good, ValueError, *told)
+
+
+@pytest.mark.parametrize(
+    ("classes", "criterion"), [(CLASSIFIERS, "squared_error"), (REGRESSORS, "gini")]
+)
+def test_criterion_of_the_other_task(classes, criterion, good):
+    """A classifier does not take the variance, nor a regressor the Gini index."""
+    for tree_class in classes:
+        tree = tree_class(criterion=criterion)
+        assert_fit_refused(tree, good, good, ValueError, "criterion", criterion)
+
+
+# --- X, y and weights at fit --------------------------------------------------------------------
+
+FORMS = {
+    "dense": np.asarray,
+    "list": np.ndarray.tolist,
+    "frame": pd.DataFrame,
+    "csc": sp.csc_matrix,
+    "csr": sp.csr_array,
+    "coo": sp.coo_array,
+}
+
+
+@pytest.mark.parametrize(("value", "told"), [(NAN, "NaN"), (INF, "inf"), (-INF, "inf")])
+@pytest.mark.parametrize("form", FORMS)
+@every_estimator
+def test_missing_and_infinite_values(tree_class, form, value, told, good):
+    """NaN and infinity are refused at fit and at prediction, dense and stored in sparse."""
+    X, y = good
+    broken = X.copy()
+    broken[7, 3] = value
+    broken = FORMS[form](broken)
+    assert_fit_refused(tree_class(), good, (broken, y), ValueError, "X", told)
+    tree = tree_class().fit(X, y)
+    for call in (tree.predict, tree.apply, tree.decision_path):
+        assert_refused(lambda call=call: call(broken), tree, ValueError, "X", told)
+
+
+BAD_MATRICES = {
+    "one dimension": (np.arange(30.0), ValueError, "2D", "1D"),
+    "a number": (3.0, ValueError, "2D", "scalar"),
+    "three dimensions": (np.zeros((30, 2, 2)), ValueError, "dim 3"),
+    "no rows": (np.empty((0, 5)), ValueError, "0 sample"),
+    "no columns": (np.empty((30, 0)), ValueError, "0 feature"),
+    "no rows, sparse": (sp.csr_matrix((0, 5)), ValueError, "0 sample"),
+    "no columns, sparse": (sp.csc_matrix((30, 0)), ValueError, "0 feature"),
+    "strings": (np.full((30, 5), "word"), (ValueError, TypeError), ("word", "str", "<U4")),
+    "objects": (np.full((30, 5), {}, dtype=object), (ValueError, TypeError), "dict"),
+    "complex": (np.ones((30, 5)) * 1j, (ValueError, TypeError), ("omplex",)),
+    "complex, sparse": (sp.csr_matrix(np.eye(30, 5) * 1j), (ValueError, TypeError), "omplex"),
+    "None": (None, (ValueError, TypeError), ("None", "2D")),
+    "ragged": ([[1.0, 2.0]] * 29 + [[1.0]], ValueError, ("inhomogeneous", "sequence")),
+    "too few rows": (np.ones((29, 5)), ValueError, "29", "30"),
+    "too many rows, sparse": (sp.csc_matrix(np.ones((31, 5))), ValueError, "31", "30"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_MATRICES)
+@every_estimator
+def test_bad_matrix(tree_class, case, good):
+    """A matrix of the wrong shape or kind is refused."""
+    X, *expected = BAD_MATRICES[case]
+    assert_fit_refused(tree_class(), good, (X, good[1]), *expected)
+
+
+BAD_TARGETS = {
+    "too short": (np.arange(29) % 2, ValueError, "29", "30"),
+    "too long": (np.arange(31) % 2, ValueError, "31", "30"),
+    "missing": (np.r_[np.arange(29) % 2, NAN], ValueError, "y", "NaN"),
+    "infinite": (np.r_[np.arange(29) % 2, INF], ValueError, "y", ("inf",)),
+    "None": (None, ValueError, "y", "None"),
+    "empty": (np.array([]), ValueError, ("0", "y")),
+    "three dimensions": (np.zeros((30, 2, 2)), ValueError, ("y", "dim 3")),
+    "complex": (np.ones(30) * 1j, (ValueError, TypeError), "omplex"),
+    "sparse": (sp.csr_matrix(np.ones((30, 1))), (ValueError, TypeError), "parse"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_TARGETS)
+@every_estimator
+def test_bad_target(tree_class, case, good):
+    """A target of the wrong shape or kind is refused."""
+    y, *expected = BAD_TARGETS[case]
+    assert_fit_refused(tree_class(), good, (good[0], y), *expected)
+
+
+@pytest.mark.parametrize("tree_class", CLASSIFIERS)
+def test_continuous_labels(tree_class, good):
+    """A classifier does not take real numbers for labels."""
+    y = np.random.default_rng(0).normal(size=N_SAMPLES)
+    assert_fit_refused(tree_class(), good, (good[0], y), ValueError, "continuous")
+
+
+@pytest.mark.parametrize("tree_class", REGRESSORS)
+def test_words_for_numbers(tree_class, good):
+    """A regressor does not take words."""
+    y = np.full(N_SAMPLES, "word")
+    assert_fit_refused(tree_class(), good, (good[0], y), (ValueError, TypeError), ("word", "str"))
+
+
+BAD_WEIGHTS = {
+    "negative": (np.r_[np.ones(29), -1.0], ValueError, ("-1", "egative")),
+    "missing": (np.r_[np.ones(29), NAN], ValueError, ("NaN", "nan")),
+    "infinite": (np.r_[np.ones(29), INF], ValueError, "inf"),
+    "all zero": (np.zeros(30), ValueError, ("zero", "0")),
+    "too short": (np.ones(29), ValueError, "29", "30"),
+    "too long": (np.ones(31), ValueError, "31", "30"),
+    "two dimensions": (np.ones((30, 2)), ValueError, ("1D", "2")),
+}
+
+
+@pytest.mark.parametrize("form", ["dense", "csc"])
+@pytest.mark.parametrize("case", BAD_WEIGHTS)
+@every_estimator
+def test_bad_sample_weight(tree_class, case, form, good):
+    """Weights that are negative, not finite, all zero or of another length are refused."""
+    weight, kinds, *told = BAD_WEIGHTS[case]
+    args = FORMS[form](good[0]), good[1]
+    names = ("sample_weight", "Sample weight")
+    assert_fit_refused(tree_class(), good, args, kinds, names, *told, sample_weight=weight)
+
+
+@every_estimator
+def test_weights_of_words(tree_class, good):
+    """Weights are numbers."""
+    weight = np.full(N_SAMPLES, "word")
+    kinds = (ValueError, TypeError)
+    assert_fit_refused(tree_class(), good, good, kinds, ("word", "str"), sample_weight=weight)
+
+
+# --- Prediction ---------------------------------------------------------------------------------
+
+
+@every_estimator
+def test_not_fitted(tree_class, good):
+    """Whatever needs a fitted tree says that it is not fitted."""
+    tree, (X, y) = tree_class(), good
+    calls = [
+        lambda: tree.predict(X),
+        lambda: tree.apply(X),
+        lambda: tree.decision_path(X),
+        lambda: tree.score(X, y),
+        tree.get_depth,
+        tree.get_n_leaves,
+        lambda: tree.feature_importances_,
+    ]
+    if tree_class in CLASSIFIERS:
+        calls += [lambda: tree.predict_proba(X), lambda: tree.predict_log_proba(X)]
+    for call in calls:
+        assert_refused(call, tree, NotFittedError, tree_class.__name__, "not fitted yet")
+
+
+@pytest.mark.parametrize("form", ["dense", "csc", "csr", "list"])
+@every_estimator
+def test_wrong_number_of_features(tree_class, form, good):
+    """Prediction needs as many columns as the fit had, and says how many came."""
+    X, y = good
+    tree = tree_class().fit(X, y)
+    for width in (N_FEATURES - 1, N_FEATURES + 2):
+        wrong = FORMS[form](np.ones((3, width)))
+        for call in (tree.predict, tree.apply, tree.decision_path):
+            told = ("X", f"{width} features", f"{N_FEATURES} features")
+            assert_refused(lambda c=call, w=wrong: c(w), tree, ValueError, *told)
+
+
+@pytest.mark.parametrize("check_input", [True, False])
+@every_estimator
+def test_wrong_number_of_features_unchecked(tree_class, check_input, good):
+    """The number of columns is checked even where `check_input` is off."""
+    X, y = good
+    tree = tree_class().fit(X, y)
+    wrong = np.ones((3, N_FEATURES - 1), dtype=np.float32)
+    for call in (tree.predict, tree.apply, tree.decision_path):
+        assert_refused(
+            lambda c=call: c(wrong, check_input=check_input), tree, ValueError, "4 features"
+        )
+
+
+@pytest.mark.parametrize("case", [c for c in BAD_MATRICES if "too" not in c and "column" not in c])
+@every_estimator
+def test_bad_matrix_at_prediction(tree_class, case, good):
+    """A matrix that cannot be fitted cannot be predicted either."""
+    wrong, *expected = BAD_MATRICES[case]
+    tree = tree_class().fit(*good)
+    for call in (tree.predict, tree.apply, tree.decision_path):
+        assert_refused(lambda call=call: call(wrong), tree, *expected)
+
+
+@every_estimator
+def test_tree_refuses_what_it_cannot_read(tree_class, good):
+    """`tree_` checks its argument too: it is public."""
+    inner = tree_class().fit(*good).tree_
+    for call in (inner.predict, inner.apply, inner.decision_path):
+        for wrong in (np.ones((3, 4), dtype=np.float32), np.ones(5, dtype=np.float32), "X", None):
+            with pytest.raises((ValueError, TypeError)):
+                call(wrong)
+
+
+# --- Hostile sparse structure -------------------------------------------------------------------
+# SciPy checks a structure when it is built, so valid ones are made and then tampered with.
+
+
+def set_item(part, position, value):
+    """Return a tampering that overwrites one number of an index array in place."""
+
+    def tamper(X):
+        getattr(X, part)[position] = value
+
+    return tamper
+
+
+def replace(part, change):
+    """Return a tampering that puts another array in the place of one."""
+
+    def tamper(X):
+        setattr(X, part, change(getattr(X, part)))
+
+    return tamper
+
+
+TAMPERINGS = {
+    "index just out of range": lambda X: set_item("indices", 4, X.shape[X.format == "csr"])(X),
+    "index far out of range": set_item("indices", 4, 2**31 - 1),
+    "last index out of range": set_item("indices", -1, 10_000),
+    "negative index": set_item("indices", 4, -1),
+    "most negative index": set_item("indices", 0, -(2**31)),
+    "every index out of range": replace("indices", lambda a: a + 1000),
+    "indptr goes down": lambda X: set_item("indptr", 2, X.indptr[1] - 1)(X),
+    "indptr jumps up and down": set_item("indptr", 1, 60),
+    "indptr does not start at 0": set_item("indptr", 0, 1),
+    "indptr starts below 0": set_item("indptr", 0, -5),
+    "indptr holds a negative number": set_item("indptr", 2, -4),
+    "indptr ends beyond the data": set_item("indptr", -1, 1000),
+    "indptr ends far beyond the data": set_item("indptr", -1, 2**31 - 1),
+    "indptr ends below 0": set_item("indptr", -1, -1),
+    "indptr too short": replace("indptr", lambda a: a[:-1].copy()),
+    "indptr far too short": replace("indptr", lambda a: a[:1].copy()),
+    "indptr empty": replace("indptr", lambda a: a[:0].copy()),
+    "indptr too long": replace("indptr", lambda a: np.append(a, a[-1]).astype(a.dtype)),
+    "indices too short": replace("indices", lambda a: a[:-3].copy()),
+    "indices empty": replace("indices", lambda a: a[:0].copy()),
+    "data too short": replace("data", lambda a: a[:-3].copy()),
+    "data empty": replace("data", lambda a: a[:0].copy()),
+    "indices of floats": replace("indices", lambda a: a.astype(np.float64)),
+    "indptr of floats": replace("indptr", lambda a: a.astype(np.float64)),
+    "indices of two dimensions": replace("indices", lambda a: a[:, None].copy()),
+    "data of two dimensions": replace("data", lambda a: a[:, None].copy()),
+}
+LONG_TAMPERINGS = {
+    "index beyond 32 bits": set_item("indices", 4, 2**32),
+    "index beyond 63 bits less one": set_item("indices", 4, 2**63 - 1),
+    "most negative long index": set_item("indices", 4, -(2**63)),
+    "indptr beyond 32 bits": set_item("indptr", -1, 2**32 + 3),
+    "indptr in the middle beyond 32 bits": set_item("indptr", 2, 2**32),
+}
+KINDS = {kind.__name__: kind for kind in (sp.csc_matrix, sp.csr_matrix, sp.csc_array, sp.csr_array)}
+
+
+def tampered(X, kind, tamper, index_type):
+    """Return a sparse container whose structure was valid until it was tampered with."""
+    container = KINDS[kind](X)
+    container.indices = container.indices.astype(index_type)
+    container.indptr = container.indptr.astype(index_type)
+    tamper(container)
+    return container
+
+
+def assert_structure_refused(make, tree_class, good, *fragments):
+    """Check that a hostile matrix is refused at fit and at prediction."""
+    X, y = good
+    kinds = (ValueError, TypeError)
+    new = tree_class()
+    assert_refused(lambda: new.fit(make(), y), new, kinds, *fragments)
+    tree = tree_class(random_state=0).fit(X, y)
+    predicted = tree.predict(X)
+    for call in (tree.fit, tree.predict, tree.apply, tree.decision_path):
+        args = (make(), y) if call == tree.fit else (make(),)
+        assert_refused(lambda c=call, a=args: c(*a), tree, kinds, *fragments)
+    np.testing.assert_array_equal(tree.predict(X), predicted)
+
+
+@pytest.mark.parametrize("index_type", [np.int32, np.int64], ids=["int32", "int64"])
+@pytest.mark.parametrize("case", TAMPERINGS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("tree_class", [DecisionTreeClassifier, DecisionTreeRegressor])
+def test_hostile_structure(tree_class, kind, case, index_type, good):
+    """A structure that does not hold together is named and refused, and nothing is read by it."""
+    assert_structure_refused(
+        lambda: tampered(good[0], kind, TAMPERINGS[case], index_type),
+        tree_class,
+        good,
+        ("indices", "indptr", "index", "indexes"),
+    )
+
+
+@pytest.mark.parametrize("case", LONG_TAMPERINGS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("tree_class", [DecisionTreeClassifier, DecisionTreeRegressor])
+def test_hostile_long_structure(tree_class, kind, case, good):
+    """Numbers that would be harmless if cut to 32 bits are refused."""
+    assert_structure_refused(
+        lambda: tampered(good[0], kind, LONG_TAMPERINGS[case], np.int64),
+        tree_class,
+        good,
+        ("indices", "indptr", "index"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("axis", "value"), [("row", 1000), ("row", -1), ("col", 1000), ("col", -7)]
+)
+def test_hostile_coordinates(axis, value, good):
+    """A matrix of coordinates is checked before it is converted."""
+
+    def make():
+        X = sp.coo_array(good[0])
+        getattr(X, axis)[3] = value
+        return X
+
+    assert_structure_refused(make, DecisionTreeClassifier, good)
+
+
+@pytest.mark.parametrize("tamper", [set_item("indices", 2, 1000), set_item("indptr", 1, 1000)])
+def test_hostile_blocks(tamper, good):
+    """A matrix of blocks is checked before it is converted."""
+
+    def make():
+        X = sp.bsr_array(good[0], blocksize=(3, 1))
+        tamper(X)
+        return X
+
+    assert_structure_refused(make, DecisionTreeClassifier, good)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_spare_room_is_not_read(kind, good):
+    """Room behind the last entry, which SciPy allows, may hold anything."""
+    X, y = good
+    roomy = KINDS[kind](X)
+    roomy.indices = np.append(roomy.indices, [10_000, -1]).astype(np.int32)
+    roomy.data = np.append(roomy.data, [NAN, 5.0])
+    tree = DecisionTreeClassifier(random_state=0).fit(X, y)
+    assert_same_tree(tree, DecisionTreeClassifier(random_state=0).fit(roomy, y))
+    np.testing.assert_array_equal(tree.predict(roomy), tree.predict(X))
+
+
+# --- Ctrl-C -------------------------------------------------------------------------------------
+
+LONG_FIT = """
+import time
+import numpy as np
+import scipy.sparse as sp
+import spinney
+
+rng = np.random.default_rng(0)
+X = rng.random((80_000, 160), dtype=np.float32)
+if {sparse}:
+    X[X < 0.5] = 0
+    X = sp.csc_matrix(X)
+y = rng.random(80_000)
+tree = spinney.DecisionTreeRegressor(n_jobs={n_jobs}, random_state=0)
+before = dict(vars(tree))
+print("fitting", flush=True)
+try:
+    while True:
+        tree.fit(X, y)
+        before = dict(vars(tree))
+except KeyboardInterrupt:
+    ended = time.monotonic()
+    print(ended, vars(tree) == before)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
+@pytest.mark.parametrize("delay", [0.3, 1.5])
+@pytest.mark.parametrize(("n_jobs", "sparse"), [(1, False), (2, False), (1, True)])
+def test_ctrl_c_ends_a_fit(n_jobs, sparse, delay):
+    """A long fit ends soon after Ctrl-C, with KeyboardInterrupt, and changes nothing."""
+    script = LONG_FIT.format(n_jobs=n_jobs, sparse=sparse)
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "fitting\n"
+            time.sleep(delay)
+            assert process.poll() is None
+            sent = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=40)
+        finally:
+            process.kill()
+    assert process.returncode == 0
+    ended, unchanged = out.split()
+    assert unchanged == "True"
+    assert float(ended) - sent < PROMPT

@@ -1,0 +1,213 @@
+"""Tree-for-tree equality with scikit-learn where both must agree, like scores elsewhere.
+
+Two correct learners of the same kind may differ, and do, for these reasons:
+
+* Ties. Cuts that are exactly equally good (two features that cut a node into the same two sets,
+  or into sets with the same counts) are chosen between at random by both, from different random
+  numbers. Small nodes are full of ties: of two rows every feature is a perfect cut. So the trees
+  compared here are stopped while nodes are large, on continuous data or with continuous weights,
+  and `tie_free` makes sure that scikit-learn itself grows one and the same tree for any seed.
+* Rounding. scikit-learn adds float64 numbers in the order of the sorted values and compares
+  rounded sums; here the sums are integers and the comparison is exact. Cuts whose gains differ by
+  less than about 1e-12 of the impurity may go either way there.
+* float32. scikit-learn casts X to float32, merges values closer than 1e-7 and stops at an impurity
+  of 2e-16. So X holds float32 numbers here, well apart.
+* Random thresholds and random features come from different generators: with `splitter="random"`
+  or `max_features` only the scores can be compared, as means over many seeds.
+"""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import sklearn.tree
+from oracle import NO_CHILD
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.model_selection import cross_val_score
+from spinney import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+)
+
+CRITERIA = {
+    "gini": DecisionTreeClassifier,
+    "entropy": DecisionTreeClassifier,
+    "log_loss": DecisionTreeClassifier,
+    "squared_error": DecisionTreeRegressor,
+}
+every_criterion = pytest.mark.parametrize("criterion", CRITERIA)
+
+
+def twin(tree_class):
+    """Return scikit-learn's class of the same name."""
+    return getattr(sklearn.tree, tree_class.__name__)
+
+
+def continuous_data(criterion, n_outputs=1, density=1.0, n_samples=400, n_features=7):
+    """Return float32 numbers in a float64 matrix, and labels or targets that depend on them."""
+    rng = np.random.default_rng(42)
+    X = rng.normal(size=(n_samples, n_features)).astype(np.float32).astype(np.float64)
+    X[rng.random(X.shape) >= density] = 0
+    signal = X @ rng.normal(size=(n_features, n_outputs)) + np.abs(X[:, [0]]) * X[:, [1]]
+    signal += rng.normal(scale=0.5, size=signal.shape)
+    y = signal if criterion == "squared_error" else np.digitize(signal, [-1.0, 0.0, 1.5])
+    weight = rng.exponential(size=n_samples) + 0.1
+    return X, y[:, 0] if n_outputs == 1 else y, weight
+
+
+def tie_free(tree_class, X, y, weight, **params):
+    """Return scikit-learn's tree, having made sure that its random tie breaks play no part."""
+    trees = [
+        twin(tree_class)(random_state=seed, **params).fit(X, y, sample_weight=weight)
+        for seed in range(6)
+    ]
+    for tree in trees[1:]:
+        np.testing.assert_array_equal(tree.tree_.feature, trees[0].tree_.feature)
+        np.testing.assert_array_equal(tree.tree_.threshold, trees[0].tree_.threshold)
+    return trees[0]
+
+
+def assert_equal_trees(ours, theirs, X):
+    """Check structure exactly, and numbers up to the rounding that scikit-learn does."""
+    for name in ("node_count", "max_depth", "n_leaves", "n_outputs", "max_n_classes"):
+        assert getattr(ours.tree_, name) == getattr(theirs.tree_, name), name
+    for name in ("children_left", "children_right", "feature", "n_node_samples"):
+        one, other = getattr(ours.tree_, name), getattr(theirs.tree_, name)
+        np.testing.assert_array_equal(one, other, err_msg=name)
+        assert one.dtype == other.dtype, name
+    np.testing.assert_allclose(ours.tree_.threshold, theirs.tree_.threshold, rtol=2e-7)
+    for name in ("value", "impurity", "weighted_n_node_samples"):
+        one, other = getattr(ours.tree_, name), getattr(theirs.tree_, name)
+        assert one.shape == other.shape, name
+        assert one.dtype == other.dtype, name
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-11, err_msg=name)
+    np.testing.assert_array_equal(ours.apply(X), theirs.apply(X))
+    np.testing.assert_array_equal(
+        ours.decision_path(X).toarray(), theirs.decision_path(X).toarray()
+    )
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(
+        ours.feature_importances_, theirs.feature_importances_, rtol=1e-9, atol=1e-11
+    )
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"max_depth": 3},
+        {"min_samples_leaf": 20},
+        {"min_samples_leaf": 0.05},
+        {"min_samples_split": 80},
+        {"min_samples_split": 0.3},
+        {"min_weight_fraction_leaf": 0.06},
+        {"min_impurity_decrease": 0.02, "min_samples_leaf": 5},
+        {"max_depth": 5, "min_samples_leaf": 15, "min_samples_split": 40},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("form", ["dense", "csc", "csr"])
+@every_criterion
+def test_same_tree_with_stop_rules(criterion, form, rules):
+    """Weighted continuous data, each stop rule, dense and sparse."""
+    X, y, weight = continuous_data(criterion, density=1.0 if form == "dense" else 0.6)
+    stored = X if form == "dense" else sp.csr_array(X).asformat(form)
+    theirs = tie_free(CRITERIA[criterion], X, y, weight, criterion=criterion, **rules)
+    assert theirs.get_n_leaves() > 3
+    ours = CRITERIA[criterion](criterion=criterion, random_state=0, **rules)
+    assert_equal_trees(ours.fit(stored, y, sample_weight=weight), theirs, X)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+@every_criterion
+def test_same_tree_with_outputs_and_weights(criterion, weighted, n_outputs):
+    """One or more outputs, with and without weights."""
+    X, y, weight = continuous_data(criterion, n_outputs)
+    weight = weight if weighted else None
+    params = {"criterion": criterion, "min_samples_leaf": 30}
+    theirs = tie_free(CRITERIA[criterion], X, y, weight, **params)
+    assert theirs.get_n_leaves() > 3
+    ours = CRITERIA[criterion](random_state=0, **params).fit(X, y, sample_weight=weight)
+    assert_equal_trees(ours, theirs, X)
+    if criterion != "squared_error":
+        one, other = ours.predict_proba(X), theirs.predict_proba(X)
+        pairs = [(one, other)] if n_outputs == 1 else zip(one, other, strict=True)
+        for p, q in pairs:
+            np.testing.assert_allclose(p, q, rtol=1e-12, atol=1e-12)
+
+
+def test_same_full_tree_of_one_feature():
+    """With one feature only, even the full regression tree is free of ties."""
+    X, y, _ = continuous_data("squared_error", n_features=2)
+    X = X[:, :1]
+    theirs = tie_free(DecisionTreeRegressor, X, y, None)
+    assert theirs.get_n_leaves() == len(y)
+    assert_equal_trees(DecisionTreeRegressor(random_state=0).fit(X, y), theirs, X)
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 3.0, 2: 0.5, 3: 2.0}])
+def test_same_tree_with_class_weight(class_weight):
+    """Class weights multiply the sample weights as in scikit-learn."""
+    X, y, weight = continuous_data("gini")
+    params = {"class_weight": class_weight, "min_samples_leaf": 25}
+    theirs = tie_free(DecisionTreeClassifier, X, y, weight, **params)
+    ours = DecisionTreeClassifier(random_state=0, **params).fit(X, y, sample_weight=weight)
+    assert_equal_trees(ours, theirs, X)
+
+
+def test_rows_of_weight_zero_are_left_out_in_both():
+    """Rows of weight 0 are not counted, neither here nor there."""
+    X, y, weight = continuous_data("squared_error")
+    weight[::3] = 0
+    theirs = tie_free(DecisionTreeRegressor, X, y, weight, max_depth=3)
+    ours = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y, sample_weight=weight)
+    assert ours.tree_.n_node_samples[0] == np.count_nonzero(weight)
+    assert_equal_trees(ours, theirs, X)
+
+
+@pytest.mark.parametrize(
+    "load", [load_iris, load_wine, load_breast_cancer, load_digits, load_diabetes]
+)
+@pytest.mark.parametrize("kind", ["best", "random"])
+def test_scores_are_comparable(load, kind):
+    """Full trees on real data, where ties and random draws differ, score alike on average."""
+    X, y = load(return_X_y=True)
+    classes = {
+        ("best", False): DecisionTreeClassifier,
+        ("best", True): DecisionTreeRegressor,
+        ("random", False): ExtraTreeClassifier,
+        ("random", True): ExtraTreeRegressor,
+    }
+    tree_class = classes[kind, load is load_diabetes]
+    # A regression is stopped early, as the score of a full one is mostly noise.
+    rules = {"min_samples_leaf": 10} if load is load_diabetes else {}
+
+    def mean_score(one_of_us):
+        trees = [one_of_us(random_state=seed, **rules) for seed in range(8)]
+        return np.mean([cross_val_score(tree, X, y, cv=4).mean() for tree in trees])
+
+    ours, theirs = mean_score(tree_class), mean_score(twin(tree_class))
+    assert ours == pytest.approx(theirs, abs=0.05)
+    assert ours > (0.05 if load is load_diabetes else 0.7)
+
+
+def test_random_trees_have_comparable_sizes():
+    """Full trees with random cuts have about as many leaves as scikit-learn's."""
+    X, y, _ = continuous_data("gini")
+
+    def leaves(one_of_us):
+        return [one_of_us(random_state=seed).fit(X, y).get_n_leaves() for seed in range(40)]
+
+    ours, theirs = np.mean(leaves(ExtraTreeClassifier)), np.mean(leaves(twin(ExtraTreeClassifier)))
+    assert ours == pytest.approx(theirs, rel=0.08)
+
+
+def test_leaf_markers_are_those_of_scikit_learn():
+    """Leaves hold -1 for the children and -2 for feature and threshold."""
+    X, y, _ = continuous_data("gini")
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y).tree_
+    leaves = tree.children_left == NO_CHILD
+    assert set(tree.children_right[leaves]) == {-1}
+    assert set(tree.feature[leaves]) == {-2}
+    assert set(tree.threshold[leaves]) == {-2.0}
