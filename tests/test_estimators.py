@@ -360,7 +360,8 @@ def test_tree_arrays_are_read_only_views(tree_class, iris):
     theirs = getattr(sklearn.tree, tree_class.__name__)(random_state=0).fit(*iris)
     for name in TREE_ARRAYS:
         array = getattr(tree.tree_, name)
-        assert array.dtype == getattr(theirs.tree_, name).dtype, name
+        # Node ids and features are int32 here: half the memory.
+        assert array.dtype.kind == getattr(theirs.tree_, name).dtype.kind, name
         assert array.ndim == getattr(theirs.tree_, name).ndim, name
         assert len(array) == tree.tree_.node_count
         assert not array.flags.writeable, name

@@ -21,7 +21,6 @@ TASK_OF_CRITERION = {
     "squared_error": "numbers",
 }
 every_criterion = pytest.mark.parametrize("criterion", TASK_OF_CRITERION)
-CSC = sp.csc_matrix
 containers = st.sampled_from((np.asarray, sp.csc_matrix, sp.csr_array))
 
 
@@ -108,7 +107,7 @@ def test_random_choices_are_valid(criterion, splitter, drawn, rules, max_feature
 
 
 @pytest.mark.parametrize("n_features", [1, 3])
-@pytest.mark.parametrize("container", [np.asarray, CSC])
+@pytest.mark.parametrize("container", [np.asarray, sp.csc_matrix])
 @every_criterion
 def test_larger_problem_is_exact(criterion, container, n_features):
     """A hundred rows of continuous and discrete columns with weights agree with the oracle."""

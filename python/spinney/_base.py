@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spinney._spinney import Tree, fit_tree
-from spinney._validation import check_sample_weight, convertible, native
+from spinney._validation import check_sample_weight, native, sound
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -83,10 +84,11 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, check_input: bool) -> Self:
         params = self._params()
-        # Drawn first, so that a shared generator advances once per fit whatever the data.
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        seed = self._seed()
+        n_threads = self._n_threads()
         if check_input:
-            X, y = validate_data(self, X, y, validate_separately=(_CHECK_X, _CHECK_Y))
+            with _quiet():
+                X, y = validate_data(self, sound(X), y, validate_separately=(_CHECK_X, _CHECK_Y))
         self.n_features_in_ = X.shape[1]
         y = np.atleast_1d(y)
         if y.ndim == 1:
@@ -105,18 +107,41 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
             weights = given if weights is None or given.shape != weights.shape else given * weights
         encoded, n_classes = self._encode_y(y)
         self.tree_, self.max_features_ = fit_tree(
-            native(X), encoded, n_classes, weights, params, seed, effective_n_jobs(self.n_jobs)
+            native(X),
+            encoded,
+            n_classes,
+            weights,
+            type(self).__name__,
+            params,
+            seed,
+            n_threads,
         )
         return self
+
+    def _illegal(self, name: str, expected: str) -> ValueError:
+        return ValueError(
+            f"The {name!r} parameter of {type(self).__name__} must be {expected}. "
+            f"Got {getattr(self, name)!r} instead."
+        )
+
+    def _seed(self) -> int:
+        try:
+            random_state = check_random_state(self.random_state)
+        except ValueError:
+            expected = "an int in the range [0, 2**32), a numpy.random.RandomState or None"
+            raise self._illegal("random_state", expected) from None
+        return int(random_state.randint(np.iinfo(np.int32).max))
+
+    def _n_threads(self) -> int:
+        if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
+            raise self._illegal("n_jobs", "an int other than 0 or None")
+        return int(effective_n_jobs(self.n_jobs))
 
     def _params(self) -> dict[str, Any]:
         params: dict[str, Any] = self.get_params(deep=False)
         for name, only in _NOT_YET.items():
             if params[name] is not only and params[name] != only:
-                raise ValueError(
-                    f"The {name!r} parameter must be {only} in this version. "
-                    f"Got {params[name]!r} instead."
-                )
+                raise self._illegal(name, f"{only} in this version")
         if params["criterion"] == "friedman_mse":
             warnings.warn(
                 "criterion='friedman_mse' is deprecated, as in scikit-learn; it is the same as "
@@ -130,12 +155,13 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
     def _validate_X_predict(self, X: Any, check_input: bool) -> Any:
         check_is_fitted(self)
         if check_input:
-            X = validate_data(self, convertible(X), accept_sparse="csr", reset=False)
+            with _quiet():
+                X = validate_data(self, sound(X), accept_sparse="csr", reset=False)
         return native(X)
 
     def _predict_values(self, X: Any, check_input: bool) -> NDArray[np.float64]:
         X = self._validate_X_predict(X, check_input)
-        return self.tree_.predict(X, effective_n_jobs(self.n_jobs))
+        return self.tree_.predict(X, self._n_threads())
 
     def apply(self, X: Any, check_input: bool = True) -> NDArray[np.int64]:
         """Return the leaf that each sample reaches.
@@ -153,7 +179,7 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
             Node ids: indices into the arrays of `tree_`.
         """
         X = self._validate_X_predict(X, check_input)
-        return self.tree_.apply(X, effective_n_jobs(self.n_jobs))
+        return self.tree_.apply(X, self._n_threads())
 
     def decision_path(self, X: Any, check_input: bool = True) -> Any:
         """Return the nodes that each sample passes.
@@ -171,7 +197,7 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
             CSR; 1 where the sample passes the node.
         """
         X = self._validate_X_predict(X, check_input)
-        return self.tree_.decision_path(X, effective_n_jobs(self.n_jobs))
+        return self.tree_.decision_path(X, self._n_threads())
 
     def get_depth(self) -> int:
         """Return the depth of the tree: the distance from the root to its farthest leaf.
@@ -203,6 +229,11 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return self.tree_.compute_feature_importances()
+
+
+def _quiet() -> np.errstate:
+    """Return a context for scikit-learn's test of finiteness, which sums: large values overflow."""
+    return np.errstate(over="ignore", invalid="ignore")
 
 
 def as_numbers(y: NDArray[Any]) -> NDArray[np.float64]:

@@ -3,15 +3,17 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Tree", "__version__", "fit_tree"]
+__all__ = ["Tree", "__version__", "check_sparse", "fit_tree"]
 
 __version__: str
 
+def check_sparse(x: Any) -> None: ...
 def fit_tree(
     x: Any,
     y: NDArray[np.uint32] | NDArray[np.float64],
     n_classes: list[int] | None,
     sample_weight: NDArray[np.float64] | None,
+    estimator: str,
     params: dict[str, Any],
     seed: int,
     n_threads: int,

@@ -1,11 +1,15 @@
 """What scikit-learn's validation leaves to us: arrays in a form that the compiled part reads."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
+
+from spinney._spinney import check_sparse
 
 
 def native(X: Any) -> Any:
@@ -27,10 +31,11 @@ def _native_array(array: NDArray[Any]) -> NDArray[Any]:
     return np.require(array, dtype=dtype, requirements="A")
 
 
-def _native_sparse(X: Any) -> Any:
-    parts = [_native_array(part) for part in (X.data, X.indices, X.indptr)]
-    data, indices, indptr = (np.ascontiguousarray(part) for part in parts)
-    if indices.dtype != indptr.dtype:
+def _native_sparse(X: Any) -> CompressedMatrix:
+    data, indices, indptr = (
+        np.ascontiguousarray(_native_array(part)) for part in (X.data, X.indices, X.indptr)
+    )
+    if indices.dtype != indptr.dtype and indices.dtype.kind == indptr.dtype.kind == "i":
         indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
     return CompressedMatrix(X.format, X.shape, data, indices, indptr)
 
@@ -62,14 +67,28 @@ class CompressedMatrix:
         self.indptr = indptr
 
 
-def convertible(X: Any) -> Any:
-    """Return X; raise ValueError if it is a CSC matrix that scipy could not convert safely to CSR.
+def sound(X: Any) -> Any:
+    """Return X, without what a sparse matrix stores beyond its last entry.
 
-    scipy trusts index arrays when it converts, and writes out of bounds if they lie.
+    Raise ValueError or TypeError if the index arrays of a sparse matrix lie: scipy trusts them when
+    it converts, and writes out of bounds.
     """
-    if sparse.issparse(X) and X.format == "csc":
+    if not sparse.issparse(X):
+        return X
+    if X.format in ("csc", "csr"):
+        structure = _native_sparse(X)
+        # Whatever the data are, they are none of this check's business.
+        structure.data = np.zeros(X.data.shape, dtype=np.bool_)
+        check_sparse(structure)
+        nnz = X.indptr[-1]
+        if nnz < X.data.shape[0]:
+            X = type(X)((X.data[:nnz], X.indices[:nnz], X.indptr), shape=X.shape)
+    elif X.format == "bsr":
         # A second matrix over the same arrays: the check may rebind or prune them.
-        sparse.csc_array((X.data, X.indices, X.indptr), shape=X.shape).check_format(full_check=True)
+        blocks = sparse.bsr_array((X.data, X.indices, X.indptr), shape=X.shape)
+        blocks.check_format(full_check=True)
+    elif X.format == "coo":
+        sparse.coo_array((X.data, (X.row, X.col)), shape=X.shape)
     return X
 
 

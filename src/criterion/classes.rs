@@ -160,7 +160,7 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         scan.outside = node.sum;
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&self, node: &Self::Totals, scan: &mut Self::Scan, sample: u32) {
         let w = self.weights.weight(sample);
         scan.weight += w;

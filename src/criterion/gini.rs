@@ -50,7 +50,7 @@ impl<S: SquareSum> Measure for Gini<S> {
     #[inline]
     fn score(&self, split: &Sides<S>) -> f64 {
         let [s0, s1] = split.sums.map(S::to_f64);
-        let [w0, w1] = split.weights.map(|w| w as f64);
+        let [w0, w1] = split.weights.map(|w| w as i64 as f64);
         s0 / w0 + s1 / w1
     }
 

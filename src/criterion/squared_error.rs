@@ -160,7 +160,7 @@ impl<W: SampleWeights> Criterion for SquaredError<'_, W> {
         scan.sums.fill(W::Moment::default());
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&self, _node: &Self::Totals, scan: &mut Self::Scan, sample: u32) {
         let w = self.weights.weight(sample);
         scan.weight += w;

@@ -79,7 +79,8 @@ impl SquareSum for u64 {
 
     #[inline]
     fn to_f64(self) -> f64 {
-        self as f64
+        // Below 2^63 (see `Weights::Small`); signed integers convert in one instruction, unsigned ones do not.
+        self as i64 as f64
     }
 
     #[inline]

@@ -40,8 +40,8 @@ pub struct DenseColumns {
 pub struct DenseColumn {
     /// The rank of each row's value.
     pub ranks: Ranks,
-    /// Number of distinct values; ranks are below it.
-    pub n_distinct: u32,
+    /// The most frequent rank.
+    pub common_rank: u32,
 }
 
 impl DenseColumns {
@@ -130,13 +130,25 @@ fn encode_column<V: SortKey>(
     sort_pairs::<V>(pairs, scratch);
     let has_zeros = pairs.len() < values.len();
     let (distinct, zero_rank) = distinct_values::<V>(pairs, has_zeros);
-    let n_distinct = distinct.len();
-    let ranks = match n_distinct {
+    let common_rank = most_frequent::<V>(pairs, zero_rank, values.len());
+    let ranks = match distinct.len() {
         0..=0x100 => Ranks::U8(ranks::<V, _>(values.len(), pairs, zero_rank, |rank| rank as u8)),
         0x101..=0x1_0000 => Ranks::U16(ranks::<V, _>(values.len(), pairs, zero_rank, |rank| rank as u16)),
         _ => Ranks::U32(ranks::<V, _>(values.len(), pairs, zero_rank, |rank| rank)),
     };
-    Ok((DenseColumn { ranks, n_distinct: n_distinct as u32 }, distinct))
+    Ok((DenseColumn { ranks, common_rank }, distinct))
+}
+
+/// A most frequent rank.
+fn most_frequent<V: SortKey>(pairs: &[Pair<V>], zero_rank: u32, n_samples: usize) -> u32 {
+    let n_zeros = n_samples - pairs.len();
+    let mut most = (n_zeros, zero_rank);
+    number_runs::<V>(pairs, (n_zeros > 0).then_some(zero_rank), |rank, run| {
+        if run.len() > most.0 {
+            most = (run.len(), rank);
+        }
+    });
+    most.1
 }
 
 fn ranks<V: SortKey, R: Copy>(

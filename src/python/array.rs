@@ -39,10 +39,14 @@ pub fn visit_matrix<V: MatrixVisitor>(x: &Bound<'_, PyAny>, visitor: V) -> PyRes
         for_dtype!(array, PyArray2, |typed| visitor.dense(typed.try_readonly()?.as_array()));
         return Err(unsupported(array, "a 2-dimensional array"));
     }
-    let format = match x.getattr("format")?.extract::<String>()?.as_str() {
-        "csc" => Format::Csc,
-        "csr" => Format::Csr,
-        other => return Err(PyTypeError::new_err(format!("X must be in CSC or CSR format. Got {other} instead."))),
+    let format = match x.getattr("format").and_then(|format| format.extract::<String>()).as_deref() {
+        Ok("csc") => Format::Csc,
+        Ok("csr") => Format::Csr,
+        _ => {
+            let got = x.get_type().name()?;
+            let message = format!("X must be a 2-dimensional array, or a CSC or CSR matrix. Got {got} instead.");
+            return Err(PyTypeError::new_err(message));
+        }
     };
     let shape: (usize, usize) = x.getattr("shape")?.extract()?;
     let data = x.getattr(pyo3::intern!(py, "data"))?.cast_into::<PyUntypedArray>()?;
@@ -50,7 +54,7 @@ pub fn visit_matrix<V: MatrixVisitor>(x: &Bound<'_, PyAny>, visitor: V) -> PyRes
     let indptr = x.getattr(pyo3::intern!(py, "indptr"))?.cast_into::<PyUntypedArray>()?;
     let structure = Structure { shape, format, indices: &indices, indptr: &indptr };
     for_dtype!(data, PyArray1, |typed| structure.visit(&typed.try_readonly()?, visitor));
-    Err(unsupported(&data, "1-dimensional data"))
+    Err(unsupported(&data, "sparse with 1-dimensional indices and data, the latter"))
 }
 
 fn unsupported(array: &Bound<'_, PyUntypedArray>, expected: &str) -> PyErr {

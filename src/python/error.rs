@@ -1,9 +1,21 @@
 //! The one place where errors become Python exceptions.
 
-use pyo3::PyErr;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::error::Error;
+
+/// The exception for a hyperparameter of an estimator, in scikit-learn's words: it shows the value as Python does.
+pub fn of_estimator(error: Error, estimator: &str, params: &Bound<'_, PyDict>) -> PyErr {
+    let Error::InvalidParameter { name, expected, .. } = error else { return error.into() };
+    match params.as_any().get_item(name).and_then(|value| value.repr()) {
+        Ok(got) => PyValueError::new_err(format!(
+            "The '{name}' parameter of {estimator} must be {expected}. Got {got} instead."
+        )),
+        Err(error) => error,
+    }
+}
 
 impl From<Error> for PyErr {
     fn from(error: Error) -> Self {

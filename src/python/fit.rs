@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::array::{MatrixVisitor, visit_matrix};
+use super::error::of_estimator;
 use super::params::tree_params;
 use super::run::run;
 use super::tree::PyTree;
@@ -14,7 +15,7 @@ use crate::data::values::TableValue;
 use crate::data::{Dataset, Element, SparseView, Target};
 use crate::error::Result;
 use crate::grow::grow;
-use crate::params::TreeParams;
+use crate::params::{CriterionKind, ValidTreeParams};
 use crate::runtime::Runtime;
 use crate::tree::Tree;
 
@@ -28,6 +29,8 @@ use crate::tree::Tree;
 /// n_classes : list of int or None
 ///     Number of classes of each output.
 /// sample_weight : float64 ndarray of shape (n_samples,) or None
+/// estimator : str
+///     What error messages about parameters call it.
 /// params : dict
 ///     Hyperparameters under scikit-learn's names.
 /// seed : int
@@ -39,7 +42,7 @@ use crate::tree::Tree;
 /// max_features : int
 ///     The number of features that each node draws.
 #[pyfunction]
-#[pyo3(signature = (x, y, n_classes, sample_weight, params, seed, n_threads))]
+#[pyo3(signature = (x, y, n_classes, sample_weight, estimator, params, seed, n_threads))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "the boundary to Python")]
 pub fn fit_tree(
     py: Python<'_>,
@@ -47,11 +50,12 @@ pub fn fit_tree(
     y: &Bound<'_, PyAny>,
     n_classes: Option<Vec<u32>>,
     sample_weight: Option<PyReadonlyArray1<'_, f64>>,
+    estimator: &str,
     params: &Bound<'_, PyDict>,
     seed: u64,
     n_threads: usize,
 ) -> PyResult<(PyTree, u64)> {
-    let params = tree_params(params, n_classes.is_some(), seed)?;
+    let checked = tree_params(params, estimator, n_classes.is_some(), seed)?;
     let weights = sample_weight.as_ref().map(|weights| weights.as_slice()).transpose()?;
     let target = if let Some(n_classes) = n_classes {
         let classes: PyReadonlyArray2<'_, u32> = y.extract()?;
@@ -60,45 +64,71 @@ pub fn fit_tree(
         let numbers: PyReadonlyArray2<'_, f64> = y.extract()?;
         Target::regression(numbers.as_slice()?, numbers.shape()[1], weights)?
     };
-    let (tree, max_features) = visit_matrix(x, Fit { py, target: &target, params: &params, n_threads })?;
-    Ok((PyTree::new(tree), max_features))
+    let (n_samples, n_features) = x.getattr("shape")?.extract()?;
+    let valid = checked.check(n_samples, n_features).map_err(|error| of_estimator(error, estimator, params))?;
+    let fit = Fit { py, target: &target, criterion: checked.criterion, params: &valid, n_threads };
+    Ok((PyTree::new(visit_matrix(x, fit)?), valid.max_features()))
+}
+
+/// Check the structure of a CSC or CSR matrix, so that it can be converted safely.
+///
+/// Parameters
+/// ----------
+/// x : object with the attributes format, shape, data, indices and indptr
+///     `data` is not read.
+#[pyfunction]
+pub fn check_sparse(x: &Bound<'_, PyAny>) -> PyResult<()> {
+    visit_matrix(x, Check)
+}
+
+struct Check;
+
+impl MatrixVisitor for Check {
+    type Output = ();
+
+    fn dense<T: Element<Value: TableValue>>(self, _x: ArrayView2<'_, T>) -> PyResult<()> {
+        Ok(())
+    }
+
+    fn sparse<T: Element<Value: TableValue>, I: SparseIndex>(self, _x: SparseView<'_, T, I>) -> PyResult<()> {
+        Ok(())
+    }
 }
 
 struct Fit<'a, 'py> {
     py: Python<'py>,
     target: &'a Target,
-    params: &'a TreeParams,
+    criterion: CriterionKind,
+    params: &'a ValidTreeParams,
     n_threads: usize,
 }
 
 impl Fit<'_, '_> {
     fn fit(
         self,
-        (n_samples, n_features): (usize, usize),
+        n_samples: usize,
         n_cells: usize,
         encode: impl FnOnce(&Runtime<'_>) -> Result<Dataset> + Send,
-    ) -> PyResult<(Tree, u64)> {
-        let Self { py, target, params, n_threads } = self;
-        let valid = params.check(n_samples, n_features)?;
+    ) -> PyResult<Tree> {
+        let Self { py, target, criterion, params, n_threads } = self;
         // A tree may be as deep as it has rows, and read all cells on every level.
         let steps = n_cells.saturating_mul(n_samples);
-        let tree = run(py, n_threads, steps, |runtime| {
+        run(py, n_threads, steps, |runtime| {
             let data = encode(runtime)?;
-            grow(&data, target, params.criterion, &valid, runtime)
-        })?;
-        Ok((tree, valid.max_features()))
+            grow(&data, target, criterion, params, runtime)
+        })
     }
 }
 
 impl MatrixVisitor for Fit<'_, '_> {
-    type Output = (Tree, u64);
+    type Output = Tree;
 
     fn dense<T: Element<Value: TableValue>>(self, x: ArrayView2<'_, T>) -> PyResult<Self::Output> {
-        self.fit(x.dim(), x.len(), |runtime| Dataset::from_dense(x, runtime))
+        self.fit(x.nrows(), x.len(), |runtime| Dataset::from_dense(x, runtime))
     }
 
     fn sparse<T: Element<Value: TableValue>, I: SparseIndex>(self, x: SparseView<'_, T, I>) -> PyResult<Self::Output> {
         let (n_samples, n_features) = x.shape();
-        self.fit((n_samples, n_features), x.nnz() + n_features, |runtime| Dataset::from_sparse(&x, runtime))
+        self.fit(n_samples, x.nnz() + n_features, |runtime| Dataset::from_sparse(&x, runtime))
     }
 }

@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _spinney {
     #[pymodule_export]
-    use super::fit::fit_tree;
+    use super::fit::{check_sparse, fit_tree};
     #[pymodule_export]
     use super::tree::PyTree;
 

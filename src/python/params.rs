@@ -4,12 +4,20 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::error::of_estimator;
 use crate::error::Error;
 use crate::params::{Count, CriterionKind, MaxFeatures, Splitter, TreeParams, legal};
 
-/// The parameters of a tree estimator.
-pub fn tree_params(params: &Bound<'_, PyDict>, classification: bool, seed: u64) -> PyResult<TreeParams> {
-    let get = |name: &'static str| -> PyResult<Parameter<'_>> { Ok(Parameter { name, value: params.as_any().get_item(name)? }) };
+/// The parameters of the tree estimator called `estimator`.
+pub fn tree_params(
+    params: &Bound<'_, PyDict>,
+    estimator: &str,
+    classification: bool,
+    seed: u64,
+) -> PyResult<TreeParams> {
+    let get = |name: &'static str| -> PyResult<Parameter<'_, '_>> {
+        Ok(Parameter { name, value: params.as_any().get_item(name)?, estimator, params })
+    };
     let criterion = if classification {
         get("criterion")?.choice(
             &[("gini", CriterionKind::Gini), ("entropy", CriterionKind::Entropy), ("log_loss", CriterionKind::Entropy)],
@@ -35,15 +43,17 @@ pub fn tree_params(params: &Bound<'_, PyDict>, classification: bool, seed: u64) 
 }
 
 /// A named value of unknown type.
-struct Parameter<'py> {
+struct Parameter<'a, 'py> {
     name: &'static str,
     value: Bound<'py, PyAny>,
+    estimator: &'a str,
+    params: &'a Bound<'py, PyDict>,
 }
 
-impl Parameter<'_> {
+impl Parameter<'_, '_> {
     fn illegal(&self, expected: &'static str) -> PyErr {
-        let got = self.value.repr().map_or_else(|_| "an object without a repr".into(), |repr| repr.to_string());
-        Error::InvalidParameter { name: self.name, got, expected }.into()
+        let error = Error::InvalidParameter { name: self.name, got: String::new(), expected };
+        of_estimator(error, self.estimator, self.params)
     }
 
     fn optional<T>(&self, read: impl FnOnce(&Self) -> PyResult<T>) -> PyResult<Option<T>> {

@@ -1,4 +1,4 @@
-//! Dense columns: gather the node's ranks, sort them, scan.
+//! Dense columns: gather the node's ranks that differ from the column's most frequent one, sort them, scan.
 //!
 //! Sorting is by rank: a comparison sort for small nodes, an LSD radix sort over the bits in which the node's ranks
 //! differ for larger ones. O(W) per column.
@@ -42,15 +42,18 @@ impl Fill for DenseFill<'_> {
     type Scratch = FillScratch;
 
     fn fill<'s>(&self, feature: u32, scratch: &'s mut FillScratch) -> NodeColumn<'s> {
-        let (lowest, highest) = match &self.columns.column(feature).ranks {
-            Ranks::U8(ranks) => gather(ranks, self.samples, &mut scratch.entries),
-            Ranks::U16(ranks) => gather(ranks, self.samples, &mut scratch.entries),
-            Ranks::U32(ranks) => gather(ranks, self.samples, &mut scratch.entries),
-        };
-        if self.sorted && lowest < highest {
-            sort_by_rank(scratch, lowest, highest);
+        let column = self.columns.column(feature);
+        let (samples, common) = (self.samples, column.common_rank);
+        match &column.ranks {
+            Ranks::U8(ranks) => gather(ranks, samples, common, &mut scratch.entries),
+            Ranks::U16(ranks) => gather(ranks, samples, common, &mut scratch.entries),
+            Ranks::U32(ranks) => gather(ranks, samples, common, &mut scratch.entries),
         }
-        NodeColumn { feature, entries: &scratch.entries, n_zeros: 0, zero_rank: 0 }
+        if self.sorted {
+            sort_by_rank(scratch);
+        }
+        let n_common = samples.len() - scratch.entries.len();
+        NodeColumn { feature, entries: &scratch.entries, n_common, common_rank: common }
     }
 
     fn column_nnz(&self, _feature: u32) -> usize {
@@ -87,26 +90,30 @@ pub(super) fn partition(
     }
 }
 
-/// The node's entries in the order of its rows, and their lowest and highest rank.
-fn gather<R: Rank>(ranks: &[R], samples: &[u32], entries: &mut Vec<Entry>) -> (u32, u32) {
-    entries.clear();
-    let (mut lowest, mut highest) = (u32::MAX, 0);
-    entries.extend(samples.iter().map(|&sample| {
+/// The node's entries that do not have the common rank, in the order of its rows. Without branches on ranks.
+fn gather<R: Rank>(ranks: &[R], samples: &[u32], common: u32, entries: &mut Vec<Entry>) {
+    entries.resize(samples.len(), Entry::new(0, 0));
+    let mut n = 0;
+    for &sample in samples {
         let rank = ranks[sample as usize].widen();
-        lowest = lowest.min(rank);
-        highest = highest.max(rank);
-        Entry::new(rank, sample)
-    }));
-    (lowest, highest)
+        entries[n] = Entry::new(rank, sample);
+        n += usize::from(rank != common);
+    }
+    entries.truncate(n);
 }
 
-fn sort_by_rank(scratch: &mut FillScratch, lowest: u32, highest: u32) {
+fn sort_by_rank(scratch: &mut FillScratch) {
     let FillScratch { entries, sorted, counts } = scratch;
     if entries.len() < RADIX_FROM {
         entries.sort_unstable();
         return;
     }
+    let ranks = || entries.iter().map(|entry| entry.rank());
+    let (Some(lowest), Some(highest)) = (ranks().min(), ranks().max()) else { return };
     let bits = u32::BITS - (highest - lowest).leading_zeros();
+    if bits == 0 {
+        return;
+    }
     let digit_bits = bits.div_ceil(bits.div_ceil(MAX_DIGIT_BITS));
     sorted.clear();
     sorted.extend_from_slice(entries);
@@ -137,15 +144,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn radix_agrees_with_sort(ranks in prop::collection::vec(any::<u32>(), 1..400), bits in 1u32..=32, base: u32) {
-            let base = base.min(u32::MAX - (u32::MAX >> (32 - bits)));
+        fn radix_agrees_with_sort(ranks in prop::collection::vec(any::<u32>(), 1..400), bits in 0u32..=32, base: u32) {
+            let narrow = |rank: u32| rank.checked_shr(32 - bits).unwrap_or(0);
+            let base = base.min(u32::MAX - narrow(u32::MAX));
             let entries: Vec<Entry> =
-                ranks.iter().enumerate().map(|(i, r)| Entry::new(base + (r >> (32 - bits)), i as u32)).collect();
+                ranks.iter().enumerate().map(|(i, r)| Entry::new(base + narrow(*r), i as u32)).collect();
             let mut expected = entries.clone();
             expected.sort_unstable();
-            let (lowest, highest) = (expected[0].rank(), expected[expected.len() - 1].rank());
             let mut scratch = FillScratch { entries, ..FillScratch::default() };
-            sort_by_rank(&mut scratch, lowest, highest);
+            sort_by_rank(&mut scratch);
             prop_assert_eq!(scratch.entries, expected);
         }
     }

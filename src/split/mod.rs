@@ -59,15 +59,16 @@ pub struct Node<'a, C: Criterion> {
     pub constants: Arc<ConstantFeatures>,
 }
 
-/// One column in a node. Rows of the node that are in no entry have the value 0.
+/// One column in a node: the rows of one common value, zero in a sparse column, are only counted.
 #[derive(Clone, Copy)]
 pub(crate) struct NodeColumn<'a> {
     pub feature: u32,
     /// Ascending for the scan; in any order for a random threshold.
     pub entries: &'a [Entry],
-    pub n_zeros: usize,
-    /// The rank of the zeros, if there are any; no entry has it.
-    pub zero_rank: u32,
+    /// Rows of the node that are in no entry.
+    pub n_common: usize,
+    /// The rank of those rows; no entry has it.
+    pub common_rank: u32,
 }
 
 /// Scratch of one worker. Contents are garbage between two uses, but for `gather` and the bit sets, which are clean.

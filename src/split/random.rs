@@ -1,7 +1,7 @@
 //! A random threshold of a column: uniform between its extremes in the node (Geurts, Ernst, Wehenkel, "Extremely
 //! randomized trees", Machine Learning 63, 2006, table 1).
 //!
-//! One pass finds the extremes, a second pushes the side that the zeros are not on. No sort. O(entries).
+//! One pass finds the extremes, a second pushes the side that the common value is not on. No sort. O(entries).
 
 use super::best::{Best, Candidate};
 use super::{Node, NodeColumn, Search};
@@ -18,8 +18,8 @@ pub(super) fn random_cut<C: Criterion>(
     best: &mut Best<C>,
 ) -> bool {
     let (criterion, feature) = (search.criterion, column.feature);
-    let zero = (column.n_zeros > 0).then_some(column.zero_rank);
-    let ranks = || column.entries.iter().map(|entry| entry.rank()).chain(zero);
+    let common = (column.n_common > 0).then_some(column.common_rank);
+    let ranks = || column.entries.iter().map(|entry| entry.rank()).chain(common);
     let (Some(lowest), Some(highest)) = (ranks().min(), ranks().max()) else { return false };
     if lowest == highest {
         return false;
@@ -29,7 +29,7 @@ pub(super) fn random_cut<C: Criterion>(
     let first_right = search.data.rank_above(feature, threshold);
     debug_assert!(lowest < first_right && first_right <= highest);
 
-    let push_left = zero.is_none_or(|zero| zero >= first_right);
+    let push_left = common.is_none_or(|common| common >= first_right);
     criterion.begin(node.totals, scan);
     let mut n_pushed = 0;
     for entry in column.entries {

@@ -1,8 +1,8 @@
 //! The best threshold of a column: one pass over its entries, inwards from both ends.
 //!
-//! The zeros of a sparse column are one run in the middle. Pushing the negative entries from the left, and then the
-//! positive ones from the right, visits every cut without ever touching the run: a score does not care which side was
-//! pushed. A dense column has no run and is pushed from the left alone. O(entries).
+//! The rows with the column's common value are one run in the middle. Pushing the entries below it from the left, and
+//! then those above it from the right, visits every cut without ever touching the run: a score does not care which side
+//! was pushed. O(entries).
 
 use super::best::{Best, Candidate};
 use super::{Node, NodeColumn, Search};
@@ -21,23 +21,23 @@ pub(super) fn best_cut<C: Criterion>(
     best: &mut Best<C>,
 ) -> bool {
     debug_assert!(column.entries.is_sorted());
-    debug_assert_eq!(column.entries.len() + column.n_zeros, node.samples.len());
+    debug_assert_eq!(column.entries.len() + column.n_common, node.samples.len());
     let entries = column.entries;
     let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return false };
-    if column.n_zeros == 0 {
+    if column.n_common == 0 {
         if first.rank() == last.rank() {
             return false;
         }
         Pass { search, node, order, feature: column.feature, side: Side::Left }.run(entries.iter(), None, scan, best);
     } else {
-        let zero = column.zero_rank;
-        let (negative, positive) = entries.split_at(entries.partition_point(|entry| entry.rank() < zero));
+        let common = column.common_rank;
+        let (low, high) = entries.split_at(entries.partition_point(|entry| entry.rank() < common));
         let pass = |side| Pass { search, node, order, feature: column.feature, side };
-        if !negative.is_empty() {
-            pass(Side::Left).run(negative.iter(), Some(zero), scan, best);
+        if !low.is_empty() {
+            pass(Side::Left).run(low.iter(), Some(common), scan, best);
         }
-        if !positive.is_empty() {
-            pass(Side::Right).run(positive.iter().rev(), Some(zero), scan, best);
+        if !high.is_empty() {
+            pass(Side::Right).run(high.iter().rev(), Some(common), scan, best);
         }
     }
     true

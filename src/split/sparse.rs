@@ -76,7 +76,7 @@ fn node_column<'e, R: Rank>(
     feature: u32,
     entries: &'e [Entry],
 ) -> NodeColumn<'e> {
-    NodeColumn { feature, entries, n_zeros: samples.len() - entries.len(), zero_rank: columns.zero_rank(feature) }
+    NodeColumn { feature, entries, n_common: samples.len() - entries.len(), common_rank: columns.zero_rank(feature) }
 }
 
 /// The best split of a node over sparse columns.

@@ -1,0 +1,71 @@
+//! Encoding a matrix and growing a tree, end to end: the shapes of the seed's Table I and the criteria.
+
+mod common;
+
+use common::{Csc, NEVER, random_classes, random_numbers};
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use spinney::data::Dataset;
+use spinney::grow::grow;
+use spinney::params::{CriterionKind, Splitter, TreeParams};
+use spinney::runtime::Runtime;
+
+fn fit(c: &mut Criterion) {
+    let runtime = Runtime::new(1, &NEVER).expect("one thread");
+    let mut group = c.benchmark_group("fit");
+    group.sample_size(10);
+    for (n, d, density) in [(10_000, 1000, 0.01), (10_000, 1000, 0.1), (100_000, 100, 0.01)] {
+        let x = Csc::random(n, d, density, 1);
+        let dense = x.to_dense();
+        let target = random_classes(n, 2, 2).expect("classes");
+        let params = TreeParams::new(CriterionKind::Gini).check(n, d).expect("defaults");
+        for (storage, data) in
+            [("sparse", x.encode(&runtime)), ("dense", Dataset::from_dense(dense.view(), &runtime))]
+        {
+            let data = data.expect("finite");
+            let id = BenchmarkId::new(storage, format!("{n}x{d}/density={density}"));
+            group.bench_function(id, |b| {
+                b.iter(|| grow(&data, &target, CriterionKind::Gini, &params, &runtime).expect("a tree"));
+            });
+        }
+    }
+
+    let (n, d) = (10_000, 1000);
+    let data = Csc::random(n, d, 0.01, 1).encode(&runtime).expect("finite");
+    for (name, kind, splitter) in [
+        ("entropy", CriterionKind::Entropy, Splitter::Best),
+        ("squared_error", CriterionKind::SquaredError, Splitter::Best),
+        ("gini-random", CriterionKind::Gini, Splitter::Random),
+    ] {
+        let target = match kind {
+            CriterionKind::SquaredError => random_numbers(n, 2).expect("finite"),
+            CriterionKind::Gini | CriterionKind::Entropy => random_classes(n, 2, 2).expect("classes"),
+        };
+        let params = TreeParams { splitter, ..TreeParams::new(kind) }.check(n, d).expect("defaults");
+        group.bench_function(BenchmarkId::new(name, "10000x1000/density=0.01"), |b| {
+            b.iter(|| grow(&data, &target, kind, &params, &runtime).expect("a tree"));
+        });
+    }
+    group.finish();
+}
+
+fn encode(c: &mut Criterion) {
+    let runtime = Runtime::new(1, &NEVER).expect("one thread");
+    let mut group = c.benchmark_group("encode");
+    group.sample_size(10);
+    let x = Csc::random(20_000, 200, 0.1, 1);
+    let dense = x.to_dense();
+    let wide = dense.mapv(f64::from);
+    group.bench_function("sparse/20000x200/density=0.1", |b| b.iter(|| x.encode(&runtime).expect("finite")));
+    group.bench_function("dense/f32/C", |b| {
+        b.iter(|| Dataset::from_dense(dense.view(), &runtime).expect("finite"));
+    });
+    group.bench_function("dense/f32/F", |b| {
+        let columns = dense.t().as_standard_layout().into_owned();
+        b.iter(|| Dataset::from_dense(columns.t(), &runtime).expect("finite"));
+    });
+    group.bench_function("dense/f64/C", |b| b.iter(|| Dataset::from_dense(wide.view(), &runtime).expect("finite")));
+    group.finish();
+}
+
+criterion_group!(benches, fit, encode);
+criterion_main!(benches);
