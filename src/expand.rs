@@ -19,6 +19,8 @@ pub struct Pending<C: Criterion> {
     pub key: NodeKey,
     /// The statistics of its rows.
     pub totals: C::Totals,
+    /// Entries that its rows store.
+    pub n_entries: usize,
     /// Features known not to vary in it.
     pub constants: Arc<ConstantFeatures>,
 }
@@ -44,6 +46,7 @@ impl<C: Criterion> Pending<C> {
         let range = 0..samples.len();
         Self {
             totals: search.criterion.totals(samples.node(range.clone())),
+            n_entries: search.n_entries(samples.node(range.clone())),
             range,
             depth: 0,
             key: NodeKey::root(search.params.seed, tree),
@@ -63,7 +66,9 @@ impl<C: Criterion> Pending<C> {
             return Ok(Expansion::Leaf);
         }
         let node = Node {
-            samples: samples.node(self.range.clone()),
+            set: samples,
+            range: self.range.clone(),
+            n_entries: self.n_entries,
             totals: &self.totals,
             key: self.key,
             constants: Arc::clone(&self.constants),
@@ -72,17 +77,22 @@ impl<C: Criterion> Pending<C> {
         let Some(split) = found.best else { return Ok(Expansion::Leaf) };
         let middle = search.partition(samples, self.range.clone(), &split, scratch);
         debug_assert_eq!(middle - self.range.start, split.n_left, "the scan's promise");
-        let ranges = [self.range.start..middle, middle..self.range.end];
-        let [left, right] = self.child_totals(search, samples, &ranges);
-        if search.params.min_impurity_decrease > 0.0 && self.gains_too_little(search, &left, &right) {
+        // Add up the smaller child and subtract it for the larger: exact, and at most half the work.
+        let (left_range, right_range) = (self.range.start..middle, middle..self.range.end);
+        let left_is_small = left_range.len() <= right_range.len();
+        let small = samples.node(if left_is_small { left_range.clone() } else { right_range.clone() });
+        let small = (search.criterion.totals(small), search.n_entries(small));
+        let large = (search.criterion.minus(&self.totals, &small.0), self.n_entries - small.1);
+        let (left, right) = if left_is_small { (small, large) } else { (large, small) };
+        if search.params.min_impurity_decrease > 0.0 && self.gains_too_little(search, &left.0, &right.0) {
             return Ok(Expansion::Leaf);
         }
-        let [left_range, right_range] = ranges;
-        let child = |range, totals, side| Self {
+        let child = |range, (totals, n_entries), side| Self {
             range,
             depth: self.depth + 1,
             key: self.key.child(side),
             totals,
+            n_entries,
             constants: Arc::clone(&found.constants),
         };
         let (left, right) = (child(left_range, left, Side::Left), child(right_range, right, Side::Right));
@@ -95,21 +105,6 @@ impl<C: Criterion> Pending<C> {
             || (self.range.len() as u64) < params.min_samples_split
             || (search.criterion.weight(&self.totals) as f64) < 2.0 * search.min_weight_leaf
             || search.criterion.is_pure(&self.totals)
-    }
-
-    /// Adds up the smaller child and subtracts it for the larger: exact, and at most half the work.
-    fn child_totals(&self, search: &Search<'_, C>, samples: &SampleSet, ranges: &[Range<usize>; 2]) -> [C::Totals; 2] {
-        let criterion = search.criterion;
-        let [left, right] = ranges;
-        if left.len() <= right.len() {
-            let small = criterion.totals(samples.node(left.clone()));
-            let large = criterion.minus(&self.totals, &small);
-            [small, large]
-        } else {
-            let small = criterion.totals(samples.node(right.clone()));
-            let large = criterion.minus(&self.totals, &small);
-            [large, small]
-        }
     }
 
     /// Whether the decrease of impurity, weighted by the node's share of the total, is too small. A decrease within

@@ -168,21 +168,13 @@ impl Gather {
 /// What the cost rule knows of a node.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeCosts {
-    n_samples: usize,
-    nnz: usize,
+    /// Rows of the node.
+    pub n_samples: usize,
+    /// Entries that they store.
+    pub nnz: usize,
 }
 
 impl NodeCosts {
-    /// Counts the entries of a node's rows. O(rows).
-    pub fn new<R: Rank>(sparse: &SparseColumns<R>, samples: &[u32]) -> Self {
-        Self { n_samples: samples.len(), nnz: samples.iter().map(|&sample| sparse.row_nnz(sample)).sum() }
-    }
-
-    /// Entries of the node's rows.
-    pub fn nnz(&self) -> usize {
-        self.nnz
-    }
-
     /// The kernel for one column of `column_nnz` entries: the seeds' rule, `W log(row length) < c m_j`.
     pub fn strategy_for_column(&self, column_nnz: usize) -> Strategy {
         if self.search_cost() < column_nnz as f64 * BITMAP_COST { Strategy::Search } else { Strategy::Bitmap }

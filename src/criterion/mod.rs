@@ -8,6 +8,7 @@
 //! Adding a criterion: one file with an implementation of [`Criterion`] (or of [`classes::Measure`] if it is a
 //! function of class counts), a name in `params::CriterionKind`, and a line in [`visit`].
 
+pub mod binary;
 pub mod classes;
 pub mod entropy;
 pub mod gini;
@@ -21,6 +22,7 @@ use crate::data::target::{TargetValues, Weights};
 use crate::error::{Error, Result};
 use crate::params::CriterionKind;
 
+use binary::BinaryGini;
 use classes::ClassCriterion;
 use entropy::Entropy;
 use gini::Gini;
@@ -95,7 +97,10 @@ fn visit_weighted<V: Visitor, W: SampleWeights>(
 ) -> Result<V::Output> {
     match (kind, target.values()) {
         (CriterionKind::Gini, TargetValues::Classes(classes)) => {
-            visitor.visit(&ClassCriterion::new(classes, weights, Gini::<W::Square>::new()))
+            match BinaryGini::new(classes, weights) {
+                Some(criterion) => visitor.visit(&criterion),
+                None => visitor.visit(&ClassCriterion::new(classes, weights, Gini::<W::Square>::new())),
+            }
         }
         (CriterionKind::Entropy, TargetValues::Classes(classes)) => {
             visitor.visit(&ClassCriterion::new(classes, weights, Entropy::new(target.n_outputs())))

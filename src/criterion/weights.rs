@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 /// Weights of samples.
-pub trait SampleWeights: Sync {
+pub trait SampleWeights: Copy + Sync {
     /// An integer that holds sums of squares of weights.
     type Square: SquareSum;
     /// An integer that holds sums of weighted fixed-point targets.

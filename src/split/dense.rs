@@ -68,8 +68,8 @@ pub(super) fn best_split<C: Criterion>(
     columns: &DenseColumns,
     scratch: &mut Scratch<C>,
 ) -> Result<Found> {
-    let fill = DenseFill { columns, samples: node.samples, sorted: search.params.splitter == Splitter::Best };
-    let work = (node.samples.len() * search.n_drawn()) as f64 * CELL_COST;
+    let fill = DenseFill { columns, samples: node.samples(), sorted: search.params.splitter == Splitter::Best };
+    let work = (node.range.len() * search.n_drawn()) as f64 * CELL_COST;
     search_columns(search, node, &fill, work, &mut scratch.scan, &mut scratch.dense)
 }
 

@@ -10,6 +10,7 @@
 mod best;
 mod dense;
 mod features;
+mod members;
 mod random;
 mod scan;
 mod sparse;
@@ -21,7 +22,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::criterion::Criterion;
-use crate::data::{Columns, Dataset};
+use crate::data::sparse::Rank;
+use crate::data::{Columns, Dataset, SparseColumns};
 use crate::error::Result;
 use crate::intersect::Entry;
 use crate::params::{Splitter, ValidTreeParams};
@@ -49,14 +51,25 @@ pub struct Search<'a, C> {
 
 /// A node to be split.
 pub struct Node<'a, C: Criterion> {
-    /// Its rows, ascending.
-    pub samples: &'a [u32],
+    /// All rows.
+    pub set: &'a SampleSet,
+    /// Its own, as a range of them.
+    pub range: Range<usize>,
+    /// Entries that its rows store: cells, or nonzeros.
+    pub n_entries: usize,
     /// Their statistics.
     pub totals: &'a C::Totals,
     /// The key of its random choices.
     pub key: NodeKey,
     /// Features known not to vary in it; shared with the nodes for which the same is known.
     pub constants: Arc<ConstantFeatures>,
+}
+
+impl<'a, C: Criterion> Node<'a, C> {
+    /// Its rows, ascending.
+    fn samples(&self) -> &'a [u32] {
+        self.set.node(self.range.clone())
+    }
 }
 
 /// One column in a node: the rows of one common value, zero in a sparse column, are only counted.
@@ -71,7 +84,7 @@ pub(crate) struct NodeColumn<'a> {
     pub common_rank: u32,
 }
 
-/// Scratch of one worker. Contents are garbage between two uses, but for `gather` and the bit sets, which are clean.
+/// Scratch of one worker; assumed dirty unless a part says otherwise.
 pub struct Scratch<C: Criterion> {
     scan: C::Scan,
     dense: dense::FillScratch,
@@ -110,6 +123,18 @@ impl<C: Criterion> Search<'_, C> {
         }
     }
 
+    /// Entries that these rows store: cells, or nonzeros. O(rows).
+    pub fn n_entries(&self, samples: &[u32]) -> usize {
+        fn nnz<R: Rank>(columns: &SparseColumns<R>, samples: &[u32]) -> usize {
+            samples.iter().map(|&sample| columns.row_nnz(sample)).sum()
+        }
+        match self.data.columns() {
+            Columns::Dense(_) => samples.len() * self.data.n_features(),
+            Columns::SparseU16(columns) => nnz(columns, samples),
+            Columns::SparseU32(columns) => nnz(columns, samples),
+        }
+    }
+
     /// Moves the rows of a node that go left to the front of its range; returns the start of the right child.
     pub fn partition(
         &self,
@@ -144,7 +169,7 @@ impl<C: Criterion> Search<'_, C> {
     #[inline]
     fn is_legal(&self, node: &Node<'_, C>, n_pushed: usize, scan: &C::Scan) -> bool {
         let min = self.params.min_samples_leaf;
-        let n_rest = node.samples.len() - n_pushed;
+        let n_rest = node.range.len() - n_pushed;
         if (n_pushed as u64) < min || (n_rest as u64) < min {
             return false;
         }

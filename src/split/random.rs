@@ -41,7 +41,7 @@ pub(super) fn random_cut<C: Criterion>(
     if search.is_legal(node, n_pushed, scan) {
         let score = criterion.score(node.totals, scan);
         if best.may_win(score) {
-            let n_left = if push_left { n_pushed } else { node.samples.len() - n_pushed };
+            let n_left = if push_left { n_pushed } else { node.range.len() - n_pushed };
             let candidate = Candidate { feature, last_left: first_right - 1, threshold, n_left };
             best.offer(criterion, node.totals, order, scan, score, candidate);
         }

@@ -21,7 +21,7 @@ pub(super) fn best_cut<C: Criterion>(
     best: &mut Best<C>,
 ) -> bool {
     debug_assert!(column.entries.is_sorted());
-    debug_assert_eq!(column.entries.len() + column.n_common, node.samples.len());
+    debug_assert_eq!(column.entries.len() + column.n_common, node.range.len());
     let entries = column.entries;
     let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return false };
     if column.n_common == 0 {
@@ -86,7 +86,7 @@ impl<C: Criterion> Pass<'_, C> {
     fn candidate(&self, pushed: u32, next: u32, n_pushed: usize) -> Candidate {
         let (last_left, first_right, n_left) = match self.side {
             Side::Left => (pushed, next, n_pushed),
-            Side::Right => (next, pushed, self.node.samples.len() - n_pushed),
+            Side::Right => (next, pushed, self.node.range.len() - n_pushed),
         };
         let value = |rank| self.search.data.value(self.feature, rank);
         let threshold = mid_threshold(value(last_left), value(first_right));

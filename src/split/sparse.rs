@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::best::{Best, Candidate};
 use super::features::{Fill, search_columns};
+use super::members::Members;
 use super::{Found, Node, NodeColumn, Scratch, Search};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
@@ -21,12 +22,14 @@ const MARKS_PER_LOOKUP: usize = 8;
 /// Scan one entry, in nanoseconds (bench `scan`).
 const SCAN_COST: f64 = 4.0;
 
-/// Scratch of one worker; all clean between two uses.
+/// Scratch of one worker.
 #[derive(Debug)]
 pub struct SearchScratch {
-    /// Rows: of the node while it is searched, of one side while it is partitioned.
-    members: Bitset,
-    /// Features that the node draws.
+    /// The rows of the last node that was searched column by column.
+    members: Members,
+    /// The rows of one side of a split; empty between two uses.
+    marks: Bitset,
+    /// Features that the node draws; empty between two uses.
     drawn: Bitset,
     gather: Gather,
     entries: Vec<Entry>,
@@ -35,7 +38,8 @@ pub struct SearchScratch {
 impl SearchScratch {
     pub(super) fn new(n_samples: usize, n_features: usize) -> Self {
         Self {
-            members: Bitset::new(n_samples),
+            members: Members::new(n_samples),
+            marks: Bitset::new(n_samples),
             drawn: Bitset::new(n_features),
             gather: Gather::new(n_features),
             entries: Vec::new(),
@@ -87,7 +91,7 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
     scratch: &mut Scratch<C>,
 ) -> Result<Found> {
     let Scratch { scan, sparse: Some(sparse), .. } = scratch else { unreachable!("sparse data has sparse scratch") };
-    let costs = NodeCosts::new(columns, node.samples);
+    let costs = NodeCosts { n_samples: node.range.len(), nnz: node.n_entries };
     let (by_columns, by_rows) = plan(search, node, columns, &costs);
     let together = match search.params.force_strategy {
         Some(strategy) => strategy == Strategy::Gather,
@@ -97,13 +101,11 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
         return search_rows(search, node, columns, scan, sparse);
     }
     let SearchScratch { members, entries, .. } = sparse;
-    members.insert_all(node.samples);
+    let members = members.of(node.set, &node.range);
     let forced = search.params.force_strategy;
-    let fill = ColumnFill { columns, samples: node.samples, members, costs, forced };
-    let work = by_columns + costs.nnz() as f64 * SCAN_COST;
-    let found = search_columns(search, node, &fill, work, scan, entries);
-    members.remove_all(node.samples);
-    found
+    let fill = ColumnFill { columns, samples: node.samples(), members, costs, forced };
+    let work = by_columns + costs.nnz as f64 * SCAN_COST;
+    search_columns(search, node, &fill, work, scan, entries)
 }
 
 /// What filling the drawn columns costs one by one, and by rows.
@@ -142,6 +144,7 @@ fn search_rows<C: Criterion, R: Rank>(
 ) -> Result<Found> {
     search.runtime.check_interrupt()?;
     let SearchScratch { drawn, gather, .. } = scratch;
+    let samples = node.samples();
     let order = node.key.feature_order(search.data.n_features());
     let sorted = search.params.splitter == Splitter::Best;
     let mut best = Best::new();
@@ -150,22 +153,22 @@ fn search_rows<C: Criterion, R: Rank>(
         if sorted {
             entries.sort_unstable();
         }
-        let column = node_column(columns, node.samples, feature, entries);
+        let column = node_column(columns, samples, feature, entries);
         let varies = search.evaluate(node, &order, column, scan, &mut best);
         n_varying.set(n_varying.get() + usize::from(varies));
     };
     if search.draws_all() {
-        gather.for_each(columns, node.samples, None, &mut visit);
+        gather.for_each(columns, samples, None, &mut visit);
     } else {
         let features: Vec<u32> = (0..search.n_drawn() as u32).map(|position| order.at(position)).collect();
         drawn.insert_all(&features);
-        gather.for_each(columns, node.samples, Some(drawn), &mut visit);
+        gather.for_each(columns, samples, Some(drawn), &mut visit);
         drawn.remove_all(&features);
         if n_varying.get() == 0
-            && let Some(feature) = first_varying(columns, node.samples, gather, |feature| order.position(feature))
+            && let Some(feature) = first_varying(columns, samples, gather, |feature| order.position(feature))
         {
             drawn.insert_all(&[feature]);
-            gather.for_each(columns, node.samples, Some(drawn), &mut visit);
+            gather.for_each(columns, samples, Some(drawn), &mut visit);
             drawn.remove_all(&[feature]);
         }
     }
@@ -200,7 +203,7 @@ pub(super) fn partition<R: Rank>(
     split: &Candidate,
     scratch: Option<&mut SearchScratch>,
 ) -> usize {
-    let Some(SearchScratch { members, .. }) = scratch else { unreachable!("sparse data has sparse scratch") };
+    let Some(SearchScratch { marks: marked, .. }) = scratch else { unreachable!("sparse data has sparse scratch") };
     let column = columns.column(split.feature);
     let (left, right) =
         column.samples.split_at(column.ranks.partition_point(|rank| rank.widen() <= split.last_left));
@@ -212,8 +215,8 @@ pub(super) fn partition<R: Rank>(
             rank.unwrap_or(column.zero_rank) <= split.last_left
         });
     }
-    members.insert_all(marks);
-    let middle = samples.partition(range, |sample| members.contains(sample) != zeros_left);
-    members.remove_all(marks);
+    marked.insert_all(marks);
+    let middle = samples.partition(range, |sample| marked.contains(sample) != zeros_left);
+    marked.remove_all(marks);
     middle
 }

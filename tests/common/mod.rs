@@ -1,0 +1,241 @@
+//! What the integration tests share: data in every storage, random cases, the brute-force grower.
+#![allow(dead_code, reason = "each test file is a crate of its own and uses its own share")]
+
+pub mod naive;
+
+use std::sync::atomic::AtomicBool;
+
+use ndarray::Array2;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use spinney::data::sparse::SparseIndex;
+use spinney::data::{Dataset, Element, Format, SparseView, Target};
+use spinney::grow;
+use spinney::params::{Count, CriterionKind, MaxFeatures, Splitter, TreeParams};
+use spinney::rng::NodeKey;
+use spinney::runtime::Runtime;
+use spinney::tree::Tree;
+
+pub const CRITERIA: [CriterionKind; 3] = [CriterionKind::Gini, CriterionKind::Entropy, CriterionKind::SquaredError];
+
+/// So many cases; nothing is written next to the sources.
+pub fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// A runtime that is never interrupted.
+pub fn runtime(n_threads: usize) -> Runtime<'static> {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    Runtime::new(n_threads, &STOP).unwrap()
+}
+
+/// A number in [0, 1) that depends on `seed` and `at` alone.
+pub fn noise(seed: u64, at: usize) -> f64 {
+    NodeKey::root(seed, at as u64).threshold_position(0)
+}
+
+/// What is to be predicted, before encoding.
+#[derive(Debug, Clone)]
+pub enum Y {
+    /// Row-major `(n_samples, n_outputs)`.
+    Classes { values: Vec<u32>, n_classes: Vec<u32> },
+    /// Row-major `(n_samples, n_outputs)`.
+    Numbers { values: Vec<f64>, n_outputs: usize },
+}
+
+impl Y {
+    pub fn n_outputs(&self) -> usize {
+        match self {
+            Self::Classes { n_classes, .. } => n_classes.len(),
+            Self::Numbers { n_outputs, .. } => *n_outputs,
+        }
+    }
+
+    /// The rows of `order`, which may repeat and leave out.
+    pub fn select(&self, order: &[usize]) -> Self {
+        fn pick<T: Copy>(values: &[T], n_outputs: usize, order: &[usize]) -> Vec<T> {
+            order.iter().flat_map(|row| &values[row * n_outputs..][..n_outputs]).copied().collect()
+        }
+        let n_outputs = self.n_outputs();
+        match self {
+            Self::Classes { values, n_classes } => {
+                Self::Classes { values: pick(values, n_outputs, order), n_classes: n_classes.clone() }
+            }
+            Self::Numbers { values, .. } => Self::Numbers { values: pick(values, n_outputs, order), n_outputs },
+        }
+    }
+
+    pub fn target(&self, weights: Option<&[f64]>) -> Target {
+        match self {
+            Self::Classes { values, n_classes } => Target::classification(values, n_classes, weights),
+            Self::Numbers { values, n_outputs } => Target::regression(values, *n_outputs, weights),
+        }
+        .unwrap()
+    }
+}
+
+/// Checks the parameters and grows a tree.
+pub fn grow(data: &Dataset, y: &Y, weights: Option<&[f64]>, params: &TreeParams, runtime: &Runtime<'_>) -> Tree {
+    let valid = params.check(data.n_samples(), data.n_features()).unwrap();
+    grow::grow(data, &y.target(weights), params.criterion, &valid, runtime).unwrap()
+}
+
+/// As [`grow`], on one thread and from a dense matrix.
+pub fn grow_dense(x: &Array2<f64>, y: &Y, weights: Option<&[f64]>, params: &TreeParams) -> Tree {
+    let runtime = runtime(1);
+    grow(&Dataset::from_dense(x.view(), &runtime).unwrap(), y, weights, params, &runtime)
+}
+
+/// An owned compressed sparse matrix.
+#[derive(Debug)]
+pub struct Sparse<T, I> {
+    shape: (usize, usize),
+    format: Format,
+    indptr: Vec<I>,
+    indices: Vec<I>,
+    data: Vec<T>,
+}
+
+impl<T: Element, I: SparseIndex + TryFrom<usize, Error: std::fmt::Debug>> Sparse<T, I> {
+    /// The nonzero cells, in order.
+    pub fn new(x: &Array2<f64>, format: Format, element: impl Fn(f64) -> T) -> Self {
+        Self::build(x, format, element, |_, v| if v == 0.0 { vec![] } else { vec![v] }, |_| 0.0)
+    }
+
+    /// The same matrix with explicit zeros, cells stored twice or more, and indices in disorder.
+    pub fn untidy(x: &Array2<f64>, format: Format, element: impl Fn(f64) -> T, seed: u64) -> Self {
+        let cell = |at, value: f64| {
+            let parts = match (noise(seed, at) * 6.0) as u32 {
+                0 if value.fract() == 0.0 => vec![value - 1.0, 1.0],
+                1 if value.fract() == 0.0 => vec![1.0, value + 1.0, -2.0],
+                0 | 1 => vec![value / 2.0, value / 2.0],
+                2 => vec![value],
+                3 => vec![0.0, value],
+                _ if value == 0.0 => vec![],
+                _ => vec![value],
+            };
+            parts
+        };
+        Self::build(x, format, element, cell, |entry| noise(!seed, entry))
+    }
+
+    /// `cell(position, value)` lists what is stored for a cell; the entries of a row or column are sorted by `key`.
+    fn build(
+        x: &Array2<f64>,
+        format: Format,
+        element: impl Fn(f64) -> T,
+        cell: impl Fn(usize, f64) -> Vec<f64>,
+        key: impl Fn(usize) -> f64,
+    ) -> Self {
+        let index = |i: usize| I::try_from(i).unwrap();
+        let (mut indptr, mut indices, mut data) = (vec![index(0)], Vec::new(), Vec::new());
+        let lanes = if format == Format::Csc { x.columns() } else { x.rows() };
+        let mut at = 0;
+        for lane in lanes {
+            let mut entries = Vec::new();
+            for (minor, &value) in lane.iter().enumerate() {
+                entries.extend(cell(at, value).into_iter().map(|part| (minor, part)));
+                at += 1;
+            }
+            let mut order: Vec<usize> = (0..entries.len()).collect();
+            order.sort_by(|&a, &b| key(data.len() + a).total_cmp(&key(data.len() + b)));
+            indices.extend(order.iter().map(|&entry| index(entries[entry].0)));
+            data.extend(order.iter().map(|&entry| element(entries[entry].1)));
+            indptr.push(index(data.len()));
+        }
+        Self { shape: x.dim(), format, indptr, indices, data }
+    }
+
+    pub fn view(&self) -> SparseView<'_, T, I> {
+        SparseView::new(self.shape, self.format, &self.indptr, &self.indices, &self.data).unwrap()
+    }
+
+    pub fn dataset(&self, runtime: &Runtime<'_>) -> Dataset
+    where
+        T::Value: spinney::data::values::TableValue,
+    {
+        Dataset::from_sparse(&self.view(), runtime).unwrap()
+    }
+}
+
+/// A matrix of small integers: columns with few distinct values, where ties live, and with many; with zeros, negative
+/// values, and constant columns.
+pub fn matrices(
+    n_samples: impl Strategy<Value = usize>,
+    n_features: impl Strategy<Value = usize>,
+) -> impl Strategy<Value = Array2<f64>> {
+    (n_samples, n_features).prop_flat_map(|(n, m)| {
+        vec(columns(n), m).prop_map(move |columns| Array2::from_shape_fn((n, m), |(row, column)| columns[column][row]))
+    })
+}
+
+fn columns(n: usize) -> impl Strategy<Value = Vec<f64>> {
+    let n_levels = prop_oneof![1 => Just(1i16), 3 => Just(2), 3 => 3..=4i16, 2 => Just(40)];
+    (n_levels, 0..=4u8, 0..=3i16).prop_flat_map(move |(n_levels, zeros, thirds)| {
+        let cell = (0..4u8, 0..n_levels);
+        let value =
+            move |(quarter, level)| if quarter < zeros { 0.0 } else { f64::from(level - thirds * n_levels / 3) };
+        vec(cell.prop_map(value), n)
+    })
+}
+
+/// A target of one to three outputs for the criterion: up to five classes, or integers, the later outputs larger.
+pub fn targets(n: usize, criterion: CriterionKind) -> BoxedStrategy<Y> {
+    let n_outputs = prop_oneof![3 => Just(1usize), 1 => 2..=3usize];
+    if criterion == CriterionKind::SquaredError {
+        let numbers = (n_outputs, prop_oneof![Just(1i32), Just(1000)]).prop_flat_map(move |(n_outputs, step)| {
+            vec(-4..=4i32, n * n_outputs).prop_map(move |values| {
+                let value = |(at, value): (usize, i32)| f64::from(value * step.pow((at % n_outputs) as u32) + step - 1);
+                Y::Numbers { values: values.into_iter().enumerate().map(value).collect(), n_outputs }
+            })
+        });
+        return numbers.boxed();
+    }
+    let classes = n_outputs.prop_flat_map(|n_outputs| vec(2..=5u32, n_outputs)).prop_flat_map(move |n_classes| {
+        vec(any::<u32>(), n * n_classes.len()).prop_map(move |noise| {
+            let n_classes = n_classes.clone();
+            let class = |(at, noise): (usize, u32)| noise % n_classes[at % n_classes.len()];
+            Y::Classes { values: noise.into_iter().enumerate().map(class).collect(), n_classes: n_classes.clone() }
+        })
+    });
+    classes.boxed()
+}
+
+/// Parameters over all their ranges; shares of the weight are multiples of 1/16, so that rounding cannot decide.
+pub fn params(criterion: CriterionKind) -> impl Strategy<Value = TreeParams> {
+    let impurity_scale = if criterion == CriterionKind::SquaredError { 20.0 } else { 0.3 };
+    let count = |least: u64, most: u64| {
+        let count = prop_oneof![(least..=most).prop_map(Count::Absolute), (0.01..0.4).prop_map(Count::Fraction)];
+        prop_oneof![3 => Just(Count::Absolute(least)), 1 => count]
+    };
+    let max_features = prop_oneof![
+        3 => Just(MaxFeatures::All),
+        1 => Just(MaxFeatures::Sqrt),
+        1 => Just(MaxFeatures::Log2),
+        1 => (1..=7u64).prop_map(MaxFeatures::Absolute),
+        1 => (0.1..1.0).prop_map(MaxFeatures::Fraction),
+    ];
+    (
+        prop_oneof![2 => Just(Splitter::Best), 1 => Just(Splitter::Random)],
+        prop_oneof![3 => Just(None), 1 => (1..5u64).prop_map(Some)],
+        count(2, 12),
+        count(1, 6),
+        prop_oneof![4 => Just(0.0), 1 => (1..=8u8).prop_map(|k| f64::from(k) / 16.0)],
+        max_features,
+        prop_oneof![4 => Just(0.0), 1 => (0.01..1.0).prop_map(move |share| share * impurity_scale)],
+        any::<u64>(),
+    )
+        .prop_map(move |(splitter, max_depth, split, leaf, weight_leaf, max_features, decrease, seed)| {
+            TreeParams {
+                splitter,
+                max_depth,
+                min_samples_split: split,
+                min_samples_leaf: leaf,
+                min_weight_fraction_leaf: weight_leaf,
+                max_features,
+                min_impurity_decrease: decrease,
+                seed,
+                ..TreeParams::new(criterion)
+            }
+        })
+}

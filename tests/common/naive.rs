@@ -1,0 +1,311 @@
+//! The brute-force grower: every feature, every midpoint, impurity from scratch in exact arithmetic. Plain, not fast.
+
+use std::cmp::Ordering;
+
+use ndarray::Array2;
+use num_bigint::BigInt;
+use spinney::params::{Count, CriterionKind, MaxFeatures, Splitter, TreeParams};
+use spinney::rng::{NodeKey, Side};
+
+use super::Y;
+
+/// A node of the tree, in preorder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Feature, threshold, left child, right child; none for a leaf.
+    pub split: Option<(usize, f64, usize, usize)>,
+    pub n_samples: usize,
+    /// In units of the integer weights.
+    pub weight: u64,
+    /// Nearest to the exact one.
+    pub impurity: f64,
+    /// Class shares, padded with 0, or means: nearest to the exact ones.
+    pub value: Vec<f64>,
+}
+
+/// Grows the tree. Targets must be integers; weights are integers, 0 leaves a row out.
+pub fn grow(x: &Array2<f64>, y: &Y, weights: &[u64], params: &TreeParams) -> Vec<Node> {
+    let rows: Vec<usize> = (0..x.nrows()).filter(|&row| weights[row] > 0).collect();
+    let mut grower = Grower { x, y, weights, params, total_weight: weights.iter().sum(), nodes: Vec::new() };
+    grower.grow(&rows, 0, NodeKey::root(params.seed, 0));
+    grower.nodes
+}
+
+struct Grower<'a> {
+    x: &'a Array2<f64>,
+    y: &'a Y,
+    weights: &'a [u64],
+    params: &'a TreeParams,
+    total_weight: u64,
+    nodes: Vec<Node>,
+}
+
+/// A fraction with a denominator above 0.
+struct Fraction {
+    numerator: BigInt,
+    denominator: BigInt,
+}
+
+impl Fraction {
+    fn compare(&self, other: &Self) -> Ordering {
+        (&self.numerator * &other.denominator).cmp(&(&other.numerator * &self.denominator))
+    }
+
+    fn plus(&self, other: &Self) -> Self {
+        Self {
+            numerator: &self.numerator * &other.denominator + &other.numerator * &self.denominator,
+            denominator: &self.denominator * &other.denominator,
+        }
+    }
+
+    fn times(&self, other: &Self) -> Self {
+        Self { numerator: &self.numerator * &other.numerator, denominator: &self.denominator * &other.denominator }
+    }
+
+    fn to_f64(&self) -> f64 {
+        let double = |integer: &BigInt| i128::try_from(integer).unwrap() as f64;
+        double(&self.numerator) / double(&self.denominator)
+    }
+}
+
+impl Grower<'_> {
+    /// Grows the node of these rows and all below it; returns its id.
+    fn grow(&mut self, rows: &[usize], depth: u64, key: NodeKey) -> usize {
+        let id = self.nodes.len();
+        self.nodes.push(Node {
+            split: None,
+            n_samples: rows.len(),
+            weight: self.weight(rows),
+            impurity: self.impurity(rows),
+            value: self.value(rows),
+        });
+        if let Some((feature, threshold)) = self.split(rows, depth, key) {
+            let (left, right) = self.sides(rows, feature, threshold);
+            let left = self.grow(&left, depth + 1, key.child(Side::Left));
+            let right = self.grow(&right, depth + 1, key.child(Side::Right));
+            self.nodes[id].split = Some((feature, threshold, left, right));
+        }
+        id
+    }
+
+    /// The split of a node, unless a stop rule makes it a leaf.
+    fn split(&self, rows: &[usize], depth: u64, key: NodeKey) -> Option<(usize, f64)> {
+        if self.params.max_depth.is_some_and(|max_depth| depth >= max_depth) {
+            return None;
+        }
+        if rows.len() < self.count(self.params.min_samples_split) {
+            return None;
+        }
+        if rows.iter().all(|&row| self.labels(row) == self.labels(rows[0])) {
+            return None;
+        }
+        let (feature, threshold) = self.best_split(rows, key)?;
+        let (left, right) = self.sides(rows, feature, threshold);
+        let share = |rows: &[usize]| self.weight(rows) as f64 / self.total_weight as f64;
+        let decrease = share(rows) * self.impurity(rows)
+            - share(&left) * self.impurity(&left)
+            - share(&right) * self.impurity(&right);
+        // Only a limit is compared: without one, a split that gains nothing is a split.
+        let limit = self.params.min_impurity_decrease;
+        if limit > 0.0 && decrease < limit {
+            return None;
+        }
+        Some((feature, threshold))
+    }
+
+    /// The cheapest legal split; of equals the one whose feature is drawn first, then the lowest threshold.
+    fn best_split(&self, rows: &[usize], key: NodeKey) -> Option<(usize, f64)> {
+        let mut best: Option<(Fraction, usize, f64)> = None;
+        // In the order of the tie rule, so that only a cheaper split replaces an earlier one.
+        for feature in self.drawn_features(rows, key) {
+            for threshold in self.thresholds(rows, feature, key) {
+                let (left, right) = self.sides(rows, feature, threshold);
+                if !self.is_legal(&left) || !self.is_legal(&right) {
+                    continue;
+                }
+                let cost = self.total_cost(&left, &right);
+                if best.as_ref().is_none_or(|best| cost.compare(&best.0) == Ordering::Less) {
+                    best = Some((cost, feature, threshold));
+                }
+            }
+        }
+        best.map(|(_, feature, threshold)| (feature, threshold))
+    }
+
+    /// The features that the node draws, in the order of the draw: the first `max_features`, constant or not; and if
+    /// those are all constant, more until one is not.
+    fn drawn_features(&self, rows: &[usize], key: NodeKey) -> Vec<usize> {
+        let n_features = self.x.ncols();
+        let order = key.feature_order(n_features);
+        let mut features: Vec<usize> = (0..n_features).collect();
+        features.sort_by_key(|&feature| order.position(feature as u32));
+        let mut n_drawn = self.max_features();
+        while n_drawn < n_features && features[..n_drawn].iter().all(|&f| self.distinct_values(rows, f).len() == 1) {
+            n_drawn += 1;
+        }
+        features.truncate(n_drawn);
+        features
+    }
+
+    /// The thresholds to try, ascending.
+    fn thresholds(&self, rows: &[usize], feature: usize, key: NodeKey) -> Vec<f64> {
+        let values = self.distinct_values(rows, feature);
+        let (low, high) = (values[0], values[values.len() - 1]);
+        match self.params.splitter {
+            Splitter::Best => values.windows(2).map(|pair| f64::midpoint(pair[0], pair[1])).collect(),
+            Splitter::Random if low == high => vec![],
+            Splitter::Random => vec![low + (high - low) * key.threshold_position(feature as u32)],
+        }
+    }
+
+    fn distinct_values(&self, rows: &[usize], feature: usize) -> Vec<f64> {
+        let mut values: Vec<f64> = rows.iter().map(|&row| self.x[[row, feature]]).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values
+    }
+
+    fn sides(&self, rows: &[usize], feature: usize, threshold: f64) -> (Vec<usize>, Vec<usize>) {
+        rows.iter().partition(|&&row| self.x[[row, feature]] <= threshold)
+    }
+
+    fn is_legal(&self, child: &[usize]) -> bool {
+        let min_weight = self.params.min_weight_fraction_leaf * self.total_weight as f64;
+        child.len() >= self.count(self.params.min_samples_leaf) && self.weight(child) as f64 >= min_weight
+    }
+
+    /// Shares are of all rows, those of weight 0 included.
+    fn count(&self, count: Count) -> usize {
+        match count {
+            Count::Absolute(n) => n as usize,
+            Count::Fraction(share) => (share * self.x.nrows() as f64).ceil() as usize,
+        }
+    }
+
+    fn max_features(&self) -> usize {
+        let n = self.x.ncols();
+        let drawn = match self.params.max_features {
+            MaxFeatures::All => n,
+            MaxFeatures::Sqrt => (n as f64).sqrt() as usize,
+            MaxFeatures::Log2 => (n as f64).log2() as usize,
+            MaxFeatures::Absolute(drawn) => drawn as usize,
+            MaxFeatures::Fraction(share) => (share * n as f64) as usize,
+        };
+        drawn.clamp(1, n)
+    }
+
+    fn weight(&self, rows: &[usize]) -> u64 {
+        rows.iter().map(|&row| self.weights[row]).sum()
+    }
+
+    /// The integer targets of a row, one per output.
+    fn labels(&self, row: usize) -> Vec<i64> {
+        let n_outputs = self.y.n_outputs();
+        let range = row * n_outputs..(row + 1) * n_outputs;
+        match self.y {
+            Y::Classes { values, .. } => values[range].iter().map(|&class| i64::from(class)).collect(),
+            Y::Numbers { values, .. } => values[range].iter().map(|&value| value as i64).collect(),
+        }
+    }
+
+    /// The weight of each class of an output.
+    fn class_weights(&self, rows: &[usize], output: usize) -> Vec<u64> {
+        let Y::Classes { n_classes, .. } = self.y else { panic!("a regression target has no classes") };
+        let mut class_weights = vec![0; n_classes[output] as usize];
+        for &row in rows {
+            class_weights[self.labels(row)[output] as usize] += self.weights[row];
+        }
+        class_weights
+    }
+
+    /// The weighted sums of an output and of its square.
+    fn moments(&self, rows: &[usize], output: usize) -> (BigInt, BigInt) {
+        let weighted =
+            |power| rows.iter().map(|&row| self.weights[row] * BigInt::from(self.labels(row)[output]).pow(power)).sum();
+        (weighted(1), weighted(2))
+    }
+
+    /// What a split into these children costs: their impurities times their weights, summed over outputs.
+    fn total_cost(&self, left: &[usize], right: &[usize]) -> Fraction {
+        match self.params.criterion {
+            CriterionKind::Entropy => self.power_of_entropy(left).times(&self.power_of_entropy(right)),
+            CriterionKind::Gini | CriterionKind::SquaredError => {
+                self.weighted_impurity(left).plus(&self.weighted_impurity(right))
+            }
+        }
+    }
+
+    /// Weight times impurity, summed over outputs. Gini: `W (1 - sum (c / W)^2)`. Squared error: `sum w (y - mean)^2`.
+    fn weighted_impurity(&self, rows: &[usize]) -> Fraction {
+        let weight = BigInt::from(self.weight(rows));
+        let mut numerator = BigInt::ZERO;
+        for output in 0..self.y.n_outputs() {
+            numerator += match self.params.criterion {
+                CriterionKind::Gini => {
+                    let squares: BigInt =
+                        self.class_weights(rows, output).into_iter().map(|c| BigInt::from(c).pow(2)).sum();
+                    weight.pow(2) - squares
+                }
+                CriterionKind::SquaredError => {
+                    let (sum, squares) = self.moments(rows, output);
+                    &weight * squares - sum.pow(2)
+                }
+                CriterionKind::Entropy => panic!("entropies are compared by their powers"),
+            };
+        }
+        Fraction { numerator, denominator: weight }
+    }
+
+    /// 2 to the power of weight times entropy, summed over outputs: the product of `W^W / product of c^c`.
+    fn power_of_entropy(&self, rows: &[usize]) -> Fraction {
+        let self_power = |count: u64| BigInt::from(count).pow(count as u32);
+        let mut power = Fraction { numerator: BigInt::from(1), denominator: BigInt::from(1) };
+        for output in 0..self.y.n_outputs() {
+            power.numerator *= self_power(self.weight(rows));
+            for count in self.class_weights(rows, output) {
+                power.denominator *= self_power(count);
+            }
+        }
+        power
+    }
+
+    /// The impurity, averaged over outputs.
+    fn impurity(&self, rows: &[usize]) -> f64 {
+        let (weight, n_outputs) = (self.weight(rows), self.y.n_outputs());
+        match self.params.criterion {
+            CriterionKind::Gini | CriterionKind::SquaredError => {
+                let divisor =
+                    Fraction { numerator: BigInt::from(1), denominator: BigInt::from(weight * n_outputs as u64) };
+                self.weighted_impurity(rows).times(&divisor).to_f64()
+            }
+            CriterionKind::Entropy => {
+                let bits = |count: u64| {
+                    let share = count as f64 / weight as f64;
+                    if count == 0 { 0.0 } else { share * (1.0 / share).log2() }
+                };
+                let entropy = |output| self.class_weights(rows, output).into_iter().map(bits).sum::<f64>();
+                (0..n_outputs).map(entropy).sum::<f64>() / n_outputs as f64
+            }
+        }
+    }
+
+    fn value(&self, rows: &[usize]) -> Vec<f64> {
+        let weight = self.weight(rows);
+        let mut value = Vec::new();
+        for output in 0..self.y.n_outputs() {
+            match self.y {
+                Y::Classes { n_classes, .. } => {
+                    let mut shares: Vec<f64> =
+                        self.class_weights(rows, output).into_iter().map(|c| c as f64 / weight as f64).collect();
+                    shares.resize(n_classes.iter().copied().max().unwrap() as usize, 0.0);
+                    value.extend(shares);
+                }
+                Y::Numbers { .. } => {
+                    let (numerator, _) = self.moments(rows, output);
+                    value.push(Fraction { numerator, denominator: BigInt::from(weight) }.to_f64());
+                }
+            }
+        }
+        value
+    }
+}
