@@ -18,8 +18,7 @@ fn fit(c: &mut Criterion) {
         let dense = x.to_dense();
         let target = random_classes(n, 2, 2).expect("classes");
         let params = TreeParams::new(CriterionKind::Gini).check(n, d).expect("defaults");
-        for (storage, data) in
-            [("sparse", x.encode(&runtime)), ("dense", Dataset::from_dense(dense.view(), &runtime))]
+        for (storage, data) in [("sparse", x.encode(&runtime)), ("dense", Dataset::from_dense(dense.view(), &runtime))]
         {
             let data = data.expect("finite");
             let id = BenchmarkId::new(storage, format!("{n}x{d}/density={density}"));

@@ -1,7 +1,7 @@
 //! A fixed-size set of small integers, one bit each.
 
 /// A set of integers below a fixed bound.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Bitset {
     words: Box<[u64]>,
 }

@@ -113,7 +113,8 @@ impl<C: Criterion> Pending<C> {
         let criterion = search.criterion;
         let weight = |totals| criterion.weight(totals) as f64;
         let node = weight(&self.totals);
-        let children = weight(left) / node * criterion.impurity(left) + weight(right) / node * criterion.impurity(right);
+        let children =
+            weight(left) / node * criterion.impurity(left) + weight(right) / node * criterion.impurity(right);
         let decrease = node / search.total_weight as f64 * (criterion.impurity(&self.totals) - children);
         decrease + f64::EPSILON < search.params.min_impurity_decrease
     }

@@ -1,13 +1,13 @@
 //! Sparse column ∩ node: the entries of the rows of a node, by three kernels and one cost rule.
 //!
-//! After "Sparsified Trees" (section III; sparse.tex, "Nonzero Values of L_p"), whose hybrid looks either every column
+//! After "Sparsified Trees" (section III; sparse.tex, on nonzero values), whose hybrid looks either every column
 //! entry up in a mapping of rows to positions, or every row of the node up in the column. What differs here:
 //!
 //! * [`by_bitmap`] replaces the mapping: one bit per row tells membership. Columns are stored in value order, so the
-//!   result needs no sort. O(m_j).
+//!   result needs no sort. O(column length).
 //! * [`by_search`] looks the feature up in each row of the node, by binary search in the by-row twin, since a column in
 //!   value order cannot be searched for a row. O(W log(row length)), then a sort of the hits.
-//! * [`Gather`] reads the rows of the node once and groups their entries by feature: all columns in O(z_L), whatever
+//! * [`Gather`] reads the rows of the node once and groups their entries by feature: all columns in O(their entries), whatever
 //!   their lengths. The seeds have no equivalent; it is what makes small nodes cheap.
 //!
 //! The kernels never see targets, and `extract`-ed entries are the same whichever is taken (property tests).
@@ -28,13 +28,13 @@ pub enum Strategy {
 
 // Costs in nanoseconds, from the bench `intersect`. Only their ratios matter, and only for speed.
 /// Per entry of a column, by bitmap.
-const BITMAP_COST: f64 = 0.8;
+const BITMAP_COST: f64 = 0.6;
 /// Per halving of a row, by search.
-const SEARCH_COST: f64 = 2.0;
+const SEARCH_COST: f64 = 1.5;
 /// Per entry of the node's rows, grouped.
 const GATHER_COST: f64 = 6.0;
 /// Per entry of the node's rows, when a filter drops it.
-const FILTER_COST: f64 = 0.8;
+const FILTER_COST: f64 = 1.2;
 
 /// One entry of a column in a node: rank above, row below; the natural order is by rank, then by row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,7 +100,7 @@ pub fn rank_in_row<R: Rank>(sparse: &SparseColumns<R>, feature: u32, sample: u32
 }
 
 /// The entries of a node grouped by feature. Scratch: O(features) once, O(entries of the node) in use.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Gather {
     /// Entries per feature, then the end of each group; all 0 between two uses.
     cursor: Vec<u32>,

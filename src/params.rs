@@ -119,9 +119,19 @@ impl TreeParams {
             }
         };
         let fraction = self.min_weight_fraction_leaf;
-        require((0.0..=0.5).contains(&fraction), "min_weight_fraction_leaf", fraction, legal::MIN_WEIGHT_FRACTION_LEAF)?;
+        require(
+            (0.0..=0.5).contains(&fraction),
+            "min_weight_fraction_leaf",
+            fraction,
+            legal::MIN_WEIGHT_FRACTION_LEAF,
+        )?;
         let decrease = self.min_impurity_decrease;
-        require(decrease >= 0.0 && decrease.is_finite(), "min_impurity_decrease", decrease, legal::MIN_IMPURITY_DECREASE)?;
+        require(
+            decrease >= 0.0 && decrease.is_finite(),
+            "min_impurity_decrease",
+            decrease,
+            legal::MIN_IMPURITY_DECREASE,
+        )?;
         let max_features = match self.max_features {
             MaxFeatures::All => n_features as u64,
             MaxFeatures::Sqrt => ((n_features as f64).sqrt() as u64).max(1),

@@ -89,7 +89,8 @@ impl Tree {
                 );
             }
             for child in [left, right] {
-                match usize::try_from(child).ok().filter(|&child| child > node).and_then(|child| depths.get_mut(child)) {
+                match usize::try_from(child).ok().filter(|&child| child > node).and_then(|child| depths.get_mut(child))
+                {
                     Some(slot @ None) => *slot = Some(depth + 1),
                     _ => return illegal(format!("child {child} of node {node}"), "a tree in preorder"),
                 }
@@ -160,6 +161,11 @@ pub(crate) struct TreeBuilder {
     nodes: NodeArrays,
 }
 
+/// `array` in a new order.
+fn pick<T: Copy>(order: &[usize], array: &[T]) -> Vec<T> {
+    order.iter().map(|&old| array[old]).collect()
+}
+
 /// What is known of a node when it is reached.
 pub(crate) struct NodeRecord {
     pub impurity: f64,
@@ -218,9 +224,6 @@ impl TreeBuilder {
         let mut new_id = vec![0i32; order.len()];
         for (new, &old) in order.iter().enumerate() {
             new_id[old] = new as i32;
-        }
-        fn pick<T: Copy>(order: &[usize], array: &[T]) -> Vec<T> {
-            order.iter().map(|&old| array[old]).collect()
         }
         let children = |array: &[i32]| -> Vec<i32> {
             order.iter().map(|&old| usize::try_from(array[old]).map_or(TREE_LEAF, |child| new_id[child])).collect()

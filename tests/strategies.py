@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+
 from spinney import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,

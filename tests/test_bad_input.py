@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from oracle import assert_same_tree, frozen
 from sklearn.exceptions import NotFittedError
+
+from oracle import assert_same_tree, frozen
 from spinney import DecisionTreeClassifier, DecisionTreeRegressor
 from strategies import CLASSIFIERS, ESTIMATORS, REGRESSORS
 

@@ -11,8 +11,6 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 import sklearn.tree
-import spinney
-from oracle import NO_CHILD, TREE_ARRAYS, assert_same_tree
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import AdaBoostClassifier, AdaBoostRegressor, BaggingClassifier
@@ -21,6 +19,9 @@ from sklearn.inspection import permutation_importance
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+
+import spinney
+from oracle import NO_CHILD, TREE_ARRAYS, assert_same_tree
 from spinney import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,

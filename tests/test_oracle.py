@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+
 from oracle import NO_CHILD, assert_same_tree, check_tree, midpoint
 from spinney import (
     DecisionTreeClassifier,

@@ -9,8 +9,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
-from oracle import STRUCTURE, TREE_ARRAYS, assert_same_tree
 from sklearn.base import clone
+
+from oracle import STRUCTURE, TREE_ARRAYS, assert_same_tree
 from strategies import (
     COUNTS,
     ESTIMATORS,

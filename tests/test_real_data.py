@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.tree
+
 from oracle import assert_same_tree
 from spinney import (
     DecisionTreeClassifier,

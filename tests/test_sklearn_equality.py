@@ -20,9 +20,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import sklearn.tree
-from oracle import NO_CHILD
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.model_selection import cross_val_score
+
+from oracle import NO_CHILD
 from spinney import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,

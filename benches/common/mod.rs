@@ -1,4 +1,5 @@
 //! Synthetic data for the benches, from a fixed generator.
+#![allow(dead_code, reason = "each bench uses a part")]
 
 use std::sync::atomic::AtomicBool;
 

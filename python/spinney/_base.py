@@ -1,16 +1,17 @@
-"""What the four tree estimators have in common: conventions on one side, `_spinney` on the other."""
+"""What the tree estimators share: conventions on one side, `_spinney` on the other."""
 
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin
-from sklearn.utils import Tags, check_array, check_consistent_length, check_random_state
+from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -27,12 +28,23 @@ _CHECK_Y = {"ensure_2d": False, "dtype": None}
 _NOT_YET = {"max_leaf_nodes": None, "ccp_alpha": 0.0, "monotonic_cst": None}
 
 
-class BaseDecisionTree(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
+class EncodedTarget(NamedTuple):
+    """A target as the compiled part wants it."""
+
+    y: NDArray[np.uint32] | NDArray[np.float64]
+    """Classes or numbers, C-ordered, of shape (n_samples, n_outputs)."""
+    n_classes: list[int] | None
+    """Number of classes of each output; None for numbers."""
+    class_weights: NDArray[np.float64] | None
+    """The weight of each sample that its class gives it, if any."""
+
+
+class BaseDecisionTree(MultiOutputMixin, BaseEstimator, ABC):
     """Base class of the tree estimators; not for direct use."""
 
     # `check_input` is an optimisation, nothing for a pipeline to pass around.
-    __metadata_request__fit = {"check_input": UNUSED}
-    __metadata_request__predict = {"check_input": UNUSED}
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"check_input": UNUSED}
+    __metadata_request__predict: ClassVar[dict[str, str]] = {"check_input": UNUSED}
 
     tree_: Tree
     n_features_in_: int
@@ -44,13 +56,9 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
-    def _encode_y(self, y: NDArray[Any]) -> tuple[NDArray[Any], list[int] | None]:
-        """Return y of shape (n_samples, n_outputs) as the compiled part wants it, and n_classes."""
-        raise AssertionError("a subclass says what it predicts")
-
-    def _class_weights(self, y: NDArray[Any]) -> NDArray[np.float64] | None:
-        """Return the weight of each sample that its class gives it."""
-        raise AssertionError("a subclass says what it predicts")
+    @abstractmethod
+    def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
+        """Return the targets of shape (n_samples, n_outputs) as the compiled part wants them."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Grow the tree.
@@ -74,12 +82,12 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         self : object
             The fitted estimator. If anything fails, the estimator stays as it was.
         """
-        before = vars(self).copy()
+        before = self.__dict__.copy()
         try:
             return self._fit(X, y, sample_weight, check_input)
         except BaseException:
-            vars(self).clear()
-            vars(self).update(before)
+            self.__dict__.clear()
+            self.__dict__.update(before)
             raise
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, check_input: bool) -> Self:
@@ -101,15 +109,15 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
         check_consistent_length(X, y)
         self.n_outputs_ = y.shape[1]
 
-        weights = self._class_weights(y)
+        target = self._encode_y(y)
+        weights = target.class_weights
         if sample_weight is not None:
             given = check_sample_weight(sample_weight, X.shape[0])
-            weights = given if weights is None or given.shape != weights.shape else given * weights
-        encoded, n_classes = self._encode_y(y)
+            weights = given if weights is None else given * weights
         self.tree_, self.max_features_ = fit_tree(
             native(X),
-            encoded,
-            n_classes,
+            target.y,
+            target.n_classes,
             weights,
             type(self).__name__,
             params,
@@ -234,9 +242,3 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator):  # type: ignore[misc]
 def _quiet() -> np.errstate:
     """Return a context for scikit-learn's test of finiteness, which sums: large values overflow."""
     return np.errstate(over="ignore", invalid="ignore")
-
-
-def as_numbers(y: NDArray[Any]) -> NDArray[np.float64]:
-    """Return regression targets as C-ordered float64."""
-    numbers: NDArray[np.float64] = check_array(y, dtype=np.float64, order="C", input_name="y")
-    return numbers

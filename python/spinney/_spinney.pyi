@@ -18,6 +18,7 @@ def fit_tree(
     seed: int,
     n_threads: int,
 ) -> tuple[Tree, int]: ...
+
 @final
 class Tree:
     def __new__(

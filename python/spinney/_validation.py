@@ -93,7 +93,7 @@ def sound(X: Any) -> Any:
 
 
 def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
-    """Return the weights as one float64 per sample; signs and length are checked when they are encoded.
+    """Return the weights as one float64 per sample; their signs are checked when they are encoded.
 
     Parameters
     ----------
@@ -105,9 +105,9 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float6
     weights: NDArray[np.float64] = check_array(
         sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight"
     )
-    if weights.ndim != 1:
+    if weights.ndim != 1 or weights.shape[0] != n_samples:
         raise ValueError(
-            f"sample_weight must be a scalar or have shape ({n_samples},). "
+            f"sample_weight must be a scalar or a 1D array of shape ({n_samples},). "
             f"Got shape {weights.shape} instead."
         )
     return weights

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import Tags, compute_sample_weight
+from sklearn.utils import Tags, check_array, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from spinney._base import BaseDecisionTree, as_numbers
+from spinney._base import BaseDecisionTree, EncodedTarget
 
 
-class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):  # type: ignore[misc]
+class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     """An exact classification tree, on dense or sparse data.
 
     A drop-in for :class:`sklearn.tree.DecisionTreeClassifier`. The tree is the same, bit for bit,
@@ -123,28 +123,25 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):  # type: ignore
     classes_: Any
     n_classes_: Any
 
-    def __sklearn_tags__(self) -> Tags:
+    def __sklearn_tags__(self) -> Tags:  # noqa: D105 - scikit-learn's protocol
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
 
-    def _class_weights(self, y: NDArray[Any]) -> NDArray[np.float64] | None:
-        if self.class_weight is None:
-            return None
-        weights: NDArray[np.float64] = compute_sample_weight(self.class_weight, y)
-        return weights
-
-    def _encode_y(self, y: NDArray[Any]) -> tuple[NDArray[Any], list[int] | None]:
+    def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
         check_classification_targets(y)
         columns = [np.unique(column, return_inverse=True) for column in y.T]
         classes = [labels for labels, _ in columns]
         n_classes = [labels.shape[0] for labels in classes]
-        encoded = np.column_stack([codes for _, codes in columns]).astype(np.uint32, order="C")
         if self.n_outputs_ == 1:
             self.classes_, self.n_classes_ = classes[0], n_classes[0]
         else:
             self.classes_, self.n_classes_ = classes, np.array(n_classes, dtype=np.intp)
-        return encoded, n_classes
+        codes = np.column_stack([codes for _, codes in columns]).astype(np.uint32, order="C")
+        weights = None
+        if self.class_weight is not None:
+            weights = compute_sample_weight(self.class_weight, y)
+        return EncodedTarget(codes, n_classes, weights)
 
     def predict(self, X: Any, check_input: bool = True) -> NDArray[Any]:
         """Predict the class of each sample: the one with most weight in the sample's leaf.
@@ -206,7 +203,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):  # type: ignore
             return np.log(proba) if self.n_outputs_ == 1 else [np.log(p) for p in proba]
 
 
-class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):  # type: ignore[misc]
+class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     """An exact regression tree, on dense or sparse data.
 
     A drop-in for :class:`sklearn.tree.DecisionTreeRegressor`. The tree is the same, bit for bit,
@@ -306,11 +303,9 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):  # type: ignore[m
         self.monotonic_cst = monotonic_cst
         self.n_jobs = n_jobs
 
-    def _class_weights(self, y: NDArray[Any]) -> None:
-        return None
-
-    def _encode_y(self, y: NDArray[Any]) -> tuple[NDArray[Any], list[int] | None]:
-        return as_numbers(y), None
+    def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
+        numbers = check_array(y, dtype=np.float64, order="C", input_name="y")
+        return EncodedTarget(numbers, None, None)
 
     def predict(self, X: Any, check_input: bool = True) -> NDArray[np.float64]:
         """Predict the target of each sample: the mean of the sample's leaf.

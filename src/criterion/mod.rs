@@ -96,19 +96,19 @@ fn visit_weighted<V: Visitor, W: SampleWeights>(
     visitor: V,
 ) -> Result<V::Output> {
     match (kind, target.values()) {
-        (CriterionKind::Gini, TargetValues::Classes(classes)) => {
-            match BinaryGini::new(classes, weights) {
-                Some(criterion) => visitor.visit(&criterion),
-                None => visitor.visit(&ClassCriterion::new(classes, weights, Gini::<W::Square>::new())),
-            }
-        }
+        (CriterionKind::Gini, TargetValues::Classes(classes)) => match BinaryGini::new(classes, weights) {
+            Some(criterion) => visitor.visit(&criterion),
+            None => visitor.visit(&ClassCriterion::new(classes, weights, Gini::<W::Square>::new())),
+        },
         (CriterionKind::Entropy, TargetValues::Classes(classes)) => {
             visitor.visit(&ClassCriterion::new(classes, weights, Entropy::new(target.n_outputs())))
         }
         (CriterionKind::SquaredError, TargetValues::Numbers(numbers)) => {
             visitor.visit(&SquaredError::new(numbers, weights))
         }
-        (CriterionKind::SquaredError, TargetValues::Classes(_)) => Err(mismatch("squared_error", "'gini' or 'entropy'")),
+        (CriterionKind::SquaredError, TargetValues::Classes(_)) => {
+            Err(mismatch("squared_error", "'gini' or 'entropy'"))
+        }
         (CriterionKind::Gini, TargetValues::Numbers(_)) => Err(mismatch("gini", "'squared_error'")),
         (CriterionKind::Entropy, TargetValues::Numbers(_)) => Err(mismatch("entropy", "'squared_error'")),
     }

@@ -2,7 +2,7 @@
 //!
 //! Encoding copies a block of columns into a column-major tile (an input in C order is then read cache line by cache
 //! line), sorts each column's nonzeros by radix and numbers the distinct values. O(n) per column and varying digit;
-//! columns in parallel. Peak memory beside the result: per thread, one tile ([`TILE`] columns of values) and two
+//! columns in parallel. Peak memory beside the result: per thread, one tile (`TILE` columns of values) and two
 //! arrays of (key, row) pairs.
 
 use ndarray::ArrayView2;
@@ -62,6 +62,7 @@ impl DenseColumns {
 
 impl Dataset {
     /// Encodes a dense matrix of shape `(n_samples, n_features)`, of any strides. NaN is refused.
+    #[allow(clippy::needless_pass_by_value, reason = "a view, passed as views are")]
     pub fn from_dense<T: Element>(x: ArrayView2<'_, T>, runtime: &Runtime<'_>) -> Result<Self>
     where
         T::Value: TableValue,

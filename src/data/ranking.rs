@@ -48,9 +48,8 @@ pub fn sort_pairs<V: SortKey>(pairs: &mut Vec<Pair<V>>, scratch: &mut Vec<Pair<V
 /// zero has or would have.
 pub fn distinct_values<V: SortKey>(pairs: &[Pair<V>], with_zero: bool) -> (Vec<V>, u32) {
     let (negative, positive) = pairs.split_at(pairs.partition_point(|&(key, _)| V::from_key(key).widen() < 0.0));
-    let runs = |pairs: &[Pair<V>]| -> Vec<V> {
-        pairs.chunk_by(|a, b| a.0 == b.0).map(|run| V::from_key(run[0].0)).collect()
-    };
+    let runs =
+        |pairs: &[Pair<V>]| -> Vec<V> { pairs.chunk_by(|a, b| a.0 == b.0).map(|run| V::from_key(run[0].0)).collect() };
     let mut distinct = runs(negative);
     let zero_rank = distinct.len() as u32;
     if with_zero {

@@ -274,7 +274,8 @@ fn check_weights(weights: &[f64], n_samples: usize) -> Result<()> {
             got: format!("{} values", weights.len()),
         });
     }
-    let illegal = |got, expected: &str| Err(Error::InvalidArgument { name: "sample_weight", got, expected: expected.into() });
+    let illegal =
+        |got, expected: &str| Err(Error::InvalidArgument { name: "sample_weight", got, expected: expected.into() });
     if let Some((at, bad)) = weights.iter().enumerate().find(|(_, w)| !w.is_finite() || **w < 0.0) {
         return illegal(format!("{bad} at position {at}"), "finite and non-negative");
     }
@@ -337,7 +338,9 @@ mod tests {
 
     #[test]
     fn sums_of_fixed_point_values_fit() {
-        for y in [vec![1e300, -1e300, 3.0], vec![1e-320, 0.0, 5e-324], vec![f64::MAX, f64::MIN, 0.0], vec![1e9, 1e9 + 1.0]] {
+        for y in
+            [vec![1e300, -1e300, 3.0], vec![1e-320, 0.0, 5e-324], vec![f64::MAX, f64::MIN, 0.0], vec![1e9, 1e9 + 1.0]]
+        {
             let target = Target::regression(&y, 1, None).unwrap();
             let sum: i128 = numbers(&target).fixed.iter().map(|&q| i128::from(q.abs())).sum();
             assert!(sum < 1 << SUM_BITS && sum > 1 << 50, "{y:?}: {sum}");

@@ -46,7 +46,7 @@ struct Bucket {
 static SERIES: LazyLock<[i64; 7]> = LazyLock::new(|| {
     // 1/ln 2 = log2(e), 125 fractional bits: 0x1.71547652b82fe1777d0ffda0d23a7d1...
     const LOG2_E: u128 = 0x2E2A_8ECA_5705_FC2E_EFA1_FFB4_1A47_4FA2;
-    std::array::from_fn(|i| (LOG2_E / (i as u128 + 1) >> (125 - 61)) as i64)
+    std::array::from_fn(|i| ((LOG2_E / (i as u128 + 1)) >> (125 - 61)) as i64)
 });
 
 static BUCKETS: LazyLock<[Bucket; 256]> = LazyLock::new(|| {

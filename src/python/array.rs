@@ -1,9 +1,12 @@
 //! Matrices from Python: any numeric dtype and memory order, CSC and CSR with either index width, without a copy.
 
 use numpy::ndarray::ArrayView2;
-use numpy::{Element as NumpyElement, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::prelude::*;
+use numpy::{
+    Element as NumpyElement, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArray,
+    PyUntypedArrayMethods,
+};
 use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
 
 use crate::data::sparse::SparseIndex;
 use crate::data::values::TableValue;
@@ -100,8 +103,7 @@ impl Structure<'_, '_> {
         visitor: V,
     ) -> PyResult<V::Output> {
         let (indptr, indices) = (indptr.try_readonly()?, indices.try_readonly()?);
-        let view =
-            SparseView::new(self.shape, self.format, indptr.as_slice()?, indices.as_slice()?, data.as_slice()?)?;
+        let view = SparseView::new(self.shape, self.format, indptr.as_slice()?, indices.as_slice()?, data.as_slice()?)?;
         visitor.sparse(view)
     }
 }

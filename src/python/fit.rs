@@ -1,4 +1,5 @@
 //! Growing a tree from Python arrays.
+#![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
 use numpy::ndarray::ArrayView2;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};

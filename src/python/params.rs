@@ -24,8 +24,10 @@ pub fn tree_params(
             "a str among {'gini', 'entropy', 'log_loss'}",
         )?
     } else {
-        get("criterion")?
-            .choice(&[("squared_error", CriterionKind::SquaredError)], "a str among {'squared_error'} in this version")?
+        get("criterion")?.choice(
+            &[("squared_error", CriterionKind::SquaredError)],
+            "a str among {'squared_error'} in this version",
+        )?
     };
     Ok(TreeParams {
         criterion,

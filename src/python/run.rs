@@ -18,6 +18,10 @@ const POLL: Duration = Duration::from_millis(50);
 /// Steps of a few nanoseconds that may be done without looking at signals: well below a second.
 const SHORT: usize = 50_000_000;
 
+fn check_signals(py: Python<'_>) -> PyResult<()> {
+    py.check_signals()
+}
+
 /// Calls `work`, which takes at most `steps` elementary steps, on `n_threads` threads without the interpreter lock.
 pub fn run<T: Send>(
     py: Python<'_>,
@@ -41,7 +45,7 @@ pub fn run<T: Send>(
                 result
             });
             while finished.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
-                if let Err(signal) = Python::attach(|py| py.check_signals()) {
+                if let Err(signal) = Python::attach(check_signals) {
                     interrupt = Some(signal);
                     stop.store(true, Ordering::Relaxed);
                     break;

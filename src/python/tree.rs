@@ -1,8 +1,11 @@
 //! The class `Tree`: read-only views of the arrays of a tree, and prediction.
+#![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 #![allow(unsafe_code, reason = "views of Rust memory as numpy arrays, without a copy per access")]
 
 use numpy::ndarray::{ArrayView1, ArrayView2, ArrayView3};
-use numpy::{Element as NumpyElement, IntoPyArray, PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray3};
+use numpy::{
+    Element as NumpyElement, IntoPyArray, PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray3,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -223,13 +226,23 @@ impl PyTree {
 
     /// The leaf that each row reaches. Shape (n_samples,), int64.
     #[pyo3(signature = (x, n_threads = 1))]
-    fn apply<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    fn apply<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         Ok(visit_matrix(x, Apply { py, tree: &self.tree, n_threads })?.into_pyarray(py))
     }
 
     /// The nodes that each row passes: a CSR matrix of ones of shape (n_samples, node_count).
     #[pyo3(signature = (x, n_threads = 1))]
-    fn decision_path<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Bound<'py, PyAny>> {
+    fn decision_path<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let (indptr, indices) = visit_matrix(x, DecisionPath { py, tree: &self.tree, n_threads })?;
         let shape = (indptr.len() - 1, self.tree.node_count());
         let ones = vec![1i64; indices.len()].into_pyarray(py);

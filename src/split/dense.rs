@@ -18,7 +18,7 @@ use crate::params::Splitter;
 use crate::samples::SampleSet;
 
 /// Gather, sort and scan one cell, in nanoseconds (bench `fit`).
-const CELL_COST: f64 = 8.0;
+const CELL_COST: f64 = 6.5;
 /// Nodes from this size on are sorted by radix (bench `scan`).
 const RADIX_FROM: usize = 96;
 /// Most bits of a radix digit: its counters stay in the first-level cache.

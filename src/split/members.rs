@@ -9,7 +9,7 @@ use crate::bitset::Bitset;
 use crate::samples::SampleSet;
 
 /// The rows of one node.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Members {
     bits: Bitset,
     /// The node, as a range of the sample set. Partitions move rows within it, never out of it.

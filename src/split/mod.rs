@@ -1,7 +1,7 @@
 //! The search for the best split of a node: fill a column, scan it, keep the best.
 //!
-//! *Fill* (`dense`, `sparse`) knows storage and makes a [`NodeColumn`]; *scan* (`scan`, `random`) knows the criterion
-//! and offers candidates to a [`Best`](best::Best). They meet in the node column, so storages and criteria add up
+//! *Fill* (`dense`, `sparse`) knows storage and makes a `NodeColumn`; *scan* (`scan`, `random`) knows the criterion
+//! and offers candidates to a `Best`. They meet in the node column, so storages and criteria add up
 //! instead of multiplying. The search reads samples and never moves them, which is what makes it parallel.
 //!
 //! Order of candidates, and so the tie rule: the exact score; then the position at which the node's permutation draws
@@ -88,7 +88,7 @@ pub(crate) struct NodeColumn<'a> {
 pub struct Scratch<C: Criterion> {
     scan: C::Scan,
     dense: dense::FillScratch,
-    sparse: Option<sparse::SearchScratch>,
+    sparse: sparse::SearchScratch,
 }
 
 impl<C: Criterion> Scratch<C> {
@@ -96,9 +96,9 @@ impl<C: Criterion> Scratch<C> {
     pub fn new(search: &Search<'_, C>) -> Self {
         let data = search.data;
         let sparse = match data.columns() {
-            Columns::Dense(_) => None,
+            Columns::Dense(_) => sparse::SearchScratch::default(),
             Columns::SparseU16(_) | Columns::SparseU32(_) => {
-                Some(sparse::SearchScratch::new(data.n_samples(), data.n_features()))
+                sparse::SearchScratch::new(data.n_samples(), data.n_features())
             }
         };
         Self { scan: search.criterion.scan(), dense: dense::FillScratch::default(), sparse }
@@ -145,8 +145,8 @@ impl<C: Criterion> Search<'_, C> {
     ) -> usize {
         match self.data.columns() {
             Columns::Dense(columns) => dense::partition(columns, samples, range, split),
-            Columns::SparseU16(columns) => sparse::partition(columns, samples, range, split, scratch.sparse.as_mut()),
-            Columns::SparseU32(columns) => sparse::partition(columns, samples, range, split, scratch.sparse.as_mut()),
+            Columns::SparseU16(columns) => sparse::partition(columns, samples, range, split, &mut scratch.sparse),
+            Columns::SparseU32(columns) => sparse::partition(columns, samples, range, split, &mut scratch.sparse),
         }
     }
 

@@ -20,10 +20,10 @@ use crate::samples::SampleSet;
 /// entries to mark than the node has rows (bench `partition`).
 const MARKS_PER_LOOKUP: usize = 8;
 /// Scan one entry, in nanoseconds (bench `scan`).
-const SCAN_COST: f64 = 4.0;
+const SCAN_COST: f64 = 2.5;
 
-/// Scratch of one worker.
-#[derive(Debug)]
+/// Scratch of one worker. The default, of size 0, is for dense data.
+#[derive(Debug, Default)]
 pub struct SearchScratch {
     /// The rows of the last node that was searched column by column.
     members: Members,
@@ -90,7 +90,7 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
     columns: &SparseColumns<R>,
     scratch: &mut Scratch<C>,
 ) -> Result<Found> {
-    let Scratch { scan, sparse: Some(sparse), .. } = scratch else { unreachable!("sparse data has sparse scratch") };
+    let Scratch { scan, sparse, .. } = scratch;
     let costs = NodeCosts { n_samples: node.range.len(), nnz: node.n_entries };
     let (by_columns, by_rows) = plan(search, node, columns, &costs);
     let together = match search.params.force_strategy {
@@ -201,12 +201,11 @@ pub(super) fn partition<R: Rank>(
     samples: &mut SampleSet,
     range: Range<usize>,
     split: &Candidate,
-    scratch: Option<&mut SearchScratch>,
+    scratch: &mut SearchScratch,
 ) -> usize {
-    let Some(SearchScratch { marks: marked, .. }) = scratch else { unreachable!("sparse data has sparse scratch") };
+    let marked = &mut scratch.marks;
     let column = columns.column(split.feature);
-    let (left, right) =
-        column.samples.split_at(column.ranks.partition_point(|rank| rank.widen() <= split.last_left));
+    let (left, right) = column.samples.split_at(column.ranks.partition_point(|rank| rank.widen() <= split.last_left));
     let zeros_left = column.zero_rank <= split.last_left;
     let marks = if zeros_left { right } else { left };
     if marks.len() / MARKS_PER_LOOKUP > range.len() {

@@ -1,0 +1,74 @@
+//! The three kernels of `intersect` over density x node size, and the constants of its cost rule.
+//!
+//! `by_bitmap` reads the column: ns per column entry is `BITMAP_COST`. `by_search` halves rows: ns per row of the node
+//! and halving is `SEARCH_COST`. `gather` reads the node's rows: ns per entry there is `GATHER_COST`, and `FILTER_COST`
+//! when the filter drops nearly all. The switch points are where the times of two kernels cross.
+
+mod common;
+
+use common::{Csc, NEVER};
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use spinney::bitset::Bitset;
+use spinney::data::Columns;
+use spinney::intersect::{Gather, by_bitmap, by_search};
+use spinney::runtime::Runtime;
+
+const N_SAMPLES: usize = 20_000;
+const N_FEATURES: usize = 1000;
+
+fn intersect(c: &mut Criterion) {
+    let runtime = Runtime::new(1, &NEVER).expect("one thread");
+    let mut group = c.benchmark_group("intersect");
+    for density in [1e-3, 1e-2, 1e-1] {
+        let data = Csc::random(N_SAMPLES, N_FEATURES, density, 1).encode(&runtime).expect("finite");
+        let Columns::SparseU16(columns) = data.columns() else { panic!("20,000 rows have u16 ranks") };
+        for step in [1, 8, 64, 512] {
+            let samples: Vec<u32> = (0..N_SAMPLES as u32).step_by(step).collect();
+            let mut members = Bitset::new(N_SAMPLES);
+            members.insert_all(&samples);
+            let regime = format!("density={density}/node=1/{step}");
+            let mut out = Vec::new();
+
+            group.throughput(Throughput::Elements(columns.nnz() as u64));
+            group.bench_function(BenchmarkId::new("bitmap, per column entry", &regime), |b| {
+                b.iter(|| {
+                    (0..N_FEATURES as u32)
+                        .map(|f| by_bitmap(columns.column(f), &members, &mut out).len())
+                        .sum::<usize>()
+                });
+            });
+
+            group.throughput(Throughput::Elements((samples.len() * 10) as u64));
+            group.bench_function(BenchmarkId::new("search, per row and column", &regime), |b| {
+                b.iter(|| (0..10).map(|f| by_search(columns, f * 97, &samples, &mut out).len()).sum::<usize>());
+            });
+
+            let nnz: usize = samples.iter().map(|&sample| columns.row_nnz(sample)).sum();
+            group.throughput(Throughput::Elements(nnz as u64));
+            let mut gather = Gather::new(N_FEATURES);
+            group.bench_function(BenchmarkId::new("gather and sort, per node entry", &regime), |b| {
+                b.iter(|| {
+                    let mut n = 0;
+                    gather.for_each(columns, &samples, None, |_, entries| {
+                        entries.sort_unstable();
+                        n += entries.len();
+                    });
+                    n
+                });
+            });
+            let mut few = Bitset::new(N_FEATURES);
+            few.insert_all(&[1, 500]);
+            group.bench_function(BenchmarkId::new("gather of 2 features, per node entry", &regime), |b| {
+                b.iter(|| {
+                    let mut n = 0;
+                    gather.for_each(columns, &samples, Some(&few), |_, entries| n += entries.len());
+                    n
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, intersect);
+criterion_main!(benches);
