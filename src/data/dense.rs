@@ -82,7 +82,7 @@ impl Dataset {
         })?;
         let mut columns = Vec::with_capacity(n_features);
         let mut indptr = Vec::with_capacity(n_features + 1);
-        let mut values = Vec::new();
+        let mut values = Vec::with_capacity(encoded.iter().flatten().map(|(_, distinct)| distinct.len()).sum());
         indptr.push(0);
         for (column, distinct) in encoded.into_iter().flatten() {
             columns.push(column);
