@@ -79,3 +79,41 @@ impl Visitor for DepthFirst<'_> {
         builder.finish(data.n_features(), target.n_classes())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::params::{MaxFeatures, TreeParams};
+
+    #[test]
+    fn large_nodes_may_draw_known_constants_only() {
+        // Column 0 splits once. The root may find column 1 constant, and its children then draw nothing else at first;
+        // they are large enough for several threads.
+        let n = 100_000;
+        let x = Array2::from_shape_fn((n, 2), |(i, j)| if j == 0 { (i % 2) as f32 } else { 1.0 });
+        let classes: Vec<u32> = (0..n as u32).map(|i| u32::from(i % 3 == 0)).collect();
+        let target = Target::classification(&classes, &[2], None).unwrap();
+        let stop = AtomicBool::new(false);
+        let runtime = Runtime::new(2, &stop).unwrap();
+        let data = Dataset::from_dense(x.view(), &runtime).unwrap();
+        for seed in 0..8 {
+            let max_features = MaxFeatures::Absolute(1);
+            let params = TreeParams { max_features, seed, ..TreeParams::new(CriterionKind::Gini) };
+            let params = params.check(n, 2).unwrap();
+            let tree = grow(&data, &target, CriterionKind::Gini, &params, &runtime).unwrap();
+            assert_eq!(tree.node_count(), 3);
+        }
+    }
+
+    #[test]
+    fn a_raised_flag_stops_growth() {
+        let stop = AtomicBool::new(true);
+        let runtime = Runtime::new(1, &stop).unwrap();
+        let x = Array2::<f32>::zeros((10, 2));
+        assert_eq!(Dataset::from_dense(x.view(), &runtime).unwrap_err(), Error::Interrupted);
+    }
+}

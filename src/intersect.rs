@@ -192,6 +192,10 @@ impl NodeCosts {
 
     /// The cost of all columns together, when a share of about `kept` of the entries passes the filter.
     pub fn gather_cost(&self, kept: f64) -> f64 {
+        if self.nnz > u32::MAX as usize {
+            // Positions in the scratch are u32.
+            return f64::INFINITY;
+        }
         self.nnz as f64 * (FILTER_COST + kept * (GATHER_COST - FILTER_COST))
     }
 

@@ -186,9 +186,10 @@ impl Numbers {
             // |y - c| < 2^(exponent + 1), and rounding may reach the bound but not pass it.
             scale[output] = if extent > 0.0 { bits - 2 - exponent(extent) } else { i32::MAX };
         }
-        let coarsest = scale.iter().copied().min().unwrap_or(0);
+        // Constant outputs have no scale of their own and take the coarsest.
+        let coarsest = scale.iter().copied().filter(|&scale| scale != i32::MAX).min().unwrap_or(0);
         for scale in &mut scale {
-            *scale = if *scale == i32::MAX { coarsest.min(0) } else { (*scale).min(coarsest + SCALE_SPREAD) };
+            *scale = if *scale == i32::MAX { coarsest } else { (*scale).min(coarsest + SCALE_SPREAD) };
         }
         let fixed = y.iter().enumerate().map(|(at, &value)| {
             let output = at % n_outputs;
@@ -344,6 +345,15 @@ mod tests {
             let target = Target::regression(&y, 1, None).unwrap();
             let sum: i128 = numbers(&target).fixed.iter().map(|&q| i128::from(q.abs())).sum();
             assert!(sum < 1 << SUM_BITS && sum > 1 << 50, "{y:?}: {sum}");
+        }
+    }
+
+    #[test]
+    fn scales_of_outputs_stay_together() {
+        for y in [[1e-300, 5.0, 2e-300, 5.0], [1e-300, 1e300, 2e-300, -1e300], [7.0, 0.0, 7.0, 0.0]] {
+            let target = Target::regression(&y, 2, None).unwrap();
+            let scale = &numbers(&target).scale;
+            assert!((scale[0] - scale[1]).abs() <= SCALE_SPREAD, "{y:?}: {scale:?}");
         }
     }
 

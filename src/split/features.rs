@@ -92,7 +92,8 @@ pub(super) fn search_columns<C: Criterion, F: Fill>(
     let mut progress = Progress { best: Best::new(), n_varying: 0, constants: Vec::new() };
     let n_threads = search.runtime.n_threads();
     if n_threads > 1 && work >= PARALLEL_FROM {
-        let jobs = drawn.chunks(drawn.len().div_ceil(JOBS_PER_THREAD * n_threads)).collect();
+        let job_len = drawn.len().div_ceil(JOBS_PER_THREAD * n_threads).max(1);
+        let jobs = drawn.chunks(job_len).collect();
         let parts = search.runtime.map(jobs, |features: &[u32]| {
             let mut part = Progress { best: Best::new(), n_varying: 0, constants: Vec::new() };
             let (mut scan, mut scratch) = (search.criterion.scan(), F::Scratch::default());
