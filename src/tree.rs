@@ -69,32 +69,34 @@ impl Tree {
                 "arrays of one entry per node",
             );
         }
-        // Depths from parents: a child must come after its parent and have no other.
-        let mut depths = vec![None; n];
-        depths[0] = Some(0usize);
-        let (mut max_depth, mut n_leaves) = (0, 0);
+        // In preorder a left child comes next, and after a leaf the last right child that still waits.
+        let mut waiting = Vec::new();
+        let (mut depth, mut max_depth, mut n_leaves) = (0, 0, 0);
         for node in 0..n {
-            let Some(depth) = depths[node] else { return illegal(format!("node {node} without a parent"), "a tree") };
             let (left, right) = (nodes.children_left[node], nodes.children_right[node]);
+            let next = node + 1;
             if left == TREE_LEAF && right == TREE_LEAF {
                 n_leaves += 1;
                 max_depth = max_depth.max(depth);
+                match waiting.pop() {
+                    Some((child, child_depth)) if next < n && child as usize == next => depth = child_depth,
+                    None if next == n => {}
+                    _ => return illegal(format!("node {next} after leaf {node}"), "a tree in preorder"),
+                }
                 continue;
             }
             let feature = usize::try_from(nodes.feature[node]).ok();
-            if left as usize != node + 1 || feature.is_none_or(|feature| feature >= n_features) {
+            if left as usize != next || feature.is_none_or(|feature| feature >= n_features) {
                 return illegal(
                     format!("left child {left} and feature {} at node {node}", nodes.feature[node]),
                     "in preorder, with features in range",
                 );
             }
-            for child in [left, right] {
-                match usize::try_from(child).ok().filter(|&child| child > node).and_then(|child| depths.get_mut(child))
-                {
-                    Some(slot @ None) => *slot = Some(depth + 1),
-                    _ => return illegal(format!("child {child} of node {node}"), "a tree in preorder"),
-                }
-            }
+            depth += 1;
+            waiting.push((right, depth));
+        }
+        if !waiting.is_empty() {
+            return illegal(format!("{n} nodes"), "a tree whose last node is a leaf");
         }
         Ok(Self { n_features, n_classes, max_depth, n_leaves, nodes })
     }

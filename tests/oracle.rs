@@ -5,11 +5,11 @@ mod common;
 use ndarray::{Array2, ShapeBuilder};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use spinney::data::{Dataset, Format};
+use spinney::data::Format;
 use spinney::params::{CriterionKind, MaxFeatures, Splitter, TreeParams};
 use spinney::tree::{TREE_LEAF, TREE_UNDEFINED, Tree};
 
-use common::{Sparse, Y, config, grow, matrices, naive, params, runtime, targets};
+use common::{Sparse, Y, config, encode, grow, matrices, naive, params, runtime, targets};
 
 #[derive(Debug, Clone, Copy)]
 enum Storage {
@@ -34,11 +34,11 @@ impl Case {
     fn tree(&self) -> Tree {
         let runtime = runtime(1);
         let data = match self.storage {
-            Storage::Dense => Dataset::from_dense(self.x.view(), &runtime).unwrap(),
+            Storage::Dense => encode(&self.x.view(), &runtime),
             Storage::DenseByColumn => {
                 let mut by_column = Array2::zeros(self.x.dim().f());
                 by_column.assign(&self.x.mapv(|v| v as f32));
-                Dataset::from_dense(by_column.view(), &runtime).unwrap()
+                encode(&by_column.view(), &runtime)
             }
             Storage::Csc => Sparse::<f64, i32>::new(&self.x, Format::Csc, |v| v).dataset(&runtime),
             Storage::Csr => Sparse::<f32, i64>::new(&self.x, Format::Csr, |v| v as f32).dataset(&runtime),
@@ -53,6 +53,10 @@ impl Case {
     fn naive_tree(&self) -> Vec<naive::Node> {
         naive::grow(&self.x, &self.y, &self.weights.0, &self.params)
     }
+}
+
+fn sizes() -> impl Strategy<Value = usize> {
+    prop_oneof![1 => 1..=8usize, 3 => 12..=40usize]
 }
 
 fn cases(
@@ -70,14 +74,21 @@ fn cases(
     ];
     matrices(n_samples, n_features).prop_flat_map(move |x| {
         let n = x.nrows();
-        (Just(x), targets(n, criterion), weights(n), params(criterion), storage.clone())
+        (Just(x), targets(n, criterion), weights(n, criterion), params(criterion), storage.clone())
             .prop_map(|(x, y, weights, params, storage)| Case { x, y, weights, params, storage })
     })
 }
 
-/// Unit weights, integers, dyadic fractions, and zeros among them.
-fn weights(n: usize) -> impl Strategy<Value = (Vec<u64>, f64)> {
-    let integers = prop_oneof![vec(Just(1), n), vec(1..=4u64, n), vec(0..=2u64, n), vec(0..=13u64, n)];
+/// Unit weights, integers, dyadic fractions, and zeros among them; huge integers too, unless powers of them are taken.
+fn weights(n: usize, criterion: CriterionKind) -> impl Strategy<Value = (Vec<u64>, f64)> {
+    let huge = u32::from(criterion != CriterionKind::Entropy);
+    let integers = prop_oneof![
+        3 => vec(Just(1), n),
+        3 => vec(1..=4u64, n),
+        3 => vec(0..=2u64, n),
+        3 => vec(0..=13u64, n),
+        huge => vec((0..=1u64, 0..=5u64).prop_map(|(high, low)| (high << 32) + low), n),
+    ];
     (integers, prop_oneof![Just(1.0), Just(0.125), Just(32.0)]).prop_map(|(mut integers, unit)| {
         if integers.iter().all(|&w| w == 0) {
             integers[0] = 1;
@@ -127,26 +138,26 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(config(500))]
+    #![proptest_config(config(4000))]
 
     #[test]
-    fn gini(case in cases(CriterionKind::Gini, 1..=40usize, 1..=6usize)) {
+    fn gini(case in cases(CriterionKind::Gini, sizes(), 1..=6usize)) {
         check(&case)?;
     }
 
     #[test]
-    fn entropy(case in cases(CriterionKind::Entropy, 1..=40usize, 1..=6usize)) {
+    fn entropy(case in cases(CriterionKind::Entropy, sizes(), 1..=6usize)) {
         check(&case)?;
     }
 
     #[test]
-    fn squared_error(case in cases(CriterionKind::SquaredError, 1..=40usize, 1..=6usize)) {
+    fn squared_error(case in cases(CriterionKind::SquaredError, sizes(), 1..=6usize)) {
         check(&case)?;
     }
 }
 
 proptest! {
-    #![proptest_config(config(60))]
+    #![proptest_config(config(500))]
 
     /// So many features that the permutation is not a table, most of them constant in most nodes: the draw goes on.
     #[test]

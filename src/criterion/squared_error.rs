@@ -7,8 +7,8 @@
 //! `D = (s - w mean) - w rest / W`, whose first part is exact and whose second is below `w`.
 //!
 //! The proof is the integer `(W D)^2` over `w (W - w)`. Its bits, at worst: `W < 2^52`, `|q| < 2^45`, so
-//! `|W D| <= 2 W^2 max |q| < 2^150`; squared, shifted by the spread of the outputs' scales (2 * 60), summed over up to
-//! 2^20 outputs and multiplied by a denominator below 2^102: 300 + 120 + 20 + 102 < 640. With integer weights
+//! `|W D| <= 2 W^2 max |q| < 2^150`; squared, shifted by the spread of the outputs' scales (2 * 100), summed over up to
+//! 2^20 outputs and multiplied by a denominator below 2^102: 300 + 200 + 20 + 102 < 640. With integer weights
 //! `W^2 max|q| < 2^94`.
 
 use std::cmp::Ordering;

@@ -80,8 +80,8 @@ impl<'a, T: Element, I: SparseIndex> SparseView<'a, T, I> {
             Format::Csc => (n_features, n_samples, "row"),
             Format::Csr => (n_samples, n_features, "column"),
         };
-        if indptr.len() != n_major + 1 {
-            return invalid(format!("indptr must have {} entries, got {}", n_major + 1, indptr.len()));
+        if indptr.len().checked_sub(1) != Some(n_major) {
+            return invalid(format!("indptr must have {} entries, got {}", n_major.saturating_add(1), indptr.len()));
         }
         if indices.len() != data.len() {
             return invalid(format!(
@@ -123,7 +123,7 @@ impl<'a, T: Element, I: SparseIndex> SparseView<'a, T, I> {
 
     /// Number of stored entries.
     pub fn nnz(&self) -> usize {
-        self.major(self.indptr.len() - 2).end
+        self.indptr[self.indptr.len() - 1].index().unwrap_or_default()
     }
 
     /// The stored (minor index, value) entries of one column (CSC) or row (CSR), in stored order.

@@ -21,8 +21,9 @@ pub const WEIGHT_BITS: u32 = 52;
 pub const VALUE_BITS: u32 = 45;
 /// With integer weights, `sum |w q|` stays below `2^SUM_BITS`: an `i64`.
 const SUM_BITS: u32 = 62;
-/// The scales of two outputs differ by at most `2^SCALE_SPREAD`.
-pub const SCALE_SPREAD: i32 = 60;
+/// The scales of two outputs differ by at most `2^SCALE_SPREAD`: an output whose range is more than 10^30 times smaller
+/// than another's loses digits.
+pub const SCALE_SPREAD: i32 = 100;
 
 /// Sample weights as integers.
 #[derive(Debug, Clone)]
@@ -122,7 +123,7 @@ impl Target {
             Weights::Small(weights) => SUM_BITS - bit_length(weights.iter().map(|&w| u64::from(w)).sum()),
             Weights::Large(_) => VALUE_BITS,
         };
-        let numbers = Numbers::encode(y, n_outputs, bits as i32);
+        let numbers = Numbers::encode(y, n_outputs, bits as i32, |sample| weights.is_positive(sample));
         Ok(Self { n_samples, n_outputs, weights, weight_unit, values: TargetValues::Numbers(numbers) })
     }
 
@@ -170,11 +171,24 @@ impl Target {
     }
 }
 
+impl Weights {
+    /// Whether a sample takes part in training.
+    pub fn is_positive(&self, sample: usize) -> bool {
+        match self {
+            Self::Unit => true,
+            Self::Small(weights) => weights[sample] > 0,
+            Self::Large(weights) => weights[sample] > 0,
+        }
+    }
+}
+
 impl Numbers {
-    fn encode(y: &[f64], n_outputs: usize, bits: i32) -> Self {
+    /// Rows that do not take part must not show: they have no say in the range, and their value is 0.
+    fn encode(y: &[f64], n_outputs: usize, bits: i32, takes_part: impl Fn(usize) -> bool) -> Self {
         let (mut center, mut scale) = (vec![0.0; n_outputs], vec![0i32; n_outputs]);
         for output in 0..n_outputs {
-            let column = y.iter().skip(output).step_by(n_outputs);
+            let column = y.iter().skip(output).step_by(n_outputs).enumerate();
+            let column = column.filter(|&(sample, _)| takes_part(sample)).map(|(_, value)| value);
             let (low, high) = column.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &v| (l.min(v), h.max(v)));
             let largest = low.abs().max(high.abs());
             let spread = high / 2.0 - low / 2.0;
@@ -192,7 +206,10 @@ impl Numbers {
             *scale = if *scale == i32::MAX { coarsest } else { (*scale).min(coarsest + SCALE_SPREAD) };
         }
         let fixed = y.iter().enumerate().map(|(at, &value)| {
-            let output = at % n_outputs;
+            let (sample, output) = (at / n_outputs, at % n_outputs);
+            if !takes_part(sample) {
+                return 0;
+            }
             scale_by_power_of_two(value - center[output], scale[output]).round_ties_even() as i64
         });
         Self { fixed: fixed.collect(), raw: y.into(), center: center.into(), scale: scale.into() }

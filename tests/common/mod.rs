@@ -5,11 +5,13 @@ pub mod naive;
 
 use std::sync::atomic::AtomicBool;
 
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView2};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::data::sparse::SparseIndex;
+use spinney::data::values::TableValue;
 use spinney::data::{Dataset, Element, Format, SparseView, Target};
+use spinney::error::Result;
 use spinney::grow;
 use spinney::params::{Count, CriterionKind, MaxFeatures, Splitter, TreeParams};
 use spinney::rng::NodeKey;
@@ -80,10 +82,20 @@ pub fn grow(data: &Dataset, y: &Y, weights: Option<&[f64]>, params: &TreeParams,
     grow::grow(data, &y.target(weights), params.criterion, &valid, runtime).unwrap()
 }
 
+/// The data set of a dense matrix.
+pub fn encode<T: Element<Value: TableValue>>(x: &ArrayView2<'_, T>, runtime: &Runtime<'_>) -> Dataset {
+    try_encode(x, runtime).unwrap()
+}
+
+/// The data set of a dense matrix that may be refused.
+pub fn try_encode<T: Element<Value: TableValue>>(x: &ArrayView2<'_, T>, runtime: &Runtime<'_>) -> Result<Dataset> {
+    Dataset::from_dense(*x, runtime)
+}
+
 /// As [`grow`], on one thread and from a dense matrix.
 pub fn grow_dense(x: &Array2<f64>, y: &Y, weights: Option<&[f64]>, params: &TreeParams) -> Tree {
     let runtime = runtime(1);
-    grow(&Dataset::from_dense(x.view(), &runtime).unwrap(), y, weights, params, &runtime)
+    grow(&encode(&x.view(), &runtime), y, weights, params, &runtime)
 }
 
 /// An owned compressed sparse matrix.
@@ -104,17 +116,14 @@ impl<T: Element, I: SparseIndex + TryFrom<usize, Error: std::fmt::Debug>> Sparse
 
     /// The same matrix with explicit zeros, cells stored twice or more, and indices in disorder.
     pub fn untidy(x: &Array2<f64>, format: Format, element: impl Fn(f64) -> T, seed: u64) -> Self {
-        let cell = |at, value: f64| {
-            let parts = match (noise(seed, at) * 6.0) as u32 {
-                0 if value.fract() == 0.0 => vec![value - 1.0, 1.0],
-                1 if value.fract() == 0.0 => vec![1.0, value + 1.0, -2.0],
-                0 | 1 => vec![value / 2.0, value / 2.0],
-                2 => vec![value],
-                3 => vec![0.0, value],
-                _ if value == 0.0 => vec![],
-                _ => vec![value],
-            };
-            parts
+        let cell = |at, value: f64| match (noise(seed, at) * 6.0) as u32 {
+            0 if value.fract() == 0.0 => vec![value - 1.0, 1.0],
+            1 if value.fract() == 0.0 => vec![1.0, value + 1.0, -2.0],
+            0 | 1 => vec![value / 2.0, value / 2.0],
+            2 => vec![value],
+            3 => vec![0.0, value],
+            _ if value == 0.0 => vec![],
+            _ => vec![value],
         };
         Self::build(x, format, element, cell, |entry| noise(!seed, entry))
     }
@@ -152,7 +161,7 @@ impl<T: Element, I: SparseIndex + TryFrom<usize, Error: std::fmt::Debug>> Sparse
 
     pub fn dataset(&self, runtime: &Runtime<'_>) -> Dataset
     where
-        T::Value: spinney::data::values::TableValue,
+        T::Value: TableValue,
     {
         Dataset::from_sparse(&self.view(), runtime).unwrap()
     }
@@ -206,7 +215,7 @@ pub fn params(criterion: CriterionKind) -> impl Strategy<Value = TreeParams> {
     let impurity_scale = if criterion == CriterionKind::SquaredError { 20.0 } else { 0.3 };
     let count = |least: u64, most: u64| {
         let count = prop_oneof![(least..=most).prop_map(Count::Absolute), (0.01..0.4).prop_map(Count::Fraction)];
-        prop_oneof![3 => Just(Count::Absolute(least)), 1 => count]
+        prop_oneof![5 => Just(Count::Absolute(least)), 1 => count]
     };
     let max_features = prop_oneof![
         3 => Just(MaxFeatures::All),
@@ -217,12 +226,12 @@ pub fn params(criterion: CriterionKind) -> impl Strategy<Value = TreeParams> {
     ];
     (
         prop_oneof![2 => Just(Splitter::Best), 1 => Just(Splitter::Random)],
-        prop_oneof![3 => Just(None), 1 => (1..5u64).prop_map(Some)],
+        prop_oneof![5 => Just(None), 1 => (1..5u64).prop_map(Some)],
         count(2, 12),
         count(1, 6),
-        prop_oneof![4 => Just(0.0), 1 => (1..=8u8).prop_map(|k| f64::from(k) / 16.0)],
+        prop_oneof![6 => Just(0.0), 1 => (1..=8u8).prop_map(|k| f64::from(k) / 16.0)],
         max_features,
-        prop_oneof![4 => Just(0.0), 1 => (0.01..1.0).prop_map(move |share| share * impurity_scale)],
+        prop_oneof![6 => Just(0.0), 1 => (0.01..1.0).prop_map(move |share| share * impurity_scale)],
         any::<u64>(),
     )
         .prop_map(move |(splitter, max_depth, split, leaf, weight_leaf, max_features, decrease, seed)| {
