@@ -10,7 +10,7 @@ use spinney::params::{CriterionKind, Splitter, TreeParams};
 use spinney::runtime::Runtime;
 
 fn fit(c: &mut Criterion) {
-    let runtime = Runtime::new(1, &NEVER).expect("one thread");
+    let runtime = Runtime::new(1, &NEVER);
     let mut group = c.benchmark_group("fit");
     group.sample_size(10);
     for (n, d, density) in [(10_000, 1000, 0.01), (10_000, 1000, 0.1), (100_000, 100, 0.01)] {
@@ -23,7 +23,7 @@ fn fit(c: &mut Criterion) {
             let data = data.expect("finite");
             let id = BenchmarkId::new(storage, format!("{n}x{d}/density={density}"));
             group.bench_function(id, |b| {
-                b.iter(|| grow(&data, &target, CriterionKind::Gini, &params, &runtime).expect("a tree"));
+                b.iter(|| grow(&data, &target, &params, &runtime).expect("a tree"));
             });
         }
     }
@@ -41,14 +41,14 @@ fn fit(c: &mut Criterion) {
         };
         let params = TreeParams { splitter, ..TreeParams::new(kind) }.check(n, d).expect("defaults");
         group.bench_function(BenchmarkId::new(name, "10000x1000/density=0.01"), |b| {
-            b.iter(|| grow(&data, &target, kind, &params, &runtime).expect("a tree"));
+            b.iter(|| grow(&data, &target, &params, &runtime).expect("a tree"));
         });
     }
     group.finish();
 }
 
 fn encode(c: &mut Criterion) {
-    let runtime = Runtime::new(1, &NEVER).expect("one thread");
+    let runtime = Runtime::new(1, &NEVER);
     let mut group = c.benchmark_group("encode");
     group.sample_size(10);
     let x = Csc::random(20_000, 200, 0.1, 1);

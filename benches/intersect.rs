@@ -17,7 +17,7 @@ const N_SAMPLES: usize = 20_000;
 const N_FEATURES: usize = 1000;
 
 fn intersect(c: &mut Criterion) {
-    let runtime = Runtime::new(1, &NEVER).expect("one thread");
+    let runtime = Runtime::new(1, &NEVER);
     let mut group = c.benchmark_group("intersect");
     for density in [1e-3, 1e-2, 1e-1] {
         let data = Csc::random(N_SAMPLES, N_FEATURES, density, 1).encode(&runtime).expect("finite");

@@ -28,7 +28,7 @@ fn partition(c: &mut Criterion) {
         });
     }
 
-    let runtime = Runtime::new(1, &NEVER).expect("one thread");
+    let runtime = Runtime::new(1, &NEVER);
     let data = Csc::random(N_SAMPLES, 100, 0.1, 1).encode(&runtime).expect("finite");
     let Columns::SparseU16(columns) = data.columns() else { panic!("10,000 nonzeros have u16 ranks") };
     let column = columns.column(7);

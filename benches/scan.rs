@@ -64,7 +64,7 @@ const CASES: [(&str, CriterionKind, u32, Splitter); 5] = [
 ];
 
 fn scan(c: &mut Bench) {
-    let runtime = Runtime::new(1, &NEVER).expect("one thread");
+    let runtime = Runtime::new(1, &NEVER);
     let mut group = c.benchmark_group("scan");
     group.sample_size(20);
     let (n, d) = (20_000, 50);

@@ -7,7 +7,7 @@ use crate::criterion::{self, Criterion, Visitor};
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
 use crate::expand::{Expansion, Pending};
-use crate::params::{CriterionKind, ValidTreeParams};
+use crate::params::ValidTreeParams;
 use crate::runtime::Runtime;
 use crate::samples::SampleSet;
 use crate::split::{Scratch, Search};
@@ -17,13 +17,7 @@ use crate::tree::{NodeRecord, Tree, TreeBuilder};
 ///
 /// The tree is exact: every node takes the best split over the features it draws and all their thresholds. It is a
 /// pure function of data, target and parameters; threads, storage and kernels do not show.
-pub fn grow(
-    data: &Dataset,
-    target: &Target,
-    criterion: CriterionKind,
-    params: &ValidTreeParams,
-    runtime: &Runtime<'_>,
-) -> Result<Tree> {
+pub fn grow(data: &Dataset, target: &Target, params: &ValidTreeParams, runtime: &Runtime<'_>) -> Result<Tree> {
     if data.n_samples() != target.n_samples() {
         return Err(Error::ShapeMismatch {
             what: "y",
@@ -31,7 +25,7 @@ pub fn grow(
             got: format!("{} samples", target.n_samples()),
         });
     }
-    criterion::visit(criterion, target, DepthFirst { data, target, params, runtime })
+    criterion::visit(params.criterion, target, DepthFirst { data, target, params, runtime })
 }
 
 struct DepthFirst<'a> {
@@ -87,7 +81,7 @@ mod tests {
     use ndarray::Array2;
 
     use super::*;
-    use crate::params::{MaxFeatures, TreeParams};
+    use crate::params::{CriterionKind, MaxFeatures, TreeParams};
 
     #[test]
     fn large_nodes_may_draw_known_constants_only() {
@@ -98,13 +92,13 @@ mod tests {
         let classes: Vec<u32> = (0..n as u32).map(|i| u32::from(i % 3 == 0)).collect();
         let target = Target::classification(&classes, &[2], None).unwrap();
         let stop = AtomicBool::new(false);
-        let runtime = Runtime::new(2, &stop).unwrap();
+        let runtime = Runtime::new(2, &stop);
         let data = Dataset::from_dense(x.view(), &runtime).unwrap();
         for seed in 0..8 {
             let max_features = MaxFeatures::Absolute(1);
             let params = TreeParams { max_features, seed, ..TreeParams::new(CriterionKind::Gini) };
             let params = params.check(n, 2).unwrap();
-            let tree = grow(&data, &target, CriterionKind::Gini, &params, &runtime).unwrap();
+            let tree = grow(&data, &target, &params, &runtime).unwrap();
             assert_eq!(tree.node_count(), 3);
         }
     }
@@ -112,7 +106,7 @@ mod tests {
     #[test]
     fn a_raised_flag_stops_growth() {
         let stop = AtomicBool::new(true);
-        let runtime = Runtime::new(1, &stop).unwrap();
+        let runtime = Runtime::new(1, &stop);
         let x = Array2::<f32>::zeros((10, 2));
         assert_eq!(Dataset::from_dense(x.view(), &runtime).unwrap_err(), Error::Interrupted);
     }

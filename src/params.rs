@@ -146,6 +146,7 @@ impl TreeParams {
             }
         };
         Ok(ValidTreeParams {
+            criterion: self.criterion,
             splitter: self.splitter,
             max_depth: self.max_depth.unwrap_or(u64::MAX),
             min_samples_split: min_samples_split.max(min_samples_leaf.saturating_mul(2)),
@@ -162,6 +163,7 @@ impl TreeParams {
 /// Hyperparameters that have been checked and resolved against the shape of the data.
 #[derive(Debug, Clone)]
 pub struct ValidTreeParams {
+    pub(crate) criterion: CriterionKind,
     pub(crate) splitter: Splitter,
     pub(crate) max_depth: u64,
     pub(crate) min_samples_split: u64,

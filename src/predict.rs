@@ -21,17 +21,14 @@ impl Tree {
 
     /// The nodes that each row passes, as a CSR structure: `(indptr, indices)`.
     pub fn decision_path<X: Rows>(&self, x: &X, runtime: &Runtime<'_>) -> Result<(Vec<i64>, Vec<i64>)> {
-        let paths = self.map_rows(x, runtime, |reader, paths| {
-            let mut path = Vec::new();
-            self.leaf(reader, |node| path.push(node as i64));
-            paths.push(path);
+        // Every path begins at the root, which is node 0 and in no path again.
+        let nodes = self.map_rows(x, runtime, |reader, nodes| {
+            self.leaf(reader, |node| nodes.push(node as i64));
         })?;
-        let mut indptr = Vec::with_capacity(paths.len() + 1);
-        indptr.push(0);
-        for path in &paths {
-            indptr.push(indptr[indptr.len() - 1] + path.len() as i64);
-        }
-        Ok((indptr, paths.concat()))
+        let mut indptr = Vec::with_capacity(x.shape().0 + 1);
+        indptr.extend(nodes.iter().enumerate().filter(|&(_, &node)| node == 0).map(|(at, _)| at as i64));
+        indptr.push(nodes.len() as i64);
+        Ok((indptr, nodes))
     }
 
     #[inline]
@@ -49,7 +46,7 @@ impl Tree {
         }
     }
 
-    fn map_rows<X: Rows, T: Send>(
+    fn map_rows<X: Rows, T: Clone + Send>(
         &self,
         x: &X,
         runtime: &Runtime<'_>,
@@ -76,7 +73,7 @@ impl Tree {
             }
             Ok(out)
         })?;
-        Ok(parts.into_iter().flatten().collect())
+        Ok(parts.concat())
     }
 }
 

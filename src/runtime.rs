@@ -1,8 +1,9 @@
 //! What a call runs on: its threads and its stop flag.
 //!
-//! One thread means no pool at all. A pool lives as long as the call, so a process that forks between two calls finds
+//! One thread, or one item, means no pool at all. A pool lives as long as the call, so a process that forks between two calls finds
 //! no dead threads. Results are collected in the order of the items: no schedule can show.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
@@ -12,29 +13,20 @@ use crate::error::{Error, Result};
 /// The threads and the stop flag of one call.
 #[derive(Debug)]
 pub struct Runtime<'a> {
-    pool: Option<rayon::ThreadPool>,
+    n_threads: usize,
+    pool: OnceLock<rayon::ThreadPool>,
     stop: &'a AtomicBool,
 }
 
 impl<'a> Runtime<'a> {
     /// A runtime of `n_threads` threads that ends with [`Error::Interrupted`] soon after `stop` becomes true.
-    pub fn new(n_threads: usize, stop: &'a AtomicBool) -> Result<Self> {
-        let pool = if n_threads > 1 {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build();
-            Some(pool.map_err(|error| Error::InvalidArgument {
-                name: "n_jobs",
-                got: format!("{n_threads}, which failed: {error}"),
-                expected: "a number of threads that the system can start".into(),
-            })?)
-        } else {
-            None
-        };
-        Ok(Self { pool, stop })
+    pub fn new(n_threads: usize, stop: &'a AtomicBool) -> Self {
+        Self { n_threads: n_threads.max(1), pool: OnceLock::new(), stop }
     }
 
     /// Number of threads.
     pub fn n_threads(&self) -> usize {
-        self.pool.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
+        self.n_threads
     }
 
     /// Fails if the caller wants the call to end. Cheap: one relaxed load.
@@ -45,9 +37,23 @@ impl<'a> Runtime<'a> {
 
     /// `items.map(f)`, in order, spread over the threads.
     pub fn map<T: Send, R: Send>(&self, items: Vec<T>, f: impl Fn(T) -> Result<R> + Sync) -> Result<Vec<R>> {
-        match &self.pool {
-            Some(pool) => pool.install(|| items.into_par_iter().map(&f).collect()),
-            None => items.into_iter().map(f).collect(),
+        if self.n_threads == 1 || items.len() <= 1 {
+            return items.into_iter().map(f).collect();
         }
+        self.pool()?.install(|| items.into_par_iter().map(&f).collect())
+    }
+
+    /// The pool, started when it is first needed.
+    fn pool(&self) -> Result<&rayon::ThreadPool> {
+        if let Some(pool) = self.pool.get() {
+            return Ok(pool);
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.n_threads).build();
+        let pool = pool.map_err(|error| Error::InvalidArgument {
+            name: "n_jobs",
+            got: format!("{}, which failed: {error}", self.n_threads),
+            expected: "a number of threads that the system can start".into(),
+        })?;
+        Ok(self.pool.get_or_init(|| pool))
     }
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 _CHECK_X = {"accept_sparse": ("csc", "csr")}
 _CHECK_Y = {"ensure_2d": False, "dtype": None}
-
-# Parameters of later versions: name -> the one value that is legal until then.
-_NOT_YET = {"max_leaf_nodes": None, "ccp_alpha": 0.0, "monotonic_cst": None}
 
 
 class EncodedTarget(NamedTuple):
@@ -147,9 +144,11 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, ABC):
 
     def _params(self) -> dict[str, Any]:
         params: dict[str, Any] = self.get_params(deep=False)
-        for name, only in _NOT_YET.items():
-            if params[name] is not only and params[name] != only:
-                raise self._illegal(name, f"{only} in this version")
+        for name in ("max_leaf_nodes", "monotonic_cst"):
+            if params[name] is not None:
+                raise self._illegal(name, "None in this version")
+        if not isinstance(self.ccp_alpha, Real) or self.ccp_alpha != 0.0:
+            raise self._illegal("ccp_alpha", "0.0 in this version")
         if params["criterion"] == "friedman_mse":
             warnings.warn(
                 "criterion='friedman_mse' is deprecated, as in scikit-learn; it is the same as "

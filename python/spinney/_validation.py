@@ -15,7 +15,8 @@ from spinney._spinney import check_sparse
 def native(X: Any) -> Any:
     """Return X in native byte order, aligned, with a dtype of at most 64 bits.
 
-    Nothing is copied unless it has to be. float16 becomes float32; long doubles become float64.
+    Nothing is copied unless it has to be. float16 becomes float32, long doubles become float64, and
+    bools become bytes that are 0 or 1 (NumPy takes any other byte for True, too).
     """
     if sparse.issparse(X):
         return _native_sparse(X)
@@ -23,6 +24,8 @@ def native(X: Any) -> Any:
 
 
 def _native_array(array: NDArray[Any]) -> NDArray[Any]:
+    if array.dtype == np.bool_:
+        return (array.view(np.uint8) != 0).view(np.uint8)
     dtype = array.dtype.newbyteorder("=")
     if dtype == np.float16:
         dtype = np.dtype(np.float32)
@@ -78,11 +81,15 @@ def sound(X: Any) -> Any:
     if X.format in ("csc", "csr"):
         structure = _native_sparse(X)
         # Whatever the data are, they are none of this check's business.
-        structure.data = np.zeros(X.data.shape, dtype=np.bool_)
+        structure.data = np.zeros(X.data.shape, dtype=np.uint8)
         check_sparse(structure)
         nnz = X.indptr[-1]
         if nnz < X.data.shape[0]:
             X = type(X)((X.data[:nnz], X.indices[:nnz], X.indptr), shape=X.shape)
+        if X.dtype == np.bool_ and not X.has_canonical_format:
+            # True and true is true: to be settled before bools become bytes.
+            X = X.copy()
+            X.sum_duplicates()
     elif X.format == "bsr":
         # A second matrix over the same arrays: the check may rebind or prune them.
         blocks = sparse.bsr_array((X.data, X.indices, X.indptr), shape=X.shape)

@@ -138,10 +138,18 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         else:
             self.classes_, self.n_classes_ = classes, np.array(n_classes, dtype=np.intp)
         codes = np.column_stack([codes for _, codes in columns]).astype(np.uint32, order="C")
-        weights = None
-        if self.class_weight is not None:
-            weights = compute_sample_weight(self.class_weight, y)
-        return EncodedTarget(codes, n_classes, weights)
+        return EncodedTarget(codes, n_classes, self._class_weights(y))
+
+    def _class_weights(self, y: NDArray[Any]) -> NDArray[np.float64] | None:
+        if self.class_weight is None:
+            return None
+        try:
+            weights: NDArray[np.float64] = compute_sample_weight(self.class_weight, y)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"The 'class_weight' parameter is illegal: {error}") from error
+        if not np.all(np.isfinite(weights) & (weights >= 0)):
+            raise self._illegal("class_weight", "finite and non-negative for every class")
+        return weights
 
     def predict(self, X: Any, check_input: bool = True) -> NDArray[Any]:
         """Predict the class of each sample: the one with most weight in the sample's leaf.

@@ -45,7 +45,9 @@ impl Measure for Entropy {
 
     fn impurity(&self, sum: i128, weight: u64, n_outputs: usize) -> f64 {
         let cost = n_outputs as i128 * self.log2.x_log2_x(weight) - sum;
-        cost as f64 / (weight as f64 * 2f64.powi(FRACTION_BITS as i32))
+        // Proportional counts give the same whole part and the same fraction, so the same bits.
+        let (whole, rest) = (cost / i128::from(weight), cost % i128::from(weight));
+        (whole as f64 + rest as f64 / weight as f64) * 2f64.powi(-(FRACTION_BITS as i32))
     }
 
     #[inline]

@@ -6,7 +6,7 @@
 //! candidates is that of mathematics, whichever way they were found.
 //!
 //! Adding a criterion: one file with an implementation of [`Criterion`] (or of [`classes::Measure`] if it is a
-//! function of class counts), a name in `params::CriterionKind`, and a line in [`visit`].
+//! function of class counts), a name in `params::CriterionKind`, and a line in `visit_weighted`, the registry.
 
 pub mod binary;
 pub mod classes;
@@ -80,7 +80,7 @@ pub trait Visitor {
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output>;
 }
 
-/// Calls the visitor with the criterion `kind` over `target`, compiled for the target's kind of weights: the registry.
+/// Calls the visitor with the criterion `kind` over `target`, compiled for the target's kind of weights.
 pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V) -> Result<V::Output> {
     match target.weights() {
         Weights::Unit => visit_weighted(kind, target, UnitWeights, visitor),
@@ -104,7 +104,11 @@ fn visit_weighted<V: Visitor, W: SampleWeights>(
             visitor.visit(&ClassCriterion::new(classes, weights, Entropy::new(target.n_outputs())))
         }
         (CriterionKind::SquaredError, TargetValues::Numbers(numbers)) => {
-            visitor.visit(&SquaredError::new(numbers, weights))
+            if numbers.sums_fit_i64 {
+                visitor.visit(&SquaredError::<W, i64>::new(numbers, weights))
+            } else {
+                visitor.visit(&SquaredError::<W, i128>::new(numbers, weights))
+            }
         }
         (CriterionKind::SquaredError, TargetValues::Classes(_)) => {
             Err(mismatch("squared_error", "'gini' or 'entropy'"))

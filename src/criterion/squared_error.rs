@@ -6,20 +6,27 @@
 //! `D^2 / (w (W - w))`: the score. To lose nothing by cancellation, `S = mean W + rest` in integers, and
 //! `D = (s - w mean) - w rest / W`, whose first part is exact and whose second is below `w`.
 //!
-//! The proof is the integer `(W D)^2` over `w (W - w)`. Its bits, at worst: `W < 2^52`, `|q| < 2^45`, so
-//! `|W D| <= 2 W^2 max |q| < 2^150`; squared, shifted by the spread of the outputs' scales (2 * 100), summed over up to
-//! 2^20 outputs and multiplied by a denominator below 2^102: 300 + 200 + 20 + 102 < 640. With integer weights
-//! `W^2 max|q| < 2^94`.
+//! The proof is the integer `(W D)^2` over `w (W - w)`. Its bits, at worst: `W < 2^52`, `|q| < 2^60`, so
+//! `|W D| <= 2 W^2 max |q| < 2^165`; squared, shifted by the spread of the outputs' scales (2 * 90), summed over up to
+//! 2^20 outputs and multiplied by a denominator below 2^102: 330 + 180 + 20 + 102 < 640.
+//!
+//! A node whose targets span few fixed-point units (beside outliers of many orders of magnitude) gets its mean from the
+//! targets as given, in a fixed point of its own.
 
 use std::cmp::Ordering;
 
+use std::marker::PhantomData;
+
 use super::Criterion;
 use super::weights::{Moment, SampleWeights};
-use crate::data::target::Numbers;
-use crate::num::{Ratio, Wide, scale_by_power_of_two};
+use crate::data::target::{FINE_BITS, Numbers};
+use crate::num::{Ratio, Wide, exponent, scale_by_power_of_two};
 
-/// Squared error over the targets of samples.
-pub struct SquaredError<'a, W> {
+/// Nodes with a standard deviation below this many fixed-point units (as a power of two) have their mean refined.
+const REFINE_BELOW_BITS: i32 = 20;
+
+/// Squared error over the targets of samples; `M` holds sums of weighted fixed-point targets.
+pub struct SquaredError<'a, W, M> {
     numbers: &'a Numbers,
     weights: W,
     n_outputs: usize,
@@ -27,6 +34,7 @@ pub struct SquaredError<'a, W> {
     shifts: Box<[u32]>,
     /// `2^shift`.
     factors: Box<[f64]>,
+    moment: PhantomData<M>,
 }
 
 /// Sums of a node.
@@ -58,13 +66,13 @@ pub struct SumScan<M> {
     sums: Box<[M]>,
 }
 
-impl<'a, W: SampleWeights> SquaredError<'a, W> {
+impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
     /// A criterion over the given targets and weights.
     pub fn new(numbers: &'a Numbers, weights: W) -> Self {
         let finest = numbers.scale.iter().copied().max().unwrap_or(0);
         let shifts: Box<[u32]> = numbers.scale.iter().map(|scale| (finest - scale) as u32).collect();
         let factors = shifts.iter().map(|&shift| 2f64.powi(shift as i32)).collect();
-        Self { numbers, weights, n_outputs: numbers.scale.len(), shifts, factors }
+        Self { numbers, weights, n_outputs: numbers.scale.len(), shifts, factors, moment: PhantomData }
     }
 
     #[inline]
@@ -76,7 +84,7 @@ impl<'a, W: SampleWeights> SquaredError<'a, W> {
         }
     }
 
-    fn summed(weight: u64, outputs: impl Iterator<Item = (W::Moment, Wide)>) -> SumTotals<W::Moment> {
+    fn summed(weight: u64, outputs: impl Iterator<Item = (M, Wide)>) -> SumTotals<M> {
         let outputs = outputs.map(|(sum, squares)| {
             let total = sum.to_i128();
             let mean = total.div_euclid(i128::from(weight));
@@ -86,22 +94,42 @@ impl<'a, W: SampleWeights> SquaredError<'a, W> {
         SumTotals { weight, outputs: outputs.collect() }
     }
 
+    /// The mean of the targets as given, to some 60 bits of their range in the node. Does not depend on the order of
+    /// samples; exact if all are equal.
+    fn refined_mean(&self, samples: &[u32], output: usize) -> f64 {
+        let raw = |sample: u32| self.numbers.raw[sample as usize * self.n_outputs + output];
+        let extremes = |(low, high): (f64, f64), &sample: &u32| (low.min(raw(sample)), high.max(raw(sample)));
+        let (low, high) = samples.iter().fold((f64::INFINITY, f64::NEG_INFINITY), extremes);
+        if low == high {
+            return low;
+        }
+        let scale = FINE_BITS as i32 - 2 - exponent(high - low);
+        let (mut weight, mut sum) = (0u64, 0i128);
+        for &sample in samples {
+            let w = self.weights.weight(sample);
+            weight += w;
+            sum += i128::from(w) * scale_by_power_of_two(raw(sample) - low, scale).round_ties_even() as i128;
+        }
+        let (whole, rest) = (sum / i128::from(weight), sum % i128::from(weight));
+        low + scale_by_power_of_two(whole as f64 + rest as f64 / weight as f64, -scale)
+    }
+
     /// `W^2` times the variance of an output in its fixed-point unit, exactly.
-    fn scaled_variance(node: &SumTotals<W::Moment>, output: &OutputTotals<W::Moment>) -> Wide {
+    fn scaled_variance(node: &SumTotals<M>, output: &OutputTotals<M>) -> Wide {
         let sum = Wide::from(output.sum.to_i128().unsigned_abs());
         output.squares.times(&Wide::from(u128::from(node.weight))).minus(&sum.times(&sum))
     }
 }
 
-impl<W: SampleWeights> Criterion for SquaredError<'_, W> {
-    type Totals = SumTotals<W::Moment>;
-    type Scan = SumScan<W::Moment>;
+impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
+    type Totals = SumTotals<M>;
+    type Scan = SumScan<M>;
     type Proof = Ratio;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let weight = samples.iter().map(|&sample| self.weights.weight(sample)).sum();
         let outputs = (0..self.n_outputs).map(|output| {
-            let (mut sum, mut squares) = (W::Moment::default(), Squares::default());
+            let (mut sum, mut squares) = (M::default(), Squares::default());
             for &sample in samples {
                 let (w, q) = (self.weights.weight(sample), self.values(sample)[output]);
                 sum = sum.plus_product(w, q);
@@ -140,10 +168,10 @@ impl<W: SampleWeights> Criterion for SquaredError<'_, W> {
 
     fn write_value(&self, totals: &Self::Totals, samples: &[u32], value: &mut [f64]) {
         for (output, (mean, sums)) in value.iter_mut().zip(&totals.outputs).enumerate() {
-            *mean = if Self::scaled_variance(totals, sums).is_zero() {
-                // All targets are equal, up to the fixed-point unit: give back one as it came.
-                let raw = samples.iter().map(|&sample| self.numbers.raw[sample as usize * self.n_outputs + output]);
-                raw.fold(f64::INFINITY, f64::min)
+            let square = totals.weight as f64 * totals.weight as f64;
+            let is_coarse = Self::scaled_variance(totals, sums).to_f64() < square * 2f64.powi(2 * REFINE_BELOW_BITS);
+            *mean = if is_coarse {
+                self.refined_mean(samples, output)
             } else {
                 let fixed = sums.mean as f64 + sums.fraction;
                 self.numbers.center[output] + scale_by_power_of_two(fixed, -self.numbers.scale[output])
@@ -152,12 +180,12 @@ impl<W: SampleWeights> Criterion for SquaredError<'_, W> {
     }
 
     fn scan(&self) -> Self::Scan {
-        SumScan { weight: 0, sums: vec![W::Moment::default(); self.n_outputs].into() }
+        SumScan { weight: 0, sums: vec![M::default(); self.n_outputs].into() }
     }
 
     fn begin(&self, _node: &Self::Totals, scan: &mut Self::Scan) {
         scan.weight = 0;
-        scan.sums.fill(W::Moment::default());
+        scan.sums.fill(M::default());
     }
 
     #[inline(always)]
@@ -217,7 +245,7 @@ impl<W: SampleWeights> Criterion for SquaredError<'_, W> {
     }
 }
 
-/// `sum w q^2`: below 2^124 with integer weights, 2^142 otherwise, so the upper half is counted apart.
+/// `sum w q^2`, below 2^172; the upper part is counted apart.
 #[derive(Default)]
 struct Squares {
     low: u128,
@@ -227,8 +255,8 @@ struct Squares {
 impl Squares {
     #[inline]
     fn add(&mut self, weight: u64, value: u64) {
-        // weight * value is below 2^62, or below 2^97 with a value below 2^45: the low product stays below 2^124, and
-        // what it carries over keeps both sums small.
+        // weight * value is below 2^112 and a value below 2^60: the low product stays below 2^124, and what it carries
+        // over keeps both sums small.
         let product = u128::from(weight) * u128::from(value);
         self.low += u128::from(product as u64) * u128::from(value);
         self.high += (product >> 64) * u128::from(value) + (self.low >> 64);

@@ -9,7 +9,8 @@ pub trait Element: Copy + Send + Sync {
     type Value: SortKey;
     /// The value.
     fn value(self) -> Self::Value;
-    /// The sum of two entries stored for the same cell of a sparse matrix, as the dense form of the matrix has it.
+    /// The sum of two entries stored for the same cell of a sparse matrix. Unlike the matrix's dense form, a sum beyond
+    /// the range of a narrow integer type does not wrap.
     fn merge(a: Self::Value, b: Self::Value) -> Self::Value;
 }
 

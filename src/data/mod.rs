@@ -19,8 +19,10 @@ pub use values::ValueTable;
 
 use crate::error::{Error, Result};
 
-/// Row ids and feature ids are `u32`; the largest value is kept free as a sentinel.
-pub const MAX_INDEX: usize = u32::MAX as usize - 1;
+/// Row ids are `u32`.
+pub const MAX_SAMPLES: usize = u32::MAX as usize;
+/// Feature ids are `u32`, and `i32` in the arrays of a tree.
+pub const MAX_FEATURES: usize = i32::MAX as usize;
 
 /// The columns of a data set, encoded. Immutable; shared by all trees, folds and threads.
 #[derive(Debug)]
@@ -84,7 +86,9 @@ impl Dataset {
 }
 
 fn check_shape(n_samples: usize, n_features: usize) -> Result<()> {
-    for (what, got) in [("the number of rows of X", n_samples), ("the number of columns of X", n_features)] {
+    for (what, got, limit) in
+        [("the number of rows of X", n_samples, MAX_SAMPLES), ("the number of columns of X", n_features, MAX_FEATURES)]
+    {
         if got == 0 {
             return Err(Error::ShapeMismatch {
                 what: "X",
@@ -92,8 +96,8 @@ fn check_shape(n_samples: usize, n_features: usize) -> Result<()> {
                 got: format!("shape ({n_samples}, {n_features})"),
             });
         }
-        if got > MAX_INDEX {
-            return Err(Error::TooLarge { what, limit: MAX_INDEX as u64, got: got as u64 });
+        if got > limit {
+            return Err(Error::TooLarge { what, limit: limit as u64, got: got as u64 });
         }
     }
     Ok(())

@@ -259,13 +259,14 @@ impl<R: Rank> SparseColumns<R> {
     }
 
     /// Adds the by-row twin to a by-column half. O(nnz).
-    fn with_rows(half: Half<R>, n_samples: usize) -> Self {
+    fn with_rows(half: Half<R>, n_samples: usize, runtime: &Runtime<'_>) -> Result<Self> {
         let Half { indptr, samples, ranks, zero_ranks } = half;
         let row_indptr = offsets(n_samples, samples.iter().map(|&sample| sample as usize));
         let mut cursor = row_indptr.clone();
         let mut features = vec![0u32; samples.len()].into_boxed_slice();
         let mut row_ranks = vec![R::narrow(0); samples.len()].into_boxed_slice();
         for (feature, range) in indptr.windows(2).enumerate() {
+            runtime.check_interrupt()?;
             for at in range[0]..range[1] {
                 let slot = &mut cursor[samples[at] as usize];
                 features[*slot] = feature as u32;
@@ -273,7 +274,7 @@ impl<R: Rank> SparseColumns<R> {
                 *slot += 1;
             }
         }
-        Self { indptr, samples, ranks, zero_ranks, row_indptr, features, row_ranks }
+        Ok(Self { indptr, samples, ranks, zero_ranks, row_indptr, features, row_ranks })
     }
 }
 
@@ -300,8 +301,7 @@ impl Dataset {
     {
         let (n_samples, n_features) = x.shape();
         check_shape(n_samples, n_features)?;
-        let mut raw = by_column(x);
-        runtime.check_interrupt()?;
+        let mut raw = by_column(x, runtime)?;
         let mut ranks = vec![0u32; raw.samples.len()];
         let encoded = {
             let mut jobs = Vec::with_capacity(n_features);
@@ -332,9 +332,9 @@ impl Dataset {
         };
         let (half, values, n_distinct) = compact(raw, ranks, &encoded);
         let columns = if n_distinct <= 1 << 16 {
-            Columns::SparseU16(SparseColumns::with_rows(half.narrow(), n_samples))
+            Columns::SparseU16(SparseColumns::with_rows(half.narrow(), n_samples, runtime)?)
         } else {
-            Columns::SparseU32(SparseColumns::with_rows(half, n_samples))
+            Columns::SparseU32(SparseColumns::with_rows(half, n_samples, runtime)?)
         };
         Ok(Self::new(n_samples, n_features, columns, values))
     }
@@ -359,9 +359,9 @@ fn offsets(n: usize, members: impl Iterator<Item = usize>) -> Box<[usize]> {
     offsets
 }
 
-fn by_column<T: Element, I: SparseIndex>(x: &SparseView<'_, T, I>) -> Raw<T::Value> {
+fn by_column<T: Element, I: SparseIndex>(x: &SparseView<'_, T, I>, runtime: &Runtime<'_>) -> Result<Raw<T::Value>> {
     let nnz = x.nnz();
-    match x.format {
+    Ok(match x.format {
         Format::Csc => {
             let mut raw = Raw {
                 indptr: (0..=x.n_features).map(|f| x.indptr[f].index().unwrap_or_default()).collect(),
@@ -369,6 +369,7 @@ fn by_column<T: Element, I: SparseIndex>(x: &SparseView<'_, T, I>) -> Raw<T::Val
                 values: Vec::with_capacity(nnz),
             };
             for feature in 0..x.n_features {
+                runtime.check_interrupt()?;
                 for (sample, value) in x.entries(feature) {
                     raw.samples.push(sample as u32);
                     raw.values.push(value);
@@ -382,6 +383,7 @@ fn by_column<T: Element, I: SparseIndex>(x: &SparseView<'_, T, I>) -> Raw<T::Val
             let mut cursor = indptr.clone();
             let (mut samples, mut values) = (vec![0u32; nnz], vec![T::Value::ZERO; nnz]);
             for sample in 0..x.n_samples {
+                runtime.check_interrupt()?;
                 for (feature, value) in x.entries(sample) {
                     let slot = &mut cursor[feature];
                     samples[*slot] = sample as u32;
@@ -391,7 +393,7 @@ fn by_column<T: Element, I: SparseIndex>(x: &SparseView<'_, T, I>) -> Raw<T::Val
             }
             Raw { indptr, samples, values }
         }
-    }
+    })
 }
 
 /// One column's share of the arrays.

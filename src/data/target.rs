@@ -3,27 +3,30 @@
 //! Class counts, sums and sums of squares are exact in integers, so the order in which samples are added, subtracted or
 //! merged cannot show (ALGORITHMS, section 9). What is rounded is rounded here, once:
 //!
-//! * **Weights** become integer multiples of a common unit. It is exact where their total then stays below
-//!   2^[`WEIGHT_BITS`]: for equal weights, integers, dyadic fractions. Otherwise they are rounded to multiples of the
-//!   power of two that keeps it below.
-//! * **Regression targets** become multiples of a power of two, chosen per output, around a centre. With integer
-//!   weights `sum |w q| < 2^62`: 45 bits for 100,000 unit weights. Otherwise `|q| < 2^`[`VALUE_BITS`]. Integers and
-//!   dyadic fractions of moderate size are exact.
+//! * **Weights** become integer multiples of a common unit. It is exact for integers, equal weights, multiples of the
+//!   least weight and dyadic fractions, while their total stays below 2^[`WEIGHT_BITS`]; otherwise they are rounded to
+//!   multiples of the power of two that keeps it there.
+//! * **Regression targets** become multiples of a power of two, chosen per output, around a centre: integers below
+//!   2^[`COARSE_BITS`], or 2^[`FINE_BITS`] where most values would be squeezed into few of those (outliers, long tails).
+//!   Integers and dyadic fractions of moderate size are exact.
 //!
 //! These bounds are what lets the exact comparisons of `num::Wide` and the `i128` sums of the criteria never overflow.
+//! They do not depend on the number of samples, so that a weight of k and k copies give the same integers.
 
 use crate::error::{Error, Result};
-use crate::num::scale_by_power_of_two;
+use crate::num::{exponent, scale_by_power_of_two};
 
-/// The total of integer weights stays below `2^WEIGHT_BITS`, divided by the number of outputs.
+/// The total of integer weights stays below about `2^WEIGHT_BITS`, divided by the number of outputs.
 pub const WEIGHT_BITS: u32 = 52;
-/// Fixed-point targets stay below `2^VALUE_BITS` when the weights are rescaled.
-pub const VALUE_BITS: u32 = 45;
-/// With integer weights, `sum |w q|` stays below `2^SUM_BITS`: an `i64`.
-const SUM_BITS: u32 = 62;
-/// The scales of two outputs differ by at most `2^SCALE_SPREAD`: an output whose range is more than 10^30 times smaller
+/// Fixed-point targets have this many bits with their sign: room for 2^19 samples of weight 1 in an `i64` sum.
+pub const COARSE_BITS: u32 = 44;
+/// The same for targets of wide range; their sums are `i128`.
+pub const FINE_BITS: u32 = 61;
+/// The middle half of the distinct targets must span this many coarse units (as a power of two), or they become fine.
+const RESOLUTION_BITS: i32 = 20;
+/// The scales of two outputs differ by at most `2^SCALE_SPREAD`: an output whose range is more than 10^27 times smaller
 /// than another's loses digits.
-pub const SCALE_SPREAD: i32 = 100;
+pub const SCALE_SPREAD: i32 = 90;
 
 /// Sample weights as integers.
 #[derive(Debug, Clone)]
@@ -76,6 +79,8 @@ pub struct Numbers {
     pub center: Box<[f64]>,
     /// Per output.
     pub scale: Box<[i32]>,
+    /// Whether every sum of weights times fixed-point targets fits in an `i64`.
+    pub sums_fit_i64: bool,
 }
 
 impl Target {
@@ -118,12 +123,7 @@ impl Target {
             return Err(Error::InvalidArgument { name: "y", got: bad.to_string(), expected: "finite".into() });
         }
         let (weights, weight_unit) = encode_weights(sample_weight, n_samples, n_outputs)?;
-        let bits = match &weights {
-            Weights::Unit => SUM_BITS - bit_length(n_samples as u64),
-            Weights::Small(weights) => SUM_BITS - bit_length(weights.iter().map(|&w| u64::from(w)).sum()),
-            Weights::Large(_) => VALUE_BITS,
-        };
-        let numbers = Numbers::encode(y, n_outputs, bits as i32, |sample| weights.is_positive(sample));
+        let numbers = Numbers::encode(y, n_outputs, &weights);
         Ok(Self { n_samples, n_outputs, weights, weight_unit, values: TargetValues::Numbers(numbers) })
     }
 
@@ -180,49 +180,86 @@ impl Weights {
             Self::Large(weights) => weights[sample] > 0,
         }
     }
+
+    /// The total weight of `n_samples` samples.
+    fn total(&self, n_samples: usize) -> u64 {
+        match self {
+            Self::Unit => n_samples as u64,
+            Self::Small(weights) => weights.iter().map(|&w| u64::from(w)).sum(),
+            Self::Large(weights) => weights.iter().sum(),
+        }
+    }
 }
 
 impl Numbers {
     /// Rows that do not take part must not show: they have no say in the range, and their value is 0.
-    fn encode(y: &[f64], n_outputs: usize, bits: i32, takes_part: impl Fn(usize) -> bool) -> Self {
-        let (mut center, mut scale) = (vec![0.0; n_outputs], vec![0i32; n_outputs]);
-        for output in 0..n_outputs {
-            let column = y.iter().skip(output).step_by(n_outputs).enumerate();
-            let column = column.filter(|&(sample, _)| takes_part(sample)).map(|(_, value)| value);
-            let (low, high) = column.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &v| (l.min(v), h.max(v)));
-            let largest = low.abs().max(high.abs());
-            let spread = high / 2.0 - low / 2.0;
-            // A centre costs exactness (y - c is rounded), so it must earn more than two bits.
-            if largest > 8.0 * spread {
-                center[output] = low / 2.0 + high / 2.0;
-            }
-            let extent = (high - center[output]).abs().max((low - center[output]).abs());
-            // |y - c| < 2^(exponent + 1), and rounding may reach the bound but not pass it.
-            scale[output] = if extent > 0.0 { bits - 2 - exponent(extent) } else { i32::MAX };
-        }
+    fn encode(y: &[f64], n_outputs: usize, weights: &Weights) -> Self {
+        let ranges: Vec<Range> = (0..n_outputs)
+            .map(|output| {
+                let column = y.iter().skip(output).step_by(n_outputs).enumerate();
+                Range::of(column.filter(|&(sample, _)| weights.is_positive(sample)).map(|(_, &value)| value).collect())
+            })
+            .collect();
+        let bits = if ranges.iter().all(Range::is_resolved) { COARSE_BITS } else { FINE_BITS };
+        let mut scale: Vec<Option<i32>> = ranges.iter().map(|range| range.scale(bits)).collect();
         // Constant outputs have no scale of their own and take the coarsest.
-        let coarsest = scale.iter().copied().filter(|&scale| scale != i32::MAX).min().unwrap_or(0);
+        let coarsest = scale.iter().copied().flatten().min().unwrap_or(0);
         for scale in &mut scale {
-            *scale = if *scale == i32::MAX { coarsest } else { (*scale).min(coarsest + SCALE_SPREAD) };
+            *scale = Some(scale.map_or(coarsest, |scale| scale.min(coarsest + SCALE_SPREAD)));
         }
+        let scale: Box<[i32]> = scale.into_iter().flatten().collect();
         let fixed = y.iter().enumerate().map(|(at, &value)| {
             let (sample, output) = (at / n_outputs, at % n_outputs);
-            if !takes_part(sample) {
+            if !weights.is_positive(sample) {
                 return 0;
             }
-            scale_by_power_of_two(value - center[output], scale[output]).round_ties_even() as i64
+            scale_by_power_of_two(value - ranges[output].center, scale[output]).round_ties_even() as i64
         });
-        Self { fixed: fixed.collect(), raw: y.into(), center: center.into(), scale: scale.into() }
+        Self {
+            fixed: fixed.collect(),
+            raw: y.into(),
+            center: ranges.iter().map(|range| range.center).collect(),
+            scale,
+            sums_fit_i64: bits - 1 + bit_length(weights.total(y.len() / n_outputs)) <= i64::BITS - 2,
+        }
     }
 }
 
-/// `floor(log2(value))` of a positive finite value.
-fn exponent(value: f64) -> i32 {
-    const SUBNORMAL_SHIFT: i32 = 64;
-    let biased = |value: f64| (value.to_bits() >> 52) as i32;
-    match biased(value) {
-        0 => biased(value * 2f64.powi(SUBNORMAL_SHIFT)) - 1023 - SUBNORMAL_SHIFT,
-        biased => biased - 1023,
+/// The values that one output takes.
+struct Range {
+    center: f64,
+    /// Largest distance from the centre.
+    extent: f64,
+    /// Width of the middle half of the distinct values.
+    spread: f64,
+}
+
+impl Range {
+    /// `values` must not be empty. A function of the set of values: how often each occurs does not show.
+    fn of(mut values: Vec<f64>) -> Self {
+        values.sort_unstable_by(f64::total_cmp);
+        values.dedup();
+        let (low, high) = (values[0], values[values.len() - 1]);
+        // A centre costs exactness (y - c is rounded), so it must earn more than two bits.
+        let is_far = low.abs().max(high.abs()) > 8.0 * (high / 2.0 - low / 2.0);
+        let center = if is_far { low / 2.0 + high / 2.0 } else { 0.0 };
+        let (first, last) = (values.len() / 4, values.len() - 1 - values.len() / 4);
+        Self {
+            center,
+            extent: (high - center).abs().max((low - center).abs()),
+            spread: (values[last.max(first)] / 2.0 - values[first] / 2.0) * 2.0,
+        }
+    }
+
+    /// The power of two that makes the extent an integer of `bits` bits with its sign; none for a constant.
+    fn scale(&self, bits: u32) -> Option<i32> {
+        // |y - c| < 2^(exponent + 1), and rounding may reach the bound but not pass it.
+        (self.extent > 0.0).then(|| bits as i32 - 2 - exponent(self.extent))
+    }
+
+    fn is_resolved(&self) -> bool {
+        let units = |scale| scale_by_power_of_two(self.spread, scale);
+        self.scale(COARSE_BITS).is_none_or(|scale| self.spread == 0.0 || units(scale) >= 2f64.powi(RESOLUTION_BITS))
     }
 }
 
@@ -248,8 +285,17 @@ fn encode_weights(weights: Option<&[f64]>, n_samples: usize, n_outputs: usize) -
         return Ok((narrowest(vec![1; n_samples], n_outputs), 1.0));
     };
     check_weights(weights, n_samples)?;
-    let largest = weights.iter().fold(0f64, |largest, &w| largest.max(w));
+    let positive = || weights.iter().copied().filter(|&w| w > 0.0);
+    let least = positive().fold(f64::INFINITY, f64::min);
+    for unit in [1.0, least] {
+        if let Some(integers) = multiples(weights, unit)
+            && fits_small(integers.iter().sum(), n_outputs)
+        {
+            return Ok((narrowest(integers, n_outputs), unit));
+        }
+    }
     // An upper bound of the total that does not depend on the order of summation.
+    let largest = positive().fold(0.0, f64::max);
     let bound = largest * n_samples as f64;
     if !bound.is_finite() {
         return Err(Error::InvalidArgument {
@@ -258,30 +304,23 @@ fn encode_weights(weights: Option<&[f64]>, n_samples: usize, n_outputs: usize) -
             expected: "small enough for a finite total".into(),
         });
     }
-    if weights.iter().all(|&w| w == 0.0 || w == largest) {
-        // Equal weights are unit weights, whatever they are equal to.
-        let ones = weights.iter().map(|&w| u64::from(w > 0.0)).collect();
-        return Ok((narrowest(ones, n_outputs), largest));
-    }
     let bits = (WEIGHT_BITS - bit_length(n_outputs as u64 - 1)) as i32;
-    let coarse = exponent(bound) + 1 - bits;
     // The coarsest power of two of which all weights are multiples; if only a coarser one fits, weights are rounded.
-    let positive = || weights.iter().filter(|&&w| w > 0.0);
-    let exact = positive().map(|&w| lowest_bit(w)).min().unwrap_or(0);
-    let unit = exact.max(coarse);
-    let mut integers: Vec<u64> = weights
-        .iter()
-        .map(|&w| {
-            let rounded = scale_by_power_of_two(w, -unit).round_ties_even() as u64;
-            // A positive weight takes part, however small.
-            if w > 0.0 { rounded.max(1) } else { 0 }
-        })
-        .collect();
-    let divisor = integers.iter().fold(0, |divisor, &w| gcd(w, divisor));
-    for w in &mut integers {
-        *w /= divisor;
-    }
-    Ok((narrowest(integers, n_outputs), scale_by_power_of_two(divisor as f64, unit)))
+    let exact = positive().map(lowest_bit).min().unwrap_or(0);
+    let unit = exact.max(exponent(bound) + 1 - bits);
+    let round = |w: f64| scale_by_power_of_two(w, -unit).round_ties_even() as u64;
+    // A positive weight takes part, however small.
+    let integers = weights.iter().map(|&w| if w > 0.0 { round(w).max(1) } else { 0 }).collect();
+    Ok((narrowest(integers, n_outputs), scale_by_power_of_two(1.0, unit)))
+}
+
+/// The weights as multiples of `unit`, if they are that exactly and below 2^31.
+fn multiples(weights: &[f64], unit: f64) -> Option<Vec<u64>> {
+    let multiple = |&w: &f64| {
+        let factor = (w / unit).round_ties_even();
+        (factor < 2f64.powi(31) && factor * unit == w).then_some(factor as u64)
+    };
+    weights.iter().map(multiple).collect()
 }
 
 fn check_weights(weights: &[f64], n_samples: usize) -> Result<()> {
@@ -326,13 +365,6 @@ fn lowest_bit(value: f64) -> i32 {
     if mantissa == 0 { exponent } else { (exponent - 52 + mantissa.trailing_zeros() as i32).max(-1074) }
 }
 
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -361,8 +393,22 @@ mod tests {
         {
             let target = Target::regression(&y, 1, None).unwrap();
             let sum: i128 = numbers(&target).fixed.iter().map(|&q| i128::from(q.abs())).sum();
-            assert!(sum < 1 << SUM_BITS && sum > 1 << 50, "{y:?}: {sum}");
+            assert!(sum < 1 << 62 && sum > 1 << 41, "{y:?}: {sum}");
         }
+    }
+
+    #[test]
+    fn targets_of_wide_range_are_fine() {
+        let mut y: Vec<f64> = (0..1000).map(|i| (f64::from(i) * 9.0).sin()).collect();
+        assert!(numbers(&Target::regression(&y, 1, None).unwrap()).sums_fit_i64);
+        y[7] = 1e12;
+        let target = Target::regression(&y, 1, None).unwrap();
+        let Numbers { fixed, sums_fit_i64, .. } = numbers(&target);
+        assert!(!sums_fit_i64);
+        let mut distinct = fixed.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert!(distinct.len() > 900);
     }
 
     #[test]
@@ -379,13 +425,15 @@ mod tests {
         let target = Target::regression(&[1.0, 2.0, 3.0], 1, Some(&[2.0, 0.0, 1.0])).unwrap();
         assert!(matches!(target.weights(), Weights::Small(w) if **w == [2, 0, 1]));
         assert_eq!(target.weighted_samples(), [0, 2]);
-        let target = Target::regression(&[1.0, 2.0], 1, Some(&[0.5, 0.1])).unwrap();
+        let target = Target::regression(&[1.0, 2.0], 1, Some(&[0.5, 0.3])).unwrap();
         let Weights::Large(weights) = target.weights() else { panic!("fractions need scaling") };
         assert!(weights.iter().sum::<u64>() < 1 << WEIGHT_BITS);
-        assert!((weights[1] as f64 * target.weight_unit() - 0.1).abs() < 1e-15);
+        assert!((weights[1] as f64 * target.weight_unit() - 0.3).abs() < 1e-15);
         let dyadic = Target::regression(&[1.0, 2.0], 1, Some(&[0.5, 0.75])).unwrap();
         assert!(matches!(dyadic.weights(), Weights::Small(w) if **w == [2, 3]));
         assert_eq!(dyadic.weight_unit(), 0.25);
+        let multiples = Target::regression(&[1.0, 2.0], 1, Some(&[0.1, 0.2])).unwrap();
+        assert!(matches!(multiples.weights(), Weights::Small(w) if **w == [1, 2]));
         for equal in [1.0, 0.1, 3e-320, 1e300] {
             let target = Target::regression(&[1.0, 2.0], 1, Some(&[equal, equal])).unwrap();
             assert!(matches!(target.weights(), Weights::Unit), "{equal}");

@@ -80,6 +80,16 @@ pub fn scale_by_power_of_two(mut value: f64, mut exponent: i32) -> f64 {
     value * 2f64.powi(exponent)
 }
 
+/// `floor(log2(value))` of a positive finite value.
+pub fn exponent(value: f64) -> i32 {
+    const SUBNORMAL_SHIFT: i32 = 64;
+    let biased = |value: f64| (value.to_bits() >> 52) as i32;
+    match biased(value) {
+        0 => biased(value * 2f64.powi(SUBNORMAL_SHIFT)) - 1023 - SUBNORMAL_SHIFT,
+        biased => biased - 1023,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

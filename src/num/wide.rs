@@ -87,8 +87,9 @@ impl Wide {
         Self(product)
     }
 
-    /// `self * 2^bits`; the result must fit.
+    /// `self * 2^bits`; the result must fit, with its topmost limb counted as full.
     pub fn shifted(&self, bits: u32) -> Self {
+        debug_assert!(self.is_zero() || 64 * self.used() as u32 + bits <= 64 * LIMBS as u32, "the result is too wide");
         let (limbs, bits) = ((bits / 64) as usize, bits % 64);
         let mut out = [0u64; LIMBS];
         for i in 0..LIMBS - limbs {

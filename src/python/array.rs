@@ -22,11 +22,12 @@ pub trait MatrixVisitor {
     fn sparse<T: Element<Value: TableValue>, I: SparseIndex>(self, x: SparseView<'_, T, I>) -> PyResult<Self::Output>;
 }
 
-/// Calls `$use` with `$T` as the element type of `$array`, an untyped array; falls through for other dtypes.
+/// Calls `$use` with `$T` as the element type of `$array`, an untyped array; falls through for other dtypes. NumPy's bools
+/// are among those: their bytes may be other than 0 and 1, which Rust's may not.
 macro_rules! for_dtype {
     ($array:expr, $kind:ident, |$typed:ident| $use:expr) => {
         for_dtype!(@ $array, $kind, |$typed| $use,
-            f64, f32, i64, i32, i16, i8, u64, u32, u16, u8, bool)
+            f64, f32, i64, i32, i16, i8, u64, u32, u16, u8)
     };
     (@ $array:expr, $kind:ident, |$typed:ident| $use:expr, $($T:ty),*) => {
         $(if let Ok($typed) = $array.cast::<$kind<$T>>() {
@@ -62,7 +63,7 @@ pub fn visit_matrix<V: MatrixVisitor>(x: &Bound<'_, PyAny>, visitor: V) -> PyRes
 
 fn unsupported(array: &Bound<'_, PyUntypedArray>, expected: &str) -> PyErr {
     PyTypeError::new_err(format!(
-        "X must be {expected} of bools, 8 to 64-bit integers, float32 or float64 in native byte order. Got {} \
+        "X must be {expected} of 8 to 64-bit integers, float32 or float64 in native byte order. Got {} \
          dimension(s) of {} instead.",
         array.ndim(),
         array.dtype()

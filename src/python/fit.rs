@@ -16,7 +16,7 @@ use crate::data::values::TableValue;
 use crate::data::{Dataset, Element, SparseView, Target};
 use crate::error::Result;
 use crate::grow::grow;
-use crate::params::{CriterionKind, ValidTreeParams};
+use crate::params::ValidTreeParams;
 use crate::runtime::Runtime;
 use crate::tree::Tree;
 
@@ -67,7 +67,7 @@ pub fn fit_tree(
     };
     let (n_samples, n_features) = x.getattr("shape")?.extract()?;
     let valid = checked.check(n_samples, n_features).map_err(|error| of_estimator(error, estimator, params))?;
-    let fit = Fit { py, target: &target, criterion: checked.criterion, params: &valid, n_threads };
+    let fit = Fit { py, target: &target, params: &valid, n_threads };
     Ok((PyTree::new(visit_matrix(x, fit)?), valid.max_features()))
 }
 
@@ -99,7 +99,6 @@ impl MatrixVisitor for Check {
 struct Fit<'a, 'py> {
     py: Python<'py>,
     target: &'a Target,
-    criterion: CriterionKind,
     params: &'a ValidTreeParams,
     n_threads: usize,
 }
@@ -111,12 +110,12 @@ impl Fit<'_, '_> {
         n_cells: usize,
         encode: impl FnOnce(&Runtime<'_>) -> Result<Dataset> + Send,
     ) -> PyResult<Tree> {
-        let Self { py, target, criterion, params, n_threads } = self;
+        let Self { py, target, params, n_threads } = self;
         // A tree may be as deep as it has rows, and read all cells on every level.
-        let steps = n_cells.saturating_mul(n_samples);
+        let steps = n_cells.saturating_mul(n_samples).saturating_mul(target.n_outputs());
         run(py, n_threads, steps, |runtime| {
             let data = encode(runtime)?;
-            grow(&data, target, criterion, params, runtime)
+            grow(&data, target, params, runtime)
         })
     }
 }

@@ -31,7 +31,7 @@ pub fn run<T: Send>(
 ) -> PyResult<T> {
     let stop = AtomicBool::new(false);
     if steps <= SHORT {
-        return Ok(py.detach(|| Runtime::new(n_threads, &stop).and_then(|runtime| work(&runtime)))?);
+        return Ok(py.detach(|| work(&Runtime::new(n_threads, &stop)))?);
     }
     let mut interrupt = None;
     let result = py.detach(|| {
@@ -39,7 +39,7 @@ pub fn run<T: Send>(
             let (done, finished) = channel::<()>();
             let stop = &stop;
             let worker = scope.spawn(move || {
-                let result = Runtime::new(n_threads, stop).and_then(|runtime| work(&runtime));
+                let result = work(&Runtime::new(n_threads, stop));
                 // Hanging up is the message.
                 drop(done);
                 result

@@ -59,17 +59,18 @@ impl<C: Criterion> Best<C> {
         candidate: Candidate,
     ) {
         let proof = criterion.proof(node, scan);
-        self.merge_one(criterion, node, order, Holder { candidate, score, proof, position: None });
+        self.consider(criterion, node, order, Holder { candidate, score, proof, position: None });
     }
 
     /// Takes the other's candidate if it is better.
     pub fn merge(&mut self, criterion: &C, node: &C::Totals, order: &Permutation, other: Self) {
         if let Some(holder) = other.holder {
-            self.merge_one(criterion, node, order, holder);
+            self.consider(criterion, node, order, holder);
         }
     }
 
-    fn merge_one(&mut self, criterion: &C, node: &C::Totals, order: &Permutation, mut new: Holder<C::Proof>) {
+    /// Takes the new holder if it is better.
+    fn consider(&mut self, criterion: &C, node: &C::Totals, order: &Permutation, mut new: Holder<C::Proof>) {
         let wins = match &mut self.holder {
             None => true,
             Some(old) => {

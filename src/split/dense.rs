@@ -44,10 +44,11 @@ impl Fill for DenseFill<'_> {
     fn fill<'s>(&self, feature: u32, scratch: &'s mut FillScratch) -> NodeColumn<'s> {
         let column = self.columns.column(feature);
         let (samples, common) = (self.samples, column.common_rank);
+        let FillScratch { entries, .. } = scratch;
         match &column.ranks {
-            Ranks::U8(ranks) => gather(ranks, samples, common, &mut scratch.entries),
-            Ranks::U16(ranks) => gather(ranks, samples, common, &mut scratch.entries),
-            Ranks::U32(ranks) => gather(ranks, samples, common, &mut scratch.entries),
+            Ranks::U8(ranks) => gather(ranks, samples, common, entries),
+            Ranks::U16(ranks) => gather(ranks, samples, common, entries),
+            Ranks::U32(ranks) => gather(ranks, samples, common, entries),
         }
         if self.sorted {
             sort_by_rank(scratch);

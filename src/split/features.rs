@@ -58,7 +58,7 @@ pub(super) trait Fill: Sync {
 
 /// Work, in nanoseconds, from which a node's features are spread over threads: some ten times what it costs to wake
 /// them (bench `fit`).
-const PARALLEL_FROM: f64 = 200_000.0;
+pub(super) const PARALLEL_FROM: f64 = 200_000.0;
 /// Jobs per thread, so that columns of unequal length even out.
 const JOBS_PER_THREAD: usize = 8;
 
@@ -67,6 +67,12 @@ struct Progress<C: Criterion> {
     best: Best<C>,
     n_varying: usize,
     constants: Vec<u32>,
+}
+
+impl<C: Criterion> Progress<C> {
+    fn new() -> Self {
+        Self { best: Best::new(), n_varying: 0, constants: Vec::new() }
+    }
 }
 
 /// The best split over the features the node draws, filled one by one; `work` estimates the cost of all in
@@ -89,13 +95,13 @@ pub(super) fn search_columns<C: Criterion, F: Fill>(
         (0..n_drawn).map(|position| order.at(position)).filter(unknown).collect()
     };
 
-    let mut progress = Progress { best: Best::new(), n_varying: 0, constants: Vec::new() };
+    let mut progress = Progress::new();
     let n_threads = search.runtime.n_threads();
     if n_threads > 1 && work >= PARALLEL_FROM {
         let job_len = drawn.len().div_ceil(JOBS_PER_THREAD * n_threads).max(1);
         let jobs = drawn.chunks(job_len).collect();
         let parts = search.runtime.map(jobs, |features: &[u32]| {
-            let mut part = Progress { best: Best::new(), n_varying: 0, constants: Vec::new() };
+            let mut part = Progress::new();
             let (mut scan, mut scratch) = (search.criterion.scan(), F::Scratch::default());
             for &feature in features {
                 visit(search, node, &order, fill, feature, &mut scan, &mut scratch, &mut part)?;

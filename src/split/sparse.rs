@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use super::best::{Best, Candidate};
-use super::features::{Fill, search_columns};
+use super::features::{Fill, PARALLEL_FROM, search_columns};
 use super::members::Members;
 use super::{Found, Node, NodeColumn, Scratch, Search};
 use crate::bitset::Bitset;
@@ -95,6 +95,8 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
     let (by_columns, by_rows) = plan(search, node, columns, &costs);
     let together = match search.params.force_strategy {
         Some(strategy) => strategy == Strategy::Gather,
+        // Only columns are searched by several threads.
+        None if by_columns >= PARALLEL_FROM => by_rows < by_columns / search.runtime.n_threads() as f64,
         None => by_rows < by_columns,
     };
     if together {
