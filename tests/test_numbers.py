@@ -1,0 +1,116 @@
+"""Targets, weights and values at the limits of integers and fixed point."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from oracle import assert_same_tree
+from spinney import DecisionTreeClassifier, DecisionTreeRegressor
+
+RNG_SEED = 3
+
+
+@pytest.mark.parametrize("outlier", [1e6, 1e9, 1e12])
+def test_an_outlier_does_not_drown_the_rest(outlier):
+    """Distinct rows are told apart although one target is many orders of magnitude larger."""
+    rng = np.random.default_rng(RNG_SEED)
+    X = rng.random((500, 2))
+    y = np.sin(9 * X[:, 0])
+    y[7] = outlier
+    tree = DecisionTreeRegressor(random_state=0).fit(X, y)
+    np.testing.assert_array_equal(tree.predict(X), y)
+
+
+def test_beyond_fixed_point_a_leaf_still_predicts_its_mean():
+    """Targets closer than 2^-60 of the range are not told apart: their mean is predicted."""
+    rng = np.random.default_rng(RNG_SEED)
+    X, y = rng.random((300, 2)), rng.uniform(1, 2, 300)
+    y[7] = 1e19
+    tree = DecisionTreeRegressor(random_state=0).fit(X, y)
+    leaves = tree.apply(X)
+    for leaf in np.unique(leaves):
+        members = y[leaves == leaf]
+        predicted = tree.tree_.value[leaf, 0, 0]
+        assert predicted == pytest.approx(members.mean(), rel=1e-14)
+
+
+def test_long_tails():
+    """A log-normal target of some thirty orders of magnitude: every row keeps its value."""
+    rng = np.random.default_rng(RNG_SEED)
+    X, y = rng.random((400, 3)), rng.lognormal(sigma=3.0, size=400)
+    tree = DecisionTreeRegressor(random_state=0).fit(X, y)
+    np.testing.assert_array_equal(tree.predict(X), y)
+
+
+@pytest.mark.parametrize("unit", [0.1, 1 / 3, 1e-30])
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_multiples_of_any_unit_are_integers(criterion, unit):
+    """Weights of 1 and 2 units give the tree of weights 1 and 2."""
+    rng = np.random.default_rng(RNG_SEED)
+    X, y = rng.integers(0, 4, (60, 4)).astype(float), rng.integers(0, 3, 60)
+    weights = rng.integers(1, 3, 60)
+    grow = DecisionTreeClassifier(criterion=criterion, random_state=0).fit
+    one, other = grow(X, y, weights).tree_, grow(X, y, weights * unit).tree_
+    for name in ("children_left", "feature", "threshold", "value", "impurity"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_uniform_weights_are_copies_to_the_last_bit(k):
+    """Means and variances of weight k and of k copies have the same bits, whatever the targets."""
+    rng = np.random.default_rng(RNG_SEED)
+    X, y = rng.random((60, 3)), rng.random(60)
+    grow = DecisionTreeRegressor(random_state=0, max_depth=3).fit
+    weighted = grow(X, y, np.full(60, k)).tree_
+    copied = grow(np.repeat(X, k, axis=0), np.repeat(y, k)).tree_
+    for name in ("children_left", "feature", "threshold", "value", "impurity"):
+        one, other = getattr(weighted, name), getattr(copied, name)
+        np.testing.assert_array_equal(one, other, err_msg=name)
+
+
+def test_a_row_of_weight_zero_is_as_good_as_absent():
+    """Not even its outlying target shows."""
+    rng = np.random.default_rng(RNG_SEED)
+    X, y = rng.random((80, 3)), rng.random(80)
+    y[0] = 1e25
+    weights = np.ones(80)
+    weights[0] = 0
+    with_row = DecisionTreeRegressor(random_state=0).fit(X, y, weights)
+    without = DecisionTreeRegressor(random_state=0).fit(X[1:], y[1:])
+    np.testing.assert_array_equal(with_row.tree_.threshold, without.tree_.threshold)
+    np.testing.assert_array_equal(with_row.tree_.value, without.tree_.value)
+
+
+def test_bools_of_any_byte_are_true():
+    """NumPy takes every byte but 0 for True; so does the tree."""
+    bytes_ = np.tile(np.array([[0, 255], [1, 0], [2, 0]], dtype=np.uint8), (4, 1))
+    y = [0, 1, 1] * 4
+    tree = DecisionTreeClassifier(random_state=0).fit(bytes_.view(bool), y)
+    clean = DecisionTreeClassifier(random_state=0).fit(bytes_ != 0, y)
+    assert_same_tree(tree, clean)
+    assert tree.tree_.threshold[0] == 0.5
+
+
+@pytest.mark.parametrize("kind", [sp.csc_array, sp.csr_array])
+def test_true_twice_is_true(kind):
+    """A sparse matrix of bools may store a cell twice."""
+    n_rows = 4
+    rows, columns = [0, 0, 1, 2, 3], [0, 0, 1, 0, 1]
+    coo = sp.coo_array((np.ones(5, dtype=bool), (rows, columns)), shape=(n_rows, 2))
+    order = np.lexsort((rows, columns) if kind is sp.csc_array else (columns, rows))
+    major, minor = (columns, rows) if kind is sp.csc_array else (rows, columns)
+    indptr = np.searchsorted(np.sort(major), np.arange((2 if kind is sp.csc_array else n_rows) + 1))
+    X = kind((np.ones(5, dtype=bool), np.array(minor)[order], indptr), shape=coo.shape)
+    tree = DecisionTreeClassifier(random_state=0).fit(X, [0, 1, 0, 1])
+    assert tree.tree_.threshold[0] == 0.5
+    assert X.nnz == 5, "the caller's matrix is left alone"
+    np.testing.assert_array_equal(tree.predict(X), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("value", [np.array([0, 1]), "much", [0.0]])
+@pytest.mark.parametrize("name", ["ccp_alpha", "max_leaf_nodes", "monotonic_cst"])
+def test_later_parameters_of_any_type_are_refused(name, value):
+    """The message names the parameter, also where comparing the value would fail."""
+    tree = DecisionTreeClassifier(**{name: value})
+    with pytest.raises(ValueError, match=name):
+        tree.fit([[0.0], [1.0]], [0, 1])
