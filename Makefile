@@ -159,6 +159,11 @@ check-rust:
 	@command -v "$(CARGO)" >/dev/null || { \
 		echo "error: $(CARGO) not found; install a Rust toolchain (https://rustup.rs)" >&2; \
 		exit 1; }
+	@wanted=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
+	found=$$($(CARGO) --version | awk '{ print $$2 }'); \
+	printf '%s\n' "$$wanted" "$$found" | sort -V -C || { \
+		echo "error: Rust $$found is too old; install $$wanted or later (rustup update)" >&2; \
+		exit 1; }
 	@command -v cc >/dev/null || { \
 		echo "error: no C linker (cc) found; Rust needs one (on Debian and Ubuntu: the package gcc)" >&2; \
 		exit 1; }

@@ -34,7 +34,7 @@ pub enum Error {
         reason: String,
     },
     /// Two lengths that should agree and do not.
-    #[error("{what} has {got} but {expected} is required")]
+    #[error("{what} must have {expected}. Got {got} instead.")]
     ShapeMismatch {
         /// The argument and the axis.
         what: &'static str,

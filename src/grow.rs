@@ -21,7 +21,7 @@ pub fn grow(data: &Dataset, target: &Target, params: &ValidTreeParams, runtime: 
     if data.n_samples() != target.n_samples() {
         return Err(Error::ShapeMismatch {
             what: "y",
-            expected: format!("{} samples, as many as X,", data.n_samples()),
+            expected: format!("{} samples, as many as X", data.n_samples()),
             got: format!("{} samples", target.n_samples()),
         });
     }

@@ -10,7 +10,7 @@
 //! * [`Gather`] reads the rows of the node once and groups their entries by feature: all columns in O(their entries), whatever
 //!   their lengths. The seeds have no equivalent; it is what makes small nodes cheap.
 //!
-//! The kernels never see targets, and `extract`-ed entries are the same whichever is taken (property tests).
+//! The kernels never see targets, and extract the same entries whichever is taken (property tests).
 
 use crate::bitset::Bitset;
 use crate::data::sparse::{Rank, SparseColumn, SparseColumns};

@@ -56,7 +56,7 @@ impl Tree {
         if n_features != self.n_features() {
             return Err(Error::ShapeMismatch {
                 what: "X",
-                expected: format!("{} features, as in training,", self.n_features()),
+                expected: format!("{} features, as in training", self.n_features()),
                 got: format!("{n_features} features"),
             });
         }

@@ -114,7 +114,7 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
 
     #[inline]
     fn tolerance(&self, _node: &BinaryTotals, score: f64) -> f64 {
-        // The excess is exact; six roundings follow.
+        // The excess is exact; fewer than eight roundings follow.
         score * (16.0 * f64::EPSILON)
     }
 

@@ -327,7 +327,7 @@ fn check_weights(weights: &[f64], n_samples: usize) -> Result<()> {
     if weights.len() != n_samples {
         return Err(Error::ShapeMismatch {
             what: "sample_weight",
-            expected: format!("{n_samples} values, one per sample,"),
+            expected: format!("{n_samples} values, one per sample"),
             got: format!("{} values", weights.len()),
         });
     }
