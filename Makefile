@@ -66,8 +66,9 @@ demo: $(VENVS)/demo.stamp ## Train on real data, compare with scikit-learn, draw
 
 test: test-rust test-python test-oldest ## Run all tests
 
+# The same cases at every run, as the Python tests draw them too; a bare `cargo test` draws new ones.
 test-rust: | check-rust ## Run the Rust tests (no Python needed)
-	$(CARGO) test $(CARGO_TEST_FLAGS)
+	PROPTEST_RNG_SEED=1 $(CARGO) test $(CARGO_TEST_FLAGS)
 
 # What is tested must be the installed wheel, never the source tree.
 INSTALLED := import pathlib, sysconfig, sklearn, spinney; \

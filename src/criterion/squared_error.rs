@@ -25,6 +25,9 @@ use crate::num::{Ratio, Wide, exponent, scale_by_power_of_two};
 /// Nodes with a standard deviation below this many fixed-point units (as a power of two) have their mean refined.
 const REFINE_BELOW_BITS: i32 = 20;
 
+/// Fractional bits of a variance in fixed-point units: weights are below 2^52, so the least one above 0 is 2^-104.
+const QUOTIENT_BITS: u32 = 128;
+
 /// Squared error over the targets of samples; `M` holds sums of weighted fixed-point targets.
 pub struct SquaredError<'a, W, M> {
     numbers: &'a Numbers,
@@ -155,9 +158,11 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
     }
 
     fn impurity(&self, totals: &Self::Totals) -> f64 {
-        let square = totals.weight as f64 * totals.weight as f64;
         let variance = |(output, &scale): (&OutputTotals<_>, &i32)| {
-            scale_by_power_of_two(Self::scaled_variance(totals, output).to_f64() / square, -2 * scale)
+            // Proportional weights give the same quotient, so the same bits; it has more than 24 of them.
+            let scaled = Self::scaled_variance(totals, output).shifted(QUOTIENT_BITS);
+            let quotient = scaled.divided(totals.weight).divided(totals.weight).to_f64();
+            scale_by_power_of_two(quotient, -2 * scale - QUOTIENT_BITS as i32)
         };
         totals.outputs.iter().zip(&self.numbers.scale).map(variance).sum::<f64>() / self.n_outputs as f64
     }

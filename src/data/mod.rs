@@ -10,6 +10,7 @@ pub mod rows;
 pub mod sparse;
 pub mod target;
 pub mod values;
+mod weights;
 
 pub use dense::DenseColumns;
 pub use element::Element;

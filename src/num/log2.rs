@@ -121,8 +121,16 @@ impl Log2 {
     pub fn log2(self, value: u64) -> u64 {
         match self.small.get(value as usize) {
             Some(&log) => log,
-            None => by_series(value),
+            None => self.log2_of_large(value),
         }
+    }
+
+    /// Powers of two are split off first, so that proportional counts have proportional costs.
+    fn log2_of_large(self, value: u64) -> u64 {
+        let power = value.trailing_zeros();
+        let odd = value >> power;
+        let log = self.small.get(odd as usize).copied().unwrap_or_else(|| by_series(odd));
+        log + (u64::from(power) << FRACTION_BITS)
     }
 
     /// `value * log2(value)` with [`FRACTION_BITS`] fractional bits.
@@ -168,6 +176,13 @@ mod tests {
             let fraction = by_squaring(value << shift) >> (WORK_BITS - FRACTION_BITS);
             let slow = (u64::from(63 - shift) << FRACTION_BITS) + fraction;
             prop_assert!(slow.abs_diff(by_series(value)) <= 2, "{} {}", slow, by_series(value));
+        }
+
+        #[test]
+        fn powers_of_two_add_up(value in 1u64..1 << 40, power in 0u32..20) {
+            let log = Log2::new();
+            let sum = log.log2(value) + (u64::from(power) << FRACTION_BITS);
+            prop_assert_eq!(log.log2(value << power), sum);
         }
 
         #[test]

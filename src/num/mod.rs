@@ -4,5 +4,5 @@ pub mod log2;
 mod order;
 mod wide;
 
-pub use order::{SortKey, exponent, mid_threshold, scale_by_power_of_two};
+pub use order::{SortKey, bit_length, exponent, mid_threshold, scale_by_power_of_two};
 pub use wide::{Ratio, Wide};

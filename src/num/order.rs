@@ -90,6 +90,11 @@ pub fn exponent(value: f64) -> i32 {
     }
 }
 
+/// Bits needed to write `value`: `value < 2^bit_length(value)`.
+pub fn bit_length(value: u64) -> u32 {
+    u64::BITS - value.leading_zeros()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -87,6 +87,17 @@ impl Wide {
         Self(product)
     }
 
+    /// `floor(self / divisor)`; the divisor must not be 0.
+    pub fn divided(mut self, divisor: u64) -> Self {
+        let mut rest = 0u128;
+        for limb in self.0.iter_mut().rev() {
+            let part = rest << 64 | u128::from(*limb);
+            *limb = (part / u128::from(divisor)) as u64;
+            rest = part % u128::from(divisor);
+        }
+        self
+    }
+
     /// `self * 2^bits`; the result must fit, with its topmost limb counted as full.
     pub fn shifted(&self, bits: u32) -> Self {
         debug_assert!(self.is_zero() || 64 * self.used() as u32 + bits <= 64 * LIMBS as u32, "the result is too wide");
@@ -162,6 +173,8 @@ mod tests {
             prop_assert_eq!(big(&product.plus(&wb)), BigUint::from(a) * b * c + b);
             prop_assert_eq!(big(&product.plus(&wb).minus(&product)), BigUint::from(b));
             prop_assert_eq!(big(&product.shifted(bits)), (BigUint::from(a) * b * c) << bits);
+            let divisor = c as u64 | 1;
+            prop_assert_eq!(big(&product.divided(divisor)), BigUint::from(a) * b * c / divisor);
             prop_assert_eq!(wa.cmp(&wb), a.cmp(&b));
             let close = (product.to_f64() - a as f64 * b as f64 * c as f64).abs();
             prop_assert!(close <= product.to_f64() * 1e-14);

@@ -22,8 +22,8 @@ pub trait MatrixVisitor {
     fn sparse<T: Element<Value: TableValue>, I: SparseIndex>(self, x: SparseView<'_, T, I>) -> PyResult<Self::Output>;
 }
 
-/// Calls `$use` with `$T` as the element type of `$array`, an untyped array; falls through for other dtypes. NumPy's bools
-/// are among those: their bytes may be other than 0 and 1, which Rust's may not.
+/// Calls `$use` with `$T` as the element type of `$array`, an untyped array; falls through for other dtypes. Bools of
+/// `NumPy` are among those: their bytes may be other than 0 and 1, which Rust's may not.
 macro_rules! for_dtype {
     ($array:expr, $kind:ident, |$typed:ident| $use:expr) => {
         for_dtype!(@ $array, $kind, |$typed| $use,

@@ -1,0 +1,163 @@
+//! Sample weights as integers.
+//!
+//! Integer multiples of a common unit. It is exact for integers, equal weights, multiples of the least weight and dyadic
+//! fractions, while their total stays below 2^[`WEIGHT_BITS`]; otherwise weights are rounded to multiples of the power of
+//! two that keeps it there. `data::target` says what the bound is for.
+
+use crate::error::{Error, Result};
+use crate::num::{bit_length, exponent, scale_by_power_of_two};
+
+/// The total of integer weights stays below about `2^WEIGHT_BITS`, divided by the number of outputs.
+pub const WEIGHT_BITS: u32 = 52;
+
+/// Sample weights as integers.
+#[derive(Debug, Clone)]
+pub enum Weights {
+    /// All 1.
+    Unit,
+    /// Integers with `total^2 * n_outputs < 2^63`: sums of squared counts fit in a `u64`.
+    Small(Box<[u32]>),
+    /// Anything else.
+    Large(Box<[u64]>),
+}
+
+impl Weights {
+    /// Whether a sample takes part in training.
+    pub fn is_positive(&self, sample: usize) -> bool {
+        match self {
+            Self::Unit => true,
+            Self::Small(weights) => weights[sample] > 0,
+            Self::Large(weights) => weights[sample] > 0,
+        }
+    }
+
+    /// The total weight of `n_samples` samples.
+    pub(super) fn total(&self, n_samples: usize) -> u64 {
+        match self {
+            Self::Unit => n_samples as u64,
+            Self::Small(weights) => weights.iter().map(|&w| u64::from(w)).sum(),
+            Self::Large(weights) => weights.iter().sum(),
+        }
+    }
+}
+
+/// The weights as integers, and the weight that the integer 1 stands for.
+pub(super) fn encode_weights(weights: Option<&[f64]>, n_samples: usize, n_outputs: usize) -> Result<(Weights, f64)> {
+    let Some(weights) = weights else {
+        return Ok((narrowest(vec![1; n_samples], n_outputs), 1.0));
+    };
+    check_weights(weights, n_samples)?;
+    let positive = || weights.iter().copied().filter(|&w| w > 0.0);
+    let least = positive().fold(f64::INFINITY, f64::min);
+    for unit in [1.0, least] {
+        if let Some(integers) = multiples(weights, unit)
+            && fits_small(integers.iter().sum(), n_outputs)
+        {
+            return Ok((narrowest(integers, n_outputs), unit));
+        }
+    }
+    // An upper bound of the total that does not depend on the order of summation.
+    let largest = positive().fold(0.0, f64::max);
+    let bound = largest * n_samples as f64;
+    if !bound.is_finite() {
+        return Err(Error::InvalidArgument {
+            name: "sample_weight",
+            got: format!("a largest weight of {largest:e}"),
+            expected: "small enough for a finite total".into(),
+        });
+    }
+    let bits = (WEIGHT_BITS - bit_length(n_outputs as u64 - 1)) as i32;
+    // The coarsest power of two of which all weights are multiples; if only a coarser one fits, weights are rounded.
+    let exact = positive().map(lowest_bit).min().unwrap_or(0);
+    let unit = exact.max(exponent(bound) + 1 - bits);
+    let round = |w: f64| scale_by_power_of_two(w, -unit).round_ties_even() as u64;
+    // A positive weight takes part, however small.
+    let integers = weights.iter().map(|&w| if w > 0.0 { round(w).max(1) } else { 0 }).collect();
+    Ok((narrowest(integers, n_outputs), scale_by_power_of_two(1.0, unit)))
+}
+
+/// The weights as multiples of `unit`, if they are that exactly and below 2^31.
+fn multiples(weights: &[f64], unit: f64) -> Option<Vec<u64>> {
+    let multiple = |&w: &f64| {
+        let factor = (w / unit).round_ties_even();
+        (factor < 2f64.powi(31) && factor * unit == w).then_some(factor as u64)
+    };
+    weights.iter().map(multiple).collect()
+}
+
+fn check_weights(weights: &[f64], n_samples: usize) -> Result<()> {
+    if weights.len() != n_samples {
+        return Err(Error::ShapeMismatch {
+            what: "sample_weight",
+            expected: format!("{n_samples} values, one per sample"),
+            got: format!("{} values", weights.len()),
+        });
+    }
+    let illegal =
+        |got, expected: &str| Err(Error::InvalidArgument { name: "sample_weight", got, expected: expected.into() });
+    if let Some((at, bad)) = weights.iter().enumerate().find(|(_, w)| !w.is_finite() || **w < 0.0) {
+        return illegal(format!("{bad} at position {at}"), "finite and non-negative");
+    }
+    if weights.iter().all(|&w| w == 0.0) {
+        return illegal("only zeros".into(), "positive for at least one sample");
+    }
+    Ok(())
+}
+
+fn narrowest(weights: Vec<u64>, n_outputs: usize) -> Weights {
+    if weights.iter().all(|&w| w == 1) && fits_small(weights.len() as u64, n_outputs) {
+        return Weights::Unit;
+    }
+    match weights.iter().try_fold(0u64, |total, &w| total.checked_add(w)) {
+        Some(total) if fits_small(total, n_outputs) => Weights::Small(weights.into_iter().map(|w| w as u32).collect()),
+        _ => Weights::Large(weights.into()),
+    }
+}
+
+/// Whether sums of squared counts fit in 63 bits and a weight in 32.
+fn fits_small(total: u64, n_outputs: usize) -> bool {
+    let total = u128::from(total);
+    total < 1 << 32 && total * total * (n_outputs as u128) < 1 << 63
+}
+
+/// The exponent of the lowest set bit of a positive value.
+fn lowest_bit(value: f64) -> i32 {
+    let mantissa = value.to_bits() & ((1 << 52) - 1);
+    let exponent = exponent(value);
+    if mantissa == 0 { exponent } else { (exponent - 52 + mantissa.trailing_zeros() as i32).max(-1074) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Target;
+
+    #[test]
+    fn fractional_weights_are_scaled_and_integers_kept() {
+        let target = Target::regression(&[1.0, 2.0, 3.0], 1, Some(&[2.0, 0.0, 1.0])).unwrap();
+        assert!(matches!(target.weights(), Weights::Small(w) if **w == [2, 0, 1]));
+        assert_eq!(target.weighted_samples(), [0, 2]);
+        let target = Target::regression(&[1.0, 2.0], 1, Some(&[0.5, 0.3])).unwrap();
+        let Weights::Large(weights) = target.weights() else { panic!("fractions need scaling") };
+        assert!(weights.iter().sum::<u64>() < 1 << WEIGHT_BITS);
+        assert!((weights[1] as f64 * target.weight_unit() - 0.3).abs() < 1e-15);
+        let dyadic = Target::regression(&[1.0, 2.0], 1, Some(&[0.5, 0.75])).unwrap();
+        assert!(matches!(dyadic.weights(), Weights::Small(w) if **w == [2, 3]));
+        assert_eq!(dyadic.weight_unit(), 0.25);
+        let multiples = Target::regression(&[1.0, 2.0], 1, Some(&[0.1, 0.2])).unwrap();
+        assert!(matches!(multiples.weights(), Weights::Small(w) if **w == [1, 2]));
+        for equal in [1.0, 0.1, 3e-320, 1e300] {
+            let target = Target::regression(&[1.0, 2.0], 1, Some(&[equal, equal])).unwrap();
+            assert!(matches!(target.weights(), Weights::Unit), "{equal}");
+            assert_eq!(target.weight_unit(), equal);
+        }
+    }
+
+    #[test]
+    fn bad_weights_are_refused() {
+        for bad in [vec![1.0, f64::NAN], vec![1.0, -1.0], vec![f64::INFINITY, 1.0], vec![0.0, 0.0], vec![1.0]] {
+            let error = Target::regression(&[1.0, 2.0], 1, Some(&bad)).unwrap_err();
+            assert!(error.to_string().contains("sample_weight"), "{error}");
+        }
+    }
+}
