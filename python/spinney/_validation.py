@@ -25,7 +25,8 @@ def native(X: Any) -> Any:
 
 def _native_array(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype == np.bool_:
-        return (array.view(np.uint8) != 0).view(np.uint8)
+        truth: NDArray[np.bool_] = array.view(np.uint8) != 0
+        return truth.view(np.uint8)
     dtype = array.dtype.newbyteorder("=")
     if dtype == np.float16:
         dtype = np.dtype(np.float32)
