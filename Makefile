@@ -36,13 +36,15 @@ EXTRA_test := [test]
 
 # The oldest versions that we support, together with others of their time; pyproject.toml has
 # the same lower bounds. Newer Pythons need newer wheels: there the oldest that exist for them.
-# pytest 9 deprecates what scikit-learn 1.6's `parametrize_with_checks` does.
+# pytest 9 deprecates what scikit-learn 1.6's `parametrize_with_checks` does, and polars 2 has no
+# interchange protocol, by which scikit-learn 1.6 finds its column names.
 PINS_oldest := \
 	"joblib==1.4.2" \
 	"numpy==1.26.4; python_version < '3.13'" \
 	"numpy==2.1.3; python_version == '3.13'" \
 	"numpy==2.3.3; python_version > '3.13'" \
 	"pandas<3" \
+	"polars==1.20.0" \
 	"pytest<9" \
 	"scikit-learn==1.6.1; python_version <= '3.13'" \
 	"scikit-learn==1.7.2; python_version > '3.13'" \
