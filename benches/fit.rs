@@ -23,7 +23,7 @@ fn fit(c: &mut Criterion) {
             let data = data.expect("finite");
             let id = BenchmarkId::new(storage, format!("{n}x{d}/density={density}"));
             group.bench_function(id, |b| {
-                b.iter(|| grow(&data, &target, &params, &runtime).expect("a tree"));
+                b.iter(|| grow(&data, &target, &params, 0, &runtime).expect("a tree"));
             });
         }
     }
@@ -41,7 +41,7 @@ fn fit(c: &mut Criterion) {
         };
         let params = TreeParams { splitter, ..TreeParams::new(kind) }.check(n, d).expect("defaults");
         group.bench_function(BenchmarkId::new(name, "10000x1000/density=0.01"), |b| {
-            b.iter(|| grow(&data, &target, &params, &runtime).expect("a tree"));
+            b.iter(|| grow(&data, &target, &params, 0, &runtime).expect("a tree"));
         });
     }
     group.finish();

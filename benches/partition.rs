@@ -9,7 +9,7 @@ use spinney::bitset::Bitset;
 use spinney::data::Columns;
 use spinney::intersect::rank_in_row;
 use spinney::runtime::Runtime;
-use spinney::samples::SampleSet;
+use spinney::samples::Samples;
 
 const N_SAMPLES: usize = 100_000;
 
@@ -21,12 +21,23 @@ fn partition(c: &mut Criterion) {
         let goes_left: Vec<bool> = (0..N_SAMPLES).map(|_| random.uniform() < share).collect();
         group.bench_function(BenchmarkId::new("stable", format!("left={share}")), |b| {
             b.iter_batched(
-                || SampleSet::new((0..N_SAMPLES as u32).collect()),
-                |mut set| set.partition(0..N_SAMPLES, |sample| goes_left[sample as usize]),
+                || Samples::new((0..N_SAMPLES as u32).collect(), N_SAMPLES, true),
+                |mut samples| samples.root().partition(|sample| goes_left[sample as usize]),
                 BatchSize::LargeInput,
             );
         });
     }
+
+    // `STAY_PER_MOVE`: against the stable partition of all rows.
+    let few: Vec<u32> = (0..N_SAMPLES as u32).step_by(100).collect();
+    group.throughput(Throughput::Elements(few.len() as u64));
+    group.bench_function("move few, per row moved", |b| {
+        b.iter_batched(
+            || Samples::new((0..N_SAMPLES as u32).collect(), N_SAMPLES, true),
+            |mut samples| samples.root().move_few(&few, true),
+            BatchSize::LargeInput,
+        );
+    });
 
     let runtime = Runtime::new(1, &NEVER);
     let data = Csc::random(N_SAMPLES, 100, 0.1, 1).encode(&runtime).expect("finite");

@@ -14,7 +14,7 @@ use spinney::error::Result;
 use spinney::params::{CriterionKind, Splitter, TreeParams, ValidTreeParams};
 use spinney::rng::NodeKey;
 use spinney::runtime::Runtime;
-use spinney::samples::SampleSet;
+use spinney::samples::Samples;
 use spinney::split::{ConstantFeatures, Node, Scratch, Search};
 
 /// Times the search of a node of every `step`-th row.
@@ -31,19 +31,24 @@ impl Visitor for SearchBench<'_, '_> {
 
     fn visit<C: Criterion>(self, criterion: &C) -> Result<()> {
         let Self { bench, data, params, runtime, step } = self;
-        let set = SampleSet::new((0..data.n_samples() as u32).step_by(step).collect());
-        let totals = criterion.totals(set.node(0..set.len()));
+        let ids = (0..data.n_samples() as u32).step_by(step).collect();
+        let mut samples = Samples::new(ids, data.n_samples(), false);
+        let samples = samples.root();
+        let totals = criterion.totals(samples.ids());
         let search = Search { data, criterion, params, total_weight: 0, min_weight_leaf: 0.0, runtime };
         let node = Node {
-            set: &set,
-            range: 0..set.len(),
-            n_entries: search.n_entries(set.node(0..set.len())),
+            samples: &samples,
+            n_entries: search.n_entries(samples.ids()),
             totals: &totals,
             key: NodeKey::root(0, 0),
             constants: Arc::new(ConstantFeatures::none(data.n_features())),
         };
         let mut scratch = Scratch::new(&search);
-        bench.iter(|| search.best_split(&node, &mut scratch).expect("a search").best);
+        bench.iter(|| {
+            let found = search.best_split(&node, None, &mut scratch).expect("a search");
+            search.forget(found.known, samples.ids(), &mut scratch);
+            found.best
+        });
         Ok(())
     }
 }

@@ -4,20 +4,26 @@
 //! depend on this order (see `tree`).
 
 use crate::criterion::{self, Criterion, Visitor};
-use crate::data::{Dataset, Target};
+use crate::data::{Columns, Dataset, Target};
 use crate::error::{Error, Result};
 use crate::expand::{Expansion, Pending};
 use crate::params::ValidTreeParams;
 use crate::runtime::Runtime;
-use crate::samples::SampleSet;
+use crate::samples::Samples;
 use crate::split::{Scratch, Search};
 use crate::tree::{NodeRecord, Tree, TreeBuilder};
 
-/// Grows a tree over all rows with a weight above 0.
+/// Grows tree number `tree` of the parameters' seed over all rows with a weight above 0.
 ///
 /// The tree is exact: every node takes the best split over the features it draws and all their thresholds. It is a
-/// pure function of data, target and parameters; threads, storage and kernels do not show.
-pub fn grow(data: &Dataset, target: &Target, params: &ValidTreeParams, runtime: &Runtime<'_>) -> Result<Tree> {
+/// pure function of data, target, parameters and number; threads, storage and kernels do not show.
+pub fn grow(
+    data: &Dataset,
+    target: &Target,
+    params: &ValidTreeParams,
+    tree: u64,
+    runtime: &Runtime<'_>,
+) -> Result<Tree> {
     if data.n_samples() != target.n_samples() {
         return Err(Error::ShapeMismatch {
             what: "y",
@@ -25,13 +31,14 @@ pub fn grow(data: &Dataset, target: &Target, params: &ValidTreeParams, runtime: 
             got: format!("{} samples", target.n_samples()),
         });
     }
-    criterion::visit(params.criterion, target, DepthFirst { data, target, params, runtime })
+    criterion::visit(params.criterion, target, DepthFirst { data, target, params, tree, runtime })
 }
 
 struct DepthFirst<'a> {
     data: &'a Dataset,
     target: &'a Target,
     params: &'a ValidTreeParams,
+    tree: u64,
     runtime: &'a Runtime<'a>,
 }
 
@@ -39,10 +46,11 @@ impl Visitor for DepthFirst<'_> {
     type Output = Tree;
 
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Tree> {
-        let Self { data, target, params, runtime } = self;
-        let mut samples = SampleSet::new(target.weighted_samples());
+        let Self { data, target, params, tree, runtime } = self;
+        let is_sparse = !matches!(data.columns(), Columns::Dense(_));
+        let mut samples = Samples::new(target.weighted_samples(), data.n_samples(), is_sparse);
         let mut search = Search { data, criterion, params, total_weight: 0, min_weight_leaf: 0.0, runtime };
-        let root = Pending::root(&search, &samples, 0);
+        let root = Pending::root(&search, samples.root(), tree);
         search.total_weight = criterion.weight(&root.totals);
         search.min_weight_leaf = params.min_weight_fraction_leaf * search.total_weight as f64;
         let mut scratch = Scratch::new(&search);
@@ -52,18 +60,18 @@ impl Visitor for DepthFirst<'_> {
         while let Some((parent, node)) = stack.pop() {
             let record = NodeRecord {
                 impurity: criterion.impurity(&node.totals),
-                n_samples: node.range.len(),
+                n_samples: node.samples.len(),
                 weight: criterion.weight(&node.totals) as f64 * target.weight_unit(),
             };
             let (id, value) = builder.add(&record)?;
-            criterion.write_value(&node.totals, samples.node(node.range.clone()), value);
+            criterion.write_value(&node.totals, node.samples.ids(), value);
             if let Some((parent, is_left)) = parent {
                 builder.link(parent, is_left, id);
             }
-            if let Expansion::Split { split, left, right } = node.expand(&search, &mut samples, &mut scratch)? {
+            if let Expansion::Split { split, left, right } = node.expand(&search, &mut scratch)? {
                 builder.split(id, split.feature, split.threshold);
                 let (left, right) = ((Some((id, true)), left), (Some((id, false)), right));
-                if left.1.range.len() <= right.1.range.len() {
+                if left.1.samples.len() <= right.1.samples.len() {
                     stack.extend([right, left]);
                 } else {
                     stack.extend([left, right]);
@@ -98,7 +106,7 @@ mod tests {
             let max_features = MaxFeatures::Absolute(1);
             let params = TreeParams { max_features, seed, ..TreeParams::new(CriterionKind::Gini) };
             let params = params.check(n, 2).unwrap();
-            let tree = grow(&data, &target, &params, &runtime).unwrap();
+            let tree = grow(&data, &target, &params, 0, &runtime).unwrap();
             assert_eq!(tree.node_count(), 3);
         }
     }

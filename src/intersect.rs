@@ -24,6 +24,8 @@ pub enum Strategy {
     Search,
     /// Read the node's rows and group by feature.
     Gather,
+    /// Hand columns and bounds on from parent to child, and read columns by bitmap (see `split`).
+    Bounds,
 }
 
 // Costs in nanoseconds, from the bench `intersect`. Only their ratios matter, and only for speed.

@@ -21,7 +21,7 @@
 //! let data = Dataset::from_dense(x.view(), &runtime)?;
 //! let target = Target::classification(&[0, 0, 1, 1], &[2], None)?;
 //! let params = TreeParams::new(CriterionKind::Gini).check(4, 2)?;
-//! let tree = grow(&data, &target, &params, &runtime)?;
+//! let tree = grow(&data, &target, &params, 0, &runtime)?;
 //!
 //! assert_eq!(tree.nodes().feature[0], 0);
 //! assert_eq!(tree.nodes().threshold[0], 1.5);
@@ -35,6 +35,7 @@ pub mod criterion;
 pub mod data;
 pub mod error;
 pub mod expand;
+pub mod forest;
 pub mod grow;
 mod importance;
 pub mod intersect;

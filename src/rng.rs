@@ -5,6 +5,10 @@
 //! "Parallel random numbers: as easy as 1, 2, 3", SC 2011); the mixing is the finalizer of `SplitMix64` (Steele, Lea,
 //! Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 
+mod permutation;
+
+pub use permutation::Permutation;
+
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 #[inline]
@@ -33,6 +37,7 @@ pub enum Side {
 enum Purpose {
     Features = 1,
     Threshold = 2,
+    Bootstrap = 3,
 }
 
 /// The key of a node. All that is random in the node is derived from it.
@@ -61,118 +66,29 @@ impl NodeKey {
         let bits = combine(combine(self.0, Purpose::Threshold as u64), u64::from(feature));
         (bits >> 11) as f64 / (1u64 << 53) as f64
     }
+
+    /// The draws of the rows of a tree; the key is that of its root.
+    pub fn bootstrap(self) -> Draws {
+        Draws(combine(self.0, Purpose::Bootstrap as u64))
+    }
 }
 
-/// Up to this many features a permutation is a table: a network so narrow mixes badly.
-const TABLE_UP_TO: usize = 64;
-/// Rounds of the network.
-const ROUNDS: usize = 6;
-
-/// A keyed random permutation of the features, in either direction. O(1) time and memory.
+/// A sequence of independent uniform integers, of which any can be had at once.
 #[derive(Debug, Clone, Copy)]
-pub enum Permutation {
-    /// For few features: both directions, shuffled (Fisher & Yates).
-    Table {
-        /// `at[position]`
-        at: [u8; TABLE_UP_TO],
-        /// `position[feature]`
-        position: [u8; TABLE_UP_TO],
-    },
-    /// For many.
-    Network(Network),
-}
+pub struct Draws(u64);
 
-impl Permutation {
-    fn new(key: u64, n: usize) -> Self {
-        debug_assert!(n > 0);
-        if n > TABLE_UP_TO {
-            return Self::Network(Network::new(key, n as u64));
-        }
-        let mut at: [u8; TABLE_UP_TO] = std::array::from_fn(|i| i as u8);
-        let mut position = at;
-        for last in (1..n).rev() {
-            // The high half of a product maps 64 random bits to 0..=last.
-            let random = combine(key, last as u64);
-            let chosen = (u128::from(random) * (last as u128 + 1)) >> 64;
-            at.swap(last, chosen as usize);
-        }
-        for (i, &feature) in at[..n].iter().enumerate() {
-            position[usize::from(feature)] = i as u8;
-        }
-        Self::Table { at, position }
-    }
-
-    /// The feature drawn at `position`.
-    pub fn at(&self, position: u32) -> u32 {
-        match self {
-            Self::Table { at, .. } => u32::from(at[position as usize]),
-            Self::Network(network) => network.walk(position, Network::forwards),
-        }
-    }
-
-    /// The position at which `feature` is drawn: the inverse of [`at`](Self::at).
-    pub fn position(&self, feature: u32) -> u32 {
-        match self {
-            Self::Table { position, .. } => u32::from(position[feature as usize]),
-            Self::Network(network) => network.walk(feature, Network::backwards),
-        }
-    }
-}
-
-/// An unbalanced Feistel network over the next power of two, with cycle walking (Black & Rogaway, "Ciphers with
-/// arbitrary finite domains", 2002): fewer than two walks are expected.
-#[derive(Debug, Clone, Copy)]
-pub struct Network {
-    n: u64,
-    low_bits: u32,
-    low_mask: u64,
-    high_mask: u64,
-    keys: [u64; ROUNDS],
-}
-
-impl Network {
-    fn new(key: u64, n: u64) -> Self {
-        let bits = u64::BITS - (n - 1).leading_zeros();
-        let low_bits = bits.div_ceil(2);
-        Self {
-            n,
-            low_bits,
-            low_mask: (1 << low_bits) - 1,
-            high_mask: (1 << (bits - low_bits)) - 1,
-            keys: std::array::from_fn(|round| combine(key, round as u64)),
-        }
-    }
-
+impl Draws {
+    /// Draw number `i`: an integer below `n`. The chance of each is within 2^-64 of `1 / n`.
     #[inline]
-    fn walk(&self, start: u32, step: impl Fn(&Self, u64) -> u64) -> u32 {
-        let mut x = u64::from(start);
-        loop {
-            x = step(self, x);
-            if x < self.n {
-                return x as u32;
-            }
-        }
+    pub fn below(self, n: u64, i: u64) -> u64 {
+        high_product(combine(self.0, i), n)
     }
+}
 
-    fn forwards(&self, x: u64) -> u64 {
-        (0..ROUNDS).fold(x, |x, round| self.round(x, round))
-    }
-
-    fn backwards(&self, x: u64) -> u64 {
-        (0..ROUNDS).rev().fold(x, |x, round| self.round(x, round))
-    }
-
-    #[inline]
-    fn round(&self, x: u64, round: usize) -> u64 {
-        let (mut low, mut high) = (x & self.low_mask, x >> self.low_bits);
-        // Even rounds change the low half, odd ones the high half; each is its own inverse.
-        if round.is_multiple_of(2) {
-            low ^= mix(high ^ self.keys[round]) & self.low_mask;
-        } else {
-            high ^= mix(low ^ self.keys[round]) & self.high_mask;
-        }
-        high << self.low_bits | low
-    }
+/// The high half of a product maps 64 random bits to the integers below `n`.
+#[inline]
+fn high_product(random: u64, n: u64) -> u64 {
+    ((u128::from(random) * u128::from(n)) >> 64) as u64
 }
 
 #[cfg(test)]

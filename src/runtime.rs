@@ -29,18 +29,24 @@ impl<'a> Runtime<'a> {
         self.n_threads
     }
 
+    /// One thread with the same stop flag: for work that is itself one of the items of [`map`](Self::map).
+    pub fn serial(&self) -> Self {
+        Self::new(1, self.stop)
+    }
+
     /// Fails if the caller wants the call to end. Cheap: one relaxed load.
     #[inline]
     pub fn check_interrupt(&self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// `items.map(f)`, in order, spread over the threads.
+    /// `items.map(f)`, in order, spread over the threads. Items should be worth a task each: a thread without work
+    /// takes over any that has not begun.
     pub fn map<T: Send, R: Send>(&self, items: Vec<T>, f: impl Fn(T) -> Result<R> + Sync) -> Result<Vec<R>> {
         if self.n_threads == 1 || items.len() <= 1 {
             return items.into_iter().map(f).collect();
         }
-        self.pool()?.install(|| items.into_par_iter().map(&f).collect())
+        self.pool()?.install(|| items.into_par_iter().with_max_len(1).map(&f).collect())
     }
 
     /// The pool, started when it is first needed.

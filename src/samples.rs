@@ -1,46 +1,81 @@
 //! The rows of the nodes: one permutation of row ids, in which a node is a contiguous range.
 //!
-//! Invariant: the ids of every node are in ascending order, because the root's are and partitions are stable. So
-//! gathers over a node walk memory forwards. This is the only place that reorders rows ("Sparsified Trees", section II:
-//! the array `samples`; there it is also scrambled by every search).
+//! [`Samples`] owns it, a [`SampleSet`] is the part of one node and splits into those of its children. This is the only
+//! place that reorders rows ("Sparsified Trees", section II: the array `samples`; there it is also scrambled by every
+//! search).
+//!
+//! A stable partition keeps ids ascending, so that gathers over a node walk memory forwards. It costs the size of the
+//! node. Where a split peels a few rows off, those are swapped to an edge instead, at a cost of their own number; the
+//! few are ascending, the many lose their order a little. Nothing depends on it.
 
-use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Row ids grouped by node.
+/// All rows, grouped by node.
 #[derive(Debug)]
-pub struct SampleSet {
-    samples: Vec<u32>,
+pub struct Samples {
+    ids: Vec<u32>,
     scratch: Vec<u32>,
+    /// Where each row is in `ids`; empty if nobody asked for it. Disjoint nodes write disjoint entries, each from one
+    /// thread at a time.
+    positions: Box<[AtomicU32]>,
 }
 
-impl SampleSet {
-    /// The root: `samples` must be ascending.
-    pub fn new(samples: Vec<u32>) -> Self {
-        debug_assert!(samples.is_sorted_by(|a, b| a < b));
-        Self { scratch: vec![0; samples.len()], samples }
+impl Samples {
+    /// The rows `ids`, ascending and below `n_samples`. Only with `positions` may rows be moved to an edge.
+    pub fn new(ids: Vec<u32>, n_samples: usize, positions: bool) -> Self {
+        debug_assert!(ids.is_sorted_by(|a, b| a < b));
+        let n_positions = if positions { n_samples } else { 0 };
+        let table: Box<[AtomicU32]> = (0..n_positions).map(|_| AtomicU32::new(0)).collect();
+        if positions {
+            for (at, &id) in ids.iter().enumerate() {
+                table[id as usize].store(at as u32, Ordering::Relaxed);
+            }
+        }
+        Self { scratch: vec![0; ids.len()], ids, positions: table }
     }
 
-    /// Number of rows of the root.
+    /// The root.
+    pub fn root(&mut self) -> SampleSet<'_> {
+        SampleSet { start: 0, ids: &mut self.ids, scratch: &mut self.scratch, positions: &self.positions }
+    }
+}
+
+/// The rows of one node.
+#[derive(Debug)]
+pub struct SampleSet<'a> {
+    /// Its place among all rows.
+    start: usize,
+    ids: &'a mut [u32],
+    scratch: &'a mut [u32],
+    positions: &'a [AtomicU32],
+}
+
+impl<'a> SampleSet<'a> {
+    /// Number of rows.
     pub fn len(&self) -> usize {
-        self.samples.len()
+        self.ids.len()
     }
 
     /// Whether there are no rows.
     pub fn is_empty(&self) -> bool {
-        self.samples.is_empty()
+        self.ids.is_empty()
     }
 
-    /// The rows of a node.
+    /// The rows.
     #[inline]
-    pub fn node(&self, range: Range<usize>) -> &[u32] {
-        &self.samples[range]
+    pub fn ids(&self) -> &[u32] {
+        self.ids
     }
 
-    /// Moves the rows of a node for which `goes_left` holds to its front, keeping both sides in order. Returns the
-    /// first position of the right child. O(rows of the node), without branches on the predicate.
-    pub fn partition(&mut self, range: Range<usize>, goes_left: impl Fn(u32) -> bool) -> usize {
-        let node = &mut self.samples[range.clone()];
-        let scratch = &mut self.scratch[..node.len()];
+    /// Whether [`move_few`](Self::move_few) may be called.
+    pub fn has_positions(&self) -> bool {
+        !self.positions.is_empty()
+    }
+
+    /// Moves the rows for which `goes_left` holds to the front, keeping both sides in order. Returns their number.
+    /// O(rows), without branches on the predicate.
+    pub fn partition(&mut self, goes_left: impl Fn(u32) -> bool) -> usize {
+        let (node, scratch) = (&mut *self.ids, &mut self.scratch[..]);
         let (mut n_left, mut n_right) = (0, 0);
         for at in 0..node.len() {
             let sample = node[at];
@@ -52,7 +87,39 @@ impl SampleSet {
             n_right += usize::from(!left);
         }
         node[n_left..].copy_from_slice(&scratch[..n_right]);
-        range.start + n_left
+        if !self.positions.is_empty() {
+            for (at, &id) in self.ids.iter().enumerate() {
+                self.positions[id as usize].store((self.start + at) as u32, Ordering::Relaxed);
+            }
+        }
+        n_left
+    }
+
+    /// Moves `few` of the rows to the front, or to the back, in their order; all others stay or move to where those
+    /// were. Returns the number of rows in front of the cut. O(few), wherever they are.
+    pub fn move_few(&mut self, few: &[u32], to_front: bool) -> usize {
+        let n_left = if to_front { few.len() } else { self.ids.len() - few.len() };
+        let first = if to_front { 0 } else { n_left };
+        for (to, &id) in (first..).zip(few) {
+            // Slots before `to` hold rows that were moved already: `from` is never among them.
+            let from = self.positions[id as usize].load(Ordering::Relaxed) as usize - self.start;
+            self.ids.swap(from, to);
+            for at in [from, to] {
+                self.positions[self.ids[at] as usize].store((self.start + at) as u32, Ordering::Relaxed);
+            }
+        }
+        n_left
+    }
+
+    /// The rows before and after the cut, as nodes of their own.
+    pub fn split_at(self, middle: usize) -> (Self, Self) {
+        let Self { start, ids, scratch, positions } = self;
+        let (left, right) = ids.split_at_mut(middle);
+        let (left_scratch, right_scratch) = scratch.split_at_mut(middle);
+        (
+            Self { start, ids: left, scratch: left_scratch, positions },
+            Self { start: start + middle, ids: right, scratch: right_scratch, positions },
+        )
     }
 }
 
@@ -61,17 +128,47 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn check_positions(samples: &Samples) {
+        for (at, &id) in samples.ids.iter().enumerate() {
+            assert_eq!(samples.positions[id as usize].load(Ordering::Relaxed) as usize, at);
+        }
+    }
+
     proptest! {
         #[test]
         fn partition_is_the_stable_one(goes in prop::collection::vec(any::<bool>(), 1..200), start in 0usize..50) {
-            let n = goes.len() as u32;
-            let start = start.min(goes.len());
-            let mut set = SampleSet::new((0..n).collect());
-            let middle = set.partition(start..n as usize, |s| goes[s as usize]);
-            let (left, right): (Vec<u32>, Vec<u32>) = (start as u32..n).partition(|&s| goes[s as usize]);
-            prop_assert_eq!(set.node(start..middle), left);
-            prop_assert_eq!(set.node(middle..n as usize), right);
-            prop_assert_eq!(set.node(0..start), (0..start as u32).collect::<Vec<_>>());
+            let n = goes.len();
+            let start = start.min(n - 1);
+            let mut samples = Samples::new((0..n as u32).collect(), n, true);
+            let (before, mut set) = samples.root().split_at(start);
+            let n_left = set.partition(|s| goes[s as usize]);
+            let (left, right): (Vec<u32>, Vec<u32>) = (start as u32..n as u32).partition(|&s| goes[s as usize]);
+            let (a, b) = set.split_at(n_left);
+            prop_assert_eq!(a.ids(), left);
+            prop_assert_eq!(b.ids(), right);
+            prop_assert_eq!(before.ids(), (0..start as u32).collect::<Vec<_>>());
+            check_positions(&samples);
+        }
+
+        #[test]
+        fn few_go_to_an_edge(
+            rounds in prop::collection::vec((prop::collection::vec(any::<bool>(), 60), any::<bool>()), 1..6),
+            start in 0usize..60,
+        ) {
+            // Gaps between ids, and a node that does not begin at the first row.
+            let mut samples = Samples::new((0..60).map(|i| 2 * i + 1).collect(), 121, true);
+            let before: Vec<u32> = samples.ids[..start].to_vec();
+            for (chosen, to_front) in rounds {
+                let (_, mut set) = samples.root().split_at(start);
+                let few: Vec<u32> = (start as u32..60).map(|i| 2 * i + 1).filter(|i| chosen[*i as usize / 2]).collect();
+                let n_left = set.move_few(&few, to_front);
+                let (left, right) = set.split_at(n_left);
+                prop_assert_eq!(if to_front { left.ids() } else { right.ids() }, &few);
+                prop_assert_eq!(left.len() + right.len(), 60 - start);
+                check_positions(&samples);
+                prop_assert_eq!(&samples.ids[..start], &before);
+                prop_assert!((0..60).all(|i| samples.ids.contains(&(2 * i + 1))));
+            }
         }
     }
 }

@@ -26,7 +26,8 @@ use common::{
 
 const FORMATS: [Format; 2] = [Format::Csc, Format::Csr];
 /// The cost rule's choice, and each kernel against it.
-const KERNELS: [Option<Kernel>; 4] = [None, Some(Kernel::Bitmap), Some(Kernel::Search), Some(Kernel::Gather)];
+const KERNELS: [Option<Kernel>; 5] =
+    [None, Some(Kernel::Bitmap), Some(Kernel::Search), Some(Kernel::Gather), Some(Kernel::Bounds)];
 
 // ---- Storage --------------------------------------------------------------------------------------------------------
 
@@ -556,7 +557,7 @@ fn a_raised_stop_flag_ends_the_call() {
         let sparse = Sparse::<f64, i32>::new(&x, Format::Csr, |v| v);
         assert_eq!(try_encode(&x.view(), &runtime).unwrap_err(), Error::Interrupted);
         assert_eq!(Dataset::from_sparse(&sparse.view(), &runtime).unwrap_err(), Error::Interrupted);
-        let grown = spinney::grow::grow(&data, &target, &params, &runtime);
+        let grown = spinney::grow::grow(&data, &target, &params, 0, &runtime);
         assert_eq!(grown.unwrap_err(), Error::Interrupted);
         assert_eq!(tree.predict(&x.view(), &runtime).unwrap_err(), Error::Interrupted);
     }
@@ -571,9 +572,9 @@ fn shapes_and_tasks_that_do_not_fit_are_refused() {
     let params = TreeParams::new(CriterionKind::Gini);
     let valid = params.check(10, 3).unwrap();
     let short = y.select(&[0, 1, 2]).target(None);
-    assert!(spinney::grow::grow(&data, &short, &valid, &runtime).is_err());
+    assert!(spinney::grow::grow(&data, &short, &valid, 0, &runtime).is_err());
     let other = TreeParams::new(CriterionKind::SquaredError).check(10, 3).unwrap();
-    assert!(spinney::grow::grow(&data, &y.target(None), &other, &runtime).is_err());
+    assert!(spinney::grow::grow(&data, &y.target(None), &other, 0, &runtime).is_err());
     let tree = grow(&data, &y, None, &params, &runtime);
     assert!(tree.predict(&x.slice(s![.., ..2]), &runtime).is_err());
     let csc = Sparse::<f64, i32>::new(&x, Format::Csc, |v| v);

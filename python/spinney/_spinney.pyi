@@ -3,11 +3,24 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Tree", "__version__", "check_sparse", "fit_tree"]
+__all__ = ["Tree", "__version__", "check_sparse", "fit_forest", "fit_tree"]
 
 __version__: str
 
 def check_sparse(x: Any) -> None: ...
+def fit_forest(
+    x: Any,
+    y: NDArray[np.uint32] | NDArray[np.float64],
+    n_classes: list[int] | None,
+    sample_weight: NDArray[np.float64] | None,
+    estimator: str,
+    params: dict[str, Any],
+    n_estimators: int,
+    bootstrap: bool,
+    max_samples_draws: int | None,
+    seed: int,
+    n_threads: int,
+) -> list[Tree]: ...
 def fit_tree(
     x: Any,
     y: NDArray[np.uint32] | NDArray[np.float64],

@@ -7,8 +7,8 @@
 
 use std::cmp::Ordering;
 
-use super::Criterion;
 use super::weights::{Moment, SampleWeights};
+use super::{Criterion, cap_within};
 use crate::data::target::Classes;
 use crate::num::{Ratio, Wide};
 
@@ -20,10 +20,18 @@ pub struct BinaryGini<'a, W> {
 }
 
 /// The weight of a node and of its second class.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct BinaryTotals {
     weight: u64,
     second: u64,
+}
+
+/// What bounds need of a node.
+#[derive(Debug)]
+pub struct BinaryCeiling {
+    weight: f64,
+    /// Twice the squared shares: the squared distances of the two classes from the node's mean.
+    distances: [f64; 2],
 }
 
 /// The weight and the excess `D` of the pushed samples.
@@ -46,6 +54,9 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
     type Totals = BinaryTotals;
     type Scan = BinaryScan<W::Moment>;
     type Proof = Ratio;
+    type Summary = BinaryTotals;
+    type Ceiling = BinaryCeiling;
+    const IS_SQUARED_DISTANCE: bool = true;
 
     fn totals(&self, samples: &[u32]) -> BinaryTotals {
         let mut totals = BinaryTotals { weight: 0, second: 0 };
@@ -126,5 +137,59 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
 
     fn compare(&self, a: &Ratio, b: &Ratio) -> Ordering {
         a.compare(b)
+    }
+
+    fn cost(&self, totals: &BinaryTotals) -> f64 {
+        let (weight, second) = (u128::from(totals.weight), u128::from(totals.second));
+        (2 * second * (weight - second)) as f64 / weight as f64
+    }
+
+    fn gain(&self, node: &BinaryTotals, score: f64) -> f64 {
+        2.0 * score / node.weight as f64
+    }
+
+    #[inline]
+    fn include(&self, summary: &mut BinaryTotals, sample: u32) {
+        let w = self.weights.weight(sample);
+        summary.weight += w;
+        summary.second += w * u64::from(self.classes[sample as usize]);
+    }
+
+    #[inline]
+    fn exclude(&self, summary: &mut BinaryTotals, sample: u32) {
+        let w = self.weights.weight(sample);
+        summary.weight -= w;
+        summary.second -= w * u64::from(self.classes[sample as usize]);
+    }
+
+    #[inline]
+    fn summary_weight(summary: &BinaryTotals) -> u64 {
+        summary.weight
+    }
+
+    fn reach(&self, sample: u32) -> f64 {
+        2.0 * self.weights.weight(sample) as f64
+    }
+
+    fn ceiling(&self, node: &BinaryTotals) -> BinaryCeiling {
+        let share = node.second as f64 / node.weight as f64;
+        BinaryCeiling {
+            weight: node.weight as f64,
+            distances: [2.0 * share * share, 2.0 * (1.0 - share) * (1.0 - share)],
+        }
+    }
+
+    /// The gain is convex in the two counts of the subset, so its maximum is at a corner: one class alone, or all.
+    fn cap(ceiling: &BinaryCeiling, summary: &BinaryTotals) -> f64 {
+        let [first, second] = ceiling.distances;
+        let (n, m, s) = (ceiling.weight, summary.weight as f64, summary.second as f64);
+        let alone = cap_within(m - s, n, first).max(cap_within(s, n, second));
+        // Where all of the node is in the summary, "all" is no split, and the best proper subset leaves one sample.
+        let excess = s * second.sqrt() - (m - s) * first.sqrt();
+        if m < n { alone.max(excess * excess * n / (m * (n - m)).max(1.0)) } else { alone }
+    }
+
+    fn radius(ceiling: &BinaryCeiling) -> f64 {
+        ceiling.distances[0].max(ceiling.distances[1])
     }
 }

@@ -7,8 +7,8 @@
 
 use std::cmp::Ordering;
 
-use super::Criterion;
 use super::weights::SampleWeights;
+use super::{Criterion, cap_within};
 use crate::data::target::Classes;
 
 /// The function of counts, and what is made of its sums.
@@ -17,6 +17,8 @@ pub trait Measure: Sync {
     type Sum: Copy + Default + Send + Sync;
     /// An exact score.
     type Proof: Send;
+    /// See [`Criterion::IS_SQUARED_DISTANCE`].
+    const IS_SQUARED_DISTANCE: bool;
 
     /// `sum + f(count + weight) - f(count)`.
     fn grown(&self, sum: Self::Sum, count: u64, weight: u64) -> Self::Sum;
@@ -24,6 +26,10 @@ pub trait Measure: Sync {
     fn shrunk(&self, sum: Self::Sum, count: u64, weight: u64) -> Self::Sum;
     /// The impurity of a node of `weight`, summed over outputs.
     fn impurity(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
+    /// The score that is no gain: of a node, whose sum this is, left whole.
+    fn score_of_none(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
+    /// The cost of a node, summed over outputs.
+    fn cost(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
     /// See [`Criterion::score`].
     fn score(&self, split: &Sides<Self::Sum>) -> f64;
     /// See [`Criterion::tolerance`].
@@ -57,6 +63,14 @@ pub struct ClassTotals<S> {
     weight: u64,
     counts: Box<[u64]>,
     sum: S,
+}
+
+/// What bounds need of a node.
+#[derive(Debug)]
+pub struct ClassCeiling {
+    weight: f64,
+    /// The largest squared distance of a class from the node's mean, summed over outputs.
+    radius: f64,
 }
 
 /// Class counts of the pushed samples.
@@ -103,6 +117,10 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
     type Totals = ClassTotals<M::Sum>;
     type Scan = ClassScan<M::Sum>;
     type Proof = M::Proof;
+    /// The weight.
+    type Summary = u64;
+    type Ceiling = ClassCeiling;
+    const IS_SQUARED_DISTANCE: bool = M::IS_SQUARED_DISTANCE;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let mut counts = vec![0u64; self.n_slots()].into_boxed_slice();
@@ -195,5 +213,53 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
 
     fn compare(&self, a: &Self::Proof, b: &Self::Proof) -> Ordering {
         self.measure.compare(a, b)
+    }
+
+    fn cost(&self, totals: &Self::Totals) -> f64 {
+        self.measure.cost(totals.sum, totals.weight, self.n_outputs)
+    }
+
+    fn gain(&self, node: &Self::Totals, score: f64) -> f64 {
+        score - self.measure.score_of_none(node.sum, node.weight, self.n_outputs)
+    }
+
+    #[inline]
+    fn include(&self, summary: &mut u64, sample: u32) {
+        *summary += self.weights.weight(sample);
+    }
+
+    #[inline]
+    fn exclude(&self, summary: &mut u64, sample: u32) {
+        *summary -= self.weights.weight(sample);
+    }
+
+    #[inline]
+    fn summary_weight(summary: &u64) -> u64 {
+        *summary
+    }
+
+    fn reach(&self, sample: u32) -> f64 {
+        2.0 * self.weights.weight(sample) as f64 * self.n_outputs as f64
+    }
+
+    fn ceiling(&self, node: &Self::Totals) -> ClassCeiling {
+        let weight = node.weight as f64;
+        let radius = self.classes.first.windows(2).map(|range| {
+            let counts = &node.counts[range[0] as usize..range[1] as usize];
+            // |e_k - p|^2 = 1 - 2 p_k + sum p^2, largest for the rarest class that is there.
+            let rarest = counts.iter().copied().filter(|&count| count > 0).min().unwrap_or(0);
+            let squares: f64 = counts.iter().map(|&count| (count as f64 / weight).powi(2)).sum();
+            1.0 - 2.0 * rarest as f64 / weight + squares
+        });
+        ClassCeiling { weight, radius: radius.sum() }
+    }
+
+    #[inline]
+    fn cap(ceiling: &ClassCeiling, summary: &u64) -> f64 {
+        cap_within(*summary as f64, ceiling.weight, ceiling.radius)
+    }
+
+    fn radius(ceiling: &ClassCeiling) -> f64 {
+        ceiling.radius
     }
 }

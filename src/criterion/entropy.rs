@@ -23,7 +23,7 @@ impl Entropy {
     }
 
     #[inline]
-    fn cost(&self, split: &Sides<i128>) -> i128 {
+    fn cost_of_sides(&self, split: &Sides<i128>) -> i128 {
         let [t0, t1] = split.weights.map(|w| self.log2.x_log2_x(w));
         self.n_outputs * (t0 + t1) - split.sums[0] - split.sums[1]
     }
@@ -32,6 +32,7 @@ impl Entropy {
 impl Measure for Entropy {
     type Sum = i128;
     type Proof = i128;
+    const IS_SQUARED_DISTANCE: bool = false;
 
     #[inline]
     fn grown(&self, sum: i128, count: u64, weight: u64) -> i128 {
@@ -50,9 +51,17 @@ impl Measure for Entropy {
         (whole as f64 + rest as f64 / weight as f64) * 2f64.powi(-(FRACTION_BITS as i32))
     }
 
+    fn score_of_none(&self, sum: i128, weight: u64, n_outputs: usize) -> f64 {
+        -self.cost(sum, weight, n_outputs)
+    }
+
+    fn cost(&self, sum: i128, weight: u64, n_outputs: usize) -> f64 {
+        Moment::to_f64(n_outputs as i128 * self.log2.x_log2_x(weight) - sum)
+    }
+
     #[inline]
     fn score(&self, split: &Sides<i128>) -> f64 {
-        -Moment::to_f64(self.cost(split))
+        -Moment::to_f64(self.cost_of_sides(split))
     }
 
     #[inline]
@@ -61,7 +70,7 @@ impl Measure for Entropy {
     }
 
     fn proof(&self, split: &Sides<i128>) -> i128 {
-        self.cost(split)
+        self.cost_of_sides(split)
     }
 
     fn compare(&self, a: &i128, b: &i128) -> Ordering {

@@ -30,6 +30,7 @@ impl<S> Default for Gini<S> {
 impl<S: SquareSum> Measure for Gini<S> {
     type Sum = S;
     type Proof = Ratio;
+    const IS_SQUARED_DISTANCE: bool = true;
 
     #[inline]
     fn grown(&self, sum: S, count: u64, weight: u64) -> S {
@@ -45,6 +46,15 @@ impl<S: SquareSum> Measure for Gini<S> {
         // The numerator is exact: 0 for a pure node.
         let square = u128::from(weight) * u128::from(weight);
         (square * n_outputs as u128 - sum.to_u128()) as f64 / square as f64
+    }
+
+    fn score_of_none(&self, sum: S, weight: u64, _n_outputs: usize) -> f64 {
+        sum.to_f64() / weight as f64
+    }
+
+    fn cost(&self, sum: S, weight: u64, n_outputs: usize) -> f64 {
+        let square = u128::from(weight) * u128::from(weight);
+        (square * n_outputs as u128 - sum.to_u128()) as f64 / weight as f64
     }
 
     #[inline]

@@ -30,6 +30,9 @@ use squared_error::SquaredError;
 use weights::{LargeWeights, SampleWeights, SmallWeights, UnitWeights};
 
 /// Statistics, scores and values of nodes.
+///
+/// The last methods serve the bounds of `split::bounds`. They see targets as points (a class as a unit vector) and the
+/// cost of a node as the sum of the weighted squared distances to its mean, in any fixed unit.
 pub trait Criterion: Sync {
     /// The exact statistics of a set of samples.
     type Totals: Send + Sync;
@@ -37,6 +40,12 @@ pub trait Criterion: Sync {
     type Scan: Send;
     /// A candidate's score, exactly.
     type Proof: Send;
+    /// What is kept of a set of samples to bound what splitting it off can gain.
+    type Summary: Copy + Default + Send + Sync;
+    /// What the bounds need of a node.
+    type Ceiling: Send + Sync;
+    /// Whether the cost is a sum of squared distances, which the bounds rely on.
+    const IS_SQUARED_DISTANCE: bool;
 
     /// The statistics of `samples`. O(their number).
     fn totals(&self, samples: &[u32]) -> Self::Totals;
@@ -70,6 +79,32 @@ pub trait Criterion: Sync {
     fn proof(&self, node: &Self::Totals, scan: &Self::Scan) -> Self::Proof;
     /// The exact order of two scores of one node; the greater is the better split.
     fn compare(&self, a: &Self::Proof, b: &Self::Proof) -> Ordering;
+
+    /// The cost of a node: its weight times its impurity, summed over outputs.
+    fn cost(&self, totals: &Self::Totals) -> f64;
+    /// By how much a split with this score lowers the cost.
+    fn gain(&self, node: &Self::Totals, score: f64) -> f64;
+    /// Adds a sample to a summary.
+    fn include(&self, summary: &mut Self::Summary, sample: u32);
+    /// Takes a sample out of a summary.
+    fn exclude(&self, summary: &mut Self::Summary, sample: u32);
+    /// The weight of a summary's samples.
+    fn summary_weight(summary: &Self::Summary) -> u64;
+    /// The weighted squared distance of a sample from the farthest point any sample may have, or more.
+    fn reach(&self, sample: u32) -> f64;
+    /// Prepares [`cap`](Self::cap).
+    fn ceiling(&self, node: &Self::Totals) -> Self::Ceiling;
+    /// What a split of the node can gain at most if one side is any subset of the summary's samples.
+    fn cap(ceiling: &Self::Ceiling, summary: &Self::Summary) -> f64;
+    /// The squared distance of the node's mean from the farthest of its samples, or more.
+    fn radius(ceiling: &Self::Ceiling) -> f64;
+}
+
+/// The most that splitting off `weight` of a node of `node_weight` can gain, all of it within `radius` (squared) of the
+/// node's mean. By the identity `gain = w W / (W - w) |mean of S - mean|^2`.
+#[inline]
+fn cap_within(weight: f64, node_weight: f64, radius: f64) -> f64 {
+    if weight < node_weight { weight * node_weight / (node_weight - weight) * radius } else { f64::INFINITY }
 }
 
 /// What to do with a criterion, whatever its type.

@@ -37,7 +37,35 @@ pub struct SquaredError<'a, W, M> {
     shifts: Box<[u32]>,
     /// `2^shift`.
     factors: Box<[f64]>,
+    /// Per output, where the targets lie.
+    spans: Box<[Span]>,
     moment: PhantomData<M>,
+}
+
+/// Where the fixed-point targets of an output lie.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    low: f64,
+    high: f64,
+    /// A point in their midst: what summaries measure distances from.
+    center: f64,
+}
+
+/// The weight of some samples and an upper bound of their weighted squared distances from the center.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SpreadSummary {
+    weight: u64,
+    spread: f64,
+}
+
+/// What bounds need of a node.
+#[derive(Debug)]
+pub struct SumCeiling {
+    weight: f64,
+    /// The distance of the mean from the center.
+    shift: f64,
+    /// The squared distance of the mean from the farthest target.
+    radius: f64,
 }
 
 /// Sums of a node.
@@ -75,7 +103,14 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
         let finest = numbers.scale.iter().copied().max().unwrap_or(0);
         let shifts: Box<[u32]> = numbers.scale.iter().map(|scale| (finest - scale) as u32).collect();
         let factors = shifts.iter().map(|&shift| 2f64.powi(shift as i32)).collect();
-        Self { numbers, weights, n_outputs: numbers.scale.len(), shifts, factors, moment: PhantomData }
+        let n_outputs = numbers.scale.len();
+        let spans = (0..n_outputs).map(|output| {
+            let values = || numbers.fixed.iter().skip(output).step_by(n_outputs).map(|&q| q as f64);
+            let (low, high) = values().fold((0f64, 0f64), |(low, high), q| (low.min(q), high.max(q)));
+            Span { low, high, center: values().sum::<f64>() / (values().len() as f64) }
+        });
+        let spans = spans.collect();
+        Self { numbers, weights, n_outputs, shifts, factors, spans, moment: PhantomData }
     }
 
     #[inline]
@@ -117,6 +152,19 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
         low + scale_by_power_of_two(whole as f64 + rest as f64 / weight as f64, -scale)
     }
 
+    /// The squared distance of a sample from a point given per output.
+    #[inline]
+    fn distance(&self, sample: u32, from: impl Fn(f64, &Span) -> f64) -> f64 {
+        let values = self.values(sample).iter().zip(&self.spans).zip(&self.factors);
+        values.map(|((&q, span), factor)| (from(q as f64, span) * factor).powi(2)).sum()
+    }
+
+    /// The weighted squared distance of a sample from the center.
+    #[inline]
+    fn spread(&self, sample: u32) -> f64 {
+        self.weights.weight(sample) as f64 * self.distance(sample, |q, span| q - span.center)
+    }
+
     /// `W^2` times the variance of an output in its fixed-point unit, exactly.
     fn scaled_variance(node: &SumTotals<M>, output: &OutputTotals<M>) -> Wide {
         let sum = Wide::from(output.sum.to_i128().unsigned_abs());
@@ -128,6 +176,9 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
     type Totals = SumTotals<M>;
     type Scan = SumScan<M>;
     type Proof = Ratio;
+    type Summary = SpreadSummary;
+    type Ceiling = SumCeiling;
+    const IS_SQUARED_DISTANCE: bool = true;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let weight = samples.iter().map(|&sample| self.weights.weight(sample)).sum();
@@ -247,6 +298,64 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
 
     fn compare(&self, a: &Ratio, b: &Ratio) -> Ordering {
         a.compare(b)
+    }
+
+    fn cost(&self, totals: &Self::Totals) -> f64 {
+        let variance = |(output, factor): (&OutputTotals<_>, &f64)| {
+            Self::scaled_variance(totals, output).to_f64() * factor * factor
+        };
+        totals.outputs.iter().zip(&self.factors).map(variance).sum::<f64>() / totals.weight as f64
+    }
+
+    fn gain(&self, node: &Self::Totals, score: f64) -> f64 {
+        score * node.weight as f64
+    }
+
+    #[inline]
+    fn include(&self, summary: &mut SpreadSummary, sample: u32) {
+        summary.weight += self.weights.weight(sample);
+        summary.spread = (summary.spread + self.spread(sample)) * (1.0 + 4.0 * f64::EPSILON);
+    }
+
+    /// Rounds upwards, so that the spread stays an upper bound.
+    #[inline]
+    fn exclude(&self, summary: &mut SpreadSummary, sample: u32) {
+        summary.weight -= self.weights.weight(sample);
+        let spread = summary.spread * (1.0 + 4.0 * f64::EPSILON) - self.spread(sample) * (1.0 - 4.0 * f64::EPSILON);
+        summary.spread = spread.max(0.0);
+    }
+
+    #[inline]
+    fn summary_weight(summary: &SpreadSummary) -> u64 {
+        summary.weight
+    }
+
+    fn reach(&self, sample: u32) -> f64 {
+        let distance = self.distance(sample, |q, span| (q - span.low).max(span.high - q));
+        self.weights.weight(sample) as f64 * distance
+    }
+
+    fn ceiling(&self, node: &Self::Totals) -> SumCeiling {
+        let (mut shift, mut radius) = (0.0, 0.0);
+        for ((output, span), factor) in node.outputs.iter().zip(&self.spans).zip(&self.factors) {
+            let mean = output.mean as f64 + output.fraction;
+            shift += ((mean - span.center) * factor).powi(2);
+            radius += ((mean - span.low).max(span.high - mean) * factor).powi(2);
+        }
+        SumCeiling { weight: node.weight as f64, shift: shift.sqrt(), radius }
+    }
+
+    /// By Cauchy and Schwarz a subset gains at most `W / (W - w)` times the squared distances of all from the mean, which
+    /// the triangle inequality bounds by those from the center.
+    #[inline]
+    fn cap(ceiling: &SumCeiling, summary: &SpreadSummary) -> f64 {
+        let (n, m) = (ceiling.weight, summary.weight as f64);
+        let spread = (summary.spread.sqrt() + m.sqrt() * ceiling.shift).powi(2);
+        if m < n { spread * n / (n - m) } else { f64::INFINITY }
+    }
+
+    fn radius(ceiling: &SumCeiling) -> f64 {
+        ceiling.radius
     }
 }
 

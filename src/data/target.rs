@@ -11,8 +11,10 @@
 //! These bounds are what lets the exact comparisons of `num::Wide` and the `i128` sums of the criteria never overflow.
 //! They do not depend on the number of samples, so that a weight of k and k copies give the same integers.
 
-use super::weights::encode_weights;
+use std::sync::Arc;
+
 pub use super::weights::{WEIGHT_BITS, Weights};
+use super::weights::{encode_weights, reweighted};
 use crate::error::{Error, Result};
 use crate::num::{bit_length, exponent, scale_by_power_of_two};
 
@@ -26,7 +28,8 @@ const RESOLUTION_BITS: i32 = 20;
 /// than another's loses digits.
 pub const SCALE_SPREAD: i32 = 90;
 
-/// What is to be predicted, for every sample, with the weights of the samples.
+/// What is to be predicted, for every sample, with the weights of the samples. A clone or a reweighted target shares the
+/// values.
 #[derive(Debug, Clone)]
 pub struct Target {
     n_samples: usize,
@@ -50,22 +53,24 @@ pub enum TargetValues {
 pub struct Classes {
     /// Row-major `(n_samples, n_outputs)`. The class of output `o` is stored as `first[o] + class`, its slot in a flat
     /// array of counts.
-    pub slots: Box<[u32]>,
+    pub slots: Arc<[u32]>,
     /// The first slot of each output, then the number of slots.
-    pub first: Box<[u32]>,
+    pub first: Arc<[u32]>,
 }
 
 /// The regression targets of all samples in fixed point: `y = center[o] + q * 2^-scale[o]`.
 #[derive(Debug, Clone)]
 pub struct Numbers {
     /// Row-major `(n_samples, n_outputs)`.
-    pub fixed: Box<[i64]>,
+    pub fixed: Arc<[i64]>,
     /// The targets as given, same shape.
-    pub raw: Box<[f64]>,
+    pub raw: Arc<[f64]>,
     /// Per output.
     pub center: Box<[f64]>,
     /// Per output.
     pub scale: Box<[i32]>,
+    /// Bits of a fixed-point target with its sign: [`COARSE_BITS`] or [`FINE_BITS`].
+    pub bits: u32,
     /// Whether every sum of weights times fixed-point targets fits in an `i64`.
     pub sums_fit_i64: bool,
 }
@@ -112,6 +117,30 @@ impl Target {
         let (weights, weight_unit) = encode_weights(sample_weight, n_samples, n_outputs)?;
         let numbers = Numbers::encode(y, n_outputs, &weights);
         Ok(Self { n_samples, n_outputs, weights, weight_unit, values: TargetValues::Numbers(numbers) })
+    }
+
+    /// The same values with the weights multiplied by `counts`, one per sample, of which one at least must leave a
+    /// weight above 0. Shares the values: O(samples) time, and memory for the weights alone.
+    ///
+    /// The fixed point of regression targets stays that of this target, so that all trees of a forest work in one;
+    /// making a target anew with weights of 0 may choose another, where targets are not exact in either.
+    pub fn reweighted(&self, counts: &[u32]) -> Result<Self> {
+        let weights = reweighted(&self.weights, counts, self.n_samples, self.n_outputs)?;
+        Ok(self.with_weights(weights, self.weight_unit))
+    }
+
+    /// The same values with weights of 1 instead of all others above 0. Shares the values.
+    pub fn equally_weighted(&self) -> Self {
+        self.with_weights(self.weights.equal(self.n_samples, self.n_outputs), 1.0)
+    }
+
+    /// Rows whose weight was 0 must keep it: their fixed point knows nothing of them.
+    fn with_weights(&self, weights: Weights, weight_unit: f64) -> Self {
+        let mut values = self.values.clone();
+        if let TargetValues::Numbers(numbers) = &mut values {
+            numbers.sums_fit_i64 = sums_fit_i64(numbers.bits, &weights, self.n_samples);
+        }
+        Self { n_samples: self.n_samples, n_outputs: self.n_outputs, weights, weight_unit, values }
     }
 
     /// Number of samples.
@@ -187,9 +216,14 @@ impl Numbers {
             raw: y.into(),
             center: ranges.iter().map(|range| range.center).collect(),
             scale,
-            sums_fit_i64: bits - 1 + bit_length(weights.total(y.len() / n_outputs)) <= i64::BITS - 2,
+            bits,
+            sums_fit_i64: sums_fit_i64(bits, weights, y.len() / n_outputs),
         }
     }
+}
+
+fn sums_fit_i64(bits: u32, weights: &Weights, n_samples: usize) -> bool {
+    bits - 1 + bit_length(weights.total(n_samples)) <= i64::BITS - 2
 }
 
 /// The values that one output takes.

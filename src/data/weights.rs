@@ -31,6 +31,23 @@ impl Weights {
         }
     }
 
+    /// The integer weight of a sample.
+    pub fn get(&self, sample: usize) -> u64 {
+        match self {
+            Self::Unit => 1,
+            Self::Small(weights) => u64::from(weights[sample]),
+            Self::Large(weights) => weights[sample],
+        }
+    }
+
+    /// 1 for every weight above 0.
+    pub(super) fn equal(&self, n_samples: usize, n_outputs: usize) -> Self {
+        match self {
+            Self::Unit => Self::Unit,
+            _ => narrowest((0..n_samples).map(|sample| self.get(sample).min(1)).collect(), n_outputs),
+        }
+    }
+
     /// The total weight of `n_samples` samples.
     pub(super) fn total(&self, n_samples: usize) -> u64 {
         match self {
@@ -66,7 +83,7 @@ pub(super) fn encode_weights(weights: Option<&[f64]>, n_samples: usize, n_output
             expected: "small enough for a finite total".into(),
         });
     }
-    let bits = (WEIGHT_BITS - bit_length(n_outputs as u64 - 1)) as i32;
+    let bits = total_bits(n_outputs) as i32;
     // The coarsest power of two of which all weights are multiples; if only a coarser one fits, weights are rounded.
     let exact = positive().map(lowest_bit).min().unwrap_or(0);
     let unit = exact.max(exponent(bound) + 1 - bits);
@@ -74,6 +91,38 @@ pub(super) fn encode_weights(weights: Option<&[f64]>, n_samples: usize, n_output
     // A positive weight takes part, however small.
     let integers = weights.iter().map(|&w| if w > 0.0 { round(w).max(1) } else { 0 }).collect();
     Ok((narrowest(integers, n_outputs), scale_by_power_of_two(1.0, unit)))
+}
+
+/// The weights times `counts`. Fails if nothing is left, or more than the bound on the total allows.
+pub(super) fn reweighted(weights: &Weights, counts: &[u32], n_samples: usize, n_outputs: usize) -> Result<Weights> {
+    if counts.len() != n_samples {
+        return Err(Error::ShapeMismatch {
+            what: "counts",
+            expected: format!("{n_samples} values, one per sample"),
+            got: format!("{} values", counts.len()),
+        });
+    }
+    let product = |(sample, &count): (usize, &u32)| u128::from(weights.get(sample)) * u128::from(count);
+    let total: u128 = counts.iter().enumerate().map(product).sum();
+    if total == 0 {
+        return Err(Error::InvalidArgument {
+            name: "counts",
+            got: "only zeros where weights are positive".into(),
+            expected: "positive for at least one sample of positive weight".into(),
+        });
+    }
+    // Rounding may have brought the weights as they are slightly above the bound.
+    let limit = weights.total(n_samples).max((1 << total_bits(n_outputs)) - 1);
+    if total > u128::from(limit) {
+        let got = u64::try_from(total).unwrap_or(u64::MAX);
+        return Err(Error::TooLarge { what: "the total of integer weights times counts", limit, got });
+    }
+    Ok(narrowest(counts.iter().enumerate().map(|item| product(item) as u64).collect(), n_outputs))
+}
+
+/// The total of integer weights stays below two to this.
+fn total_bits(n_outputs: usize) -> u32 {
+    WEIGHT_BITS - bit_length(n_outputs as u64 - 1)
 }
 
 /// The weights as multiples of `unit`, if they are that exactly and below 2^31.

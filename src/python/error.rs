@@ -6,13 +6,14 @@ use pyo3::types::PyDict;
 
 use crate::error::Error;
 
-/// The exception for a hyperparameter of an estimator, in scikit-learn's words: it shows the value as Python does.
+/// The exception for a hyperparameter of an estimator, in scikit-learn's words: it shows the value as Python does, if it
+/// is one of `params`.
 pub fn of_estimator(error: Error, estimator: &str, params: &Bound<'_, PyDict>) -> PyErr {
-    let Error::InvalidParameter { name, expected, .. } = error else { return error.into() };
-    match params.as_any().get_item(name).and_then(|value| value.repr()) {
-        Ok(got) => PyValueError::new_err(format!(
-            "The '{name}' parameter of {estimator} must be {expected}. Got {got} instead."
-        )),
+    let Error::InvalidParameter { name, expected, got } = error else { return error.into() };
+    let message = |got| format!("The '{name}' parameter of {estimator} must be {expected}. Got {got} instead.");
+    match params.get_item(name).and_then(|value| value.map(|value| value.repr()).transpose()) {
+        Ok(Some(value)) => PyValueError::new_err(message(value.to_string())),
+        Ok(None) => PyValueError::new_err(message(got)),
         Err(error) => error,
     }
 }

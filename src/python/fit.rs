@@ -16,9 +16,7 @@ use crate::data::values::TableValue;
 use crate::data::{Dataset, Element, SparseView, Target};
 use crate::error::Result;
 use crate::grow::grow;
-use crate::params::ValidTreeParams;
 use crate::runtime::Runtime;
-use crate::tree::Tree;
 
 /// Grow one tree.
 ///
@@ -57,7 +55,21 @@ pub fn fit_tree(
     n_threads: usize,
 ) -> PyResult<(PyTree, u64)> {
     let checked = tree_params(params, estimator, n_classes.is_some(), seed)?;
-    let weights = sample_weight.as_ref().map(|weights| weights.as_slice()).transpose()?;
+    let target = encode_target(y, n_classes, sample_weight.as_ref())?;
+    let (n_samples, n_features) = x.getattr("shape")?.extract()?;
+    let valid = checked.check(n_samples, n_features).map_err(|error| of_estimator(error, estimator, params))?;
+    let grow = |data: &Dataset, runtime: &Runtime<'_>| grow(data, &target, &valid, 0, runtime);
+    let tree = visit_matrix(x, Fit { py, n_threads, n_outputs: target.n_outputs(), n_trees: 1, grow })?;
+    Ok((PyTree::new(tree), valid.max_features()))
+}
+
+/// The target and weights of a fit, as [`fit_tree`] describes them.
+pub fn encode_target(
+    y: &Bound<'_, PyAny>,
+    n_classes: Option<Vec<u32>>,
+    sample_weight: Option<&PyReadonlyArray1<'_, f64>>,
+) -> PyResult<Target> {
+    let weights = sample_weight.map(|weights| weights.as_slice()).transpose()?;
     let target = if let Some(n_classes) = n_classes {
         let classes: PyReadonlyArray2<'_, u32> = y.extract()?;
         Target::classification(classes.as_slice()?, &n_classes, weights)?
@@ -65,10 +77,7 @@ pub fn fit_tree(
         let numbers: PyReadonlyArray2<'_, f64> = y.extract()?;
         Target::regression(numbers.as_slice()?, numbers.shape()[1], weights)?
     };
-    let (n_samples, n_features) = x.getattr("shape")?.extract()?;
-    let valid = checked.check(n_samples, n_features).map_err(|error| of_estimator(error, estimator, params))?;
-    let fit = Fit { py, target: &target, params: &valid, n_threads };
-    Ok((PyTree::new(visit_matrix(x, fit)?), valid.max_features()))
+    Ok(target)
 }
 
 /// Check the structure of a CSC or CSR matrix, so that it can be converted safely.
@@ -96,38 +105,37 @@ impl MatrixVisitor for Check {
     }
 }
 
-struct Fit<'a, 'py> {
-    py: Python<'py>,
-    target: &'a Target,
-    params: &'a ValidTreeParams,
-    n_threads: usize,
+/// Encodes a matrix and grows what is wanted from it.
+pub struct Fit<'py, G> {
+    pub py: Python<'py>,
+    pub n_threads: usize,
+    pub n_outputs: usize,
+    pub n_trees: usize,
+    pub grow: G,
 }
 
-impl Fit<'_, '_> {
+impl<T: Send, G: FnOnce(&Dataset, &Runtime<'_>) -> Result<T> + Send> Fit<'_, G> {
     fn fit(
         self,
         n_samples: usize,
         n_cells: usize,
         encode: impl FnOnce(&Runtime<'_>) -> Result<Dataset> + Send,
-    ) -> PyResult<Tree> {
-        let Self { py, target, params, n_threads } = self;
+    ) -> PyResult<T> {
+        let Self { py, n_threads, n_outputs, n_trees, grow } = self;
         // A tree may be as deep as it has rows, and read all cells on every level.
-        let steps = n_cells.saturating_mul(n_samples).saturating_mul(target.n_outputs());
-        run(py, n_threads, steps, |runtime| {
-            let data = encode(runtime)?;
-            grow(&data, target, params, runtime)
-        })
+        let steps = n_cells.saturating_mul(n_samples).saturating_mul(n_outputs).saturating_mul(n_trees);
+        run(py, n_threads, steps, |runtime| grow(&encode(runtime)?, runtime))
     }
 }
 
-impl MatrixVisitor for Fit<'_, '_> {
-    type Output = Tree;
+impl<R: Send, G: FnOnce(&Dataset, &Runtime<'_>) -> Result<R> + Send> MatrixVisitor for Fit<'_, G> {
+    type Output = R;
 
-    fn dense<T: Element<Value: TableValue>>(self, x: ArrayView2<'_, T>) -> PyResult<Self::Output> {
+    fn dense<T: Element<Value: TableValue>>(self, x: ArrayView2<'_, T>) -> PyResult<R> {
         self.fit(x.nrows(), x.len(), |runtime| Dataset::from_dense(x, runtime))
     }
 
-    fn sparse<T: Element<Value: TableValue>, I: SparseIndex>(self, x: SparseView<'_, T, I>) -> PyResult<Self::Output> {
+    fn sparse<T: Element<Value: TableValue>, I: SparseIndex>(self, x: SparseView<'_, T, I>) -> PyResult<R> {
         let (n_samples, n_features) = x.shape();
         self.fit(n_samples, x.nnz() + n_features, |runtime| Dataset::from_sparse(&x, runtime))
     }

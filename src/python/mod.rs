@@ -6,6 +6,7 @@
 mod array;
 mod error;
 mod fit;
+mod forest;
 mod params;
 mod run;
 mod tree;
@@ -17,6 +18,8 @@ use pyo3::prelude::*;
 mod _spinney {
     #[pymodule_export]
     use super::fit::{check_sparse, fit_tree};
+    #[pymodule_export]
+    use super::forest::fit_forest;
     #[pymodule_export]
     use super::tree::PyTree;
 

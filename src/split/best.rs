@@ -42,6 +42,16 @@ impl<C: Criterion> Best<C> {
         self.holder.map(|holder| holder.candidate)
     }
 
+    /// The score of the best candidate.
+    pub fn score(&self) -> Option<f64> {
+        self.holder.as_ref().map(|holder| holder.score)
+    }
+
+    /// The feature of the best candidate.
+    pub fn feature(&self) -> Option<u32> {
+        self.holder.as_ref().map(|holder| holder.candidate.feature)
+    }
+
     /// Whether a candidate with this score may win: the cheap test before [`offer`](Self::offer).
     #[inline]
     pub fn may_win(&self, score: f64) -> bool {

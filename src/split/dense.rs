@@ -3,8 +3,6 @@
 //! Sorting is by rank: a comparison sort for small nodes, an LSD radix sort over the bits in which the node's ranks
 //! differ for larger ones. O(W) per column.
 
-use std::ops::Range;
-
 use super::best::Candidate;
 use super::features::{Fill, search_columns};
 use super::{Found, Node, NodeColumn, Scratch, Search};
@@ -68,26 +66,23 @@ pub(super) fn best_split<C: Criterion>(
     node: &Node<'_, C>,
     columns: &DenseColumns,
     scratch: &mut Scratch<C>,
-) -> Result<Found> {
-    let fill = DenseFill { columns, samples: node.samples(), sorted: search.params.splitter == Splitter::Best };
-    let work = (node.range.len() * search.n_drawn()) as f64 * CELL_COST;
-    search_columns(search, node, &fill, work, &mut scratch.scan, &mut scratch.dense)
+) -> Result<Found<C>> {
+    let fill = DenseFill { columns, samples: node.samples.ids(), sorted: search.params.splitter == Splitter::Best };
+    let work = (node.samples.len() * search.n_drawn()) as f64 * CELL_COST;
+    let order = node.key.feature_order(search.data.n_features());
+    let drawn = search.draw(&order);
+    search_columns(search, node, &order, drawn.as_deref(), &fill, work, &mut scratch.scan, &mut scratch.dense)
 }
 
-/// Partitions a node; returns the start of the right child. O(W).
-pub(super) fn partition(
-    columns: &DenseColumns,
-    samples: &mut SampleSet,
-    range: Range<usize>,
-    split: &Candidate,
-) -> usize {
-    fn by<R: Rank>(ranks: &[R], samples: &mut SampleSet, range: Range<usize>, last_left: u32) -> usize {
-        samples.partition(range, |sample| ranks[sample as usize].widen() <= last_left)
+/// Partitions a node; returns the number of rows that go left. O(W).
+pub(super) fn partition(columns: &DenseColumns, samples: &mut SampleSet<'_>, split: &Candidate) -> usize {
+    fn by<R: Rank>(ranks: &[R], samples: &mut SampleSet<'_>, last_left: u32) -> usize {
+        samples.partition(|sample| ranks[sample as usize].widen() <= last_left)
     }
     match &columns.column(split.feature).ranks {
-        Ranks::U8(ranks) => by(ranks, samples, range, split.last_left),
-        Ranks::U16(ranks) => by(ranks, samples, range, split.last_left),
-        Ranks::U32(ranks) => by(ranks, samples, range, split.last_left),
+        Ranks::U8(ranks) => by(ranks, samples, split.last_left),
+        Ranks::U16(ranks) => by(ranks, samples, split.last_left),
+        Ranks::U32(ranks) => by(ranks, samples, split.last_left),
     }
 }
 

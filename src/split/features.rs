@@ -75,24 +75,24 @@ impl<C: Criterion> Progress<C> {
     }
 }
 
-/// The best split over the features the node draws, filled one by one; `work` estimates the cost of all in
-/// nanoseconds.
+/// The best split over the features that the node draws in its `order`, `drawn` or all, filled one by one; `work`
+/// estimates the cost of all in nanoseconds.
+#[allow(clippy::too_many_arguments, reason = "what a search needs, for every storage")]
 pub(super) fn search_columns<C: Criterion, F: Fill>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
+    order: &Permutation,
+    drawn: Option<&[u32]>,
     fill: &F,
     work: f64,
     scan: &mut C::Scan,
     scratch: &mut F::Scratch,
-) -> Result<Found> {
+) -> Result<Found<C>> {
     let n_features = search.data.n_features() as u32;
-    let n_drawn = search.n_drawn() as u32;
-    let order = node.key.feature_order(n_features as usize);
     let unknown = |feature: &u32| !node.constants.contains(*feature);
-    let drawn: Vec<u32> = if search.draws_all() {
-        (0..n_features).filter(unknown).collect()
-    } else {
-        (0..n_drawn).map(|position| order.at(position)).filter(unknown).collect()
+    let drawn: Vec<u32> = match drawn {
+        None => (0..n_features).filter(unknown).collect(),
+        Some(drawn) => drawn.iter().copied().filter(unknown).collect(),
     };
 
     let mut progress = Progress::new();
@@ -104,27 +104,27 @@ pub(super) fn search_columns<C: Criterion, F: Fill>(
             let mut part = Progress::new();
             let (mut scan, mut scratch) = (search.criterion.scan(), F::Scratch::default());
             for &feature in features {
-                visit(search, node, &order, fill, feature, &mut scan, &mut scratch, &mut part)?;
+                visit(search, node, order, fill, feature, &mut scan, &mut scratch, &mut part)?;
             }
             Ok(part)
         })?;
         for part in parts {
-            progress.best.merge(search.criterion, node.totals, &order, part.best);
+            progress.best.merge(search.criterion, node.totals, order, part.best);
             progress.n_varying += part.n_varying;
             progress.constants.extend(part.constants);
         }
     } else {
         for &feature in &drawn {
-            visit(search, node, &order, fill, feature, scan, scratch, &mut progress)?;
+            visit(search, node, order, fill, feature, scan, scratch, &mut progress)?;
         }
     }
-    let mut rest = (n_drawn..n_features).map(|position| order.at(position)).filter(unknown);
+    let mut rest = (search.n_drawn() as u32..n_features).map(|position| order.at(position)).filter(unknown);
     while progress.n_varying == 0 {
         let Some(feature) = rest.next() else { break };
-        visit(search, node, &order, fill, feature, scan, scratch, &mut progress)?;
+        visit(search, node, order, fill, feature, scan, scratch, &mut progress)?;
     }
     let constants = node.constants.with(&progress.constants, |feature| fill.column_nnz(feature));
-    Ok(Found { best: progress.best.candidate(), constants })
+    Ok(Found { best: progress.best.candidate(), constants, known: None })
 }
 
 #[allow(clippy::too_many_arguments, reason = "one step of search_columns, shared by its serial and parallel loops")]
@@ -140,7 +140,7 @@ fn visit<C: Criterion, F: Fill>(
 ) -> Result<()> {
     search.runtime.check_interrupt()?;
     let column = fill.fill(feature, scratch);
-    if search.evaluate(node, order, column, scan, &mut progress.best) {
+    if search.evaluate(node, order, column, scan, &mut progress.best).is_some() {
         progress.n_varying += 1;
     } else {
         progress.constants.push(feature);

@@ -8,17 +8,20 @@
 //! the feature; then the lower threshold. It is total, so the order of evaluation cannot show.
 
 mod best;
+mod bounded;
+mod bounds;
 mod dense;
 mod features;
-mod members;
+mod known;
 mod random;
 mod scan;
 mod sparse;
 
 pub use best::Candidate;
 pub use features::ConstantFeatures;
+pub use known::Known;
+pub use sparse::Effort;
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use crate::criterion::Criterion;
@@ -51,10 +54,8 @@ pub struct Search<'a, C> {
 
 /// A node to be split.
 pub struct Node<'a, C: Criterion> {
-    /// All rows.
-    pub set: &'a SampleSet,
-    /// Its own, as a range of them.
-    pub range: Range<usize>,
+    /// Its rows.
+    pub samples: &'a SampleSet<'a>,
     /// Entries that its rows store: cells, or nonzeros.
     pub n_entries: usize,
     /// Their statistics.
@@ -63,13 +64,6 @@ pub struct Node<'a, C: Criterion> {
     pub key: NodeKey,
     /// Features known not to vary in it; shared with the nodes for which the same is known.
     pub constants: Arc<ConstantFeatures>,
-}
-
-impl<'a, C: Criterion> Node<'a, C> {
-    /// Its rows, ascending.
-    fn samples(&self) -> &'a [u32] {
-        self.set.node(self.range.clone())
-    }
 }
 
 /// One column in a node: the rows of one common value, zero in a sparse column, are only counted.
@@ -106,20 +100,53 @@ impl<C: Criterion> Scratch<C> {
 }
 
 /// The outcome of a search.
-pub struct Found {
+pub struct Found<C: Criterion> {
     /// The best split, if any is legal.
     pub best: Option<Candidate>,
     /// The features that are known not to vary in the node, and so in its children.
     pub constants: Arc<ConstantFeatures>,
+    /// What the larger child can take over; see [`Search::bequeath`].
+    pub known: Option<Box<Known<C>>>,
 }
 
 impl<C: Criterion> Search<'_, C> {
-    /// The best legal split of a node over the features it draws.
-    pub fn best_split(&self, node: &Node<'_, C>, scratch: &mut Scratch<C>) -> Result<Found> {
+    /// The best legal split of a node over the features it draws. `known` is what the node has taken over from its
+    /// parent, if anything.
+    pub fn best_split(
+        &self,
+        node: &Node<'_, C>,
+        known: Option<Box<Known<C>>>,
+        scratch: &mut Scratch<C>,
+    ) -> Result<Found<C>> {
         match self.data.columns() {
             Columns::Dense(columns) => dense::best_split(self, node, columns, scratch),
-            Columns::SparseU16(columns) => sparse::best_split(self, node, columns, scratch),
-            Columns::SparseU32(columns) => sparse::best_split(self, node, columns, scratch),
+            Columns::SparseU16(columns) => sparse::best_split(self, node, known, columns, scratch),
+            Columns::SparseU32(columns) => sparse::best_split(self, node, known, columns, scratch),
+        }
+    }
+
+    /// Makes what was known of a node what is known of its larger child, by the rows of the smaller one. The larger
+    /// child, or one of its descendants, must be the next node with such knowledge that is searched with `scratch`,
+    /// but for descendants of the smaller one.
+    pub fn bequeath(
+        &self,
+        known: Option<Box<Known<C>>>,
+        totals: (&C::Totals, &C::Totals, &C::Totals),
+        small: &[u32],
+        scratch: &mut Scratch<C>,
+    ) -> Option<Box<Known<C>>> {
+        let known = known?;
+        Some(match self.data.columns() {
+            Columns::Dense(_) => known,
+            Columns::SparseU16(columns) => sparse::bequeath(self, known, columns, totals, small, scratch),
+            Columns::SparseU32(columns) => sparse::bequeath(self, known, columns, totals, small, scratch),
+        })
+    }
+
+    /// Ends the use of what is known of these rows, of which no descendant will be searched.
+    pub fn forget(&self, known: Option<Box<Known<C>>>, samples: &[u32], scratch: &mut Scratch<C>) {
+        if known.is_some() {
+            scratch.sparse.forget(samples);
         }
     }
 
@@ -135,18 +162,19 @@ impl<C: Criterion> Search<'_, C> {
         }
     }
 
-    /// Moves the rows of a node that go left to the front of its range; returns the start of the right child.
+    /// Moves the rows of a node that go left to its front; returns their number.
     pub fn partition(
         &self,
-        samples: &mut SampleSet,
-        range: Range<usize>,
+        samples: &mut SampleSet<'_>,
         split: &Candidate,
+        known: Option<&Known<C>>,
         scratch: &mut Scratch<C>,
     ) -> usize {
+        let sparse = &mut scratch.sparse;
         match self.data.columns() {
-            Columns::Dense(columns) => dense::partition(columns, samples, range, split),
-            Columns::SparseU16(columns) => sparse::partition(columns, samples, range, split, &mut scratch.sparse),
-            Columns::SparseU32(columns) => sparse::partition(columns, samples, range, split, &mut scratch.sparse),
+            Columns::Dense(columns) => dense::partition(columns, samples, split),
+            Columns::SparseU16(columns) => sparse::partition(columns, samples, split, known, sparse),
+            Columns::SparseU32(columns) => sparse::partition(columns, samples, split, known, sparse),
         }
     }
 
@@ -158,7 +186,7 @@ impl<C: Criterion> Search<'_, C> {
         column: NodeColumn<'_>,
         scan: &mut C::Scan,
         best: &mut Best<C>,
-    ) -> bool {
+    ) -> Option<f64> {
         match self.params.splitter {
             Splitter::Best => scan::best_cut(self, node, order, column, scan, best),
             Splitter::Random => random::random_cut(self, node, order, column, scan, best),
@@ -169,7 +197,7 @@ impl<C: Criterion> Search<'_, C> {
     #[inline]
     fn is_legal(&self, node: &Node<'_, C>, n_pushed: usize, scan: &C::Scan) -> bool {
         let min = self.params.min_samples_leaf;
-        let n_rest = node.range.len() - n_pushed;
+        let n_rest = node.samples.len() - n_pushed;
         if (n_pushed as u64) < min || (n_rest as u64) < min {
             return false;
         }
@@ -178,9 +206,23 @@ impl<C: Criterion> Search<'_, C> {
         self.min_weight_leaf <= 0.0 || (pushed as f64 >= self.min_weight_leaf && rest as f64 >= self.min_weight_leaf)
     }
 
+    /// What the search has cost so far with this scratch.
+    pub fn effort(&self, scratch: &Scratch<C>) -> Effort {
+        scratch.sparse.effort
+    }
+
     /// How many features a node draws.
     fn n_drawn(&self) -> usize {
         self.params.max_features.min(self.data.n_features() as u64) as usize
+    }
+
+    /// The features that a node with this order draws, constant or not; `None` for all.
+    fn draw(&self, order: &Permutation) -> Option<Vec<u32>> {
+        (!self.draws_all()).then(|| {
+            let mut drawn = Vec::new();
+            order.first(self.n_drawn() as u32, &mut drawn);
+            drawn
+        })
     }
 
     fn draws_all(&self) -> bool {

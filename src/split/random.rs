@@ -8,7 +8,8 @@ use super::{Node, NodeColumn, Search};
 use crate::criterion::Criterion;
 use crate::rng::Permutation;
 
-/// Offers one random cut of a column with entries in any order. Returns whether the column varies.
+/// Offers one random cut of a column with entries in any order. Returns its score, minus infinity if it
+/// is not legal; nothing if the column does not vary.
 pub(super) fn random_cut<C: Criterion>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
@@ -16,13 +17,13 @@ pub(super) fn random_cut<C: Criterion>(
     column: NodeColumn<'_>,
     scan: &mut C::Scan,
     best: &mut Best<C>,
-) -> bool {
+) -> Option<f64> {
     let (criterion, feature) = (search.criterion, column.feature);
     let common = (column.n_common > 0).then_some(column.common_rank);
     let ranks = || column.entries.iter().map(|entry| entry.rank()).chain(common);
-    let (Some(lowest), Some(highest)) = (ranks().min(), ranks().max()) else { return false };
+    let (lowest, highest) = (ranks().min()?, ranks().max()?);
     if lowest == highest {
-        return false;
+        return None;
     }
     let (low, high) = (search.data.value(feature, lowest), search.data.value(feature, highest));
     let threshold = between(low, high, node.key.threshold_position(feature));
@@ -38,15 +39,16 @@ pub(super) fn random_cut<C: Criterion>(
             n_pushed += 1;
         }
     }
-    if search.is_legal(node, n_pushed, scan) {
-        let score = criterion.score(node.totals, scan);
-        if best.may_win(score) {
-            let n_left = if push_left { n_pushed } else { node.range.len() - n_pushed };
-            let candidate = Candidate { feature, last_left: first_right - 1, threshold, n_left };
-            best.offer(criterion, node.totals, order, scan, score, candidate);
-        }
+    if !search.is_legal(node, n_pushed, scan) {
+        return Some(f64::NEG_INFINITY);
     }
-    true
+    let score = criterion.score(node.totals, scan);
+    if best.may_win(score) {
+        let n_left = if push_left { n_pushed } else { node.samples.len() - n_pushed };
+        let candidate = Candidate { feature, last_left: first_right - 1, threshold, n_left };
+        best.offer(criterion, node.totals, order, scan, score, candidate);
+    }
+    Some(score)
 }
 
 /// The threshold at `position` in [0, 1) between two values: `low <= threshold < high`.

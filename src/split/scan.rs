@@ -11,7 +11,8 @@ use crate::intersect::Entry;
 use crate::num::mid_threshold;
 use crate::rng::{Permutation, Side};
 
-/// Offers every cut of a column with sorted entries. Returns whether the column varies.
+/// Offers every cut of a column with sorted entries. Returns the highest score of a legal cut, minus infinity if none
+/// is legal; nothing if the column does not vary.
 pub(super) fn best_cut<C: Criterion>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
@@ -19,28 +20,30 @@ pub(super) fn best_cut<C: Criterion>(
     column: NodeColumn<'_>,
     scan: &mut C::Scan,
     best: &mut Best<C>,
-) -> bool {
+) -> Option<f64> {
     debug_assert!(column.entries.is_sorted());
-    debug_assert_eq!(column.entries.len() + column.n_common, node.range.len());
+    debug_assert_eq!(column.entries.len() + column.n_common, node.samples.len());
     let entries = column.entries;
-    let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return false };
+    let (first, last) = (entries.first()?, entries.last()?);
+    let mut highest = f64::NEG_INFINITY;
     if column.n_common == 0 {
         if first.rank() == last.rank() {
-            return false;
+            return None;
         }
-        Pass { search, node, order, feature: column.feature, side: Side::Left }.run(entries.iter(), None, scan, best);
+        let pass = Pass { search, node, order, feature: column.feature, side: Side::Left };
+        highest = pass.run(entries.iter(), None, scan, best);
     } else {
         let common = column.common_rank;
         let (low, high) = entries.split_at(entries.partition_point(|entry| entry.rank() < common));
         let pass = |side| Pass { search, node, order, feature: column.feature, side };
         if !low.is_empty() {
-            pass(Side::Left).run(low.iter(), Some(common), scan, best);
+            highest = pass(Side::Left).run(low.iter(), Some(common), scan, best);
         }
         if !high.is_empty() {
-            pass(Side::Right).run(high.iter().rev(), Some(common), scan, best);
+            highest = highest.max(pass(Side::Right).run(high.iter().rev(), Some(common), scan, best));
         }
     }
-    true
+    Some(highest)
 }
 
 /// A pass over one end of a column.
@@ -55,38 +58,41 @@ struct Pass<'a, C: Criterion> {
 
 impl<C: Criterion> Pass<'_, C> {
     /// Pushes `entries` and offers the cut after each run of equal ranks; the last run is followed by `end`, or is
-    /// never pushed.
+    /// never pushed. Returns the highest score.
     fn run<'e>(
         &self,
         entries: impl Iterator<Item = &'e Entry>,
         end: Option<u32>,
         scan: &mut C::Scan,
         best: &mut Best<C>,
-    ) {
+    ) -> f64 {
         let (criterion, node) = (self.search.criterion, self.node);
         criterion.begin(node.totals, scan);
         let mut entries = entries.peekable();
         let mut n_pushed = 0;
+        let mut highest = f64::NEG_INFINITY;
         while let Some(entry) = entries.next() {
             criterion.push(node.totals, scan, entry.sample());
             n_pushed += 1;
-            let Some(next) = entries.peek().map(|next| next.rank()).or(end) else { return };
+            let Some(next) = entries.peek().map(|next| next.rank()).or(end) else { break };
             if next == entry.rank() || !self.search.is_legal(node, n_pushed, scan) {
                 continue;
             }
             let score = criterion.score(node.totals, scan);
+            highest = highest.max(score);
             if best.may_win(score) {
                 let candidate = self.candidate(entry.rank(), next, n_pushed);
                 best.offer(criterion, node.totals, self.order, scan, score, candidate);
             }
         }
+        highest
     }
 
     /// The cut between the pushed rank and the next.
     fn candidate(&self, pushed: u32, next: u32, n_pushed: usize) -> Candidate {
         let (last_left, first_right, n_left) = match self.side {
             Side::Left => (pushed, next, n_pushed),
-            Side::Right => (next, pushed, self.node.range.len() - n_pushed),
+            Side::Right => (next, pushed, self.node.samples.len() - n_pushed),
         };
         let value = |rank| self.search.data.value(self.feature, rank);
         let threshold = mid_threshold(value(last_left), value(first_right));

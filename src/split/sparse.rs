@@ -1,49 +1,77 @@
-//! Sparse columns: one by one while the node is large, all together by its rows once that is cheaper.
+//! Sparse columns: with what the parent knew while the node is large, one by one, or all together by its rows once
+//! that is cheaper.
 
 use std::cell::Cell;
-use std::ops::Range;
 
 use super::best::{Best, Candidate};
+use super::bounded;
 use super::features::{Fill, PARALLEL_FROM, search_columns};
-use super::members::Members;
+use super::known::{Column, Known, LaneMap};
 use super::{Found, Node, NodeColumn, Scratch, Search};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
-use crate::data::sparse::Rank;
+use crate::data::sparse::{Rank, SparseColumn};
 use crate::error::Result;
 use crate::intersect::{self, Entry, Gather, NodeCosts, Strategy};
 use crate::params::Splitter;
+use crate::rng::Permutation;
 use crate::samples::SampleSet;
 
 /// When partitioning, a row is looked up instead of the column being marked if the column has this many times more
 /// entries to mark than the node has rows (bench `partition`).
 const MARKS_PER_LOOKUP: usize = 8;
+/// When partitioning, the rows of one side are moved one by one if the node has this many times more (bench
+/// `partition`).
+const STAY_PER_MOVE: usize = 8;
 /// Scan one entry, in nanoseconds (bench `scan`).
 const SCAN_COST: f64 = 2.5;
+/// Nodes with this many rows and entries get columns and bounds of their own (bench `fit`).
+const KNOWN_FROM_SAMPLES: usize = 24;
+const KNOWN_FROM_ENTRIES: usize = 256;
+/// How much has been read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Nodes that were searched with bounds.
+    pub n_searched: u64,
+    /// Columns that were read there.
+    pub n_opened: u64,
+}
 
 /// Scratch of one worker. The default, of size 0, is for dense data.
 #[derive(Debug, Default)]
 pub struct SearchScratch {
-    /// The rows of the last node that was searched column by column.
-    members: Members,
-    /// The rows of one side of a split; empty between two uses.
-    marks: Bitset,
+    /// The rows of one node; empty between two uses.
+    pub(super) members: Bitset,
+    /// The rows of nodes that know their columns, see [`Known`]: of the one that is searched, and of pending ones.
+    pub(super) known_members: Bitset,
     /// Features that the node draws; empty between two uses.
     drawn: Bitset,
     gather: Gather,
-    entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry>,
+    pub(super) lane_map: LaneMap,
+    /// Bounds and lanes of the columns that may win.
+    pub(super) candidates: Vec<(f64, u32)>,
+    /// Rows that change sides.
+    few: Vec<u32>,
+    pub(super) effort: Effort,
 }
 
 impl SearchScratch {
     pub(super) fn new(n_samples: usize, n_features: usize) -> Self {
         Self {
-            members: Members::new(n_samples),
-            marks: Bitset::new(n_samples),
+            members: Bitset::new(n_samples),
+            known_members: Bitset::new(n_samples),
             drawn: Bitset::new(n_features),
             gather: Gather::new(n_features),
-            entries: Vec::new(),
+            lane_map: LaneMap::new(n_features),
+            ..Self::default()
         }
+    }
+
+    /// No descendant of the node that knows its columns and has these rows will be searched.
+    pub(super) fn forget(&mut self, samples: &[u32]) {
+        self.known_members.remove_all(samples);
     }
 }
 
@@ -62,7 +90,7 @@ impl<R: Rank> Fill for ColumnFill<'_, R> {
         let strategy = self.forced.unwrap_or_else(|| self.costs.strategy_for_column(self.columns.column_nnz(feature)));
         let entries = match strategy {
             Strategy::Search => intersect::by_search(self.columns, feature, self.samples, scratch),
-            Strategy::Bitmap | Strategy::Gather => {
+            Strategy::Bitmap | Strategy::Gather | Strategy::Bounds => {
                 intersect::by_bitmap(self.columns.column(feature), self.members, scratch)
             }
         };
@@ -87,27 +115,70 @@ fn node_column<'e, R: Rank>(
 pub(super) fn best_split<C: Criterion, R: Rank>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
+    known: Option<Box<Known<C>>>,
     columns: &SparseColumns<R>,
     scratch: &mut Scratch<C>,
-) -> Result<Found> {
+) -> Result<Found<C>> {
     let Scratch { scan, sparse, .. } = scratch;
-    let costs = NodeCosts { n_samples: node.range.len(), nnz: node.n_entries };
-    let (by_columns, by_rows) = plan(search, node, columns, &costs);
+    let ids = node.samples.ids();
+    let order = node.key.feature_order(search.data.n_features());
+    let drawn = search.draw(&order);
+    let drawn = drawn.as_deref();
+    let known = known.or_else(|| {
+        let is_root = search.criterion.weight(node.totals) == search.total_weight;
+        is_worth_knowing(search, node, is_root).then(|| {
+            sparse.known_members.insert_all(ids);
+            Box::new(if is_root {
+                Known::of_whole(search.criterion, columns, ids)
+            } else {
+                Known::of_rows(search.criterion, columns, ids, node.n_entries, &mut sparse.gather)
+            })
+        })
+    });
+    if let Some(mut known) = known {
+        let members = std::mem::take(&mut sparse.known_members);
+        if search.draws_all() {
+            known.shrink(columns, &members, node.n_entries);
+        }
+        let best = bounded::best_split(search, node, columns, &mut known, &members, &order, drawn, scan, sparse);
+        sparse.known_members = members;
+        return Ok(Found { best: best?.candidate(), constants: node.constants.clone(), known: Some(known) });
+    }
+    let costs = NodeCosts { n_samples: node.samples.len(), nnz: node.n_entries };
+    let (by_columns, by_rows) = plan(search, node, columns, drawn, &costs);
     let together = match search.params.force_strategy {
-        Some(strategy) => strategy == Strategy::Gather,
+        Some(Strategy::Gather) => true,
+        Some(Strategy::Bitmap | Strategy::Search) => false,
         // Only columns are searched by several threads.
-        None if by_columns >= PARALLEL_FROM => by_rows < by_columns / search.runtime.n_threads() as f64,
-        None => by_rows < by_columns,
+        _ if by_columns >= PARALLEL_FROM => by_rows < by_columns / search.runtime.n_threads() as f64,
+        _ => by_rows < by_columns,
     };
     if together {
-        return search_rows(search, node, columns, scan, sparse);
+        return search_rows(search, node, columns, &order, drawn, scan, sparse);
     }
     let SearchScratch { members, entries, .. } = sparse;
-    let members = members.of(node.set, &node.range);
+    members.insert_all(ids);
     let forced = search.params.force_strategy;
-    let fill = ColumnFill { columns, samples: node.samples(), members, costs, forced };
+    let fill = ColumnFill { columns, samples: ids, members, costs, forced };
     let work = by_columns + costs.nnz as f64 * SCAN_COST;
-    search_columns(search, node, &fill, work, scan, entries)
+    let found = search_columns(search, node, &order, drawn, &fill, work, scan, entries);
+    members.remove_all(ids);
+    found
+}
+
+/// Whether a node that has taken nothing over gets columns and bounds to hand on. If features are drawn only the root
+/// does: a node reads few columns then, and what is known of all pays along the long chain that begins there.
+fn is_worth_knowing<C: Criterion>(search: &Search<'_, C>, node: &Node<'_, C>, is_root: bool) -> bool {
+    C::IS_SQUARED_DISTANCE
+        && node.n_entries > 0
+        && match search.params.force_strategy {
+            Some(strategy) => strategy == Strategy::Bounds,
+            None => {
+                node.samples.len() >= KNOWN_FROM_SAMPLES
+                    && node.n_entries >= KNOWN_FROM_ENTRIES
+                    && (is_root || search.draws_all())
+            }
+        }
 }
 
 /// What filling the drawn columns costs one by one, and by rows.
@@ -115,17 +186,15 @@ fn plan<C: Criterion, R: Rank>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
     columns: &SparseColumns<R>,
+    drawn: Option<&[u32]>,
     costs: &NodeCosts,
 ) -> (f64, f64) {
-    let (n_drawn, n_features) = (search.n_drawn(), search.data.n_features());
-    let by_rows = costs.gather_cost(n_drawn as f64 / n_features as f64);
-    if search.draws_all() {
+    let by_rows = costs.gather_cost(search.n_drawn() as f64 / search.data.n_features() as f64);
+    let Some(drawn) = drawn else {
         return (costs.columns_cost(columns.nnz() - node.constants.nnz()), by_rows);
-    }
-    let order = node.key.feature_order(n_features);
+    };
     let mut by_columns = 0.0;
-    for position in 0..n_drawn as u32 {
-        let feature = order.at(position);
+    for &feature in drawn {
         if !node.constants.contains(feature) {
             by_columns += costs.column_cost(columns.column_nnz(feature));
         }
@@ -141,13 +210,14 @@ fn search_rows<C: Criterion, R: Rank>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
     columns: &SparseColumns<R>,
+    order: &Permutation,
+    drawn: Option<&[u32]>,
     scan: &mut C::Scan,
     scratch: &mut SearchScratch,
-) -> Result<Found> {
+) -> Result<Found<C>> {
     search.runtime.check_interrupt()?;
-    let SearchScratch { drawn, gather, .. } = scratch;
-    let samples = node.samples();
-    let order = node.key.feature_order(search.data.n_features());
+    let SearchScratch { drawn: filter, gather, .. } = scratch;
+    let samples = node.samples.ids();
     let sorted = search.params.splitter == Splitter::Best;
     let mut best = Best::new();
     let n_varying = Cell::new(0);
@@ -156,25 +226,24 @@ fn search_rows<C: Criterion, R: Rank>(
             entries.sort_unstable();
         }
         let column = node_column(columns, samples, feature, entries);
-        let varies = search.evaluate(node, &order, column, scan, &mut best);
-        n_varying.set(n_varying.get() + usize::from(varies));
+        let score = search.evaluate(node, order, column, scan, &mut best);
+        n_varying.set(n_varying.get() + usize::from(score.is_some()));
     };
-    if search.draws_all() {
-        gather.for_each(columns, samples, None, &mut visit);
-    } else {
-        let features: Vec<u32> = (0..search.n_drawn() as u32).map(|position| order.at(position)).collect();
-        drawn.insert_all(&features);
-        gather.for_each(columns, samples, Some(drawn), &mut visit);
-        drawn.remove_all(&features);
+    if let Some(features) = drawn {
+        filter.insert_all(features);
+        gather.for_each(columns, samples, Some(filter), &mut visit);
+        filter.remove_all(features);
         if n_varying.get() == 0
             && let Some(feature) = first_varying(columns, samples, gather, |feature| order.position(feature))
         {
-            drawn.insert_all(&[feature]);
-            gather.for_each(columns, samples, Some(drawn), &mut visit);
-            drawn.remove_all(&[feature]);
+            filter.insert_all(&[feature]);
+            gather.for_each(columns, samples, Some(filter), &mut visit);
+            filter.remove_all(&[feature]);
         }
+    } else {
+        gather.for_each(columns, samples, None, &mut visit);
     }
-    Ok(Found { best: best.candidate(), constants: node.constants.clone() })
+    Ok(Found { best: best.candidate(), constants: node.constants.clone(), known: None })
 }
 
 /// The feature that varies in the node and is drawn first.
@@ -195,29 +264,66 @@ fn first_varying<R: Rank>(
     first.map(|(_, feature)| feature)
 }
 
-/// Partitions a node; returns the start of the right child. The side of the cut without the zeros is a front or a back
-/// of the column in value order: mark its rows and test each row of the node, or look each row up if there are far
-/// fewer. O(W + marks) or O(W log(row length)).
-pub(super) fn partition<R: Rank>(
+/// Makes what was known of a node what is known of its larger child. O(entries of the smaller child).
+pub(super) fn bequeath<C: Criterion, R: Rank>(
+    search: &Search<'_, C>,
+    mut known: Box<Known<C>>,
     columns: &SparseColumns<R>,
-    samples: &mut SampleSet,
-    range: Range<usize>,
+    totals: (&C::Totals, &C::Totals, &C::Totals),
+    small: &[u32],
+    scratch: &mut Scratch<C>,
+) -> Box<Known<C>> {
+    let SearchScratch { known_members, lane_map, .. } = &mut scratch.sparse;
+    known_members.remove_all(small);
+    known.leave(search.criterion, columns, totals, small, lane_map);
+    known
+}
+
+/// Partitions a node; returns the number of rows that go left. The side of the cut without the zeros is a front or a back
+/// of the column in value order. O(its entries in the node) if the node knows its columns and these are few; else
+/// O(W + marks), where rows are marked and each row of the node is tested, or O(W log(row length)), where each is looked
+/// up.
+pub(super) fn partition<C: Criterion, R: Rank>(
+    columns: &SparseColumns<R>,
+    samples: &mut SampleSet<'_>,
     split: &Candidate,
+    known: Option<&Known<C>>,
     scratch: &mut SearchScratch,
 ) -> usize {
-    let marked = &mut scratch.marks;
+    let SearchScratch { members: marked, known_members, lane_map, few, .. } = scratch;
     let column = columns.column(split.feature);
-    let (left, right) = column.samples.split_at(column.ranks.partition_point(|rank| rank.widen() <= split.last_left));
     let zeros_left = column.zero_rank <= split.last_left;
-    let marks = if zeros_left { right } else { left };
-    if marks.len() / MARKS_PER_LOOKUP > range.len() {
-        return samples.partition(range, |sample| {
+    let own = known.and_then(|known| Some(known.column(columns, known.lane(columns, lane_map, split.feature)?)));
+    let marks = match own {
+        Some(column) => {
+            let side = match &column {
+                Column::Whole(column) => marks(column, split, zeros_left),
+                Column::Local(column) => marks(column, split, zeros_left),
+            };
+            few.clear();
+            few.extend(side.iter().filter(|&&sample| known_members.contains(sample)));
+            if few.len() * STAY_PER_MOVE < samples.len() {
+                few.sort_unstable();
+                return samples.move_few(few, !zeros_left);
+            }
+            &few[..]
+        }
+        None => marks(&column, split, zeros_left),
+    };
+    if marks.len() / MARKS_PER_LOOKUP > samples.len() {
+        return samples.partition(|sample| {
             let rank = intersect::rank_in_row(columns, split.feature, sample);
             rank.unwrap_or(column.zero_rank) <= split.last_left
         });
     }
     marked.insert_all(marks);
-    let middle = samples.partition(range, |sample| marked.contains(sample) != zeros_left);
+    let n_left = samples.partition(|sample| marked.contains(sample) != zeros_left);
     marked.remove_all(marks);
-    middle
+    n_left
+}
+
+/// The rows of the side of a cut that has no zeros.
+fn marks<'a, R: Rank>(column: &SparseColumn<'a, R>, split: &Candidate, zeros_left: bool) -> &'a [u32] {
+    let (left, right) = column.samples.split_at(column.ranks.partition_point(|rank| rank.widen() <= split.last_left));
+    if zeros_left { right } else { left }
 }

@@ -79,7 +79,7 @@ impl Y {
 /// Checks the parameters and grows a tree.
 pub fn grow(data: &Dataset, y: &Y, weights: Option<&[f64]>, params: &TreeParams, runtime: &Runtime<'_>) -> Tree {
     let valid = params.check(data.n_samples(), data.n_features()).unwrap();
-    grow::grow(data, &y.target(weights), &valid, runtime).unwrap()
+    grow::grow(data, &y.target(weights), &valid, 0, runtime).unwrap()
 }
 
 /// The data set of a dense matrix.

@@ -55,6 +55,9 @@ pub struct SparseColumns<R> {
     /// By row, in ascending order of feature.
     features: Box<[u32]>,
     row_ranks: Box<[R]>,
+    /// The features by falling number of entries, and the place of each among them.
+    by_frequency: Box<[u32]>,
+    frequency_ranks: Box<[u32]>,
 }
 
 /// One column: its nonzero entries in ascending order of value.
@@ -124,6 +127,18 @@ impl<R: Rank> SparseColumns<R> {
         SparseRow { features: &self.features[range.clone()], ranks: &self.row_ranks[range] }
     }
 
+    /// The feature that has the most entries but `rank` others.
+    #[inline]
+    pub fn by_frequency(&self, rank: u32) -> u32 {
+        self.by_frequency[rank as usize]
+    }
+
+    /// The inverse of [`by_frequency`](Self::by_frequency).
+    #[inline]
+    pub fn frequency_rank(&self, feature: u32) -> u32 {
+        self.frequency_ranks[feature as usize]
+    }
+
     pub(crate) fn n_bytes(&self) -> usize {
         size_of_val(&self.indptr[..])
             + size_of_val(&self.samples[..])
@@ -132,6 +147,8 @@ impl<R: Rank> SparseColumns<R> {
             + size_of_val(&self.row_indptr[..])
             + size_of_val(&self.features[..])
             + size_of_val(&self.row_ranks[..])
+            + size_of_val(&self.by_frequency[..])
+            + size_of_val(&self.frequency_ranks[..])
     }
 
     /// Adds the by-row twin to a by-column half. O(nnz).
@@ -150,6 +167,12 @@ impl<R: Rank> SparseColumns<R> {
                 *slot += 1;
             }
         }
-        Ok(Self { indptr, samples, ranks, zero_ranks, row_indptr, features, row_ranks })
+        let mut by_frequency: Box<[u32]> = (0..zero_ranks.len() as u32).collect();
+        by_frequency.sort_by_key(|&f| std::cmp::Reverse(indptr[f as usize + 1] - indptr[f as usize]));
+        let mut frequency_ranks = vec![0; by_frequency.len()].into_boxed_slice();
+        for (rank, &feature) in by_frequency.iter().enumerate() {
+            frequency_ranks[feature as usize] = rank as u32;
+        }
+        Ok(Self { indptr, samples, ranks, zero_ranks, row_indptr, features, row_ranks, by_frequency, frequency_ranks })
     }
 }

@@ -1,7 +1,7 @@
-//! Hyperparameters of one tree: [`TreeParams`] as the user writes them, [`ValidTreeParams`] as the engine reads them.
-//! [`TreeParams::check`] is the only way from one to the other, and the only place that knows the legal ranges.
+//! Hyperparameters of one tree.
 
-use crate::error::{Error, Result};
+use super::{legal, require};
+use crate::error::Result;
 use crate::intersect::Strategy;
 
 /// How the threshold of a feature is chosen.
@@ -180,27 +180,6 @@ impl ValidTreeParams {
     pub fn max_features(&self) -> u64 {
         self.max_features
     }
-}
-
-/// The legal values of each parameter, as error messages say them.
-pub mod legal {
-    /// Of `max_depth`.
-    pub const MAX_DEPTH: &str = "an int in the range [1, inf) or None";
-    /// Of `min_samples_leaf`.
-    pub const MIN_SAMPLES_LEAF: &str = "an int in the range [1, inf) or a float in the range (0.0, 1.0)";
-    /// Of `min_samples_split`.
-    pub const MIN_SAMPLES_SPLIT: &str = "an int in the range [2, inf) or a float in the range (0.0, 1.0]";
-    /// Of `min_weight_fraction_leaf`.
-    pub const MIN_WEIGHT_FRACTION_LEAF: &str = "a float in the range [0.0, 0.5]";
-    /// Of `min_impurity_decrease`.
-    pub const MIN_IMPURITY_DECREASE: &str = "a finite float in the range [0.0, inf)";
-    /// Of `max_features`.
-    pub const MAX_FEATURES: &str =
-        "an int in the range [1, inf), a float in the range (0.0, 1.0], a str among {'sqrt', 'log2'} or None";
-}
-
-fn require(holds: bool, name: &'static str, got: impl std::fmt::Debug, expected: &'static str) -> Result<()> {
-    if holds { Ok(()) } else { Err(Error::InvalidParameter { name, got: format!("{got:?}"), expected }) }
 }
 
 #[cfg(test)]

@@ -1,0 +1,111 @@
+//! Growing the trees of a forest over one data set.
+//!
+//! Trees are the unit of work: each is grown by one thread, and tree number `t` is a function of the seed and `t`
+//! alone. So neither the number of threads nor the number of trees can show in a tree.
+//!
+//! A bootstrap sample is a weight per row, as in scikit-learn: no row is copied, and every tree shares the encoded
+//! columns and the target's values.
+
+use crate::data::target::Weights;
+use crate::data::{Dataset, Target};
+use crate::error::Result;
+use crate::grow::grow;
+use crate::params::{Bootstrap, ValidForestParams};
+use crate::rng::NodeKey;
+use crate::runtime::Runtime;
+use crate::tree::Tree;
+
+/// Rows are drawn in blocks of this many between two looks at the stop flag: some milliseconds.
+const DRAW_BLOCK: u64 = 1 << 18;
+
+/// Grows the trees of a forest, spread over the threads, and returns them in the order of their numbers.
+///
+/// Without a bootstrap, tree `t` is [`grow`] of tree `t`. With one, it is that on the target reweighted by the tree's
+/// draws from the [`Urn`].
+pub fn grow_forest(
+    data: &Dataset,
+    target: &Target,
+    params: &ValidForestParams,
+    runtime: &Runtime<'_>,
+) -> Result<Vec<Tree>> {
+    let trees = (0..params.n_estimators).collect();
+    match params.bootstrap {
+        Bootstrap::None => runtime.map(trees, |tree| grow(data, target, &params.tree, tree, &runtime.serial())),
+        Bootstrap::WithReplacement { n_draws } => {
+            let urn = Urn::new(target);
+            let target = target.equally_weighted();
+            runtime.map(trees, |tree| {
+                let target = target.reweighted(&urn.draw(params.tree.seed, tree, n_draws, runtime)?)?;
+                grow(data, &target, &params.tree, tree, &runtime.serial())
+            })
+        }
+    }
+}
+
+/// Where bootstrap samples are drawn from: each row has as many balls as its integer weight. So a row is drawn in
+/// proportion to its weight, which is what scikit-learn 1.9 means by weights under a bootstrap; and weights that are all
+/// equal draw what no weights draw.
+#[derive(Debug)]
+pub struct Urn {
+    n_samples: usize,
+    n_balls: u64,
+    /// The number of balls of each row and those before it; none if each has one.
+    ends: Option<Box<[u64]>>,
+}
+
+impl Urn {
+    /// The urn of a target's weights. O(samples).
+    pub fn new(target: &Target) -> Self {
+        let n_samples = target.n_samples();
+        let weights = target.weights();
+        if matches!(weights, Weights::Unit) {
+            return Self { n_samples, n_balls: n_samples as u64, ends: None };
+        }
+        let add = |end: &mut u64, sample| {
+            *end += weights.get(sample);
+            Some(*end)
+        };
+        let ends: Box<[u64]> = (0..n_samples).scan(0, add).collect();
+        Self { n_samples, n_balls: ends.last().copied().unwrap_or(0), ends: Some(ends) }
+    }
+
+    /// How often each row is among the `n_draws` of tree number `tree`: a function of the seed, the tree and the weights.
+    /// `n_draws` must be below 2^32. O(`n_draws`), times the logarithm of the number of rows if they have weights.
+    pub fn draw(&self, seed: u64, tree: u64, n_draws: u64, runtime: &Runtime<'_>) -> Result<Vec<u32>> {
+        let draws = NodeKey::root(seed, tree).bootstrap();
+        let mut counts = vec![0; self.n_samples];
+        for start in (0..n_draws).step_by(DRAW_BLOCK as usize) {
+            runtime.check_interrupt()?;
+            for i in start..n_draws.min(start + DRAW_BLOCK) {
+                counts[self.row(draws.below(self.n_balls, i))] += 1;
+            }
+        }
+        Ok(counts)
+    }
+
+    /// The row that a ball belongs to; never one without balls.
+    #[inline]
+    fn row(&self, ball: u64) -> usize {
+        match &self.ends {
+            None => ball as usize,
+            Some(ends) => ends.partition_point(|&end| end <= ball),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn balls_belong_to_rows_by_weight() {
+        let target = |weights: Option<&[f64]>| Target::classification(&[0, 1, 1, 0], &[2], weights).unwrap();
+        let urn = Urn::new(&target(Some(&[0.0, 2.0, 0.0, 3.0])));
+        assert_eq!(urn.n_balls, 5);
+        assert_eq!([0, 1, 2, 3, 4].map(|ball| urn.row(ball)), [1, 1, 3, 3, 3]);
+        for plain in [Urn::new(&target(None)), Urn::new(&target(Some(&[0.3; 4])))] {
+            assert_eq!(plain.n_balls, 4);
+            assert_eq!([0, 1, 2, 3].map(|ball| plain.row(ball)), [0, 1, 2, 3]);
+        }
+    }
+}

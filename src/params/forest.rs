@@ -1,0 +1,80 @@
+//! Hyperparameters of a forest.
+
+use super::{TreeParams, ValidTreeParams, legal, require};
+use crate::error::{Error, Result};
+
+/// Most trees of a forest: more would not fit in memory, and the list of their numbers is made first.
+pub const MAX_ESTIMATORS: u64 = 1 << 24;
+
+/// On which rows each tree of a forest is grown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Bootstrap {
+    /// All of them, with their weights.
+    #[default]
+    None,
+    /// A sample drawn with replacement, in proportion to the weights. A row weighs as often as it was drawn, whatever
+    /// its weight was.
+    WithReplacement {
+        /// The number of draws, at least 1. Counts of draws are `u32`.
+        n_draws: u64,
+    },
+}
+
+/// Hyperparameters of a forest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForestParams {
+    /// Of each tree. Its seed is the forest's.
+    pub tree: TreeParams,
+    /// Number of trees.
+    pub n_estimators: u64,
+    /// On which rows each is grown.
+    pub bootstrap: Bootstrap,
+}
+
+impl ForestParams {
+    /// Checks every range and resolves shares against the shape of the data.
+    pub fn check(&self, n_samples: usize, n_features: usize) -> Result<ValidForestParams> {
+        let tree = self.tree.check(n_samples, n_features)?;
+        let n_estimators = self.n_estimators;
+        require(n_estimators >= 1, "n_estimators", n_estimators, legal::N_ESTIMATORS)?;
+        if n_estimators > MAX_ESTIMATORS {
+            return Err(Error::TooLarge { what: "n_estimators", limit: MAX_ESTIMATORS, got: n_estimators });
+        }
+        if let Bootstrap::WithReplacement { n_draws } = self.bootstrap {
+            require((1..=u64::from(u32::MAX)).contains(&n_draws), "max_samples", n_draws, legal::MAX_SAMPLES)?;
+        }
+        Ok(ValidForestParams { tree, n_estimators, bootstrap: self.bootstrap })
+    }
+}
+
+/// Hyperparameters of a forest that have been checked and resolved against the shape of the data.
+#[derive(Debug, Clone)]
+pub struct ValidForestParams {
+    pub(crate) tree: ValidTreeParams,
+    pub(crate) n_estimators: u64,
+    pub(crate) bootstrap: Bootstrap,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::CriterionKind;
+
+    #[test]
+    fn illegal_values_are_named() {
+        let tree = TreeParams::new(CriterionKind::Gini);
+        let legal = ForestParams { tree, n_estimators: 1, bootstrap: Bootstrap::WithReplacement { n_draws: 1 } };
+        legal.check(10, 10).unwrap();
+        let message = |params: ForestParams| params.check(10, 10).unwrap_err().to_string();
+        let none = message(ForestParams { n_estimators: 0, ..legal.clone() });
+        assert_eq!(none, "The 'n_estimators' parameter must be an int in the range [1, inf). Got 0 instead.");
+        let many = message(ForestParams { n_estimators: u64::MAX, ..legal.clone() });
+        assert!(many.contains("n_estimators is limited to 16777216"), "{many}");
+        for n_draws in [0, 1 << 32] {
+            let bootstrap = Bootstrap::WithReplacement { n_draws };
+            assert!(message(ForestParams { bootstrap, ..legal.clone() }).contains("'max_samples'"));
+        }
+        let tree = TreeParams { max_depth: Some(0), ..legal.tree.clone() };
+        assert!(message(ForestParams { tree, ..legal }).contains("'max_depth'"));
+    }
+}

@@ -1,0 +1,408 @@
+//! Random permutations of the features that are computed, not stored.
+
+use super::{GOLDEN, combine, mix};
+
+/// Up to this many features a permutation is a table: a network so narrow mixes badly.
+const TABLE_UP_TO: usize = 64;
+
+/// A keyed random permutation of the features, in either direction. O(1) time and memory.
+#[derive(Debug, Clone, Copy)]
+pub struct Permutation(Kind);
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// For few features: both directions, shuffled (Fisher & Yates).
+    Table { at: [u8; TABLE_UP_TO], position: [u8; TABLE_UP_TO] },
+    /// For many.
+    Network(Network),
+}
+
+impl Permutation {
+    pub(super) fn new(key: u64, n: usize) -> Self {
+        debug_assert!(n > 0);
+        if n > TABLE_UP_TO {
+            return Self(Kind::Network(Network::new(key, n as u32)));
+        }
+        let mut at: [u8; TABLE_UP_TO] = std::array::from_fn(|i| i as u8);
+        let mut position = at;
+        for last in (1..n).rev() {
+            // The high half of a product maps 64 random bits to 0..=last.
+            let random = combine(key, last as u64);
+            let chosen = (u128::from(random) * (last as u128 + 1)) >> 64;
+            at.swap(last, chosen as usize);
+        }
+        for (i, &feature) in at[..n].iter().enumerate() {
+            position[usize::from(feature)] = i as u8;
+        }
+        Self(Kind::Table { at, position })
+    }
+
+    /// The feature drawn at `position`.
+    pub fn at(&self, position: u32) -> u32 {
+        match &self.0 {
+            Kind::Table { at, .. } => u32::from(at[position as usize]),
+            Kind::Network(network) => network.walk(network.forwards(position), Network::forwards),
+        }
+    }
+
+    /// The position at which `feature` is drawn: the inverse of [`at`](Self::at).
+    pub fn position(&self, feature: u32) -> u32 {
+        match &self.0 {
+            Kind::Table { position, .. } => u32::from(position[feature as usize]),
+            Kind::Network(network) => network.walk(network.backwards(feature), Network::backwards),
+        }
+    }
+
+    /// The features drawn at the positions from `start` on, as many as `out` holds: far cheaper than [`at`](Self::at)
+    /// one by one (bench `draw`).
+    pub fn draw(&self, start: u32, out: &mut [u32]) {
+        match &self.0 {
+            Kind::Table { at, .. } => {
+                let from = start as usize;
+                let drawn = &at[from..from + out.len()];
+                out.iter_mut().zip(drawn).for_each(|(out, &feature)| *out = u32::from(feature));
+            }
+            Kind::Network(network) => network.draw(start, out),
+        }
+    }
+
+    /// Sets `out` to the features at the positions `0..k`, in this order.
+    pub fn first(&self, k: u32, out: &mut Vec<u32>) {
+        out.clear();
+        out.resize(k as usize, 0);
+        self.draw(0, out);
+    }
+}
+
+/// Twice as many rounds change a position. With three cycles the frequencies of pairs are just about even among 65 to
+/// 600 features, with two they are not.
+const CYCLES: usize = 4;
+/// Positions enciphered side by side: four vectors of eight, so that the latencies of one hide behind the others. With
+/// half as many a draw takes 1.6 times as long (bench `draw`).
+const LANES: usize = 32;
+
+/// A generalised Feistel network over the pairs (high, low), high < `n_high` and low < 2^`low_bits`, with cycle walking
+/// (Black & Rogaway, "Ciphers with arbitrary finite domains", 2002). The domain has fewer than 2^`low_bits` <= sqrt(2 n)
+/// values too many, so that walks are rare. All arithmetic is of 16 bits, eight to a vector of any x86-64: SSE2 multiplies
+/// those, not integers of 32.
+#[derive(Debug, Clone, Copy)]
+struct Network {
+    n: u32,
+    low_bits: u32,
+    n_high: u16,
+    cycles: [Cycle; CYCLES],
+}
+
+/// Two rounds: the first changes the high half, the second the low one.
+#[derive(Debug, Clone, Copy)]
+struct Cycle {
+    high: Hash,
+    low: Hash,
+}
+
+/// Two multiply-shift steps (Dietzfelbinger et al., "A reliable randomized algorithm for the closest-pair problem",
+/// 1997): one alone is linear, and so would be the network. The high bits of the hash are the good ones.
+#[derive(Debug, Clone, Copy)]
+struct Hash {
+    flip: u16,
+    first: u16,
+    second: u16,
+}
+
+impl Hash {
+    /// Hash number `i` of a key: a step of `SplitMix64`.
+    #[inline]
+    fn new(key: u64, i: usize) -> Self {
+        let bits = mix(key.wrapping_add(GOLDEN.wrapping_mul(i as u64 + 1)));
+        Self { flip: bits as u16, first: (bits >> 16) as u16 | 1, second: (bits >> 32) as u16 | 1 }
+    }
+
+    #[inline]
+    fn of(self, x: u16) -> u16 {
+        let x = (x ^ self.flip).wrapping_mul(self.first);
+        (x ^ (x >> 8)).wrapping_mul(self.second)
+    }
+}
+
+impl Network {
+    fn new(key: u64, n: u32) -> Self {
+        // Rounded down, so that the high half has at least nine values; of 31 bits it would have one too many.
+        let bits = u32::BITS - (n - 1).leading_zeros();
+        let low_bits = if bits == 31 { 16 } else { bits / 2 };
+        let n_high = n.div_ceil(1 << low_bits);
+        debug_assert!(u16::try_from(n_high).is_ok(), "too many features");
+        let cycle = |i| Cycle { high: Hash::new(key, 2 * i), low: Hash::new(key, 2 * i + 1) };
+        Self { n, low_bits, n_high: n_high as u16, cycles: std::array::from_fn(cycle) }
+    }
+
+    /// From `x` on to the first value within the range.
+    #[inline]
+    fn walk(&self, mut x: u32, step: impl Fn(&Self, u32) -> u32) -> u32 {
+        while x >= self.n {
+            x = step(self, x);
+        }
+        x
+    }
+
+    fn draw(&self, start: u32, out: &mut [u32]) {
+        let starts = (start..).step_by(LANES);
+        for (out, start) in out.chunks_mut(LANES).zip(starts) {
+            let block = self.forwards_block(start);
+            out.copy_from_slice(&block[..out.len()]);
+            // Counted, as a search that stops early is not vectorised. The lanes past the end do not walk: outside the
+            // domain that need not end.
+            if block.iter().filter(|&&x| x >= self.n).count() > 0 {
+                for x in out {
+                    *x = self.walk(*x, Self::forwards);
+                }
+            }
+        }
+    }
+
+    /// [`forwards`](Self::forwards) of the positions from `start` on.
+    #[inline]
+    fn forwards_block(&self, start: u32) -> [u32; LANES] {
+        let positions: [u32; LANES] = std::array::from_fn(|i| start.wrapping_add(i as u32));
+        let mut high = positions.map(|x| self.split(x).0);
+        let mut low = positions.map(|x| self.split(x).1);
+        for cycle in &self.cycles {
+            for (high, &low) in high.iter_mut().zip(&low) {
+                *high = self.minus(*high, self.shift(cycle, low));
+            }
+            for (low, &high) in low.iter_mut().zip(&high) {
+                *low ^= self.flips(cycle, high);
+            }
+        }
+        std::array::from_fn(|i| self.join(high[i], low[i]))
+    }
+
+    fn forwards(&self, x: u32) -> u32 {
+        let (mut high, mut low) = self.split(x);
+        for cycle in &self.cycles {
+            high = self.minus(high, self.shift(cycle, low));
+            low ^= self.flips(cycle, high);
+        }
+        self.join(high, low)
+    }
+
+    fn backwards(&self, x: u32) -> u32 {
+        let (mut high, mut low) = self.split(x);
+        for cycle in self.cycles.iter().rev() {
+            low ^= self.flips(cycle, high);
+            high = self.minus(high, self.n_high - self.shift(cycle, low));
+        }
+        self.join(high, low)
+    }
+
+    #[inline]
+    fn split(&self, x: u32) -> (u16, u16) {
+        ((x >> self.low_bits) as u16, (x & ((1 << self.low_bits) - 1)) as u16)
+    }
+
+    #[inline]
+    fn join(&self, high: u16, low: u16) -> u32 {
+        u32::from(high) << self.low_bits | u32::from(low)
+    }
+
+    /// How far a cycle shifts the high half, below `n_high`.
+    #[inline]
+    fn shift(&self, cycle: &Cycle, low: u16) -> u16 {
+        ((u32::from(cycle.high.of(low)) * u32::from(self.n_high)) >> 16) as u16
+    }
+
+    /// The bits that a cycle flips in the low half.
+    #[inline]
+    fn flips(&self, cycle: &Cycle, high: u16) -> u16 {
+        cycle.low.of(high) >> (16 - self.low_bits)
+    }
+
+    /// `high - shift` modulo `n_high`.
+    #[inline]
+    fn minus(&self, high: u16, shift: u16) -> u16 {
+        let difference = high.wrapping_sub(shift);
+        if high < shift { difference.wrapping_add(self.n_high) } else { difference }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{NodeKey, Side};
+
+    /// Widths of 7 to 17 bits, odd and even, and both ends of each.
+    const WIDTHS: [usize; 20] =
+        [65, 66, 72, 73, 100, 127, 128, 129, 200, 255, 256, 257, 400, 511, 512, 513, 1000, 4097, 56_436, 65_537];
+
+    fn isqrt(n: usize) -> usize {
+        (n as f64).sqrt() as usize
+    }
+
+    /// The first `k` features of many keys.
+    fn for_each_draw(n: usize, k: usize, n_keys: usize, mut visit: impl FnMut(&[u32])) {
+        let mut drawn = Vec::new();
+        for seed in 0..n_keys as u64 {
+            NodeKey::root(seed, n as u64).feature_order(n).first(k as u32, &mut drawn);
+            visit(&drawn);
+        }
+    }
+
+    /// Deviations by which chi-square exceeds its mean, for counts that should be equal.
+    fn excess(counts: &[u32]) -> f64 {
+        let expected = counts.iter().map(|&c| f64::from(c)).sum::<f64>() / counts.len() as f64;
+        let chi2: f64 = counts.iter().map(|&c| (f64::from(c) - expected).powi(2) / expected).sum();
+        let df = counts.len() as f64 - 1.0;
+        (chi2 - df) / (2.0 * df).sqrt()
+    }
+
+    /// A right network stays below, one with two cycles is far above (20 to 300 deviations).
+    const MAX_EXCESS: f64 = 5.0;
+
+    #[test]
+    fn wide_networks_are_bijections_and_invert() {
+        for n in WIDTHS {
+            for seed in 0..4 {
+                let order = NodeKey::root(seed, 3).feature_order(n);
+                let mut seen = vec![false; n];
+                for position in 0..n as u32 {
+                    let feature = order.at(position);
+                    assert!(!std::mem::replace(&mut seen[feature as usize], true));
+                    assert_eq!(order.position(feature), position);
+                }
+            }
+        }
+        // Too many to list, up to the widest.
+        for n in [1usize << 24, (1 << 30) + 1, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, 0xFFFF_0000] {
+            let order = NodeKey::root(1, 2).feature_order(n);
+            for position in (0..n).step_by(n / 999).chain([n - 1]).map(|position| position as u32) {
+                let feature = order.at(position);
+                assert!((feature as usize) < n);
+                assert_eq!(order.position(feature), position, "n={n}");
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_are_what_is_drawn_one_by_one() {
+        let mut drawn = vec![7];
+        for n in [1usize, 5, 64].into_iter().chain(WIDTHS) {
+            let order = NodeKey::root(5, 1).feature_order(n);
+            for k in [0, 1, 2, 31, 32, 33, 64, isqrt(n), n - 1, n] {
+                let k = k.min(n) as u32;
+                order.first(k, &mut drawn);
+                assert!(drawn.iter().copied().eq((0..k).map(|position| order.at(position))), "n={n} k={k}");
+                let start = n as u32 - k;
+                order.draw(start, &mut drawn);
+                assert!(drawn.iter().copied().eq((start..n as u32).map(|position| order.at(position))));
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_feature_is_even() {
+        for n in WIDTHS {
+            let mut counts = vec![0; n];
+            for_each_draw(n, 1, 200_000.max(8 * n), |drawn| counts[drawn[0] as usize] += 1);
+            let z = excess(&counts);
+            assert!(z < MAX_EXCESS, "n={n}: {z}");
+        }
+    }
+
+    /// Pairs at the two ends of a draw, in order, and the differences modulo n within them.
+    #[test]
+    fn pairs_are_even() {
+        for n in (65..=100).chain([127, 128, 129, 200, 256, 257, 400, 511, 512, 513]) {
+            let k = isqrt(n);
+            let (mut adjacent, mut ends) = (vec![0; n * n], vec![0; n * n]);
+            let mut differences = vec![0; n];
+            for_each_draw(n, k, (20 * n * n).clamp(200_000, 1_000_000), |drawn| {
+                let [first, second, last] = [0, 1, k - 1].map(|i| drawn[i] as usize);
+                adjacent[first * n + second] += 1;
+                ends[first * n + last] += 1;
+                differences[(n + second - first) % n] += 1;
+            });
+            for counts in [&mut adjacent, &mut ends] {
+                for both in (0..n).rev() {
+                    assert_eq!(counts.swap_remove(both * n + both), 0);
+                }
+            }
+            assert_eq!(differences[0], 0);
+            for (what, counts) in [("adjacent", &adjacent[..]), ("ends", &ends), ("differences", &differences[1..])] {
+                let z = excess(counts);
+                assert!(z < MAX_EXCESS, "n={n}, {what}: {z}");
+            }
+        }
+    }
+
+    /// How often each feature, and each pair, is among the first sqrt(n): the variance of the counts is that of drawing
+    /// without replacement.
+    #[test]
+    fn subsets_contain_each_feature_and_pair_evenly() {
+        for n in WIDTHS {
+            let k = isqrt(n);
+            let n_keys = if n < 1000 { 100_000 } else { 20_000 };
+            let n_pairs = if n < 600 { n * (n - 1) / 2 } else { 0 };
+            let (mut counts, mut pair_counts) = (vec![0u32; n], vec![0u32; n_pairs]);
+            for_each_draw(n, k, n_keys, |drawn| {
+                for (i, &a) in drawn.iter().enumerate() {
+                    counts[a as usize] += 1;
+                    for &b in &drawn[..if n_pairs > 0 { i } else { 0 }] {
+                        let (low, high) = (a.min(b) as usize, a.max(b) as usize);
+                        pair_counts[high * (high - 1) / 2 + low] += 1;
+                    }
+                }
+            });
+            // The counts of a draw are 0 or 1 and their sum is fixed: variance p (1 - p) N / (N - 1) per draw once the
+            // mean is taken off; that of the ratio is close to 2 / (N - 1).
+            let p = k as f64 / n as f64;
+            let pair_p = p * (k - 1) as f64 / (n - 1) as f64;
+            for (what, counts, p) in [("features", &counts, p), ("pairs", &pair_counts, pair_p)] {
+                if counts.is_empty() {
+                    continue;
+                }
+                let df = counts.len() as f64 - 1.0;
+                let mean = n_keys as f64 * p;
+                let squares: f64 = counts.iter().map(|&c| (f64::from(c) - mean).powi(2)).sum();
+                let ratio = squares / (mean * (1.0 - p) * (df + 1.0));
+                let z = (ratio - 1.0) / (2.0 / df).sqrt();
+                // Pairs share features, which widens their distribution a little.
+                assert!(z.abs() < 6.0, "n={n}, {what}: ratio {ratio} z {z}");
+            }
+        }
+    }
+
+    /// A parent and its children, and the two children, share as many features as independent draws: hypergeometric.
+    #[test]
+    fn relatives_draw_independently() {
+        for n in [65, 72, 100, 128, 200, 257, 500, 1000, 4097, 56_436] {
+            let k = isqrt(n);
+            let n_keys = 20_000;
+            let mut sums = [0.0; 3];
+            let mut squares = [0.0; 3];
+            let mut drawn = [const { Vec::new() }; 3];
+            let mut in_first = vec![false; n];
+            for seed in 0..n_keys {
+                let parent = NodeKey::root(seed, 9);
+                for (key, drawn) in [parent, parent.child(Side::Left), parent.child(Side::Right)].iter().zip(&mut drawn)
+                {
+                    key.feature_order(n).first(k as u32, drawn);
+                }
+                for (i, (a, b)) in [(0, 1), (0, 2), (1, 2)].into_iter().enumerate() {
+                    drawn[a].iter().for_each(|&feature| in_first[feature as usize] = true);
+                    let shared = drawn[b].iter().filter(|&&feature| in_first[feature as usize]).count() as f64;
+                    drawn[a].iter().for_each(|&feature| in_first[feature as usize] = false);
+                    sums[i] += shared;
+                    squares[i] += shared * shared;
+                }
+            }
+            let (n, k, n_keys) = (n as f64, k as f64, n_keys as f64);
+            let mean = k * k / n;
+            let variance = mean * (1.0 - k / n) * (n - k) / (n - 1.0);
+            for (sum, squares) in sums.into_iter().zip(squares) {
+                let found = sum / n_keys;
+                let z = (found - mean) / (variance / n_keys).sqrt();
+                assert!(z.abs() < MAX_EXCESS, "n={n}: {z}");
+                let ratio = (squares / n_keys - found * found) / variance;
+                assert!((ratio - 1.0).abs() < 0.08, "n={n}: {ratio}");
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The search of a node that knows its columns and their bounds: read the most promising columns until no other can
+//! win.
+
+use super::best::Best;
+use super::bounds::Bar;
+use super::features::PARALLEL_FROM;
+use super::known::{Column, Known};
+use super::sparse::SearchScratch;
+use super::{Node, NodeColumn, Search};
+use crate::bitset::Bitset;
+use crate::criterion::Criterion;
+use crate::data::SparseColumns;
+use crate::data::sparse::Rank;
+use crate::error::Result;
+use crate::intersect::{self, Entry};
+use crate::params::Splitter;
+use crate::rng::Permutation;
+
+/// Read and scan one entry of a column, in nanoseconds (benches `intersect`, `scan`).
+const ENTRY_COST: f64 = 2.5;
+/// Jobs per thread: the most promising columns are spread over all jobs.
+const JOBS_PER_THREAD: usize = 4;
+
+/// A search under way.
+struct Open<'a, C: Criterion, R> {
+    search: &'a Search<'a, C>,
+    node: &'a Node<'a, C>,
+    order: &'a Permutation,
+    data: &'a SparseColumns<R>,
+    known: &'a Known<C>,
+    members: &'a Bitset,
+}
+
+/// What one worker has found.
+struct Progress<C: Criterion> {
+    best: Best<C>,
+    bar: Bar<C>,
+    /// The columns that were read, with the score of their best legal cut; none if they do not vary.
+    read: Vec<(u32, Option<f64>)>,
+}
+
+impl<C: Criterion, R: Rank> Open<'_, C, R> {
+    fn progress(&self) -> Progress<C> {
+        let bar = Bar::new(self.search.criterion, self.node.totals, self.known.bounds.drift());
+        Progress { best: Best::new(), bar, read: Vec::new() }
+    }
+
+    /// Reads a column.
+    fn read(&self, lane: u32, scan: &mut C::Scan, entries: &mut Vec<Entry>, progress: &mut Progress<C>) {
+        let (entries, common_rank) = match self.known.column(self.data, lane) {
+            Column::Whole(column) => (intersect::by_bitmap(column, self.members, entries), column.zero_rank),
+            Column::Local(column) => (intersect::by_bitmap(column, self.members, entries), column.zero_rank),
+        };
+        let feature = self.known.feature(self.data, lane);
+        let n_common = self.node.samples.len() - entries.len();
+        let column = NodeColumn { feature, entries, n_common, common_rank };
+        let score = self.search.evaluate(self.node, self.order, column, scan, &mut progress.best);
+        progress.read.push((lane, score));
+        if let Some(score) = progress.best.score() {
+            progress.bar.raise(self.search.criterion, self.node.totals, score);
+        }
+    }
+
+    /// Reads columns in the given order as long as they may win.
+    fn read_all(
+        &self,
+        lanes: impl Iterator<Item = (f64, u32)>,
+        scan: &mut C::Scan,
+        entries: &mut Vec<Entry>,
+        progress: &mut Progress<C>,
+    ) -> Result<()> {
+        for (bound, lane) in lanes {
+            if !progress.bar.admits(bound) {
+                break;
+            }
+            self.search.runtime.check_interrupt()?;
+            self.read(lane, scan, entries, progress);
+        }
+        Ok(())
+    }
+
+    /// As [`read_all`](Self::read_all), on all threads if it is much. `lanes` are sorted by falling bound.
+    fn read_spread(
+        &self,
+        lanes: &[(f64, u32)],
+        scan: &mut C::Scan,
+        entries: &mut Vec<Entry>,
+        progress: &mut Progress<C>,
+    ) -> Result<()> {
+        let n_threads = self.search.runtime.n_threads();
+        let length = |lane| self.known.bounds.weight(lane).min(self.node.samples.len() as u64);
+        let work = || lanes.iter().map(|&(_, lane)| length(lane) as f64 * ENTRY_COST).sum::<f64>();
+        if n_threads == 1 || lanes.len() < n_threads || work() < PARALLEL_FROM {
+            return self.read_all(lanes.iter().copied(), scan, entries, progress);
+        }
+        let n_jobs = (n_threads * JOBS_PER_THREAD).min(lanes.len());
+        let lead = progress.best.score();
+        let parts = self.search.runtime.map((0..n_jobs).collect(), |job| {
+            let mut part = self.progress();
+            if let Some(score) = lead {
+                part.bar.raise(self.search.criterion, self.node.totals, score);
+            }
+            let lanes = lanes.iter().skip(job).step_by(n_jobs).copied();
+            self.read_all(lanes, &mut self.search.criterion.scan(), &mut Vec::new(), &mut part)?;
+            Ok(part)
+        })?;
+        for part in parts {
+            progress.best.merge(self.search.criterion, self.node.totals, self.order, part.best);
+            progress.read.extend(part.read);
+        }
+        Ok(())
+    }
+}
+
+/// The best split of a node over what it knows, which is updated. `members` holds the rows of the node; `drawn` are the
+/// features it draws in its `order`, or all.
+#[allow(clippy::too_many_arguments, reason = "called once")]
+pub(super) fn best_split<C: Criterion, R: Rank>(
+    search: &Search<'_, C>,
+    node: &Node<'_, C>,
+    data: &SparseColumns<R>,
+    known: &mut Known<C>,
+    members: &Bitset,
+    order: &Permutation,
+    drawn: Option<&[u32]>,
+    scan: &mut C::Scan,
+    scratch: &mut SearchScratch,
+) -> Result<Best<C>> {
+    let open = Open { search, node, order, data, known, members };
+    let SearchScratch { entries, lane_map, candidates, effort, .. } = scratch;
+    candidates.clear();
+    let mut progress = open.progress();
+    if let Some(drawn) = drawn {
+        let lanes: Vec<u32> = drawn.iter().filter_map(|&feature| known.lane(data, lane_map, feature)).collect();
+        known.bounds.candidates(&progress.bar, Some(&lanes), |lane, bound| candidates.push((bound, lane)));
+    } else {
+        if let Some(leader) = known.leader {
+            open.read(leader, scan, entries, &mut progress);
+        }
+        known.bounds.candidates(&progress.bar, None, |lane, bound| {
+            if Some(lane) != known.leader {
+                candidates.push((bound, lane));
+            }
+        });
+    }
+    candidates.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    open.read_spread(candidates, scan, entries, &mut progress)?;
+    if drawn.is_some() && progress.read.iter().all(|(_, score)| score.is_none()) {
+        // What was not read does not vary either: with nothing to beat, no column that has entries is passed over.
+        for feature in (search.n_drawn() as u32..search.data.n_features() as u32).map(|position| order.at(position)) {
+            search.runtime.check_interrupt()?;
+            let Some(lane) = known.lane(data, lane_map, feature) else { continue };
+            open.read(lane, scan, entries, &mut progress);
+            if progress.read.last().is_some_and(|(_, score)| score.is_some()) {
+                break;
+            }
+        }
+    }
+
+    let Progress { best, read, .. } = progress;
+    effort.n_searched += 1;
+    effort.n_opened += read.len() as u64;
+    if search.params.splitter == Splitter::Best {
+        let (criterion, totals) = (search.criterion, node.totals);
+        let weight = criterion.weight(totals) as f64;
+        let winner = best.feature();
+        let mut lead = f64::NEG_INFINITY;
+        known.leader = None;
+        for (lane, score) in read {
+            // A column that does not vary, or has no legal cut, never will.
+            let gain = score
+                .filter(|score| *score > f64::NEG_INFINITY)
+                .map_or(0.0, |score| criterion.gain(totals, score + criterion.tolerance(totals, score)));
+            known.bounds.remember(lane, gain, weight);
+            if gain > lead && Some(known.feature(data, lane)) != winner {
+                lead = gain;
+                known.leader = Some(lane);
+            }
+        }
+    }
+    Ok(best)
+}
