@@ -49,7 +49,7 @@ fn intersect(c: &mut Criterion) {
             group.bench_function(BenchmarkId::new("gather and sort, per node entry", &regime), |b| {
                 b.iter(|| {
                     let mut n = 0;
-                    gather.for_each(columns, &samples, None, |_, entries| {
+                    gather.for_each(columns, &samples, |_, entries| {
                         entries.sort_unstable();
                         n += entries.len();
                     });
@@ -61,7 +61,7 @@ fn intersect(c: &mut Criterion) {
             group.bench_function(BenchmarkId::new("gather of 2 features, per node entry", &regime), |b| {
                 b.iter(|| {
                     let mut n = 0;
-                    gather.for_each(columns, &samples, Some(&few), |_, entries| n += entries.len());
+                    gather.for_each_of(columns, &samples, &few, |_, entries| n += entries.len());
                     n
                 });
             });

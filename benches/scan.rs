@@ -35,7 +35,8 @@ impl Visitor for SearchBench<'_, '_> {
         let mut samples = Samples::new(ids, data.n_samples(), false);
         let samples = samples.root();
         let totals = criterion.totals(samples.ids());
-        let search = Search { data, criterion, params, total_weight: 0, min_weight_leaf: 0.0, runtime };
+        let total_weight = criterion.weight(&totals);
+        let search = Search { data, criterion, params, total_weight, max_weight: 1, min_weight_leaf: 0.0, runtime };
         let node = Node {
             samples: &samples,
             n_entries: search.n_entries(samples.ids()),

@@ -49,7 +49,8 @@ impl Visitor for DepthFirst<'_> {
         let Self { data, target, params, tree, runtime } = self;
         let is_sparse = !matches!(data.columns(), Columns::Dense(_));
         let mut samples = Samples::new(target.weighted_samples(), data.n_samples(), is_sparse);
-        let mut search = Search { data, criterion, params, total_weight: 0, min_weight_leaf: 0.0, runtime };
+        let max_weight = target.weights().max();
+        let mut search = Search { data, criterion, params, total_weight: 0, max_weight, min_weight_leaf: 0.0, runtime };
         let root = Pending::root(&search, samples.root(), tree);
         search.total_weight = criterion.weight(&root.totals);
         search.min_weight_leaf = params.min_weight_fraction_leaf * search.total_weight as f64;
@@ -69,7 +70,7 @@ impl Visitor for DepthFirst<'_> {
                 builder.link(parent, is_left, id);
             }
             if let Expansion::Split { split, left, right } = node.expand(&search, &mut scratch)? {
-                builder.split(id, split.feature, split.threshold);
+                builder.split(id, split.feature, split.threshold(data));
                 let (left, right) = ((Some((id, true)), left), (Some((id, false)), right));
                 if left.1.samples.len() <= right.1.samples.len() {
                     stack.extend([right, left]);

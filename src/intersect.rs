@@ -36,7 +36,9 @@ const SEARCH_COST: f64 = 1.5;
 /// Per entry of the node's rows, grouped.
 const GATHER_COST: f64 = 6.0;
 /// Per entry of the node's rows, when a filter drops it.
-const FILTER_COST: f64 = 1.2;
+const FILTER_COST: f64 = 0.7;
+/// Per column that is visited one by one, however short.
+const COLUMN_COST: f64 = 25.0;
 
 /// One entry of a column in a node: rank above, row below; the natural order is by rank, then by row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,59 +111,106 @@ pub struct Gather {
     /// The features of the groups, in order of appearance.
     features: Vec<u32>,
     entries: Vec<Entry>,
+    /// What passed a filter.
+    hits: Vec<(u32, Entry)>,
 }
 
 impl Gather {
     /// Scratch for `n_features`.
     pub fn new(n_features: usize) -> Self {
-        Self { cursor: vec![0; n_features], features: Vec::new(), entries: Vec::new() }
+        Self { cursor: vec![0; n_features], ..Self::default() }
     }
 
     /// Reads the rows `samples` and calls `visit(feature, entries)` for every feature that has entries there, in no
-    /// particular order of features, entries ascending by row. With a `filter`, only for features in it.
+    /// particular order of features, entries in the order of `samples`. O(entries), twice read.
     pub fn for_each<R: Rank>(
         &mut self,
         sparse: &SparseColumns<R>,
         samples: &[u32],
-        filter: Option<&Bitset>,
-        mut visit: impl FnMut(u32, &mut [Entry]),
+        visit: impl FnMut(u32, &mut [Entry]),
     ) {
-        let Self { cursor, features, entries } = self;
-        features.clear();
-        let mut total = 0;
-        for &sample in samples {
-            for &feature in sparse.row(sample).features {
-                if filter.is_none_or(|filter| filter.contains(feature)) {
-                    let count = &mut cursor[feature as usize];
-                    if *count == 0 {
-                        features.push(feature);
-                    }
-                    *count += 1;
-                    total += 1;
-                }
+        let rows = || samples.iter().map(|&sample| (sample, sparse.row(sample)));
+        for (_, row) in rows() {
+            for &feature in row.features {
+                self.count(feature);
             }
         }
-        if entries.len() < total {
-            entries.resize(total, Entry(0));
+        self.open_groups();
+        for (sample, row) in rows() {
+            for (&feature, rank) in row.features.iter().zip(row.ranks) {
+                let slot = &mut self.cursor[feature as usize];
+                self.entries[*slot as usize] = Entry::new(rank.widen(), sample);
+                *slot += 1;
+            }
         }
-        let mut start = 0;
-        for &feature in features.iter() {
-            start += std::mem::replace(&mut cursor[feature as usize], start);
-        }
+        self.visit_groups(visit);
+    }
+
+    /// As [`for_each`](Self::for_each), for the features in `filter` only. The rows are read once, without branches on
+    /// the filter: most entries fail it.
+    pub fn for_each_of<R: Rank>(
+        &mut self,
+        sparse: &SparseColumns<R>,
+        samples: &[u32],
+        filter: &Bitset,
+        visit: impl FnMut(u32, &mut [Entry]),
+    ) {
+        let mut hits = std::mem::take(&mut self.hits);
+        let mut n = 0;
         for &sample in samples {
             let row = sparse.row(sample);
-            for (&feature, rank) in row.features.iter().zip(row.ranks) {
-                if filter.is_none_or(|filter| filter.contains(feature)) {
-                    let slot = &mut cursor[feature as usize];
-                    entries[*slot as usize] = Entry::new(rank.widen(), sample);
-                    *slot += 1;
-                }
+            if hits.len() < n + row.features.len() {
+                hits.resize(2 * (n + row.features.len()), (0, Entry(0)));
+            }
+            let first = n;
+            for (at, &feature) in row.features.iter().enumerate() {
+                hits[n] = (at as u32, Entry(0));
+                n += usize::from(filter.contains(feature));
+            }
+            for hit in &mut hits[first..n] {
+                let at = hit.0 as usize;
+                *hit = (row.features[at], Entry::new(row.ranks[at].widen(), sample));
             }
         }
+        for &(feature, _) in &hits[..n] {
+            self.count(feature);
+        }
+        self.open_groups();
+        for &(feature, entry) in &hits[..n] {
+            let slot = &mut self.cursor[feature as usize];
+            self.entries[*slot as usize] = entry;
+            *slot += 1;
+        }
+        self.hits = hits;
+        self.visit_groups(visit);
+    }
+
+    #[inline]
+    fn count(&mut self, feature: u32) {
+        let count = &mut self.cursor[feature as usize];
+        if *count == 0 {
+            self.features.push(feature);
+        }
+        *count += 1;
+    }
+
+    /// Turns counts into the starts of groups.
+    fn open_groups(&mut self) {
         let mut start = 0;
-        for &feature in features.iter() {
-            let end = std::mem::take(&mut cursor[feature as usize]) as usize;
-            visit(feature, &mut entries[start..end]);
+        for &feature in &self.features {
+            start += std::mem::replace(&mut self.cursor[feature as usize], start);
+        }
+        if self.entries.len() < start as usize {
+            self.entries.resize(start as usize, Entry(0));
+        }
+    }
+
+    /// Ends the groups.
+    fn visit_groups(&mut self, mut visit: impl FnMut(u32, &mut [Entry])) {
+        let mut start = 0;
+        for feature in self.features.drain(..) {
+            let end = std::mem::take(&mut self.cursor[feature as usize]) as usize;
+            visit(feature, &mut self.entries[start..end]);
             start = end;
         }
     }
@@ -170,16 +219,23 @@ impl Gather {
 /// What the cost rule knows of a node.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeCosts {
-    /// Rows of the node.
-    pub n_samples: usize,
-    /// Entries that they store.
-    pub nnz: usize,
+    /// Entries that its rows store.
+    nnz: usize,
+    /// Of one column, by search.
+    search: f64,
 }
 
 impl NodeCosts {
+    /// The costs of a node of `n_samples` rows that store `nnz` entries.
+    pub fn new(n_samples: usize, nnz: usize) -> Self {
+        let row_length = nnz as f64 / n_samples as f64;
+        Self { nnz, search: n_samples as f64 * (row_length + 1.0).log2().max(1.0) * SEARCH_COST }
+    }
+
     /// The kernel for one column of `column_nnz` entries: the seeds' rule, `W log(row length) < c m_j`.
+    #[inline]
     pub fn strategy_for_column(&self, column_nnz: usize) -> Strategy {
-        if self.search_cost() < column_nnz as f64 * BITMAP_COST { Strategy::Search } else { Strategy::Bitmap }
+        if self.search < column_nnz as f64 * BITMAP_COST { Strategy::Search } else { Strategy::Bitmap }
     }
 
     /// The cost of all columns one by one, when they have `columns_nnz` entries in total.
@@ -187,22 +243,23 @@ impl NodeCosts {
         columns_nnz as f64 * BITMAP_COST
     }
 
-    /// The cost of one column.
-    pub fn column_cost(&self, column_nnz: usize) -> f64 {
-        self.search_cost().min(column_nnz as f64 * BITMAP_COST)
+    /// The cost of visiting `n` columns, their entries aside.
+    pub fn columns_visited_cost(&self, n: usize) -> f64 {
+        n as f64 * COLUMN_COST
     }
 
-    /// The cost of all columns together, when a share of about `kept` of the entries passes the filter.
-    pub fn gather_cost(&self, kept: f64) -> f64 {
+    /// The cost of the entries of one column.
+    #[inline]
+    pub fn column_cost(&self, column_nnz: usize) -> f64 {
+        self.search.min(column_nnz as f64 * BITMAP_COST)
+    }
+
+    /// The cost of all columns together, when a share of about `kept` of the entries passes a filter, or all.
+    pub fn gather_cost(&self, kept: Option<f64>) -> f64 {
         if self.nnz > u32::MAX as usize {
             // Positions in the scratch are u32.
             return f64::INFINITY;
         }
-        self.nnz as f64 * (FILTER_COST + kept * (GATHER_COST - FILTER_COST))
-    }
-
-    fn search_cost(&self) -> f64 {
-        let row_length = self.nnz as f64 / self.n_samples as f64;
-        self.n_samples as f64 * (row_length + 1.0).log2().max(1.0) * SEARCH_COST
+        self.nnz as f64 * kept.map_or(GATHER_COST, |kept| FILTER_COST + kept * GATHER_COST)
     }
 }

@@ -277,12 +277,16 @@ fn check_kernels<R: Rank>(
     // With a filter, without one, and again: the scratch is clean between two uses.
     for filter_set in [Some(&filter_set), None, Some(&filter_set)] {
         let mut gathered = vec![Vec::new(); n_features];
-        gather.for_each(columns, samples, filter_set, |feature, entries| {
+        let visit = |feature: u32, entries: &mut [Entry]| {
             assert!(entries.is_sorted_by_key(|entry| entry.sample()));
             entries.sort_unstable();
             assert!(gathered[feature as usize].is_empty() && !entries.is_empty());
             gathered[feature as usize] = entries.to_vec();
-        });
+        };
+        match filter_set {
+            Some(filter) => gather.for_each_of(columns, samples, filter, visit),
+            None => gather.for_each(columns, samples, visit),
+        }
         for (feature, gathered) in gathered.iter().enumerate() {
             let kept = filter_set.is_none_or(|set| set.contains(feature as u32));
             prop_assert_eq!(&gathered[..], if kept { &expected[feature].0[..] } else { &[][..] });

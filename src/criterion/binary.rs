@@ -30,6 +30,7 @@ pub struct BinaryTotals {
 #[derive(Debug)]
 pub struct BinaryCeiling {
     weight: f64,
+    second: f64,
     /// Twice the squared shares: the squared distances of the two classes from the node's mean.
     distances: [f64; 2],
 }
@@ -175,6 +176,7 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
         let share = node.second as f64 / node.weight as f64;
         BinaryCeiling {
             weight: node.weight as f64,
+            second: node.second as f64,
             distances: [2.0 * share * share, 2.0 * (1.0 - share) * (1.0 - share)],
         }
     }
@@ -182,7 +184,10 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
     /// The gain is convex in the two counts of the subset, so its maximum is at a corner: one class alone, or all.
     fn cap(ceiling: &BinaryCeiling, summary: &BinaryTotals) -> f64 {
         let [first, second] = ceiling.distances;
-        let (n, m, s) = (ceiling.weight, summary.weight as f64, summary.second as f64);
+        let n = ceiling.weight;
+        // The summary may be that of more samples than the node has.
+        let s = (summary.second as f64).min(ceiling.second);
+        let m = ((summary.weight - summary.second) as f64).min(n - ceiling.second) + s;
         let alone = cap_within(m - s, n, first).max(cap_within(s, n, second));
         // Where all of the node is in the summary, "all" is no split, and the best proper subset leaves one sample.
         let excess = s * second.sqrt() - (m - s) * first.sqrt();

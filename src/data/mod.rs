@@ -18,6 +18,8 @@ pub use sparse::{Format, SparseColumns, SparseView};
 pub use target::Target;
 pub use values::ValueTable;
 
+use std::ops::Range;
+
 use crate::error::{Error, Result};
 
 /// Row ids are `u32`.
@@ -70,9 +72,10 @@ impl Dataset {
         self.values.value(feature as usize, rank as usize)
     }
 
-    /// The number of values of `feature` that are `<= threshold`, i.e. the first rank above it.
-    pub(crate) fn rank_above(&self, feature: u32, threshold: f64) -> u32 {
-        self.values.rank_above(feature as usize, threshold) as u32
+    /// The first of these ranks of `feature` whose value is above `threshold`, or the one after them.
+    pub(crate) fn rank_above(&self, feature: u32, threshold: f64, ranks: Range<u32>) -> u32 {
+        let ranks = ranks.start as usize..ranks.end as usize;
+        self.values.rank_above(feature as usize, threshold, ranks) as u32
     }
 
     /// Bytes held: ranks, indices and value tables.

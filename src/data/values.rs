@@ -1,5 +1,7 @@
 //! The values behind the ranks: per feature an ascending table of its distinct values.
 
+use std::ops::Range;
+
 use crate::num::SortKey;
 
 /// Ascending distinct values of every feature, stored as `f32` where that is exact for all of them.
@@ -50,12 +52,15 @@ impl ValueTable {
         }
     }
 
-    pub(crate) fn rank_above(&self, feature: usize, threshold: f64) -> usize {
-        let range = self.indptr[feature]..self.indptr[feature + 1];
-        match &self.values {
-            Values::F32(values) => values[range].partition_point(|&v| f64::from(v) <= threshold),
-            Values::F64(values) => values[range].partition_point(|&v| v <= threshold),
-        }
+    /// The first rank of `ranks` whose value is above `threshold`, or the one after them.
+    pub(crate) fn rank_above(&self, feature: usize, threshold: f64, ranks: Range<usize>) -> usize {
+        let start = self.indptr[feature];
+        let range = start + ranks.start..start + ranks.end;
+        ranks.start
+            + match &self.values {
+                Values::F32(values) => values[range].partition_point(|&v| f64::from(v) <= threshold),
+                Values::F64(values) => values[range].partition_point(|&v| v <= threshold),
+            }
     }
 
     pub(crate) fn n_bytes(&self) -> usize {

@@ -48,6 +48,15 @@ impl Weights {
         }
     }
 
+    /// The largest weight. O(samples).
+    pub fn max(&self) -> u64 {
+        match self {
+            Self::Unit => 1,
+            Self::Small(weights) => weights.iter().copied().max().unwrap_or(0).into(),
+            Self::Large(weights) => weights.iter().copied().max().unwrap_or(0),
+        }
+    }
+
     /// The total weight of `n_samples` samples.
     pub(super) fn total(&self, n_samples: usize) -> u64 {
         match self {

@@ -2,7 +2,11 @@
 
 use std::cmp::Ordering;
 
+use super::bounds::Bar;
+use super::{Node, Search};
 use crate::criterion::Criterion;
+use crate::data::Dataset;
+use crate::num::mid_threshold;
 use crate::rng::Permutation;
 
 /// A split: rows whose rank is at most `last_left` go left.
@@ -12,10 +16,32 @@ pub struct Candidate {
     pub feature: u32,
     /// The largest rank that goes left.
     pub last_left: u32,
-    /// Values up to this one go left.
-    pub threshold: f64,
+    /// Where the values of the two sides part.
+    pub cut: Cut,
     /// Number of rows that go left.
     pub n_left: usize,
+}
+
+/// Where a candidate cuts. Values are in tables far apart, so they are only looked up for the winner.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cut {
+    /// Half way to the value of the first rank that goes right.
+    Before(u32),
+    /// At this value, which goes left.
+    At(f64),
+}
+
+impl Candidate {
+    /// Values up to this one go left.
+    pub fn threshold(&self, data: &Dataset) -> f64 {
+        match self.cut {
+            Cut::At(threshold) => threshold,
+            Cut::Before(first_right) => {
+                let value = |rank| data.value(self.feature, rank);
+                mid_threshold(value(self.last_left), value(first_right))
+            }
+        }
+    }
 }
 
 struct Holder<P> {
@@ -31,11 +57,45 @@ pub(crate) struct Best<C: Criterion> {
     holder: Option<Holder<C::Proof>>,
     /// Scores below cannot win; ties are within.
     floor: f64,
+    bar: Bar<C>,
+    /// Columns with fewer entries cannot win.
+    least_entries: f64,
+    max_weight: f64,
 }
 
 impl<C: Criterion> Best<C> {
-    pub fn new() -> Self {
-        Self { holder: None, floor: f64::NEG_INFINITY }
+    /// None yet. `drift` is that of the node's bounds, if it has any.
+    pub fn new(search: &Search<'_, C>, node: &Node<'_, C>, drift: f64) -> Self {
+        Self {
+            holder: None,
+            floor: f64::NEG_INFINITY,
+            bar: Bar::new(search.criterion, node.totals, drift),
+            least_entries: 0.0,
+            max_weight: search.max_weight as f64,
+        }
+    }
+
+    /// What tells which columns may win.
+    pub fn bar(&self) -> &Bar<C> {
+        &self.bar
+    }
+
+    /// Whether a sparse column may win that has this many entries in the node, or at most as many.
+    #[inline]
+    pub fn may_win_with(&self, n_entries: usize) -> bool {
+        n_entries as f64 >= self.least_entries
+    }
+
+    /// Raises the bar to that of another worker.
+    pub fn follow(&mut self, criterion: &C, node: &C::Totals, score: f64) {
+        self.raise(criterion, node, score);
+    }
+
+    fn raise(&mut self, criterion: &C, node: &C::Totals, score: f64) {
+        if C::IS_SQUARED_DISTANCE {
+            self.bar.raise(criterion, node, score);
+            self.least_entries = self.bar.least_weight() / self.max_weight * (1.0 - f64::EPSILON);
+        }
     }
 
     pub fn candidate(self) -> Option<Candidate> {
@@ -98,6 +158,7 @@ impl<C: Criterion> Best<C> {
         };
         if wins {
             self.floor = new.score - criterion.tolerance(node, new.score);
+            self.raise(criterion, node, new.score);
             self.holder = Some(new);
         }
     }

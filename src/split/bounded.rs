@@ -2,11 +2,10 @@
 //! win.
 
 use super::best::Best;
-use super::bounds::Bar;
 use super::features::PARALLEL_FROM;
 use super::known::{Column, Known};
 use super::sparse::SearchScratch;
-use super::{Node, NodeColumn, Search};
+use super::{Node, NodeColumn, Outcome, Search};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
@@ -34,15 +33,13 @@ struct Open<'a, C: Criterion, R> {
 /// What one worker has found.
 struct Progress<C: Criterion> {
     best: Best<C>,
-    bar: Bar<C>,
-    /// The columns that were read, with the score of their best legal cut; none if they do not vary.
-    read: Vec<(u32, Option<f64>)>,
+    /// The columns that were read.
+    read: Vec<(u32, Outcome)>,
 }
 
 impl<C: Criterion, R: Rank> Open<'_, C, R> {
     fn progress(&self) -> Progress<C> {
-        let bar = Bar::new(self.search.criterion, self.node.totals, self.known.bounds.drift());
-        Progress { best: Best::new(), bar, read: Vec::new() }
+        Progress { best: Best::new(self.search, self.node, self.known.bounds.drift()), read: Vec::new() }
     }
 
     /// Reads a column.
@@ -54,11 +51,8 @@ impl<C: Criterion, R: Rank> Open<'_, C, R> {
         let feature = self.known.feature(self.data, lane);
         let n_common = self.node.samples.len() - entries.len();
         let column = NodeColumn { feature, entries, n_common, common_rank };
-        let score = self.search.evaluate(self.node, self.order, column, scan, &mut progress.best);
-        progress.read.push((lane, score));
-        if let Some(score) = progress.best.score() {
-            progress.bar.raise(self.search.criterion, self.node.totals, score);
-        }
+        let outcome = self.search.evaluate(self.node, self.order, column, scan, &mut progress.best);
+        progress.read.push((lane, outcome));
     }
 
     /// Reads columns in the given order as long as they may win.
@@ -70,7 +64,7 @@ impl<C: Criterion, R: Rank> Open<'_, C, R> {
         progress: &mut Progress<C>,
     ) -> Result<()> {
         for (bound, lane) in lanes {
-            if !progress.bar.admits(bound) {
+            if !progress.best.bar().admits(bound) {
                 break;
             }
             self.search.runtime.check_interrupt()?;
@@ -98,7 +92,7 @@ impl<C: Criterion, R: Rank> Open<'_, C, R> {
         let parts = self.search.runtime.map((0..n_jobs).collect(), |job| {
             let mut part = self.progress();
             if let Some(score) = lead {
-                part.bar.raise(self.search.criterion, self.node.totals, score);
+                part.best.follow(self.search.criterion, self.node.totals, score);
             }
             let lanes = lanes.iter().skip(job).step_by(n_jobs).copied();
             self.read_all(lanes, &mut self.search.criterion.scan(), &mut Vec::new(), &mut part)?;
@@ -132,12 +126,12 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
     let mut progress = open.progress();
     if let Some(drawn) = drawn {
         let lanes: Vec<u32> = drawn.iter().filter_map(|&feature| known.lane(data, lane_map, feature)).collect();
-        known.bounds.candidates(&progress.bar, Some(&lanes), |lane, bound| candidates.push((bound, lane)));
+        known.bounds.candidates(progress.best.bar(), Some(&lanes), |lane, bound| candidates.push((bound, lane)));
     } else {
         if let Some(leader) = known.leader {
             open.read(leader, scan, entries, &mut progress);
         }
-        known.bounds.candidates(&progress.bar, None, |lane, bound| {
+        known.bounds.candidates(progress.best.bar(), None, |lane, bound| {
             if Some(lane) != known.leader {
                 candidates.push((bound, lane));
             }
@@ -145,13 +139,13 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
     }
     candidates.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
     open.read_spread(candidates, scan, entries, &mut progress)?;
-    if drawn.is_some() && progress.read.iter().all(|(_, score)| score.is_none()) {
+    if drawn.is_some() && progress.read.iter().all(|(_, outcome)| *outcome == Outcome::Constant) {
         // What was not read does not vary either: with nothing to beat, no column that has entries is passed over.
         for feature in (search.n_drawn() as u32..search.data.n_features() as u32).map(|position| order.at(position)) {
             search.runtime.check_interrupt()?;
             let Some(lane) = known.lane(data, lane_map, feature) else { continue };
             open.read(lane, scan, entries, &mut progress);
-            if progress.read.last().is_some_and(|(_, score)| score.is_some()) {
+            if progress.read.last().is_some_and(|(_, outcome)| *outcome != Outcome::Constant) {
                 break;
             }
         }
@@ -160,17 +154,21 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
     let Progress { best, read, .. } = progress;
     effort.n_searched += 1;
     effort.n_opened += read.len() as u64;
-    if search.params.splitter == Splitter::Best {
+    if search.params.splitter == Splitter::Best && drawn.is_none() {
         let (criterion, totals) = (search.criterion, node.totals);
         let weight = criterion.weight(totals) as f64;
         let winner = best.feature();
         let mut lead = f64::NEG_INFINITY;
         known.leader = None;
-        for (lane, score) in read {
-            // A column that does not vary, or has no legal cut, never will.
-            let gain = score
-                .filter(|score| *score > f64::NEG_INFINITY)
-                .map_or(0.0, |score| criterion.gain(totals, score + criterion.tolerance(totals, score)));
+        for (lane, outcome) in read {
+            let gain = match outcome {
+                Outcome::Hopeless => continue,
+                Outcome::Highest(score) if score > f64::NEG_INFINITY => {
+                    criterion.gain(totals, score + criterion.tolerance(totals, score))
+                }
+                // A column that does not vary, or has no legal cut, never will.
+                Outcome::Highest(_) | Outcome::Constant => 0.0,
+            };
             known.bounds.remember(lane, gain, weight);
             if gain > lead && Some(known.feature(data, lane)) != winner {
                 lead = gain;

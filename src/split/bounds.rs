@@ -70,11 +70,6 @@ impl<C: Criterion> Bar<C> {
         Self { ceiling: criterion.ceiling(node), weight, gain: f64::NEG_INFINITY, drift: drift * (1.0 + DRIFT_SLACK) }
     }
 
-    /// A bar without memory: for caps alone.
-    pub fn of_caps(criterion: &C, node: &C::Totals) -> Self {
-        Self::new(criterion, node, 0.0)
-    }
-
     /// Raises the bar to the gain of a candidate.
     pub fn raise(&mut self, criterion: &C, node: &C::Totals, score: f64) {
         let gain = criterion.gain(node, score - criterion.tolerance(node, score));
@@ -94,7 +89,7 @@ impl<C: Criterion> Bar<C> {
     }
 
     /// The least weight of nonzeros that can win.
-    fn least_weight(&self) -> f64 {
+    pub fn least_weight(&self) -> f64 {
         let radius = C::radius(&self.ceiling) * (1.0 + SLACK);
         if self.gain > 0.0 { self.gain * self.weight / (radius * self.weight + self.gain) } else { 0.0 }
     }

@@ -55,6 +55,9 @@ impl Fill for DenseFill<'_> {
         NodeColumn { feature, entries: &scratch.entries, n_common, common_rank: common }
     }
 
+    /// The columns of a dense matrix are long: they are read ahead by the machine.
+    fn warm(&self, _feature: u32) {}
+
     fn column_nnz(&self, _feature: u32) -> usize {
         self.samples.len()
     }

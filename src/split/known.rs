@@ -97,7 +97,7 @@ impl<C: Criterion> Known<C> {
         columns.samples.reserve_exact(nnz);
         columns.ranks.reserve_exact(nnz);
         let mut groups = Vec::new();
-        gather.for_each(data, samples, None, |feature, entries| {
+        gather.for_each(data, samples, |feature, entries| {
             entries.sort_unstable();
             let mut summary = C::Summary::default();
             let start = columns.samples.len();

@@ -46,6 +46,8 @@ pub struct Search<'a, C> {
     pub params: &'a ValidTreeParams,
     /// The weight of the root, in integer units.
     pub total_weight: u64,
+    /// The largest weight of a sample, in integer units.
+    pub max_weight: u64,
     /// Least weight of a child, in integer units.
     pub min_weight_leaf: f64,
     /// Threads and stop flag.
@@ -76,6 +78,17 @@ pub(crate) struct NodeColumn<'a> {
     pub n_common: usize,
     /// The rank of those rows; no entry has it.
     pub common_rank: u32,
+}
+
+/// What has come of a column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Outcome {
+    /// It does not vary in the node.
+    Constant,
+    /// It varies, and was not scanned: it is too sparse to win.
+    Hopeless,
+    /// The highest score of its legal cuts; minus infinity if none is legal.
+    Highest(f64),
 }
 
 /// Scratch of one worker; assumed dirty unless a part says otherwise.
@@ -178,7 +191,7 @@ impl<C: Criterion> Search<'_, C> {
         }
     }
 
-    /// Offers the candidates of a column to `best`. Returns whether the column varies in the node.
+    /// Offers the candidates of a column to `best`.
     fn evaluate(
         &self,
         node: &Node<'_, C>,
@@ -186,11 +199,15 @@ impl<C: Criterion> Search<'_, C> {
         column: NodeColumn<'_>,
         scan: &mut C::Scan,
         best: &mut Best<C>,
-    ) -> Option<f64> {
-        match self.params.splitter {
+    ) -> Outcome {
+        if column.n_common > 0 && !best.may_win_with(column.entries.len()) && !column.entries.is_empty() {
+            return Outcome::Hopeless;
+        }
+        let score = match self.params.splitter {
             Splitter::Best => scan::best_cut(self, node, order, column, scan, best),
             Splitter::Random => random::random_cut(self, node, order, column, scan, best),
-        }
+        };
+        score.map_or(Outcome::Constant, Outcome::Highest)
     }
 
     /// Whether a side with these counts, and the rest of the node, are large enough.

@@ -3,7 +3,7 @@
 //!
 //! One pass finds the extremes, a second pushes the side that the common value is not on. No sort. O(entries).
 
-use super::best::{Best, Candidate};
+use super::best::{Best, Candidate, Cut};
 use super::{Node, NodeColumn, Search};
 use crate::criterion::Criterion;
 use crate::rng::Permutation;
@@ -27,7 +27,7 @@ pub(super) fn random_cut<C: Criterion>(
     }
     let (low, high) = (search.data.value(feature, lowest), search.data.value(feature, highest));
     let threshold = between(low, high, node.key.threshold_position(feature));
-    let first_right = search.data.rank_above(feature, threshold);
+    let first_right = search.data.rank_above(feature, threshold, lowest + 1..highest);
     debug_assert!(lowest < first_right && first_right <= highest);
 
     let push_left = common.is_none_or(|common| common >= first_right);
@@ -45,7 +45,7 @@ pub(super) fn random_cut<C: Criterion>(
     let score = criterion.score(node.totals, scan);
     if best.may_win(score) {
         let n_left = if push_left { n_pushed } else { node.samples.len() - n_pushed };
-        let candidate = Candidate { feature, last_left: first_right - 1, threshold, n_left };
+        let candidate = Candidate { feature, last_left: first_right - 1, cut: Cut::At(threshold), n_left };
         best.offer(criterion, node.totals, order, scan, score, candidate);
     }
     Some(score)

@@ -4,11 +4,10 @@
 //! then those above it from the right, visits every cut without ever touching the run: a score does not care which side
 //! was pushed. O(entries).
 
-use super::best::{Best, Candidate};
+use super::best::{Best, Candidate, Cut};
 use super::{Node, NodeColumn, Search};
 use crate::criterion::Criterion;
 use crate::intersect::Entry;
-use crate::num::mid_threshold;
 use crate::rng::{Permutation, Side};
 
 /// Offers every cut of a column with sorted entries. Returns the highest score of a legal cut, minus infinity if none
@@ -94,8 +93,6 @@ impl<C: Criterion> Pass<'_, C> {
             Side::Left => (pushed, next, n_pushed),
             Side::Right => (next, pushed, self.node.samples.len() - n_pushed),
         };
-        let value = |rank| self.search.data.value(self.feature, rank);
-        let threshold = mid_threshold(value(last_left), value(first_right));
-        Candidate { feature: self.feature, last_left, threshold, n_left }
+        Candidate { feature: self.feature, last_left, cut: Cut::Before(first_right), n_left }
     }
 }

@@ -7,7 +7,7 @@ use super::best::{Best, Candidate};
 use super::bounded;
 use super::features::{Fill, PARALLEL_FROM, search_columns};
 use super::known::{Column, Known, LaneMap};
-use super::{Found, Node, NodeColumn, Scratch, Search};
+use super::{Found, Node, NodeColumn, Outcome, Scratch, Search};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
@@ -97,6 +97,11 @@ impl<R: Rank> Fill for ColumnFill<'_, R> {
         node_column(self.columns, self.samples, feature, entries)
     }
 
+    fn warm(&self, feature: u32) {
+        let column = self.columns.column(feature);
+        std::hint::black_box((column.samples.first().copied(), column.ranks.first().copied()));
+    }
+
     fn column_nnz(&self, feature: u32) -> usize {
         self.columns.column_nnz(feature)
     }
@@ -144,7 +149,7 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
         sparse.known_members = members;
         return Ok(Found { best: best?.candidate(), constants: node.constants.clone(), known: Some(known) });
     }
-    let costs = NodeCosts { n_samples: node.samples.len(), nnz: node.n_entries };
+    let costs = NodeCosts::new(node.samples.len(), node.n_entries);
     let (by_columns, by_rows) = plan(search, node, columns, drawn, &costs);
     let together = match search.params.force_strategy {
         Some(Strategy::Gather) => true,
@@ -160,7 +165,7 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
     members.insert_all(ids);
     let forced = search.params.force_strategy;
     let fill = ColumnFill { columns, samples: ids, members, costs, forced };
-    let work = by_columns + costs.nnz as f64 * SCAN_COST;
+    let work = by_columns + node.n_entries as f64 * SCAN_COST;
     let found = search_columns(search, node, &order, drawn, &fill, work, scan, entries);
     members.remove_all(ids);
     found
@@ -189,17 +194,18 @@ fn plan<C: Criterion, R: Rank>(
     drawn: Option<&[u32]>,
     costs: &NodeCosts,
 ) -> (f64, f64) {
-    let by_rows = costs.gather_cost(search.n_drawn() as f64 / search.data.n_features() as f64);
+    let kept = search.n_drawn() as f64 / search.data.n_features() as f64;
+    let by_rows = costs.gather_cost(drawn.map(|_| kept));
     let Some(drawn) = drawn else {
         return (costs.columns_cost(columns.nnz() - node.constants.nnz()), by_rows);
     };
-    let mut by_columns = 0.0;
+    let mut by_columns = costs.columns_visited_cost(drawn.len());
     for &feature in drawn {
-        if !node.constants.contains(feature) {
-            by_columns += costs.column_cost(columns.column_nnz(feature));
-        }
         if by_columns > by_rows {
             break;
+        }
+        if !node.constants.contains(feature) {
+            by_columns += costs.column_cost(columns.column_nnz(feature));
         }
     }
     (by_columns, by_rows)
@@ -219,29 +225,29 @@ fn search_rows<C: Criterion, R: Rank>(
     let SearchScratch { drawn: filter, gather, .. } = scratch;
     let samples = node.samples.ids();
     let sorted = search.params.splitter == Splitter::Best;
-    let mut best = Best::new();
+    let mut best = Best::new(search, node, 0.0);
     let n_varying = Cell::new(0);
     let mut visit = |feature: u32, entries: &mut [Entry]| {
-        if sorted {
+        if sorted && best.may_win_with(entries.len()) {
             entries.sort_unstable();
         }
         let column = node_column(columns, samples, feature, entries);
-        let score = search.evaluate(node, order, column, scan, &mut best);
-        n_varying.set(n_varying.get() + usize::from(score.is_some()));
+        let outcome = search.evaluate(node, order, column, scan, &mut best);
+        n_varying.set(n_varying.get() + usize::from(outcome != Outcome::Constant));
     };
     if let Some(features) = drawn {
         filter.insert_all(features);
-        gather.for_each(columns, samples, Some(filter), &mut visit);
+        gather.for_each_of(columns, samples, filter, &mut visit);
         filter.remove_all(features);
         if n_varying.get() == 0
             && let Some(feature) = first_varying(columns, samples, gather, |feature| order.position(feature))
         {
             filter.insert_all(&[feature]);
-            gather.for_each(columns, samples, Some(filter), &mut visit);
+            gather.for_each_of(columns, samples, filter, &mut visit);
             filter.remove_all(&[feature]);
         }
     } else {
-        gather.for_each(columns, samples, None, &mut visit);
+        gather.for_each(columns, samples, &mut visit);
     }
     Ok(Found { best: best.candidate(), constants: node.constants.clone(), known: None })
 }
@@ -254,7 +260,7 @@ fn first_varying<R: Rank>(
     position: impl Fn(u32) -> u32,
 ) -> Option<u32> {
     let mut first: Option<(u32, u32)> = None;
-    gather.for_each(columns, samples, None, |feature, entries| {
+    gather.for_each(columns, samples, |feature, entries| {
         let varies = entries.len() < samples.len() || entries.iter().any(|entry| entry.rank() != entries[0].rank());
         if varies {
             let candidate = (position(feature), feature);
@@ -275,7 +281,9 @@ pub(super) fn bequeath<C: Criterion, R: Rank>(
 ) -> Box<Known<C>> {
     let SearchScratch { known_members, lane_map, .. } = &mut scratch.sparse;
     known_members.remove_all(small);
-    known.leave(search.criterion, columns, totals, small, lane_map);
+    if search.draws_all() {
+        known.leave(search.criterion, columns, totals, small, lane_map);
+    }
     known
 }
 
