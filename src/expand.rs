@@ -22,7 +22,7 @@ pub struct Pending<'s, C: Criterion> {
     pub n_entries: usize,
     /// Features known not to vary in it.
     pub constants: Arc<ConstantFeatures>,
-    /// What it has taken over from its parent's search; only the larger child of a split has.
+    /// What it has taken over from its parent's search.
     pub known: Option<Box<Known<C>>>,
 }
 
@@ -85,7 +85,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
             search.forget(known, samples.ids(), scratch);
             return Ok(Expansion::Leaf);
         }
-        let known = search.bequeath(known, (&totals, &small.0, &large.0), small_ids, scratch);
+        let heirs = search.bequeath(known, (&totals, &small.0, &large.0), (small_ids, small.1), scratch);
         let (left_samples, right_samples) = samples.split_at(middle);
         let child = |samples, (totals, n_entries), side, known| Self {
             samples,
@@ -97,9 +97,9 @@ impl<'s, C: Criterion> Pending<'s, C> {
             known,
         };
         let (left, right) = if left_is_small {
-            (child(left_samples, small, Side::Left, None), child(right_samples, large, Side::Right, known))
+            (child(left_samples, small, Side::Left, heirs.small), child(right_samples, large, Side::Right, heirs.large))
         } else {
-            (child(left_samples, large, Side::Left, known), child(right_samples, small, Side::Right, None))
+            (child(left_samples, large, Side::Left, heirs.large), child(right_samples, small, Side::Right, heirs.small))
         };
         Ok(Expansion::Split { split, left, right })
     }

@@ -29,11 +29,11 @@ impl Visitor for Compare<'_> {
         let node = criterion.totals(&all);
         let [a, b] = self.sides.map(|side| {
             let mut scan = criterion.scan();
-            criterion.begin(&node, &mut scan);
+            let mut pushed = criterion.begin(&node, &mut scan);
             for &sample in side {
-                criterion.push(&node, &mut scan, sample);
+                criterion.push(&node, &mut scan, &mut pushed, sample);
             }
-            (criterion.score(&node, &scan), criterion.proof(&node, &scan))
+            (criterion.score(&node, &scan, pushed), criterion.proof(&node, &scan, pushed))
         });
         let order = criterion.compare(&a.1, &b.1);
         let (lesser, greater) = if order == Ordering::Less { (a.0, b.0) } else { (b.0, a.0) };

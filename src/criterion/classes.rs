@@ -69,15 +69,16 @@ pub struct ClassTotals<S> {
 #[derive(Debug)]
 pub struct ClassCeiling {
     weight: f64,
+    /// The squared class shares.
+    squares: f64,
     /// The largest squared distance of a class from the node's mean, summed over outputs.
     radius: f64,
 }
 
-/// Class counts of the pushed samples.
-#[derive(Debug)]
-pub struct ClassScan<S> {
+/// The weight of the pushed samples, and the measure of all counts.
+#[derive(Debug, Clone, Copy)]
+pub struct ClassPushed<S> {
     weight: u64,
-    counts: Box<[u64]>,
     /// Of the pushed samples.
     inside: S,
     /// Of the rest.
@@ -108,14 +109,17 @@ impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
         ClassTotals { weight, counts, sum }
     }
 
-    fn sides(node: &ClassTotals<M::Sum>, scan: &ClassScan<M::Sum>) -> Sides<M::Sum> {
-        Sides { weights: [scan.weight, node.weight - scan.weight], sums: [scan.inside, scan.outside] }
+    #[inline]
+    fn sides(node: &ClassTotals<M::Sum>, pushed: ClassPushed<M::Sum>) -> Sides<M::Sum> {
+        Sides { weights: [pushed.weight, node.weight - pushed.weight], sums: [pushed.inside, pushed.outside] }
     }
 }
 
 impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
     type Totals = ClassTotals<M::Sum>;
-    type Scan = ClassScan<M::Sum>;
+    /// Counts of the pushed samples, over all outputs.
+    type Scan = Box<[u64]>;
+    type Pushed = ClassPushed<M::Sum>;
     type Proof = M::Proof;
     /// The weight.
     type Summary = u64;
@@ -166,40 +170,38 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         }
     }
 
-    fn scan(&self) -> Self::Scan {
-        let counts = vec![0; self.n_slots()].into();
-        ClassScan { weight: 0, counts, inside: M::Sum::default(), outside: M::Sum::default() }
+    fn scan(&self) -> Box<[u64]> {
+        vec![0; self.n_slots()].into()
     }
 
-    fn begin(&self, node: &Self::Totals, scan: &mut Self::Scan) {
-        scan.weight = 0;
-        scan.counts.fill(0);
-        scan.inside = M::Sum::default();
-        scan.outside = node.sum;
+    #[inline]
+    fn begin(&self, node: &Self::Totals, counts: &mut Box<[u64]>) -> Self::Pushed {
+        counts.fill(0);
+        ClassPushed { weight: 0, inside: M::Sum::default(), outside: node.sum }
     }
 
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "one call per entry; left out of line it costs a fifth of bench `fit`")]
-    fn push(&self, node: &Self::Totals, scan: &mut Self::Scan, sample: u32) {
+    fn push(&self, node: &Self::Totals, counts: &mut Box<[u64]>, pushed: &mut Self::Pushed, sample: u32) {
         let w = self.weights.weight(sample);
-        scan.weight += w;
+        pushed.weight += w;
         for &slot in self.slots(sample) {
-            let inside = &mut scan.counts[slot as usize];
+            let inside = &mut counts[slot as usize];
             let outside = node.counts[slot as usize] - *inside;
-            scan.inside = self.measure.grown(scan.inside, *inside, w);
-            scan.outside = self.measure.shrunk(scan.outside, outside, w);
+            pushed.inside = self.measure.grown(pushed.inside, *inside, w);
+            pushed.outside = self.measure.shrunk(pushed.outside, outside, w);
             *inside += w;
         }
     }
 
     #[inline]
-    fn pushed_weight(&self, scan: &Self::Scan) -> u64 {
-        scan.weight
+    fn pushed_weight(pushed: &Self::Pushed) -> u64 {
+        pushed.weight
     }
 
     #[inline]
-    fn score(&self, node: &Self::Totals, scan: &Self::Scan) -> f64 {
-        self.measure.score(&Self::sides(node, scan))
+    fn score(&self, node: &Self::Totals, _counts: &Box<[u64]>, pushed: Self::Pushed) -> f64 {
+        self.measure.score(&Self::sides(node, pushed))
     }
 
     #[inline]
@@ -207,8 +209,8 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         self.measure.tolerance(score)
     }
 
-    fn proof(&self, node: &Self::Totals, scan: &Self::Scan) -> Self::Proof {
-        self.measure.proof(&Self::sides(node, scan))
+    fn proof(&self, node: &Self::Totals, _counts: &Box<[u64]>, pushed: Self::Pushed) -> Self::Proof {
+        self.measure.proof(&Self::sides(node, pushed))
     }
 
     fn compare(&self, a: &Self::Proof, b: &Self::Proof) -> Ordering {
@@ -242,16 +244,27 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         2.0 * self.weights.weight(sample) as f64 * self.n_outputs as f64
     }
 
+    fn distance(&self, node: &Self::Totals, ceiling: &ClassCeiling, sample: u32) -> f64 {
+        let own = |&slot: &u32| 1.0 - 2.0 * node.counts[slot as usize] as f64 / ceiling.weight;
+        self.slots(sample).iter().map(own).sum::<f64>() + ceiling.squares
+    }
+
+    fn sample_weight(&self, sample: u32) -> u64 {
+        self.weights.weight(sample)
+    }
+
     fn ceiling(&self, node: &Self::Totals) -> ClassCeiling {
         let weight = node.weight as f64;
-        let radius = self.classes.first.windows(2).map(|range| {
+        let (mut radius, mut all_squares) = (0.0, 0.0);
+        for range in self.classes.first.windows(2) {
             let counts = &node.counts[range[0] as usize..range[1] as usize];
             // |e_k - p|^2 = 1 - 2 p_k + sum p^2, largest for the rarest class that is there.
             let rarest = counts.iter().copied().filter(|&count| count > 0).min().unwrap_or(0);
             let squares: f64 = counts.iter().map(|&count| (count as f64 / weight).powi(2)).sum();
-            1.0 - 2.0 * rarest as f64 / weight + squares
-        });
-        ClassCeiling { weight, radius: radius.sum() }
+            radius += 1.0 - 2.0 * rarest as f64 / weight + squares;
+            all_squares += squares;
+        }
+        ClassCeiling { weight, squares: all_squares, radius }
     }
 
     #[inline]

@@ -36,8 +36,10 @@ use weights::{LargeWeights, SampleWeights, SmallWeights, UnitWeights};
 pub trait Criterion: Sync {
     /// The exact statistics of a set of samples.
     type Totals: Send + Sync;
-    /// Running statistics of a scan over a node's samples: those pushed, and the rest.
+    /// Scratch of a scan over a node's samples.
     type Scan: Send;
+    /// Running statistics of a scan: of the samples pushed, and of the rest. Small, so that loops keep it in registers.
+    type Pushed: Copy + Send;
     /// A candidate's score, exactly.
     type Proof: Send;
     /// What is kept of a set of samples to bound what splitting it off can gain.
@@ -65,18 +67,18 @@ pub trait Criterion: Sync {
     /// A new scan. Call [`begin`](Self::begin) before each use.
     fn scan(&self) -> Self::Scan;
     /// Nothing is pushed yet.
-    fn begin(&self, node: &Self::Totals, scan: &mut Self::Scan);
+    fn begin(&self, node: &Self::Totals, scan: &mut Self::Scan) -> Self::Pushed;
     /// Moves a sample of the node to the pushed side. O(1) per output.
-    fn push(&self, node: &Self::Totals, scan: &mut Self::Scan, sample: u32);
+    fn push(&self, node: &Self::Totals, scan: &mut Self::Scan, pushed: &mut Self::Pushed, sample: u32);
     /// The weight of the pushed samples.
-    fn pushed_weight(&self, scan: &Self::Scan) -> u64;
+    fn pushed_weight(pushed: &Self::Pushed) -> u64;
     /// A score of the split between the pushed samples and the rest: the more the impurity falls, the higher. Both
     /// sides must have a weight above 0. Not comparable between nodes.
-    fn score(&self, node: &Self::Totals, scan: &Self::Scan) -> f64;
+    fn score(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed) -> f64;
     /// A bound on the difference that rounding may cause between two scores of a node, the higher being `score`.
     fn tolerance(&self, node: &Self::Totals, score: f64) -> f64;
     /// The exact score.
-    fn proof(&self, node: &Self::Totals, scan: &Self::Scan) -> Self::Proof;
+    fn proof(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed) -> Self::Proof;
     /// The exact order of two scores of one node; the greater is the better split.
     fn compare(&self, a: &Self::Proof, b: &Self::Proof) -> Ordering;
 
@@ -92,6 +94,10 @@ pub trait Criterion: Sync {
     fn summary_weight(summary: &Self::Summary) -> u64;
     /// The weighted squared distance of a sample from the farthest point any sample may have, or more.
     fn reach(&self, sample: u32) -> f64;
+    /// The squared distance of a sample from the mean of a node.
+    fn distance(&self, node: &Self::Totals, ceiling: &Self::Ceiling, sample: u32) -> f64;
+    /// The weight of a sample.
+    fn sample_weight(&self, sample: u32) -> u64;
     /// Prepares [`cap`](Self::cap).
     fn ceiling(&self, node: &Self::Totals) -> Self::Ceiling;
     /// What a split of the node can gain at most if one side is any subset of the summary's samples.

@@ -90,11 +90,11 @@ struct OutputTotals<M> {
     fraction: f64,
 }
 
-/// Sums of the pushed samples.
-#[derive(Debug)]
-pub struct SumScan<M> {
+/// The weight of the pushed samples and the sum of their first output.
+#[derive(Debug, Clone, Copy)]
+pub struct SumPushed<M> {
     weight: u64,
-    sums: Box<[M]>,
+    first: M,
 }
 
 impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
@@ -154,7 +154,7 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
 
     /// The squared distance of a sample from a point given per output.
     #[inline]
-    fn distance(&self, sample: u32, from: impl Fn(f64, &Span) -> f64) -> f64 {
+    fn distance_from(&self, sample: u32, from: impl Fn(f64, &Span) -> f64) -> f64 {
         let values = self.values(sample).iter().zip(&self.spans).zip(&self.factors);
         values.map(|((&q, span), factor)| (from(q as f64, span) * factor).powi(2)).sum()
     }
@@ -162,7 +162,7 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
     /// The weighted squared distance of a sample from the center.
     #[inline]
     fn spread(&self, sample: u32) -> f64 {
-        self.weights.weight(sample) as f64 * self.distance(sample, |q, span| q - span.center)
+        self.weights.weight(sample) as f64 * self.distance_from(sample, |q, span| q - span.center)
     }
 
     /// `W^2` times the variance of an output in its fixed-point unit, exactly.
@@ -174,7 +174,9 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
 
 impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
     type Totals = SumTotals<M>;
-    type Scan = SumScan<M>;
+    /// Sums of the pushed samples, of all outputs but the first.
+    type Scan = Box<[M]>;
+    type Pushed = SumPushed<M>;
     type Proof = Ratio;
     type Summary = SpreadSummary;
     type Ceiling = SumCeiling;
@@ -235,39 +237,43 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         }
     }
 
-    fn scan(&self) -> Self::Scan {
-        SumScan { weight: 0, sums: vec![M::default(); self.n_outputs].into() }
+    fn scan(&self) -> Box<[M]> {
+        vec![M::default(); self.n_outputs - 1].into()
     }
 
-    fn begin(&self, _node: &Self::Totals, scan: &mut Self::Scan) {
-        scan.weight = 0;
-        scan.sums.fill(M::default());
+    #[inline]
+    fn begin(&self, _node: &Self::Totals, others: &mut Box<[M]>) -> Self::Pushed {
+        others.fill(M::default());
+        SumPushed { weight: 0, first: M::default() }
     }
 
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "one call per entry; left out of line it costs a fifth of bench `fit`")]
-    fn push(&self, _node: &Self::Totals, scan: &mut Self::Scan, sample: u32) {
+    fn push(&self, _node: &Self::Totals, others: &mut Box<[M]>, pushed: &mut Self::Pushed, sample: u32) {
         let w = self.weights.weight(sample);
-        scan.weight += w;
-        for (sum, &q) in scan.sums.iter_mut().zip(self.values(sample)) {
+        pushed.weight += w;
+        let values = self.values(sample);
+        pushed.first = pushed.first.plus_product(w, values[0]);
+        for (sum, &q) in others.iter_mut().zip(&values[1..]) {
             *sum = sum.plus_product(w, q);
         }
     }
 
     #[inline]
-    fn pushed_weight(&self, scan: &Self::Scan) -> u64 {
-        scan.weight
+    fn pushed_weight(pushed: &Self::Pushed) -> u64 {
+        pushed.weight
     }
 
     #[inline]
-    fn score(&self, node: &Self::Totals, scan: &Self::Scan) -> f64 {
-        let weight = scan.weight as f64;
+    fn score(&self, node: &Self::Totals, others: &Box<[M]>, pushed: Self::Pushed) -> f64 {
+        let weight = pushed.weight as f64;
         let mut squares = 0.0;
-        for ((&sum, output), &factor) in scan.sums.iter().zip(&node.outputs).zip(&self.factors) {
-            let excess = sum.minus_product(scan.weight, output.mean).to_f64() - weight * output.fraction;
+        let sums = std::iter::once(&pushed.first).chain(others.iter());
+        for ((&sum, output), &factor) in sums.zip(&node.outputs).zip(&self.factors) {
+            let excess = sum.minus_product(pushed.weight, output.mean).to_f64() - weight * output.fraction;
             squares += (excess * factor) * (excess * factor);
         }
-        squares / (weight * (node.weight - scan.weight) as f64)
+        squares / (weight * (node.weight - pushed.weight) as f64)
     }
 
     /// An excess has a relative error of a few units of 2^-53 and an absolute one below `2^-50 w` fixed-point units.
@@ -278,10 +284,11 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         score * (64.0 * f64::EPSILON) + absolute
     }
 
-    fn proof(&self, node: &Self::Totals, scan: &Self::Scan) -> Ratio {
-        let (node_weight, weight) = (Wide::from(u128::from(node.weight)), scan.weight);
+    fn proof(&self, node: &Self::Totals, others: &Box<[M]>, pushed: Self::Pushed) -> Ratio {
+        let (node_weight, weight) = (Wide::from(u128::from(node.weight)), pushed.weight);
         let mut numerator = Wide::ZERO;
-        for ((&sum, output), &shift) in scan.sums.iter().zip(&node.outputs).zip(&self.shifts) {
+        let sums = std::iter::once(&pushed.first).chain(others.iter());
+        for ((&sum, output), &shift) in sums.zip(&node.outputs).zip(&self.shifts) {
             // W D = W (s - w mean) - w rest
             let whole = sum.minus_product(weight, output.mean).to_i128();
             let product = node_weight.times(&Wide::from(whole.unsigned_abs()));
@@ -331,8 +338,19 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
     }
 
     fn reach(&self, sample: u32) -> f64 {
-        let distance = self.distance(sample, |q, span| (q - span.low).max(span.high - q));
+        let distance = self.distance_from(sample, |q, span| (q - span.low).max(span.high - q));
         self.weights.weight(sample) as f64 * distance
+    }
+
+    fn distance(&self, node: &Self::Totals, _ceiling: &SumCeiling, sample: u32) -> f64 {
+        let outputs = self.values(sample).iter().zip(&node.outputs).zip(&self.factors);
+        outputs
+            .map(|((&q, output), factor)| ((q as f64 - (output.mean as f64 + output.fraction)) * factor).powi(2))
+            .sum()
+    }
+
+    fn sample_weight(&self, sample: u32) -> u64 {
+        self.weights.weight(sample)
     }
 
     fn ceiling(&self, node: &Self::Totals) -> SumCeiling {

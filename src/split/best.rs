@@ -119,16 +119,17 @@ impl<C: Criterion> Best<C> {
     }
 
     /// Takes the candidate of the scan's present state if it is better.
+    #[cold]
     pub fn offer(
         &mut self,
         criterion: &C,
         node: &C::Totals,
         order: &Permutation,
-        scan: &C::Scan,
+        (scan, pushed): (&C::Scan, C::Pushed),
         score: f64,
         candidate: Candidate,
     ) {
-        let proof = criterion.proof(node, scan);
+        let proof = criterion.proof(node, scan, pushed);
         self.consider(criterion, node, order, Holder { candidate, score, proof, position: None });
     }
 

@@ -20,8 +20,8 @@
 //!   ```
 //!
 //!   and `|u - u'|` is at most the sum of the steps on the way from `L` to `L'`. When a row `x` with a nonzero leaves,
-//!   the cost of the two sides falls by at most what `x` adds to the cost of its side, which is below its squared
-//!   distance to the farthest target: `g` grows by no more than that ([`Criterion::reach`]). A cut that is legal after
+//!   `g` grows by what `x` adds to the cost of its side, which is below its squared distance to the farthest target
+//!   ([`Criterion::reach`]), less what it adds to the cost of the node ([`Leave::growth`]). A cut that is legal after
 //!   rows have left was legal before, so `g` may be the best of the legal ones.
 //!
 //! Sparse trees are long chains of splits that peel a few rows off (mean depths of 50 to 800 in the seed's Table I):
@@ -123,6 +123,10 @@ impl<C: Criterion> ColumnBounds<C> {
         C::summary_weight(self.summary(lane))
     }
 
+    pub fn n_lanes(&self) -> usize {
+        self.starts.len()
+    }
+
     pub fn drift(&self) -> f64 {
         self.drift
     }
@@ -170,30 +174,60 @@ impl<C: Criterion> ColumnBounds<C> {
         self.starts[at] = start - slope * self.drift;
     }
 
+    /// Forgets what was read.
+    pub fn forget(&mut self) {
+        self.starts.fill(f64::INFINITY);
+        self.slopes.fill(0.0);
+    }
+
     /// The rows of `small` leave `node`, `large` is left.
-    pub fn leave(&mut self, criterion: &C, node: &C::Totals, small: &C::Totals, large: &C::Totals) {
+    pub fn leave(&mut self, criterion: &C, node: &C::Totals, small: &C::Totals, large: &C::Totals) -> Leave<C> {
         let weight = |totals| criterion.weight(totals) as f64;
         let (all, left) = (criterion.cost(node), criterion.cost(small));
         let between = (all - left - criterion.cost(large)).max(0.0) + all * COST_SLACK;
         // |u - u'| W' is the length of the sum of the leaving rows' distances from u: at most the sum of their lengths,
         // for any part of them too.
         let square = left + between * (weight(large) / weight(node));
-        self.drift += (weight(small) * square).sqrt() / weight(large) * (1.0 + SLACK);
+        let step = (weight(small) * square).sqrt() / weight(large) * (1.0 + SLACK);
+        self.drift += step;
+        Leave { weight: weight(large), step, ceiling: criterion.ceiling(large) }
     }
 
-    /// A row that has left stores an entry in the column; the node's weight is now `weight`.
-    pub fn touch(&mut self, criterion: &C, lane: u32, sample: u32, weight: f64) {
+    /// A row that has left stores an entry in the column. `growth` is that of [`Leave::growth`].
+    pub fn touch(&mut self, criterion: &C, lane: u32, sample: u32, leave: &Leave<C>, growth: f64) {
         let at = lane as usize;
         criterion.exclude(&mut self.summaries[at], sample);
         if self.starts[at] == f64::INFINITY {
             return;
         }
-        let bound = self.bound_at(at, self.drift * (1.0 + DRIFT_SLACK), weight);
+        let bound = self.bound_at(at, self.drift * (1.0 + DRIFT_SLACK), leave.weight);
         if bound.is_finite() {
-            self.remember(lane, bound + criterion.reach(sample), weight);
+            self.remember(lane, bound + growth, leave.weight);
         } else {
             self.starts[at] = f64::INFINITY;
             self.slopes[at] = 0.0;
         }
+    }
+}
+
+/// A step from a node to its larger child.
+pub(super) struct Leave<C: Criterion> {
+    /// The weight that is left.
+    weight: f64,
+    /// How far the mean has moved, or more.
+    step: f64,
+    ceiling: C::Ceiling,
+}
+
+impl<C: Criterion> Leave<C> {
+    /// By how much the gain of a column can grow when this row leaves, `large` being what is left at last: what the row adds
+    /// to the cost of its side, less what it adds to that of the node. The mean of any node on the way is within two
+    /// steps of the last.
+    pub fn growth(&self, criterion: &C, large: &C::Totals, sample: u32) -> f64 {
+        let own = criterion.sample_weight(sample) as f64;
+        let distance =
+            criterion.distance(large, &self.ceiling, sample).max(0.0).sqrt() * (1.0 - SLACK) - 2.0 * self.step;
+        let least = own * self.weight / (own + self.weight) * distance.max(0.0).powi(2);
+        (criterion.reach(sample) - least * (1.0 - SLACK)).max(0.0)
     }
 }

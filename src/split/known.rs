@@ -20,6 +20,12 @@ use crate::intersect::Gather;
 /// Columns are copied once the node has less than this share of their entries (bench `fit`).
 const COPY_BELOW: f64 = 0.5;
 
+/// Memory of columns from which more entries leave on average at once is not worth its upkeep (bench `fit`).
+const FORGET_FROM: usize = 4;
+/// A smaller child with this share of the entries of its parent's columns filters those instead of sorting its own
+/// (bench `fit`).
+const FILTER_FROM: f64 = 0.1;
+
 /// Copies of the columns of a node, in value order. Entries of rows that left since may linger.
 #[derive(Debug, Default)]
 pub struct LocalColumns {
@@ -162,22 +168,48 @@ impl<C: Criterion> Known<C> {
         data: &SparseColumns<R>,
         (node, small, large): (&C::Totals, &C::Totals, &C::Totals),
         samples: &[u32],
+        nnz: usize,
         map: &mut LaneMap,
     ) {
-        self.bounds.leave(criterion, node, small, large);
-        let weight = criterion.weight(large) as f64;
+        let leave = self.bounds.leave(criterion, node, small, large);
+        if nnz > FORGET_FROM * self.bounds.n_lanes() {
+            self.bounds.forget();
+        }
         if let Some(columns) = &self.columns {
             map.load(columns);
         }
         for &sample in samples {
+            let growth = leave.growth(criterion, large, sample);
             for &feature in data.row(sample).features {
                 let lane = match &self.columns {
                     None => data.frequency_rank(feature),
                     Some(_) => map.lanes[feature as usize],
                 };
-                self.bounds.touch(criterion, lane, sample, weight);
+                self.bounds.touch(criterion, lane, sample, &leave, growth);
             }
         }
+    }
+
+    /// What is known of a smaller child whose rows are `members`, if filtering the columns is cheaper than sorting `nnz`
+    /// entries anew. O(entries of the columns).
+    pub(super) fn branch<R: Rank>(
+        &self,
+        criterion: &C,
+        data: &SparseColumns<R>,
+        members: &Bitset,
+        nnz: usize,
+    ) -> Option<Self> {
+        if (nnz as f64) < FILTER_FROM * self.nnz as f64 {
+            return None;
+        }
+        let copy = self.copy(data, members, nnz, 0..self.bounds.n_lanes() as u32);
+        let summary = |&(start, end): &(usize, usize)| {
+            let mut summary = C::Summary::default();
+            copy.samples[start..end].iter().for_each(|&sample| criterion.include(&mut summary, sample));
+            summary
+        };
+        let bounds = ColumnBounds::new(copy.spans.iter().map(summary).collect());
+        Some(Self { columns: Some(Arc::new(copy)), nnz, bounds, leader: None })
     }
 
     /// Copies the columns without the entries that have left, if those are the most. `members` holds the rows of the
@@ -186,37 +218,66 @@ impl<C: Criterion> Known<C> {
         if nnz as f64 >= COPY_BELOW * self.nnz as f64 {
             return;
         }
-        let n_lanes = self.columns.as_ref().map_or(data.n_features(), |columns| columns.features.len());
-        let mut lanes: Vec<u32> = (0..n_lanes as u32).filter(|&lane| self.bounds.weight(lane) > 0).collect();
+        let mut lanes: Vec<u32> =
+            (0..self.bounds.n_lanes() as u32).filter(|&lane| self.bounds.weight(lane) > 0).collect();
         lanes.sort_by_key(|&lane| std::cmp::Reverse(self.bounds.weight(lane)));
-        let mut copy = LocalColumns::default();
-        copy.samples.reserve_exact(nnz);
-        copy.ranks.reserve_exact(nnz);
-        for &lane in &lanes {
-            let start = copy.samples.len();
-            let zero_rank = match self.column(data, lane) {
-                Column::Whole(column) => copy.take(column, members),
-                Column::Local(column) => copy.take(column, members),
-            };
-            copy.features.push(self.feature(data, lane));
-            copy.zero_ranks.push(zero_rank);
-            copy.spans.push((start, copy.samples.len()));
-        }
+        let copy = self.copy(data, members, nnz, lanes.iter().copied());
         self.bounds = self.bounds.pick(&lanes);
         self.leader = self.leader.and_then(|leader| lanes.iter().position(|&lane| lane == leader).map(|at| at as u32));
         self.columns = Some(Arc::new(copy));
         self.nnz = nnz;
     }
+
+    /// The `nnz` entries of these lanes whose rows are `members`; lanes without any are left out.
+    fn copy<R: Rank>(
+        &self,
+        data: &SparseColumns<R>,
+        members: &Bitset,
+        nnz: usize,
+        lanes: impl Iterator<Item = u32> + Clone,
+    ) -> LocalColumns {
+        let length = |lane| match self.column(data, lane) {
+            Column::Whole(column) => column.samples.len(),
+            Column::Local(column) => column.samples.len(),
+        };
+        let mut copy = LocalColumns::with_room(nnz, lanes.clone().map(length).max().unwrap_or(0));
+        let mut end = 0;
+        for lane in lanes {
+            let start = end;
+            let (new_end, zero_rank) = match self.column(data, lane) {
+                Column::Whole(column) => (copy.take(start, &column, members), column.zero_rank),
+                Column::Local(column) => (copy.take(start, &column, members), column.zero_rank),
+            };
+            end = new_end;
+            if start < end {
+                copy.features.push(self.feature(data, lane));
+                copy.zero_ranks.push(zero_rank);
+                copy.spans.push((start, end));
+            }
+        }
+        copy.samples.truncate(end);
+        copy.ranks.truncate(end);
+        copy
+    }
 }
 
 impl LocalColumns {
-    fn take<R: Rank>(&mut self, column: SparseColumn<'_, R>, members: &Bitset) -> u32 {
+    /// Room for `nnz` entries in columns of up to `longest` before they are filtered.
+    fn with_room(nnz: usize, longest: usize) -> Self {
+        Self { samples: vec![0; nnz + longest], ranks: vec![0; nnz + longest], ..Self::default() }
+    }
+
+    /// Writes the entries of `column` whose rows are `members` from `start` on, without branches on membership. Returns
+    /// their end.
+    fn take<R: Rank>(&mut self, start: usize, column: &SparseColumn<'_, R>, members: &Bitset) -> usize {
+        let n = column.samples.len();
+        let (samples, ranks) = (&mut self.samples[start..start + n], &mut self.ranks[start..start + n]);
+        let mut taken = 0;
         for (&sample, rank) in column.samples.iter().zip(column.ranks) {
-            if members.contains(sample) {
-                self.samples.push(sample);
-                self.ranks.push(rank.widen());
-            }
+            samples[taken] = sample;
+            ranks[taken] = rank.widen();
+            taken += usize::from(members.contains(sample));
         }
-        column.zero_rank
+        start + taken
     }
 }

@@ -122,6 +122,14 @@ pub struct Found<C: Criterion> {
     pub known: Option<Box<Known<C>>>,
 }
 
+/// What the children of a node get to know.
+pub struct Heirs<C: Criterion> {
+    /// The smaller child.
+    pub small: Option<Box<Known<C>>>,
+    /// The larger child.
+    pub large: Option<Box<Known<C>>>,
+}
+
 impl<C: Criterion> Search<'_, C> {
     /// The best legal split of a node over the features it draws. `known` is what the node has taken over from its
     /// parent, if anything.
@@ -138,22 +146,25 @@ impl<C: Criterion> Search<'_, C> {
         }
     }
 
-    /// Makes what was known of a node what is known of its larger child, by the rows of the smaller one. The larger
-    /// child, or one of its descendants, must be the next node with such knowledge that is searched with `scratch`,
-    /// but for descendants of the smaller one.
+    /// Divides what is known of a node among its children, given their statistics and the rows of the smaller one and
+    /// the number of their entries. Whoever has something must be searched with this scratch, the smaller child and all
+    /// its descendants first.
     pub fn bequeath(
         &self,
         known: Option<Box<Known<C>>>,
         totals: (&C::Totals, &C::Totals, &C::Totals),
-        small: &[u32],
+        small: (&[u32], usize),
         scratch: &mut Scratch<C>,
-    ) -> Option<Box<Known<C>>> {
-        let known = known?;
-        Some(match self.data.columns() {
-            Columns::Dense(_) => known,
-            Columns::SparseU16(columns) => sparse::bequeath(self, known, columns, totals, small, scratch),
-            Columns::SparseU32(columns) => sparse::bequeath(self, known, columns, totals, small, scratch),
-        })
+    ) -> Heirs<C> {
+        match (known, self.data.columns()) {
+            (None, _) | (_, Columns::Dense(_)) => Heirs { small: None, large: None },
+            (Some(known), Columns::SparseU16(columns)) => {
+                sparse::bequeath(self, known, columns, totals, small, scratch)
+            }
+            (Some(known), Columns::SparseU32(columns)) => {
+                sparse::bequeath(self, known, columns, totals, small, scratch)
+            }
+        }
     }
 
     /// Ends the use of what is known of these rows, of which no descendant will be searched.
@@ -212,13 +223,12 @@ impl<C: Criterion> Search<'_, C> {
 
     /// Whether a side with these counts, and the rest of the node, are large enough.
     #[inline]
-    fn is_legal(&self, node: &Node<'_, C>, n_pushed: usize, scan: &C::Scan) -> bool {
+    fn is_legal(&self, node: &Node<'_, C>, n_pushed: usize, pushed: u64) -> bool {
         let min = self.params.min_samples_leaf;
         let n_rest = node.samples.len() - n_pushed;
         if (n_pushed as u64) < min || (n_rest as u64) < min {
             return false;
         }
-        let pushed = self.criterion.pushed_weight(scan);
         let rest = self.criterion.weight(node.totals) - pushed;
         self.min_weight_leaf <= 0.0 || (pushed as f64 >= self.min_weight_leaf && rest as f64 >= self.min_weight_leaf)
     }

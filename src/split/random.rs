@@ -31,22 +31,22 @@ pub(super) fn random_cut<C: Criterion>(
     debug_assert!(lowest < first_right && first_right <= highest);
 
     let push_left = common.is_none_or(|common| common >= first_right);
-    criterion.begin(node.totals, scan);
+    let mut pushed = criterion.begin(node.totals, scan);
     let mut n_pushed = 0;
     for entry in column.entries {
         if (entry.rank() < first_right) == push_left {
-            criterion.push(node.totals, scan, entry.sample());
+            criterion.push(node.totals, scan, &mut pushed, entry.sample());
             n_pushed += 1;
         }
     }
-    if !search.is_legal(node, n_pushed, scan) {
+    if !search.is_legal(node, n_pushed, C::pushed_weight(&pushed)) {
         return Some(f64::NEG_INFINITY);
     }
-    let score = criterion.score(node.totals, scan);
+    let score = criterion.score(node.totals, scan, pushed);
     if best.may_win(score) {
         let n_left = if push_left { n_pushed } else { node.samples.len() - n_pushed };
         let candidate = Candidate { feature, last_left: first_right - 1, cut: Cut::At(threshold), n_left };
-        best.offer(criterion, node.totals, order, scan, score, candidate);
+        best.offer(criterion, node.totals, order, (scan, pushed), score, candidate);
     }
     Some(score)
 }

@@ -60,31 +60,37 @@ impl<C: Criterion> Pass<'_, C> {
     /// never pushed. Returns the highest score.
     fn run<'e>(
         &self,
-        entries: impl Iterator<Item = &'e Entry>,
+        mut entries: impl Iterator<Item = &'e Entry>,
         end: Option<u32>,
         scan: &mut C::Scan,
         best: &mut Best<C>,
     ) -> f64 {
         let (criterion, node) = (self.search.criterion, self.node);
-        criterion.begin(node.totals, scan);
-        let mut entries = entries.peekable();
-        let mut n_pushed = 0;
+        let mut pushed = criterion.begin(node.totals, scan);
         let mut highest = f64::NEG_INFINITY;
-        while let Some(entry) = entries.next() {
-            criterion.push(node.totals, scan, entry.sample());
+        let mut n_pushed = 0;
+        let Some(mut entry) = entries.next() else { return highest };
+        loop {
+            criterion.push(node.totals, scan, &mut pushed, entry.sample());
             n_pushed += 1;
-            let Some(next) = entries.peek().map(|next| next.rank()).or(end) else { break };
-            if next == entry.rank() || !self.search.is_legal(node, n_pushed, scan) {
-                continue;
+            let next_entry = entries.next();
+            let Some(next) = next_entry.map(|next| next.rank()).or(end) else { return highest };
+            if next != entry.rank() && self.search.is_legal(node, n_pushed, C::pushed_weight(&pushed)) {
+                let score = criterion.score(node.totals, scan, pushed);
+                // One test for the two below: both are rare.
+                if score > highest || best.may_win(score) {
+                    highest = highest.max(score);
+                    if best.may_win(score) {
+                        let candidate = self.candidate(entry.rank(), next, n_pushed);
+                        best.offer(criterion, node.totals, self.order, (scan, pushed), score, candidate);
+                    }
+                }
             }
-            let score = criterion.score(node.totals, scan);
-            highest = highest.max(score);
-            if best.may_win(score) {
-                let candidate = self.candidate(entry.rank(), next, n_pushed);
-                best.offer(criterion, node.totals, self.order, scan, score, candidate);
+            match next_entry {
+                Some(next) => entry = next,
+                None => return highest,
             }
         }
-        highest
     }
 
     /// The cut between the pushed rank and the next.

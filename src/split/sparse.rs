@@ -7,7 +7,7 @@ use super::best::{Best, Candidate};
 use super::bounded;
 use super::features::{Fill, PARALLEL_FROM, search_columns};
 use super::known::{Column, Known, LaneMap};
-use super::{Found, Node, NodeColumn, Outcome, Scratch, Search};
+use super::{Found, Heirs, Node, NodeColumn, Outcome, Scratch, Search};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
@@ -174,15 +174,15 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
 /// Whether a node that has taken nothing over gets columns and bounds to hand on. If features are drawn only the root
 /// does: a node reads few columns then, and what is known of all pays along the long chain that begins there.
 fn is_worth_knowing<C: Criterion>(search: &Search<'_, C>, node: &Node<'_, C>, is_root: bool) -> bool {
+    is_worth_knowing_of(search, node.samples.len(), node.n_entries, is_root)
+}
+
+fn is_worth_knowing_of<C: Criterion>(search: &Search<'_, C>, n_samples: usize, nnz: usize, is_root: bool) -> bool {
     C::IS_SQUARED_DISTANCE
-        && node.n_entries > 0
+        && nnz > 0
         && match search.params.force_strategy {
             Some(strategy) => strategy == Strategy::Bounds,
-            None => {
-                node.samples.len() >= KNOWN_FROM_SAMPLES
-                    && node.n_entries >= KNOWN_FROM_ENTRIES
-                    && (is_root || search.draws_all())
-            }
+            None => n_samples >= KNOWN_FROM_SAMPLES && nnz >= KNOWN_FROM_ENTRIES && (is_root || search.draws_all()),
         }
 }
 
@@ -270,21 +270,32 @@ fn first_varying<R: Rank>(
     first.map(|(_, feature)| feature)
 }
 
-/// Makes what was known of a node what is known of its larger child. O(entries of the smaller child).
+/// Divides what was known of a node among its children; only the larger child always gets something. O(entries of the
+/// smaller child).
 pub(super) fn bequeath<C: Criterion, R: Rank>(
     search: &Search<'_, C>,
     mut known: Box<Known<C>>,
     columns: &SparseColumns<R>,
     totals: (&C::Totals, &C::Totals, &C::Totals),
-    small: &[u32],
+    small: (&[u32], usize),
     scratch: &mut Scratch<C>,
-) -> Box<Known<C>> {
-    let SearchScratch { known_members, lane_map, .. } = &mut scratch.sparse;
-    known_members.remove_all(small);
+) -> Heirs<C> {
+    let SearchScratch { known_members, members, lane_map, .. } = &mut scratch.sparse;
+    let (samples, nnz) = small;
+    let mut branch = None;
     if search.draws_all() {
-        known.leave(search.criterion, columns, totals, small, lane_map);
+        let is_leaf = search.criterion.is_pure(totals.1);
+        if !is_leaf && is_worth_knowing_of(search, samples.len(), nnz, false) {
+            members.insert_all(samples);
+            branch = known.branch(search.criterion, columns, members, nnz).map(Box::new);
+            members.remove_all(samples);
+        }
+        known.leave(search.criterion, columns, totals, samples, nnz, lane_map);
     }
-    known
+    if branch.is_none() {
+        known_members.remove_all(samples);
+    }
+    Heirs { small: branch, large: Some(known) }
 }
 
 /// Partitions a node; returns the number of rows that go left. The side of the cut without the zeros is a front or a back
