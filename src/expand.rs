@@ -64,13 +64,13 @@ impl<'s, C: Criterion> Pending<'s, C> {
         let stops = self.must_stop(search);
         let Self { mut samples, depth, key, totals, n_entries, constants, known } = self;
         if stops {
-            search.forget(known, samples.ids(), scratch);
+            search.forget(known.as_deref(), samples.ids(), scratch);
             return Ok(Expansion::Leaf);
         }
         let node = Node { samples: &samples, n_entries, totals: &totals, key, constants };
         let Found { best, constants, known } = search.best_split(&node, known, scratch)?;
         let Some(split) = best else {
-            search.forget(known, samples.ids(), scratch);
+            search.forget(known.as_deref(), samples.ids(), scratch);
             return Ok(Expansion::Leaf);
         };
         let middle = search.partition(&mut samples, &split, known.as_deref(), scratch);
@@ -82,7 +82,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
         let small = (search.criterion.totals(small_ids), search.n_entries(small_ids));
         let large = (search.criterion.minus(&totals, &small.0), n_entries - small.1);
         if search.params.min_impurity_decrease > 0.0 && gains_too_little(search, &totals, &small.0, &large.0) {
-            search.forget(known, samples.ids(), scratch);
+            search.forget(known.as_deref(), samples.ids(), scratch);
             return Ok(Expansion::Leaf);
         }
         let heirs = search.bequeath(known, (&totals, &small.0, &large.0), (small_ids, small.1), scratch);

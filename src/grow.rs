@@ -1,7 +1,13 @@
-//! Eager growth, depth first, with an explicit stack.
+//! Eager growth, depth first, with an explicit stack; large subtrees on threads of their own.
 //!
-//! Of two children the larger waits: then at most log2(n) nodes are pending however deep the tree is. Node ids do not
-//! depend on this order (see `tree`).
+//! Of two children the larger waits: then at most log2(n) nodes are pending however deep the tree is. The smaller may
+//! instead become a task for another thread, which grows a part of the tree; parts are joined at the end. Node ids do
+//! not depend on any of this (see `tree`).
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rayon::Scope;
 
 use crate::criterion::{self, Criterion, Visitor};
 use crate::data::{Columns, Dataset, Target};
@@ -10,8 +16,11 @@ use crate::expand::{Expansion, Pending};
 use crate::params::ValidTreeParams;
 use crate::runtime::Runtime;
 use crate::samples::Samples;
-use crate::split::{Scratch, Search};
+use crate::split::{Effort, Scratch, Search};
 use crate::tree::{NodeRecord, Tree, TreeBuilder};
+
+/// A smaller child with this many entries is a task of its own: some 100 us of work (bench `fit`).
+const TASK_FROM_ENTRIES: usize = 4096;
 
 /// Grows tree number `tree` of the parameters' seed over all rows with a weight above 0.
 ///
@@ -24,6 +33,18 @@ pub fn grow(
     tree: u64,
     runtime: &Runtime<'_>,
 ) -> Result<Tree> {
+    Ok(grow_counted(data, target, params, tree, runtime)?.0)
+}
+
+/// As [`grow`], and how much of the data was read. On several threads the count varies a little from run to run, the
+/// tree does not.
+pub fn grow_counted(
+    data: &Dataset,
+    target: &Target,
+    params: &ValidTreeParams,
+    tree: u64,
+    runtime: &Runtime<'_>,
+) -> Result<(Tree, Effort)> {
     if data.n_samples() != target.n_samples() {
         return Err(Error::ShapeMismatch {
             what: "y",
@@ -43,9 +64,9 @@ struct DepthFirst<'a> {
 }
 
 impl Visitor for DepthFirst<'_> {
-    type Output = Tree;
+    type Output = (Tree, Effort);
 
-    fn visit<C: Criterion>(self, criterion: &C) -> Result<Tree> {
+    fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output> {
         let Self { data, target, params, tree, runtime } = self;
         let is_sparse = !matches!(data.columns(), Columns::Dense(_));
         let mut samples = Samples::new(target.weighted_samples(), data.n_samples(), is_sparse);
@@ -54,7 +75,81 @@ impl Visitor for DepthFirst<'_> {
         let root = Pending::root(&search, samples.root(), tree);
         search.total_weight = criterion.weight(&root.totals);
         search.min_weight_leaf = params.min_weight_fraction_leaf * search.total_weight as f64;
-        let mut scratch = Scratch::new(&search);
+        let growth = Growth {
+            search,
+            weight_unit: target.weight_unit(),
+            n_parts: AtomicUsize::new(1),
+            state: Mutex::new(State { idle: Vec::new(), parts: Vec::new(), effort: Effort::default() }),
+        };
+        if runtime.n_threads() > 1 && root.n_entries >= 2 * TASK_FROM_ENTRIES {
+            runtime.scope(|scope| growth.grow_part(0, None, root, Some(scope)))?;
+        } else {
+            growth.grow_part(0, None, root, None);
+        }
+        let State { parts, effort, .. } = growth.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut parts = parts.into_iter().map(|(id, link, part)| Ok((id, link, part?))).collect::<Result<Vec<_>>>()?;
+        // A part comes after the one it hangs on.
+        parts.sort_unstable_by_key(|part| part.0);
+        let mut builder = TreeBuilder::new(criterion.n_values());
+        let mut offsets = Vec::with_capacity(parts.len());
+        for (_, link, part) in parts {
+            let offset = builder.append(part)?;
+            if let Some(Link { part, node, is_left }) = link {
+                let parent: usize = offsets[part];
+                builder.link(parent + node, is_left, offset);
+            }
+            offsets.push(offset);
+        }
+        Ok((builder.finish(data.n_features(), target.n_classes())?, effort))
+    }
+}
+
+/// The node that a part hangs on.
+#[derive(Clone, Copy)]
+struct Link {
+    part: usize,
+    node: usize,
+    is_left: bool,
+}
+
+/// What the threads share.
+struct Growth<'a, C: Criterion> {
+    search: Search<'a, C>,
+    weight_unit: f64,
+    n_parts: AtomicUsize,
+    state: Mutex<State<C>>,
+}
+
+struct State<C: Criterion> {
+    /// Scratch that no thread uses.
+    idle: Vec<Scratch<C>>,
+    parts: Vec<(usize, Option<Link>, Result<TreeBuilder>)>,
+    effort: Effort,
+}
+
+impl<C: Criterion> Growth<'_, C> {
+    /// Grows the part number `id` of the tree from `root` down.
+    fn grow_part<'s>(&'s self, id: usize, link: Option<Link>, root: Pending<'s, C>, scope: Option<&Scope<'s>>) {
+        let idle = self.lock().idle.pop();
+        let mut scratch = idle.unwrap_or_else(|| Scratch::new(&self.search));
+        let part = self.grow_with(id, root, &mut scratch, scope);
+        let mut state = self.lock();
+        state.effort += self.search.take_effort(&mut scratch);
+        if part.is_ok() {
+            state.idle.push(scratch);
+        }
+        state.parts.push((id, link, part));
+    }
+
+    fn grow_with<'s>(
+        &'s self,
+        part: usize,
+        root: Pending<'s, C>,
+        scratch: &mut Scratch<C>,
+        scope: Option<&Scope<'s>>,
+    ) -> Result<TreeBuilder> {
+        let Search { criterion, data, .. } = self.search;
+        self.search.adopt(root.known.as_deref(), root.samples.ids(), scratch);
         let mut builder = TreeBuilder::new(criterion.n_values());
         // (parent and whether it is the left child, node)
         let mut stack = vec![(None, root)];
@@ -62,24 +157,34 @@ impl Visitor for DepthFirst<'_> {
             let record = NodeRecord {
                 impurity: criterion.impurity(&node.totals),
                 n_samples: node.samples.len(),
-                weight: criterion.weight(&node.totals) as f64 * target.weight_unit(),
+                weight: criterion.weight(&node.totals) as f64 * self.weight_unit,
             };
             let (id, value) = builder.add(&record)?;
             criterion.write_value(&node.totals, node.samples.ids(), value);
             if let Some((parent, is_left)) = parent {
                 builder.link(parent, is_left, id);
             }
-            if let Expansion::Split { split, left, right } = node.expand(&search, &mut scratch)? {
+            if let Expansion::Split { split, left, right } = node.expand(&self.search, scratch)? {
                 builder.split(id, split.feature, split.threshold(data));
-                let (left, right) = ((Some((id, true)), left), (Some((id, false)), right));
-                if left.1.samples.len() <= right.1.samples.len() {
-                    stack.extend([right, left]);
-                } else {
-                    stack.extend([left, right]);
+                let left_is_small = left.samples.len() <= right.samples.len();
+                let (small, large) = if left_is_small { (left, right) } else { (right, left) };
+                stack.push((Some((id, !left_is_small)), large));
+                match scope {
+                    Some(scope) if small.n_entries >= TASK_FROM_ENTRIES => {
+                        self.search.forget(small.known.as_deref(), small.samples.ids(), scratch);
+                        let link = Link { part, node: id, is_left: left_is_small };
+                        let new = self.n_parts.fetch_add(1, Ordering::Relaxed);
+                        scope.spawn(move |scope| self.grow_part(new, Some(link), small, Some(scope)));
+                    }
+                    _ => stack.push((Some((id, left_is_small)), small)),
                 }
             }
         }
-        builder.finish(data.n_features(), target.n_classes())
+        Ok(builder)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State<C>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

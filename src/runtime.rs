@@ -49,6 +49,12 @@ impl<'a> Runtime<'a> {
         self.pool()?.install(|| items.into_par_iter().with_max_len(1).map(&f).collect())
     }
 
+    /// Calls `f` on one of the threads, with a scope in which tasks for all of them can be spawned; returns when those are
+    /// done.
+    pub fn scope<'s, R: Send>(&self, f: impl FnOnce(&rayon::Scope<'s>) -> R + Send) -> Result<R> {
+        Ok(self.pool()?.scope(f))
+    }
+
     /// The pool, started when it is first needed.
     fn pool(&self) -> Result<&rayon::ThreadPool> {
         if let Some(pool) = self.pool.get() {

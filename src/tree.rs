@@ -211,6 +211,42 @@ impl TreeBuilder {
         children[parent] = child as i32;
     }
 
+    /// Adds the nodes of another part; returns the id of its first.
+    pub fn append(&mut self, part: Self) -> Result<usize> {
+        let offset = self.nodes.feature.len();
+        let n = offset + part.nodes.feature.len();
+        if n > MAX_NODES {
+            return Err(Error::TooLarge { what: "the number of nodes", limit: MAX_NODES as u64, got: n as u64 });
+        }
+        if offset == 0 {
+            self.nodes = part.nodes;
+            return Ok(0);
+        }
+        let shift = |child: i32| if child == TREE_LEAF { child } else { child + offset as i32 };
+        let NodeArrays {
+            children_left,
+            children_right,
+            feature,
+            threshold,
+            missing_go_to_left,
+            impurity,
+            n_node_samples,
+            weighted_n_node_samples,
+            value,
+        } = part.nodes;
+        let nodes = &mut self.nodes;
+        nodes.children_left.extend(children_left.into_iter().map(shift));
+        nodes.children_right.extend(children_right.into_iter().map(shift));
+        nodes.feature.extend(feature);
+        nodes.threshold.extend(threshold);
+        nodes.missing_go_to_left.extend(missing_go_to_left);
+        nodes.impurity.extend(impurity);
+        nodes.n_node_samples.extend(n_node_samples);
+        nodes.weighted_n_node_samples.extend(weighted_n_node_samples);
+        nodes.value.extend(value);
+        Ok(offset)
+    }
+
     pub fn finish(self, n_features: usize, n_classes: Vec<u32>) -> Result<Tree> {
         let Self { n_values, nodes } = self;
         // order[new] = old

@@ -4,7 +4,7 @@
 use super::best::Best;
 use super::features::PARALLEL_FROM;
 use super::known::{Column, Known};
-use super::sparse::SearchScratch;
+use super::sparse::{Effort, SearchScratch};
 use super::{Node, NodeColumn, Outcome, Search};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
@@ -152,8 +152,8 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
     }
 
     let Progress { best, read, .. } = progress;
-    effort.n_searched += 1;
-    effort.n_opened += read.len() as u64;
+    let n_columns = drawn.map_or(known.bounds.n_lanes(), <[u32]>::len);
+    *effort += Effort { n_nodes: 1, n_columns: n_columns as u64, n_read: read.len() as u64 };
     if search.params.splitter == Splitter::Best && drawn.is_none() {
         let (criterion, totals) = (search.criterion, node.totals);
         let weight = criterion.weight(totals) as f64;

@@ -167,8 +167,8 @@ impl<C: Criterion> Search<'_, C> {
         }
     }
 
-    /// Ends the use of what is known of these rows, of which no descendant will be searched.
-    pub fn forget(&self, known: Option<Box<Known<C>>>, samples: &[u32], scratch: &mut Scratch<C>) {
+    /// Ends the use of `scratch` for a node with these rows and its descendants.
+    pub fn forget(&self, known: Option<&Known<C>>, samples: &[u32], scratch: &mut Scratch<C>) {
         if known.is_some() {
             scratch.sparse.forget(samples);
         }
@@ -233,9 +233,16 @@ impl<C: Criterion> Search<'_, C> {
         self.min_weight_leaf <= 0.0 || (pushed as f64 >= self.min_weight_leaf && rest as f64 >= self.min_weight_leaf)
     }
 
-    /// What the search has cost so far with this scratch.
-    pub fn effort(&self, scratch: &Scratch<C>) -> Effort {
-        scratch.sparse.effort
+    /// Makes `scratch` the one with which a node and its descendants are searched.
+    pub fn adopt(&self, known: Option<&Known<C>>, samples: &[u32], scratch: &mut Scratch<C>) {
+        if known.is_some() {
+            scratch.sparse.known_members.insert_all(samples);
+        }
+    }
+
+    /// What the searches with this scratch have cost since this was last asked.
+    pub fn take_effort(&self, scratch: &mut Scratch<C>) -> Effort {
+        std::mem::take(&mut scratch.sparse.effort)
     }
 
     /// How many features a node draws.

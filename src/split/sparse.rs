@@ -29,13 +29,23 @@ const SCAN_COST: f64 = 2.5;
 /// Nodes with this many rows and entries get columns and bounds of their own (bench `fit`).
 const KNOWN_FROM_SAMPLES: usize = 24;
 const KNOWN_FROM_ENTRIES: usize = 256;
-/// How much has been read.
+/// How much the searches with bounds have read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Nodes that were searched with bounds.
-    pub n_searched: u64,
-    /// Columns that were read there.
-    pub n_opened: u64,
+    /// Nodes that were searched so.
+    pub n_nodes: u64,
+    /// Columns that they had entries in, or drew.
+    pub n_columns: u64,
+    /// Columns of those that were read.
+    pub n_read: u64,
+}
+
+impl std::ops::AddAssign for Effort {
+    fn add_assign(&mut self, other: Self) {
+        self.n_nodes += other.n_nodes;
+        self.n_columns += other.n_columns;
+        self.n_read += other.n_read;
+    }
 }
 
 /// Scratch of one worker. The default, of size 0, is for dense data.
