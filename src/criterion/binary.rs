@@ -148,11 +148,8 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
         2.0 * score / node.weight as f64
     }
 
-    #[inline]
-    fn include(&self, summary: &mut BinaryTotals, sample: u32) {
-        let w = self.weights.weight(sample);
-        summary.weight += w;
-        summary.second += w * u64::from(self.classes[sample as usize]);
+    fn summary(&self, samples: &[u32], _scan: &mut ()) -> BinaryTotals {
+        self.totals(samples)
     }
 
     #[inline]

@@ -65,6 +65,13 @@ pub struct ClassTotals<S> {
     sum: S,
 }
 
+/// The weight of some samples, and at least the weight of their most frequent class, summed over outputs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ClassSummary {
+    weight: u64,
+    peaks: u64,
+}
+
 /// What bounds need of a node.
 #[derive(Debug)]
 pub struct ClassCeiling {
@@ -121,8 +128,7 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
     type Scan = Box<[u64]>;
     type Pushed = ClassPushed<M::Sum>;
     type Proof = M::Proof;
-    /// The weight.
-    type Summary = u64;
+    type Summary = ClassSummary;
     type Ceiling = ClassCeiling;
     const IS_SQUARED_DISTANCE: bool = M::IS_SQUARED_DISTANCE;
 
@@ -225,19 +231,29 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         score - self.measure.score_of_none(node.sum, node.weight, self.n_outputs)
     }
 
+    fn summary(&self, samples: &[u32], counts: &mut Box<[u64]>) -> ClassSummary {
+        counts.fill(0);
+        let mut weight = 0;
+        for &sample in samples {
+            let w = self.weights.weight(sample);
+            weight += w;
+            for &slot in self.slots(sample) {
+                counts[slot as usize] += w;
+            }
+        }
+        let peak = |range: &[u32]| counts[range[0] as usize..range[1] as usize].iter().copied().max().unwrap_or(0);
+        ClassSummary { weight, peaks: self.classes.first.windows(2).map(peak).sum() }
+    }
+
+    /// The peaks stay: they may only fall.
     #[inline]
-    fn include(&self, summary: &mut u64, sample: u32) {
-        *summary += self.weights.weight(sample);
+    fn exclude(&self, summary: &mut ClassSummary, sample: u32) {
+        summary.weight -= self.weights.weight(sample);
     }
 
     #[inline]
-    fn exclude(&self, summary: &mut u64, sample: u32) {
-        *summary -= self.weights.weight(sample);
-    }
-
-    #[inline]
-    fn summary_weight(summary: &u64) -> u64 {
-        *summary
+    fn summary_weight(summary: &ClassSummary) -> u64 {
+        summary.weight
     }
 
     fn reach(&self, sample: u32) -> f64 {
@@ -267,9 +283,13 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         ClassCeiling { weight, squares: all_squares, radius }
     }
 
+    /// A subset of class weights `s`, of weight `w`, is off the mean by a vector `V / w` with `|V|^2 = sum s^2 - 2 w s.p +
+    /// w^2 sum p^2`, and `sum s^2` is at most `w` times the largest of `s`.
     #[inline]
-    fn cap(ceiling: &ClassCeiling, summary: &u64) -> f64 {
-        cap_within(*summary as f64, ceiling.weight, ceiling.radius)
+    fn cap(ceiling: &ClassCeiling, summary: &ClassSummary) -> f64 {
+        let weight = summary.weight as f64;
+        let distance = (summary.peaks as f64 / weight + ceiling.squares).min(ceiling.radius);
+        cap_within(weight, ceiling.weight, distance)
     }
 
     fn radius(ceiling: &ClassCeiling) -> f64 {

@@ -86,8 +86,8 @@ pub trait Criterion: Sync {
     fn cost(&self, totals: &Self::Totals) -> f64;
     /// By how much a split with this score lowers the cost.
     fn gain(&self, node: &Self::Totals, score: f64) -> f64;
-    /// Adds a sample to a summary.
-    fn include(&self, summary: &mut Self::Summary, sample: u32);
+    /// The summary of these samples. `scan` is scratch.
+    fn summary(&self, samples: &[u32], scan: &mut Self::Scan) -> Self::Summary;
     /// Takes a sample out of a summary.
     fn exclude(&self, summary: &mut Self::Summary, sample: u32);
     /// The weight of a summary's samples.

@@ -318,13 +318,15 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         score * node.weight as f64
     }
 
-    #[inline]
-    fn include(&self, summary: &mut SpreadSummary, sample: u32) {
-        summary.weight += self.weights.weight(sample);
-        summary.spread = (summary.spread + self.spread(sample)) * (1.0 + 4.0 * f64::EPSILON);
+    fn summary(&self, samples: &[u32], _scan: &mut Box<[M]>) -> SpreadSummary {
+        let mut summary = SpreadSummary::default();
+        for &sample in samples {
+            summary.weight += self.weights.weight(sample);
+            summary.spread = (summary.spread + self.spread(sample)) * (1.0 + 4.0 * f64::EPSILON);
+        }
+        summary
     }
 
-    /// Rounds upwards, so that the spread stays an upper bound.
     #[inline]
     fn exclude(&self, summary: &mut SpreadSummary, sample: u32) {
         summary.weight -= self.weights.weight(sample);

@@ -106,8 +106,8 @@ impl<C: Criterion, R: Rank> Open<'_, C, R> {
     }
 }
 
-/// The best split of a node over what it knows, which is updated. `members` holds the rows of the node; `drawn` are the
-/// features it draws in its `order`, or all.
+/// The best split of a node over what it knows, which is updated. `members` holds the rows of the node,
+/// which draws all features.
 #[allow(clippy::too_many_arguments, reason = "called once")]
 pub(super) fn best_split<C: Criterion, R: Rank>(
     search: &Search<'_, C>,
@@ -116,45 +116,27 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
     known: &mut Known<C>,
     members: &Bitset,
     order: &Permutation,
-    drawn: Option<&[u32]>,
     scan: &mut C::Scan,
     scratch: &mut SearchScratch,
 ) -> Result<Best<C>> {
     let open = Open { search, node, order, data, known, members };
-    let SearchScratch { entries, lane_map, candidates, effort, .. } = scratch;
+    let SearchScratch { entries, candidates, effort, .. } = scratch;
     candidates.clear();
     let mut progress = open.progress();
-    if let Some(drawn) = drawn {
-        let lanes: Vec<u32> = drawn.iter().filter_map(|&feature| known.lane(data, lane_map, feature)).collect();
-        known.bounds.candidates(progress.best.bar(), Some(&lanes), |lane, bound| candidates.push((bound, lane)));
-    } else {
-        if let Some(leader) = known.leader {
-            open.read(leader, scan, entries, &mut progress);
-        }
-        known.bounds.candidates(progress.best.bar(), None, |lane, bound| {
-            if Some(lane) != known.leader {
-                candidates.push((bound, lane));
-            }
-        });
+    if let Some(leader) = known.leader {
+        open.read(leader, scan, entries, &mut progress);
     }
+    known.bounds.candidates(progress.best.bar(), |lane, bound| {
+        if Some(lane) != known.leader {
+            candidates.push((bound, lane));
+        }
+    });
     candidates.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
     open.read_spread(candidates, scan, entries, &mut progress)?;
-    if drawn.is_some() && progress.read.iter().all(|(_, outcome)| *outcome == Outcome::Constant) {
-        // What was not read does not vary either: with nothing to beat, no column that has entries is passed over.
-        for feature in (search.n_drawn() as u32..search.data.n_features() as u32).map(|position| order.at(position)) {
-            search.runtime.check_interrupt()?;
-            let Some(lane) = known.lane(data, lane_map, feature) else { continue };
-            open.read(lane, scan, entries, &mut progress);
-            if progress.read.last().is_some_and(|(_, outcome)| *outcome != Outcome::Constant) {
-                break;
-            }
-        }
-    }
-
     let Progress { best, read, .. } = progress;
-    let n_columns = drawn.map_or(known.bounds.n_lanes(), <[u32]>::len);
+    let n_columns = known.bounds.n_lanes();
     *effort += Effort { n_nodes: 1, n_columns: n_columns as u64, n_read: read.len() as u64 };
-    if search.params.splitter == Splitter::Best && drawn.is_none() {
+    if search.params.splitter == Splitter::Best {
         let (criterion, totals) = (search.criterion, node.totals);
         let weight = criterion.weight(totals) as f64;
         let winner = best.feature();

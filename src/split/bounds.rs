@@ -108,10 +108,10 @@ impl<C: Criterion> ColumnBounds<C> {
         Self { starts: vec![f64::INFINITY; n], slopes: vec![0.0; n], summaries, heaviest, drift: 0.0 }
     }
 
-    /// Keeps these lanes, in this order.
-    pub fn pick(&self, lanes: &[u32]) -> Self {
+    /// Keeps these lanes, in this order, with new summaries.
+    pub fn pick(&self, lanes: &[u32], summaries: Vec<C::Summary>) -> Self {
         let pick = |array: &[f64]| lanes.iter().map(|&lane| array[lane as usize]).collect::<Vec<_>>();
-        let picked = Self::new(lanes.iter().map(|&lane| self.summaries[lane as usize]).collect());
+        let picked = Self::new(summaries);
         Self { starts: pick(&self.starts), slopes: pick(&self.slopes), drift: self.drift, ..picked }
     }
 
@@ -131,29 +131,21 @@ impl<C: Criterion> ColumnBounds<C> {
         self.drift
     }
 
-    /// Calls `visit` with every lane of the first `end` or fewer that may win, and its bound; none that may is left out.
-    /// `order` gives the lanes; all, in their order, if it is `None`.
-    pub fn candidates(&self, bar: &Bar<C>, lanes: Option<&[u32]>, mut visit: impl FnMut(u32, f64)) {
-        let mut consider = |lane: u32| {
-            let at = lane as usize;
+    /// Calls `visit` with every lane that may win, and its bound.
+    pub fn candidates(&self, bar: &Bar<C>, mut visit: impl FnMut(u32, f64)) {
+        let least = bar.least_weight();
+        let end = self.heaviest.partition_point(|&weight| weight >= least);
+        for at in 0..end {
             let reach = self.starts[at] + self.slopes[at] * bar.drift;
             // (2) without its divisions. While there is nothing to beat, the right side is below 0 or no number.
             let rest = (bar.weight - self.slopes[at] * self.slopes[at]).max(0.0);
             if reach * reach * bar.weight < bar.gain * rest * (1.0 - SLACK) {
-                return;
+                continue;
             }
             let cap = bar.cap(&self.summaries[at]);
             if bar.admits(cap) && C::summary_weight(&self.summaries[at]) > 0 {
-                let bound = self.bound_at(at, bar.drift, bar.weight).min(cap);
-                visit(lane, bound);
+                visit(at as u32, self.bound_at(at, bar.drift, bar.weight).min(cap));
             }
-        };
-        if let Some(lanes) = lanes {
-            lanes.iter().copied().for_each(consider);
-        } else {
-            let least = bar.least_weight();
-            let end = self.heaviest.partition_point(|&weight| weight >= least);
-            (0..end as u32).for_each(&mut consider);
         }
     }
 

@@ -97,6 +97,7 @@ impl<C: Criterion> Known<C> {
         data: &SparseColumns<R>,
         samples: &[u32],
         nnz: usize,
+        scan: &mut C::Scan,
         gather: &mut Gather,
     ) -> Self {
         let mut columns = LocalColumns::default();
@@ -105,13 +106,10 @@ impl<C: Criterion> Known<C> {
         let mut groups = Vec::new();
         gather.for_each(data, samples, |feature, entries| {
             entries.sort_unstable();
-            let mut summary = C::Summary::default();
             let start = columns.samples.len();
-            for entry in entries.iter() {
-                columns.samples.push(entry.sample());
-                columns.ranks.push(entry.rank());
-                criterion.include(&mut summary, entry.sample());
-            }
+            columns.samples.extend(entries.iter().map(|entry| entry.sample()));
+            columns.ranks.extend(entries.iter().map(|entry| entry.rank()));
+            let summary = criterion.summary(&columns.samples[start..], scan);
             groups.push((feature, start, columns.samples.len(), summary));
         });
         groups.sort_unstable_by_key(|&(feature, start, end, _)| (std::cmp::Reverse(end - start), feature));
@@ -124,14 +122,21 @@ impl<C: Criterion> Known<C> {
 
     /// What the rows `samples` say, with the columns of the data set: all other rows must be known to be no members, which
     /// only the root of a tree can vouch for. O(entries of the rows).
-    pub fn of_whole<R: Rank>(criterion: &C, data: &SparseColumns<R>, samples: &[u32]) -> Self {
-        let mut summaries = vec![C::Summary::default(); data.n_features()];
-        for &sample in samples {
-            for &feature in data.row(sample).features {
-                criterion.include(&mut summaries[data.frequency_rank(feature) as usize], sample);
-            }
-        }
-        Self { columns: None, nnz: data.nnz(), bounds: ColumnBounds::new(summaries), leader: None }
+    pub fn of_whole<R: Rank>(criterion: &C, data: &SparseColumns<R>, members: &Bitset, scan: &mut C::Scan) -> Self {
+        let mut own = Vec::new();
+        let summary = |lane| {
+            let samples = data.column(data.by_frequency(lane)).samples;
+            own.clear();
+            own.extend(samples.iter().filter(|&&sample| members.contains(sample)));
+            criterion.summary(&own, scan)
+        };
+        let bounds = ColumnBounds::new((0..data.n_features() as u32).map(summary).collect());
+        Self { columns: None, nnz: data.nnz(), bounds, leader: None }
+    }
+
+    /// Membership alone, for a root whose descendants draw features: the columns of the data set, and no bounds. O(1).
+    pub fn bare<R: Rank>(data: &SparseColumns<R>) -> Self {
+        Self { columns: None, nnz: data.nnz(), bounds: ColumnBounds::new(Vec::new()), leader: None }
     }
 
     /// The feature of a lane.
@@ -147,17 +152,17 @@ impl<C: Criterion> Known<C> {
         }
     }
 
-    /// The lane of a feature; none if the feature has no entry in the node.
-    pub(super) fn lane<R: Rank>(&self, data: &SparseColumns<R>, map: &mut LaneMap, feature: u32) -> Option<u32> {
-        let lane = match &self.columns {
-            None => data.frequency_rank(feature),
-            Some(columns) => {
-                map.load(columns);
-                let lane = map.lanes[feature as usize];
-                (columns.features.get(lane as usize) == Some(&feature)).then_some(lane)?
-            }
-        };
-        (self.bounds.weight(lane) > 0).then_some(lane)
+    /// The column of a feature, with all entries of the node and maybe more; none if it is known to have none.
+    pub(super) fn column_of<'a, R: Rank>(
+        &'a self,
+        data: &'a SparseColumns<R>,
+        map: &mut LaneMap,
+        feature: u32,
+    ) -> Option<Column<'a, R>> {
+        let Some(columns) = &self.columns else { return Some(Column::Whole(data.column(feature))) };
+        map.load(columns);
+        let lane = map.lanes[feature as usize];
+        (columns.features.get(lane as usize) == Some(&feature)).then(|| Column::Local(columns.column(lane)))
     }
 
     /// Lets the rows of a smaller child leave. O(their entries).
@@ -198,23 +203,26 @@ impl<C: Criterion> Known<C> {
         data: &SparseColumns<R>,
         members: &Bitset,
         nnz: usize,
+        scan: &mut C::Scan,
     ) -> Option<Self> {
         if (nnz as f64) < FILTER_FROM * self.nnz as f64 {
             return None;
         }
         let copy = self.copy(data, members, nnz, 0..self.bounds.n_lanes() as u32);
-        let summary = |&(start, end): &(usize, usize)| {
-            let mut summary = C::Summary::default();
-            copy.samples[start..end].iter().for_each(|&sample| criterion.include(&mut summary, sample));
-            summary
-        };
-        let bounds = ColumnBounds::new(copy.spans.iter().map(summary).collect());
+        let bounds = ColumnBounds::new(copy.summaries(criterion, scan));
         Some(Self { columns: Some(Arc::new(copy)), nnz, bounds, leader: None })
     }
 
     /// Copies the columns without the entries that have left, if those are the most. `members` holds the rows of the
     /// node, `nnz` is the number of its entries.
-    pub(super) fn shrink<R: Rank>(&mut self, data: &SparseColumns<R>, members: &Bitset, nnz: usize) {
+    pub(super) fn shrink<R: Rank>(
+        &mut self,
+        criterion: &C,
+        data: &SparseColumns<R>,
+        members: &Bitset,
+        nnz: usize,
+        scan: &mut C::Scan,
+    ) {
         if nnz as f64 >= COPY_BELOW * self.nnz as f64 {
             return;
         }
@@ -222,7 +230,7 @@ impl<C: Criterion> Known<C> {
             (0..self.bounds.n_lanes() as u32).filter(|&lane| self.bounds.weight(lane) > 0).collect();
         lanes.sort_by_key(|&lane| std::cmp::Reverse(self.bounds.weight(lane)));
         let copy = self.copy(data, members, nnz, lanes.iter().copied());
-        self.bounds = self.bounds.pick(&lanes);
+        self.bounds = self.bounds.pick(&lanes, copy.summaries(criterion, scan));
         self.leader = self.leader.and_then(|leader| lanes.iter().position(|&lane| lane == leader).map(|at| at as u32));
         self.columns = Some(Arc::new(copy));
         self.nnz = nnz;
@@ -262,6 +270,10 @@ impl<C: Criterion> Known<C> {
 }
 
 impl LocalColumns {
+    fn summaries<C: Criterion>(&self, criterion: &C, scan: &mut C::Scan) -> Vec<C::Summary> {
+        self.spans.iter().map(|&(start, end)| criterion.summary(&self.samples[start..end], scan)).collect()
+    }
+
     /// Room for `nnz` entries in columns of up to `longest` before they are filtered.
     fn with_room(nnz: usize, longest: usize) -> Self {
         Self { samples: vec![0; nnz + longest], ranks: vec![0; nnz + longest], ..Self::default() }

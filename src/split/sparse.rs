@@ -141,25 +141,45 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
     let drawn = drawn.as_deref();
     let known = known.or_else(|| {
         let is_root = search.criterion.weight(node.totals) == search.total_weight;
-        is_worth_knowing(search, node, is_root).then(|| {
+        is_worth_knowing(search, ids.len(), node.n_entries, is_root).then(|| {
             sparse.known_members.insert_all(ids);
-            Box::new(if is_root {
-                Known::of_whole(search.criterion, columns, ids)
-            } else {
-                Known::of_rows(search.criterion, columns, ids, node.n_entries, &mut sparse.gather)
+            let criterion = search.criterion;
+            Box::new(match (drawn, is_root) {
+                (Some(_), _) => Known::bare(columns),
+                (None, true) => Known::of_whole(criterion, columns, &sparse.known_members, scan),
+                (None, false) => Known::of_rows(criterion, columns, ids, node.n_entries, scan, &mut sparse.gather),
             })
         })
     });
-    if let Some(mut known) = known {
-        let members = std::mem::take(&mut sparse.known_members);
-        if search.draws_all() {
-            known.shrink(columns, &members, node.n_entries);
+    match (known, drawn) {
+        (Some(mut known), None) => {
+            let members = std::mem::take(&mut sparse.known_members);
+            known.shrink(search.criterion, columns, &members, node.n_entries, scan);
+            let best = bounded::best_split(search, node, columns, &mut known, &members, &order, scan, sparse);
+            sparse.known_members = members;
+            Ok(Found { best: best?.candidate(), constants: node.constants.clone(), known: Some(known) })
         }
-        let best = bounded::best_split(search, node, columns, &mut known, &members, &order, drawn, scan, sparse);
-        sparse.known_members = members;
-        return Ok(Found { best: best?.candidate(), constants: node.constants.clone(), known: Some(known) });
+        (known, _) => {
+            let found = search_anew(search, node, columns, &order, drawn, known.is_some(), scan, sparse)?;
+            Ok(Found { known, ..found })
+        }
     }
-    let costs = NodeCosts::new(node.samples.len(), node.n_entries);
+}
+
+/// Searches a node without bounds. `is_known` says whether its rows are among those of nodes that know their columns.
+#[allow(clippy::too_many_arguments, reason = "called once")]
+fn search_anew<C: Criterion, R: Rank>(
+    search: &Search<'_, C>,
+    node: &Node<'_, C>,
+    columns: &SparseColumns<R>,
+    order: &Permutation,
+    drawn: Option<&[u32]>,
+    is_known: bool,
+    scan: &mut C::Scan,
+    sparse: &mut SearchScratch,
+) -> Result<Found<C>> {
+    let ids = node.samples.ids();
+    let costs = NodeCosts::new(ids.len(), node.n_entries);
     let (by_columns, by_rows) = plan(search, node, columns, drawn, &costs);
     let together = match search.params.force_strategy {
         Some(Strategy::Gather) => true,
@@ -169,30 +189,32 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
         _ => by_rows < by_columns,
     };
     if together {
-        return search_rows(search, node, columns, &order, drawn, scan, sparse);
+        return search_rows(search, node, columns, order, drawn, scan, sparse);
     }
-    let SearchScratch { members, entries, .. } = sparse;
-    members.insert_all(ids);
+    let SearchScratch { members, known_members, entries, .. } = sparse;
     let forced = search.params.force_strategy;
-    let fill = ColumnFill { columns, samples: ids, members, costs, forced };
     let work = by_columns + node.n_entries as f64 * SCAN_COST;
-    let found = search_columns(search, node, &order, drawn, &fill, work, scan, entries);
+    if is_known {
+        let fill = ColumnFill { columns, samples: ids, members: known_members, costs, forced };
+        return search_columns(search, node, order, drawn, &fill, work, scan, entries);
+    }
+    members.insert_all(ids);
+    let fill = ColumnFill { columns, samples: ids, members, costs, forced };
+    let found = search_columns(search, node, order, drawn, &fill, work, scan, entries);
     members.remove_all(ids);
     found
 }
 
-/// Whether a node that has taken nothing over gets columns and bounds to hand on. If features are drawn only the root
-/// does: a node reads few columns then, and what is known of all pays along the long chain that begins there.
-fn is_worth_knowing<C: Criterion>(search: &Search<'_, C>, node: &Node<'_, C>, is_root: bool) -> bool {
-    is_worth_knowing_of(search, node.samples.len(), node.n_entries, is_root)
-}
-
-fn is_worth_knowing_of<C: Criterion>(search: &Search<'_, C>, n_samples: usize, nnz: usize, is_root: bool) -> bool {
-    C::IS_SQUARED_DISTANCE
+/// Whether a node that has taken nothing over gets something to hand on. If features are drawn only the root does: a node
+/// reads few columns then, and bounds of all would not pay; what pays along the long chain from the root is membership.
+fn is_worth_knowing<C: Criterion>(search: &Search<'_, C>, n_samples: usize, nnz: usize, is_root: bool) -> bool {
+    let draws_all = search.draws_all();
+    (is_root || draws_all)
+        && (C::IS_SQUARED_DISTANCE || !draws_all)
         && nnz > 0
         && match search.params.force_strategy {
             Some(strategy) => strategy == Strategy::Bounds,
-            None => n_samples >= KNOWN_FROM_SAMPLES && nnz >= KNOWN_FROM_ENTRIES && (is_root || search.draws_all()),
+            None => n_samples >= KNOWN_FROM_SAMPLES && nnz >= KNOWN_FROM_ENTRIES,
         }
 }
 
@@ -290,14 +312,15 @@ pub(super) fn bequeath<C: Criterion, R: Rank>(
     small: (&[u32], usize),
     scratch: &mut Scratch<C>,
 ) -> Heirs<C> {
-    let SearchScratch { known_members, members, lane_map, .. } = &mut scratch.sparse;
+    let Scratch { scan, sparse, .. } = scratch;
+    let SearchScratch { known_members, members, lane_map, .. } = sparse;
     let (samples, nnz) = small;
     let mut branch = None;
     if search.draws_all() {
         let is_leaf = search.criterion.is_pure(totals.1);
-        if !is_leaf && is_worth_knowing_of(search, samples.len(), nnz, false) {
+        if !is_leaf && is_worth_knowing(search, samples.len(), nnz, false) {
             members.insert_all(samples);
-            branch = known.branch(search.criterion, columns, members, nnz).map(Box::new);
+            branch = known.branch(search.criterion, columns, members, nnz, scan).map(Box::new);
             members.remove_all(samples);
         }
         known.leave(search.criterion, columns, totals, samples, nnz, lane_map);
@@ -322,7 +345,7 @@ pub(super) fn partition<C: Criterion, R: Rank>(
     let SearchScratch { members: marked, known_members, lane_map, few, .. } = scratch;
     let column = columns.column(split.feature);
     let zeros_left = column.zero_rank <= split.last_left;
-    let own = known.and_then(|known| Some(known.column(columns, known.lane(columns, lane_map, split.feature)?)));
+    let own = known.and_then(|known| known.column_of(columns, lane_map, split.feature));
     let marks = match own {
         Some(column) => {
             let side = match &column {
