@@ -3,11 +3,12 @@
 use std::cmp::Ordering;
 
 use super::bounds::Bar;
+use super::random::random_threshold;
 use super::{Node, Search};
 use crate::criterion::Criterion;
 use crate::data::Dataset;
 use crate::num::mid_threshold;
-use crate::rng::Permutation;
+use crate::rng::{NodeKey, Permutation};
 
 /// A split: rows whose rank is at most `last_left` go left.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,15 +28,22 @@ pub struct Candidate {
 pub enum Cut {
     /// Half way to the value of the first rank that goes right.
     Before(u32),
-    /// At this value, which goes left.
-    At(f64),
+    /// At a random value between those of two ranks, the extremes in the node with this key.
+    Random {
+        /// The node's.
+        key: NodeKey,
+        /// Goes left.
+        lowest: u32,
+        /// Goes right.
+        highest: u32,
+    },
 }
 
 impl Candidate {
     /// Values up to this one go left.
     pub fn threshold(&self, data: &Dataset) -> f64 {
         match self.cut {
-            Cut::At(threshold) => threshold,
+            Cut::Random { key, lowest, highest } => random_threshold(data, key, self.feature, lowest, highest),
             Cut::Before(first_right) => {
                 let value = |rank| data.value(self.feature, rank);
                 mid_threshold(value(self.last_left), value(first_right))

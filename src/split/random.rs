@@ -6,7 +6,11 @@
 use super::best::{Best, Candidate, Cut};
 use super::{Node, NodeColumn, Search};
 use crate::criterion::Criterion;
-use crate::rng::Permutation;
+use crate::data::Dataset;
+use crate::rng::{NodeKey, Permutation};
+
+/// Up to this many rows of a column are searched for the threshold instead of all of its values (bench `scan`).
+const FEW: usize = 16;
 
 /// Offers one random cut of a column with entries in any order. Returns its score, minus infinity if it
 /// is not legal; nothing if the column does not vary.
@@ -25,9 +29,21 @@ pub(super) fn random_cut<C: Criterion>(
     if lowest == highest {
         return None;
     }
-    let (low, high) = (search.data.value(feature, lowest), search.data.value(feature, highest));
-    let threshold = between(low, high, node.key.threshold_position(feature));
-    let first_right = search.data.rank_above(feature, threshold, lowest + 1..highest);
+    // Values lie far away, so they are not looked up where any threshold parts the same rows.
+    let is_two_valued = column.entries.iter().all(|entry| entry.rank() == lowest || entry.rank() == highest);
+    let first_right = if is_two_valued {
+        highest
+    } else {
+        let threshold = random_threshold(search.data, node.key, feature, lowest, highest);
+        if column.entries.len() < FEW {
+            let mut own = [highest; FEW];
+            own.iter_mut().zip(ranks()).for_each(|(own, rank)| *own = rank);
+            own.sort_unstable();
+            own[own.partition_point(|&rank| search.data.value(feature, rank) <= threshold)]
+        } else {
+            search.data.rank_above(feature, threshold, lowest + 1..highest)
+        }
+    };
     debug_assert!(lowest < first_right && first_right <= highest);
 
     let push_left = common.is_none_or(|common| common >= first_right);
@@ -45,10 +61,17 @@ pub(super) fn random_cut<C: Criterion>(
     let score = criterion.score(node.totals, scan, pushed);
     if best.may_win(score) {
         let n_left = if push_left { n_pushed } else { node.samples.len() - n_pushed };
-        let candidate = Candidate { feature, last_left: first_right - 1, cut: Cut::At(threshold), n_left };
+        let cut = Cut::Random { key: node.key, lowest, highest };
+        let candidate = Candidate { feature, last_left: first_right - 1, cut, n_left };
         best.offer(criterion, node.totals, order, (scan, pushed), score, candidate);
     }
     Some(score)
+}
+
+/// The random threshold of a feature in the node with this key, between the values of two ranks.
+pub(super) fn random_threshold(data: &Dataset, key: NodeKey, feature: u32, lowest: u32, highest: u32) -> f64 {
+    let value = |rank| data.value(feature, rank);
+    between(value(lowest), value(highest), key.threshold_position(feature))
 }
 
 /// The threshold at `position` in [0, 1) between two values: `low <= threshold < high`.
