@@ -67,6 +67,13 @@ impl<'a> SampleSet<'a> {
         self.ids
     }
 
+    /// Whether a row is one of the node. O(1); only with positions.
+    #[inline]
+    pub fn contains(&self, sample: u32) -> bool {
+        let at = (self.positions[sample as usize].load(Ordering::Relaxed) as usize).wrapping_sub(self.start);
+        self.ids.get(at) == Some(&sample)
+    }
+
     /// Whether [`move_few`](Self::move_few) may be called.
     pub fn has_positions(&self) -> bool {
         !self.positions.is_empty()
@@ -147,6 +154,8 @@ mod tests {
             prop_assert_eq!(a.ids(), left);
             prop_assert_eq!(b.ids(), right);
             prop_assert_eq!(before.ids(), (0..start as u32).collect::<Vec<_>>());
+            prop_assert!((0..n as u32).all(|s| a.contains(s) == a.ids().contains(&s)));
+            prop_assert!((0..n as u32).all(|s| b.contains(s) == b.ids().contains(&s)));
             check_positions(&samples);
         }
 

@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::atomic::AtomicBool;
 
-use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, concatenate, s};
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis, ShapeBuilder, concatenate, s};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::bitset::Bitset;
@@ -16,7 +16,7 @@ use spinney::data::values::TableValue;
 use spinney::data::{Columns, Dataset, Element, Format, SparseColumns, SparseView, Target};
 use spinney::error::Error;
 use spinney::intersect::{Entry, Gather, Strategy as Kernel, by_bitmap, by_search};
-use spinney::params::{Count, CriterionKind, MaxFeatures, Splitter, TreeParams};
+use spinney::params::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, TreeParams};
 use spinney::runtime::Runtime;
 use spinney::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 
@@ -130,6 +130,23 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(config(200))]
+
+    /// Whatever varies is drawn if that is everything; otherwise no constant takes its place.
+    #[test]
+    fn active_features_are_all_features_if_all_are_drawn((x, y, params) in cases(1..40)) {
+        let all = TreeParams { max_features: MaxFeatures::All, feature_sampling: FeatureSampling::All, ..params };
+        let active = TreeParams { feature_sampling: FeatureSampling::Active, ..all.clone() };
+        prop_assert_eq!(grow_dense(&x, &y, None, &active), grow_dense(&x, &y, None, &all));
+        // As many as vary anywhere are as good as all.
+        let varies = |column: &ArrayView1<'_, f64>| column.iter().any(|&v| v != column[0]);
+        let n_varying = x.columns().into_iter().filter(varies).count().max(1) as u64;
+        let enough = TreeParams { max_features: MaxFeatures::Absolute(n_varying), ..active };
+        prop_assert_eq!(grow_dense(&x, &y, None, &enough), grow_dense(&x, &y, None, &all));
+    }
+}
+
 // ---- Larger cases ---------------------------------------------------------------------------------------------------
 
 /// Integers below 100, of which a share of `density` is not 0; a third of the columns has few distinct values.
@@ -154,6 +171,12 @@ fn large_target(x: &Array2<f64>, criterion: CriterionKind) -> Y {
     }
 }
 
+/// Few features, of those that vary.
+fn active(criterion: CriterionKind) -> TreeParams {
+    let (max_features, feature_sampling) = (MaxFeatures::Sqrt, FeatureSampling::Active);
+    TreeParams { max_features, feature_sampling, seed: 5, ..TreeParams::new(criterion) }
+}
+
 #[test]
 fn storage_and_kernels_do_not_show_in_large_data() {
     for (criterion, density) in [
@@ -168,6 +191,7 @@ fn storage_and_kernels_do_not_show_in_large_data() {
         for params in [
             TreeParams::new(criterion),
             TreeParams { max_features: MaxFeatures::Sqrt, seed: 5, ..TreeParams::new(criterion) },
+            active(criterion),
             TreeParams { splitter: Splitter::Random, seed: 6, ..TreeParams::new(criterion) },
         ] {
             let dense = grow_dense(&x, &y, None, &params);
@@ -214,8 +238,9 @@ fn threads_do_not_show() {
     let rows = Sparse::<f32, i32>::new(&x, Format::Csr, |v| v as f32);
     for criterion in CRITERIA {
         let y = large_target(&x, criterion);
-        for splitter in [Splitter::Best, Splitter::Random] {
-            let params = TreeParams { splitter, max_depth: Some(8), ..TreeParams::new(criterion) };
+        let random = TreeParams { splitter: Splitter::Random, ..TreeParams::new(criterion) };
+        for params in [TreeParams::new(criterion), random, active(criterion)] {
+            let params = TreeParams { max_depth: Some(8), ..params };
             let results = [1, 2, 7].map(|n_threads| {
                 let runtime = runtime(n_threads);
                 let dense = grow(&encode(&x.view(), &runtime), &y, None, &params, &runtime);
@@ -227,7 +252,7 @@ fn threads_do_not_show() {
                 (dense, sparse, leaves, values, dense_path(&x, &runtime, &params, &y))
             });
             assert!(results[0].0 == results[0].1 && results[0].0.node_count() > 200);
-            assert!(results[1] == results[0] && results[2] == results[0], "{criterion:?} {splitter:?}");
+            assert!(results[1] == results[0] && results[2] == results[0], "{params:?}");
         }
     }
 }

@@ -69,13 +69,14 @@ def chain(n_levels):
 
 @every_estimator
 def test_constructor_is_that_of_scikit_learn(tree_class):
-    """Same parameter names and defaults, and `n_jobs`."""
+    """Same parameter names and defaults, and two more."""
     theirs = getattr(sklearn.tree, tree_class.__name__)
     expected = {p.name: p.default for p in inspect.signature(theirs).parameters.values()}
+    expected |= {"n_jobs": None, "feature_sampling": "all"}
     parameters = inspect.signature(tree_class).parameters
-    assert {p.name: p.default for p in parameters.values()} == expected | {"n_jobs": None}
+    assert {p.name: p.default for p in parameters.values()} == expected
     assert {p.kind for p in parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
-    assert tree_class().get_params() == expected | {"n_jobs": None}
+    assert tree_class().get_params() == expected
 
 
 @every_estimator

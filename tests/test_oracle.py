@@ -88,10 +88,13 @@ def test_arbitrary_weights_are_nearly_exact(criterion, drawn, seed, container):
     drawn=st.data(),
     rules=stop_rules(),
     max_features=st.sampled_from((None, 1, 2, "sqrt", "log2", 0.5)),
+    feature_sampling=st.sampled_from(("all", "active")),
     seed=st.integers(0, 2**31 - 1),
     container=containers,
 )
-def test_random_choices_are_valid(criterion, splitter, drawn, rules, max_features, seed, container):
+def test_random_choices_are_valid(
+    criterion, splitter, drawn, rules, max_features, feature_sampling, seed, container
+):
     """With random thresholds or few features, every cut is valid and every leaf justified."""
     task = TASK_OF_CRITERION[criterion]
     drawn = drawn.draw(data(task))
@@ -99,6 +102,7 @@ def test_random_choices_are_valid(criterion, splitter, drawn, rules, max_feature
         criterion=criterion,
         splitter=splitter,
         max_features=max_features,
+        feature_sampling=feature_sampling,
         random_state=seed,
         **rules,
     )

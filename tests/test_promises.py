@@ -26,8 +26,12 @@ from strategies import (
 
 every_task = pytest.mark.parametrize("task", ["classes", "numbers"])
 every_splitter = pytest.mark.parametrize("splitter", ["best", "random"])
-max_features_values = st.sampled_from((None, "sqrt", 1, 0.5))
-every_max_features = pytest.mark.parametrize("max_features", [None, "sqrt", 1, 0.5])
+FEATURES = [
+    *({"max_features": max_features} for max_features in (None, "sqrt", 1, 0.5)),
+    *({"max_features": n, "feature_sampling": "active"} for n in ("sqrt", 1)),
+]
+some_features = st.sampled_from(FEATURES)
+every_features = pytest.mark.parametrize("features", FEATURES)
 every_estimator = pytest.mark.parametrize("tree_class", ESTIMATORS)
 value_pools = st.sampled_from((SMALL_INTEGERS, COUNTS, (0, 0, 0, 1)))
 seeds = st.integers(0, 2**31 - 1)
@@ -63,11 +67,11 @@ def rough_data(density, n_samples=3000, n_features=60, seed=0):
 @settings(max_examples=12, phases=[Phase.generate])
 @every_splitter
 @every_task
-@given(drawn=st.data(), values=value_pools, max_features=max_features_values, seed=seeds)
-def test_storage_does_not_matter(task, splitter, drawn, values, max_features, seed):
+@given(drawn=st.data(), values=value_pools, features=some_features, seed=seeds)
+def test_storage_does_not_matter(task, splitter, drawn, values, features, seed):
     """Every dense and sparse form of a matrix gives the same tree and the same predictions."""
     drawn = drawn.draw(data(task, values=values, max_samples=14))
-    params = {"splitter": splitter, "max_features": max_features, "random_state": seed}
+    params = {"splitter": splitter, "random_state": seed, **features}
     tree = grow(drawn, task, **params)
     leaves, predicted = tree.apply(drawn.X), tree.predict(drawn.X)
     for name, stored in [*dense_storages(drawn.X), *sparse_storages(drawn.X, seed)]:
@@ -78,14 +82,14 @@ def test_storage_does_not_matter(task, splitter, drawn, values, max_features, se
 
 @every_splitter
 @every_task
-@given(drawn=st.data(), values=value_pools, max_features=max_features_values, seed=seeds)
-def test_row_order_does_not_matter(task, splitter, drawn, values, max_features, seed):
+@given(drawn=st.data(), values=value_pools, features=some_features, seed=seeds)
+def test_row_order_does_not_matter(task, splitter, drawn, values, features, seed):
     """The same rows in another order give the same tree."""
     drawn = drawn.draw(data(task, values=values))
     order = np.random.default_rng(seed).permutation(len(drawn.y))
     weight = drawn.sample_weight
     mixed = type(drawn)(drawn.X[order], drawn.y[order], weight if weight is None else weight[order])
-    params = {"splitter": splitter, "max_features": max_features, "random_state": seed}
+    params = {"splitter": splitter, "random_state": seed, **features}
     tree = grow(drawn, task, **params)
     assert_same_tree(tree, grow(mixed, task, **params))
     assert_same_tree(tree, grow(mixed, task, sp.csc_matrix(mixed.X), **params))
@@ -93,8 +97,8 @@ def test_row_order_does_not_matter(task, splitter, drawn, values, max_features, 
 
 @every_splitter
 @every_task
-@given(drawn=st.data(), max_features=max_features_values, seed=seeds)
-def test_weights_are_copies(task, splitter, drawn, max_features, seed):
+@given(drawn=st.data(), features=some_features, seed=seeds)
+def test_weights_are_copies(task, splitter, drawn, features, seed):
     """A row of weight k is worth k rows, and a row of weight 0 none."""
     drawn = drawn.draw(data(task))
     counts = np.random.default_rng(seed).integers(0, 4, len(drawn.y))
@@ -106,7 +110,7 @@ def test_weights_are_copies(task, splitter, drawn, max_features, seed):
     # a label of weight 0 is still one of the classes, so `value` would have another shape
     labels = [len(np.unique(y, axis=0)) for y in (drawn.y, copied.y)]
     assume(task == "numbers" or labels[0] == labels[1])
-    params = {"splitter": splitter, "max_features": max_features, "random_state": seed}
+    params = {"splitter": splitter, "random_state": seed, **features}
     one, other = grow(weighted, task, **params), grow(copied, task, **params)
     assert_same_tree(one, other, STRUCTURE)
     for name in ("value", "impurity", "weighted_n_node_samples"):
@@ -129,15 +133,15 @@ def test_unit_of_the_weights_does_not_matter(task, drawn, seed):
 
 
 @pytest.mark.parametrize("density", [0.05, 0.5])
-@every_max_features
+@every_features
 @every_splitter
 @every_task
-def test_larger_data_give_one_tree(task, splitter, max_features, density):
+def test_larger_data_give_one_tree(task, splitter, features, density):
     """Storage, index width and threads do not matter where the parallel search is at work."""
     X, targets = rough_data(density)
     y = targets[task]
     tree_class = TREE_OF_TASK[task]
-    params = {"splitter": splitter, "max_features": max_features, "random_state": 11}
+    params = {"splitter": splitter, "random_state": 11, **features}
     weight = np.random.default_rng(1).integers(0, 3, len(y)) / 2
     for sample_weight in (None, weight):
         tree = tree_class(**params).fit(X, y, sample_weight=sample_weight)

@@ -34,8 +34,8 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         Least share of the total weight in a child.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         How many features a node draws: a number, a share, the square root or the logarithm of
-        their number, or all. Constant features count as drawn; the draw goes on until one is not
-        constant.
+        their number, or all. Constant features count as drawn, unless `feature_sampling` says
+        otherwise; the draw goes on until one is not constant.
     random_state : int, RandomState instance or None, default=None
         Key of all that is random: the features drawn, the order that decides ties between equally
         good splits, random thresholds.
@@ -54,6 +54,9 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     n_jobs : int, default=None
         Threads for fitting and predicting. None means 1 unless `joblib.parallel_config` says
         otherwise, -1 all processors. The result does not depend on it.
+    feature_sampling : {"all", "active"}, default="all"
+        Among which features a node draws `max_features`: all, or those that are not constant in
+        the node (all of them if they are fewer). There is no difference if all are drawn.
 
     Attributes
     ----------
@@ -104,6 +107,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         ccp_alpha: float = 0.0,
         monotonic_cst: None = None,
         n_jobs: int | None = None,
+        feature_sampling: str = "all",
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -119,6 +123,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
         self.n_jobs = n_jobs
+        self.feature_sampling = feature_sampling
 
     classes_: Any
     n_classes_: Any
@@ -234,8 +239,8 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         Least share of the total weight in a child.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         How many features a node draws: a number, a share, the square root or the logarithm of
-        their number, or all. Constant features count as drawn; the draw goes on until one is not
-        constant.
+        their number, or all. Constant features count as drawn, unless `feature_sampling` says
+        otherwise; the draw goes on until one is not constant.
     random_state : int, RandomState instance or None, default=None
         Key of all that is random: the features drawn, the order that decides ties between equally
         good splits, random thresholds.
@@ -251,6 +256,9 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     n_jobs : int, default=None
         Threads for fitting and predicting. None means 1 unless `joblib.parallel_config` says
         otherwise, -1 all processors. The result does not depend on it.
+    feature_sampling : {"all", "active"}, default="all"
+        Among which features a node draws `max_features`: all, or those that are not constant in
+        the node (all of them if they are fewer). There is no difference if all are drawn.
 
     Attributes
     ----------
@@ -296,6 +304,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         ccp_alpha: float = 0.0,
         monotonic_cst: None = None,
         n_jobs: int | None = None,
+        feature_sampling: str = "all",
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -310,6 +319,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         self.ccp_alpha = ccp_alpha
         self.monotonic_cst = monotonic_cst
         self.n_jobs = n_jobs
+        self.feature_sampling = feature_sampling
 
     def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
         numbers = check_array(y, dtype=np.float64, order="C", input_name="y")
@@ -356,8 +366,8 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         Least share of the total weight in a child.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
         How many features a node draws: a number, a share, the square root or the logarithm of
-        their number, or all. Constant features count as drawn; the draw goes on until one is not
-        constant.
+        their number, or all. Constant features count as drawn, unless `feature_sampling` says
+        otherwise; the draw goes on until one is not constant.
     random_state : int, RandomState instance or None, default=None
         Key of all that is random: the features drawn, the order that decides ties between equally
         good splits, random thresholds.
@@ -376,6 +386,9 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     n_jobs : int, default=None
         Threads for fitting and predicting. None means 1 unless `joblib.parallel_config` says
         otherwise, -1 all processors. The result does not depend on it.
+    feature_sampling : {"all", "active"}, default="all"
+        Among which features a node draws `max_features`: all, or those that are not constant in
+        the node (all of them if they are fewer). There is no difference if all are drawn.
 
     Attributes
     ----------
@@ -426,6 +439,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         ccp_alpha: float = 0.0,
         monotonic_cst: None = None,
         n_jobs: int | None = None,
+        feature_sampling: str = "all",
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -442,6 +456,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
             ccp_alpha=ccp_alpha,
             monotonic_cst=monotonic_cst,
             n_jobs=n_jobs,
+            feature_sampling=feature_sampling,
         )
 
 
@@ -468,8 +483,8 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         Least share of the total weight in a child.
     max_features : int, float, {"sqrt", "log2"} or None, default=1.0
         How many features a node draws: a number, a share, the square root or the logarithm of
-        their number, or all. Constant features count as drawn; the draw goes on until one is not
-        constant.
+        their number, or all. Constant features count as drawn, unless `feature_sampling` says
+        otherwise; the draw goes on until one is not constant.
     random_state : int, RandomState instance or None, default=None
         Key of all that is random: the features drawn, the order that decides ties between equally
         good splits, random thresholds.
@@ -485,6 +500,9 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     n_jobs : int, default=None
         Threads for fitting and predicting. None means 1 unless `joblib.parallel_config` says
         otherwise, -1 all processors. The result does not depend on it.
+    feature_sampling : {"all", "active"}, default="all"
+        Among which features a node draws `max_features`: all, or those that are not constant in
+        the node (all of them if they are fewer). There is no difference if all are drawn.
 
     Attributes
     ----------
@@ -530,6 +548,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         ccp_alpha: float = 0.0,
         monotonic_cst: None = None,
         n_jobs: int | None = None,
+        feature_sampling: str = "all",
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -545,4 +564,5 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
             ccp_alpha=ccp_alpha,
             monotonic_cst=monotonic_cst,
             n_jobs=n_jobs,
+            feature_sampling=feature_sampling,
         )

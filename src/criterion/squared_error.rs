@@ -141,15 +141,18 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
         if low == high {
             return low;
         }
-        let scale = FINE_BITS as i32 - 2 - exponent(high - low);
+        // Half of all, where the whole range is not a double.
+        let half = if (high - low).is_finite() { 1.0 } else { 0.5 };
+        let scale = FINE_BITS as i32 - 2 - exponent(high * half - low * half);
         let (mut weight, mut sum) = (0u64, 0i128);
         for &sample in samples {
             let w = self.weights.weight(sample);
             weight += w;
-            sum += i128::from(w) * scale_by_power_of_two(raw(sample) - low, scale).round_ties_even() as i128;
+            sum += i128::from(w) * scale_by_power_of_two(raw(sample) * half - low * half, scale).round_ties_even() as i128;
         }
         let (whole, rest) = (sum / i128::from(weight), sum % i128::from(weight));
-        low + scale_by_power_of_two(whole as f64 + rest as f64 / weight as f64, -scale)
+        let above = scale_by_power_of_two(whole as f64 + rest as f64 / weight as f64, -scale);
+        if half == 1.0 { low + above } else { low + above + above }
     }
 
     /// The squared distance of a sample from a point given per output.

@@ -6,7 +6,7 @@ mod forest;
 mod tree;
 
 pub use forest::{Bootstrap, ForestParams, MAX_ESTIMATORS, ValidForestParams};
-pub use tree::{Count, CriterionKind, MaxFeatures, Splitter, TreeParams, ValidTreeParams};
+pub use tree::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, TreeParams, ValidTreeParams};
 
 use crate::error::{Error, Result};
 
@@ -25,6 +25,8 @@ pub mod legal {
     /// Of `max_features`.
     pub const MAX_FEATURES: &str =
         "an int in the range [1, inf), a float in the range (0.0, 1.0], a str among {'sqrt', 'log2'} or None";
+    /// Of `feature_sampling`.
+    pub const FEATURE_SAMPLING: &str = "a str among {'all', 'active'}";
     /// Of `n_estimators`.
     pub const N_ESTIMATORS: &str = "an int in the range [1, inf)";
     /// Of `max_samples`, as resolved to a number of draws.

@@ -50,6 +50,16 @@ pub enum MaxFeatures {
     Fraction(f64),
 }
 
+/// Among which features a node draws `max_features`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FeatureSampling {
+    /// All. Constant ones count as drawn; if there are no others, the draw goes on until one is not constant.
+    #[default]
+    All,
+    /// Those that are not constant in the node; all of them if they are fewer.
+    Active,
+}
+
 /// Hyperparameters of one tree, with scikit-learn's names, meanings and defaults.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeParams {
@@ -67,6 +77,8 @@ pub struct TreeParams {
     pub min_weight_fraction_leaf: f64,
     /// How many features a node draws.
     pub max_features: MaxFeatures,
+    /// Among which features it draws them; scikit-learn has no such parameter.
+    pub feature_sampling: FeatureSampling,
     /// Least decrease of impurity, weighted by the node's share of the total weight.
     pub min_impurity_decrease: f64,
     /// Key of all random choices.
@@ -87,6 +99,7 @@ impl TreeParams {
             min_samples_leaf: Count::Absolute(1),
             min_weight_fraction_leaf: 0.0,
             max_features: MaxFeatures::All,
+            feature_sampling: FeatureSampling::All,
             min_impurity_decrease: 0.0,
             seed: 0,
             force_strategy: None,
@@ -153,6 +166,7 @@ impl TreeParams {
             min_samples_leaf,
             min_weight_fraction_leaf: fraction,
             max_features,
+            feature_sampling: self.feature_sampling,
             min_impurity_decrease: decrease,
             seed: self.seed,
             force_strategy: self.force_strategy,
@@ -170,6 +184,7 @@ pub struct ValidTreeParams {
     pub(crate) min_samples_leaf: u64,
     pub(crate) min_weight_fraction_leaf: f64,
     pub(crate) max_features: u64,
+    pub(crate) feature_sampling: FeatureSampling,
     pub(crate) min_impurity_decrease: f64,
     pub(crate) seed: u64,
     pub(crate) force_strategy: Option<Strategy>,

@@ -6,7 +6,7 @@ use pyo3::types::PyDict;
 
 use super::error::of_estimator;
 use crate::error::Error;
-use crate::params::{Count, CriterionKind, MaxFeatures, Splitter, TreeParams, legal};
+use crate::params::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, TreeParams, legal};
 
 /// The parameters of the tree estimator called `estimator`.
 pub fn tree_params(
@@ -38,6 +38,8 @@ pub fn tree_params(
         min_samples_leaf: get("min_samples_leaf")?.count(legal::MIN_SAMPLES_LEAF)?,
         min_weight_fraction_leaf: get("min_weight_fraction_leaf")?.real(legal::MIN_WEIGHT_FRACTION_LEAF)?,
         max_features: get("max_features")?.max_features()?,
+        feature_sampling: get("feature_sampling")?
+            .choice(&[("all", FeatureSampling::All), ("active", FeatureSampling::Active)], legal::FEATURE_SAMPLING)?,
         min_impurity_decrease: get("min_impurity_decrease")?.real(legal::MIN_IMPURITY_DECREASE)?,
         seed,
         force_strategy: None,

@@ -13,6 +13,7 @@ use crate::data::sparse::Rank;
 use crate::error::Result;
 use crate::intersect::Entry;
 use crate::params::Splitter;
+use crate::rng::Permutation;
 use crate::samples::SampleSet;
 
 /// Gather, sort and scan one cell, in nanoseconds (bench `fit`).
@@ -68,13 +69,13 @@ pub(super) fn best_split<C: Criterion>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
     columns: &DenseColumns,
+    order: &Permutation,
+    drawn: Option<&[u32]>,
     scratch: &mut Scratch<C>,
 ) -> Result<Found<C>> {
     let fill = DenseFill { columns, samples: node.samples.ids(), sorted: search.params.splitter == Splitter::Best };
     let work = (node.samples.len() * search.n_drawn()) as f64 * CELL_COST;
-    let order = node.key.feature_order(search.data.n_features());
-    let drawn = search.draw(&order);
-    search_columns(search, node, &order, drawn.as_deref(), &fill, work, &mut scratch.scan, &mut scratch.dense)
+    search_columns(search, node, order, drawn, &fill, work, &mut scratch.scan, &mut scratch.dense)
 }
 
 /// Partitions a node; returns the number of rows that go left. O(W).

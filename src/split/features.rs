@@ -1,7 +1,6 @@
 //! Which features a node looks at, one column at a time, on one thread or several.
 //!
-//! A node draws features in the order of its permutation. Constant features count as drawn; if all that were drawn are
-//! constant, the draw goes on until one is not. Constancy is inherited: what does not vary in a node does not vary in
+//! If all that a node draws (see `draw`) are constant, the draw goes on until one feature is not. Constancy is inherited: what does not vary in a node does not vary in
 //! its descendants, so those columns are not read again.
 
 use std::sync::Arc;
@@ -35,7 +34,7 @@ impl ConstantFeatures {
         self.nnz
     }
 
-    fn with(self: &Arc<Self>, features: &[u32], column_nnz: impl Fn(u32) -> usize) -> Arc<Self> {
+    pub(super) fn with(self: &Arc<Self>, features: &[u32], column_nnz: impl Fn(u32) -> usize) -> Arc<Self> {
         if features.is_empty() {
             return Arc::clone(self);
         }

@@ -11,6 +11,7 @@ mod best;
 mod bounded;
 mod bounds;
 mod dense;
+mod draw;
 mod features;
 mod known;
 mod random;
@@ -35,6 +36,7 @@ use crate::runtime::Runtime;
 use crate::samples::SampleSet;
 
 use best::Best;
+use draw::Drawn;
 
 /// What stays the same in all nodes of a tree.
 pub struct Search<'a, C> {
@@ -139,10 +141,17 @@ impl<C: Criterion> Search<'_, C> {
         known: Option<Box<Known<C>>>,
         scratch: &mut Scratch<C>,
     ) -> Result<Found<C>> {
+        let order = node.key.feature_order(self.data.n_features());
+        let Drawn { features, constants } = self.draw(node, &order, scratch)?;
+        let drawn = features.as_deref();
+        if drawn.is_some_and(<[u32]>::is_empty) {
+            return Ok(Found { best: None, constants, known });
+        }
+        let node = &Node { constants, ..*node };
         match self.data.columns() {
-            Columns::Dense(columns) => dense::best_split(self, node, columns, scratch),
-            Columns::SparseU16(columns) => sparse::best_split(self, node, known, columns, scratch),
-            Columns::SparseU32(columns) => sparse::best_split(self, node, known, columns, scratch),
+            Columns::Dense(columns) => dense::best_split(self, node, columns, &order, drawn, scratch),
+            Columns::SparseU16(columns) => sparse::best_split(self, node, known, columns, &order, drawn, scratch),
+            Columns::SparseU32(columns) => sparse::best_split(self, node, known, columns, &order, drawn, scratch),
         }
     }
 
@@ -243,23 +252,5 @@ impl<C: Criterion> Search<'_, C> {
     /// What the searches with this scratch have cost since this was last asked.
     pub fn take_effort(&self, scratch: &mut Scratch<C>) -> Effort {
         std::mem::take(&mut scratch.sparse.effort)
-    }
-
-    /// How many features a node draws.
-    fn n_drawn(&self) -> usize {
-        self.params.max_features.min(self.data.n_features() as u64) as usize
-    }
-
-    /// The features that a node with this order draws, constant or not; `None` for all.
-    fn draw(&self, order: &Permutation) -> Option<Vec<u32>> {
-        (!self.draws_all()).then(|| {
-            let mut drawn = Vec::new();
-            order.first(self.n_drawn() as u32, &mut drawn);
-            drawn
-        })
-    }
-
-    fn draws_all(&self) -> bool {
-        self.n_drawn() == self.data.n_features()
     }
 }

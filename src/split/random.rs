@@ -30,7 +30,7 @@ pub(super) fn random_cut<C: Criterion>(
         return None;
     }
     // Values lie far away, so they are not looked up where any threshold parts the same rows.
-    let is_two_valued = column.entries.iter().all(|entry| entry.rank() == lowest || entry.rank() == highest);
+    let is_two_valued = ranks().all(|rank| rank == lowest || rank == highest);
     let first_right = if is_two_valued {
         highest
     } else {

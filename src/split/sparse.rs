@@ -5,6 +5,7 @@ use std::cell::Cell;
 
 use super::best::{Best, Candidate};
 use super::bounded;
+use super::draw::entries_vary;
 use super::features::{Fill, PARALLEL_FROM, search_columns};
 use super::known::{Column, Known, LaneMap};
 use super::{Found, Heirs, Node, NodeColumn, Outcome, Scratch, Search};
@@ -57,7 +58,7 @@ pub struct SearchScratch {
     pub(super) known_members: Bitset,
     /// Features that the node draws; empty between two uses.
     drawn: Bitset,
-    gather: Gather,
+    pub(super) gather: Gather,
     pub(super) entries: Vec<Entry>,
     pub(super) lane_map: LaneMap,
     /// Bounds and lanes of the columns that may win.
@@ -132,13 +133,12 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
     node: &Node<'_, C>,
     known: Option<Box<Known<C>>>,
     columns: &SparseColumns<R>,
+    order: &Permutation,
+    drawn: Option<&[u32]>,
     scratch: &mut Scratch<C>,
 ) -> Result<Found<C>> {
     let Scratch { scan, sparse, .. } = scratch;
     let ids = node.samples.ids();
-    let order = node.key.feature_order(search.data.n_features());
-    let drawn = search.draw(&order);
-    let drawn = drawn.as_deref();
     let known = known.or_else(|| {
         let is_root = search.criterion.weight(node.totals) == search.total_weight;
         is_worth_knowing(search, ids.len(), node.n_entries, is_root).then(|| {
@@ -155,12 +155,12 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
         (Some(mut known), None) => {
             let members = std::mem::take(&mut sparse.known_members);
             known.shrink(search.criterion, columns, &members, node.n_entries, scan);
-            let best = bounded::best_split(search, node, columns, &mut known, &members, &order, scan, sparse);
+            let best = bounded::best_split(search, node, columns, &mut known, &members, order, scan, sparse);
             sparse.known_members = members;
             Ok(Found { best: best?.candidate(), constants: node.constants.clone(), known: Some(known) })
         }
         (known, _) => {
-            let found = search_anew(search, node, columns, &order, drawn, known.is_some(), scan, sparse)?;
+            let found = search_anew(search, node, columns, order, drawn, known.is_some(), scan, sparse)?;
             Ok(Found { known, ..found })
         }
     }
@@ -293,8 +293,7 @@ fn first_varying<R: Rank>(
 ) -> Option<u32> {
     let mut first: Option<(u32, u32)> = None;
     gather.for_each(columns, samples, |feature, entries| {
-        let varies = entries.len() < samples.len() || entries.iter().any(|entry| entry.rank() != entries[0].rank());
-        if varies {
+        if entries_vary(entries, samples.len()) {
             let candidate = (position(feature), feature);
             first = Some(first.map_or(candidate, |first| first.min(candidate)));
         }

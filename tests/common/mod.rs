@@ -13,7 +13,7 @@ use spinney::data::values::TableValue;
 use spinney::data::{Dataset, Element, Format, SparseView, Target};
 use spinney::error::Result;
 use spinney::grow;
-use spinney::params::{Count, CriterionKind, MaxFeatures, Splitter, TreeParams};
+use spinney::params::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, TreeParams};
 use spinney::rng::NodeKey;
 use spinney::runtime::Runtime;
 use spinney::tree::Tree;
@@ -217,6 +217,7 @@ pub fn params(criterion: CriterionKind) -> impl Strategy<Value = TreeParams> {
         let count = prop_oneof![(least..=most).prop_map(Count::Absolute), (0.01..0.4).prop_map(Count::Fraction)];
         prop_oneof![5 => Just(Count::Absolute(least)), 1 => count]
     };
+    let sampling = prop::sample::select(vec![FeatureSampling::All, FeatureSampling::Active]);
     let max_features = prop_oneof![
         3 => Just(MaxFeatures::All),
         1 => Just(MaxFeatures::Sqrt),
@@ -230,21 +231,20 @@ pub fn params(criterion: CriterionKind) -> impl Strategy<Value = TreeParams> {
         count(2, 12),
         count(1, 6),
         prop_oneof![6 => Just(0.0), 1 => (1..=8u8).prop_map(|k| f64::from(k) / 16.0)],
-        max_features,
+        (max_features, sampling),
         prop_oneof![6 => Just(0.0), 1 => (0.01..1.0).prop_map(move |share| share * impurity_scale)],
         any::<u64>(),
     )
-        .prop_map(move |(splitter, max_depth, split, leaf, weight_leaf, max_features, decrease, seed)| {
-            TreeParams {
-                splitter,
-                max_depth,
-                min_samples_split: split,
-                min_samples_leaf: leaf,
-                min_weight_fraction_leaf: weight_leaf,
-                max_features,
-                min_impurity_decrease: decrease,
-                seed,
-                ..TreeParams::new(criterion)
-            }
+        .prop_map(move |(splitter, max_depth, split, leaf, weight_leaf, features, decrease, seed)| TreeParams {
+            splitter,
+            max_depth,
+            min_samples_split: split,
+            min_samples_leaf: leaf,
+            min_weight_fraction_leaf: weight_leaf,
+            max_features: features.0,
+            feature_sampling: features.1,
+            min_impurity_decrease: decrease,
+            seed,
+            ..TreeParams::new(criterion)
         })
 }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use ndarray::Array2;
 use num_bigint::BigInt;
-use spinney::params::{Count, CriterionKind, MaxFeatures, Splitter, TreeParams};
+use spinney::params::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, TreeParams};
 use spinney::rng::{NodeKey, Side};
 
 use super::Y;
@@ -132,15 +132,19 @@ impl Grower<'_> {
         best.map(|(_, feature, threshold)| (feature, threshold))
     }
 
-    /// The features that the node draws, in the order of the draw: the first `max_features`, constant or not; and if
-    /// those are all constant, more until one is not.
+    /// The features that the node draws, in the order of the draw: the first `max_features`, constant or not, and if
+    /// those are all constant, more until one is not; or the first `max_features` that are not constant.
     fn drawn_features(&self, rows: &[usize], key: NodeKey) -> Vec<usize> {
         let n_features = self.x.ncols();
         let order = key.feature_order(n_features);
         let mut features: Vec<usize> = (0..n_features).collect();
         features.sort_by_key(|&feature| order.position(feature as u32));
+        let is_constant = |feature: &usize| self.distinct_values(rows, *feature).len() == 1;
         let mut n_drawn = self.max_features();
-        while n_drawn < n_features && features[..n_drawn].iter().all(|&f| self.distinct_values(rows, f).len() == 1) {
+        if self.params.feature_sampling == FeatureSampling::Active {
+            features.retain(|feature| !is_constant(feature));
+        }
+        while n_drawn < features.len() && features[..n_drawn].iter().all(is_constant) {
             n_drawn += 1;
         }
         features.truncate(n_drawn);

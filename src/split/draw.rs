@@ -1,0 +1,382 @@
+//! The features that a node draws, in the order of its permutation: all, the first `max_features`, or the first of
+//! those that vary in the node.
+//!
+//! Whether the first of all vary is left to the search, which goes on if none does (see `features`). The first that
+//! vary are found in one of two ways: *walk* the permutation and test column after column; or, in sparse data, read the
+//! *rows* of the node, see which features vary, and take those of smallest position. The cost of the rows is known, that
+//! of a walk depends on how many features do not vary. So a walk is given up once the rows seem cheaper, and never costs
+//! more than they do.
+
+use std::sync::Arc;
+
+use super::features::ConstantFeatures;
+use super::sparse::SearchScratch;
+use super::{Node, Scratch, Search};
+use crate::bitset::Bitset;
+use crate::criterion::Criterion;
+use crate::data::dense::Ranks;
+use crate::data::sparse::{Rank, SparseColumn};
+use crate::data::{Columns, DenseColumns, SparseColumns};
+use crate::error::Result;
+use crate::intersect::{self, Entry, Gather, NodeCosts, Strategy};
+use crate::params::FeatureSampling;
+use crate::rng::Permutation;
+use crate::runtime::Runtime;
+use crate::samples::SampleSet;
+
+/// Features that a walk computes at a time.
+const BLOCK: usize = 64;
+/// Compute what a position has and see that it is known to be constant, in nanoseconds (bench `draw`).
+const PASS_COST: f64 = 3.0;
+/// Compute the position of a feature, in nanoseconds (bench `draw`).
+const PLACE_COST: f64 = 15.0;
+/// Mark a row and unmark it again, in nanoseconds, roughly.
+const MARK_COST: f64 = 2.0;
+
+/// What a node draws.
+pub(super) struct Drawn {
+    /// The features; `None` for all. None at all only if none varies in the node.
+    pub features: Option<Vec<u32>>,
+    /// What is known not to vary in the node, with what the draw has found.
+    pub constants: Arc<ConstantFeatures>,
+}
+
+impl<C: Criterion> Search<'_, C> {
+    /// How many features a node draws.
+    pub(super) fn n_drawn(&self) -> usize {
+        self.params.max_features.min(self.data.n_features() as u64) as usize
+    }
+
+    pub(super) fn draws_all(&self) -> bool {
+        self.n_drawn() == self.data.n_features()
+    }
+
+    /// The features that a node with this order draws.
+    pub(super) fn draw(&self, node: &Node<'_, C>, order: &Permutation, scratch: &mut Scratch<C>) -> Result<Drawn> {
+        if self.draws_all() {
+            return Ok(Drawn { features: None, constants: Arc::clone(&node.constants) });
+        }
+        if self.params.feature_sampling == FeatureSampling::All {
+            let mut features = Vec::new();
+            order.first(self.n_drawn() as u32, &mut features);
+            return Ok(Drawn { features: Some(features), constants: Arc::clone(&node.constants) });
+        }
+        let draw = ActiveDraw {
+            samples: node.samples,
+            n_entries: node.n_entries,
+            order,
+            constants: &node.constants,
+            n_features: self.data.n_features(),
+            n_drawn: self.n_drawn(),
+            runtime: self.runtime,
+        };
+        let forced = self.params.force_strategy;
+        let (Walk { varying, constants, .. }, column_nnz): (_, &dyn Fn(u32) -> usize) = match self.data.columns() {
+            Columns::Dense(columns) => (draw.dense(columns)?, &|_| node.samples.len()),
+            Columns::SparseU16(columns) => {
+                (draw.sparse(columns, forced, &mut scratch.sparse)?, &|feature| columns.column_nnz(feature))
+            }
+            Columns::SparseU32(columns) => {
+                (draw.sparse(columns, forced, &mut scratch.sparse)?, &|feature| columns.column_nnz(feature))
+            }
+        };
+        Ok(Drawn { features: Some(varying), constants: node.constants.with(&constants, column_nnz) })
+    }
+}
+
+/// The draw of features that vary in a node.
+struct ActiveDraw<'a> {
+    samples: &'a SampleSet<'a>,
+    /// Entries that the rows store.
+    n_entries: usize,
+    order: &'a Permutation,
+    constants: &'a ConstantFeatures,
+    n_features: usize,
+    n_drawn: usize,
+    runtime: &'a Runtime<'a>,
+}
+
+/// What a walk has met, but for known constants.
+#[derive(Debug, Default)]
+struct Walk {
+    varying: Vec<u32>,
+    constants: Vec<u32>,
+    /// Enough features vary, or there are no more.
+    is_complete: bool,
+}
+
+impl ActiveDraw<'_> {
+    fn dense(&self, columns: &DenseColumns) -> Result<Walk> {
+        let ids = self.samples.ids();
+        let varies = |feature| match &columns.column(feature).ranks {
+            Ranks::U8(ranks) => differ(ids, |sample| ranks[sample as usize]),
+            Ranks::U16(ranks) => differ(ids, |sample| ranks[sample as usize]),
+            Ranks::U32(ranks) => differ(ids, |sample| ranks[sample as usize]),
+        };
+        self.walk(f64::INFINITY, |_| 0.0, varies)
+    }
+
+    fn sparse<R: Rank>(
+        &self,
+        columns: &SparseColumns<R>,
+        forced: Option<Strategy>,
+        scratch: &mut SearchScratch,
+    ) -> Result<Walk> {
+        let costs = NodeCosts::new(self.samples.len(), self.n_entries);
+        let by_rows = match forced {
+            None => costs.gather_cost(None) + self.n_entries.min(self.n_features) as f64 * PLACE_COST,
+            Some(Strategy::Gather) => 0.0,
+            Some(Strategy::Bitmap | Strategy::Search | Strategy::Bounds) => f64::INFINITY,
+        };
+        self.sparse_within(by_rows, columns, &costs, forced, scratch)
+    }
+
+    /// Walks unless that costs more than `by_rows`, which is what reading the rows does.
+    fn sparse_within<R: Rank>(
+        &self,
+        by_rows: f64,
+        columns: &SparseColumns<R>,
+        costs: &NodeCosts,
+        forced: Option<Strategy>,
+        scratch: &mut SearchScratch,
+    ) -> Result<Walk> {
+        let SearchScratch { members, gather, .. } = scratch;
+        let ids = self.samples.ids();
+        let mut walk = Walk::default();
+        // A feature that varies has an entry: so long at least is the way, on average.
+        let most_varying = (self.n_entries as f64 / self.n_features as f64).min(1.0);
+        if costs.columns_visited_cost(self.n_drawn) / most_varying < by_rows {
+            let cost = |feature| costs.columns_visited_cost(1) + costs.column_cost(columns.column_nnz(feature));
+            // Marking must not cost more than what it is for: there are chains of large nodes that are searched faster.
+            let marks = self.samples.len() as f64 * MARK_COST < costs.columns_visited_cost(self.n_drawn);
+            let varies = |members: &Bitset, feature| {
+                let column = columns.column(feature);
+                match forced.unwrap_or_else(|| costs.strategy_for_column(column.samples.len())) {
+                    Strategy::Search => differ(ids, |sample| intersect::rank_in_row(columns, feature, sample)),
+                    _ if marks => column_varies(column, self.samples.len(), |sample| members.contains(sample)),
+                    _ => column_varies(column, self.samples.len(), |sample| self.samples.contains(sample)),
+                }
+            };
+            if marks {
+                members.insert_all(ids);
+            }
+            let result = self.walk(by_rows, cost, |feature| varies(members, feature));
+            if marks {
+                members.remove_all(ids);
+            }
+            walk = result?;
+        }
+        if !walk.is_complete {
+            self.runtime.check_interrupt()?;
+            walk.varying = self.by_rows(columns, gather);
+        }
+        Ok(walk)
+    }
+
+    /// Tests the features in the order of the permutation, until enough vary, or it has cost or seems to cost more than
+    /// `budget`.
+    fn walk(&self, budget: f64, cost: impl Fn(u32) -> f64, varies: impl Fn(u32) -> bool) -> Result<Walk> {
+        let mut walk = Walk::default();
+        let mut block = [0; BLOCK];
+        let mut spent = 0.0;
+        for start in (0..self.n_features).step_by(BLOCK) {
+            let block = &mut block[..BLOCK.min(self.n_features - start)];
+            self.runtime.check_interrupt()?;
+            // Counting one more than have been met, as the next may vary.
+            let at_this_rate = spent * self.n_drawn as f64 / (walk.varying.len() + 1) as f64;
+            if at_this_rate - spent > budget {
+                return Ok(walk);
+            }
+            self.order.draw(start as u32, block);
+            spent += block.len() as f64 * PASS_COST;
+            for &feature in block.iter().filter(|&&feature| !self.constants.contains(feature)) {
+                self.runtime.check_interrupt()?;
+                spent += cost(feature);
+                if spent > budget {
+                    return Ok(walk);
+                }
+                if !varies(feature) {
+                    walk.constants.push(feature);
+                    continue;
+                }
+                walk.varying.push(feature);
+                if walk.varying.len() == self.n_drawn {
+                    walk.is_complete = true;
+                    return Ok(walk);
+                }
+            }
+        }
+        walk.is_complete = true;
+        Ok(walk)
+    }
+
+    /// The features that vary and are drawn first, in no particular order. O(entries).
+    fn by_rows<R: Rank>(&self, columns: &SparseColumns<R>, gather: &mut Gather) -> Vec<u32> {
+        let mut varying = Vec::new();
+        gather.for_each(columns, self.samples.ids(), |feature, entries| {
+            if entries_vary(entries, self.samples.len()) {
+                varying.push(feature);
+            }
+        });
+        if varying.len() <= self.n_drawn {
+            return varying;
+        }
+        let mut placed: Vec<_> = varying.into_iter().map(|feature| (self.order.position(feature), feature)).collect();
+        placed.select_nth_unstable(self.n_drawn);
+        placed[..self.n_drawn].iter().map(|&(_, feature)| feature).collect()
+    }
+}
+
+/// Whether a sparse column varies in a node of `n_samples` rows that has these entries.
+pub(super) fn entries_vary(entries: &[Entry], n_samples: usize) -> bool {
+    let first = entries.first().map(|entry| entry.rank());
+    first.is_some_and(|first| entries.len() < n_samples || entries.iter().any(|entry| entry.rank() != first))
+}
+
+/// As [`entries_vary`], of a column among the rows that are members. Reads no further than it must.
+fn column_varies<R: Rank>(column: SparseColumn<'_, R>, n_samples: usize, is_member: impl Fn(u32) -> bool) -> bool {
+    if column.samples.len() < n_samples {
+        // Some row stores nothing.
+        return column.samples.iter().any(|&sample| is_member(sample));
+    }
+    let mut first = None;
+    let mut n_entries = 0;
+    for (_, rank) in column.samples.iter().zip(column.ranks).filter(|entry| is_member(*entry.0)) {
+        if *first.get_or_insert(rank.widen()) != rank.widen() {
+            return true;
+        }
+        n_entries += 1;
+    }
+    n_entries > 0 && n_entries < n_samples
+}
+
+/// Whether rows differ in what `rank` says of them.
+fn differ<T: PartialEq>(samples: &[u32], rank: impl Fn(u32) -> T) -> bool {
+    samples.split_first().is_some_and(|(&first, others)| {
+        let first = rank(first);
+        others.iter().any(|&sample| rank(sample) != first)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use ndarray::Array2;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::data::{Dataset, Format, SparseView};
+    use crate::intersect::Strategy as Kernel;
+    use crate::rng::NodeKey;
+    use crate::samples::Samples;
+
+    const KERNELS: [Option<Kernel>; 5] =
+        [None, Some(Kernel::Bitmap), Some(Kernel::Search), Some(Kernel::Gather), Some(Kernel::Bounds)];
+
+    fn sparse(x: &Array2<f64>, runtime: &Runtime<'_>) -> Dataset {
+        let (mut indptr, mut indices, mut data) = (vec![0i32], Vec::new(), Vec::new());
+        for row in x.rows() {
+            for (feature, &value) in row.iter().enumerate().filter(|cell| *cell.1 != 0.0) {
+                indices.push(feature as i32);
+                data.push(value);
+            }
+            indptr.push(data.len() as i32);
+        }
+        let view = SparseView::new(x.dim(), Format::Csr, &indptr, &indices, &data).unwrap();
+        Dataset::from_sparse(&view, runtime).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// On both sides of the size from which permutations are not tables; most columns are constant in the node.
+        #[test]
+        fn both_ways_draw_the_first_that_vary(
+            cells in vec(prop_oneof![20 => Just(0i8), 1 => 1..=2i8], 32 * 150),
+            kinds in vec(0..=4u8, 150),
+            n_features in prop_oneof![1..=64usize, 65..=150usize],
+            samples in prop::sample::subsequence((0..32u32).collect::<Vec<_>>(), 1..=32),
+            n_drawn in prop_oneof![1..=2usize, 1..=40usize],
+            known in vec(any::<bool>(), 150),
+            budget in 0.0..4000.0f64,
+            seed: u64,
+        ) {
+            let cell = |(row, column): (usize, usize)| {
+                let value = f64::from(cells[row * 150 + column]);
+                match kinds[column] {
+                    0 | 1 => f64::from(kinds[column]),
+                    2 => value + 1.0,
+                    _ => value,
+                }
+            };
+            let x = Array2::from_shape_fn((32, n_features), cell);
+            let varies = |feature: u32| differ(&samples, |row| x[[row as usize, feature as usize]].to_bits());
+            let order = NodeKey::root(seed, 0).feature_order(n_features);
+            let mut expected: Vec<u32> =
+                (0..n_features as u32).map(|p| order.at(p)).filter(|&f| varies(f)).take(n_drawn).collect();
+            expected.sort_unstable();
+
+            let stop = AtomicBool::new(false);
+            let runtime = Runtime::new(1, &stop);
+            let constants: Vec<u32> = (0..n_features as u32).filter(|&f| known[f as usize] && !varies(f)).collect();
+            let constants = Arc::new(ConstantFeatures::none(n_features)).with(&constants, |_| 0);
+            let n_entries = samples.iter().flat_map(|&row| x.row(row as usize)).filter(|&&v| v != 0.0).count();
+            let mut grouped = Samples::new(samples.clone(), 32, true);
+            let draw = ActiveDraw {
+                samples: &grouped.root(),
+                n_entries,
+                order: &order,
+                constants: &constants,
+                n_features,
+                n_drawn,
+                runtime: &runtime,
+            };
+            let check = |walk: Walk| {
+                let mut drawn = walk.varying;
+                drawn.sort_unstable();
+                prop_assert_eq!(&drawn, &expected);
+                prop_assert!(walk.constants.iter().all(|&feature| !varies(feature) && !constants.contains(feature)));
+                Ok(())
+            };
+            let dense = Dataset::from_dense(x.view(), &runtime).unwrap();
+            let Columns::Dense(columns) = dense.columns() else { unreachable!() };
+            check(draw.dense(columns).unwrap())?;
+            let data = sparse(&x, &runtime);
+            let Columns::SparseU16(columns) = data.columns() else { unreachable!() };
+            let mut scratch = SearchScratch::new(32, n_features);
+            for forced in KERNELS {
+                check(draw.sparse(columns, forced, &mut scratch).unwrap())?;
+            }
+            // A walk that is given up somewhere.
+            let costs = NodeCosts::new(samples.len(), n_entries);
+            check(draw.sparse_within(budget, columns, &costs, None, &mut scratch).unwrap())?;
+        }
+    }
+
+    #[test]
+    fn a_raised_flag_ends_a_walk() {
+        let x = Array2::<f64>::eye(8);
+        let (stop, raised) = (AtomicBool::new(false), AtomicBool::new(true));
+        let data = sparse(&x, &Runtime::new(1, &stop));
+        let Columns::SparseU16(columns) = data.columns() else { unreachable!() };
+        let order = NodeKey::root(0, 0).feature_order(8);
+        let samples: Vec<u32> = (0..8).collect();
+        let mut grouped = Samples::new(samples.clone(), 8, true);
+        let draw = ActiveDraw {
+            samples: &grouped.root(),
+            n_entries: 8,
+            order: &order,
+            constants: &ConstantFeatures::none(8),
+            n_features: 8,
+            n_drawn: 2,
+            runtime: &Runtime::new(1, &raised),
+        };
+        for forced in KERNELS {
+            let mut scratch = SearchScratch::new(8, 8);
+            assert!(draw.sparse(columns, forced, &mut scratch).is_err());
+            assert!(samples.iter().all(|&sample| !scratch.members.contains(sample)));
+        }
+    }
+}
