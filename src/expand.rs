@@ -27,6 +27,7 @@ pub struct Pending<'s, C: Criterion> {
 }
 
 /// What has become of a node.
+#[allow(clippy::large_enum_variant, reason = "taken apart at once; a box would cost an allocation per split")]
 pub enum Expansion<'s, C: Criterion> {
     /// A stop rule holds, or no split is legal.
     Leaf,

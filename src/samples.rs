@@ -50,7 +50,7 @@ pub struct SampleSet<'a> {
     positions: &'a [AtomicU32],
 }
 
-impl<'a> SampleSet<'a> {
+impl SampleSet<'_> {
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.ids.len()
