@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from common import SHARED_DATA, print_versions
+from common import SHARED_DATA, TREE_ARRAYS, print_versions
 
 STATUS = Path("/proc/self/status")
 CLEAR_REFS = Path("/proc/self/clear_refs")
@@ -48,12 +48,15 @@ def random_dense() -> tuple[np.ndarray, np.ndarray]:
 
 CASES: dict[str, Callable[[], tuple[object, np.ndarray]]] = {
     "20 Newsgroups TF-IDF": news20,
+    "20 Newsgroups, forest": news20,
     "sparse 100000 x 1000, 0.05": random_sparse,
     "dense 100000 x 30": random_dense,
 }
 # Minutes of scikit-learn.
 LONG_CASES = {"sparse 100000 x 1000, 0.05"}
 LIBRARIES = ("spinney", "scikit-learn")
+# Grows a forest of that many trees instead of one tree.
+FORESTS = {"20 Newsgroups, forest": 100}
 
 
 def make_tree(library: str, n_jobs: int):
@@ -64,6 +67,25 @@ def make_tree(library: str, n_jobs: int):
     import sklearn.tree
 
     return sklearn.tree.DecisionTreeClassifier(random_state=0)
+
+
+def grow_trees(case: str, library: str, n_jobs: int, X, y) -> list:
+    """The trees of the case's model."""
+    n_trees = FORESTS.get(case)
+    if n_trees is None:
+        return [make_tree(library, n_jobs).fit(X, y).tree_]
+    if library == "spinney":
+        from forest import RANDOM_FOREST, Split, grow
+
+        return grow(RANDOM_FOREST, Split(X, y, X, y), n_trees, n_jobs)
+    import sklearn.ensemble
+
+    forest = sklearn.ensemble.RandomForestClassifier(n_trees, random_state=0, n_jobs=n_jobs)
+    return [tree.tree_ for tree in forest.fit(X, y).estimators_]
+
+
+def model_bytes(tree) -> int:
+    return sum(np.asarray(getattr(tree, name)).nbytes for name in TREE_ARRAYS)
 
 
 def input_bytes(X) -> int:
@@ -91,12 +113,19 @@ def measure(case: str, library: str, n_jobs: int) -> dict[str, int]:
     """Run one fit in this process and return the bytes of its input and of its growth."""
     X, y = CASES[case]()
     make_tree(library, n_jobs).fit(X[:50], y[:50])
+    if case in FORESTS and library == "spinney":
+        import forest  # noqa: F401  (its imports are not part of the growth)
     give_back_free_memory()
     CLEAR_REFS.write_text(RESET_PEAK)
     before = status_bytes("VmRSS")
-    model = make_tree(library, n_jobs).fit(X, y)
+    trees = grow_trees(case, library, n_jobs, X, y)
     growth = status_bytes("VmHWM") - before
-    return {"input": input_bytes(X), "growth": growth, "nodes": int(model.tree_.node_count)}
+    return {
+        "input": input_bytes(X),
+        "growth": growth,
+        "model": sum(map(model_bytes, trees)),
+        "nodes": sum(int(tree.node_count) for tree in trees),
+    }
 
 
 def measure_in_fresh_process(case: str, library: str, n_jobs: int) -> dict[str, int]:
@@ -121,12 +150,15 @@ def main() -> int:
         print(json.dumps(measure(*arguments.measure, arguments.n_jobs)))
         return 0
 
-    print("Peak memory that the fit of one unlimited tree adds")
+    print("Peak memory that the fit of an unlimited tree, or a forest, adds")
     if not (STATUS.exists() and CLEAR_REFS.exists()):
         print(f"skipped: {STATUS} or {CLEAR_REFS} not found (Linux only)")
         return 0
     print_versions(arguments.n_jobs)
-    print(f"{'case':28}{'library':14}{'input':>12}{'growth':>12}{'growth/input':>14}{'nodes':>9}")
+    print(
+        f"{'case':28}{'library':14}{'input':>12}{'growth':>12}{'model':>12}{'(growth-model)/input':>22}"
+        f"{'nodes':>9}"
+    )
     for case, load in CASES.items():
         if arguments.quick and case in LONG_CASES:
             print(f"{case:28}left out by --quick")
@@ -138,7 +170,8 @@ def main() -> int:
             result = measure_in_fresh_process(case, library, arguments.n_jobs)
             print(
                 f"{case:28}{library:14}{result['input'] / 1e6:>9.1f} MB"
-                f"{result['growth'] / 1e6:>9.1f} MB{result['growth'] / result['input']:>14.2f}"
+                f"{result['growth'] / 1e6:>9.1f} MB{result['model'] / 1e6:>9.1f} MB"
+                f"{(result['growth'] - result['model']) / result['input']:>22.2f}"
                 f"{result['nodes']:>9}",
                 flush=True,
             )
