@@ -148,7 +148,8 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
         for &sample in samples {
             let w = self.weights.weight(sample);
             weight += w;
-            sum += i128::from(w) * scale_by_power_of_two(raw(sample) * half - low * half, scale).round_ties_even() as i128;
+            sum +=
+                i128::from(w) * scale_by_power_of_two(raw(sample) * half - low * half, scale).round_ties_even() as i128;
         }
         let (whole, rest) = (sum / i128::from(weight), sum % i128::from(weight));
         let above = scale_by_power_of_two(whole as f64 + rest as f64 / weight as f64, -scale);
