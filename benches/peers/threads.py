@@ -23,7 +23,8 @@ def main() -> int:
 
     print(f"One tree, all features, fully grown: 1 thread and {arguments.jobs}")
     print_versions(arguments.jobs)
-    print(f"{'n':>8}{'d':>6}{'density':>9}{'1 thread':>12}{'threads':>12}{'ratio':>8}{'same tree':>11}")
+    heads = f"{'1 thread':>12}{'threads':>12}{'ratio':>8}{'same tree':>11}"
+    print(f"{'n':>8}{'d':>6}{'density':>9}" + heads)
     all_same = True
     for number in SHOWN:
         n_samples, n_features, density = ROWS[number - 1]

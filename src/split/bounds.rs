@@ -223,3 +223,292 @@ impl<C: Criterion> Leave<C> {
         (criterion.reach(sample) - least * (1.0 - SLACK)).max(0.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::criterion::{Visitor, visit};
+    use crate::data::Target;
+    use crate::error::Result;
+    use crate::params::CriterionKind;
+
+    /// What happens between two checks.
+    #[derive(Debug, Clone)]
+    struct Step {
+        /// Bit `i`: row `i` leaves, as long as any is left.
+        leaving: u32,
+        /// Bit `i`: column `i` is read.
+        read: u32,
+        /// Whether the lanes are renumbered.
+        pick: bool,
+    }
+
+    /// Checks the bounds of a node from which rows leave.
+    struct Check<'a> {
+        n: u32,
+        /// The rows of the nonzeros of each column.
+        columns: &'a [Vec<u32>],
+        steps: &'a [Step],
+    }
+
+    /// The highest score and the highest gain of a split between a subset of `entries` and the rest; none if there is no
+    /// proper one. The gain is that of the costs.
+    fn best<C: Criterion>(criterion: &C, rows: &[u32], entries: &[u32]) -> Option<(f64, f64)> {
+        let node = criterion.totals(rows);
+        let mut scan = criterion.scan();
+        let mut best = None;
+        for subset in 1u32..1 << entries.len() {
+            let side: Vec<u32> = (0..entries.len()).filter(|i| subset >> i & 1 == 1).map(|i| entries[i]).collect();
+            if side.len() == rows.len() {
+                continue;
+            }
+            let mut pushed = criterion.begin(&node, &mut scan);
+            for &sample in &side {
+                criterion.push(&node, &mut scan, &mut pushed, sample);
+            }
+            let score = criterion.score(&node, &scan, pushed);
+            let totals = criterion.totals(&side);
+            let gain =
+                criterion.cost(&node) - criterion.cost(&totals) - criterion.cost(&criterion.minus(&node, &totals));
+            let (best_score, best_gain) = best.unwrap_or((f64::NEG_INFINITY, f64::NEG_INFINITY));
+            best = Some((score.max(best_score), gain.max(best_gain)));
+        }
+        best
+    }
+
+    impl Visitor for Check<'_> {
+        type Output = std::result::Result<(), TestCaseError>;
+
+        fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output> {
+            Ok(self.check(criterion))
+        }
+    }
+
+    impl Check<'_> {
+        fn check<C: Criterion>(&self, criterion: &C) -> std::result::Result<(), TestCaseError> {
+            let mut scan = criterion.scan();
+            let mut rows: Vec<u32> = (0..self.n).collect();
+            let mut features: Vec<usize> = (0..self.columns.len()).collect();
+            let entries = |rows: &[u32], feature: usize| -> Vec<u32> {
+                self.columns[feature].iter().copied().filter(|row| rows.contains(row)).collect()
+            };
+            let mut summaries = |rows: &[u32], features: &[usize]| -> Vec<C::Summary> {
+                features.iter().map(|&feature| criterion.summary(&entries(rows, feature), &mut scan)).collect()
+            };
+            let mut bounds = ColumnBounds::<C>::new(summaries(&rows, &features));
+            for step in self.steps {
+                let (small, left): (Vec<u32>, Vec<u32>) = rows.iter().partition(|&&row| step.leaving >> row & 1 == 1);
+                if !small.is_empty() && !left.is_empty() {
+                    let node = criterion.totals(&rows);
+                    let gone = criterion.totals(&small);
+                    let large = criterion.minus(&node, &gone);
+                    let leave = bounds.leave(criterion, &node, &gone, &large);
+                    for &sample in &small {
+                        let growth = leave.growth(criterion, &large, sample);
+                        for (lane, &feature) in features.iter().enumerate() {
+                            if self.columns[feature].contains(&sample) {
+                                bounds.touch(criterion, lane as u32, sample, &leave, growth);
+                            }
+                        }
+                    }
+                    rows = left;
+                }
+                let fresh = ColumnBounds::<C>::new(summaries(&rows, &features));
+                if step.pick {
+                    let lanes: Vec<u32> = (0..features.len() as u32).rev().collect();
+                    features.reverse();
+                    bounds = bounds.pick(&lanes, summaries(&rows, &features));
+                }
+                let node = criterion.totals(&rows);
+                for (lane, &feature) in features.iter().enumerate() {
+                    let entries = entries(&rows, feature);
+                    let weight: u64 = entries.iter().map(|&sample| criterion.sample_weight(sample)).sum();
+                    prop_assert_eq!(bounds.weight(lane as u32), weight);
+                    let Some((score, gain)) = best(criterion, &rows, &entries) else { continue };
+                    let at = features.len() - 1 - lane;
+                    let fresh_lane = if step.pick { at } else { lane } as u32;
+                    for (what, bounds, lane) in [("memory", &bounds, lane as u32), ("cap", &fresh, fresh_lane)] {
+                        let mut bar = Bar::new(criterion, &node, bounds.drift());
+                        bar.raise(criterion, &node, score);
+                        let mut found = None;
+                        bounds.candidates(&bar, |candidate, bound| {
+                            if candidate == lane {
+                                found = Some(bound);
+                            }
+                        });
+                        prop_assert!(found.is_some(), "{} column {}: {} is passed over", what, feature, gain);
+                        let bound = found.unwrap_or(0.0);
+                        prop_assert!(bar.admits(bound), "{} column {}: {} < {}", what, feature, bound, bar.gain);
+                        let rounding = gain.abs() * 1e-9 + criterion.cost(&node) * 1e-13;
+                        prop_assert!(bound >= gain - rounding, "{} column {}: {} < {}", what, feature, bound, gain);
+                    }
+                    if step.read >> feature & 1 == 1 {
+                        let gain = criterion.gain(&node, score + criterion.tolerance(&node, score));
+                        bounds.remember(lane as u32, gain, criterion.weight(&node) as f64);
+                    }
+                }
+            }
+            Ok(())
+        }
+    }
+
+    /// What all cases have beside a target: the number of rows, the columns, the steps. At first nothing leaves and
+    /// all is read.
+    fn shapes() -> impl Strategy<Value = (u32, Vec<Vec<u32>>, Vec<Step>)> {
+        (2..=16u32).prop_flat_map(|n| {
+            let column = (vec(0..n, 1..=8), any::<bool>()).prop_map(move |(mut rows, is_front)| {
+                if is_front {
+                    rows = (0..rows.len().min(n as usize) as u32).collect();
+                }
+                rows.sort_unstable();
+                rows.dedup();
+                rows
+            });
+            // Mostly one row or few rows, as along a chain.
+            let leaving =
+                prop_oneof![3 => (0..n).prop_map(|row| 1 << row), 2 => (any::<u32>(), any::<u32>()).prop_map(|(a, b)| a & b)];
+            let read = prop_oneof![2 => Just(0), 1 => any::<u32>()];
+            let step = (leaving, read, prop::bool::weighted(0.2)).prop_map(|(leaving, read, pick)| Step { leaving, read, pick });
+            let steps = vec(step, 1..7).prop_map(|mut steps| {
+                steps.insert(0, Step { leaving: 0, read: u32::MAX, pick: false });
+                steps
+            });
+            (Just(n), vec(column, 1..5), steps)
+        })
+    }
+
+    /// None, integers, or fractions.
+    fn weights() -> impl Strategy<Value = Option<Vec<f64>>> {
+        prop_oneof![
+            Just(None),
+            vec((1..=5u8).prop_map(f64::from), 16).prop_map(Some),
+            vec(0.001..1.0f64, 16).prop_map(Some),
+        ]
+    }
+
+    /// Numbers of one kind for 16 rows and two outputs: small; of any size and sign; or two values beside outliers on
+    /// both sides.
+    fn numbers() -> impl Strategy<Value = Vec<f64>> {
+        let any_size = (-1.0..1.0f64, 0..60i32).prop_map(|(value, exponent)| value * 2f64.powi(exponent));
+        let outliers = (20..56i32).prop_flat_map(|exponent| {
+            let value = prop_oneof![6 => Just(0.0), 6 => Just(1.0), 1 => Just(1.0), 2 => Just(-0.5)];
+            vec((value, any::<bool>()), 32).prop_map(move |values| {
+                let scale = |(value, is_far): (f64, bool)| {
+                    if is_far && value != 0.0 { value * 2f64.powi(exponent) } else { value }
+                };
+                values.into_iter().map(scale).collect::<Vec<_>>()
+            })
+        });
+        prop_oneof![vec((-4..=4i8).prop_map(f64::from), 32), vec(any_size, 32), outliers]
+    }
+
+    fn check(
+        kind: CriterionKind,
+        target: &Target,
+        (n, columns, steps): &(u32, Vec<Vec<u32>>, Vec<Step>),
+    ) -> std::result::Result<(), TestCaseError> {
+        visit(kind, target, Check { n: *n, columns, steps }).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_subset_of_two_classes_gains_more(shape in shapes(), noise in vec(0..4u32, 16), w in weights()) {
+            let n = shape.0 as usize;
+            // One class in four, so that nodes are lopsided.
+            let classes: Vec<u32> = noise[..n].iter().map(|&noise| noise / 3).collect();
+            let target = Target::classification(&classes, &[2], w.as_ref().map(|w| &w[..n])).unwrap();
+            check(CriterionKind::Gini, &target, &shape)?;
+        }
+
+        #[test]
+        fn no_subset_of_many_classes_gains_more(
+            shape in shapes(),
+            noise in vec(any::<u32>(), 32),
+            n_classes in prop_oneof![vec(3..=5u32, 1), vec(2..=3u32, 2)],
+            w in weights(),
+        ) {
+            let n = shape.0 as usize;
+            let n_outputs = n_classes.len();
+            let classes: Vec<u32> =
+                noise[..n * n_outputs].iter().enumerate().map(|(at, noise)| noise % n_classes[at % n_outputs]).collect();
+            let target = Target::classification(&classes, &n_classes, w.as_ref().map(|w| &w[..n])).unwrap();
+            check(CriterionKind::Gini, &target, &shape)?;
+        }
+
+        #[test]
+        fn no_subset_of_numbers_gains_more(
+            shape in shapes(),
+            numbers in numbers(),
+            n_outputs in 1..=2usize,
+            w in weights(),
+        ) {
+            let n = shape.0 as usize;
+            let target = Target::regression(&numbers[..n * n_outputs], n_outputs, w.as_ref().map(|w| &w[..n])).unwrap();
+            check(CriterionKind::SquaredError, &target, &shape)?;
+        }
+    }
+
+    /// The bulk is far from the middle of the range, but the outliers are balanced around it: the mean of the node and the
+    /// center of the targets are close to each other and far from 0 in fixed point.
+    #[test]
+    fn outliers_do_not_blur_caps() {
+        for exponent in 20..56 {
+            let far = 2f64.powi(exponent);
+            for share in 1..8 {
+                let mut y = vec![far, -far / 2.0, -far / 2.0];
+                y.extend((0..10).map(|row| f64::from(u8::from(row < share))));
+                let target = Target::regression(&y, 1, None).unwrap();
+                let columns = [(3..3 + share).collect(), (3 + share..13).rev().take(7).collect(), vec![3, 12]];
+                let steps = [0, 7, 8, 1 << 12].map(|leaving| Step { leaving, read: 0, pick: false });
+                check(CriterionKind::SquaredError, &target, &(13, columns.to_vec(), steps.to_vec())).unwrap();
+            }
+        }
+    }
+
+    /// A visitor that asks for the bounds of a column before and after one of many rows has left.
+    struct Keep;
+
+    impl Visitor for Keep {
+        type Output = [f64; 3];
+
+        fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output> {
+            let rows: Vec<u32> = (0..1000).collect();
+            let column: Vec<u32> = (0..8).collect();
+            let node = criterion.totals(&rows);
+            let mut bounds = ColumnBounds::<C>::new(vec![criterion.summary(&column, &mut criterion.scan())]);
+            let bound = |bounds: &ColumnBounds<C>, node| {
+                let mut found = f64::NAN;
+                bounds.candidates(&Bar::new(criterion, node, bounds.drift()), |_, bound| found = bound);
+                found
+            };
+            let cap = bound(&bounds, &node);
+            bounds.remember(0, cap / 16.0, 1000.0);
+            let read = bound(&bounds, &node);
+            let gone = criterion.totals(&rows[999..]);
+            let large = criterion.minus(&node, &gone);
+            bounds.leave(criterion, &node, &gone, &large);
+            Ok([cap, read, bound(&bounds, &large)])
+        }
+    }
+
+    /// Bounds that hold are no use if they are infinite.
+    #[test]
+    fn memory_fades_slowly() {
+        let classes: Vec<u32> = (0..1000).map(|row| row % 2).collect();
+        let numbers: Vec<f64> = (0..1000).map(|row| f64::from(row % 7)).collect();
+        for (kind, target) in [
+            (CriterionKind::Gini, Target::classification(&classes, &[2], None).unwrap()),
+            (CriterionKind::Gini, Target::classification(&classes, &[3], None).unwrap()),
+            (CriterionKind::SquaredError, Target::regression(&numbers, 1, None).unwrap()),
+        ] {
+            let [cap, read, later] = visit(kind, &target, Keep).unwrap();
+            assert!(cap.is_finite() && (read * 16.0 - cap).abs() < cap * 1e-6, "{cap} {read}");
+            assert!(read <= later && later < read * 1.1, "{read} {later}");
+        }
+    }
+}
