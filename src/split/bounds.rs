@@ -249,18 +249,23 @@ mod tests {
     /// Checks the bounds of a node from which rows leave.
     struct Check<'a> {
         n: u32,
-        /// The rows of the nonzeros of each column.
+        /// The rows of the nonzeros of each column, in the order of their values.
         columns: &'a [Vec<u32>],
         steps: &'a [Step],
     }
 
-    /// The highest score and the highest gain of a split between a subset of `entries` and the rest; none if there is no
-    /// proper one. The gain is that of the costs.
-    fn best<C: Criterion>(criterion: &C, rows: &[u32], entries: &[u32]) -> Option<(f64, f64)> {
+    /// All cuts of a column: its first entries against the rest of the node.
+    fn cuts(n: usize) -> Vec<u32> {
+        (0..n).map(|last| (2 << last) - 1).collect()
+    }
+
+    /// The highest score and the highest gain of a split between one of these subsets of `entries` and the rest; none if
+    /// there is no proper one. The gain is that of the costs.
+    fn best<C: Criterion>(criterion: &C, rows: &[u32], entries: &[u32], subsets: &[u32]) -> Option<(f64, f64)> {
         let node = criterion.totals(rows);
         let mut scan = criterion.scan();
         let mut best = None;
-        for subset in 1u32..1 << entries.len() {
+        for subset in subsets {
             let side: Vec<u32> = (0..entries.len()).filter(|i| subset >> i & 1 == 1).map(|i| entries[i]).collect();
             if side.len() == rows.len() {
                 continue;
@@ -327,10 +332,14 @@ mod tests {
                     let entries = entries(&rows, feature);
                     let weight: u64 = entries.iter().map(|&sample| criterion.sample_weight(sample)).sum();
                     prop_assert_eq!(bounds.weight(lane as u32), weight);
-                    let Some((score, gain)) = best(criterion, &rows, &entries) else { continue };
+                    let subsets: Vec<u32> = (1..1 << entries.len()).collect();
+                    let Some(of_subsets) = best(criterion, &rows, &entries, &subsets) else { continue };
+                    let of_cuts = best(criterion, &rows, &entries, &cuts(entries.len())).unwrap_or((0.0, 0.0));
                     let at = features.len() - 1 - lane;
                     let fresh_lane = if step.pick { at } else { lane } as u32;
-                    for (what, bounds, lane) in [("memory", &bounds, lane as u32), ("cap", &fresh, fresh_lane)] {
+                    for (what, bounds, lane, (score, gain)) in
+                        [("memory", &bounds, lane as u32, of_cuts), ("cap", &fresh, fresh_lane, of_subsets)]
+                    {
                         let mut bar = Bar::new(criterion, &node, bounds.drift());
                         bar.raise(criterion, &node, score);
                         let mut found = None;
@@ -346,6 +355,7 @@ mod tests {
                         prop_assert!(bound >= gain - rounding, "{} column {}: {} < {}", what, feature, bound, gain);
                     }
                     if step.read >> feature & 1 == 1 {
+                        let score = of_cuts.0;
                         let gain = criterion.gain(&node, score + criterion.tolerance(&node, score));
                         bounds.remember(lane as u32, gain, criterion.weight(&node) as f64);
                     }
@@ -363,8 +373,12 @@ mod tests {
                 if is_front {
                     rows = (0..rows.len().min(n as usize) as u32).collect();
                 }
-                rows.sort_unstable();
-                rows.dedup();
+                let mut seen = 0u32;
+                rows.retain(|row| {
+                    let is_new = seen >> row & 1 == 0;
+                    seen |= 1 << row;
+                    is_new
+                });
                 rows
             });
             // Mostly one row or few rows, as along a chain.
