@@ -10,7 +10,7 @@ use common::{Csc, NEVER};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use spinney::bitset::Bitset;
 use spinney::data::Columns;
-use spinney::intersect::{Gather, by_bitmap, by_search};
+use spinney::intersect::{Entry, Gather, by_bitmap, by_search};
 use spinney::runtime::Runtime;
 
 const N_SAMPLES: usize = 20_000;
@@ -33,7 +33,7 @@ fn intersect(c: &mut Criterion) {
             group.bench_function(BenchmarkId::new("bitmap, per column entry", &regime), |b| {
                 b.iter(|| {
                     (0..N_FEATURES as u32)
-                        .map(|f| by_bitmap(columns.column(f), &members, &mut out).len())
+                        .map(|f| by_bitmap(Entry::of_column(columns.column(f)), &members, &mut out).len())
                         .sum::<usize>()
                 });
             });

@@ -41,7 +41,7 @@ const FILTER_COST: f64 = 0.7;
 const COLUMN_COST: f64 = 25.0;
 
 /// One entry of a column in a node: rank above, row below; the natural order is by rank, then by row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry(u64);
 
 impl Entry {
@@ -49,6 +49,12 @@ impl Entry {
     #[inline]
     pub fn new(rank: u32, sample: u32) -> Self {
         Self(u64::from(rank) << 32 | u64::from(sample))
+    }
+
+    /// The entries of a column, in value order.
+    #[inline]
+    pub fn of_column<R: Rank>(column: SparseColumn<'_, R>) -> impl ExactSizeIterator<Item = Self> {
+        column.samples.iter().zip(column.ranks).map(|(&sample, rank)| Self::new(rank.widen(), sample))
     }
 
     /// The rank of its value.
@@ -64,19 +70,31 @@ impl Entry {
     }
 }
 
-/// A column's entries whose rows are `members`, in value order. O(column length), without branches on membership.
-/// `out` is assumed dirty and only grows; the result is its front.
-pub fn by_bitmap<'a, R: Rank>(column: SparseColumn<'_, R>, members: &Bitset, out: &'a mut Vec<Entry>) -> &'a [Entry] {
-    let m = column.samples.len();
-    if out.len() < m {
-        out.resize(m, Entry(0));
+/// A column's entries whose rows are `members`, in value order. O(column length). `out` is assumed dirty and only grows;
+/// the result is its front.
+pub fn by_bitmap<'a>(
+    column: impl ExactSizeIterator<Item = Entry>,
+    members: &Bitset,
+    out: &'a mut Vec<Entry>,
+) -> &'a [Entry] {
+    if out.len() < column.len() {
+        out.resize(column.len(), Entry::default());
     }
-    let mut n = 0;
-    for (&sample, rank) in column.samples.iter().zip(column.ranks) {
-        out[n] = Entry::new(rank.widen(), sample);
-        n += usize::from(members.contains(sample));
-    }
+    let n = take_members(column, members, out);
     &out[..n]
+}
+
+/// Writes the entries whose rows are `members` to the front of `out`, which has room for all; returns their number.
+/// Without branches on membership.
+#[inline]
+pub fn take_members(entries: impl ExactSizeIterator<Item = Entry>, members: &Bitset, out: &mut [Entry]) -> usize {
+    let out = &mut out[..entries.len()];
+    let mut n = 0;
+    for entry in entries {
+        out[n] = entry;
+        n += usize::from(members.contains(entry.sample()));
+    }
+    n
 }
 
 /// The entries of a feature in the rows `samples`, sorted by value. O(rows * log(row length) + hits * log(hits)).
@@ -160,11 +178,11 @@ impl Gather {
         for &sample in samples {
             let row = sparse.row(sample);
             if hits.len() < n + row.features.len() {
-                hits.resize(2 * (n + row.features.len()), (0, Entry(0)));
+                hits.resize(2 * (n + row.features.len()), (0, Entry::default()));
             }
             let first = n;
             for (at, &feature) in row.features.iter().enumerate() {
-                hits[n] = (at as u32, Entry(0));
+                hits[n] = (at as u32, Entry::default());
                 n += usize::from(filter.contains(feature));
             }
             for hit in &mut hits[first..n] {
@@ -201,7 +219,7 @@ impl Gather {
             start += std::mem::replace(&mut self.cursor[feature as usize], start);
         }
         if self.entries.len() < start as usize {
-            self.entries.resize(start as usize, Entry(0));
+            self.entries.resize(start as usize, Entry::default());
         }
     }
 

@@ -293,7 +293,7 @@ fn check_kernels<R: Rank>(
     for (feature, (expected, zero_rank)) in expected.iter().enumerate() {
         let column = columns.column(feature as u32);
         prop_assert_eq!(column.zero_rank, *zero_rank);
-        prop_assert_eq!(by_bitmap(column, &members, &mut by_bit), &expected[..]);
+        prop_assert_eq!(by_bitmap(Entry::of_column(column), &members, &mut by_bit), &expected[..]);
         prop_assert_eq!(by_search(columns, feature as u32, samples, &mut by_row), &expected[..]);
     }
     let mut filter_set = Bitset::new(n_features);

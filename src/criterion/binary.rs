@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 
 use super::weights::{Moment, SampleWeights};
-use super::{Criterion, cap_within};
+use super::{Criterion, QUOTIENT_SLACK, cap_within};
 use crate::data::target::Classes;
 use crate::num::{Ratio, Wide};
 
@@ -47,6 +47,16 @@ impl<'a, W: SampleWeights> BinaryGini<'a, W> {
     pub fn new(classes: &'a Classes, weights: W) -> Option<Self> {
         (*classes.first == [0, 2]).then_some(Self { classes: &classes.slots, weights })
     }
+
+    fn counted(&self, samples: impl Iterator<Item = u32>) -> BinaryTotals {
+        let mut totals = BinaryTotals { weight: 0, second: 0 };
+        for sample in samples {
+            let w = self.weights.weight(sample);
+            totals.weight += w;
+            totals.second += w * u64::from(self.classes[sample as usize]);
+        }
+        totals
+    }
 }
 
 impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
@@ -59,13 +69,7 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
     const IS_SQUARED_DISTANCE: bool = true;
 
     fn totals(&self, samples: &[u32]) -> BinaryTotals {
-        let mut totals = BinaryTotals { weight: 0, second: 0 };
-        for &sample in samples {
-            let w = self.weights.weight(sample);
-            totals.weight += w;
-            totals.second += w * u64::from(self.classes[sample as usize]);
-        }
-        totals
+        self.counted(samples.iter().copied())
     }
 
     fn minus(&self, node: &BinaryTotals, child: &BinaryTotals) -> BinaryTotals {
@@ -124,6 +128,13 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
     }
 
     #[inline]
+    fn may_score(&self, node: &BinaryTotals, _scan: &(), pushed: Self::Pushed, least: f64) -> bool {
+        let excess = pushed.excess.to_f64();
+        let product = pushed.weight as i64 as f64 * (node.weight - pushed.weight) as i64 as f64;
+        excess * excess >= least * product * QUOTIENT_SLACK
+    }
+
+    #[inline]
     fn tolerance(&self, _node: &BinaryTotals, score: f64) -> f64 {
         // The excess is exact; fewer than eight roundings follow.
         score * (16.0 * f64::EPSILON)
@@ -148,8 +159,8 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
         2.0 * score / node.weight as f64
     }
 
-    fn summary(&self, samples: &[u32], _scan: &mut ()) -> BinaryTotals {
-        self.totals(samples)
+    fn summary(&self, samples: impl Iterator<Item = u32>, _scan: &mut ()) -> BinaryTotals {
+        self.counted(samples)
     }
 
     #[inline]

@@ -32,6 +32,11 @@ pub trait Measure: Sync {
     fn cost(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
     /// See [`Criterion::score`].
     fn score(&self, split: &Sides<Self::Sum>) -> f64;
+    /// See [`Criterion::may_score`].
+    #[inline]
+    fn may_score(&self, split: &Sides<Self::Sum>, least: f64) -> bool {
+        self.score(split) >= least
+    }
     /// See [`Criterion::tolerance`].
     fn tolerance(&self, score: f64) -> f64;
     /// See [`Criterion::proof`].
@@ -211,6 +216,11 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
     }
 
     #[inline]
+    fn may_score(&self, node: &Self::Totals, _counts: &Box<[u64]>, pushed: Self::Pushed, least: f64) -> bool {
+        self.measure.may_score(&Self::sides(node, pushed), least)
+    }
+
+    #[inline]
     fn tolerance(&self, _node: &Self::Totals, score: f64) -> f64 {
         self.measure.tolerance(score)
     }
@@ -231,10 +241,10 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         score - self.measure.score_of_none(node.sum, node.weight, self.n_outputs)
     }
 
-    fn summary(&self, samples: &[u32], counts: &mut Box<[u64]>) -> ClassSummary {
+    fn summary(&self, samples: impl Iterator<Item = u32>, counts: &mut Box<[u64]>) -> ClassSummary {
         counts.fill(0);
         let mut weight = 0;
-        for &sample in samples {
+        for sample in samples {
             let w = self.weights.weight(sample);
             weight += w;
             for &slot in self.slots(sample) {

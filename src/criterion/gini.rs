@@ -7,6 +7,7 @@
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
+use super::QUOTIENT_SLACK;
 use super::classes::{Measure, Sides};
 use super::weights::SquareSum;
 use crate::num::{Ratio, Wide};
@@ -62,6 +63,13 @@ impl<S: SquareSum> Measure for Gini<S> {
         let [s0, s1] = split.sums.map(S::to_f64);
         let [w0, w1] = split.weights.map(|w| w as i64 as f64);
         s0 / w0 + s1 / w1
+    }
+
+    #[inline]
+    fn may_score(&self, split: &Sides<S>, least: f64) -> bool {
+        let [s0, s1] = split.sums.map(S::to_f64);
+        let [w0, w1] = split.weights.map(|w| w as i64 as f64);
+        s0 * w1 + s1 * w0 >= least * (w0 * w1) * QUOTIENT_SLACK
     }
 
     #[inline]

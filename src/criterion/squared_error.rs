@@ -17,8 +17,8 @@ use std::cmp::Ordering;
 
 use std::marker::PhantomData;
 
-use super::Criterion;
 use super::weights::{Moment, SampleWeights};
+use super::{Criterion, QUOTIENT_SLACK};
 use crate::data::target::{FINE_BITS, Numbers};
 use crate::num::{Ratio, Wide, exponent, scale_by_power_of_two};
 
@@ -169,6 +169,25 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
         self.weights.weight(sample) as f64 * self.distance_from(sample, |q, span| q - span.center)
     }
 
+    /// The squared excesses of the pushed samples, summed over outputs.
+    #[inline]
+    fn squares(&self, node: &SumTotals<M>, others: &[M], pushed: SumPushed<M>) -> f64 {
+        let weight = pushed.weight as i64 as f64;
+        let mut squares = 0.0;
+        let sums = std::iter::once(&pushed.first).chain(others);
+        for ((&sum, output), &factor) in sums.zip(&node.outputs).zip(&self.factors) {
+            let excess = sum.minus_product(pushed.weight, output.mean).to_f64() - weight * output.fraction;
+            squares += (excess * factor) * (excess * factor);
+        }
+        squares
+    }
+
+    /// The product of the weights of both sides.
+    #[inline]
+    fn product(node: &SumTotals<M>, pushed: SumPushed<M>) -> f64 {
+        pushed.weight as i64 as f64 * (node.weight - pushed.weight) as i64 as f64
+    }
+
     /// `W^2` times the variance of an output in its fixed-point unit, exactly.
     fn scaled_variance(node: &SumTotals<M>, output: &OutputTotals<M>) -> Wide {
         let sum = Wide::from(output.sum.to_i128().unsigned_abs());
@@ -270,14 +289,12 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
 
     #[inline]
     fn score(&self, node: &Self::Totals, others: &Box<[M]>, pushed: Self::Pushed) -> f64 {
-        let weight = pushed.weight as f64;
-        let mut squares = 0.0;
-        let sums = std::iter::once(&pushed.first).chain(others.iter());
-        for ((&sum, output), &factor) in sums.zip(&node.outputs).zip(&self.factors) {
-            let excess = sum.minus_product(pushed.weight, output.mean).to_f64() - weight * output.fraction;
-            squares += (excess * factor) * (excess * factor);
-        }
-        squares / (weight * (node.weight - pushed.weight) as f64)
+        self.squares(node, others, pushed) / Self::product(node, pushed)
+    }
+
+    #[inline]
+    fn may_score(&self, node: &Self::Totals, others: &Box<[M]>, pushed: Self::Pushed, least: f64) -> bool {
+        self.squares(node, others, pushed) >= least * Self::product(node, pushed) * QUOTIENT_SLACK
     }
 
     /// An excess has a relative error of a few units of 2^-53 and an absolute one below `2^-50 w` fixed-point units.
@@ -322,9 +339,9 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         score * node.weight as f64
     }
 
-    fn summary(&self, samples: &[u32], _scan: &mut Box<[M]>) -> SpreadSummary {
+    fn summary(&self, samples: impl Iterator<Item = u32>, _scan: &mut Box<[M]>) -> SpreadSummary {
         let mut summary = SpreadSummary::default();
-        for &sample in samples {
+        for sample in samples {
             summary.weight += self.weights.weight(sample);
             summary.spread = (summary.spread + self.spread(sample)) * (1.0 + 4.0 * f64::EPSILON);
         }

@@ -126,6 +126,12 @@ impl<C: Criterion> Best<C> {
         score >= self.floor
     }
 
+    /// Scores below cannot win.
+    #[inline]
+    pub fn floor(&self) -> f64 {
+        self.floor
+    }
+
     /// Takes the candidate of the scan's present state if it is better.
     #[cold]
     pub fn offer(

@@ -11,7 +11,7 @@ use crate::criterion::Criterion;
 use crate::data::SparseColumns;
 use crate::data::sparse::Rank;
 use crate::error::Result;
-use crate::intersect::{self, Entry};
+use crate::intersect::{Entry, by_bitmap};
 use crate::params::Splitter;
 use crate::rng::Permutation;
 
@@ -44,9 +44,12 @@ impl<C: Criterion, R: Rank> Open<'_, C, R> {
 
     /// Reads a column.
     fn read(&self, lane: u32, scan: &mut C::Scan, entries: &mut Vec<Entry>, progress: &mut Progress<C>) {
-        let (entries, common_rank) = match self.known.column(self.data, lane) {
-            Column::Whole(column) => (intersect::by_bitmap(column, self.members, entries), column.zero_rank),
-            Column::Local(column) => (intersect::by_bitmap(column, self.members, entries), column.zero_rank),
+        let column = self.known.column(self.data, lane);
+        let common_rank = column.zero_rank();
+        let entries = match column {
+            Column::Whole(column) => by_bitmap(Entry::of_column(column), self.members, entries),
+            Column::Local(column) if self.known.bounds.is_whole(lane) => column.entries,
+            Column::Local(column) => by_bitmap(column.entries.iter().copied(), self.members, entries),
         };
         let feature = self.known.feature(self.data, lane);
         let n_common = self.node.samples.len() - entries.len();

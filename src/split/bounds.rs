@@ -48,6 +48,8 @@ pub(super) struct ColumnBounds<C: Criterion> {
     slopes: Vec<f64>,
     /// Of the column's nonzeros in the node.
     summaries: Vec<C::Summary>,
+    /// The weights of the columns at first.
+    weights: Vec<u64>,
     /// The weight of the heaviest column from each lane on, at first.
     heaviest: Vec<f64>,
     /// The way of the node's mean so far.
@@ -99,13 +101,14 @@ impl<C: Criterion> ColumnBounds<C> {
     /// Nothing but summaries is known.
     pub fn new(summaries: Vec<C::Summary>) -> Self {
         let n = summaries.len();
+        let weights: Vec<u64> = summaries.iter().map(C::summary_weight).collect();
         let mut heaviest = vec![0.0; n];
         let mut most = 0.0f64;
-        for lane in (0..n).rev() {
-            most = most.max(C::summary_weight(&summaries[lane]) as f64);
-            heaviest[lane] = most;
+        for (heaviest, &weight) in heaviest.iter_mut().zip(&weights).rev() {
+            most = most.max(weight as f64);
+            *heaviest = most;
         }
-        Self { starts: vec![f64::INFINITY; n], slopes: vec![0.0; n], summaries, heaviest, drift: 0.0 }
+        Self { starts: vec![f64::INFINITY; n], slopes: vec![0.0; n], summaries, weights, heaviest, drift: 0.0 }
     }
 
     /// Keeps these lanes, in this order, with new summaries.
@@ -121,6 +124,11 @@ impl<C: Criterion> ColumnBounds<C> {
 
     pub fn weight(&self, lane: u32) -> u64 {
         C::summary_weight(self.summary(lane))
+    }
+
+    /// Whether no row with an entry in the column has left since the bounds were made.
+    pub fn is_whole(&self, lane: u32) -> bool {
+        self.weight(lane) == self.weights[lane as usize]
     }
 
     pub fn n_lanes(&self) -> usize {
@@ -301,7 +309,10 @@ mod tests {
                 self.columns[feature].iter().copied().filter(|row| rows.contains(row)).collect()
             };
             let mut summaries = |rows: &[u32], features: &[usize]| -> Vec<C::Summary> {
-                features.iter().map(|&feature| criterion.summary(&entries(rows, feature), &mut scan)).collect()
+                features
+                    .iter()
+                    .map(|&feature| criterion.summary(entries(rows, feature).into_iter(), &mut scan))
+                    .collect()
             };
             let mut bounds = ColumnBounds::<C>::new(summaries(&rows, &features));
             for step in self.steps {
@@ -494,7 +505,7 @@ mod tests {
             let rows: Vec<u32> = (0..1000).collect();
             let column: Vec<u32> = (0..8).collect();
             let node = criterion.totals(&rows);
-            let mut bounds = ColumnBounds::<C>::new(vec![criterion.summary(&column, &mut criterion.scan())]);
+            let mut bounds = ColumnBounds::<C>::new(vec![criterion.summary(column.into_iter(), &mut criterion.scan())]);
             let bound = |bounds: &ColumnBounds<C>, node| {
                 let mut found = f64::NAN;
                 bounds.candidates(&Bar::new(criterion, node, bounds.drift()), |_, bound| found = bound);

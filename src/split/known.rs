@@ -15,7 +15,7 @@ use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
 use crate::data::sparse::{Rank, SparseColumn};
-use crate::intersect::Gather;
+use crate::intersect::{Entry, Gather, take_members};
 
 /// Columns are copied once the node has less than this share of their entries (bench `fit`).
 const COPY_BELOW: f64 = 0.5;
@@ -31,20 +31,15 @@ const FILTER_FROM: f64 = 0.1;
 pub struct LocalColumns {
     features: Vec<u32>,
     zero_ranks: Vec<u32>,
-    /// Lane `i` has the entries `bounds[i].0..bounds[i].1`.
+    /// Lane `i` has the entries `spans[i].0..spans[i].1`.
     spans: Vec<(usize, usize)>,
-    samples: Vec<u32>,
-    ranks: Vec<u32>,
+    entries: Vec<Entry>,
 }
 
 impl LocalColumns {
-    fn column(&self, lane: u32) -> SparseColumn<'_, u32> {
+    fn column(&self, lane: u32) -> LocalColumn<'_> {
         let (start, end) = self.spans[lane as usize];
-        SparseColumn {
-            samples: &self.samples[start..end],
-            ranks: &self.ranks[start..end],
-            zero_rank: self.zero_ranks[lane as usize],
-        }
+        LocalColumn { entries: &self.entries[start..end], zero_rank: self.zero_ranks[lane as usize] }
     }
 }
 
@@ -86,7 +81,30 @@ pub struct Known<C: Criterion> {
 /// A column of a node, of the data set or a copy.
 pub(super) enum Column<'a, R> {
     Whole(SparseColumn<'a, R>),
-    Local(SparseColumn<'a, u32>),
+    Local(LocalColumn<'a>),
+}
+
+/// A copied column.
+pub(super) struct LocalColumn<'a> {
+    /// In value order.
+    pub entries: &'a [Entry],
+    pub zero_rank: u32,
+}
+
+impl<R: Rank> Column<'_, R> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Whole(column) => column.samples.len(),
+            Self::Local(column) => column.entries.len(),
+        }
+    }
+
+    pub fn zero_rank(&self) -> u32 {
+        match self {
+            Self::Whole(column) => column.zero_rank,
+            Self::Local(column) => column.zero_rank,
+        }
+    }
 }
 
 impl<C: Criterion> Known<C> {
@@ -101,16 +119,14 @@ impl<C: Criterion> Known<C> {
         gather: &mut Gather,
     ) -> Self {
         let mut columns = LocalColumns::default();
-        columns.samples.reserve_exact(nnz);
-        columns.ranks.reserve_exact(nnz);
+        columns.entries.reserve_exact(nnz);
         let mut groups = Vec::new();
         gather.for_each(data, samples, |feature, entries| {
             entries.sort_unstable();
-            let start = columns.samples.len();
-            columns.samples.extend(entries.iter().map(|entry| entry.sample()));
-            columns.ranks.extend(entries.iter().map(|entry| entry.rank()));
-            let summary = criterion.summary(&columns.samples[start..], scan);
-            groups.push((feature, start, columns.samples.len(), summary));
+            let start = columns.entries.len();
+            columns.entries.extend_from_slice(entries);
+            let summary = criterion.summary(samples_of(entries), scan);
+            groups.push((feature, start, columns.entries.len(), summary));
         });
         groups.sort_unstable_by_key(|&(feature, start, end, _)| (std::cmp::Reverse(end - start), feature));
         columns.features = groups.iter().map(|group| group.0).collect();
@@ -123,12 +139,9 @@ impl<C: Criterion> Known<C> {
     /// What the rows `samples` say, with the columns of the data set: all other rows must be known to be no members, which
     /// only the root of a tree can vouch for. O(entries of the rows).
     pub fn of_whole<R: Rank>(criterion: &C, data: &SparseColumns<R>, members: &Bitset, scan: &mut C::Scan) -> Self {
-        let mut own = Vec::new();
         let summary = |lane| {
-            let samples = data.column(data.by_frequency(lane)).samples;
-            own.clear();
-            own.extend(samples.iter().filter(|&&sample| members.contains(sample)));
-            criterion.summary(&own, scan)
+            let samples = data.column(data.by_frequency(lane)).samples.iter().copied();
+            criterion.summary(samples.filter(|&sample| members.contains(sample)), scan)
         };
         let bounds = ColumnBounds::new((0..data.n_features() as u32).map(summary).collect());
         Self { columns: None, nnz: data.nnz(), bounds, leader: None }
@@ -244,52 +257,35 @@ impl<C: Criterion> Known<C> {
         nnz: usize,
         lanes: impl Iterator<Item = u32> + Clone,
     ) -> LocalColumns {
-        let length = |lane| match self.column(data, lane) {
-            Column::Whole(column) => column.samples.len(),
-            Column::Local(column) => column.samples.len(),
-        };
-        let mut copy = LocalColumns::with_room(nnz, lanes.clone().map(length).max().unwrap_or(0));
+        // Room for one column before it is filtered, behind the entries.
+        let longest = lanes.clone().map(|lane| self.column(data, lane).len()).max().unwrap_or(0);
+        let mut copy = LocalColumns { entries: vec![Entry::default(); nnz + longest], ..LocalColumns::default() };
         let mut end = 0;
         for lane in lanes {
             let start = end;
-            let (new_end, zero_rank) = match self.column(data, lane) {
-                Column::Whole(column) => (copy.take(start, &column, members), column.zero_rank),
-                Column::Local(column) => (copy.take(start, &column, members), column.zero_rank),
+            let column = self.column(data, lane);
+            let out = &mut copy.entries[start..];
+            end += match &column {
+                Column::Whole(column) => take_members(Entry::of_column(*column), members, out),
+                Column::Local(column) => take_members(column.entries.iter().copied(), members, out),
             };
-            end = new_end;
             if start < end {
                 copy.features.push(self.feature(data, lane));
-                copy.zero_ranks.push(zero_rank);
+                copy.zero_ranks.push(column.zero_rank());
                 copy.spans.push((start, end));
             }
         }
-        copy.samples.truncate(end);
-        copy.ranks.truncate(end);
+        copy.entries.truncate(end);
         copy
     }
 }
 
 impl LocalColumns {
     fn summaries<C: Criterion>(&self, criterion: &C, scan: &mut C::Scan) -> Vec<C::Summary> {
-        self.spans.iter().map(|&(start, end)| criterion.summary(&self.samples[start..end], scan)).collect()
+        self.spans.iter().map(|&(start, end)| criterion.summary(samples_of(&self.entries[start..end]), scan)).collect()
     }
+}
 
-    /// Room for `nnz` entries in columns of up to `longest` before they are filtered.
-    fn with_room(nnz: usize, longest: usize) -> Self {
-        Self { samples: vec![0; nnz + longest], ranks: vec![0; nnz + longest], ..Self::default() }
-    }
-
-    /// Writes the entries of `column` whose rows are `members` from `start` on, without branches on membership. Returns
-    /// their end.
-    fn take<R: Rank>(&mut self, start: usize, column: &SparseColumn<'_, R>, members: &Bitset) -> usize {
-        let n = column.samples.len();
-        let (samples, ranks) = (&mut self.samples[start..start + n], &mut self.ranks[start..start + n]);
-        let mut taken = 0;
-        for (&sample, rank) in column.samples.iter().zip(column.ranks) {
-            samples[taken] = sample;
-            ranks[taken] = rank.widen();
-            taken += usize::from(members.contains(sample));
-        }
-        start + taken
-    }
+fn samples_of(entries: &[Entry]) -> impl Iterator<Item = u32> {
+    entries.iter().map(|entry| entry.sample())
 }

@@ -60,36 +60,34 @@ impl<C: Criterion> Pass<'_, C> {
     /// never pushed. Returns the highest score.
     fn run<'e>(
         &self,
-        mut entries: impl Iterator<Item = &'e Entry>,
+        mut entries: impl ExactSizeIterator<Item = &'e Entry>,
         end: Option<u32>,
         scan: &mut C::Scan,
         best: &mut Best<C>,
     ) -> f64 {
-        let (criterion, node) = (self.search.criterion, self.node);
-        let mut pushed = criterion.begin(node.totals, scan);
+        let (criterion, totals) = (self.search.criterion, self.node.totals);
+        let n_entries = entries.len();
         let mut highest = f64::NEG_INFINITY;
-        let mut n_pushed = 0;
-        let Some(mut entry) = entries.next() else { return highest };
+        let mut pushed = criterion.begin(totals, scan);
+        let Some(&(mut last)) = entries.next() else { return highest };
+        criterion.push(totals, scan, &mut pushed, last.sample());
         loop {
-            criterion.push(node.totals, scan, &mut pushed, entry.sample());
-            n_pushed += 1;
-            let next_entry = entries.next();
-            let Some(next) = next_entry.map(|next| next.rank()).or(end) else { return highest };
-            if next != entry.rank() && self.search.is_legal(node, n_pushed, C::pushed_weight(&pushed)) {
-                let score = criterion.score(node.totals, scan, pushed);
-                // One test for the two below: both are rare.
-                if score > highest || best.may_win(score) {
-                    highest = highest.max(score);
-                    if best.may_win(score) {
-                        let candidate = self.candidate(entry.rank(), next, n_pushed);
-                        best.offer(criterion, node.totals, self.order, (scan, pushed), score, candidate);
-                    }
+            // Few cuts are the column's best or may be the node's.
+            let least = highest.min(best.floor());
+            let next = advance(criterion, totals, scan, &mut pushed, &mut last, &mut entries, least);
+            let Some(next_rank) = next.map(|next| next.rank()).or(end) else { return highest };
+            let n_pushed = n_entries - entries.len() - usize::from(next.is_some());
+            if self.search.is_legal(self.node, n_pushed, C::pushed_weight(&pushed)) {
+                let score = criterion.score(totals, scan, pushed);
+                highest = highest.max(score);
+                if best.may_win(score) {
+                    let candidate = self.candidate(last.rank(), next_rank, n_pushed);
+                    best.offer(criterion, totals, self.order, (scan, pushed), score, candidate);
                 }
             }
-            match next_entry {
-                Some(next) => entry = next,
-                None => return highest,
-            }
+            let Some(next) = next else { return highest };
+            criterion.push(totals, scan, &mut pushed, next.sample());
+            last = next;
         }
     }
 
@@ -101,4 +99,29 @@ impl<C: Criterion> Pass<'_, C> {
         };
         Candidate { feature: self.feature, last_left, cut: Cut::Before(first_right), n_left }
     }
+}
+
+/// Pushes entries until the cut before the next one may score `least`; returns that one, which is not pushed. `last` is
+/// the one that was pushed last. Out of line and without calls, so that the loop keeps its state in registers.
+#[inline(never)]
+fn advance<'e, C: Criterion>(
+    criterion: &C,
+    totals: &C::Totals,
+    scan: &mut C::Scan,
+    pushed: &mut C::Pushed,
+    last: &mut Entry,
+    entries: &mut impl Iterator<Item = &'e Entry>,
+    least: f64,
+) -> Option<Entry> {
+    let (mut running, mut previous) = (*pushed, *last);
+    let found = entries.find(|&&next| {
+        if next.rank() != previous.rank() && criterion.may_score(totals, scan, running, least) {
+            return true;
+        }
+        criterion.push(totals, scan, &mut running, next.sample());
+        previous = next;
+        false
+    });
+    (*pushed, *last) = (running, previous);
+    found.copied()
 }

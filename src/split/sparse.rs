@@ -7,7 +7,7 @@ use super::best::{Best, Candidate};
 use super::bounded;
 use super::draw::entries_vary;
 use super::features::{Fill, PARALLEL_FROM, search_columns};
-use super::known::{Column, Known, LaneMap};
+use super::known::{Column, Known, LaneMap, LocalColumn};
 use super::{Found, Heirs, Node, NodeColumn, Outcome, Scratch, Search};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
@@ -102,7 +102,7 @@ impl<R: Rank> Fill for ColumnFill<'_, R> {
         let entries = match strategy {
             Strategy::Search => intersect::by_search(self.columns, feature, self.samples, scratch),
             Strategy::Bitmap | Strategy::Gather | Strategy::Bounds => {
-                intersect::by_bitmap(self.columns.column(feature), self.members, scratch)
+                intersect::by_bitmap(Entry::of_column(self.columns.column(feature)), self.members, scratch)
             }
         };
         node_column(self.columns, self.samples, feature, entries)
@@ -347,12 +347,16 @@ pub(super) fn partition<C: Criterion, R: Rank>(
     let own = known.and_then(|known| known.column_of(columns, lane_map, split.feature));
     let marks = match own {
         Some(column) => {
-            let side = match &column {
-                Column::Whole(column) => marks(column, split, zeros_left),
-                Column::Local(column) => marks(column, split, zeros_left),
-            };
             few.clear();
-            few.extend(side.iter().filter(|&&sample| known_members.contains(sample)));
+            match column {
+                Column::Whole(column) => few.extend(marks(&column, split, zeros_left)),
+                Column::Local(LocalColumn { entries, .. }) => {
+                    let end = entries.partition_point(|entry| entry.rank() <= split.last_left);
+                    let side = if zeros_left { &entries[end..] } else { &entries[..end] };
+                    few.extend(side.iter().map(|entry| entry.sample()));
+                }
+            }
+            few.retain(|&sample| known_members.contains(sample));
             if few.len() * STAY_PER_MOVE < samples.len() {
                 few.sort_unstable();
                 return samples.move_few(few, !zeros_left);
