@@ -75,7 +75,7 @@ impl<C: Criterion> Pass<'_, C> {
             // Few cuts are the column's best or may be the node's.
             let least = highest.min(best.floor());
             let next = advance(criterion, totals, scan, &mut pushed, &mut last, &mut entries, least);
-            let Some(next_rank) = next.map(|next| next.rank()).or(end) else { return highest };
+            let Some(next_rank) = next.map(Entry::rank).or(end) else { return highest };
             let n_pushed = n_entries - entries.len() - usize::from(next.is_some());
             if self.search.is_legal(self.node, n_pushed, C::pushed_weight(&pushed)) {
                 let score = criterion.score(totals, scan, pushed);
