@@ -47,7 +47,7 @@ impl Visitor for SearchBench<'_, '_> {
         let mut scratch = Scratch::new(&search);
         bench.iter(|| {
             let found = search.best_split(&node, None, &mut scratch).expect("a search");
-            search.forget(found.known.as_deref(), samples.ids(), &mut scratch);
+            search.forget(found.known.as_ref(), samples.ids(), &mut scratch);
             found.best
         });
         Ok(())

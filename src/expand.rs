@@ -23,7 +23,7 @@ pub struct Pending<'s, C: Criterion> {
     /// Features known not to vary in it.
     pub constants: Arc<ConstantFeatures>,
     /// What it has taken over from its parent's search.
-    pub known: Option<Box<Known<C>>>,
+    pub known: Option<Known<C>>,
 }
 
 /// What has become of a node.
@@ -65,16 +65,16 @@ impl<'s, C: Criterion> Pending<'s, C> {
         let stops = self.must_stop(search);
         let Self { mut samples, depth, key, totals, n_entries, constants, known } = self;
         if stops {
-            search.forget(known.as_deref(), samples.ids(), scratch);
+            search.forget(known.as_ref(), samples.ids(), scratch);
             return Ok(Expansion::Leaf);
         }
         let node = Node { samples: &samples, n_entries, totals: &totals, key, constants };
         let Found { best, constants, known } = search.best_split(&node, known, scratch)?;
         let Some(split) = best else {
-            search.forget(known.as_deref(), samples.ids(), scratch);
+            search.forget(known.as_ref(), samples.ids(), scratch);
             return Ok(Expansion::Leaf);
         };
-        let middle = search.partition(&mut samples, &split, known.as_deref(), scratch);
+        let middle = search.partition(&mut samples, &split, known.as_ref(), scratch);
         debug_assert_eq!(middle, split.n_left, "the scan's promise");
         // Add up the smaller child and subtract it for the larger: exact, and at most half the work.
         let left_is_small = middle <= samples.len() - middle;
@@ -83,10 +83,10 @@ impl<'s, C: Criterion> Pending<'s, C> {
         let small = (search.criterion.totals(small_ids), search.n_entries(small_ids));
         let large = (search.criterion.minus(&totals, &small.0), n_entries - small.1);
         if search.params.min_impurity_decrease > 0.0 && gains_too_little(search, &totals, &small.0, &large.0) {
-            search.forget(known.as_deref(), samples.ids(), scratch);
+            search.forget(known.as_ref(), samples.ids(), scratch);
             return Ok(Expansion::Leaf);
         }
-        let heirs = search.bequeath(known, (&totals, &small.0, &large.0), (small_ids, small.1), scratch);
+        let heirs = search.bequeath(known, (&totals, &small.0, &large.0), (small_ids, small.1), large.1, scratch);
         let (left_samples, right_samples) = samples.split_at(middle);
         let child = |samples, (totals, n_entries), side, known| Self {
             samples,

@@ -149,7 +149,7 @@ impl<C: Criterion> Growth<'_, C> {
         scope: Option<&Scope<'s>>,
     ) -> Result<TreeBuilder> {
         let Search { criterion, data, .. } = self.search;
-        self.search.adopt(root.known.as_deref(), root.samples.ids(), scratch);
+        self.search.adopt(root.known.as_ref(), root.samples.ids(), scratch);
         let mut builder = TreeBuilder::new(criterion.n_values());
         // (parent and whether it is the left child, node)
         let mut stack = vec![(None, root)];
@@ -171,7 +171,7 @@ impl<C: Criterion> Growth<'_, C> {
                 stack.push((Some((id, !left_is_small)), large));
                 match scope {
                     Some(scope) if small.n_entries >= TASK_FROM_ENTRIES => {
-                        self.search.forget(small.known.as_deref(), small.samples.ids(), scratch);
+                        self.search.forget(small.known.as_ref(), small.samples.ids(), scratch);
                         let link = Link { part, node: id, is_left: left_is_small };
                         let new = self.n_parts.fetch_add(1, Ordering::Relaxed);
                         scope.spawn(move |scope| self.grow_part(new, Some(link), small, Some(scope)));

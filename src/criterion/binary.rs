@@ -159,7 +159,7 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
         2.0 * score / node.weight as f64
     }
 
-    fn summary(&self, samples: impl Iterator<Item = u32>, _scan: &mut ()) -> BinaryTotals {
+    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, _scan: &mut ()) -> BinaryTotals {
         self.counted(samples)
     }
 

@@ -241,18 +241,26 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         score - self.measure.score_of_none(node.sum, node.weight, self.n_outputs)
     }
 
-    fn summary(&self, samples: impl Iterator<Item = u32>, counts: &mut Box<[u64]>) -> ClassSummary {
-        counts.fill(0);
+    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, counts: &mut Box<[u64]>) -> ClassSummary {
+        // Most columns are shorter than the list of classes.
+        for sample in samples.clone() {
+            for &slot in self.slots(sample) {
+                counts[slot as usize] = 0;
+            }
+        }
         let mut weight = 0;
+        let mut peaks = [0; 1];
+        let mut more_peaks = vec![0; self.n_outputs - 1];
         for sample in samples {
             let w = self.weights.weight(sample);
             weight += w;
-            for &slot in self.slots(sample) {
-                counts[slot as usize] += w;
+            for (&slot, peak) in self.slots(sample).iter().zip(peaks.iter_mut().chain(&mut more_peaks)) {
+                let count = &mut counts[slot as usize];
+                *count += w;
+                *peak = (*peak).max(*count);
             }
         }
-        let peak = |range: &[u32]| counts[range[0] as usize..range[1] as usize].iter().copied().max().unwrap_or(0);
-        ClassSummary { weight, peaks: self.classes.first.windows(2).map(peak).sum() }
+        ClassSummary { weight, peaks: peaks[0] + more_peaks.iter().sum::<u64>() }
     }
 
     /// The peaks stay: they may only fall.

@@ -93,7 +93,7 @@ pub trait Criterion: Sync {
     /// By how much a split with this score lowers the cost.
     fn gain(&self, node: &Self::Totals, score: f64) -> f64;
     /// The summary of these samples. `scan` is scratch.
-    fn summary(&self, samples: impl Iterator<Item = u32>, scan: &mut Self::Scan) -> Self::Summary;
+    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, scan: &mut Self::Scan) -> Self::Summary;
     /// Takes a sample out of a summary.
     fn exclude(&self, summary: &mut Self::Summary, sample: u32);
     /// The weight of a summary's samples.

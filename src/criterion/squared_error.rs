@@ -339,7 +339,7 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         score * node.weight as f64
     }
 
-    fn summary(&self, samples: impl Iterator<Item = u32>, _scan: &mut Box<[M]>) -> SpreadSummary {
+    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, _scan: &mut Box<[M]>) -> SpreadSummary {
         let mut summary = SpreadSummary::default();
         for sample in samples {
             summary.weight += self.weights.weight(sample);

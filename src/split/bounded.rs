@@ -3,7 +3,7 @@
 
 use super::best::Best;
 use super::features::PARALLEL_FROM;
-use super::known::{Column, Known};
+use super::known::{Column, KnownColumns};
 use super::sparse::{Effort, SearchScratch};
 use super::{Node, NodeColumn, Outcome, Search};
 use crate::bitset::Bitset;
@@ -26,7 +26,7 @@ struct Open<'a, C: Criterion, R> {
     node: &'a Node<'a, C>,
     order: &'a Permutation,
     data: &'a SparseColumns<R>,
-    known: &'a Known<C>,
+    known: &'a KnownColumns<C>,
     members: &'a Bitset,
 }
 
@@ -116,7 +116,7 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
     data: &SparseColumns<R>,
-    known: &mut Known<C>,
+    known: &mut KnownColumns<C>,
     members: &Bitset,
     order: &Permutation,
     scan: &mut C::Scan,

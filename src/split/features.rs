@@ -3,6 +3,7 @@
 //! If all that a node draws (see `draw`) are constant, the draw goes on until one feature is not. Constancy is inherited: what does not vary in a node does not vary in
 //! its descendants, so those columns are not read again.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::best::Best;
@@ -55,6 +56,14 @@ pub(super) trait Fill: Sync {
     fn warm(&self, feature: u32);
     /// Entries that the column of a feature stores.
     fn column_nnz(&self, feature: u32) -> usize;
+    /// Whether it is known how many entries columns have in the node.
+    fn counts_entries(&self) -> bool {
+        false
+    }
+    /// Entries that the column of a feature has in the node, or more.
+    fn most_entries(&self, feature: u32) -> usize {
+        self.column_nnz(feature)
+    }
 }
 
 /// Work, in nanoseconds, from which a node's features are spread over threads: some ten times what it costs to wake
@@ -92,15 +101,19 @@ pub(super) fn search_columns<C: Criterion, F: Fill>(
     scratch: &mut F::Scratch,
 ) -> Result<Found<C>> {
     let n_features = search.data.n_features() as u32;
-    let unknown = |feature: &u32| !node.constants.contains(*feature);
-    let drawn: Vec<u32> = match drawn {
+    let unknown = |feature: &u32| !node.constants.contains(*feature) && fill.most_entries(*feature) > 0;
+    let mut drawn: Vec<u32> = match drawn {
         None => (0..n_features).filter(unknown).collect(),
         Some(drawn) => drawn.iter().copied().filter(unknown).collect(),
     };
     // Columns that may have the best cut first; shorter ones may then be passed over.
-    let is_short = |feature: &u32| fill.column_nnz(*feature) < node.samples.len() / 2;
-    let (short, mut drawn): (Vec<u32>, Vec<u32>) = drawn.into_iter().partition(is_short);
-    drawn.extend(short);
+    if fill.counts_entries() {
+        drawn.sort_unstable_by_key(|&feature| Reverse(fill.most_entries(feature)));
+    } else {
+        let is_short = |feature: &u32| fill.column_nnz(*feature) < node.samples.len() / 2;
+        let (short, long): (Vec<u32>, Vec<u32>) = drawn.into_iter().partition(is_short);
+        drawn = [long, short].concat();
+    }
 
     let mut progress = Progress::new(search, node);
     let n_threads = search.runtime.n_threads();
@@ -124,7 +137,7 @@ pub(super) fn search_columns<C: Criterion, F: Fill>(
         for (at, &feature) in drawn.iter().enumerate() {
             if at % WARM_AHEAD == 0 {
                 for &feature in drawn[at..].iter().take(WARM_AHEAD) {
-                    if progress.best.may_win_with(fill.column_nnz(feature)) {
+                    if progress.best.may_win_with(fill.most_entries(feature)) {
                         fill.warm(feature);
                     }
                 }
@@ -152,7 +165,7 @@ fn visit<C: Criterion, F: Fill>(
     scratch: &mut F::Scratch,
     progress: &mut Progress<C>,
 ) -> Result<()> {
-    if !progress.best.may_win_with(fill.column_nnz(feature)) {
+    if !progress.best.may_win_with(fill.most_entries(feature)) {
         return Ok(());
     }
     search.runtime.check_interrupt()?;

@@ -11,6 +11,7 @@
 use std::sync::Arc;
 
 use super::bounds::ColumnBounds;
+use super::counts::ColumnCounts;
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
@@ -67,8 +68,26 @@ impl LaneMap {
     }
 }
 
+/// What a node takes over from its parent, and hands on to its children.
+pub enum Known<C: Criterion> {
+    /// Of nodes that draw all features.
+    Columns(Box<KnownColumns<C>>),
+    /// Of nodes that draw some.
+    Counts(ColumnCounts),
+}
+
+impl<C: Criterion> Known<C> {
+    /// Whether the rows of the node are among the known members.
+    pub(super) fn holds_members(&self) -> bool {
+        match self {
+            Self::Columns(_) => true,
+            Self::Counts(counts) => counts.holds_members,
+        }
+    }
+}
+
 /// The columns of a node and their bounds.
-pub struct Known<C: Criterion> {
+pub struct KnownColumns<C: Criterion> {
     /// Copied columns; if there are none, those of the data set.
     columns: Option<Arc<LocalColumns>>,
     /// Entries of the columns when they were copied.
@@ -107,7 +126,7 @@ impl<R: Rank> Column<'_, R> {
     }
 }
 
-impl<C: Criterion> Known<C> {
+impl<C: Criterion> KnownColumns<C> {
     /// What the rows `samples` say, with columns of their own. `nnz` is the number of their entries. O(nnz) and the sorts
     /// of the columns.
     pub fn of_rows<R: Rank>(
@@ -145,11 +164,6 @@ impl<C: Criterion> Known<C> {
         };
         let bounds = ColumnBounds::new((0..data.n_features() as u32).map(summary).collect());
         Self { columns: None, nnz: data.nnz(), bounds, leader: None }
-    }
-
-    /// Membership alone, for a root whose descendants draw features: the columns of the data set, and no bounds. O(1).
-    pub fn bare<R: Rank>(data: &SparseColumns<R>) -> Self {
-        Self { columns: None, nnz: data.nnz(), bounds: ColumnBounds::new(Vec::new()), leader: None }
     }
 
     /// The feature of a lane.
@@ -286,6 +300,6 @@ impl LocalColumns {
     }
 }
 
-fn samples_of(entries: &[Entry]) -> impl Iterator<Item = u32> {
+fn samples_of(entries: &[Entry]) -> impl Iterator<Item = u32> + Clone {
     entries.iter().map(|entry| entry.sample())
 }

@@ -10,6 +10,7 @@
 mod best;
 mod bounded;
 mod bounds;
+mod counts;
 mod dense;
 mod draw;
 mod features;
@@ -121,15 +122,15 @@ pub struct Found<C: Criterion> {
     /// The features that are known not to vary in the node, and so in its children.
     pub constants: Arc<ConstantFeatures>,
     /// What the larger child can take over; see [`Search::bequeath`].
-    pub known: Option<Box<Known<C>>>,
+    pub known: Option<Known<C>>,
 }
 
 /// What the children of a node get to know.
 pub struct Heirs<C: Criterion> {
     /// The smaller child.
-    pub small: Option<Box<Known<C>>>,
+    pub small: Option<Known<C>>,
     /// The larger child.
-    pub large: Option<Box<Known<C>>>,
+    pub large: Option<Known<C>>,
 }
 
 impl<C: Criterion> Search<'_, C> {
@@ -138,7 +139,7 @@ impl<C: Criterion> Search<'_, C> {
     pub fn best_split(
         &self,
         node: &Node<'_, C>,
-        known: Option<Box<Known<C>>>,
+        known: Option<Known<C>>,
         scratch: &mut Scratch<C>,
     ) -> Result<Found<C>> {
         let order = node.key.feature_order(self.data.n_features());
@@ -155,30 +156,31 @@ impl<C: Criterion> Search<'_, C> {
         }
     }
 
-    /// Divides what is known of a node among its children, given their statistics and the rows of the smaller one and
-    /// the number of their entries. Whoever has something must be searched with this scratch, the smaller child and all
+    /// Divides what is known of a node among its children, given their statistics, the rows of the smaller one and
+    /// the numbers of their entries. Whoever has something must be searched with this scratch, the smaller child and all
     /// its descendants first.
     pub fn bequeath(
         &self,
-        known: Option<Box<Known<C>>>,
+        known: Option<Known<C>>,
         totals: (&C::Totals, &C::Totals, &C::Totals),
         small: (&[u32], usize),
+        n_large_entries: usize,
         scratch: &mut Scratch<C>,
     ) -> Heirs<C> {
         match (known, self.data.columns()) {
             (None, _) | (_, Columns::Dense(_)) => Heirs { small: None, large: None },
             (Some(known), Columns::SparseU16(columns)) => {
-                sparse::bequeath(self, known, columns, totals, small, scratch)
+                sparse::bequeath(self, known, columns, totals, small, n_large_entries, scratch)
             }
             (Some(known), Columns::SparseU32(columns)) => {
-                sparse::bequeath(self, known, columns, totals, small, scratch)
+                sparse::bequeath(self, known, columns, totals, small, n_large_entries, scratch)
             }
         }
     }
 
     /// Ends the use of `scratch` for a node with these rows and its descendants.
     pub fn forget(&self, known: Option<&Known<C>>, samples: &[u32], scratch: &mut Scratch<C>) {
-        if known.is_some() {
+        if known.is_some_and(Known::holds_members) {
             scratch.sparse.forget(samples);
         }
     }
@@ -244,7 +246,7 @@ impl<C: Criterion> Search<'_, C> {
 
     /// Makes `scratch` the one with which a node and its descendants are searched.
     pub fn adopt(&self, known: Option<&Known<C>>, samples: &[u32], scratch: &mut Scratch<C>) {
-        if known.is_some() {
+        if known.is_some_and(Known::holds_members) {
             scratch.sparse.known_members.insert_all(samples);
         }
     }

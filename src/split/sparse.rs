@@ -5,9 +5,10 @@ use std::cell::Cell;
 
 use super::best::{Best, Candidate};
 use super::bounded;
+use super::counts::ColumnCounts;
 use super::draw::entries_vary;
 use super::features::{Fill, PARALLEL_FROM, search_columns};
-use super::known::{Column, Known, LaneMap, LocalColumn};
+use super::known::{Column, Known, KnownColumns, LaneMap, LocalColumn};
 use super::{Found, Heirs, Node, NodeColumn, Outcome, Scratch, Search};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
@@ -30,6 +31,9 @@ const SCAN_COST: f64 = 2.5;
 /// Nodes with this many rows and entries get columns and bounds of their own (bench `fit`).
 const KNOWN_FROM_SAMPLES: usize = 24;
 const KNOWN_FROM_ENTRIES: usize = 256;
+/// A node that draws features and has this many entries per feature of the data set counts them (bench `fit`).
+const COUNT_FROM: f64 = 0.25;
+
 /// How much the searches with bounds have read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effort {
@@ -90,6 +94,8 @@ struct ColumnFill<'a, R> {
     columns: &'a SparseColumns<R>,
     samples: &'a [u32],
     members: &'a Bitset,
+    /// Entries in the node, by feature.
+    counts: Option<&'a [u32]>,
     costs: NodeCosts,
     forced: Option<Strategy>,
 }
@@ -116,6 +122,14 @@ impl<R: Rank> Fill for ColumnFill<'_, R> {
     fn column_nnz(&self, feature: u32) -> usize {
         self.columns.column_nnz(feature)
     }
+
+    fn counts_entries(&self) -> bool {
+        self.counts.is_some()
+    }
+
+    fn most_entries(&self, feature: u32) -> usize {
+        self.counts.map_or_else(|| self.columns.column_nnz(feature), |counts| counts[feature as usize] as usize)
+    }
 }
 
 fn node_column<'e, R: Rank>(
@@ -131,7 +145,7 @@ fn node_column<'e, R: Rank>(
 pub(super) fn best_split<C: Criterion, R: Rank>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
-    known: Option<Box<Known<C>>>,
+    known: Option<Known<C>>,
     columns: &SparseColumns<R>,
     order: &Permutation,
     drawn: Option<&[u32]>,
@@ -143,30 +157,42 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
         let is_root = search.criterion.weight(node.totals) == search.total_weight;
         is_worth_knowing(search, ids.len(), node.n_entries, is_root).then(|| {
             sparse.known_members.insert_all(ids);
-            let criterion = search.criterion;
-            Box::new(match (drawn, is_root) {
-                (Some(_), _) => Known::bare(columns),
-                (None, true) => Known::of_whole(criterion, columns, &sparse.known_members, scan),
-                (None, false) => Known::of_rows(criterion, columns, ids, node.n_entries, scan, &mut sparse.gather),
-            })
+            let (criterion, members) = (search.criterion, &sparse.known_members);
+            match (drawn, is_root) {
+                (Some(_), _) => Known::Counts(ColumnCounts::of_root(columns, members)),
+                (None, true) => Known::Columns(Box::new(KnownColumns::of_whole(criterion, columns, members, scan))),
+                (None, false) => {
+                    let gather = &mut sparse.gather;
+                    Known::Columns(Box::new(KnownColumns::of_rows(
+                        criterion,
+                        columns,
+                        ids,
+                        node.n_entries,
+                        scan,
+                        gather,
+                    )))
+                }
+            }
         })
     });
-    match (known, drawn) {
-        (Some(mut known), None) => {
+    match known {
+        Some(Known::Columns(mut known)) => {
             let members = std::mem::take(&mut sparse.known_members);
             known.shrink(search.criterion, columns, &members, node.n_entries, scan);
             let best = bounded::best_split(search, node, columns, &mut known, &members, order, scan, sparse);
             sparse.known_members = members;
-            Ok(Found { best: best?.candidate(), constants: node.constants.clone(), known: Some(known) })
+            let known = Some(Known::Columns(known));
+            Ok(Found { best: best?.candidate(), constants: node.constants.clone(), known })
         }
-        (known, _) => {
-            let found = search_anew(search, node, columns, order, drawn, known.is_some(), scan, sparse)?;
-            Ok(Found { known, ..found })
+        None => search_anew(search, node, columns, order, drawn, None, scan, sparse),
+        Some(Known::Counts(counts)) => {
+            let found = search_anew(search, node, columns, order, drawn, Some(&counts), scan, sparse)?;
+            Ok(Found { known: Some(Known::Counts(counts)), ..found })
         }
     }
 }
 
-/// Searches a node without bounds. `is_known` says whether its rows are among those of nodes that know their columns.
+/// Searches a node without bounds.
 #[allow(clippy::too_many_arguments, reason = "called once")]
 fn search_anew<C: Criterion, R: Rank>(
     search: &Search<'_, C>,
@@ -174,16 +200,18 @@ fn search_anew<C: Criterion, R: Rank>(
     columns: &SparseColumns<R>,
     order: &Permutation,
     drawn: Option<&[u32]>,
-    is_known: bool,
+    known: Option<&ColumnCounts>,
     scan: &mut C::Scan,
     sparse: &mut SearchScratch,
 ) -> Result<Found<C>> {
     let ids = node.samples.ids();
     let costs = NodeCosts::new(ids.len(), node.n_entries);
-    let (by_columns, by_rows) = plan(search, node, columns, drawn, &costs);
+    let counts = known.and_then(ColumnCounts::counts);
+    let (by_columns, by_rows) = plan(search, node, columns, drawn, counts, &costs);
     let together = match search.params.force_strategy {
         Some(Strategy::Gather) => true,
         Some(Strategy::Bitmap | Strategy::Search) => false,
+        _ if counts.is_some() => false,
         // Only columns are searched by several threads.
         _ if by_columns >= PARALLEL_FROM => by_rows < by_columns / search.runtime.n_threads() as f64,
         _ => by_rows < by_columns,
@@ -194,19 +222,19 @@ fn search_anew<C: Criterion, R: Rank>(
     let SearchScratch { members, known_members, entries, .. } = sparse;
     let forced = search.params.force_strategy;
     let work = by_columns + node.n_entries as f64 * SCAN_COST;
-    if is_known {
-        let fill = ColumnFill { columns, samples: ids, members: known_members, costs, forced };
+    if known.is_some_and(|known| known.holds_members) {
+        let fill = ColumnFill { columns, samples: ids, members: known_members, counts, costs, forced };
         return search_columns(search, node, order, drawn, &fill, work, scan, entries);
     }
     members.insert_all(ids);
-    let fill = ColumnFill { columns, samples: ids, members, costs, forced };
+    let fill = ColumnFill { columns, samples: ids, members, counts, costs, forced };
     let found = search_columns(search, node, order, drawn, &fill, work, scan, entries);
     members.remove_all(ids);
     found
 }
 
-/// Whether a node that has taken nothing over gets something to hand on. If features are drawn only the root does: a node
-/// reads few columns then, and bounds of all would not pay; what pays along the long chain from the root is membership.
+/// Whether a node that has taken nothing over gets something to hand on: bounds of all columns, or, if features are
+/// drawn, at the root, counts.
 fn is_worth_knowing<C: Criterion>(search: &Search<'_, C>, n_samples: usize, nnz: usize, is_root: bool) -> bool {
     let draws_all = search.draws_all();
     (is_root || draws_all)
@@ -224,6 +252,7 @@ fn plan<C: Criterion, R: Rank>(
     node: &Node<'_, C>,
     columns: &SparseColumns<R>,
     drawn: Option<&[u32]>,
+    counts: Option<&[u32]>,
     costs: &NodeCosts,
 ) -> (f64, f64) {
     let kept = search.n_drawn() as f64 / search.data.n_features() as f64;
@@ -231,6 +260,10 @@ fn plan<C: Criterion, R: Rank>(
     let Some(drawn) = drawn else {
         return (costs.columns_cost(columns.nnz() - node.constants.nnz()), by_rows);
     };
+    if let Some(counts) = counts {
+        let n_entries: usize = drawn.iter().map(|&feature| counts[feature as usize] as usize).sum();
+        return (costs.columns_visited_cost(drawn.len()) + costs.columns_cost(n_entries), by_rows);
+    }
     let mut by_columns = costs.columns_visited_cost(drawn.len());
     for &feature in drawn {
         if by_columns > by_rows {
@@ -305,29 +338,49 @@ fn first_varying<R: Rank>(
 /// smaller child).
 pub(super) fn bequeath<C: Criterion, R: Rank>(
     search: &Search<'_, C>,
-    mut known: Box<Known<C>>,
+    known: Known<C>,
     columns: &SparseColumns<R>,
     totals: (&C::Totals, &C::Totals, &C::Totals),
     small: (&[u32], usize),
+    n_large_entries: usize,
     scratch: &mut Scratch<C>,
 ) -> Heirs<C> {
     let Scratch { scan, sparse, .. } = scratch;
     let SearchScratch { known_members, members, lane_map, .. } = sparse;
+    let criterion = search.criterion;
     let (samples, nnz) = small;
-    let mut branch = None;
-    if search.draws_all() {
-        let is_leaf = search.criterion.is_pure(totals.1);
-        if !is_leaf && is_worth_knowing(search, samples.len(), nnz, false) {
-            members.insert_all(samples);
-            branch = known.branch(search.criterion, columns, members, nnz, scan).map(Box::new);
-            members.remove_all(samples);
+    match known {
+        Known::Columns(mut known) => {
+            let mut branch = None;
+            if !criterion.is_pure(totals.1) && is_worth_knowing(search, samples.len(), nnz, false) {
+                members.insert_all(samples);
+                branch = known.branch(criterion, columns, members, nnz, scan);
+                members.remove_all(samples);
+            }
+            known.leave(criterion, columns, totals, samples, nnz, lane_map);
+            if branch.is_none() {
+                known_members.remove_all(samples);
+            }
+            let small = branch.map(|branch| Known::Columns(Box::new(branch)));
+            Heirs { small, large: Some(Known::Columns(known)) }
         }
-        known.leave(search.criterion, columns, totals, samples, nnz, lane_map);
+        Known::Counts(mut counts) => {
+            if counts.holds_members {
+                known_members.remove_all(samples);
+            }
+            let is_worth = |totals, nnz| !criterion.is_pure(totals) && is_worth_counting(search, nnz);
+            let (for_small, for_large) = (is_worth(totals.1, nnz), is_worth(totals.2, n_large_entries));
+            let small = counts.leave(columns, samples, for_small, for_large).map(Known::Counts);
+            let large = (counts.holds_members || for_large).then_some(Known::Counts(counts));
+            Heirs { small, large }
+        }
     }
-    if branch.is_none() {
-        known_members.remove_all(samples);
-    }
-    Heirs { small: branch, large: Some(known) }
+}
+
+/// Whether a child with these entries whose parent has counts gets some.
+fn is_worth_counting<C: Criterion>(search: &Search<'_, C>, nnz: usize) -> bool {
+    let least = COUNT_FROM * search.data.n_features() as f64;
+    search.params.force_strategy.is_some() || nnz as f64 >= least
 }
 
 /// Partitions a node; returns the number of rows that go left. The side of the cut without the zeros is a front or a back
@@ -344,7 +397,11 @@ pub(super) fn partition<C: Criterion, R: Rank>(
     let SearchScratch { members: marked, known_members, lane_map, few, .. } = scratch;
     let column = columns.column(split.feature);
     let zeros_left = column.zero_rank <= split.last_left;
-    let own = known.and_then(|known| known.column_of(columns, lane_map, split.feature));
+    let own = match known {
+        Some(Known::Columns(known)) => known.column_of(columns, lane_map, split.feature),
+        Some(Known::Counts(counts)) if counts.holds_members => Some(Column::Whole(column)),
+        Some(Known::Counts(_)) | None => None,
+    };
     let marks = match own {
         Some(column) => {
             few.clear();

@@ -87,6 +87,11 @@ impl<R: Rank> SparseColumns<R> {
     }
 
     /// Number of columns.
+    pub fn n_samples(&self) -> usize {
+        self.row_indptr.len() - 1
+    }
+
+    /// Number of columns.
     pub fn n_features(&self) -> usize {
         self.zero_ranks.len()
     }
