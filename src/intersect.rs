@@ -24,6 +24,8 @@ pub enum Strategy {
     Search,
     /// Read the node's rows and group by feature.
     Gather,
+    /// Look drawn features up in a copy of the pattern of a few rows (see `split`).
+    Block,
     /// Hand columns and bounds on from parent to child, and read columns by bitmap (see `split`).
     Bounds,
 }

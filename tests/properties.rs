@@ -26,8 +26,8 @@ use common::{
 
 const FORMATS: [Format; 2] = [Format::Csc, Format::Csr];
 /// The cost rule's choice, and each kernel against it.
-const KERNELS: [Option<Kernel>; 5] =
-    [None, Some(Kernel::Bitmap), Some(Kernel::Search), Some(Kernel::Gather), Some(Kernel::Bounds)];
+const KERNELS: [Option<Kernel>; 6] =
+    [None, Some(Kernel::Bitmap), Some(Kernel::Search), Some(Kernel::Gather), Some(Kernel::Block), Some(Kernel::Bounds)];
 
 // ---- Storage --------------------------------------------------------------------------------------------------------
 

@@ -126,7 +126,7 @@ impl ActiveDraw<'_> {
         let by_rows = match forced {
             None => costs.gather_cost(None) + self.n_entries.min(self.n_features) as f64 * PLACE_COST,
             Some(Strategy::Gather) => 0.0,
-            Some(Strategy::Bitmap | Strategy::Search | Strategy::Bounds) => f64::INFINITY,
+            Some(Strategy::Bitmap | Strategy::Search | Strategy::Block | Strategy::Bounds) => f64::INFINITY,
         };
         self.sparse_within(by_rows, columns, &costs, forced, scratch)
     }
@@ -272,8 +272,14 @@ mod tests {
     use crate::rng::NodeKey;
     use crate::samples::Samples;
 
-    const KERNELS: [Option<Kernel>; 5] =
-        [None, Some(Kernel::Bitmap), Some(Kernel::Search), Some(Kernel::Gather), Some(Kernel::Bounds)];
+    const KERNELS: [Option<Kernel>; 6] = [
+        None,
+        Some(Kernel::Bitmap),
+        Some(Kernel::Search),
+        Some(Kernel::Gather),
+        Some(Kernel::Block),
+        Some(Kernel::Bounds),
+    ];
 
     fn sparse(x: &Array2<f64>, runtime: &Runtime<'_>) -> Dataset {
         let (mut indptr, mut indices, mut data) = (vec![0i32], Vec::new(), Vec::new());

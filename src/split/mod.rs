@@ -8,6 +8,7 @@
 //! the feature; then the lower threshold. It is total, so the order of evaluation cannot show.
 
 mod best;
+mod block;
 mod bounded;
 mod bounds;
 mod counts;

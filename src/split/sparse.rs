@@ -1,9 +1,8 @@
 //! Sparse columns: with what the parent knew while the node is large, one by one, or all together by its rows once
 //! that is cheaper.
 
-use std::cell::Cell;
-
 use super::best::{Best, Candidate};
+use super::block::Block;
 use super::bounded;
 use super::counts::ColumnCounts;
 use super::draw::entries_vary;
@@ -34,6 +33,9 @@ const KNOWN_FROM_ENTRIES: usize = 256;
 /// A node that draws features and has this many entries per feature of the data set counts them (bench `fit`).
 const COUNT_FROM: f64 = 0.25;
 
+/// Nodes that draw less than this share of the features look them up in a block (bench `fit`).
+const BLOCK_BELOW: f64 = 0.05;
+
 /// How much the searches with bounds have read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effort {
@@ -63,6 +65,7 @@ pub struct SearchScratch {
     /// Features that the node draws; empty between two uses.
     drawn: Bitset,
     pub(super) gather: Gather,
+    block: Block,
     pub(super) entries: Vec<Entry>,
     pub(super) lane_map: LaneMap,
     /// Bounds and lanes of the columns that may win.
@@ -107,7 +110,7 @@ impl<R: Rank> Fill for ColumnFill<'_, R> {
         let strategy = self.forced.unwrap_or_else(|| self.costs.strategy_for_column(self.columns.column_nnz(feature)));
         let entries = match strategy {
             Strategy::Search => intersect::by_search(self.columns, feature, self.samples, scratch),
-            Strategy::Bitmap | Strategy::Gather | Strategy::Bounds => {
+            Strategy::Bitmap | Strategy::Gather | Strategy::Block | Strategy::Bounds => {
                 intersect::by_bitmap(Entry::of_column(self.columns.column(feature)), self.members, scratch)
             }
         };
@@ -211,6 +214,7 @@ fn search_anew<C: Criterion, R: Rank>(
     let together = match search.params.force_strategy {
         Some(Strategy::Gather) => true,
         Some(Strategy::Bitmap | Strategy::Search) => false,
+        Some(Strategy::Block) => ids.len() <= Block::CAPACITY,
         _ if counts.is_some() => false,
         // Only columns are searched by several threads.
         _ if by_columns >= PARALLEL_FROM => by_rows < by_columns / search.runtime.n_threads() as f64,
@@ -276,7 +280,7 @@ fn plan<C: Criterion, R: Rank>(
     (by_columns, by_rows)
 }
 
-/// Searches all drawn columns from one reading of the node's rows.
+/// Searches all drawn columns by the rows of the node: from one reading of them, or through a block.
 fn search_rows<C: Criterion, R: Rank>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
@@ -287,34 +291,75 @@ fn search_rows<C: Criterion, R: Rank>(
     scratch: &mut SearchScratch,
 ) -> Result<Found<C>> {
     search.runtime.check_interrupt()?;
-    let SearchScratch { drawn: filter, gather, .. } = scratch;
+    let SearchScratch { drawn: filter, gather, block, entries: buffer, .. } = scratch;
     let samples = node.samples.ids();
-    let sorted = search.params.splitter == Splitter::Best;
-    let mut best = Best::new(search, node, 0.0);
-    let n_varying = Cell::new(0);
-    let mut visit = |feature: u32, entries: &mut [Entry]| {
-        if sorted && best.may_win_with(entries.len()) {
+    let best = Best::new(search, node, 0.0);
+    let mut groups = Groups { search, node, columns, order, scan, best, n_varying: 0 };
+    match drawn {
+        None => gather.for_each(columns, samples, |feature, entries| groups.visit(feature, entries)),
+        Some(features) if uses_block(search, samples.len()) => {
+            if !block.holds(samples) {
+                block.load(columns, samples);
+            }
+            for (feature, rows) in block.present(samples, features) {
+                if groups.best.may_win_with(rows.len()) {
+                    buffer.clear();
+                    // The block says that there is an entry.
+                    let rank = |sample| intersect::rank_in_row(columns, feature, sample).unwrap_or_default();
+                    buffer.extend(rows.iter().map(|sample| Entry::new(rank(sample), sample)));
+                    groups.visit(feature, buffer);
+                }
+            }
+        }
+        Some(features) => groups.visit_filtered(features, filter, gather),
+    }
+    if drawn.is_some()
+        && groups.n_varying == 0
+        && let Some(feature) = first_varying(columns, samples, gather, |feature| order.position(feature))
+    {
+        groups.visit_filtered(&[feature], filter, gather);
+    }
+    Ok(Found { best: groups.best.candidate(), constants: node.constants.clone(), known: None })
+}
+
+/// The search of columns whose entries in the node come feature by feature, in no particular order.
+struct Groups<'a, C: Criterion, R> {
+    search: &'a Search<'a, C>,
+    node: &'a Node<'a, C>,
+    columns: &'a SparseColumns<R>,
+    order: &'a Permutation,
+    scan: &'a mut C::Scan,
+    best: Best<C>,
+    /// Columns met that vary; those that were passed over because they cannot win may not count.
+    n_varying: usize,
+}
+
+impl<C: Criterion, R: Rank> Groups<'_, C, R> {
+    fn visit(&mut self, feature: u32, entries: &mut [Entry]) {
+        if self.search.params.splitter == Splitter::Best && self.best.may_win_with(entries.len()) {
             entries.sort_unstable();
         }
-        let column = node_column(columns, samples, feature, entries);
-        let outcome = search.evaluate(node, order, column, scan, &mut best);
-        n_varying.set(n_varying.get() + usize::from(outcome != Outcome::Constant));
-    };
-    if let Some(features) = drawn {
-        filter.insert_all(features);
-        gather.for_each_of(columns, samples, filter, &mut visit);
-        filter.remove_all(features);
-        if n_varying.get() == 0
-            && let Some(feature) = first_varying(columns, samples, gather, |feature| order.position(feature))
-        {
-            filter.insert_all(&[feature]);
-            gather.for_each_of(columns, samples, filter, &mut visit);
-            filter.remove_all(&[feature]);
-        }
-    } else {
-        gather.for_each(columns, samples, &mut visit);
+        let column = node_column(self.columns, self.node.samples.ids(), feature, entries);
+        let outcome = self.search.evaluate(self.node, self.order, column, self.scan, &mut self.best);
+        self.n_varying += usize::from(outcome != Outcome::Constant);
     }
-    Ok(Found { best: best.candidate(), constants: node.constants.clone(), known: None })
+
+    fn visit_filtered(&mut self, features: &[u32], filter: &mut Bitset, gather: &mut Gather) {
+        filter.insert_all(features);
+        let samples = self.node.samples.ids();
+        gather.for_each_of(self.columns, samples, filter, |feature, entries| self.visit(feature, entries));
+        filter.remove_all(features);
+    }
+}
+
+/// Whether a node that reads its rows, and draws features, does so through a block: if few entries are drawn.
+fn uses_block<C: Criterion>(search: &Search<'_, C>, n_samples: usize) -> bool {
+    let kept = search.n_drawn() as f64 / search.data.n_features() as f64;
+    n_samples <= Block::CAPACITY
+        && match search.params.force_strategy {
+            None => kept < BLOCK_BELOW,
+            Some(strategy) => strategy == Strategy::Block,
+        }
 }
 
 /// The feature that varies in the node and is drawn first.
