@@ -17,6 +17,7 @@ mod draw;
 mod features;
 mod known;
 mod random;
+mod rows;
 mod scan;
 mod sparse;
 
