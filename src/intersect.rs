@@ -141,6 +141,11 @@ impl Gather {
         Self { cursor: vec![0; n_features], ..Self::default() }
     }
 
+    /// Whether so many entries can be grouped: positions are of 32 bits.
+    pub fn fits(nnz: usize) -> bool {
+        u32::try_from(nnz).is_ok()
+    }
+
     /// Reads the rows `samples` and calls `visit(feature, entries)` for every feature that has entries there, in no
     /// particular order of features, entries in the order of `samples`. O(entries), twice read.
     pub fn for_each<R: Rank>(
@@ -276,10 +281,23 @@ impl NodeCosts {
 
     /// The cost of all columns together, when a share of about `kept` of the entries passes a filter, or all.
     pub fn gather_cost(&self, kept: Option<f64>) -> f64 {
-        if self.nnz > u32::MAX as usize {
-            // Positions in the scratch are u32.
+        if !Gather::fits(self.nnz) {
             return f64::INFINITY;
         }
         self.nnz as f64 * kept.map_or(GATHER_COST, |kept| FILTER_COST + kept * GATHER_COST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A node with more entries than 32 bits count is read column by column.
+    #[test]
+    fn huge_nodes_are_not_gathered() {
+        let n_entries = [1usize << 31, (1 << 32) - 1, 1 << 32, 1 << 40];
+        let costs = n_entries.map(|nnz| NodeCosts::new(1 << 24, nnz).gather_cost(Some(0.01)));
+        assert_eq!(costs.map(f64::is_finite), [true, true, false, false]);
+        assert!(costs[1] > costs[0] * 1.9);
     }
 }

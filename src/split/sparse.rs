@@ -240,6 +240,7 @@ fn is_worth_knowing<C: Criterion>(search: &Search<'_, C>, n_samples: usize, nnz:
     (is_root || draws_all)
         && (C::IS_SQUARED_DISTANCE || !draws_all)
         && nnz > 0
+        && (is_root || Gather::fits(nnz))
         && match search.params.force_strategy {
             Some(strategy) => strategy == Strategy::Bounds,
             None => n_samples >= KNOWN_FROM_SAMPLES && nnz >= KNOWN_FROM_ENTRIES,

@@ -89,10 +89,17 @@ pub(super) fn offsets(n: usize, members: impl Iterator<Item = usize>) -> Box<[us
     for group in members {
         offsets[group + 1] += 1;
     }
-    for group in 0..n {
-        offsets[group + 1] += offsets[group];
-    }
+    cumulate(&mut offsets);
     offsets
+}
+
+/// Replaces each size with the sum of all up to it.
+fn cumulate(sizes: &mut [usize]) {
+    let mut end = 0;
+    for size in sizes {
+        end += *size;
+        *size = end;
+    }
 }
 
 fn by_column<T: Element, I: SparseIndex>(x: &SparseView<'_, T, I>, runtime: &Runtime<'_>) -> Result<Raw<T::Value>> {
@@ -218,4 +225,17 @@ fn compact<V: TableValue>(raw: Raw<V>, mut ranks: Vec<u32>, encoded: &[Encoded])
         zero_ranks: encoded.iter().map(|column| column.zero_rank).collect(),
     };
     (half, V::into_table(table_indptr, table), largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cumulate;
+
+    /// Offsets do not wrap where 32 bits would, signed or not; a matrix of that size is too large for a test.
+    #[test]
+    fn offsets_pass_32_bits() {
+        let mut sizes = [0, 1 << 31, 1 << 31, 5];
+        cumulate(&mut sizes);
+        assert_eq!(sizes, [0, 1 << 31, 1 << 32, (1 << 32) + 5]);
+    }
 }
