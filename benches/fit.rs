@@ -1,12 +1,13 @@
-//! Encoding a matrix and growing a tree, end to end: the shapes of the seed's Table I and the criteria.
+//! Encoding a matrix and growing a tree, end to end: the shapes of the seed's Table I, the criteria, and trees that draw
+//! features, as forests have them. Prints which share of the columns of a node the bounds leave to be read.
 
 mod common;
 
 use common::{Csc, NEVER, random_classes, random_numbers};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use spinney::data::Dataset;
-use spinney::grow::grow;
-use spinney::params::{CriterionKind, Splitter, TreeParams};
+use spinney::grow::{grow, grow_counted};
+use spinney::params::{CriterionKind, MaxFeatures, Splitter, TreeParams};
 use spinney::runtime::Runtime;
 
 fn fit(c: &mut Criterion) {
@@ -21,6 +22,11 @@ fn fit(c: &mut Criterion) {
         for (storage, data) in [("sparse", x.encode(&runtime)), ("dense", Dataset::from_dense(dense.view(), &runtime))]
         {
             let data = data.expect("finite");
+            let (_, effort) = grow_counted(&data, &target, &params, 0, &runtime).expect("a tree");
+            if effort.n_columns > 0 {
+                let share = 100.0 * effort.n_read as f64 / effort.n_columns as f64;
+                println!("{n}x{d}/density={density}: {share:.1} % of the columns of a node are read");
+            }
             let id = BenchmarkId::new(storage, format!("{n}x{d}/density={density}"));
             group.bench_function(id, |b| {
                 b.iter(|| grow(&data, &target, &params, 0, &runtime).expect("a tree"));
@@ -41,6 +47,18 @@ fn fit(c: &mut Criterion) {
         };
         let params = TreeParams { splitter, ..TreeParams::new(kind) }.check(n, d).expect("defaults");
         group.bench_function(BenchmarkId::new(name, "10000x1000/density=0.01"), |b| {
+            b.iter(|| grow(&data, &target, &params, 0, &runtime).expect("a tree"));
+        });
+    }
+
+    // Short rows of many features: most of those that a node draws are absent from it.
+    let (n, d) = (10_000, 50_000);
+    let data = Csc::random(n, d, 0.002, 1).encode(&runtime).expect("finite");
+    let target = random_classes(n, 20, 2).expect("classes");
+    for (name, splitter) in [("sqrt", Splitter::Best), ("sqrt-random", Splitter::Random)] {
+        let params = TreeParams { splitter, max_features: MaxFeatures::Sqrt, ..TreeParams::new(CriterionKind::Gini) };
+        let params = params.check(n, d).expect("valid");
+        group.bench_function(BenchmarkId::new(name, "10000x50000/density=0.002"), |b| {
             b.iter(|| grow(&data, &target, &params, 0, &runtime).expect("a tree"));
         });
     }

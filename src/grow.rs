@@ -19,8 +19,8 @@ use crate::samples::Samples;
 use crate::split::{Effort, Scratch, Search};
 use crate::tree::{NodeRecord, Tree, TreeBuilder};
 
-/// A smaller child with this many entries is a task of its own: some 100 us of work (bench `fit`).
-const TASK_FROM_ENTRIES: usize = 4096;
+/// A smaller child with this many entries is a task of its own: some 10 us of work (`benches/peers/threads.py`).
+const TASK_FROM_ENTRIES: usize = 256;
 
 /// Grows tree number `tree` of the parameters' seed over all rows with a weight above 0.
 ///
