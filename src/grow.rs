@@ -16,6 +16,7 @@ use crate::expand::{Expansion, Pending};
 use crate::params::ValidTreeParams;
 use crate::runtime::Runtime;
 use crate::samples::Samples;
+use crate::simd::Level;
 use crate::split::{Effort, Scratch, Search};
 use crate::tree::{NodeRecord, Tree, TreeBuilder};
 
@@ -71,7 +72,9 @@ impl Visitor for DepthFirst<'_> {
         let is_sparse = !matches!(data.columns(), Columns::Dense(_));
         let mut samples = Samples::new(target.weighted_samples(), data.n_samples(), is_sparse);
         let max_weight = target.weights().max();
-        let mut search = Search { data, criterion, params, total_weight: 0, max_weight, min_weight_leaf: 0.0, runtime };
+        let level = params.force_level.unwrap_or_else(Level::widest);
+        let mut search =
+            Search { data, criterion, params, total_weight: 0, max_weight, min_weight_leaf: 0.0, runtime, level };
         let root = Pending::root(&search, samples.root(), tree);
         search.total_weight = criterion.weight(&root.totals);
         search.min_weight_leaf = params.min_weight_fraction_leaf * search.total_weight as f64;

@@ -47,5 +47,6 @@ mod python;
 pub mod rng;
 pub mod runtime;
 pub mod samples;
+pub mod simd;
 pub mod split;
 pub mod tree;

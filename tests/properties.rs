@@ -16,7 +16,7 @@ use spinney::data::values::TableValue;
 use spinney::data::{Columns, Dataset, Element, Format, SparseColumns, SparseView, Target};
 use spinney::error::Error;
 use spinney::intersect::{Entry, Gather, Strategy as Kernel, by_bitmap, by_search};
-use spinney::params::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, TreeParams};
+use spinney::params::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, Tier, TreeParams};
 use spinney::runtime::Runtime;
 use spinney::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 
@@ -28,6 +28,9 @@ const FORMATS: [Format; 2] = [Format::Csc, Format::Csr];
 /// The cost rule's choice, and each kernel against it.
 const KERNELS: [Option<Kernel>; 6] =
     [None, Some(Kernel::Bitmap), Some(Kernel::Search), Some(Kernel::Gather), Some(Kernel::Block), Some(Kernel::Bounds)];
+
+/// The choice by size for dense columns, and each tier against it.
+const TIERS: [Option<Tier>; 3] = [None, Some(Tier::Sort), Some(Tier::Histogram)];
 
 // ---- Storage --------------------------------------------------------------------------------------------------------
 
@@ -75,11 +78,13 @@ fn add_storages<T>(
 fn check_storages(x: &Array2<f64>, y: &Y, params: &TreeParams, seed: u64) -> Result<(), TestCaseError> {
     let expected = grow_dense(x, y, None, params);
     for (name, data) in storages(x, seed) {
-        let forced = if matches!(data.columns(), Columns::Dense(_)) { &KERNELS[..1] } else { &KERNELS };
-        for &force_strategy in forced {
-            let params = TreeParams { force_strategy, ..params.clone() };
+        let is_dense = matches!(data.columns(), Columns::Dense(_));
+        let kernels = if is_dense { &KERNELS[..1] } else { &KERNELS };
+        let tiers = if is_dense { &TIERS } else { &TIERS[..1] };
+        for (&force_strategy, &force_tier) in kernels.iter().flat_map(|k| tiers.iter().map(move |t| (k, t))) {
+            let params = TreeParams { force_strategy, force_tier, ..params.clone() };
             let tree = grow(&data, y, None, &params, &runtime(1));
-            prop_assert_eq!(&tree, &expected, "{} {:?}", name, force_strategy);
+            prop_assert_eq!(&tree, &expected, "{} {:?} {:?}", name, force_strategy, force_tier);
         }
     }
     Ok(())

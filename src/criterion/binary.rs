@@ -7,6 +7,7 @@
 
 use std::cmp::Ordering;
 
+use super::binary_histogram::BinaryHistogram;
 use super::weights::{Moment, SampleWeights};
 use super::{Criterion, QUOTIENT_SLACK, cap_within};
 use crate::data::target::Classes;
@@ -15,15 +16,15 @@ use crate::num::{Ratio, Wide};
 /// Gini impurity of two classes.
 pub struct BinaryGini<'a, W> {
     /// 0 or 1 for each sample.
-    classes: &'a [u32],
-    weights: W,
+    pub(super) classes: &'a [u32],
+    pub(super) weights: W,
 }
 
 /// The weight of a node and of its second class.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BinaryTotals {
-    weight: u64,
-    second: u64,
+    pub(super) weight: u64,
+    pub(super) second: u64,
 }
 
 /// What bounds need of a node.
@@ -40,6 +41,15 @@ pub struct BinaryCeiling {
 pub struct BinaryPushed<M> {
     weight: u64,
     excess: M,
+}
+
+impl<M: Moment> BinaryPushed<M> {
+    /// The state after samples with these totals.
+    #[inline]
+    pub(super) fn new(node: &BinaryTotals, pushed: BinaryTotals) -> Self {
+        let gained = M::default().plus_product(pushed.second, node.weight as i64);
+        Self { weight: pushed.weight, excess: gained.minus_product(pushed.weight, node.second as i64) }
+    }
 }
 
 impl<'a, W: SampleWeights> BinaryGini<'a, W> {
@@ -66,6 +76,7 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
     type Proof = Ratio;
     type Summary = BinaryTotals;
     type Ceiling = BinaryCeiling;
+    type Histogram = BinaryHistogram;
     const IS_SQUARED_DISTANCE: bool = true;
 
     fn totals(&self, samples: &[u32]) -> BinaryTotals {

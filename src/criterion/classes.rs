@@ -7,6 +7,7 @@
 
 use std::cmp::Ordering;
 
+use super::histogram::NoHistogram;
 use super::weights::SampleWeights;
 use super::{Criterion, cap_within};
 use crate::data::target::Classes;
@@ -135,6 +136,7 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
     type Proof = M::Proof;
     type Summary = ClassSummary;
     type Ceiling = ClassCeiling;
+    type Histogram = NoHistogram;
     const IS_SQUARED_DISTANCE: bool = M::IS_SQUARED_DISTANCE;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {

@@ -9,9 +9,11 @@
 //! function of class counts), a name in `params::CriterionKind`, and a line in `visit_weighted`, the registry.
 
 pub mod binary;
+mod binary_histogram;
 pub mod classes;
 pub mod entropy;
 pub mod gini;
+pub mod histogram;
 pub mod squared_error;
 pub mod weights;
 
@@ -26,6 +28,7 @@ use binary::BinaryGini;
 use classes::ClassCriterion;
 use entropy::Entropy;
 use gini::Gini;
+use histogram::Histogram;
 use squared_error::SquaredError;
 use weights::{LargeWeights, SampleWeights, SmallWeights, UnitWeights};
 
@@ -46,6 +49,8 @@ pub trait Criterion: Sync {
     type Summary: Copy + Default + Send + Sync;
     /// What the bounds need of a node.
     type Ceiling: Send + Sync;
+    /// Statistics by bins of a column, for large nodes.
+    type Histogram: Histogram<Self>;
     /// Whether the cost is a sum of squared distances, which the bounds rely on.
     const IS_SQUARED_DISTANCE: bool;
 

@@ -17,6 +17,7 @@ use std::cmp::Ordering;
 
 use std::marker::PhantomData;
 
+use super::histogram::NoHistogram;
 use super::weights::{Moment, SampleWeights};
 use super::{Criterion, QUOTIENT_SLACK};
 use crate::data::target::{FINE_BITS, Numbers};
@@ -203,6 +204,7 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
     type Proof = Ratio;
     type Summary = SpreadSummary;
     type Ceiling = SumCeiling;
+    type Histogram = NoHistogram;
     const IS_SQUARED_DISTANCE: bool = true;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {

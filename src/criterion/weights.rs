@@ -8,6 +8,8 @@ pub trait SampleWeights: Copy + Sync {
     type Square: SquareSum;
     /// An integer that holds sums of weighted fixed-point targets.
     type Moment: Moment;
+    /// Whether a product of two sums of weights fits in 63 bits.
+    const ARE_SMALL: bool;
     /// The weight of a sample.
     fn weight(&self, sample: u32) -> u64;
 }
@@ -27,6 +29,7 @@ pub struct LargeWeights<'a>(pub &'a [u64]);
 impl SampleWeights for UnitWeights {
     type Square = u64;
     type Moment = i64;
+    const ARE_SMALL: bool = true;
 
     #[inline]
     fn weight(&self, _sample: u32) -> u64 {
@@ -37,6 +40,7 @@ impl SampleWeights for UnitWeights {
 impl SampleWeights for SmallWeights<'_> {
     type Square = u64;
     type Moment = i64;
+    const ARE_SMALL: bool = true;
 
     #[inline]
     fn weight(&self, sample: u32) -> u64 {
@@ -47,6 +51,7 @@ impl SampleWeights for SmallWeights<'_> {
 impl SampleWeights for LargeWeights<'_> {
     type Square = u128;
     type Moment = i128;
+    const ARE_SMALL: bool = false;
 
     #[inline]
     fn weight(&self, sample: u32) -> u64 {

@@ -42,6 +42,8 @@ pub struct DenseColumn {
     pub ranks: Ranks,
     /// The most frequent rank.
     pub common_rank: u32,
+    /// Number of ranks.
+    pub n_distinct: u32,
 }
 
 impl DenseColumns {
@@ -137,7 +139,7 @@ fn encode_column<V: SortKey>(
         0x101..=0x1_0000 => Ranks::U16(ranks::<V, _>(values.len(), pairs, zero_rank, |rank| rank as u16)),
         _ => Ranks::U32(ranks::<V, _>(values.len(), pairs, zero_rank, |rank| rank)),
     };
-    Ok((DenseColumn { ranks, common_rank }, distinct))
+    Ok((DenseColumn { ranks, common_rank, n_distinct: distinct.len() as u32 }, distinct))
 }
 
 /// A most frequent rank.

@@ -6,7 +6,7 @@ mod forest;
 mod tree;
 
 pub use forest::{Bootstrap, ForestParams, MAX_ESTIMATORS, ValidForestParams};
-pub use tree::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, TreeParams, ValidTreeParams};
+pub use tree::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, Tier, TreeParams, ValidTreeParams};
 
 use crate::error::{Error, Result};
 

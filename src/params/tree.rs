@@ -3,6 +3,7 @@
 use super::{legal, require};
 use crate::error::Result;
 use crate::intersect::Strategy;
+use crate::simd::Level;
 
 /// How the threshold of a feature is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,6 +61,15 @@ pub enum FeatureSampling {
     Active,
 }
 
+/// How the columns of a node of dense data are searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tier {
+    /// Sort them.
+    Sort,
+    /// Count them in bins, and sort what may hold the best cut; where the criterion has histograms.
+    Histogram,
+}
+
 /// Hyperparameters of one tree, with scikit-learn's names, meanings and defaults.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeParams {
@@ -86,6 +96,10 @@ pub struct TreeParams {
     /// Use this way to intersect a sparse column with a node instead of the cost rule's. For tests and benches: the
     /// result does not depend on it.
     pub force_strategy: Option<Strategy>,
+    /// The same for dense columns.
+    pub force_tier: Option<Tier>,
+    /// Use vector registers of this width instead of the widest; the result does not depend on it.
+    pub force_level: Option<Level>,
 }
 
 impl TreeParams {
@@ -103,6 +117,8 @@ impl TreeParams {
             min_impurity_decrease: 0.0,
             seed: 0,
             force_strategy: None,
+            force_tier: None,
+            force_level: None,
         }
     }
 
@@ -170,6 +186,8 @@ impl TreeParams {
             min_impurity_decrease: decrease,
             seed: self.seed,
             force_strategy: self.force_strategy,
+            force_tier: self.force_tier,
+            force_level: self.force_level,
         })
     }
 }
@@ -188,6 +206,8 @@ pub struct ValidTreeParams {
     pub(crate) min_impurity_decrease: f64,
     pub(crate) seed: u64,
     pub(crate) force_strategy: Option<Strategy>,
+    pub(crate) force_tier: Option<Tier>,
+    pub(crate) force_level: Option<Level>,
 }
 
 impl ValidTreeParams {

@@ -43,6 +43,8 @@ pub fn tree_params(
         min_impurity_decrease: get("min_impurity_decrease")?.real(legal::MIN_IMPURITY_DECREASE)?,
         seed,
         force_strategy: None,
+        force_tier: None,
+        force_level: None,
     })
 }
 

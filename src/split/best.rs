@@ -21,6 +21,8 @@ pub struct Candidate {
     pub cut: Cut,
     /// Number of rows that go left.
     pub n_left: usize,
+    /// Whether the ranks beside the cut may be absent from the node: those that are there part the same rows.
+    pub is_loose: bool,
 }
 
 /// Where a candidate cuts. Values are in tables far apart, so they are only looked up for the winner.

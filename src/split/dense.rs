@@ -1,59 +1,110 @@
-//! Dense columns: gather the node's ranks that differ from the column's most frequent one, sort them, scan.
+//! Dense columns, in two tiers by the size of the node: its ranks that differ from the column's most frequent one are
+//! gathered, sorted and scanned; or, in large nodes, all are counted in bins (see `histogram`).
 //!
 //! Sorting is by rank: a comparison sort for small nodes, an LSD radix sort over the bits in which the node's ranks
 //! differ for larger ones. O(W) per column.
 
-use super::best::Candidate;
-use super::features::{Fill, search_columns};
-use super::{Found, Node, NodeColumn, Scratch, Search};
+use super::best::{Candidate, Cut};
+use super::cells::Cells;
+use super::features::{ColumnSearch, search_columns};
+use super::histogram::{self, HistogramScratch};
+use super::{Best, Found, NodeColumn, NodeSearch, Outcome, Scratch};
 use crate::criterion::Criterion;
+use crate::criterion::histogram::Histogram;
 use crate::data::DenseColumns;
 use crate::data::dense::Ranks;
 use crate::data::sparse::Rank;
 use crate::error::Result;
 use crate::intersect::Entry;
-use crate::params::Splitter;
-use crate::rng::Permutation;
+use crate::params::{Splitter, Tier};
 use crate::samples::SampleSet;
 
 /// Gather, sort and scan one cell, in nanoseconds (bench `fit`).
 const CELL_COST: f64 = 6.5;
+/// Nodes from this size on have their columns counted in bins (bench `fit`).
+const HISTOGRAM_FROM: usize = 96;
 /// Nodes from this size on are sorted by radix (bench `scan`).
 const RADIX_FROM: usize = 96;
 /// Most bits of a radix digit: its counters stay in the first-level cache.
 const MAX_DIGIT_BITS: u32 = 11;
 
-/// Buffers of one worker.
+/// Scratch of one worker, assumed dirty.
+pub(super) struct DenseScratch<C: Criterion> {
+    rows: RowsOf<C>,
+    columns: ColumnScratch<C>,
+}
+
+type RowsOf<C> = <<C as Criterion>::Histogram as Histogram<C>>::Rows;
+
+impl<C: Criterion> DenseScratch<C> {
+    pub fn new(criterion: &C) -> Self {
+        Self { rows: RowsOf::<C>::default(), columns: ColumnScratch::new(criterion) }
+    }
+}
+
+/// Buffers for columns.
+pub(super) struct ColumnScratch<C: Criterion> {
+    sort: SortScratch,
+    bins: HistogramScratch,
+    histogram: Option<C::Histogram>,
+}
+
+impl<C: Criterion> ColumnScratch<C> {
+    fn new(criterion: &C) -> Self {
+        let (sort, bins) = (SortScratch::default(), HistogramScratch::default());
+        Self { sort, bins, histogram: Histogram::new(criterion) }
+    }
+}
+
 #[derive(Debug, Default)]
-pub struct FillScratch {
+struct SortScratch {
     entries: Vec<Entry>,
     sorted: Vec<Entry>,
     counts: Vec<u32>,
 }
 
-struct DenseFill<'a> {
+/// The search of the columns of one node.
+struct DenseSearch<'a, C: Criterion> {
+    criterion: &'a C,
     columns: &'a DenseColumns,
     samples: &'a [u32],
-    sorted: bool,
+    /// The node's rows, if it is one for histograms.
+    rows: Option<&'a RowsOf<C>>,
 }
 
-impl Fill for DenseFill<'_> {
-    type Scratch = FillScratch;
+impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
+    type Scratch = ColumnScratch<C>;
 
-    fn fill<'s>(&self, feature: u32, scratch: &'s mut FillScratch) -> NodeColumn<'s> {
+    fn scratch(&self) -> ColumnScratch<C> {
+        ColumnScratch::new(self.criterion)
+    }
+
+    fn search(
+        &self,
+        at: NodeSearch<'_, C>,
+        feature: u32,
+        scan: &mut C::Scan,
+        scratch: &mut ColumnScratch<C>,
+        best: &mut Best<C>,
+    ) -> Outcome {
         let column = self.columns.column(feature);
-        let (samples, common) = (self.samples, column.common_rank);
-        let FillScratch { entries, .. } = scratch;
+        if let (Some(rows), Some(histogram)) = (self.rows, &mut scratch.histogram) {
+            return histogram::best_cut(at, feature, column, rows, histogram, &mut scratch.bins, scan, best);
+        }
+        let common = column.common_rank;
+        let entries = &mut scratch.sort.entries;
         match &column.ranks {
-            Ranks::U8(ranks) => gather(ranks, samples, common, entries),
-            Ranks::U16(ranks) => gather(ranks, samples, common, entries),
-            Ranks::U32(ranks) => gather(ranks, samples, common, entries),
+            Ranks::U8(ranks) => gather(ranks, self.samples, common, entries),
+            Ranks::U16(ranks) => gather(ranks, self.samples, common, entries),
+            Ranks::U32(ranks) => gather(ranks, self.samples, common, entries),
         }
-        if self.sorted {
-            sort_by_rank(scratch);
+        if at.search.params.splitter == Splitter::Best {
+            sort_by_rank(&mut scratch.sort);
         }
-        let n_common = samples.len() - scratch.entries.len();
-        NodeColumn { feature, entries: &scratch.entries, n_common, common_rank: common }
+        let entries = &scratch.sort.entries[..];
+        let n_common = self.samples.len() - entries.len();
+        let column = NodeColumn { feature, entries, n_common, common_rank: common };
+        at.search.evaluate(at.node, at.order, column, scan, best)
     }
 
     /// The columns of a dense matrix are long: they are read ahead by the machine.
@@ -66,16 +117,47 @@ impl Fill for DenseFill<'_> {
 
 /// The best split of a node over dense columns.
 pub(super) fn best_split<C: Criterion>(
-    search: &Search<'_, C>,
-    node: &Node<'_, C>,
+    at: NodeSearch<'_, C>,
     columns: &DenseColumns,
-    order: &Permutation,
     drawn: Option<&[u32]>,
     scratch: &mut Scratch<C>,
 ) -> Result<Found<C>> {
-    let fill = DenseFill { columns, samples: node.samples.ids(), sorted: search.params.splitter == Splitter::Best };
-    let work = (node.samples.len() * search.n_drawn()) as f64 * CELL_COST;
-    search_columns(search, node, order, drawn, &fill, work, &mut scratch.scan, &mut scratch.dense)
+    let NodeSearch { search, node, .. } = at;
+    let samples = node.samples.ids();
+    let work = (samples.len() * search.n_drawn()) as f64 * CELL_COST;
+    let DenseScratch { rows, columns: buffers } = &mut scratch.dense;
+    let is_large = match search.params.force_tier {
+        None => samples.len() >= HISTOGRAM_FROM,
+        Some(tier) => tier == Tier::Histogram,
+    };
+    let rows = match &buffers.histogram {
+        Some(histogram) if is_large && search.params.splitter == Splitter::Best => {
+            histogram.load(search.criterion, node.totals, samples, rows);
+            Some(&*rows)
+        }
+        _ => None,
+    };
+    let one_by_one = DenseSearch { criterion: search.criterion, columns, samples, rows };
+    let mut found = search_columns(at, drawn, &one_by_one, work, &mut scratch.scan, buffers)?;
+    if let Some(best) = found.best.as_mut().filter(|best| best.is_loose) {
+        let cells = &mut buffers.bins.cells;
+        tighten(columns, samples, best, cells);
+    }
+    Ok(found)
+}
+
+/// Looks up the ranks of the node beside the cut. O(W).
+fn tighten(columns: &DenseColumns, samples: &[u32], split: &mut Candidate, cells: &mut Cells) {
+    cells.load_ranks(columns.column(split.feature), samples);
+    let (mut last_left, mut first_right) = (0, u32::MAX);
+    for &rank in &cells.ranks {
+        if rank <= split.last_left {
+            last_left = last_left.max(rank);
+        } else {
+            first_right = first_right.min(rank);
+        }
+    }
+    *split = Candidate { last_left, cut: Cut::Before(first_right), is_loose: false, ..*split };
 }
 
 /// Partitions a node; returns the number of rows that go left. O(W).
@@ -102,8 +184,8 @@ fn gather<R: Rank>(ranks: &[R], samples: &[u32], common: u32, entries: &mut Vec<
     entries.truncate(n);
 }
 
-fn sort_by_rank(scratch: &mut FillScratch) {
-    let FillScratch { entries, sorted, counts } = scratch;
+fn sort_by_rank(scratch: &mut SortScratch) {
+    let SortScratch { entries, sorted, counts } = scratch;
     if entries.len() < RADIX_FROM {
         entries.sort_unstable();
         return;
@@ -151,7 +233,7 @@ mod tests {
                 ranks.iter().enumerate().map(|(i, r)| Entry::new(base + narrow(*r), i as u32)).collect();
             let mut expected = entries.clone();
             expected.sort_unstable();
-            let mut scratch = FillScratch { entries, ..FillScratch::default() };
+            let mut scratch = SortScratch { entries, ..SortScratch::default() };
             sort_by_rank(&mut scratch);
             prop_assert_eq!(scratch.entries, expected);
         }

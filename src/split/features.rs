@@ -7,11 +7,10 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::best::Best;
-use super::{Found, Node, NodeColumn, Outcome, Search};
+use super::{Found, NodeSearch, Outcome};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::error::Result;
-use crate::rng::Permutation;
 
 /// Features known not to vary in a node.
 #[derive(Debug, Clone)]
@@ -46,12 +45,21 @@ impl ConstantFeatures {
     }
 }
 
-/// Makes node columns: the part of a storage that [`search_columns`] needs.
-pub(super) trait Fill: Sync {
+/// Searches single columns: the part of a storage that [`search_columns`] needs.
+pub(super) trait ColumnSearch<C: Criterion>: Sync {
     /// Buffers of one worker, assumed dirty.
-    type Scratch: Default;
-    /// The column of a feature in the node.
-    fn fill<'s>(&self, feature: u32, scratch: &'s mut Self::Scratch) -> NodeColumn<'s>;
+    type Scratch: Send;
+    /// Buffers of one more worker.
+    fn scratch(&self) -> Self::Scratch;
+    /// Offers the cuts of the column of a feature to `best`.
+    fn search(
+        &self,
+        at: NodeSearch<'_, C>,
+        feature: u32,
+        scan: &mut C::Scan,
+        scratch: &mut Self::Scratch,
+        best: &mut Best<C>,
+    ) -> Outcome;
     /// Fetches what will be read first of the column of a feature, so that the misses of several columns overlap.
     fn warm(&self, feature: u32);
     /// Entries that the column of a feature stores.
@@ -82,49 +90,47 @@ struct Progress<C: Criterion> {
 }
 
 impl<C: Criterion> Progress<C> {
-    fn new(search: &Search<'_, C>, node: &Node<'_, C>) -> Self {
-        Self { best: Best::new(search, node, 0.0), n_varying: 0, constants: Vec::new() }
+    fn new(at: NodeSearch<'_, C>) -> Self {
+        Self { best: Best::new(at.search, at.node, 0.0), n_varying: 0, constants: Vec::new() }
     }
 }
 
-/// The best split over the features that the node draws in its `order`, `drawn` or all, filled one by one; `work`
-/// estimates the cost of all in nanoseconds.
-#[allow(clippy::too_many_arguments, reason = "what a search needs, for every storage")]
-pub(super) fn search_columns<C: Criterion, F: Fill>(
-    search: &Search<'_, C>,
-    node: &Node<'_, C>,
-    order: &Permutation,
+/// The best split over the features that the node draws, `drawn` or all, one by one; `work` estimates the cost of all
+/// in nanoseconds.
+pub(super) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
+    at: NodeSearch<'_, C>,
     drawn: Option<&[u32]>,
-    fill: &F,
+    columns: &S,
     work: f64,
     scan: &mut C::Scan,
-    scratch: &mut F::Scratch,
+    scratch: &mut S::Scratch,
 ) -> Result<Found<C>> {
+    let NodeSearch { search, node, order } = at;
     let n_features = search.data.n_features() as u32;
-    let unknown = |feature: &u32| !node.constants.contains(*feature) && fill.most_entries(*feature) > 0;
+    let unknown = |feature: &u32| !node.constants.contains(*feature) && columns.most_entries(*feature) > 0;
     let mut drawn: Vec<u32> = match drawn {
         None => (0..n_features).filter(unknown).collect(),
         Some(drawn) => drawn.iter().copied().filter(unknown).collect(),
     };
     // Columns that may have the best cut first; shorter ones may then be passed over.
-    if fill.counts_entries() {
-        drawn.sort_unstable_by_key(|&feature| Reverse(fill.most_entries(feature)));
+    if columns.counts_entries() {
+        drawn.sort_unstable_by_key(|&feature| Reverse(columns.most_entries(feature)));
     } else {
-        let is_short = |feature: &u32| fill.column_nnz(*feature) < node.samples.len() / 2;
+        let is_short = |feature: &u32| columns.column_nnz(*feature) < node.samples.len() / 2;
         let (short, long): (Vec<u32>, Vec<u32>) = drawn.into_iter().partition(is_short);
         drawn = [long, short].concat();
     }
 
-    let mut progress = Progress::new(search, node);
+    let mut progress = Progress::new(at);
     let n_threads = search.runtime.n_threads();
     if n_threads > 1 && work >= PARALLEL_FROM {
         let job_len = drawn.len().div_ceil(JOBS_PER_THREAD * n_threads).max(1);
         let jobs = drawn.chunks(job_len).collect();
         let parts = search.runtime.map(jobs, |features: &[u32]| {
-            let mut part = Progress::new(search, node);
-            let (mut scan, mut scratch) = (search.criterion.scan(), F::Scratch::default());
+            let mut part = Progress::new(at);
+            let (mut scan, mut scratch) = (search.criterion.scan(), columns.scratch());
             for &feature in features {
-                visit(search, node, order, fill, feature, &mut scan, &mut scratch, &mut part)?;
+                visit(at, columns, feature, &mut scan, &mut scratch, &mut part)?;
             }
             Ok(part)
         })?;
@@ -134,43 +140,39 @@ pub(super) fn search_columns<C: Criterion, F: Fill>(
             progress.constants.extend(part.constants);
         }
     } else {
-        for (at, &feature) in drawn.iter().enumerate() {
-            if at % WARM_AHEAD == 0 {
-                for &feature in drawn[at..].iter().take(WARM_AHEAD) {
-                    if progress.best.may_win_with(fill.most_entries(feature)) {
-                        fill.warm(feature);
+        for (i, &feature) in drawn.iter().enumerate() {
+            if i % WARM_AHEAD == 0 {
+                for &feature in drawn[i..].iter().take(WARM_AHEAD) {
+                    if progress.best.may_win_with(columns.most_entries(feature)) {
+                        columns.warm(feature);
                     }
                 }
             }
-            visit(search, node, order, fill, feature, scan, scratch, &mut progress)?;
+            visit(at, columns, feature, scan, scratch, &mut progress)?;
         }
     }
     let mut rest = (search.n_drawn() as u32..n_features).map(|position| order.at(position)).filter(unknown);
     while progress.n_varying == 0 {
         let Some(feature) = rest.next() else { break };
-        visit(search, node, order, fill, feature, scan, scratch, &mut progress)?;
+        visit(at, columns, feature, scan, scratch, &mut progress)?;
     }
-    let constants = node.constants.with(&progress.constants, |feature| fill.column_nnz(feature));
+    let constants = node.constants.with(&progress.constants, |feature| columns.column_nnz(feature));
     Ok(Found { best: progress.best.candidate(), constants, known: None })
 }
 
-#[allow(clippy::too_many_arguments, reason = "one step of search_columns, shared by its serial and parallel loops")]
-fn visit<C: Criterion, F: Fill>(
-    search: &Search<'_, C>,
-    node: &Node<'_, C>,
-    order: &Permutation,
-    fill: &F,
+fn visit<C: Criterion, S: ColumnSearch<C>>(
+    at: NodeSearch<'_, C>,
+    columns: &S,
     feature: u32,
     scan: &mut C::Scan,
-    scratch: &mut F::Scratch,
+    scratch: &mut S::Scratch,
     progress: &mut Progress<C>,
 ) -> Result<()> {
-    if !progress.best.may_win_with(fill.most_entries(feature)) {
+    if !progress.best.may_win_with(columns.most_entries(feature)) {
         return Ok(());
     }
-    search.runtime.check_interrupt()?;
-    let column = fill.fill(feature, scratch);
-    match search.evaluate(node, order, column, scan, &mut progress.best) {
+    at.search.runtime.check_interrupt()?;
+    match columns.search(at, feature, scan, scratch, &mut progress.best) {
         Outcome::Constant => progress.constants.push(feature),
         Outcome::Hopeless | Outcome::Highest(_) => progress.n_varying += 1,
     }

@@ -11,10 +11,12 @@ mod best;
 mod block;
 mod bounded;
 mod bounds;
+mod cells;
 mod counts;
 mod dense;
 mod draw;
 mod features;
+mod histogram;
 mod known;
 mod random;
 mod rows;
@@ -37,6 +39,7 @@ use crate::params::{Splitter, ValidTreeParams};
 use crate::rng::{NodeKey, Permutation};
 use crate::runtime::Runtime;
 use crate::samples::SampleSet;
+use crate::simd::Level;
 
 use best::Best;
 use draw::Drawn;
@@ -57,6 +60,8 @@ pub struct Search<'a, C> {
     pub min_weight_leaf: f64,
     /// Threads and stop flag.
     pub runtime: &'a Runtime<'a>,
+    /// Vector registers to use.
+    pub level: Level,
 }
 
 /// A node to be split.
@@ -72,6 +77,22 @@ pub struct Node<'a, C: Criterion> {
     /// Features known not to vary in it; shared with the nodes for which the same is known.
     pub constants: Arc<ConstantFeatures>,
 }
+
+/// A node, and what its search needs throughout.
+pub(crate) struct NodeSearch<'a, C: Criterion> {
+    pub search: &'a Search<'a, C>,
+    pub node: &'a Node<'a, C>,
+    /// The order in which the node draws features.
+    pub order: &'a Permutation,
+}
+
+impl<C: Criterion> Clone for NodeSearch<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C: Criterion> Copy for NodeSearch<'_, C> {}
 
 /// One column in a node: the rows of one common value, zero in a sparse column, are only counted.
 #[derive(Clone, Copy)]
@@ -99,7 +120,7 @@ pub(crate) enum Outcome {
 /// Scratch of one worker; assumed dirty unless a part says otherwise.
 pub struct Scratch<C: Criterion> {
     scan: C::Scan,
-    dense: dense::FillScratch,
+    dense: dense::DenseScratch<C>,
     sparse: sparse::SearchScratch,
 }
 
@@ -113,7 +134,7 @@ impl<C: Criterion> Scratch<C> {
                 sparse::SearchScratch::new(data.n_samples(), data.n_features())
             }
         };
-        Self { scan: search.criterion.scan(), dense: dense::FillScratch::default(), sparse }
+        Self { scan: search.criterion.scan(), dense: dense::DenseScratch::new(search.criterion), sparse }
     }
 }
 
@@ -151,8 +172,9 @@ impl<C: Criterion> Search<'_, C> {
             return Ok(Found { best: None, constants, known });
         }
         let node = &Node { constants, ..*node };
+        let at = NodeSearch { search: self, node, order: &order };
         match self.data.columns() {
-            Columns::Dense(columns) => dense::best_split(self, node, columns, &order, drawn, scratch),
+            Columns::Dense(columns) => dense::best_split(at, columns, drawn, scratch),
             Columns::SparseU16(columns) => sparse::best_split(self, node, known, columns, &order, drawn, scratch),
             Columns::SparseU32(columns) => sparse::best_split(self, node, known, columns, &order, drawn, scratch),
         }
@@ -224,14 +246,20 @@ impl<C: Criterion> Search<'_, C> {
         scan: &mut C::Scan,
         best: &mut Best<C>,
     ) -> Outcome {
+        let at = NodeSearch { search: self, node, order };
         if column.n_common > 0 && !best.may_win_with(column.entries.len()) && !column.entries.is_empty() {
             return Outcome::Hopeless;
         }
         let score = match self.params.splitter {
-            Splitter::Best => scan::best_cut(self, node, order, column, scan, best),
-            Splitter::Random => random::random_cut(self, node, order, column, scan, best),
+            Splitter::Best => scan::best_cut(at, column, scan, best),
+            Splitter::Random => random::random_cut(at, column, scan, best),
         };
         score.map_or(Outcome::Constant, Outcome::Highest)
+    }
+
+    /// Whether any side with a row is large enough.
+    fn all_legal(&self) -> bool {
+        self.params.min_samples_leaf <= 1 && self.min_weight_leaf <= 0.0
     }
 
     /// Whether a side with these counts, and the rest of the node, are large enough.

@@ -4,10 +4,10 @@
 //! One pass finds the extremes, a second pushes the side that the common value is not on. No sort. O(entries).
 
 use super::best::{Best, Candidate, Cut};
-use super::{Node, NodeColumn, Search};
+use super::{NodeColumn, NodeSearch};
 use crate::criterion::Criterion;
 use crate::data::Dataset;
-use crate::rng::{NodeKey, Permutation};
+use crate::rng::NodeKey;
 
 /// Up to this many rows of a column are searched for the threshold instead of all of its values (bench `scan`).
 const FEW: usize = 16;
@@ -15,13 +15,12 @@ const FEW: usize = 16;
 /// Offers one random cut of a column with entries in any order. Returns its score, minus infinity if it
 /// is not legal; nothing if the column does not vary.
 pub(super) fn random_cut<C: Criterion>(
-    search: &Search<'_, C>,
-    node: &Node<'_, C>,
-    order: &Permutation,
+    at: NodeSearch<'_, C>,
     column: NodeColumn<'_>,
     scan: &mut C::Scan,
     best: &mut Best<C>,
 ) -> Option<f64> {
+    let NodeSearch { search, node, order } = at;
     let (criterion, feature) = (search.criterion, column.feature);
     let common = (column.n_common > 0).then_some(column.common_rank);
     let ranks = || column.entries.iter().map(|entry| entry.rank()).chain(common);
@@ -62,7 +61,7 @@ pub(super) fn random_cut<C: Criterion>(
     if best.may_win(score) {
         let n_left = if push_left { n_pushed } else { node.samples.len() - n_pushed };
         let cut = Cut::Random { key: node.key, lowest, highest };
-        let candidate = Candidate { feature, last_left: first_right - 1, cut, n_left };
+        let candidate = Candidate { feature, last_left: first_right - 1, cut, n_left, is_loose: false };
         best.offer(criterion, node.totals, order, (scan, pushed), score, candidate);
     }
     Some(score)

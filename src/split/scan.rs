@@ -5,23 +5,21 @@
 //! was pushed. O(entries).
 
 use super::best::{Best, Candidate, Cut};
-use super::{Node, NodeColumn, Search};
+use super::{NodeColumn, NodeSearch};
 use crate::criterion::Criterion;
 use crate::intersect::Entry;
-use crate::rng::{Permutation, Side};
+use crate::rng::Side;
 
 /// Offers every cut of a column with sorted entries. Returns the highest score of a legal cut, minus infinity if none
 /// is legal; nothing if the column does not vary.
 pub(super) fn best_cut<C: Criterion>(
-    search: &Search<'_, C>,
-    node: &Node<'_, C>,
-    order: &Permutation,
+    at: NodeSearch<'_, C>,
     column: NodeColumn<'_>,
     scan: &mut C::Scan,
     best: &mut Best<C>,
 ) -> Option<f64> {
     debug_assert!(column.entries.is_sorted());
-    debug_assert_eq!(column.entries.len() + column.n_common, node.samples.len());
+    debug_assert_eq!(column.entries.len() + column.n_common, at.node.samples.len());
     let entries = column.entries;
     let (first, last) = (entries.first()?, entries.last()?);
     let mut highest = f64::NEG_INFINITY;
@@ -29,46 +27,62 @@ pub(super) fn best_cut<C: Criterion>(
         if first.rank() == last.rank() {
             return None;
         }
-        let pass = Pass { search, node, order, feature: column.feature, side: Side::Left };
-        highest = pass.run(entries.iter(), None, scan, best);
+        let pass = Pass { at, feature: column.feature, side: Side::Left };
+        highest = pass.run(entries.iter(), Start::of(at, scan), None, scan, best);
     } else {
         let common = column.common_rank;
         let (low, high) = entries.split_at(entries.partition_point(|entry| entry.rank() < common));
-        let pass = |side| Pass { search, node, order, feature: column.feature, side };
+        let pass = |side| Pass { at, feature: column.feature, side };
         if !low.is_empty() {
-            highest = pass(Side::Left).run(low.iter(), Some(common), scan, best);
+            highest = pass(Side::Left).run(low.iter(), Start::of(at, scan), Some(common), scan, best);
         }
         if !high.is_empty() {
-            highest = highest.max(pass(Side::Right).run(high.iter().rev(), Some(common), scan, best));
+            let start = Start::of(at, scan);
+            highest = highest.max(pass(Side::Right).run(high.iter().rev(), start, Some(common), scan, best));
         }
     }
     Some(highest)
 }
 
 /// A pass over one end of a column.
-struct Pass<'a, C: Criterion> {
-    search: &'a Search<'a, C>,
-    node: &'a Node<'a, C>,
-    order: &'a Permutation,
-    feature: u32,
+pub(super) struct Pass<'a, C: Criterion> {
+    pub at: NodeSearch<'a, C>,
+    pub feature: u32,
     /// The end at which the pass begins.
-    side: Side,
+    pub side: Side,
+}
+
+/// What is pushed before a pass.
+pub(super) struct Start<C: Criterion> {
+    /// The statistics.
+    pub pushed: C::Pushed,
+    /// The number of rows.
+    pub n_pushed: usize,
+}
+
+impl<C: Criterion> Start<C> {
+    /// Nothing.
+    fn of(at: NodeSearch<'_, C>, scan: &mut C::Scan) -> Self {
+        Self { pushed: at.search.criterion.begin(at.node.totals, scan), n_pushed: 0 }
+    }
 }
 
 impl<C: Criterion> Pass<'_, C> {
     /// Pushes `entries` and offers the cut after each run of equal ranks; the last run is followed by `end`, or is
     /// never pushed. Returns the highest score.
-    fn run<'e>(
+    pub fn run<'e>(
         &self,
         mut entries: impl ExactSizeIterator<Item = &'e Entry>,
+        start: Start<C>,
         end: Option<u32>,
         scan: &mut C::Scan,
         best: &mut Best<C>,
     ) -> f64 {
-        let (criterion, totals) = (self.search.criterion, self.node.totals);
-        let n_entries = entries.len();
+        let NodeSearch { search, node, order } = self.at;
+        let (criterion, totals) = (search.criterion, node.totals);
+        let n_entries = start.n_pushed + entries.len();
         let mut highest = f64::NEG_INFINITY;
-        let mut pushed = criterion.begin(totals, scan);
+        let mut pushed = start.pushed;
         let Some(&(mut last)) = entries.next() else { return highest };
         criterion.push(totals, scan, &mut pushed, last.sample());
         loop {
@@ -77,12 +91,12 @@ impl<C: Criterion> Pass<'_, C> {
             let next = advance(criterion, totals, scan, &mut pushed, &mut last, &mut entries, least);
             let Some(next_rank) = next.map(Entry::rank).or(end) else { return highest };
             let n_pushed = n_entries - entries.len() - usize::from(next.is_some());
-            if self.search.is_legal(self.node, n_pushed, C::pushed_weight(&pushed)) {
+            if search.is_legal(node, n_pushed, C::pushed_weight(&pushed)) {
                 let score = criterion.score(totals, scan, pushed);
                 highest = highest.max(score);
                 if best.may_win(score) {
                     let candidate = self.candidate(last.rank(), next_rank, n_pushed);
-                    best.offer(criterion, totals, self.order, (scan, pushed), score, candidate);
+                    best.offer(criterion, totals, order, (scan, pushed), score, candidate);
                 }
             }
             let Some(next) = next else { return highest };
@@ -95,9 +109,9 @@ impl<C: Criterion> Pass<'_, C> {
     fn candidate(&self, pushed: u32, next: u32, n_pushed: usize) -> Candidate {
         let (last_left, first_right, n_left) = match self.side {
             Side::Left => (pushed, next, n_pushed),
-            Side::Right => (next, pushed, self.node.samples.len() - n_pushed),
+            Side::Right => (next, pushed, self.at.node.samples.len() - n_pushed),
         };
-        Candidate { feature: self.feature, last_left, cut: Cut::Before(first_right), n_left }
+        Candidate { feature: self.feature, last_left, cut: Cut::Before(first_right), n_left, is_loose: false }
     }
 }
 

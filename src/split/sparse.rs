@@ -5,10 +5,10 @@ use super::best::Candidate;
 use super::block::Block;
 use super::bounded;
 use super::counts::ColumnCounts;
-use super::features::{Fill, PARALLEL_FROM, search_columns};
+use super::features::{ColumnSearch, PARALLEL_FROM, search_columns};
 use super::known::{Column, Known, KnownColumns, LaneMap, LocalColumn};
 use super::rows::search_rows;
-use super::{Found, Heirs, Node, NodeColumn, Scratch, Search};
+use super::{Best, Found, Heirs, Node, NodeColumn, NodeSearch, Outcome, Scratch, Search};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
@@ -89,7 +89,7 @@ impl SearchScratch {
     }
 }
 
-struct ColumnFill<'a, R> {
+struct SparseSearch<'a, R> {
     columns: &'a SparseColumns<R>,
     samples: &'a [u32],
     members: &'a Bitset,
@@ -99,10 +99,21 @@ struct ColumnFill<'a, R> {
     forced: Option<Strategy>,
 }
 
-impl<R: Rank> Fill for ColumnFill<'_, R> {
+impl<C: Criterion, R: Rank> ColumnSearch<C> for SparseSearch<'_, R> {
     type Scratch = Vec<Entry>;
 
-    fn fill<'s>(&self, feature: u32, scratch: &'s mut Vec<Entry>) -> NodeColumn<'s> {
+    fn scratch(&self) -> Vec<Entry> {
+        Vec::new()
+    }
+
+    fn search(
+        &self,
+        at: NodeSearch<'_, C>,
+        feature: u32,
+        scan: &mut C::Scan,
+        scratch: &mut Vec<Entry>,
+        best: &mut Best<C>,
+    ) -> Outcome {
         let strategy = self.forced.unwrap_or_else(|| self.costs.strategy_for_column(self.columns.column_nnz(feature)));
         let entries = match strategy {
             Strategy::Search => intersect::by_search(self.columns, feature, self.samples, scratch),
@@ -110,7 +121,8 @@ impl<R: Rank> Fill for ColumnFill<'_, R> {
                 intersect::by_bitmap(Entry::of_column(self.columns.column(feature)), self.members, scratch)
             }
         };
-        node_column(self.columns, self.samples, feature, entries)
+        let column = node_column(self.columns, self.samples, feature, entries);
+        at.search.evaluate(at.node, at.order, column, scan, best)
     }
 
     fn warm(&self, feature: u32) {
@@ -222,13 +234,14 @@ fn search_anew<C: Criterion, R: Rank>(
     let SearchScratch { members, known_members, entries, .. } = sparse;
     let forced = search.params.force_strategy;
     let work = by_columns + node.n_entries as f64 * SCAN_COST;
+    let at = NodeSearch { search, node, order };
     if known.is_some_and(|known| known.holds_members) {
-        let fill = ColumnFill { columns, samples: ids, members: known_members, counts, costs, forced };
-        return search_columns(search, node, order, drawn, &fill, work, scan, entries);
+        let one_by_one = SparseSearch { columns, samples: ids, members: known_members, counts, costs, forced };
+        return search_columns(at, drawn, &one_by_one, work, scan, entries);
     }
     members.insert_all(ids);
-    let fill = ColumnFill { columns, samples: ids, members, counts, costs, forced };
-    let found = search_columns(search, node, order, drawn, &fill, work, scan, entries);
+    let one_by_one = SparseSearch { columns, samples: ids, members, counts, costs, forced };
+    let found = search_columns(at, drawn, &one_by_one, work, scan, entries);
     members.remove_all(ids);
     found
 }

@@ -1,0 +1,182 @@
+//! Histograms of two classes.
+//!
+//! A bin is one integer: its weight in the low half, that of its second class in the high one. So a row costs one
+//! addition, and sums over bins are exact.
+
+use super::binary::{BinaryGini, BinaryPushed, BinaryTotals};
+use super::histogram::{ByBin, Histogram, MAX_BINS};
+use super::weights::SampleWeights;
+use crate::simd::{Level, vectorized};
+
+/// Raises bounds beyond their rounding.
+const SLACK: f64 = 1.0 + 64.0 * f64::EPSILON;
+/// Products of weights below the square of this are exact in `f64`.
+const EXACT_BELOW: u64 = 1 << 26;
+
+/// Weights and classes by bin.
+pub struct BinaryHistogram {
+    n_bins: usize,
+    bins: [u64; MAX_BINS],
+    /// `ends[b]`: all bins before `b`.
+    ends: [u64; MAX_BINS + 1],
+    /// The two halves of `ends`.
+    weights: [f64; MAX_BINS + 1],
+    seconds: [f64; MAX_BINS + 1],
+    scores: ByBin,
+}
+
+fn pack(weight: u64, second: u64) -> u64 {
+    weight | second << 32
+}
+
+fn unpack(packed: u64) -> BinaryTotals {
+    BinaryTotals { weight: packed & 0xFFFF_FFFF, second: packed >> 32 }
+}
+
+impl<W: SampleWeights> Histogram<BinaryGini<'_, W>> for BinaryHistogram {
+    type Rows = Vec<u64>;
+
+    fn new(_criterion: &BinaryGini<'_, W>) -> Option<Self> {
+        W::ARE_SMALL.then_some(Self {
+            n_bins: 0,
+            bins: [0; MAX_BINS],
+            ends: [0; MAX_BINS + 1],
+            weights: [0.0; MAX_BINS + 1],
+            seconds: [0.0; MAX_BINS + 1],
+            scores: [0.0; MAX_BINS],
+        })
+    }
+
+    fn load(&self, criterion: &BinaryGini<'_, W>, _node: &BinaryTotals, samples: &[u32], rows: &mut Vec<u64>) {
+        rows.clear();
+        rows.extend(samples.iter().map(|&sample| {
+            let w = criterion.weights.weight(sample);
+            pack(w, w * u64::from(criterion.classes[sample as usize]))
+        }));
+    }
+
+    fn count(&mut self, _node: &BinaryTotals, rows: &Vec<u64>, bins: &[u8], n_bins: usize) {
+        self.n_bins = n_bins;
+        self.bins[..n_bins].fill(0);
+        for (&row, &bin) in rows.iter().zip(bins) {
+            self.bins[bin as usize] += row;
+        }
+        let mut sum = 0;
+        for bin in 0..n_bins {
+            sum += self.bins[bin];
+            self.ends[bin + 1] = sum;
+        }
+        for bin in 1..=n_bins {
+            let BinaryTotals { weight, second } = unpack(self.ends[bin]);
+            self.weights[bin] = weight as i64 as f64;
+            self.seconds[bin] = second as i64 as f64;
+        }
+    }
+
+    fn scores(&mut self, level: Level, node: &BinaryTotals) -> &ByBin {
+        let n = self.n_bins;
+        if node.weight < EXACT_BELOW {
+            let whole = [node.weight as f64, node.second as f64];
+            cut_scores(level, &self.weights[..=n], &self.seconds[1..=n], whole, &mut self.scores[..n]);
+        } else {
+            for bin in 0..n {
+                let after = unpack(self.ends[bin + 1]);
+                let rest = node.weight - after.weight;
+                self.scores[bin] = if self.bins[bin] > 0 && rest > 0 {
+                    let excess = after.second as i64 * node.weight as i64 - after.weight as i64 * node.second as i64;
+                    (excess as f64).powi(2) / (after.weight as f64 * rest as f64)
+                } else {
+                    f64::NEG_INFINITY
+                };
+            }
+        }
+        &self.scores
+    }
+
+    /// The score is convex in the two weights of a side, and strictly so along each of them. So within a bin it is at most
+    /// that of one class of the bin alone, and in a bin of one class it stays below that of its ends.
+    fn bounds(&mut self, level: Level, node: &BinaryTotals, all_legal: bool) -> &ByBin {
+        let n = self.n_bins;
+        let whole = [node.weight as f64, node.second as f64];
+        // Rounding of the products, where they are not exact.
+        let error = if node.weight < EXACT_BELOW { 0.0 } else { whole[0] * whole[1] * (4.0 * f64::EPSILON) };
+        corner_scores(level, &self.weights[..=n], &self.seconds[..=n], whole, error, all_legal, &mut self.scores[..n]);
+        &self.scores
+    }
+
+    fn pushed(
+        &self,
+        _criterion: &BinaryGini<'_, W>,
+        node: &BinaryTotals,
+        _scan: &mut (),
+        n_bins: usize,
+    ) -> BinaryPushed<W::Moment> {
+        BinaryPushed::new(node, unpack(self.ends[n_bins]))
+    }
+
+    fn pushed_below(
+        &self,
+        level: Level,
+        _criterion: &BinaryGini<'_, W>,
+        node: &BinaryTotals,
+        rows: &Vec<u64>,
+        ranks: &[u32],
+        end: u32,
+        _scan: &mut (),
+    ) -> BinaryPushed<W::Moment> {
+        BinaryPushed::new(node, unpack(sum_below(level, rows, ranks, end)))
+    }
+}
+
+vectorized! {
+    fn cut_scores(weights: &[f64], seconds: &[f64], whole: [f64; 2], scores: &mut [f64]) {
+        let [node_weight, node_second] = whole;
+        let n = scores.len();
+        let (before, after, seconds) = (&weights[..n], &weights[1..=n], &seconds[..n]);
+        for bin in 0..n {
+            let weight = after[bin];
+            let excess = node_weight * seconds[bin] - node_second * weight;
+            let score = excess * excess / (weight * (node_weight - weight));
+            scores[bin] = if weight > before[bin] && weight < node_weight { score } else { f64::NEG_INFINITY };
+        }
+    }
+}
+
+vectorized! {
+    fn corner_scores(
+        weights: &[f64],
+        seconds: &[f64],
+        whole: [f64; 2],
+        error: f64,
+        all_legal: bool,
+        scores: &mut [f64],
+    ) {
+        let [node_weight, node_second] = whole;
+        let n = scores.len();
+        let (weights, weights_after) = (&weights[..n], &weights[1..=n]);
+        let (seconds, seconds_after) = (&seconds[..n], &seconds[1..=n]);
+        for bin in 0..n {
+            let second = seconds_after[bin] - seconds[bin];
+            let first = weights_after[bin] - weights[bin] - second;
+            let excess = node_weight * seconds[bin] - node_second * weights[bin];
+            let corner = |weight: f64, excess: f64| {
+                let most = excess.abs() + error;
+                let weight = weights[bin] + weight;
+                let product = weight * (node_weight - weight);
+                // A side without rows is no cut.
+                if product > 0.0 { most * most / product } else { f64::NEG_INFINITY }
+            };
+            let by_second = corner(second, excess + second * (node_weight - node_second));
+            let by_first = corner(first, excess - first * node_second);
+            let higher = if by_second > by_first { by_second } else { by_first };
+            let is_open = (first > 0.0 && second > 0.0) || !all_legal;
+            scores[bin] = if is_open { higher * SLACK } else { f64::NEG_INFINITY };
+        }
+    }
+}
+
+vectorized! {
+    fn sum_below(rows: &[u64], ranks: &[u32], end: u32) -> u64 {
+        rows.iter().zip(ranks).map(|(&row, &rank)| if rank < end { row } else { 0 }).sum()
+    }
+}

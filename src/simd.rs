@@ -1,0 +1,114 @@
+//! Loops compiled for several widths of vector registers, of which the widest that the machine has is taken at run time.
+//!
+//! The loops are plain Rust that the compiler vectorises; their results do not depend on the width, since they compute
+//! each element alone or combine integers. Other processors than x86-64 have one width, that of their baseline (NEON on
+//! AArch64).
+
+/// A width that this machine has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Level(Kind);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Baseline,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Level {
+    /// What the compiler may take for granted: 16 bytes on x86-64 and AArch64.
+    pub const BASELINE: Self = Self(Kind::Baseline);
+
+    /// All widths that this machine has, ascending.
+    pub fn supported() -> impl Iterator<Item = Self> {
+        #[cfg(target_arch = "x86_64")]
+        let wide = [
+            (Kind::Avx2, is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2")),
+            (
+                Kind::Avx512,
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl"),
+            ),
+        ];
+        #[cfg(not(target_arch = "x86_64"))]
+        let wide: [(Kind, bool); 0] = [];
+        let wide = wide.into_iter().filter(|&(_, is_there)| is_there).map(|(kind, _)| Self(kind));
+        std::iter::once(Self::BASELINE).chain(wide)
+    }
+
+    /// The widest.
+    pub fn widest() -> Self {
+        Self::supported().last().unwrap_or(Self::BASELINE)
+    }
+
+    pub(crate) fn kind(self) -> Kind {
+        self.0
+    }
+}
+
+/// Defines a function whose body is compiled for every width; the first argument of a call is the [`Level`] to take. What
+/// the body calls must be inlined into it to be vectorised.
+macro_rules! vectorized {
+    (
+        $(#[$meta:meta])*
+        $vis:vis fn $name:ident $(<$lifetime:lifetime>)? ($($arg:ident: $type:ty),* $(,)?) $(-> $output:ty)? $body:block
+    ) => {
+        $(#[$meta])*
+        $vis fn $name $(<$lifetime>)? (level: $crate::simd::Level, $($arg: $type),*) $(-> $output)? {
+            #[inline(always)]
+            #[allow(clippy::inline_always, reason = "compiled for each width")]
+            fn body $(<$lifetime>)? ($($arg: $type),*) $(-> $output)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+            fn avx2 $(<$lifetime>)? ($($arg: $type),*) $(-> $output)? {
+                body($($arg),*)
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
+            fn avx512 $(<$lifetime>)? ($($arg: $type),*) $(-> $output)? {
+                body($($arg),*)
+            }
+
+            match level.kind() {
+                $crate::simd::Kind::Baseline => body($($arg),*),
+                // SAFETY: a level of this kind exists only where the processor has its instructions.
+                #[cfg(target_arch = "x86_64")]
+                #[allow(unsafe_code, reason = "the processor has been asked")]
+                $crate::simd::Kind::Avx2 => unsafe { avx2($($arg),*) },
+                // SAFETY: as above.
+                #[cfg(target_arch = "x86_64")]
+                #[allow(unsafe_code, reason = "the processor has been asked")]
+                $crate::simd::Kind::Avx512 => unsafe { avx512($($arg),*) },
+            }
+        }
+    };
+}
+
+pub(crate) use vectorized;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    vectorized! {
+        fn sum(values: &[u32]) -> u32 {
+            values.iter().fold(0, |sum, &value| sum.wrapping_add(value))
+        }
+    }
+
+    #[test]
+    fn widths_agree() {
+        let values: Vec<u32> = (0..1000u32).map(|i| i.wrapping_mul(0x9E37_79B9)).collect();
+        let expected = sum(Level::BASELINE, &values);
+        assert!(Level::supported().all(|level| sum(level, &values) == expected));
+        assert_eq!(Level::supported().last(), Some(Level::widest()));
+    }
+}

@@ -1,0 +1,140 @@
+//! A column's cells in a node, side by side: ranks in the order of the node's rows, and bins of ranks.
+//!
+//! Bins are ranges of ranks of one width, a power of two: numbering them takes a subtraction and a shift. The range is that
+//! of the node, so that a column that earlier splits have narrowed down is still spread over all bins.
+
+use crate::criterion::histogram::MAX_BINS;
+use crate::data::dense::{DenseColumn, Ranks};
+use crate::simd::{Level, vectorized};
+
+/// The cells of one column in a node.
+#[derive(Debug, Default)]
+pub(super) struct Cells {
+    /// The rank of each row, unless ranks are bins.
+    pub ranks: Vec<u32>,
+    /// The bin of each row.
+    pub bins: Vec<u8>,
+    /// Above all bins.
+    pub n_bins: usize,
+    /// The least rank of bin 0.
+    base: u32,
+    /// A bin has `2^shift` ranks.
+    shift: u32,
+}
+
+impl Cells {
+    /// Sets the ranks alone. O(rows).
+    pub fn load_ranks(&mut self, column: &DenseColumn, samples: &[u32]) {
+        match &column.ranks {
+            Ranks::U8(ranks) => gather(ranks, samples, &mut self.ranks),
+            Ranks::U16(ranks) => gather(ranks, samples, &mut self.ranks),
+            Ranks::U32(ranks) => gather(ranks, samples, &mut self.ranks),
+        }
+    }
+
+    /// Sets ranks and bins, of which there are at most `max_bins`. O(rows).
+    pub fn load_bins(&mut self, column: &DenseColumn, samples: &[u32], level: Level, max_bins: usize) {
+        debug_assert!(max_bins <= MAX_BINS);
+        if let Ranks::U8(ranks) = &column.ranks {
+            gather(ranks, samples, &mut self.bins);
+            (self.base, self.shift, self.n_bins) = (0, 0, column.n_distinct as usize);
+            return;
+        }
+        self.load_ranks(column, samples);
+        let (lowest, highest) = range(level, &self.ranks);
+        let width = highest - lowest;
+        let bits = u32::BITS - width.leading_zeros();
+        self.base = lowest;
+        self.shift = bits.saturating_sub(max_bins.ilog2());
+        self.n_bins = (width >> self.shift) as usize + 1;
+        self.bins.resize(samples.len(), 0);
+        to_bins(level, &self.ranks, lowest, self.shift, &mut self.bins);
+    }
+
+    /// The least and the highest rank. O(rows).
+    pub fn range(&self, level: Level) -> (u32, u32) {
+        range(level, &self.ranks)
+    }
+
+    /// Whether a bin may hold several ranks.
+    pub fn is_coarse(&self) -> bool {
+        self.shift > 0
+    }
+
+    /// The highest rank that a bin may hold.
+    pub fn last_rank(&self, bin: usize) -> u32 {
+        self.base + (((bin as u32 + 1) << self.shift) - 1)
+    }
+
+    /// The number of rows in bins up to this one. O(rows).
+    pub fn n_up_to(&self, level: Level, bin: usize) -> usize {
+        n_up_to(level, &self.bins, bin as u8)
+    }
+}
+
+fn gather<R: Copy + Into<T>, T: Copy + Default>(ranks: &[R], samples: &[u32], out: &mut Vec<T>) {
+    out.resize(samples.len(), T::default());
+    for (out, &sample) in out.iter_mut().zip(samples) {
+        *out = ranks[sample as usize].into();
+    }
+}
+
+vectorized! {
+    fn range(ranks: &[u32]) -> (u32, u32) {
+        let (mut lowest, mut highest) = (u32::MAX, 0);
+        for &rank in ranks {
+            lowest = lowest.min(rank);
+            highest = highest.max(rank);
+        }
+        (lowest, highest)
+    }
+}
+
+vectorized! {
+    fn to_bins(ranks: &[u32], lowest: u32, shift: u32, bins: &mut [u8]) {
+        for (bin, &rank) in bins.iter_mut().zip(ranks) {
+            *bin = ((rank - lowest) >> (shift & 31)) as u8;
+        }
+    }
+}
+
+vectorized! {
+    fn n_up_to(bins: &[u8], last: u8) -> usize {
+        // Counted in bytes as far as they reach, so that a register holds many.
+        bins.chunks(255).map(|bins| bins.iter().fold(0u8, |n, &bin| n + u8::from(bin <= last)) as usize).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn bins_are_ranges_of_ranks(
+            ranks in prop::collection::vec(0u32..=u32::MAX, 1..300),
+            bits in 0u32..=32,
+            max_bins in prop::sample::select(vec![2usize, 64, 256]),
+        ) {
+            let ranks: Box<[u32]> = ranks.iter().map(|&rank| rank.checked_shr(32 - bits).unwrap_or(0)).collect();
+            let samples: Vec<u32> = (0..ranks.len() as u32).step_by(2).collect();
+            let column = DenseColumn { ranks: Ranks::U32(ranks.clone()), common_rank: 0, n_distinct: 1 << 31 };
+            for level in Level::supported() {
+                let mut cells = Cells::default();
+                cells.load_bins(&column, &samples, level, max_bins);
+                prop_assert!(cells.n_bins <= max_bins);
+                let node: Vec<u32> = samples.iter().map(|&sample| ranks[sample as usize]).collect();
+                prop_assert_eq!(&cells.ranks, &node);
+                prop_assert_eq!(cells.range(level), (*node.iter().min().unwrap(), *node.iter().max().unwrap()));
+                for bin in 0..cells.n_bins {
+                    let up_to = |i: usize| cells.bins[i] as usize <= bin;
+                    let is_last = bin + 1 == cells.n_bins;
+                    prop_assert!((0..node.len()).all(|i| is_last || up_to(i) == (node[i] <= cells.last_rank(bin))));
+                    prop_assert_eq!(cells.n_up_to(level, bin), (0..node.len()).filter(|&i| up_to(i)).count());
+                }
+            }
+        }
+    }
+}
