@@ -18,6 +18,7 @@ use spinney::error::Error;
 use spinney::intersect::{Entry, Gather, Strategy as Kernel, by_bitmap, by_search};
 use spinney::params::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, Tier, TreeParams};
 use spinney::runtime::Runtime;
+use spinney::simd::Level;
 use spinney::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 
 use common::{
@@ -211,6 +212,56 @@ fn storage_and_kernels_do_not_show_in_large_data() {
                         assert!(tree == dense, "{criterion:?} {density} {format:?} {force_strategy:?}");
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Columns of more values than a histogram has bins, some of them close to the target, many of them tied.
+fn wide_cases() -> impl Strategy<Value = (Array2<f64>, Y, Option<Vec<f64>>, TreeParams)> {
+    let shapes = (300..1500usize, 1..=5usize, prop::sample::select(&CRITERIA[..]), any::<u64>());
+    shapes.prop_flat_map(|(n, m, criterion, seed)| {
+        let n_levels = vec(prop::sample::select(vec![2.0, 30.0, 300.0, 1e3, 1e6]), m);
+        let weights = prop_oneof![
+            2 => Just(None),
+            2 => vec((0..4u8).prop_map(f64::from), n).prop_map(Some),
+            1 => vec(0.1..2.0, n).prop_map(Some),
+        ];
+        let target = (2..=6u32, prop::sample::select(vec![0.0, 0.1, 0.7, 1.0]));
+        (n_levels, weights, target, params(criterion)).prop_map(move |(n_levels, weights, (n_classes, share), params)| {
+            let weights = weights.map(|mut weights| {
+                weights[0] = 1.0;
+                weights
+            });
+            let signal: Vec<f64> = (0..n).map(|row| noise(seed, row)).collect();
+            let x = Array2::from_shape_fn((n, m), |(row, column)| {
+                let own = noise(seed ^ column as u64 ^ 0xF00, row);
+                ((share * own + (1.0 - share) * signal[row]) * n_levels[column]).floor()
+            });
+            let y = if criterion == CriterionKind::SquaredError {
+                let value = |row: usize| (signal[row] * 40.0).round() / 8.0 + (row % 3) as f64;
+                Y::Numbers { values: (0..n).map(value).collect(), n_outputs: 1 }
+            } else {
+                let class = |row: usize| if row % 5 == 0 { row as u32 / 5 } else { (signal[row] * 9.0) as u32 } % n_classes;
+                Y::Classes { values: (0..n).map(class).collect(), n_classes: vec![n_classes] }
+            };
+            (x, y, weights, params)
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(config(100))]
+
+    #[test]
+    fn tiers_and_vector_widths_do_not_show((x, y, weights, params) in wide_cases()) {
+        let weights = weights.as_deref();
+        let expected = grow_dense(&x, &y, weights, &TreeParams { force_tier: Some(Tier::Sort), ..params.clone() });
+        for force_tier in TIERS {
+            for level in Level::supported() {
+                let params = TreeParams { force_tier, force_level: Some(level), ..params.clone() };
+                let tree = grow_dense(&x, &y, weights, &params);
+                prop_assert!(tree == expected, "{:?} {:?}", force_tier, level);
             }
         }
     }

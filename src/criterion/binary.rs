@@ -7,7 +7,7 @@
 
 use std::cmp::Ordering;
 
-use super::binary_histogram::BinaryHistogram;
+use super::histogram::BinaryHistogram;
 use super::weights::{Moment, SampleWeights};
 use super::{Criterion, QUOTIENT_SLACK, cap_within};
 use crate::data::target::Classes;

@@ -7,7 +7,7 @@
 
 use std::cmp::Ordering;
 
-use super::histogram::NoHistogram;
+use super::histogram::ClassHistogram;
 use super::weights::SampleWeights;
 use super::{Criterion, cap_within};
 use crate::data::target::Classes;
@@ -57,17 +57,17 @@ pub struct Sides<S> {
 
 /// A measure over the classes of samples.
 pub struct ClassCriterion<'a, W, M> {
-    classes: &'a Classes,
-    weights: W,
+    pub(super) classes: &'a Classes,
+    pub(super) weights: W,
     measure: M,
-    n_outputs: usize,
+    pub(super) n_outputs: usize,
 }
 
 /// Class counts of a node, over all outputs.
 #[derive(Debug)]
 pub struct ClassTotals<S> {
-    weight: u64,
-    counts: Box<[u64]>,
+    pub(super) weight: u64,
+    pub(super) counts: Box<[u64]>,
     sum: S,
 }
 
@@ -104,7 +104,24 @@ impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
         Self { classes, weights, measure, n_outputs: classes.first.len() - 1 }
     }
 
-    fn n_slots(&self) -> usize {
+    /// The state of a scan that has pushed samples of these counts by class.
+    pub(super) fn pushed(
+        &self,
+        node: &ClassTotals<M::Sum>,
+        scan: &mut [u64],
+        counts: impl Iterator<Item = u64>,
+    ) -> ClassPushed<M::Sum> {
+        let mut pushed = ClassPushed { weight: 0, inside: M::Sum::default(), outside: M::Sum::default() };
+        for ((inside, count), &whole) in scan.iter_mut().zip(counts).zip(&node.counts) {
+            *inside = count;
+            pushed.weight += count;
+            pushed.inside = self.measure.grown(pushed.inside, 0, count);
+            pushed.outside = self.measure.grown(pushed.outside, 0, whole - count);
+        }
+        pushed
+    }
+
+    pub(super) fn n_slots(&self) -> usize {
         self.classes.first[self.n_outputs] as usize
     }
 
@@ -136,7 +153,7 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
     type Proof = M::Proof;
     type Summary = ClassSummary;
     type Ceiling = ClassCeiling;
-    type Histogram = NoHistogram;
+    type Histogram = ClassHistogram;
     const IS_SQUARED_DISTANCE: bool = M::IS_SQUARED_DISTANCE;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {

@@ -9,7 +9,6 @@
 //! function of class counts), a name in `params::CriterionKind`, and a line in `visit_weighted`, the registry.
 
 pub mod binary;
-mod binary_histogram;
 pub mod classes;
 pub mod entropy;
 pub mod gini;

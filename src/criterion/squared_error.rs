@@ -17,7 +17,7 @@ use std::cmp::Ordering;
 
 use std::marker::PhantomData;
 
-use super::histogram::NoHistogram;
+use super::histogram::SumHistogram;
 use super::weights::{Moment, SampleWeights};
 use super::{Criterion, QUOTIENT_SLACK};
 use crate::data::target::{FINE_BITS, Numbers};
@@ -31,9 +31,9 @@ const QUOTIENT_BITS: u32 = 128;
 
 /// Squared error over the targets of samples; `M` holds sums of weighted fixed-point targets.
 pub struct SquaredError<'a, W, M> {
-    numbers: &'a Numbers,
-    weights: W,
-    n_outputs: usize,
+    pub(super) numbers: &'a Numbers,
+    pub(super) weights: W,
+    pub(super) n_outputs: usize,
     /// Per output, `finest - scale`: multiplying fixed-point values by `2^shift` brings all outputs to one scale.
     shifts: Box<[u32]>,
     /// `2^shift`.
@@ -72,30 +72,30 @@ pub struct SumCeiling {
 /// Sums of a node.
 #[derive(Debug)]
 pub struct SumTotals<M> {
-    weight: u64,
-    outputs: Box<[OutputTotals<M>]>,
+    pub(super) weight: u64,
+    pub(super) outputs: Box<[OutputTotals<M>]>,
 }
 
 /// Sums of one output in a node.
 #[derive(Debug)]
-struct OutputTotals<M> {
+pub struct OutputTotals<M> {
     /// `sum w q`
     sum: M,
     /// `sum w q^2`
     squares: Wide,
     /// `floor(sum / weight)`
-    mean: i64,
+    pub(super) mean: i64,
     /// `sum - weight * mean`, in `[0, weight)`
     rest: u64,
     /// `rest / weight`
-    fraction: f64,
+    pub(super) fraction: f64,
 }
 
 /// The weight of the pushed samples and the sum of their first output.
 #[derive(Debug, Clone, Copy)]
 pub struct SumPushed<M> {
-    weight: u64,
-    first: M,
+    pub(super) weight: u64,
+    pub(super) first: M,
 }
 
 impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
@@ -204,7 +204,7 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
     type Proof = Ratio;
     type Summary = SpreadSummary;
     type Ceiling = SumCeiling;
-    type Histogram = NoHistogram;
+    type Histogram = SumHistogram;
     const IS_SQUARED_DISTANCE: bool = true;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {

@@ -8,6 +8,8 @@ pub trait SampleWeights: Copy + Sync {
     type Square: SquareSum;
     /// An integer that holds sums of weighted fixed-point targets.
     type Moment: Moment;
+    /// Whether all weights are 1.
+    const ARE_UNIT: bool;
     /// Whether a product of two sums of weights fits in 63 bits.
     const ARE_SMALL: bool;
     /// The weight of a sample.
@@ -29,6 +31,7 @@ pub struct LargeWeights<'a>(pub &'a [u64]);
 impl SampleWeights for UnitWeights {
     type Square = u64;
     type Moment = i64;
+    const ARE_UNIT: bool = true;
     const ARE_SMALL: bool = true;
 
     #[inline]
@@ -40,6 +43,7 @@ impl SampleWeights for UnitWeights {
 impl SampleWeights for SmallWeights<'_> {
     type Square = u64;
     type Moment = i64;
+    const ARE_UNIT: bool = false;
     const ARE_SMALL: bool = true;
 
     #[inline]
@@ -51,6 +55,7 @@ impl SampleWeights for SmallWeights<'_> {
 impl SampleWeights for LargeWeights<'_> {
     type Square = u128;
     type Moment = i128;
+    const ARE_UNIT: bool = false;
     const ARE_SMALL: bool = false;
 
     #[inline]
@@ -118,6 +123,8 @@ impl SquareSum for u128 {
 
 /// A signed sum of weights times fixed-point targets.
 pub trait Moment: Copy + Debug + Send + Sync + Default {
+    /// Whether it is an `i64`.
+    const IS_NARROW: bool;
     /// `self + weight * value`.
     fn plus_product(self, weight: u64, value: i64) -> Self;
     /// `self - weight * value`.
@@ -131,6 +138,8 @@ pub trait Moment: Copy + Debug + Send + Sync + Default {
 }
 
 impl Moment for i64 {
+    const IS_NARROW: bool = true;
+
     #[inline]
     fn plus_product(self, weight: u64, value: i64) -> Self {
         self + weight as i64 * value
@@ -158,6 +167,8 @@ impl Moment for i64 {
 }
 
 impl Moment for i128 {
+    const IS_NARROW: bool = false;
+
     #[inline]
     fn plus_product(self, weight: u64, value: i64) -> Self {
         self + i128::from(weight) * i128::from(value)

@@ -4,11 +4,22 @@
 //! A histogram takes the place of a sort in large nodes. All sums are integers, so that the state of a scan at a
 //! boundary of bins is had from the bins alone; scores and bounds are `f64`, with the errors that are stated.
 
+mod binary;
+mod classes;
+mod sums;
+
+pub use binary::BinaryHistogram;
+pub use classes::ClassHistogram;
+pub use sums::SumHistogram;
+
 use super::Criterion;
 use crate::simd::Level;
 
 /// Most bins of a histogram: their numbers are bytes.
 pub const MAX_BINS: usize = 256;
+
+/// Raises bounds beyond their rounding.
+const SLACK: f64 = 1.0 + 1e-9;
 
 /// Scores and bounds by bin.
 pub type ByBin = [f64; MAX_BINS];

@@ -3,13 +3,11 @@
 //! A bin is one integer: its weight in the low half, that of its second class in the high one. So a row costs one
 //! addition, and sums over bins are exact.
 
-use super::binary::{BinaryGini, BinaryPushed, BinaryTotals};
-use super::histogram::{ByBin, Histogram, MAX_BINS};
-use super::weights::SampleWeights;
+use super::{ByBin, Histogram, MAX_BINS, SLACK};
+use crate::criterion::binary::{BinaryGini, BinaryPushed, BinaryTotals};
+use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
 
-/// Raises bounds beyond their rounding.
-const SLACK: f64 = 1.0 + 64.0 * f64::EPSILON;
 /// Products of weights below the square of this are exact in `f64`.
 const EXACT_BELOW: u64 = 1 << 26;
 

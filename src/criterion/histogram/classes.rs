@@ -1,0 +1,224 @@
+//! Histograms of the classes of one output, for Gini impurity.
+
+use super::{ByBin, Histogram, MAX_BINS, SLACK};
+use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measure};
+use crate::criterion::weights::SampleWeights;
+use crate::simd::{Level, vectorized};
+
+/// Most classes: the counts of all bins should stay in the second-level cache.
+const MAX_CLASSES: usize = 64;
+
+/// Weights by bin and class.
+pub struct ClassHistogram {
+    n_bins: usize,
+    n_classes: usize,
+    /// Classes of a bin are `2^shift` apart.
+    shift: u32,
+    bins: Vec<u32>,
+    /// Weights of all bins before one.
+    weights: Box<[f64; MAX_BINS + 1]>,
+    /// The same by class: `MAX_BINS + 1` of the first, then of the second, and so on.
+    ends: Vec<f64>,
+    scores: ByBin,
+    work: Box<Work>,
+}
+
+/// Sums over classes, by bin.
+struct Work {
+    /// Squared excess over the node's shares before each bin.
+    before: [f64; MAX_BINS + 1],
+    /// Squared excess half way through each bin.
+    middle: ByBin,
+    /// Weighted squared distances from the node's shares.
+    squares: ByBin,
+    /// The weight of the most frequent class.
+    peaks: ByBin,
+}
+
+const ENDS: usize = MAX_BINS + 1;
+
+impl<W: SampleWeights, M: Measure> Histogram<ClassCriterion<'_, W, M>> for ClassHistogram {
+    /// The class in the low half, the weight in the high one.
+    type Rows = Vec<u64>;
+
+    fn new(criterion: &ClassCriterion<'_, W, M>) -> Option<Self> {
+        let n_classes = criterion.n_slots();
+        let is_there =
+            W::ARE_SMALL && M::IS_SQUARED_DISTANCE && criterion.n_outputs == 1 && n_classes <= MAX_CLASSES;
+        is_there.then(|| {
+            let shift = n_classes.next_power_of_two().ilog2();
+            Self {
+                n_bins: 0,
+                n_classes,
+                shift,
+                bins: vec![0; MAX_BINS << shift],
+                weights: Box::new([0.0; ENDS]),
+                ends: vec![0.0; ENDS * n_classes],
+                scores: [0.0; MAX_BINS],
+                work: Box::new(Work {
+                    before: [0.0; ENDS],
+                    middle: [0.0; MAX_BINS],
+                    squares: [0.0; MAX_BINS],
+                    peaks: [0.0; MAX_BINS],
+                }),
+            }
+        })
+    }
+
+    fn load(
+        &self,
+        criterion: &ClassCriterion<'_, W, M>,
+        _node: &ClassTotals<M::Sum>,
+        samples: &[u32],
+        rows: &mut Vec<u64>,
+    ) {
+        let row = |&sample: &u32| {
+            u64::from(criterion.classes.slots[sample as usize]) | criterion.weights.weight(sample) << 32
+        };
+        rows.clear();
+        rows.extend(samples.iter().map(row));
+    }
+
+    fn count(&mut self, _node: &ClassTotals<M::Sum>, rows: &Vec<u64>, bins: &[u8], n_bins: usize) {
+        self.n_bins = n_bins;
+        let counts = &mut self.bins[..n_bins << self.shift];
+        counts.fill(0);
+        for (&row, &bin) in rows.iter().zip(bins) {
+            counts[((bin as usize) << self.shift) + row as u32 as usize] += (row >> 32) as u32;
+        }
+        let weights = &mut self.weights[..=n_bins];
+        weights.fill(0.0);
+        for (class, ends) in self.ends.chunks_exact_mut(ENDS).enumerate() {
+            let mut sum = 0;
+            for bin in 0..n_bins {
+                sum += counts[(bin << self.shift) + class];
+                ends[bin + 1] = f64::from(sum);
+                weights[bin + 1] += f64::from(sum);
+            }
+        }
+    }
+
+    fn scores(&mut self, level: Level, node: &ClassTotals<M::Sum>) -> &ByBin {
+        let n = self.n_bins;
+        cut_scores(level, &self.weights[..=n], &self.ends, &node.counts, node.weight as f64, &mut self.scores[..n]);
+        &self.scores
+    }
+
+    fn bounds(&mut self, level: Level, node: &ClassTotals<M::Sum>, all_legal: bool) -> &ByBin {
+        let n = self.n_bins;
+        let (weights, ends, counts) = (&self.weights[..=n], &self.ends[..], &node.counts[..]);
+        inner_bounds(level, weights, ends, counts, node.weight as f64, all_legal, &mut self.work, &mut self.scores[..n]);
+        &self.scores
+    }
+
+    fn pushed(
+        &self,
+        criterion: &ClassCriterion<'_, W, M>,
+        node: &ClassTotals<M::Sum>,
+        scan: &mut Box<[u64]>,
+        n_bins: usize,
+    ) -> ClassPushed<M::Sum> {
+        let counts = self.ends.chunks_exact(ENDS).map(|ends| ends[n_bins] as u64);
+        criterion.pushed(node, scan, counts)
+    }
+
+    fn pushed_below(
+        &self,
+        _level: Level,
+        criterion: &ClassCriterion<'_, W, M>,
+        node: &ClassTotals<M::Sum>,
+        rows: &Vec<u64>,
+        ranks: &[u32],
+        end: u32,
+        scan: &mut Box<[u64]>,
+    ) -> ClassPushed<M::Sum> {
+        let mut counts = [0u64; MAX_CLASSES];
+        for (&row, &rank) in rows.iter().zip(ranks) {
+            counts[row as u32 as usize % MAX_CLASSES] += if rank < end { row >> 32 } else { 0 };
+        }
+        criterion.pushed(node, scan, counts[..self.n_classes].iter().copied())
+    }
+}
+
+vectorized! {
+    /// Sums of squared class weights over the weight, of both sides.
+    fn cut_scores(weights: &[f64], ends: &[f64], counts: &[u64], node_weight: f64, scores: &mut [f64]) {
+        let n = scores.len();
+        let mut inside: ByBin = [0.0; MAX_BINS];
+        let mut outside: ByBin = [0.0; MAX_BINS];
+        let (inside, outside) = (&mut inside[..n], &mut outside[..n]);
+        for (ends, &whole) in ends.chunks_exact(ENDS).zip(counts) {
+            let (ends, whole) = (&ends[1..=n], whole as f64);
+            for bin in 0..n {
+                inside[bin] += ends[bin] * ends[bin];
+                outside[bin] += (whole - ends[bin]) * (whole - ends[bin]);
+            }
+        }
+        let (before, after) = (&weights[..n], &weights[1..=n]);
+        for bin in 0..n {
+            let weight = after[bin];
+            let score = inside[bin] / weight + outside[bin] / (node_weight - weight);
+            scores[bin] = if weight > before[bin] && weight < node_weight { score } else { f64::NEG_INFINITY };
+        }
+    }
+}
+
+vectorized! {
+    /// The two bounds of `sums`, with classes as unit vectors: what a split gains is the squared distance of the excess
+    /// over the node's shares from 0, times the node's weight over the product of both sides.
+    #[allow(clippy::too_many_arguments, reason = "arrays over bins")]
+    fn inner_bounds(
+        weights: &[f64],
+        ends: &[f64],
+        counts: &[u64],
+        node_weight: f64,
+        all_legal: bool,
+        work: &mut Work,
+        bounds: &mut [f64],
+    ) {
+        let n = bounds.len();
+        let Work { before, middle, squares, peaks } = work;
+        let (before, middle, squares, peaks) = (&mut before[..=n], &mut middle[..n], &mut squares[..n], &mut peaks[..n]);
+        before.fill(0.0);
+        middle.fill(0.0);
+        squares.fill(0.0);
+        peaks.fill(0.0);
+        let (weights_before, weights_after) = (&weights[..n], &weights[1..=n]);
+        let share = |count: u64| count as f64 / node_weight;
+        let all_squares: f64 = counts.iter().map(|&count| share(count) * share(count)).sum();
+        for (ends, &count) in ends.chunks_exact(ENDS).zip(counts) {
+            let p = share(count);
+            for bin in 0..=n {
+                let excess = ends[bin] - p * weights[bin];
+                before[bin] += excess * excess;
+            }
+            let (low, high) = (&ends[..n], &ends[1..=n]);
+            let distance = 1.0 - 2.0 * p + all_squares;
+            for bin in 0..n {
+                let excess = (low[bin] + high[bin]) - p * (weights_before[bin] + weights_after[bin]);
+                middle[bin] += excess * excess;
+                let own = high[bin] - low[bin];
+                squares[bin] += own * distance;
+                peaks[bin] = if own > peaks[bin] { own } else { peaks[bin] };
+            }
+        }
+        let none = all_squares * node_weight;
+        for bin in 0..n {
+            let (low, high) = (weights_before[bin], weights_after[bin]);
+            let radius = ((high - low) * squares[bin]).sqrt();
+            let most = (middle[bin].sqrt() + radius) * 0.5;
+            let product = |weight: f64| weight * (node_weight - weight);
+            let (at_low, at_high) = (product(low + 1.0), product(high - 1.0));
+            let least = if at_low < at_high { at_low } else { at_high };
+            let by_distance = if least > 0.0 { most * most * node_weight / least } else { f64::INFINITY };
+            let left = if low > 0.0 { before[bin] / low } else { 0.0 };
+            let beyond = node_weight - high;
+            let right = if beyond > 0.0 { before[bin + 1] / beyond } else { 0.0 };
+            let by_cost = left + right + squares[bin];
+            let gain = if by_distance < by_cost { by_distance } else { by_cost };
+            // A bin of one class has its best cuts at its ends: the score is strictly convex in the weight of a class.
+            let is_open = peaks[bin] < high - low || !all_legal;
+            bounds[bin] = if is_open { (none + gain) * SLACK } else { f64::NEG_INFINITY };
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Histograms of one regression target.
+//!
+//! A bin has the number and the weight of its rows, the sum of their targets' excess over the node's mean (its whole
+//! part, so that the sum is an exact integer) and, for the bounds alone, the sum of its squares in floating point.
+
+use super::{ByBin, Histogram, MAX_BINS, SLACK};
+use crate::criterion::squared_error::{SquaredError, SumPushed, SumTotals};
+use crate::criterion::weights::{Moment, SampleWeights};
+use crate::simd::{Level, vectorized};
+
+/// Weights and targets by bin.
+pub struct SumHistogram {
+    n_bins: usize,
+    bins: Box<[Bin; MAX_BINS]>,
+    /// `ends[b]`: all bins before `b`.
+    ends: Box<[End; MAX_BINS + 1]>,
+    /// Weights of `ends`, and sums of excesses over the mean, fraction included.
+    weights: Box<[f64; MAX_BINS + 1]>,
+    excesses: Box<[f64; MAX_BINS + 1]>,
+    /// Weighted squared distances from the mean, by bin.
+    squares: Box<ByBin>,
+    scores: ByBin,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Bin {
+    /// The weight in the low half, the number of rows in the high one.
+    sizes: u64,
+    sum: i64,
+    squares: f64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct End {
+    weight: u64,
+    sum: i64,
+}
+
+/// Rows of a node.
+#[derive(Default)]
+pub struct SumRows {
+    /// The target less the whole part of the node's mean.
+    excesses: Vec<i64>,
+    /// Empty if all are 1.
+    weights: Vec<u32>,
+}
+
+const ONE_ROW: u64 = 1 << 32;
+
+fn weight_of(sizes: u64) -> u64 {
+    sizes & 0xFFFF_FFFF
+}
+
+impl Bin {
+    #[inline]
+    fn add(&mut self, weight: u64, excess: i64) {
+        let product = weight as i64 * excess;
+        self.sizes += ONE_ROW | weight;
+        self.sum += product;
+        self.squares += product as f64 * excess as f64;
+    }
+}
+
+impl<W: SampleWeights, M: Moment> Histogram<SquaredError<'_, W, M>> for SumHistogram {
+    type Rows = SumRows;
+
+    fn new(criterion: &SquaredError<'_, W, M>) -> Option<Self> {
+        (W::ARE_SMALL && M::IS_NARROW && criterion.n_outputs == 1).then(|| Self {
+            n_bins: 0,
+            bins: Box::new([Bin::default(); MAX_BINS]),
+            ends: Box::new([End::default(); MAX_BINS + 1]),
+            weights: Box::new([0.0; MAX_BINS + 1]),
+            excesses: Box::new([0.0; MAX_BINS + 1]),
+            squares: Box::new([0.0; MAX_BINS]),
+            scores: [0.0; MAX_BINS],
+        })
+    }
+
+    fn load(&self, criterion: &SquaredError<'_, W, M>, node: &SumTotals<M>, samples: &[u32], rows: &mut SumRows) {
+        let mean = node.outputs[0].mean;
+        rows.excesses.clear();
+        rows.excesses.extend(samples.iter().map(|&sample| criterion.numbers.fixed[sample as usize] - mean));
+        rows.weights.clear();
+        if !W::ARE_UNIT {
+            rows.weights.extend(samples.iter().map(|&sample| criterion.weights.weight(sample) as u32));
+        }
+    }
+
+    fn count(&mut self, node: &SumTotals<M>, rows: &SumRows, bins: &[u8], n_bins: usize) {
+        self.n_bins = n_bins;
+        self.bins[..n_bins].fill(Bin::default());
+        let pairs = rows.excesses.iter().zip(bins);
+        if W::ARE_UNIT {
+            for (&excess, &bin) in pairs {
+                self.bins[bin as usize].add(1, excess);
+            }
+        } else {
+            for ((&excess, &bin), &weight) in pairs.zip(&rows.weights) {
+                self.bins[bin as usize].add(u64::from(weight), excess);
+            }
+        }
+        let fraction = node.outputs[0].fraction;
+        let mut end = End::default();
+        for bin in 0..n_bins {
+            let Bin { sizes, sum, squares } = self.bins[bin];
+            end = End { weight: end.weight + weight_of(sizes), sum: end.sum + sum };
+            self.ends[bin + 1] = end;
+            let weight = end.weight as i64 as f64;
+            self.weights[bin + 1] = weight;
+            // As `SquaredError::squares` has it.
+            self.excesses[bin + 1] = end.sum as f64 - weight * fraction;
+            let weight = weight_of(sizes) as i64 as f64;
+            let distances = squares - 2.0 * fraction * sum as f64 + fraction * fraction * weight;
+            self.squares[bin] = distances + (squares + weight) * 1e-9;
+        }
+    }
+
+    fn scores(&mut self, level: Level, node: &SumTotals<M>) -> &ByBin {
+        let n = self.n_bins;
+        let node_weight = node.weight as f64;
+        cut_scores(level, &self.weights[..=n], &self.excesses[1..=n], node_weight, &mut self.scores[..n]);
+        &self.scores
+    }
+
+    fn bounds(&mut self, level: Level, node: &SumTotals<M>, _all_legal: bool) -> &ByBin {
+        let n = self.n_bins;
+        let Self { weights, excesses, squares, scores, bins, .. } = self;
+        inner_bounds(level, &weights[..=n], &excesses[..=n], &squares[..n], node.weight as f64, &mut scores[..n]);
+        for (score, bin) in scores.iter_mut().zip(&bins[..n]) {
+            if bin.sizes < 2 * ONE_ROW {
+                *score = f64::NEG_INFINITY;
+            }
+        }
+        &self.scores
+    }
+
+    fn pushed(
+        &self,
+        _criterion: &SquaredError<'_, W, M>,
+        node: &SumTotals<M>,
+        _scan: &mut Box<[M]>,
+        n_bins: usize,
+    ) -> SumPushed<M> {
+        let End { weight, sum } = self.ends[n_bins];
+        pushed(node, weight, sum)
+    }
+
+    fn pushed_below(
+        &self,
+        level: Level,
+        _criterion: &SquaredError<'_, W, M>,
+        node: &SumTotals<M>,
+        rows: &SumRows,
+        ranks: &[u32],
+        end: u32,
+        _scan: &mut Box<[M]>,
+    ) -> SumPushed<M> {
+        let (weight, sum) = sum_below(level, &rows.excesses, &rows.weights, ranks, end);
+        pushed(node, weight, sum)
+    }
+}
+
+fn pushed<M: Moment>(node: &SumTotals<M>, weight: u64, excess: i64) -> SumPushed<M> {
+    SumPushed { weight, first: M::default().plus_product(1, excess).plus_product(weight, node.outputs[0].mean) }
+}
+
+vectorized! {
+    fn cut_scores(weights: &[f64], excesses: &[f64], node_weight: f64, scores: &mut [f64]) {
+        let n = scores.len();
+        let (before, after, excesses) = (&weights[..n], &weights[1..=n], &excesses[..n]);
+        for bin in 0..n {
+            let weight = after[bin];
+            let score = excesses[bin] * excesses[bin] / (weight * (node_weight - weight));
+            scores[bin] = if weight > before[bin] && weight < node_weight { score } else { f64::NEG_INFINITY };
+        }
+    }
+}
+
+vectorized! {
+    /// Two bounds, of which the lower counts. By Cauchy and Schwarz, the excess of a subset is within half the root of
+    /// (weight times squared distances) of half the excess of all. And a side costs no less than the bins that are
+    /// certainly on it.
+    fn inner_bounds(weights: &[f64], excesses: &[f64], squares: &[f64], node_weight: f64, bounds: &mut [f64]) {
+        let n = bounds.len();
+        let (weights, weights_after) = (&weights[..n], &weights[1..=n]);
+        let (excesses, excesses_after) = (&excesses[..n], &excesses[1..=n]);
+        let squares = &squares[..n];
+        for bin in 0..n {
+            let (low, high) = (weights[bin], weights_after[bin]);
+            let radius = ((high - low) * squares[bin]).sqrt();
+            let most = ((excesses[bin] + excesses_after[bin]).abs() + radius) * 0.5;
+            // Weights are integers, and either side of a cut has a row.
+            let product = |weight: f64| weight * (node_weight - weight);
+            let (at_low, at_high) = (product(low + 1.0), product(high - 1.0));
+            let least = if at_low < at_high { at_low } else { at_high };
+            let by_distance = if least > 0.0 { most * most / least } else { f64::INFINITY };
+            let left = if low > 0.0 { excesses[bin] * excesses[bin] / low } else { 0.0 };
+            let beyond = node_weight - high;
+            let right = if beyond > 0.0 { excesses_after[bin] * excesses_after[bin] / beyond } else { 0.0 };
+            let by_cost = (left + right + squares[bin]) / node_weight;
+            bounds[bin] = (if by_distance < by_cost { by_distance } else { by_cost }) * SLACK;
+        }
+    }
+}
+
+vectorized! {
+    fn sum_below(excesses: &[i64], weights: &[u32], ranks: &[u32], end: u32) -> (u64, i64) {
+        let (mut n, mut sum) = (0u64, 0i64);
+        if weights.is_empty() {
+            for (&excess, &rank) in excesses.iter().zip(ranks) {
+                n += u64::from(rank < end);
+                sum += if rank < end { excess } else { 0 };
+            }
+        } else {
+            for ((&excess, &rank), &weight) in excesses.iter().zip(ranks).zip(weights) {
+                n += if rank < end { u64::from(weight) } else { 0 };
+                sum += if rank < end { i64::from(weight) * excess } else { 0 };
+            }
+        }
+        (n, sum)
+    }
+}
