@@ -33,9 +33,9 @@ impl Visitor for Compare<'_> {
             for &sample in side {
                 criterion.push(&node, &mut scan, &mut pushed, sample);
             }
-            (criterion.score(&node, &scan, pushed), criterion.proof(&node, &scan, pushed))
+            (criterion.score(&node, &scan, pushed), criterion.proof(&scan, pushed))
         });
-        let order = criterion.compare(&a.1, &b.1);
+        let order = criterion.compare(&node, &a.1, &b.1);
         let (lesser, greater) = if order == Ordering::Less { (a.0, b.0) } else { (b.0, a.0) };
         Ok((lesser - greater, criterion.tolerance(&node, lesser.max(greater)), order))
     }

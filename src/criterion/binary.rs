@@ -73,7 +73,7 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
     type Totals = BinaryTotals;
     type Scan = ();
     type Pushed = BinaryPushed<W::Moment>;
-    type Proof = Ratio;
+    type Proof = Self::Pushed;
     type Summary = BinaryTotals;
     type Ceiling = BinaryCeiling;
     type Histogram = BinaryHistogram;
@@ -151,14 +151,22 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
         score * (16.0 * f64::EPSILON)
     }
 
-    fn proof(&self, node: &BinaryTotals, _scan: &(), pushed: Self::Pushed) -> Ratio {
-        let excess = Wide::from(pushed.excess.to_i128().unsigned_abs());
-        let rest = node.weight - pushed.weight;
-        Ratio { numerator: excess.times(&excess), denominator: u128::from(pushed.weight) * u128::from(rest) }
+    fn proof(&self, _scan: &(), pushed: Self::Pushed) -> Self::Pushed {
+        pushed
     }
 
-    fn compare(&self, a: &Ratio, b: &Ratio) -> Ordering {
-        a.compare(b)
+    fn compare(&self, node: &BinaryTotals, a: &Self::Pushed, b: &Self::Pushed) -> Ordering {
+        let product = |pushed: &Self::Pushed| u128::from(pushed.weight) * u128::from(node.weight - pushed.weight);
+        let excess = |pushed: &Self::Pushed| pushed.excess.to_i128().unsigned_abs();
+        if product(a) == product(b) {
+            // The usual tie: the same rows, on either side.
+            return excess(a).cmp(&excess(b));
+        }
+        let ratio = |pushed| {
+            let excess: Wide = Wide::from(excess(pushed));
+            Ratio { numerator: excess.times(&excess), denominator: product(pushed) }
+        };
+        ratio(a).compare(&ratio(b))
     }
 
     fn cost(&self, totals: &BinaryTotals) -> f64 {

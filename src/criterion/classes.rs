@@ -15,9 +15,7 @@ use crate::data::target::Classes;
 /// The function of counts, and what is made of its sums.
 pub trait Measure: Sync {
     /// A sum of `f` over counts, exact.
-    type Sum: Copy + Default + Send + Sync;
-    /// An exact score.
-    type Proof: Send;
+    type Sum: Copy + Default + PartialEq + Send + Sync;
     /// See [`Criterion::IS_SQUARED_DISTANCE`].
     const IS_SQUARED_DISTANCE: bool;
 
@@ -40,10 +38,8 @@ pub trait Measure: Sync {
     }
     /// See [`Criterion::tolerance`].
     fn tolerance(&self, score: f64) -> f64;
-    /// See [`Criterion::proof`].
-    fn proof(&self, split: &Sides<Self::Sum>) -> Self::Proof;
     /// See [`Criterion::compare`].
-    fn compare(&self, a: &Self::Proof, b: &Self::Proof) -> Ordering;
+    fn compare(&self, a: &Sides<Self::Sum>, b: &Sides<Self::Sum>) -> Ordering;
 }
 
 /// The two sides of a candidate split, in no particular order.
@@ -53,6 +49,13 @@ pub struct Sides<S> {
     pub weights: [u64; 2],
     /// Sums of the measure.
     pub sums: [S; 2],
+}
+
+impl<S: Copy> Sides<S> {
+    fn swapped(self) -> Self {
+        let ([w0, w1], [s0, s1]) = (self.weights, self.sums);
+        Self { weights: [w1, w0], sums: [s1, s0] }
+    }
 }
 
 /// A measure over the classes of samples.
@@ -150,7 +153,7 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
     /// Counts of the pushed samples, over all outputs.
     type Scan = Box<[u64]>;
     type Pushed = ClassPushed<M::Sum>;
-    type Proof = M::Proof;
+    type Proof = ClassPushed<M::Sum>;
     type Summary = ClassSummary;
     type Ceiling = ClassCeiling;
     type Histogram = ClassHistogram;
@@ -244,12 +247,15 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         self.measure.tolerance(score)
     }
 
-    fn proof(&self, node: &Self::Totals, _counts: &Box<[u64]>, pushed: Self::Pushed) -> Self::Proof {
-        self.measure.proof(&Self::sides(node, pushed))
+    fn proof(&self, _counts: &Box<[u64]>, pushed: Self::Pushed) -> Self::Proof {
+        pushed
     }
 
-    fn compare(&self, a: &Self::Proof, b: &Self::Proof) -> Ordering {
-        self.measure.compare(a, b)
+    fn compare(&self, node: &Self::Totals, a: &Self::Proof, b: &Self::Proof) -> Ordering {
+        let [a, b] = [a, b].map(|pushed| Self::sides(node, *pushed));
+        let is_tie = |b: Sides<M::Sum>| a.weights == b.weights && a.sums == b.sums;
+        // The usual tie: the same rows, on either side.
+        if is_tie(b) || is_tie(b.swapped()) { Ordering::Equal } else { self.measure.compare(&a, &b) }
     }
 
     fn cost(&self, totals: &Self::Totals) -> f64 {

@@ -31,7 +31,6 @@ impl Entropy {
 
 impl Measure for Entropy {
     type Sum = i128;
-    type Proof = i128;
     const IS_SQUARED_DISTANCE: bool = false;
 
     #[inline]
@@ -69,11 +68,7 @@ impl Measure for Entropy {
         score.abs() * (16.0 * f64::EPSILON)
     }
 
-    fn proof(&self, split: &Sides<i128>) -> i128 {
-        self.cost_of_sides(split)
-    }
-
-    fn compare(&self, a: &i128, b: &i128) -> Ordering {
-        b.cmp(a)
+    fn compare(&self, a: &Sides<i128>, b: &Sides<i128>) -> Ordering {
+        self.cost_of_sides(b).cmp(&self.cost_of_sides(a))
     }
 }

@@ -30,7 +30,6 @@ impl<S> Default for Gini<S> {
 
 impl<S: SquareSum> Measure for Gini<S> {
     type Sum = S;
-    type Proof = Ratio;
     const IS_SQUARED_DISTANCE: bool = true;
 
     #[inline]
@@ -78,14 +77,12 @@ impl<S: SquareSum> Measure for Gini<S> {
         score * (16.0 * f64::EPSILON)
     }
 
-    fn proof(&self, split: &Sides<S>) -> Ratio {
-        let [w0, w1] = split.weights.map(u128::from);
-        let [s0, s1] = split.sums.map(|sum| Wide::from(sum.to_u128()));
-        let numerator = s0.times(&Wide::from(w1)).plus(&s1.times(&Wide::from(w0)));
-        Ratio { numerator, denominator: w0 * w1 }
-    }
-
-    fn compare(&self, a: &Ratio, b: &Ratio) -> Ordering {
-        a.compare(b)
+    fn compare(&self, a: &Sides<S>, b: &Sides<S>) -> Ordering {
+        let ratio = |split: &Sides<S>| {
+            let [w0, w1] = split.weights.map(u128::from);
+            let [s0, s1] = split.sums.map(|sum| Wide::from(sum.to_u128()));
+            Ratio { numerator: s0.times(&Wide::from(w1)).plus(&s1.times(&Wide::from(w0))), denominator: w0 * w1 }
+        };
+        ratio(a).compare(&ratio(b))
     }
 }

@@ -42,7 +42,7 @@ pub trait Criterion: Sync {
     type Scan: Send;
     /// Running statistics of a scan: of the samples pushed, and of the rest. Small, so that loops keep it in registers.
     type Pushed: Copy + Send;
-    /// A candidate's score, exactly.
+    /// What a candidate's exact score is computed from, if it comes to that.
     type Proof: Send;
     /// What is kept of a set of samples to bound what splitting it off can gain.
     type Summary: Copy + Default + Send + Sync;
@@ -87,10 +87,10 @@ pub trait Criterion: Sync {
     }
     /// A bound on the difference that rounding may cause between two scores of a node, the higher being `score`.
     fn tolerance(&self, node: &Self::Totals, score: f64) -> f64;
-    /// The exact score.
-    fn proof(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed) -> Self::Proof;
+    /// What proves the score. Cheap.
+    fn proof(&self, scan: &Self::Scan, pushed: Self::Pushed) -> Self::Proof;
     /// The exact order of two scores of one node; the greater is the better split.
-    fn compare(&self, a: &Self::Proof, b: &Self::Proof) -> Ordering;
+    fn compare(&self, node: &Self::Totals, a: &Self::Proof, b: &Self::Proof) -> Ordering;
 
     /// The cost of a node: its weight times its impurity, summed over outputs.
     fn cost(&self, totals: &Self::Totals) -> f64;

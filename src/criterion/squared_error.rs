@@ -21,7 +21,7 @@ use super::histogram::SumHistogram;
 use super::weights::{Moment, SampleWeights};
 use super::{Criterion, QUOTIENT_SLACK};
 use crate::data::target::{FINE_BITS, Numbers};
-use crate::num::{Ratio, Wide, exponent, scale_by_power_of_two};
+use crate::num::{Exact, Ratio, Wide, exponent, scale_by_power_of_two};
 
 /// Nodes with a standard deviation below this many fixed-point units (as a power of two) have their mean refined.
 const REFINE_BELOW_BITS: i32 = 20;
@@ -71,18 +71,18 @@ pub struct SumCeiling {
 
 /// Sums of a node.
 #[derive(Debug)]
-pub struct SumTotals<M> {
+pub struct SumTotals<M: Moment> {
     pub(super) weight: u64,
     pub(super) outputs: Box<[OutputTotals<M>]>,
 }
 
 /// Sums of one output in a node.
 #[derive(Debug)]
-pub struct OutputTotals<M> {
+pub struct OutputTotals<M: Moment> {
     /// `sum w q`
     sum: M,
     /// `sum w q^2`
-    squares: Wide,
+    squares: M::Exact,
     /// `floor(sum / weight)`
     pub(super) mean: i64,
     /// `sum - weight * mean`, in `[0, weight)`
@@ -97,6 +97,9 @@ pub struct SumPushed<M> {
     pub(super) weight: u64,
     pub(super) first: M,
 }
+
+/// The sums of the pushed samples: of the first output, and of the others.
+type SumProof<M> = (SumPushed<M>, Box<[M]>);
 
 impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
     /// A criterion over the given targets and weights.
@@ -123,12 +126,10 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
         }
     }
 
-    fn summed(weight: u64, outputs: impl Iterator<Item = (M, Wide)>) -> SumTotals<M> {
+    fn summed(weight: u64, outputs: impl Iterator<Item = (M, M::Exact)>) -> SumTotals<M> {
         let outputs = outputs.map(|(sum, squares)| {
-            let total = sum.to_i128();
-            let mean = total.div_euclid(i128::from(weight));
-            let rest = (total - mean * i128::from(weight)) as u64;
-            OutputTotals { sum, squares, mean: mean as i64, rest, fraction: rest as f64 / weight as f64 }
+            let (mean, rest) = sum.divided(weight);
+            OutputTotals { sum, squares, mean, rest, fraction: rest as f64 / weight as f64 }
         });
         SumTotals { weight, outputs: outputs.collect() }
     }
@@ -189,10 +190,39 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
         pushed.weight as i64 as f64 * (node.weight - pushed.weight) as i64 as f64
     }
 
+    /// Whether two candidates part the node into the same sums, on either side.
+    fn are_same(node: &SumTotals<M>, (a, a_others): &SumProof<M>, (b, b_others): &SumProof<M>) -> bool {
+        let a_sums = || std::iter::once(&a.first).chain(a_others.iter());
+        let b_sums = || std::iter::once(&b.first).chain(b_others.iter());
+        let others = || node.outputs.iter().zip(b_sums()).map(|(output, &sum)| output.sum.minus(sum));
+        (a.weight == b.weight && a_sums().eq(b_sums()))
+            || (a.weight == node.weight - b.weight && a_sums().copied().eq(others()))
+    }
+
+    /// The score, exactly.
+    fn ratio(&self, node: &SumTotals<M>, (pushed, others): &SumProof<M>) -> Ratio {
+        let (node_weight, weight): (Wide, _) = (Wide::from(u128::from(node.weight)), pushed.weight);
+        let mut numerator = Wide::ZERO;
+        let sums = std::iter::once(&pushed.first).chain(others.iter());
+        for ((&sum, output), &shift) in sums.zip(&node.outputs).zip(&self.shifts) {
+            // W D = W (s - w mean) - w rest
+            let whole = sum.minus_product(weight, output.mean).to_i128();
+            let product = node_weight.times(&Wide::from(whole.unsigned_abs()));
+            let rest = Wide::from(u128::from(weight) * u128::from(output.rest));
+            let excess = match (whole < 0, product >= rest) {
+                (true, _) => product.plus(&rest),
+                (false, true) => product.minus(&rest),
+                (false, false) => rest.minus(&product),
+            };
+            numerator = numerator.plus(&excess.times(&excess).shifted(2 * shift));
+        }
+        Ratio { numerator, denominator: u128::from(weight) * u128::from(node.weight - weight) }
+    }
+
     /// `W^2` times the variance of an output in its fixed-point unit, exactly.
-    fn scaled_variance(node: &SumTotals<M>, output: &OutputTotals<M>) -> Wide {
-        let sum = Wide::from(output.sum.to_i128().unsigned_abs());
-        output.squares.times(&Wide::from(u128::from(node.weight))).minus(&sum.times(&sum))
+    fn scaled_variance(node: &SumTotals<M>, output: &OutputTotals<M>) -> M::Exact {
+        let sum = M::Exact::from(output.sum.to_i128().unsigned_abs());
+        output.squares.times(&u128::from(node.weight).into()).minus(&sum.times(&sum))
     }
 }
 
@@ -201,7 +231,7 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
     /// Sums of the pushed samples, of all outputs but the first.
     type Scan = Box<[M]>;
     type Pushed = SumPushed<M>;
-    type Proof = Ratio;
+    type Proof = SumProof<M>;
     type Summary = SpreadSummary;
     type Ceiling = SumCeiling;
     type Histogram = SumHistogram;
@@ -307,27 +337,15 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         score * (64.0 * f64::EPSILON) + absolute
     }
 
-    fn proof(&self, node: &Self::Totals, others: &Box<[M]>, pushed: Self::Pushed) -> Ratio {
-        let (node_weight, weight) = (Wide::from(u128::from(node.weight)), pushed.weight);
-        let mut numerator = Wide::ZERO;
-        let sums = std::iter::once(&pushed.first).chain(others.iter());
-        for ((&sum, output), &shift) in sums.zip(&node.outputs).zip(&self.shifts) {
-            // W D = W (s - w mean) - w rest
-            let whole = sum.minus_product(weight, output.mean).to_i128();
-            let product = node_weight.times(&Wide::from(whole.unsigned_abs()));
-            let rest = Wide::from(u128::from(weight) * u128::from(output.rest));
-            let excess = match (whole < 0, product >= rest) {
-                (true, _) => product.plus(&rest),
-                (false, true) => product.minus(&rest),
-                (false, false) => rest.minus(&product),
-            };
-            numerator = numerator.plus(&excess.times(&excess).shifted(2 * shift));
-        }
-        Ratio { numerator, denominator: u128::from(weight) * u128::from(node.weight - weight) }
+    fn proof(&self, others: &Box<[M]>, pushed: Self::Pushed) -> Self::Proof {
+        (pushed, others.clone())
     }
 
-    fn compare(&self, a: &Ratio, b: &Ratio) -> Ordering {
-        a.compare(b)
+    fn compare(&self, node: &Self::Totals, a: &Self::Proof, b: &Self::Proof) -> Ordering {
+        if Self::are_same(node, a, b) {
+            return Ordering::Equal;
+        }
+        self.ratio(node, a).compare(&self.ratio(node, b))
     }
 
     fn cost(&self, totals: &Self::Totals) -> f64 {
@@ -420,7 +438,7 @@ impl Squares {
         self.low = u128::from(self.low as u64);
     }
 
-    fn total(&self) -> Wide {
-        Wide::from(self.high).shifted(64).plus(&Wide::from(self.low))
+    fn total<E: Exact>(&self) -> E {
+        E::from(self.high).shifted(64).plus(&E::from(self.low))
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Debug;
 
+use crate::num::{Exact, Wide};
+
 /// Weights of samples.
 pub trait SampleWeights: Copy + Sync {
     /// An integer that holds sums of squares of weights.
@@ -65,7 +67,7 @@ impl SampleWeights for LargeWeights<'_> {
 }
 
 /// An unsigned sum of products of two counts.
-pub trait SquareSum: Copy + Debug + Send + Sync + Default {
+pub trait SquareSum: Copy + Debug + Send + Sync + Default + PartialEq {
     /// `self + a * b`.
     fn plus_product(self, a: u64, b: u64) -> Self;
     /// `self - a * b`.
@@ -122,9 +124,11 @@ impl SquareSum for u128 {
 }
 
 /// A signed sum of weights times fixed-point targets.
-pub trait Moment: Copy + Debug + Send + Sync + Default {
+pub trait Moment: Copy + Debug + Send + Sync + Default + PartialEq {
     /// Whether it is an `i64`.
     const IS_NARROW: bool;
+    /// Holds the product of a sum of weights with a sum of weighted squares, times 2^128.
+    type Exact: Exact;
     /// `self + weight * value`.
     fn plus_product(self, weight: u64, value: i64) -> Self;
     /// `self - weight * value`.
@@ -135,10 +139,13 @@ pub trait Moment: Copy + Debug + Send + Sync + Default {
     fn to_f64(self) -> f64;
     /// The sum.
     fn to_i128(self) -> i128;
+    /// The whole part of the quotient, rounded down, and the rest.
+    fn divided(self, weight: u64) -> (i64, u64);
 }
 
 impl Moment for i64 {
     const IS_NARROW: bool = true;
+    type Exact = Wide<4>;
 
     #[inline]
     fn plus_product(self, weight: u64, value: i64) -> Self {
@@ -164,10 +171,17 @@ impl Moment for i64 {
     fn to_i128(self) -> i128 {
         i128::from(self)
     }
+
+    #[inline]
+    fn divided(self, weight: u64) -> (i64, u64) {
+        // Weights are below 2^63.
+        (self.div_euclid(weight as i64), self.rem_euclid(weight as i64) as u64)
+    }
 }
 
 impl Moment for i128 {
     const IS_NARROW: bool = false;
+    type Exact = Wide;
 
     #[inline]
     fn plus_product(self, weight: u64, value: i64) -> Self {
@@ -193,5 +207,11 @@ impl Moment for i128 {
     #[inline]
     fn to_i128(self) -> i128 {
         self
+    }
+
+    #[inline]
+    fn divided(self, weight: u64) -> (i64, u64) {
+        let mean = self.div_euclid(i128::from(weight));
+        (mean as i64, (self - mean * i128::from(weight)) as u64)
     }
 }

@@ -5,4 +5,4 @@ mod order;
 mod wide;
 
 pub use order::{SortKey, bit_length, exponent, mid_threshold, scale_by_power_of_two};
-pub use wide::{Ratio, Wide};
+pub use wide::{Exact, Ratio, Wide};

@@ -7,13 +7,11 @@
 
 use std::cmp::Ordering;
 
-const LIMBS: usize = 10;
-
-/// An unsigned integer of 640 bits, least significant limb first.
+/// An unsigned integer of `LIMBS` times 64 bits, at least two, least significant limb first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wide([u64; LIMBS]);
+pub struct Wide<const LIMBS: usize = 10>([u64; LIMBS]);
 
-impl From<u128> for Wide {
+impl<const LIMBS: usize> From<u128> for Wide<LIMBS> {
     #[inline]
     fn from(value: u128) -> Self {
         let mut limbs = [0; LIMBS];
@@ -23,20 +21,20 @@ impl From<u128> for Wide {
     }
 }
 
-impl Ord for Wide {
+impl<const LIMBS: usize> Ord for Wide<LIMBS> {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         self.0.iter().rev().cmp(other.0.iter().rev())
     }
 }
 
-impl PartialOrd for Wide {
+impl<const LIMBS: usize> PartialOrd for Wide<LIMBS> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Wide {
+impl<const LIMBS: usize> Wide<LIMBS> {
     /// Zero.
     pub const ZERO: Self = Self([0; LIMBS]);
 
@@ -133,6 +131,59 @@ impl Wide {
     }
 }
 
+/// The integers that a criterion needs of [`Wide`], whatever their width.
+pub trait Exact: Copy + std::fmt::Debug + From<u128> + Send + Sync {
+    /// See [`Wide::plus`].
+    #[must_use]
+    fn plus(self, other: &Self) -> Self;
+    /// See [`Wide::minus`].
+    #[must_use]
+    fn minus(self, other: &Self) -> Self;
+    /// See [`Wide::times`].
+    #[must_use]
+    fn times(&self, other: &Self) -> Self;
+    /// See [`Wide::divided`].
+    #[must_use]
+    fn divided(self, divisor: u64) -> Self;
+    /// See [`Wide::shifted`].
+    #[must_use]
+    fn shifted(&self, bits: u32) -> Self;
+    /// See [`Wide::to_f64`].
+    fn to_f64(&self) -> f64;
+    /// See [`Wide::is_zero`].
+    fn is_zero(&self) -> bool;
+}
+
+impl<const LIMBS: usize> Exact for Wide<LIMBS> {
+    fn plus(self, other: &Self) -> Self {
+        self.plus(other)
+    }
+
+    fn minus(self, other: &Self) -> Self {
+        self.minus(other)
+    }
+
+    fn times(&self, other: &Self) -> Self {
+        self.times(other)
+    }
+
+    fn divided(self, divisor: u64) -> Self {
+        self.divided(divisor)
+    }
+
+    fn shifted(&self, bits: u32) -> Self {
+        self.shifted(bits)
+    }
+
+    fn to_f64(&self) -> f64 {
+        self.to_f64()
+    }
+
+    fn is_zero(&self) -> bool {
+        self.is_zero()
+    }
+}
+
 /// A non-negative rational number with an exact order.
 #[derive(Debug, Clone, Copy)]
 pub struct Ratio {
@@ -160,14 +211,14 @@ mod tests {
     use num_bigint::BigUint;
     use proptest::prelude::*;
 
-    fn big(wide: &Wide) -> BigUint {
+    fn big<const LIMBS: usize>(wide: &Wide<LIMBS>) -> BigUint {
         wide.0.iter().rev().fold(BigUint::from(0u32), |sum, &limb| (sum << 64u32) + limb)
     }
 
     proptest! {
         #[test]
         fn arithmetic_agrees_with_big_integers(a: u128, b: u128, c: u128, bits in 0u32..200) {
-            let (wa, wb, wc) = (Wide::from(a), Wide::from(b), Wide::from(c));
+            let (wa, wb, wc): (Wide, Wide, Wide) = (Wide::from(a), Wide::from(b), Wide::from(c));
             let product = wa.times(&wb).times(&wc);
             prop_assert_eq!(big(&product), BigUint::from(a) * b * c);
             prop_assert_eq!(big(&product.plus(&wb)), BigUint::from(a) * b * c + b);
@@ -178,6 +229,18 @@ mod tests {
             prop_assert_eq!(wa.cmp(&wb), a.cmp(&b));
             let close = (product.to_f64() - a as f64 * b as f64 * c as f64).abs();
             prop_assert!(close <= product.to_f64() * 1e-14);
+        }
+
+        #[test]
+        fn widths_agree(a: u128, b: u64, c: u64, bits in 0u32..=128) {
+            let (narrow, wide): (Wide<4>, Wide) = (Wide::from(a).shifted(bits), Wide::from(a).shifted(bits));
+            prop_assert_eq!(narrow.to_f64(), wide.to_f64());
+            prop_assert_eq!(big(&narrow.divided(b | 1)), big(&wide.divided(b | 1)));
+            let (narrow, wide): (Wide<4>, Wide) = (Wide::from(a), Wide::from(a));
+            let (product, expected) = (narrow.times(&Wide::from(u128::from(c))), wide.times(&Wide::from(u128::from(c))));
+            prop_assert_eq!(big(&product), big(&expected));
+            prop_assert_eq!(big(&product.plus(&narrow)), big(&expected.plus(&wide)));
+            prop_assert_eq!(product.is_zero(), expected.is_zero());
         }
 
         #[test]

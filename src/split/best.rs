@@ -145,7 +145,7 @@ impl<C: Criterion> Best<C> {
         score: f64,
         candidate: Candidate,
     ) {
-        let proof = criterion.proof(node, scan, pushed);
+        let proof = criterion.proof(scan, pushed);
         self.consider(criterion, node, order, Holder { candidate, score, proof, position: None });
     }
 
@@ -165,7 +165,7 @@ impl<C: Criterion> Best<C> {
                 if (new.score - old.score).abs() > tolerance {
                     new.score > old.score
                 } else {
-                    match criterion.compare(&new.proof, &old.proof) {
+                    match criterion.compare(node, &new.proof, &old.proof) {
                         Ordering::Greater => true,
                         Ordering::Less => false,
                         Ordering::Equal => precedes(order, &mut new, old),
