@@ -31,7 +31,7 @@ const KERNELS: [Option<Kernel>; 6] =
     [None, Some(Kernel::Bitmap), Some(Kernel::Search), Some(Kernel::Gather), Some(Kernel::Block), Some(Kernel::Bounds)];
 
 /// The choice by size for dense columns, and each tier against it.
-const TIERS: [Option<Tier>; 3] = [None, Some(Tier::Sort), Some(Tier::Histogram)];
+const TIERS: [Option<Tier>; 4] = [None, Some(Tier::Sort), Some(Tier::Network), Some(Tier::Histogram)];
 
 // ---- Storage --------------------------------------------------------------------------------------------------------
 

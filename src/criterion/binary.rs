@@ -169,6 +169,11 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
         ratio(a).compare(&ratio(b))
     }
 
+    /// The two classes parted.
+    fn summit(&self, node: &BinaryTotals, _samples: &[u32], _scan: &mut ()) -> Option<Self::Pushed> {
+        Some(BinaryPushed::new(node, BinaryTotals { weight: node.second, second: node.second }))
+    }
+
     fn cost(&self, totals: &BinaryTotals) -> f64 {
         let (weight, second) = (u128::from(totals.weight), u128::from(totals.second));
         (2 * second * (weight - second)) as f64 / weight as f64

@@ -258,6 +258,17 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         if is_tie(b) || is_tie(b.swapped()) { Ordering::Equal } else { self.measure.compare(&a, &b) }
     }
 
+    /// Two classes parted, if the node has no others.
+    fn summit(&self, node: &Self::Totals, _samples: &[u32], scan: &mut Box<[u64]>) -> Option<Self::Proof> {
+        let mut present = node.counts.iter().enumerate().filter(|&(_, &count)| count > 0).map(|(slot, _)| slot);
+        let (Some(first), Some(_), None) = (present.next(), present.next(), present.next()) else { return None };
+        if self.n_outputs > 1 {
+            return None;
+        }
+        let one = node.counts.iter().enumerate().map(|(slot, &count)| if slot == first { count } else { 0 });
+        Some(self.pushed(node, scan, one))
+    }
+
     fn cost(&self, totals: &Self::Totals) -> f64 {
         self.measure.cost(totals.sum, totals.weight, self.n_outputs)
     }

@@ -92,6 +92,10 @@ pub trait Criterion: Sync {
     /// The exact order of two scores of one node; the greater is the better split.
     fn compare(&self, node: &Self::Totals, a: &Self::Proof, b: &Self::Proof) -> Ordering;
 
+    /// The split that no other of these samples, all of the node, can better, if it is known at little cost; columns that
+    /// come near it are rare unless the node is small. `scan` is scratch.
+    fn summit(&self, node: &Self::Totals, samples: &[u32], scan: &mut Self::Scan) -> Option<Self::Proof>;
+
     /// The cost of a node: its weight times its impurity, summed over outputs.
     fn cost(&self, totals: &Self::Totals) -> f64;
     /// By how much a split with this score lowers the cost.

@@ -348,6 +348,41 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         self.ratio(node, a).compare(&self.ratio(node, b))
     }
 
+    /// The best part of the samples in the order of their targets: the best partition of points on a line is into
+    /// intervals (Fisher, "On grouping for maximum homogeneity", 1958).
+    fn summit(&self, node: &Self::Totals, samples: &[u32], scan: &mut Box<[M]>) -> Option<Self::Proof> {
+        const MOST: usize = 8;
+        let n = samples.len();
+        if self.n_outputs > 1 || n > MOST {
+            return None;
+        }
+        let mut order = [(0, 0); MOST];
+        let order = &mut order[..n];
+        for (slot, &sample) in order.iter_mut().zip(samples) {
+            *slot = (self.numbers.fixed[sample as usize], sample);
+        }
+        order.sort_unstable();
+        let mut pushed = self.begin(node, scan);
+        let mut best: Option<(f64, SumPushed<M>)> = None;
+        for &(_, sample) in &order[..n - 1] {
+            self.push(node, scan, &mut pushed, sample);
+            let score = self.score(node, scan, pushed);
+            let wins = best.is_none_or(|(highest, old)| {
+                let tolerance = self.tolerance(node, highest.max(score));
+                let proof = |pushed| (pushed, Box::default());
+                if (score - highest).abs() > tolerance {
+                    score > highest
+                } else {
+                    self.compare(node, &proof(pushed), &proof(old)) == Ordering::Greater
+                }
+            });
+            if wins {
+                best = Some((score, pushed));
+            }
+        }
+        best.map(|(_, pushed)| (pushed, Box::default()))
+    }
+
     fn cost(&self, totals: &Self::Totals) -> f64 {
         let variance = |(output, factor): (&OutputTotals<_>, &f64)| {
             Self::scaled_variance(totals, output).to_f64() * factor * factor

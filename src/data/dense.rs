@@ -33,6 +33,7 @@ pub enum Ranks {
 #[derive(Debug)]
 pub struct DenseColumns {
     columns: Vec<DenseColumn>,
+    max_distinct: usize,
 }
 
 /// One column.
@@ -50,6 +51,11 @@ impl DenseColumns {
     /// The column of a feature.
     pub fn column(&self, feature: u32) -> &DenseColumn {
         &self.columns[feature as usize]
+    }
+
+    /// The number of ranks of the column that has most.
+    pub fn max_distinct(&self) -> usize {
+        self.max_distinct
     }
 
     pub(crate) fn n_bytes(&self) -> usize {
@@ -91,7 +97,8 @@ impl Dataset {
             values.extend_from_slice(&distinct);
             indptr.push(values.len());
         }
-        let columns = Columns::Dense(DenseColumns { columns });
+        let max_distinct = columns.iter().map(|column| column.n_distinct as usize).max().unwrap_or(0);
+        let columns = Columns::Dense(DenseColumns { columns, max_distinct });
         Ok(Self::new(n_samples, n_features, columns, T::Value::into_table(indptr, values)))
     }
 }

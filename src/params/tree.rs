@@ -64,8 +64,10 @@ pub enum FeatureSampling {
 /// How the columns of a node of dense data are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {
-    /// Sort them.
+    /// Sort them one by one.
     Sort,
+    /// Sort them side by side; in nodes of up to 256 rows.
+    Network,
     /// Count them in bins, and sort what may hold the best cut; where the criterion has histograms.
     Histogram,
 }

@@ -67,27 +67,55 @@ pub(crate) struct Best<C: Criterion> {
     holder: Option<Holder<C::Proof>>,
     /// Scores below cannot win; ties are within.
     floor: f64,
-    bar: Bar<C>,
+    /// What columns must gain, where that is asked.
+    bar: Option<Bar<C>>,
+    /// No candidate can better this one.
+    summit: Option<C::Proof>,
     /// Columns with fewer entries cannot win.
     least_entries: f64,
     max_weight: f64,
 }
 
 impl<C: Criterion> Best<C> {
-    /// None yet. `drift` is that of the node's bounds, if it has any.
-    pub fn new(search: &Search<'_, C>, node: &Node<'_, C>, drift: f64) -> Self {
+    /// None yet; no column will be said to be too sparse to win.
+    pub fn new() -> Self {
         Self {
             holder: None,
             floor: f64::NEG_INFINITY,
-            bar: Bar::new(search.criterion, node.totals, drift),
+            bar: None,
+            summit: None,
             least_entries: 0.0,
-            max_weight: search.max_weight as f64,
+            max_weight: 0.0,
         }
     }
 
-    /// What tells which columns may win.
-    pub fn bar(&self) -> &Bar<C> {
-        &self.bar
+    /// None yet. `drift` is that of the node's bounds, if it has any.
+    pub fn with_bar(search: &Search<'_, C>, node: &Node<'_, C>, drift: f64) -> Self {
+        let bar = Some(Bar::new(search.criterion, node.totals, drift));
+        Self { bar, max_weight: search.max_weight as f64, ..Self::new() }
+    }
+
+    /// None yet, and none can be better than `summit`.
+    pub fn below(summit: Option<C::Proof>) -> Self {
+        Self { summit, ..Self::new() }
+    }
+
+    /// What tells which columns may win, if asked for.
+    pub fn bar(&self) -> Option<&Bar<C>> {
+        self.bar.as_ref()
+    }
+
+    /// Whether a column that gains this at most may win.
+    pub fn admits(&self, bound: f64) -> bool {
+        self.bar.as_ref().is_none_or(|bar| bar.admits(bound))
+    }
+
+    /// Whether the best candidate cannot be bettered.
+    pub fn is_final(&self, criterion: &C, node: &C::Totals) -> bool {
+        match (&self.holder, &self.summit) {
+            (Some(holder), Some(summit)) => criterion.compare(node, &holder.proof, summit) == Ordering::Equal,
+            _ => false,
+        }
     }
 
     /// Whether a sparse column may win that has this many entries in the node, or at most as many.
@@ -102,9 +130,9 @@ impl<C: Criterion> Best<C> {
     }
 
     fn raise(&mut self, criterion: &C, node: &C::Totals, score: f64) {
-        if C::IS_SQUARED_DISTANCE {
-            self.bar.raise(criterion, node, score);
-            self.least_entries = self.bar.least_weight() / self.max_weight * (1.0 - f64::EPSILON);
+        if C::IS_SQUARED_DISTANCE && let Some(bar) = &mut self.bar {
+            bar.raise(criterion, node, score);
+            self.least_entries = bar.least_weight() / self.max_weight * (1.0 - f64::EPSILON);
         }
     }
 

@@ -39,7 +39,7 @@ struct Progress<C: Criterion> {
 
 impl<C: Criterion, R: Rank> Open<'_, C, R> {
     fn progress(&self) -> Progress<C> {
-        Progress { best: Best::new(self.search, self.node, self.known.bounds.drift()), read: Vec::new() }
+        Progress { best: Best::with_bar(self.search, self.node, self.known.bounds.drift()), read: Vec::new() }
     }
 
     /// Reads a column.
@@ -67,7 +67,7 @@ impl<C: Criterion, R: Rank> Open<'_, C, R> {
         progress: &mut Progress<C>,
     ) -> Result<()> {
         for (bound, lane) in lanes {
-            if !progress.best.bar().admits(bound) {
+            if !progress.best.admits(bound) {
                 break;
             }
             self.search.runtime.check_interrupt()?;
@@ -129,11 +129,13 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
     if let Some(leader) = known.leader {
         open.read(leader, scan, entries, &mut progress);
     }
-    known.bounds.candidates(progress.best.bar(), |lane, bound| {
-        if Some(lane) != known.leader {
-            candidates.push((bound, lane));
-        }
-    });
+    if let Some(bar) = progress.best.bar() {
+        known.bounds.candidates(bar, |lane, bound| {
+            if Some(lane) != known.leader {
+                candidates.push((bound, lane));
+            }
+        });
+    }
     candidates.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
     open.read_spread(candidates, scan, entries, &mut progress)?;
     let Progress { best, read, .. } = progress;

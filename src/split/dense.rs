@@ -8,6 +8,7 @@ use super::best::{Candidate, Cut};
 use super::cells::Cells;
 use super::features::{ColumnSearch, search_columns};
 use super::histogram::{self, HistogramScratch};
+use super::small::{self, SmallScratch};
 use super::{Best, Found, NodeColumn, NodeSearch, Outcome, Scratch};
 use crate::criterion::Criterion;
 use crate::criterion::histogram::Histogram;
@@ -32,13 +33,14 @@ const MAX_DIGIT_BITS: u32 = 11;
 pub(super) struct DenseScratch<C: Criterion> {
     rows: RowsOf<C>,
     columns: ColumnScratch<C>,
+    small: SmallScratch,
 }
 
 type RowsOf<C> = <<C as Criterion>::Histogram as Histogram<C>>::Rows;
 
 impl<C: Criterion> DenseScratch<C> {
     pub fn new(criterion: &C) -> Self {
-        Self { rows: RowsOf::<C>::default(), columns: ColumnScratch::new(criterion) }
+        Self { rows: RowsOf::<C>::default(), columns: ColumnScratch::new(criterion), small: SmallScratch::default() }
     }
 }
 
@@ -107,6 +109,10 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
         at.search.evaluate(at.node, at.order, column, scan, best)
     }
 
+    fn best(&self, _at: NodeSearch<'_, C>) -> Best<C> {
+        Best::new()
+    }
+
     /// The columns of a dense matrix are long: they are read ahead by the machine.
     fn warm(&self, _feature: u32) {}
 
@@ -125,13 +131,21 @@ pub(super) fn best_split<C: Criterion>(
     let NodeSearch { search, node, .. } = at;
     let samples = node.samples.ids();
     let work = (samples.len() * search.n_drawn()) as f64 * CELL_COST;
-    let DenseScratch { rows, columns: buffers } = &mut scratch.dense;
-    let is_large = match search.params.force_tier {
-        None => samples.len() >= HISTOGRAM_FROM,
-        Some(tier) => tier == Tier::Histogram,
-    };
+    let DenseScratch { rows, columns: buffers, small } = &mut scratch.dense;
+    let tier = search.params.force_tier.unwrap_or(match samples.len() {
+        ..HISTOGRAM_FROM => Tier::Network,
+        _ => Tier::Histogram,
+    });
+    let is_best = search.params.splitter == Splitter::Best;
+    if tier == Tier::Network
+        && is_best
+        && samples.len() <= small::MAX_ROWS
+        && columns.max_distinct() <= small::MAX_RANKS
+    {
+        return small::best_split(at, columns, drawn, &mut scratch.scan, small);
+    }
     let rows = match &buffers.histogram {
-        Some(histogram) if is_large && search.params.splitter == Splitter::Best => {
+        Some(histogram) if tier == Tier::Histogram && is_best => {
             histogram.load(search.criterion, node.totals, samples, rows);
             Some(&*rows)
         }

@@ -60,6 +60,8 @@ pub(super) trait ColumnSearch<C: Criterion>: Sync {
         scratch: &mut Self::Scratch,
         best: &mut Best<C>,
     ) -> Outcome;
+    /// Nothing found yet.
+    fn best(&self, at: NodeSearch<'_, C>) -> Best<C>;
     /// Fetches what will be read first of the column of a feature, so that the misses of several columns overlap.
     fn warm(&self, feature: u32);
     /// Entries that the column of a feature stores.
@@ -90,8 +92,8 @@ struct Progress<C: Criterion> {
 }
 
 impl<C: Criterion> Progress<C> {
-    fn new(at: NodeSearch<'_, C>) -> Self {
-        Self { best: Best::new(at.search, at.node, 0.0), n_varying: 0, constants: Vec::new() }
+    fn new(best: Best<C>) -> Self {
+        Self { best, n_varying: 0, constants: Vec::new() }
     }
 }
 
@@ -121,13 +123,13 @@ pub(super) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
         drawn = [long, short].concat();
     }
 
-    let mut progress = Progress::new(at);
+    let mut progress = Progress::new(columns.best(at));
     let n_threads = search.runtime.n_threads();
     if n_threads > 1 && work >= PARALLEL_FROM {
         let job_len = drawn.len().div_ceil(JOBS_PER_THREAD * n_threads).max(1);
         let jobs = drawn.chunks(job_len).collect();
         let parts = search.runtime.map(jobs, |features: &[u32]| {
-            let mut part = Progress::new(at);
+            let mut part = Progress::new(columns.best(at));
             let (mut scan, mut scratch) = (search.criterion.scan(), columns.scratch());
             for &feature in features {
                 visit(at, columns, feature, &mut scan, &mut scratch, &mut part)?;

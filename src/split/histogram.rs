@@ -123,7 +123,7 @@ fn search_within<C: Criterion>(
         }
         let n_pushed = if bin == 0 { 0 } else { cells.n_up_to(at.search.level, bin - 1) };
         let pushed = histogram.pushed(at.search.criterion, at.node.totals, scan, bin);
-        Pass { at, feature, side: Side::Left }.run(entries.iter(), Start { pushed, n_pushed }, None, scan, best);
+        Pass { at, feature, side: Side::Left }.run(entries.iter().copied(), Start { pushed, n_pushed }, None, scan, best);
     }
 }
 

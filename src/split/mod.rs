@@ -21,6 +21,7 @@ mod known;
 mod random;
 mod rows;
 mod scan;
+mod small;
 mod sparse;
 
 pub use best::Candidate;

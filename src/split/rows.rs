@@ -30,7 +30,7 @@ pub(super) fn search_rows<C: Criterion, R: Rank>(
     search.runtime.check_interrupt()?;
     let SearchScratch { drawn: filter, gather, block, entries: buffer, .. } = scratch;
     let samples = node.samples.ids();
-    let best = Best::new(search, node, 0.0);
+    let best = Best::with_bar(search, node, 0.0);
     let mut groups = Groups { search, node, columns, order, scan, best, n_varying: 0 };
     match drawn {
         None => gather.for_each(columns, samples, |feature, entries| groups.visit(feature, entries)),

@@ -28,17 +28,17 @@ pub(super) fn best_cut<C: Criterion>(
             return None;
         }
         let pass = Pass { at, feature: column.feature, side: Side::Left };
-        highest = pass.run(entries.iter(), Start::of(at, scan), None, scan, best);
+        highest = pass.run(entries.iter().copied(), Start::of(at, scan), None, scan, best);
     } else {
         let common = column.common_rank;
         let (low, high) = entries.split_at(entries.partition_point(|entry| entry.rank() < common));
         let pass = |side| Pass { at, feature: column.feature, side };
         if !low.is_empty() {
-            highest = pass(Side::Left).run(low.iter(), Start::of(at, scan), Some(common), scan, best);
+            highest = pass(Side::Left).run(low.iter().copied(), Start::of(at, scan), Some(common), scan, best);
         }
         if !high.is_empty() {
             let start = Start::of(at, scan);
-            highest = highest.max(pass(Side::Right).run(high.iter().rev(), start, Some(common), scan, best));
+            highest = highest.max(pass(Side::Right).run(high.iter().rev().copied(), start, Some(common), scan, best));
         }
     }
     Some(highest)
@@ -62,7 +62,7 @@ pub(super) struct Start<C: Criterion> {
 
 impl<C: Criterion> Start<C> {
     /// Nothing.
-    fn of(at: NodeSearch<'_, C>, scan: &mut C::Scan) -> Self {
+    pub fn of(at: NodeSearch<'_, C>, scan: &mut C::Scan) -> Self {
         Self { pushed: at.search.criterion.begin(at.node.totals, scan), n_pushed: 0 }
     }
 }
@@ -70,9 +70,9 @@ impl<C: Criterion> Start<C> {
 impl<C: Criterion> Pass<'_, C> {
     /// Pushes `entries` and offers the cut after each run of equal ranks; the last run is followed by `end`, or is
     /// never pushed. Returns the highest score.
-    pub fn run<'e>(
+    pub fn run(
         &self,
-        mut entries: impl ExactSizeIterator<Item = &'e Entry>,
+        mut entries: impl ExactSizeIterator<Item = Entry>,
         start: Start<C>,
         end: Option<u32>,
         scan: &mut C::Scan,
@@ -83,7 +83,7 @@ impl<C: Criterion> Pass<'_, C> {
         let n_entries = start.n_pushed + entries.len();
         let mut highest = f64::NEG_INFINITY;
         let mut pushed = start.pushed;
-        let Some(&(mut last)) = entries.next() else { return highest };
+        let Some(mut last) = entries.next() else { return highest };
         criterion.push(totals, scan, &mut pushed, last.sample());
         loop {
             // Few cuts are the column's best or may be the node's.
@@ -118,17 +118,17 @@ impl<C: Criterion> Pass<'_, C> {
 /// Pushes entries until the cut before the next one may score `least`; returns that one, which is not pushed. `last` is
 /// the one that was pushed last. Out of line and without calls, so that the loop keeps its state in registers.
 #[inline(never)]
-fn advance<'e, C: Criterion>(
+fn advance<C: Criterion>(
     criterion: &C,
     totals: &C::Totals,
     scan: &mut C::Scan,
     pushed: &mut C::Pushed,
     last: &mut Entry,
-    entries: &mut impl Iterator<Item = &'e Entry>,
+    entries: &mut impl Iterator<Item = Entry>,
     least: f64,
 ) -> Option<Entry> {
     let (mut running, mut previous) = (*pushed, *last);
-    let found = entries.find(|&&next| {
+    let found = entries.find(|&next| {
         if next.rank() != previous.rank() && criterion.may_score(totals, scan, running, least) {
             return true;
         }
@@ -137,5 +137,5 @@ fn advance<'e, C: Criterion>(
         false
     });
     (*pushed, *last) = (running, previous);
-    found.copied()
+    found
 }

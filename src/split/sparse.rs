@@ -125,6 +125,10 @@ impl<C: Criterion, R: Rank> ColumnSearch<C> for SparseSearch<'_, R> {
         at.search.evaluate(at.node, at.order, column, scan, best)
     }
 
+    fn best(&self, at: NodeSearch<'_, C>) -> Best<C> {
+        Best::with_bar(at.search, at.node, 0.0)
+    }
+
     fn warm(&self, feature: u32) {
         let column = self.columns.column(feature);
         std::hint::black_box((column.samples.first().copied(), column.ranks.first().copied()));
