@@ -298,7 +298,10 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
 
     #[inline]
     fn begin(&self, _node: &Self::Totals, others: &mut Box<[M]>) -> Self::Pushed {
-        others.fill(M::default());
+        // A call for nothing is not free.
+        if !others.is_empty() {
+            others.fill(M::default());
+        }
         SumPushed { weight: 0, first: M::default() }
     }
 

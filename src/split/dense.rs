@@ -36,7 +36,7 @@ pub(super) struct DenseScratch<C: Criterion> {
     small: SmallScratch,
 }
 
-type RowsOf<C> = <<C as Criterion>::Histogram as Histogram<C>>::Rows;
+pub(super) type RowsOf<C> = <<C as Criterion>::Histogram as Histogram<C>>::Rows;
 
 impl<C: Criterion> DenseScratch<C> {
     pub fn new(criterion: &C) -> Self {
@@ -142,7 +142,8 @@ pub(super) fn best_split<C: Criterion>(
         && samples.len() <= small::MAX_ROWS
         && columns.max_distinct() <= small::MAX_RANKS
     {
-        return small::best_split(at, columns, drawn, &mut scratch.scan, small);
+        let histogram = buffers.histogram.as_mut();
+        return small::best_split(at, columns, drawn, rows, histogram, &mut scratch.scan, small);
     }
     let rows = match &buffers.histogram {
         Some(histogram) if tier == Tier::Histogram && is_best => {

@@ -8,10 +8,13 @@
 //! Columns are taken in the order in which the node draws them if the best conceivable split is known: the first column
 //! that makes it ends the search, as every later one can at best tie and ties are lost.
 
-use super::best::Best;
+use super::best::{Best, Candidate, Cut};
+use super::dense::RowsOf;
 use super::scan::{Pass, Start};
 use super::{Found, NodeSearch};
 use crate::criterion::Criterion;
+use crate::criterion::histogram::Histogram;
+use crate::criterion::histogram::lanes::{Keys, LANES, MAX_PLACES, PLACE_BITS, Scores, place, rank};
 use crate::data::DenseColumns;
 use crate::data::dense::{DenseColumn, Ranks};
 use crate::error::Result;
@@ -20,22 +23,16 @@ use crate::rng::Side;
 use crate::simd::vectorized;
 
 /// Places in a node are bytes.
-pub(super) const MAX_ROWS: usize = 1 << PLACE_BITS;
+pub(super) const MAX_ROWS: usize = MAX_PLACES;
 /// Ranks take the other bits of a key.
 pub(super) const MAX_RANKS: usize = 1 << (u32::BITS - PLACE_BITS);
-const PLACE_BITS: u32 = 8;
 /// Nodes up to this size ask for the best conceivable split (bench `fit`).
 const SUMMIT_UP_TO: usize = 16;
-/// Columns side by side.
-const LANES: usize = 8;
-
-/// Keys of one row.
-type Row = [u32; LANES];
-
 /// Buffers of one worker, assumed dirty.
 #[derive(Debug, Default)]
 pub(super) struct SmallScratch {
-    keys: Vec<Row>,
+    keys: Vec<Keys>,
+    scores: Vec<Scores>,
     features: Vec<u32>,
 }
 
@@ -44,6 +41,8 @@ pub(super) fn best_split<C: Criterion>(
     at: NodeSearch<'_, C>,
     columns: &DenseColumns,
     drawn: Option<&[u32]>,
+    rows: &mut RowsOf<C>,
+    histogram: Option<&mut C::Histogram>,
     scan: &mut C::Scan,
     scratch: &mut SmallScratch,
 ) -> Result<Found<C>> {
@@ -51,7 +50,7 @@ pub(super) fn best_split<C: Criterion>(
     let samples = node.samples.ids();
     let summit = if samples.len() <= SUMMIT_UP_TO { search.criterion.summit(node.totals, samples, scan) } else { None };
     let n_features = search.data.n_features() as u32;
-    let SmallScratch { keys, features } = scratch;
+    let SmallScratch { keys, scores, features } = scratch;
     features.clear();
     match drawn {
         Some(drawn) => features.extend_from_slice(drawn),
@@ -60,18 +59,17 @@ pub(super) fn best_split<C: Criterion>(
     }
     features.retain(|&feature| !node.constants.contains(feature));
     keys.resize(samples.len(), [0; LANES]);
-    let mut best = Best::below(summit);
+    scores.resize(samples.len() - 1, [0.0; LANES]);
+    if let Some(histogram) = &histogram {
+        histogram.load(search.criterion, node.totals, samples, rows);
+    }
+    let mut small = Small { at, columns, rows, histogram, keys, scores, scan, best: Best::below(summit) };
     let mut n_varying = 0;
     for batch in features.chunks(LANES) {
         search.runtime.check_interrupt()?;
-        sort_columns(at, columns, batch, keys);
-        for (lane, &feature) in batch.iter().enumerate() {
-            if varies(keys, lane) {
-                n_varying += 1;
-                scan_lane(at, feature, keys, lane, scan, &mut best);
-            }
-        }
-        if best.is_final(search.criterion, node.totals) {
+        small.sort(batch);
+        n_varying += small.search(batch);
+        if small.best.is_final(search.criterion, node.totals) {
             break;
         }
     }
@@ -82,27 +80,114 @@ pub(super) fn best_split<C: Criterion>(
             let mut batch = [0; LANES];
             let batch = &mut batch[..LANES.min((n_features - start) as usize)];
             order.draw(start, batch);
-            sort_columns(at, columns, batch, keys);
-            if let Some(lane) = (0..batch.len()).find(|&lane| varies(keys, lane)) {
-                scan_lane(at, batch[lane], keys, lane, scan, &mut best);
+            small.sort(batch);
+            if let Some(lane) = (0..batch.len()).find(|&lane| small.varies(lane)) {
+                small.sort(&batch[lane..=lane]);
+                small.search(&batch[lane..=lane]);
                 break;
             }
         }
     }
-    Ok(Found { best: best.candidate(), constants: node.constants.clone(), known: None })
+    Ok(Found { best: small.best.candidate(), constants: node.constants.clone(), known: None })
 }
 
-/// Sets each lane to the sorted keys of a column.
-fn sort_columns<C: Criterion>(at: NodeSearch<'_, C>, columns: &DenseColumns, batch: &[u32], keys: &mut [Row]) {
-    let samples = at.node.samples.ids();
-    for (lane, &feature) in batch.iter().enumerate() {
-        load_lane(columns.column(feature), samples, keys, lane);
+/// The search of one node.
+struct Small<'a, C: Criterion> {
+    at: NodeSearch<'a, C>,
+    columns: &'a DenseColumns,
+    rows: &'a RowsOf<C>,
+    histogram: Option<&'a mut C::Histogram>,
+    /// A row of keys for each of the node.
+    keys: &'a mut [Keys],
+    /// Of the cuts after each but the last.
+    scores: &'a mut [Scores],
+    scan: &'a mut C::Scan,
+    best: Best<C>,
+}
+
+impl<C: Criterion> Small<'_, C> {
+    /// Sets each lane to the sorted keys of a column.
+    fn sort(&mut self, batch: &[u32]) {
+        let samples = self.at.node.samples.ids();
+        if batch.len() < LANES {
+            // What is left over from other nodes may be too large for this one's sums.
+            self.keys.iter_mut().zip(0..).for_each(|(row, place)| *row = [place; LANES]);
+        }
+        for (lane, &feature) in batch.iter().enumerate() {
+            load_lane(self.columns.column(feature), samples, self.keys, lane);
+        }
+        sort_lanes(self.at.search.level, self.keys);
     }
-    sort_lanes(at.search.level, keys);
+
+    fn varies(&self, lane: usize) -> bool {
+        rank(self.keys[0][lane]) != rank(self.keys[self.keys.len() - 1][lane])
+    }
+
+    /// Offers the cuts of sorted lanes. Returns the number of columns that vary.
+    fn search(&mut self, batch: &[u32]) -> usize {
+        let NodeSearch { search, node, .. } = self.at;
+        if let Some(histogram) = &mut self.histogram
+            && histogram.lane_scores(search.level, node.totals, self.rows, self.keys, self.scores)
+        {
+            let all_legal = search.all_legal();
+            let highest = highest_scores(search.level, self.scores);
+            for (lane, &feature) in batch.iter().enumerate() {
+                if highest[lane] > f64::NEG_INFINITY && self.best.may_win(highest[lane]) {
+                    let mut least = self.best.floor();
+                    if all_legal {
+                        least = least.max(highest[lane] - search.criterion.tolerance(node.totals, highest[lane]));
+                    }
+                    self.offer(feature, lane, least);
+                }
+            }
+            return highest[..batch.len()].iter().filter(|&&score| score > f64::NEG_INFINITY).count();
+        }
+        let mut n_varying = 0;
+        for (lane, &feature) in batch.iter().enumerate() {
+            if self.varies(lane) {
+                n_varying += 1;
+                self.scan(feature, lane);
+            }
+        }
+        n_varying
+    }
+
+    /// Offers the cuts of a lane that score `least`.
+    fn offer(&mut self, feature: u32, lane: usize, least: f64) {
+        let NodeSearch { search, node, order } = self.at;
+        let (criterion, samples) = (search.criterion, node.samples.ids());
+        let mut pushed = criterion.begin(node.totals, self.scan);
+        let mut n_pushed = 0;
+        for (i, scores) in self.scores.iter().enumerate() {
+            let score = scores[lane];
+            if score < least || score == f64::NEG_INFINITY {
+                continue;
+            }
+            for row in &self.keys[n_pushed..=i] {
+                criterion.push(node.totals, self.scan, &mut pushed, samples[place(row[lane])]);
+            }
+            n_pushed = i + 1;
+            if self.best.may_win(score) && search.is_legal(node, n_pushed, C::pushed_weight(&pushed)) {
+                debug_assert_eq!(score, criterion.score(node.totals, self.scan, pushed));
+                let (last_left, first_right) = (rank(self.keys[i][lane]), rank(self.keys[i + 1][lane]));
+                let cut = Cut::Before(first_right);
+                let candidate = Candidate { feature, last_left, cut, n_left: n_pushed, is_loose: false };
+                self.best.offer(criterion, node.totals, order, (self.scan, pushed), score, candidate);
+            }
+        }
+    }
+
+    /// Offers the cuts of a lane, one row after the other.
+    fn scan(&mut self, feature: u32, lane: usize) {
+        let samples = self.at.node.samples.ids();
+        let entries = self.keys.iter().map(|row| Entry::new(rank(row[lane]), samples[place(row[lane])]));
+        let start = Start::of(self.at, self.scan);
+        Pass { at: self.at, feature, side: Side::Left }.run(entries, start, None, self.scan, &mut self.best);
+    }
 }
 
-fn load_lane(column: &DenseColumn, samples: &[u32], keys: &mut [Row], lane: usize) {
-    fn load<R: Copy + Into<u32>>(ranks: &[R], samples: &[u32], keys: &mut [Row], lane: usize) {
+fn load_lane(column: &DenseColumn, samples: &[u32], keys: &mut [Keys], lane: usize) {
+    fn load<R: Copy + Into<u32>>(ranks: &[R], samples: &[u32], keys: &mut [Keys], lane: usize) {
         for (place, (row, &sample)) in keys.iter_mut().zip(samples).enumerate() {
             row[lane] = ranks[sample as usize].into() << PLACE_BITS | place as u32;
         }
@@ -114,28 +199,21 @@ fn load_lane(column: &DenseColumn, samples: &[u32], keys: &mut [Row], lane: usiz
     }
 }
 
-fn varies(keys: &[Row], lane: usize) -> bool {
-    keys[0][lane] >> PLACE_BITS != keys[keys.len() - 1][lane] >> PLACE_BITS
-}
-
-/// Offers the cuts of a sorted lane.
-fn scan_lane<C: Criterion>(
-    at: NodeSearch<'_, C>,
-    feature: u32,
-    keys: &[Row],
-    lane: usize,
-    scan: &mut C::Scan,
-    best: &mut Best<C>,
-) {
-    let samples = at.node.samples.ids();
-    let place = |key: u32| (key & ((1 << PLACE_BITS) - 1)) as usize;
-    let entries = keys.iter().map(|row| Entry::new(row[lane] >> PLACE_BITS, samples[place(row[lane])]));
-    Pass { at, feature, side: Side::Left }.run(entries, Start::of(at, scan), None, scan, best);
+vectorized! {
+    fn highest_scores(scores: &[Scores]) -> Scores {
+        let mut highest = [f64::NEG_INFINITY; LANES];
+        for scores in scores {
+            for lane in 0..LANES {
+                highest[lane] = if scores[lane] > highest[lane] { scores[lane] } else { highest[lane] };
+            }
+        }
+        highest
+    }
 }
 
 vectorized! {
     /// Sorts every lane.
-    fn sort_lanes(keys: &mut [Row]) {
+    fn sort_lanes(keys: &mut [Keys]) {
         let n = keys.len();
         let mut merged = 1;
         while merged < n {
@@ -174,7 +252,7 @@ mod tests {
         // 3, section 5.3.4, theorem Z).
         for n in 1..=16 {
             for first in (0..1u32 << n).step_by(LANES) {
-                let mut keys: Vec<Row> =
+                let mut keys: Vec<Keys> =
                     (0..n).map(|i| std::array::from_fn(|lane| (first + lane as u32) >> i & 1)).collect();
                 sort_lanes(Level::widest(), &mut keys);
                 assert!((0..LANES).all(|lane| keys.is_sorted_by_key(|row| row[lane])), "n={n}");
@@ -184,7 +262,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn networks_sort(keys in prop::collection::vec(any::<Row>(), 1..=MAX_ROWS)) {
+        fn networks_sort(keys in prop::collection::vec(any::<Keys>(), 1..=MAX_ROWS)) {
             for level in Level::supported() {
                 let mut sorted = keys.clone();
                 sort_lanes(level, &mut sorted);

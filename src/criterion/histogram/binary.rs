@@ -3,6 +3,7 @@
 //! A bin is one integer: its weight in the low half, that of its second class in the high one. So a row costs one
 //! addition, and sums over bins are exact.
 
+use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_ties, place};
 use super::{ByBin, Histogram, MAX_BINS, SLACK};
 use crate::criterion::binary::{BinaryGini, BinaryPushed, BinaryTotals};
 use crate::criterion::weights::SampleWeights;
@@ -10,6 +11,8 @@ use crate::simd::{Level, vectorized};
 
 /// Products of weights below the square of this are exact in `f64`.
 const EXACT_BELOW: u64 = 1 << 26;
+/// Products of weights below the square of this are `i32`.
+const SMALL_BELOW: u64 = 1 << 15;
 
 /// Weights and classes by bin.
 pub struct BinaryHistogram {
@@ -21,6 +24,8 @@ pub struct BinaryHistogram {
     weights: [f64; MAX_BINS + 1],
     seconds: [f64; MAX_BINS + 1],
     scores: ByBin,
+    /// The rows of a small node: weights in the low half, those of the second class in the high one.
+    places: [u32; MAX_PLACES],
 }
 
 fn pack(weight: u64, second: u64) -> u64 {
@@ -42,6 +47,7 @@ impl<W: SampleWeights> Histogram<BinaryGini<'_, W>> for BinaryHistogram {
             weights: [0.0; MAX_BINS + 1],
             seconds: [0.0; MAX_BINS + 1],
             scores: [0.0; MAX_BINS],
+            places: [0; MAX_PLACES],
         })
     }
 
@@ -112,6 +118,25 @@ impl<W: SampleWeights> Histogram<BinaryGini<'_, W>> for BinaryHistogram {
         BinaryPushed::new(node, unpack(self.ends[n_bins]))
     }
 
+    fn lane_scores(
+        &mut self,
+        level: Level,
+        node: &BinaryTotals,
+        rows: &Vec<u64>,
+        keys: &[Keys],
+        scores: &mut [Scores],
+    ) -> bool {
+        if node.weight >= SMALL_BELOW {
+            return false;
+        }
+        for (slot, &row) in self.places.iter_mut().zip(rows) {
+            let BinaryTotals { weight, second } = unpack(row);
+            *slot = (weight | second << 16) as u32;
+        }
+        sorted_scores(level, &self.places, [node.weight as i32, node.second as i32], keys, scores);
+        true
+    }
+
     fn pushed_below(
         &self,
         level: Level,
@@ -169,6 +194,24 @@ vectorized! {
             let higher = if by_second > by_first { by_second } else { by_first };
             let is_open = (first > 0.0 && second > 0.0) || !all_legal;
             scores[bin] = if is_open { higher * SLACK } else { f64::NEG_INFINITY };
+        }
+    }
+}
+
+vectorized! {
+    fn sorted_scores(places: &[u32; MAX_PLACES], whole: [i32; 2], keys: &[Keys], scores: &mut [Scores]) {
+        let [node_weight, node_second] = whole;
+        let mut sums = [0u32; LANES];
+        for (scores, keys) in scores.iter_mut().zip(keys.windows(2)) {
+            for lane in 0..LANES {
+                sums[lane] += places[place(keys[0][lane])];
+            }
+            for lane in 0..LANES {
+                let (weight, second) = ((sums[lane] & 0xFFFF) as i32, (sums[lane] >> 16) as i32);
+                let excess = f64::from(node_weight * second - node_second * weight);
+                scores[lane] = excess * excess / f64::from(weight * (node_weight - weight));
+            }
+            mask_ties(&keys[0], &keys[1], scores);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Histograms of the classes of one output, for Gini impurity.
 
+use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_ties, place};
 use super::{ByBin, Histogram, MAX_BINS, SLACK};
 use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measure};
 use crate::criterion::weights::SampleWeights;
@@ -7,6 +8,8 @@ use crate::simd::{Level, vectorized};
 
 /// Most classes: the counts of all bins should stay in the second-level cache.
 const MAX_CLASSES: usize = 64;
+/// Squares of weights below this are `i32`.
+const SMALL_BELOW: u64 = 1 << 15;
 
 /// Weights by bin and class.
 pub struct ClassHistogram {
@@ -20,6 +23,10 @@ pub struct ClassHistogram {
     /// The same by class: `MAX_BINS + 1` of the first, then of the second, and so on.
     ends: Vec<f64>,
     scores: ByBin,
+    /// The rows of a small node: classes and weights.
+    places: Box<[[u32; 2]; MAX_PLACES]>,
+    /// Weights of a class, by lane.
+    counts: Box<[[i32; LANES]]>,
     work: Box<Work>,
 }
 
@@ -55,6 +62,8 @@ impl<W: SampleWeights, M: Measure> Histogram<ClassCriterion<'_, W, M>> for Class
                 weights: Box::new([0.0; ENDS]),
                 ends: vec![0.0; ENDS * n_classes],
                 scores: [0.0; MAX_BINS],
+                places: Box::new([[0; 2]; MAX_PLACES]),
+                counts: vec![[0; LANES]; n_classes].into(),
                 work: Box::new(Work {
                     before: [0.0; ENDS],
                     middle: [0.0; MAX_BINS],
@@ -122,6 +131,27 @@ impl<W: SampleWeights, M: Measure> Histogram<ClassCriterion<'_, W, M>> for Class
         criterion.pushed(node, scan, counts)
     }
 
+    fn lane_scores(
+        &mut self,
+        level: Level,
+        node: &ClassTotals<M::Sum>,
+        rows: &Vec<u64>,
+        keys: &[Keys],
+        scores: &mut [Scores],
+    ) -> bool {
+        if node.weight >= SMALL_BELOW {
+            return false;
+        }
+        for (slot, &row) in self.places.iter_mut().zip(rows) {
+            *slot = [row as u32, (row >> 32) as u32];
+        }
+        let mut whole = [0; MAX_CLASSES];
+        whole.iter_mut().zip(&node.counts).for_each(|(whole, &count)| *whole = count as i32);
+        let counts = &mut self.counts[..self.n_classes];
+        sorted_scores(level, &self.places, node.weight as i32, &whole, counts, keys, scores);
+        true
+    }
+
     fn pushed_below(
         &self,
         _level: Level,
@@ -137,6 +167,42 @@ impl<W: SampleWeights, M: Measure> Histogram<ClassCriterion<'_, W, M>> for Class
             counts[row as u32 as usize % MAX_CLASSES] += if rank < end { row >> 32 } else { 0 };
         }
         criterion.pushed(node, scan, counts[..self.n_classes].iter().copied())
+    }
+}
+
+vectorized! {
+    fn sorted_scores(
+        places: &[[u32; 2]; MAX_PLACES],
+        node_weight: i32,
+        whole: &[i32; MAX_CLASSES],
+        counts: &mut [[i32; LANES]],
+        keys: &[Keys],
+        scores: &mut [Scores],
+    ) {
+        counts.fill([0; LANES]);
+        let mut weights = [0i32; LANES];
+        let mut inside = [0i32; LANES];
+        let mut outside = [whole.iter().map(|&count| count * count).sum::<i32>(); LANES];
+        for (scores, keys) in scores.iter_mut().zip(keys.windows(2)) {
+            let (mut own, mut before, mut beyond) = ([0; LANES], [0; LANES], [0; LANES]);
+            for lane in 0..LANES {
+                let [class, weight] = places[place(keys[0][lane])];
+                let count = &mut counts[class as usize][lane];
+                own[lane] = weight as i32;
+                before[lane] = *count;
+                beyond[lane] = whole[class as usize % MAX_CLASSES] - *count;
+                *count += weight as i32;
+            }
+            for lane in 0..LANES {
+                weights[lane] += own[lane];
+                inside[lane] += own[lane] * (2 * before[lane] + own[lane]);
+                outside[lane] -= own[lane] * (2 * beyond[lane] - own[lane]);
+                let weight = weights[lane];
+                scores[lane] = f64::from(inside[lane]) / f64::from(weight)
+                    + f64::from(outside[lane]) / f64::from(node_weight - weight);
+            }
+            mask_ties(&keys[0], &keys[1], scores);
+        }
     }
 }
 

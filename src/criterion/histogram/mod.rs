@@ -6,6 +6,7 @@
 
 mod binary;
 mod classes;
+pub mod lanes;
 mod sums;
 
 pub use binary::BinaryHistogram;
@@ -13,6 +14,7 @@ pub use classes::ClassHistogram;
 pub use sums::SumHistogram;
 
 use super::Criterion;
+use lanes::{Keys, Scores};
 use crate::simd::Level;
 
 /// Most bins of a histogram: their numbers are bytes.
@@ -51,6 +53,18 @@ pub trait Histogram<C: Criterion + ?Sized>: Send {
 
     /// The state of a scan that has pushed the rows of the first `n_bins` bins.
     fn pushed(&self, criterion: &C, node: &C::Totals, scan: &mut C::Scan, n_bins: usize) -> C::Pushed;
+
+    /// Sets `scores[i]` to those of the cuts after the `i`-th of the sorted `keys` of some columns, with the bits of
+    /// [`Criterion::score`]; minus infinity where there is no cut. There is one more key than scores. Returns false, and sets
+    /// nothing, where numbers are too large. O(rows).
+    fn lane_scores(
+        &mut self,
+        level: Level,
+        node: &C::Totals,
+        rows: &Self::Rows,
+        keys: &[Keys],
+        scores: &mut [Scores],
+    ) -> bool;
 
     /// The state of a scan that has pushed the rows with a rank below `end`; `ranks[i]` is that of `rows[i]`. O(rows).
     #[allow(clippy::too_many_arguments, reason = "a node, its rows, and where to cut them")]
@@ -94,6 +108,10 @@ impl<C: Criterion> Histogram<C> for NoHistogram {
     }
 
     fn pushed(&self, _criterion: &C, _node: &C::Totals, _scan: &mut C::Scan, _n_bins: usize) -> C::Pushed {
+        match *self {}
+    }
+
+    fn lane_scores(&mut self, _level: Level, _node: &C::Totals, (): &(), _keys: &[Keys], _scores: &mut [Scores]) -> bool {
         match *self {}
     }
 

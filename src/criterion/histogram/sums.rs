@@ -3,9 +3,11 @@
 //! A bin has the number and the weight of its rows, the sum of their targets' excess over the node's mean (its whole
 //! part, so that the sum is an exact integer) and, for the bounds alone, the sum of its squares in floating point.
 
+use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_ties, place};
 use super::{ByBin, Histogram, MAX_BINS, SLACK};
 use crate::criterion::squared_error::{SquaredError, SumPushed, SumTotals};
 use crate::criterion::weights::{Moment, SampleWeights};
+use crate::data::target::COARSE_BITS;
 use crate::simd::{Level, vectorized};
 
 /// Weights and targets by bin.
@@ -20,6 +22,10 @@ pub struct SumHistogram {
     /// Weighted squared distances from the mean, by bin.
     squares: Box<ByBin>,
     scores: ByBin,
+    /// Whether targets have few enough bits for small nodes.
+    is_coarse: bool,
+    /// The rows of a small node: weighted excesses and weights.
+    places: Box<[[f64; 2]; MAX_PLACES]>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -73,6 +79,8 @@ impl<W: SampleWeights, M: Moment> Histogram<SquaredError<'_, W, M>> for SumHisto
             excesses: Box::new([0.0; MAX_BINS + 1]),
             squares: Box::new([0.0; MAX_BINS]),
             scores: [0.0; MAX_BINS],
+            is_coarse: criterion.numbers.bits <= COARSE_BITS,
+            places: Box::new([[0.0; 2]; MAX_PLACES]),
         })
     }
 
@@ -145,6 +153,32 @@ impl<W: SampleWeights, M: Moment> Histogram<SquaredError<'_, W, M>> for SumHisto
         pushed(node, weight, sum)
     }
 
+    fn lane_scores(
+        &mut self,
+        level: Level,
+        node: &SumTotals<M>,
+        rows: &SumRows,
+        keys: &[Keys],
+        scores: &mut [Scores],
+    ) -> bool {
+        // Sums of excesses are then exact in `f64`.
+        if !self.is_coarse || node.weight >= 1 << (f64::MANTISSA_DIGITS - COARSE_BITS) {
+            return false;
+        }
+        let fraction = node.outputs[0].fraction;
+        if W::ARE_UNIT {
+            for (slot, &excess) in self.places.iter_mut().zip(&rows.excesses) {
+                *slot = [excess as f64, 1.0];
+            }
+        } else {
+            for (slot, (&excess, &weight)) in self.places.iter_mut().zip(rows.excesses.iter().zip(&rows.weights)) {
+                *slot = [(i64::from(weight) * excess) as f64, f64::from(weight)];
+            }
+        }
+        sorted_scores(level, &self.places, node.weight as f64, fraction, keys, scores);
+        true
+    }
+
     fn pushed_below(
         &self,
         level: Level,
@@ -199,6 +233,31 @@ vectorized! {
             let right = if beyond > 0.0 { excesses_after[bin] * excesses_after[bin] / beyond } else { 0.0 };
             let by_cost = (left + right + squares[bin]) / node_weight;
             bounds[bin] = (if by_distance < by_cost { by_distance } else { by_cost }) * SLACK;
+        }
+    }
+}
+
+vectorized! {
+    fn sorted_scores(
+        places: &[[f64; 2]; MAX_PLACES],
+        node_weight: f64,
+        fraction: f64,
+        keys: &[Keys],
+        scores: &mut [Scores],
+    ) {
+        let (mut sums, mut weights) = ([0.0; LANES], [0.0; LANES]);
+        for (scores, keys) in scores.iter_mut().zip(keys.windows(2)) {
+            for lane in 0..LANES {
+                let [sum, weight] = places[place(keys[0][lane])];
+                sums[lane] += sum;
+                weights[lane] += weight;
+            }
+            for lane in 0..LANES {
+                let weight: f64 = weights[lane];
+                let excess = sums[lane] - weight * fraction;
+                scores[lane] = excess * excess / (weight * (node_weight - weight));
+            }
+            mask_ties(&keys[0], &keys[1], scores);
         }
     }
 }
