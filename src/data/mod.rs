@@ -78,6 +78,13 @@ impl Dataset {
         self.values.rank_above(feature as usize, threshold, ranks) as u32
     }
 
+    /// Ranks of a feature that the first one above `threshold` is among, or is the one after: few, at the cost of one
+    /// look-up.
+    pub(crate) fn ranks_around(&self, feature: u32, threshold: f64) -> Range<u32> {
+        let ranks = self.values.ranks_around(feature as usize, threshold);
+        ranks.start as u32..ranks.end as u32
+    }
+
     /// Bytes held: ranks, indices and value tables.
     pub fn n_bytes(&self) -> usize {
         let columns = match &self.columns {

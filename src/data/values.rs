@@ -1,4 +1,9 @@
-//! The values behind the ranks: per feature an ascending table of its distinct values.
+//! The values behind the ranks: per feature an ascending table of its distinct values, and for long tables an index from
+//! values to ranks.
+//!
+//! The table of a feature may exceed every cache, where a binary search is a chain of misses. The index divides the range of
+//! values into equal bins and has the first rank of each: one look-up leaves few ranks to be searched, unless values are
+//! very unevenly spread.
 
 use std::ops::Range;
 
@@ -10,6 +15,60 @@ pub struct ValueTable {
     /// `values[indptr[f]..indptr[f + 1]]` belongs to feature `f`; monotone, starts at 0.
     indptr: Box<[usize]>,
     values: Values,
+    /// By feature; none for short tables.
+    indices: Box<[Option<RankIndex>]>,
+}
+
+/// The ranks of equal parts of the range of values.
+#[derive(Debug)]
+struct RankIndex {
+    lowest: f64,
+    /// Bins per unit of the values.
+    scale: f64,
+    /// The first rank of each bin, and of none beyond the last.
+    starts: Box<[u32]>,
+}
+
+/// Tables up to this length have no index: they are in cache soon enough (bench `fit`).
+const INDEX_FROM: usize = 1024;
+/// Ranks per bin, on average (bench `fit`).
+const RANKS_PER_BIN: usize = 32;
+
+impl RankIndex {
+    fn new(values: &[impl SortKey]) -> Option<Self> {
+        if values.len() < INDEX_FROM {
+            return None;
+        }
+        // Infinite values fall into the outer bins.
+        let finite = || values.iter().map(|value| value.widen()).filter(|value| value.is_finite());
+        let (lowest, highest) = (finite().next()?, finite().next_back()?);
+        let n_bins = values.len() / RANKS_PER_BIN;
+        let scale = n_bins as f64 / (highest - lowest);
+        let mut index = Self { lowest, scale, starts: vec![0; n_bins + 1].into() };
+        let mut next = 0;
+        for (rank, value) in values.iter().enumerate() {
+            let bin = index.bin(value.widen());
+            for start in &mut index.starts[next.min(bin + 1)..=bin] {
+                *start = rank as u32;
+            }
+            next = next.max(bin + 1);
+        }
+        index.starts[next..].fill(values.len() as u32);
+        Some(index)
+    }
+
+    /// The bin of a value: the larger the value, the larger or the same.
+    #[inline]
+    fn bin(&self, value: f64) -> usize {
+        (((value - self.lowest) * self.scale) as usize).min(self.starts.len() - 2)
+    }
+
+    /// The first rank above the threshold is one of these, or the one after them.
+    #[inline]
+    fn ranks(&self, threshold: f64) -> Range<usize> {
+        let bin = self.bin(threshold);
+        self.starts[bin] as usize..self.starts[bin + 1] as usize
+    }
 }
 
 #[derive(Debug)]
@@ -26,7 +85,7 @@ pub trait TableValue: SortKey {
 
 impl TableValue for f32 {
     fn into_table(indptr: Vec<usize>, values: Vec<f32>) -> ValueTable {
-        ValueTable { indptr: indptr.into(), values: Values::F32(values.into()) }
+        ValueTable::new(indptr, Values::F32(values.into()))
     }
 }
 
@@ -37,11 +96,28 @@ impl TableValue for f64 {
         } else {
             Values::F64(values.into())
         };
-        ValueTable { indptr: indptr.into(), values }
+        ValueTable::new(indptr, values)
     }
 }
 
 impl ValueTable {
+    fn new(indptr: Vec<usize>, values: Values) -> Self {
+        let index = |range: &[usize]| match &values {
+            Values::F32(values) => RankIndex::new(&values[range[0]..range[1]]),
+            Values::F64(values) => RankIndex::new(&values[range[0]..range[1]]),
+        };
+        let indices = indptr.windows(2).map(index).collect();
+        Self { indptr: indptr.into(), values, indices }
+    }
+
+    /// Ranks of a feature that the first one above `threshold` is among, or is the one after.
+    pub(crate) fn ranks_around(&self, feature: usize, threshold: f64) -> Range<usize> {
+        match &self.indices[feature] {
+            Some(index) => index.ranks(threshold),
+            None => 0..self.indptr[feature + 1] - self.indptr[feature],
+        }
+    }
+
     #[inline]
     pub(crate) fn value(&self, feature: usize, rank: usize) -> f64 {
         let at = self.indptr[feature] + rank;
@@ -55,6 +131,8 @@ impl ValueTable {
     /// The first rank of `ranks` whose value is above `threshold`, or the one after them.
     pub(crate) fn rank_above(&self, feature: usize, threshold: f64, ranks: Range<usize>) -> usize {
         let start = self.indptr[feature];
+        let around = self.ranks_around(feature, threshold);
+        let ranks = around.start.clamp(ranks.start, ranks.end)..around.end.clamp(ranks.start, ranks.end);
         let range = start + ranks.start..start + ranks.end;
         ranks.start
             + match &self.values {
@@ -68,6 +146,43 @@ impl ValueTable {
             Values::F32(values) => size_of_val(&values[..]),
             Values::F64(values) => size_of_val(&values[..]),
         };
-        values + size_of_val(&self.indptr[..])
+        let indices = self.indices.iter().flatten().map(|index| size_of_val(&index.starts[..]));
+        values + size_of_val(&self.indptr[..]) + size_of_val(&self.indices[..]) + indices.sum::<usize>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn indices_find_what_a_search_finds(
+            mut values in prop::collection::vec(any::<f64>(), 1..3000),
+            exponent in 1..40i32,
+            thresholds in prop::collection::vec(any::<prop::sample::Index>(), 20),
+            extreme: bool,
+        ) {
+            for (i, value) in values.iter_mut().enumerate() {
+                *value = if extreme && !value.is_nan() { *value } else { f64::from(i as u32 % 2500 + 1).powi(exponent) };
+            }
+            values.sort_unstable_by(f64::total_cmp);
+            values.dedup();
+            let table = f64::into_table(vec![0, values.len()], values.clone());
+            for threshold in thresholds {
+                let at = threshold.index(values.len());
+                for threshold in [values[at], values[at] / 2.0 + values[values.len() / 2] / 2.0] {
+                    let expected = values.partition_point(|&v| v <= threshold);
+                    let around = table.ranks_around(0, threshold);
+                    prop_assert!(around.start <= expected && expected <= around.end);
+                    prop_assert_eq!(table.rank_above(0, threshold, 0..values.len()), expected);
+                    let part = at / 2..(at + values.len()).div_ceil(2);
+                    let expected = expected.clamp(part.start, part.end);
+                    prop_assert_eq!(table.rank_above(0, threshold, part), expected);
+                }
+            }
+        }
     }
 }

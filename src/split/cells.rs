@@ -91,6 +91,13 @@ vectorized! {
 }
 
 vectorized! {
+    /// The number of ranks below this.
+    pub(super) fn n_below(ranks: &[u32], end: u32) -> usize {
+        ranks.iter().map(|&rank| u32::from(rank < end)).sum::<u32>() as usize
+    }
+}
+
+vectorized! {
     fn to_bins(ranks: &[u32], lowest: u32, shift: u32, bins: &mut [u8]) {
         for (bin, &rank) in bins.iter_mut().zip(ranks) {
             *bin = ((rank - lowest) >> (shift & 31)) as u8;

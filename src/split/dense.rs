@@ -8,6 +8,7 @@ use super::best::{Candidate, Cut};
 use super::cells::Cells;
 use super::features::{ColumnSearch, search_columns};
 use super::histogram::{self, HistogramScratch};
+use super::random::random_cut_of_cells;
 use super::small::{self, SmallScratch};
 use super::{Best, Found, NodeColumn, NodeSearch, Outcome, Scratch};
 use crate::criterion::Criterion;
@@ -91,6 +92,12 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
     ) -> Outcome {
         let column = self.columns.column(feature);
         if let (Some(rows), Some(histogram)) = (self.rows, &mut scratch.histogram) {
+            if at.search.params.splitter == Splitter::Random {
+                let cells = &mut scratch.bins.cells;
+                cells.load_ranks(column, self.samples);
+                return random_cut_of_cells(at, feature, cells, rows, histogram, scan, best)
+                    .map_or(Outcome::Constant, Outcome::Highest);
+            }
             return histogram::best_cut(at, feature, column, rows, histogram, &mut scratch.bins, scan, best);
         }
         let common = column.common_rank;
@@ -146,7 +153,7 @@ pub(super) fn best_split<C: Criterion>(
         return small::best_split(at, columns, drawn, rows, histogram, &mut scratch.scan, small);
     }
     let rows = match &buffers.histogram {
-        Some(histogram) if tier == Tier::Histogram && is_best => {
+        Some(histogram) if tier == Tier::Histogram || !is_best && search.params.force_tier.is_none() => {
             histogram.load(search.criterion, node.totals, samples, rows);
             Some(&*rows)
         }
