@@ -8,7 +8,7 @@ use super::best::{Candidate, Cut};
 use super::cells::Cells;
 use super::features::{ColumnSearch, search_columns};
 use super::histogram::{self, HistogramScratch};
-use super::random::random_cut_of_cells;
+use super::dense_random::{self, RandomScratch};
 use super::small::{self, SmallScratch};
 use super::{Best, Found, NodeColumn, NodeSearch, Outcome, Scratch};
 use crate::criterion::Criterion;
@@ -35,13 +35,19 @@ pub(super) struct DenseScratch<C: Criterion> {
     rows: RowsOf<C>,
     columns: ColumnScratch<C>,
     small: SmallScratch,
+    random: RandomScratch,
 }
 
 pub(super) type RowsOf<C> = <<C as Criterion>::Histogram as Histogram<C>>::Rows;
 
 impl<C: Criterion> DenseScratch<C> {
     pub fn new(criterion: &C) -> Self {
-        Self { rows: RowsOf::<C>::default(), columns: ColumnScratch::new(criterion), small: SmallScratch::default() }
+        Self {
+            rows: RowsOf::<C>::default(),
+            columns: ColumnScratch::new(criterion),
+            small: SmallScratch::default(),
+            random: RandomScratch::default(),
+        }
     }
 }
 
@@ -92,12 +98,6 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
     ) -> Outcome {
         let column = self.columns.column(feature);
         if let (Some(rows), Some(histogram)) = (self.rows, &mut scratch.histogram) {
-            if at.search.params.splitter == Splitter::Random {
-                let cells = &mut scratch.bins.cells;
-                cells.load_ranks(column, self.samples);
-                return random_cut_of_cells(at, feature, cells, rows, histogram, scan, best)
-                    .map_or(Outcome::Constant, Outcome::Highest);
-            }
             return histogram::best_cut(at, feature, column, rows, histogram, &mut scratch.bins, scan, best);
         }
         let common = column.common_rank;
@@ -138,7 +138,7 @@ pub(super) fn best_split<C: Criterion>(
     let NodeSearch { search, node, .. } = at;
     let samples = node.samples.ids();
     let work = (samples.len() * search.n_drawn()) as f64 * CELL_COST;
-    let DenseScratch { rows, columns: buffers, small } = &mut scratch.dense;
+    let DenseScratch { rows, columns: buffers, small, random } = &mut scratch.dense;
     let tier = search.params.force_tier.unwrap_or(match samples.len() {
         ..HISTOGRAM_FROM => Tier::Network,
         _ => Tier::Histogram,
@@ -152,8 +152,13 @@ pub(super) fn best_split<C: Criterion>(
         let histogram = buffers.histogram.as_mut();
         return small::best_split(at, columns, drawn, rows, histogram, &mut scratch.scan, small);
     }
+    if let (false, Some(histogram), None | Some(Tier::Histogram)) =
+        (is_best, &buffers.histogram, search.params.force_tier)
+    {
+        return dense_random::best_split(at, columns, drawn, rows, histogram, &mut scratch.scan, random);
+    }
     let rows = match &buffers.histogram {
-        Some(histogram) if tier == Tier::Histogram || !is_best && search.params.force_tier.is_none() => {
+        Some(histogram) if tier == Tier::Histogram && is_best => {
             histogram.load(search.criterion, node.totals, samples, rows);
             Some(&*rows)
         }

@@ -14,6 +14,7 @@ mod bounds;
 mod cells;
 mod counts;
 mod dense;
+mod dense_random;
 mod draw;
 mod features;
 mod histogram;

@@ -5,12 +5,9 @@
 
 use super::best::{Best, Candidate, Cut};
 use super::{NodeColumn, NodeSearch};
-use super::cells::{Cells, n_below};
 use crate::criterion::Criterion;
-use crate::criterion::histogram::Histogram;
 use crate::data::Dataset;
 use crate::rng::NodeKey;
-use crate::simd::Level;
 
 /// Up to this many rows of a column are searched for the threshold instead of all of its values (bench `scan`).
 const FEW: usize = 16;
@@ -70,66 +67,15 @@ pub(super) fn random_cut<C: Criterion>(
     Some(score)
 }
 
-/// [`random_cut`] of the cells of a dense column, of which no value is passed over.
-pub(super) fn random_cut_of_cells<C: Criterion>(
-    at: NodeSearch<'_, C>,
-    feature: u32,
-    cells: &Cells,
-    rows: &<C::Histogram as Histogram<C>>::Rows,
-    histogram: &C::Histogram,
-    scan: &mut C::Scan,
-    best: &mut Best<C>,
-) -> Option<f64> {
-    let NodeSearch { search, node, order } = at;
-    let criterion = search.criterion;
-    let (lowest, highest) = cells.range(search.level);
-    if lowest == highest {
-        return None;
-    }
-    let first_right = first_right(search.data, search.level, node.key, feature, &cells.ranks, (lowest, highest));
-    let pushed = histogram.pushed_below(search.level, criterion, node.totals, rows, &cells.ranks, first_right, scan);
-    let score = criterion.score(node.totals, scan, pushed);
-    if !best.may_win(score) {
-        return Some(score);
-    }
-    let n_left = n_below(search.level, &cells.ranks, first_right);
-    if !search.is_legal(node, n_left, C::pushed_weight(&pushed)) {
-        return Some(f64::NEG_INFINITY);
-    }
-    let cut = Cut::Random { key: node.key, lowest, highest };
-    let candidate = Candidate { feature, last_left: first_right - 1, cut, n_left, is_loose: false };
-    best.offer(criterion, node.totals, order, (scan, pushed), score, candidate);
-    Some(score)
-}
-
-/// The least rank beyond the random threshold between two ranks, the extremes of `ranks`; or another that parts them
-/// in the same way.
-fn first_right(
-    data: &Dataset,
-    level: Level,
-    key: NodeKey,
-    feature: u32,
-    ranks: &[u32],
-    (lowest, highest): (u32, u32),
-) -> u32 {
-    // Values lie far away, so they are not looked up where any threshold parts the same rows.
-    if highest - lowest == 1 || ranks.len() == 2 {
-        return highest;
-    }
-    let threshold = random_threshold(data, key, feature, lowest, highest);
-    let around = data.ranks_around(feature, threshold);
-    let (start, end) = (around.start.max(lowest + 1), around.end.min(highest));
-    // Where no row has one of these ranks, any of them will do.
-    if start >= end || n_below(level, ranks, start) == n_below(level, ranks, end) {
-        return start.min(highest);
-    }
-    data.rank_above(feature, threshold, start..end)
-}
-
 /// The random threshold of a feature in the node with this key, between the values of two ranks.
 pub(super) fn random_threshold(data: &Dataset, key: NodeKey, feature: u32, lowest: u32, highest: u32) -> f64 {
     let value = |rank| data.value(feature, rank);
-    between(value(lowest), value(highest), key.threshold_position(feature))
+    threshold_between(key, feature, value(lowest), value(highest))
+}
+
+/// The random threshold of a feature in the node with this key, between two values.
+pub(super) fn threshold_between(key: NodeKey, feature: u32, low: f64, high: f64) -> f64 {
+    between(low, high, key.threshold_position(feature))
 }
 
 /// The threshold at `position` in [0, 1) between two values: `low <= threshold < high`.
