@@ -83,6 +83,8 @@ pub struct OutputTotals<M: Moment> {
     sum: M,
     /// `sum w q^2`
     squares: M::Exact,
+    /// `weight^2` times the variance.
+    variance: M::Exact,
     /// `floor(sum / weight)`
     pub(super) mean: i64,
     /// `sum - weight * mean`, in `[0, weight)`
@@ -129,7 +131,9 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
     fn summed(weight: u64, outputs: impl Iterator<Item = (M, M::Exact)>) -> SumTotals<M> {
         let outputs = outputs.map(|(sum, squares)| {
             let (mean, rest) = sum.divided(weight);
-            OutputTotals { sum, squares, mean, rest, fraction: rest as f64 / weight as f64 }
+            let magnitude = M::Exact::from(sum.to_i128().unsigned_abs());
+            let variance = squares.times(&u128::from(weight).into()).minus(&magnitude.times(&magnitude));
+            OutputTotals { sum, squares, variance, mean, rest, fraction: rest as f64 / weight as f64 }
         });
         SumTotals { weight, outputs: outputs.collect() }
     }
@@ -218,12 +222,6 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
         }
         Ratio { numerator, denominator: u128::from(weight) * u128::from(node.weight - weight) }
     }
-
-    /// `W^2` times the variance of an output in its fixed-point unit, exactly.
-    fn scaled_variance(node: &SumTotals<M>, output: &OutputTotals<M>) -> M::Exact {
-        let sum = M::Exact::from(output.sum.to_i128().unsigned_abs());
-        output.squares.times(&u128::from(node.weight).into()).minus(&sum.times(&sum))
-    }
 }
 
 impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
@@ -262,13 +260,16 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
     }
 
     fn is_pure(&self, totals: &Self::Totals) -> bool {
-        totals.outputs.iter().all(|output| Self::scaled_variance(totals, output).is_zero())
+        totals.outputs.iter().all(|output| output.variance.is_zero())
     }
 
     fn impurity(&self, totals: &Self::Totals) -> f64 {
-        let variance = |(output, &scale): (&OutputTotals<_>, &i32)| {
+        let variance = |(output, &scale): (&OutputTotals<M>, &i32)| {
+            if output.variance.is_zero() {
+                return 0.0;
+            }
             // Proportional weights give the same quotient, so the same bits; it has more than 24 of them.
-            let scaled = Self::scaled_variance(totals, output).shifted(QUOTIENT_BITS);
+            let scaled = output.variance.shifted(QUOTIENT_BITS);
             let quotient = scaled.divided(totals.weight).divided(totals.weight).to_f64();
             scale_by_power_of_two(quotient, -2 * scale - QUOTIENT_BITS as i32)
         };
@@ -282,7 +283,7 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
     fn write_value(&self, totals: &Self::Totals, samples: &[u32], value: &mut [f64]) {
         for (output, (mean, sums)) in value.iter_mut().zip(&totals.outputs).enumerate() {
             let square = totals.weight as f64 * totals.weight as f64;
-            let is_coarse = Self::scaled_variance(totals, sums).to_f64() < square * 2f64.powi(2 * REFINE_BELOW_BITS);
+            let is_coarse = sums.variance.to_f64() < square * 2f64.powi(2 * REFINE_BELOW_BITS);
             *mean = if is_coarse {
                 self.refined_mean(samples, output)
             } else {
@@ -387,8 +388,8 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
     }
 
     fn cost(&self, totals: &Self::Totals) -> f64 {
-        let variance = |(output, factor): (&OutputTotals<_>, &f64)| {
-            Self::scaled_variance(totals, output).to_f64() * factor * factor
+        let variance = |(output, factor): (&OutputTotals<M>, &f64)| {
+            output.variance.to_f64() * factor * factor
         };
         totals.outputs.iter().zip(&self.factors).map(variance).sum::<f64>() / totals.weight as f64
     }

@@ -47,6 +47,18 @@ pub struct DenseColumn {
     pub n_distinct: u32,
 }
 
+impl DenseColumn {
+    /// The rank of a row's value.
+    #[inline]
+    pub fn rank(&self, sample: u32) -> u32 {
+        match &self.ranks {
+            Ranks::U8(ranks) => ranks[sample as usize].into(),
+            Ranks::U16(ranks) => ranks[sample as usize].into(),
+            Ranks::U32(ranks) => ranks[sample as usize],
+        }
+    }
+}
+
 impl DenseColumns {
     /// The column of a feature.
     pub fn column(&self, feature: u32) -> &DenseColumn {

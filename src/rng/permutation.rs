@@ -1,46 +1,37 @@
 //! Random permutations of the features that are computed, not stored.
 
-use super::{GOLDEN, combine, mix};
+use super::{GOLDEN, high_product, mix};
 
-/// Up to this many features a permutation is a table: a network so narrow mixes badly.
-const TABLE_UP_TO: usize = 64;
+/// Up to this many features are shuffled: a network so narrow mixes badly.
+const SHUFFLE_UP_TO: usize = 64;
 
-/// A keyed random permutation of the features, in either direction. O(1) time and memory.
+/// A keyed random permutation of the features, in either direction. O(1) time and memory; of up to 64 features, a time
+/// in proportion to the position.
 #[derive(Debug, Clone, Copy)]
 pub struct Permutation(Kind);
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    /// For few features: both directions, shuffled (Fisher & Yates).
-    Table { at: [u8; TABLE_UP_TO], position: [u8; TABLE_UP_TO] },
-    /// For many.
+    /// Of few features.
+    Shuffle(Shuffle),
+    /// Of many.
     Network(Network),
 }
 
 impl Permutation {
     pub(super) fn new(key: u64, n: usize) -> Self {
         debug_assert!(n > 0);
-        if n > TABLE_UP_TO {
-            return Self(Kind::Network(Network::new(key, n as u32)));
-        }
-        let mut at: [u8; TABLE_UP_TO] = std::array::from_fn(|i| i as u8);
-        let mut position = at;
-        for last in (1..n).rev() {
-            // The high half of a product maps 64 random bits to 0..=last.
-            let random = combine(key, last as u64);
-            let chosen = (u128::from(random) * (last as u128 + 1)) >> 64;
-            at.swap(last, chosen as usize);
-        }
-        for (i, &feature) in at[..n].iter().enumerate() {
-            position[usize::from(feature)] = i as u8;
-        }
-        Self(Kind::Table { at, position })
+        Self(if n > SHUFFLE_UP_TO {
+            Kind::Network(Network::new(key, n as u32))
+        } else {
+            Kind::Shuffle(Shuffle { key, n: n as u8 })
+        })
     }
 
     /// The feature drawn at `position`.
     pub fn at(&self, position: u32) -> u32 {
         match &self.0 {
-            Kind::Table { at, .. } => u32::from(at[position as usize]),
+            Kind::Shuffle(shuffle) => shuffle.run(position as usize + 1, |_, _| false)[position as usize].into(),
             Kind::Network(network) => network.walk(network.forwards(position), Network::forwards),
         }
     }
@@ -48,7 +39,7 @@ impl Permutation {
     /// The position at which `feature` is drawn: the inverse of [`at`](Self::at).
     pub fn position(&self, feature: u32) -> u32 {
         match &self.0 {
-            Kind::Table { position, .. } => u32::from(position[feature as usize]),
+            Kind::Shuffle(shuffle) => shuffle.position(feature),
             Kind::Network(network) => network.walk(network.backwards(feature), Network::backwards),
         }
     }
@@ -57,9 +48,9 @@ impl Permutation {
     /// one by one (bench `draw`).
     pub fn draw(&self, start: u32, out: &mut [u32]) {
         match &self.0 {
-            Kind::Table { at, .. } => {
+            Kind::Shuffle(shuffle) => {
                 let from = start as usize;
-                let drawn = &at[from..from + out.len()];
+                let drawn = &shuffle.run(from + out.len(), |_, _| false)[from..from + out.len()];
                 out.iter_mut().zip(drawn).for_each(|(out, &feature)| *out = u32::from(feature));
             }
             Kind::Network(network) => network.draw(start, out),
@@ -71,6 +62,43 @@ impl Permutation {
         out.clear();
         out.resize(k as usize, 0);
         self.draw(0, out);
+    }
+}
+
+/// Shuffles from the front (Fisher & Yates), so that the first positions are known first.
+#[derive(Debug, Clone, Copy)]
+struct Shuffle {
+    key: u64,
+    n: u8,
+}
+
+impl Shuffle {
+    /// The features, of which those at the positions `0..k` are final. Ends earlier if `stop` holds for a position and
+    /// its feature.
+    #[inline]
+    fn run(self, k: usize, mut stop: impl FnMut(usize, u8) -> bool) -> [u8; SHUFFLE_UP_TO] {
+        let n = usize::from(self.n);
+        debug_assert!(k <= n);
+        let mut features: [u8; SHUFFLE_UP_TO] = std::array::from_fn(|i| i as u8);
+        for i in 0..k {
+            // A step of `SplitMix64`; the high half of a product maps it to the features that are left.
+            let random = mix(self.key.wrapping_add(GOLDEN.wrapping_mul(i as u64 + 1)));
+            let chosen = i + high_product(random, (n - i) as u64) as usize;
+            features.swap(i, chosen);
+            if stop(i, features[i]) {
+                break;
+            }
+        }
+        features
+    }
+
+    fn position(self, feature: u32) -> u32 {
+        let mut position = 0;
+        self.run(usize::from(self.n), |i, drawn| {
+            position = i as u32;
+            u32::from(drawn) == feature
+        });
+        position
     }
 }
 

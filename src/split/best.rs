@@ -71,6 +71,8 @@ pub(crate) struct Best<C: Criterion> {
     bar: Option<Bar<C>>,
     /// No candidate can better this one.
     summit: Option<C::Proof>,
+    /// Whether features come in the order of the draw, so that the earlier wins a tie.
+    in_order: bool,
     /// Columns with fewer entries cannot win.
     least_entries: f64,
     max_weight: f64,
@@ -84,6 +86,7 @@ impl<C: Criterion> Best<C> {
             floor: f64::NEG_INFINITY,
             bar: None,
             summit: None,
+            in_order: false,
             least_entries: 0.0,
             max_weight: 0.0,
         }
@@ -95,9 +98,9 @@ impl<C: Criterion> Best<C> {
         Self { bar, max_weight: search.max_weight as f64, ..Self::new() }
     }
 
-    /// None yet, and none can be better than `summit`.
-    pub fn below(summit: Option<C::Proof>) -> Self {
-        Self { summit, ..Self::new() }
+    /// None yet; features will be offered in the order of the draw, and none can have a better cut than `summit`.
+    pub fn in_order(summit: Option<C::Proof>) -> Self {
+        Self { summit, in_order: true, ..Self::new() }
     }
 
     /// What tells which columns may win, if asked for.
@@ -196,7 +199,7 @@ impl<C: Criterion> Best<C> {
                     match criterion.compare(node, &new.proof, &old.proof) {
                         Ordering::Greater => true,
                         Ordering::Less => false,
-                        Ordering::Equal => precedes(order, &mut new, old),
+                        Ordering::Equal => precedes(order, self.in_order, &mut new, old),
                     }
                 }
             }
@@ -210,9 +213,12 @@ impl<C: Criterion> Best<C> {
 }
 
 /// The tie rule.
-fn precedes<P>(order: &Permutation, new: &mut Holder<P>, old: &mut Holder<P>) -> bool {
+fn precedes<P>(order: &Permutation, in_order: bool, new: &mut Holder<P>, old: &mut Holder<P>) -> bool {
     if new.candidate.feature == old.candidate.feature {
         return new.candidate.last_left < old.candidate.last_left;
+    }
+    if in_order {
+        return false;
     }
     let position = |holder: &mut Holder<P>| -> u32 {
         *holder.position.get_or_insert_with(|| order.position(holder.candidate.feature))

@@ -9,6 +9,7 @@ use super::cells::Cells;
 use super::features::{ColumnSearch, search_columns};
 use super::histogram::{self, HistogramScratch};
 use super::dense_random::{self, RandomScratch};
+use super::pair;
 use super::small::{self, SmallScratch};
 use super::{Best, Found, NodeColumn, NodeSearch, Outcome, Scratch};
 use crate::criterion::Criterion;
@@ -143,6 +144,10 @@ pub(super) fn best_split<C: Criterion>(
         ..HISTOGRAM_FROM => Tier::Network,
         _ => Tier::Histogram,
     });
+    if samples.len() == 2 && search.all_legal() && search.params.force_tier.is_none() {
+        let best = pair::best_split(at, columns, drawn);
+        return Ok(Found { best, constants: node.constants.clone(), known: None });
+    }
     let is_best = search.params.splitter == Splitter::Best;
     if tier == Tier::Network
         && is_best

@@ -47,12 +47,11 @@ pub(super) fn best_split<C: Criterion>(
     features.clear();
     match drawn {
         Some(drawn) => features.extend_from_slice(drawn),
-        None if summit.is_some() => order.first(n_features, features),
-        None => features.extend(0..n_features),
+        None => order.first(n_features, features),
     }
     features.retain(|&feature| !node.constants.contains(feature));
     histogram.load(search.criterion, node.totals, samples, rows);
-    let mut cuts = RandomCuts { at, columns, rows, histogram, scan, best: Best::below(summit), constants: Vec::new() };
+    let mut cuts = RandomCuts { at, columns, rows, histogram, scan, best: Best::in_order(summit), constants: Vec::new() };
     let mut n_varying = 0;
     let together = if samples.len() < LARGE_FROM { TOGETHER } else { 1 };
     for batch in features.chunks(together) {

@@ -19,6 +19,7 @@ mod draw;
 mod features;
 mod histogram;
 mod known;
+mod pair;
 mod random;
 mod rows;
 mod scan;

@@ -54,8 +54,7 @@ pub(super) fn best_split<C: Criterion>(
     features.clear();
     match drawn {
         Some(drawn) => features.extend_from_slice(drawn),
-        None if summit.is_some() => order.first(n_features, features),
-        None => features.extend(0..n_features),
+        None => order.first(n_features, features),
     }
     features.retain(|&feature| !node.constants.contains(feature));
     keys.resize(samples.len(), [0; LANES]);
@@ -63,7 +62,7 @@ pub(super) fn best_split<C: Criterion>(
     if let Some(histogram) = &histogram {
         histogram.load(search.criterion, node.totals, samples, rows);
     }
-    let mut small = Small { at, columns, rows, histogram, keys, scores, scan, best: Best::below(summit) };
+    let mut small = Small { at, columns, rows, histogram, keys, scores, scan, best: Best::in_order(summit) };
     let mut n_varying = 0;
     for batch in features.chunks(LANES) {
         search.runtime.check_interrupt()?;
