@@ -9,7 +9,7 @@ use super::cells::Cells;
 use super::scan::{Pass, Start};
 use super::{Best, NodeSearch, Outcome};
 use crate::criterion::Criterion;
-use crate::criterion::histogram::{Histogram, MAX_BINS};
+use crate::criterion::histogram::{ByBin, Histogram, MAX_BINS};
 use crate::data::dense::DenseColumn;
 use crate::intersect::Entry;
 use crate::rng::Side;
@@ -20,10 +20,17 @@ const ALL_BINS_FROM: usize = 1024;
 const FEW_BINS: usize = 64;
 
 /// Buffers of one worker, assumed dirty.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct HistogramScratch {
     pub cells: Cells,
     open: Vec<Entry>,
+    scores: ByBin,
+}
+
+impl Default for HistogramScratch {
+    fn default() -> Self {
+        Self { cells: Cells::default(), open: Vec::new(), scores: [0.0; MAX_BINS] }
+    }
 }
 
 /// Offers the cuts of a column to `best`; `rows` are those of the node.
@@ -51,8 +58,8 @@ pub(super) fn best_cut<C: Criterion>(
     histogram.count(totals, rows, &cells.bins, cells.n_bins);
 
     let all_legal = search.all_legal();
-    let scores = histogram.scores(level, totals);
-    let scores = *scores;
+    let scores = &mut scratch.scores;
+    histogram.scores(level, totals, &mut scores[..cells.n_bins]);
     let highest = maximum(&scores[..cells.n_bins]);
     if !cells.is_coarse() && highest == f64::NEG_INFINITY {
         return Outcome::Constant;
@@ -78,11 +85,12 @@ pub(super) fn best_cut<C: Criterion>(
         }
     }
     if cells.is_coarse() {
-        let bounds = histogram.bounds(level, totals, all_legal);
+        let bounds = &mut scratch.scores[..cells.n_bins];
+        histogram.bounds(level, totals, all_legal, bounds);
         let floor = best.floor();
         let mut is_open = [false; MAX_BINS];
         let mut any = false;
-        for (is_open, &bound) in is_open.iter_mut().zip(&bounds[..cells.n_bins]) {
+        for (is_open, &bound) in is_open.iter_mut().zip(&*bounds) {
             *is_open = bound >= floor && bound > f64::NEG_INFINITY;
             any |= *is_open;
         }
@@ -104,7 +112,7 @@ fn search_within<C: Criterion>(
     scan: &mut C::Scan,
     best: &mut Best<C>,
 ) {
-    let HistogramScratch { cells, open } = scratch;
+    let HistogramScratch { cells, open, .. } = scratch;
     let samples = at.node.samples.ids();
     open.resize(samples.len(), Entry::default());
     let mut n = 0;

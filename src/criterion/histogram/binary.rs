@@ -4,7 +4,7 @@
 //! addition, and sums over bins are exact.
 
 use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_ties, place};
-use super::{ByBin, Histogram, MAX_BINS, SLACK};
+use super::{FEW_BINS, Histogram, MAX_BINS, SLACK};
 use crate::criterion::binary::{BinaryGini, BinaryPushed, BinaryTotals};
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
@@ -23,7 +23,6 @@ pub struct BinaryHistogram {
     /// The two halves of `ends`.
     weights: [f64; MAX_BINS + 1],
     seconds: [f64; MAX_BINS + 1],
-    scores: ByBin,
     /// The rows of a small node: weights in the low half, those of the second class in the high one.
     places: [u32; MAX_PLACES],
 }
@@ -46,7 +45,6 @@ impl<W: SampleWeights> Histogram<BinaryGini<'_, W>> for BinaryHistogram {
             ends: [0; MAX_BINS + 1],
             weights: [0.0; MAX_BINS + 1],
             seconds: [0.0; MAX_BINS + 1],
-            scores: [0.0; MAX_BINS],
             places: [0; MAX_PLACES],
         })
     }
@@ -61,9 +59,22 @@ impl<W: SampleWeights> Histogram<BinaryGini<'_, W>> for BinaryHistogram {
 
     fn count(&mut self, _node: &BinaryTotals, rows: &Vec<u64>, bins: &[u8], n_bins: usize) {
         self.n_bins = n_bins;
-        self.bins[..n_bins].fill(0);
-        for (&row, &bin) in rows.iter().zip(bins) {
-            self.bins[bin as usize] += row;
+        if n_bins <= FEW_BINS {
+            // Rows in turn, as additions to one bin would wait for each other.
+            let mut turns = [[0u64; FEW_BINS]; 4];
+            for (rows, bins) in rows.chunks(4).zip(bins.chunks(4)) {
+                for ((&row, &bin), turn) in rows.iter().zip(bins).zip(&mut turns) {
+                    turn[bin as usize % FEW_BINS] += row;
+                }
+            }
+            for (bin, sum) in self.bins[..n_bins].iter_mut().enumerate() {
+                *sum = turns.iter().map(|turn| turn[bin]).sum();
+            }
+        } else {
+            self.bins[..n_bins].fill(0);
+            for (&row, &bin) in rows.iter().zip(bins) {
+                self.bins[bin as usize] += row;
+            }
         }
         let mut sum = 0;
         for bin in 0..n_bins {
@@ -77,16 +88,16 @@ impl<W: SampleWeights> Histogram<BinaryGini<'_, W>> for BinaryHistogram {
         }
     }
 
-    fn scores(&mut self, level: Level, node: &BinaryTotals) -> &ByBin {
+    fn scores(&self, level: Level, node: &BinaryTotals, scores: &mut [f64]) {
         let n = self.n_bins;
         if node.weight < EXACT_BELOW {
             let whole = [node.weight as f64, node.second as f64];
-            cut_scores(level, &self.weights[..=n], &self.seconds[1..=n], whole, &mut self.scores[..n]);
+            cut_scores(level, &self.weights[..=n], &self.seconds[1..=n], whole, scores);
         } else {
             for bin in 0..n {
                 let after = unpack(self.ends[bin + 1]);
                 let rest = node.weight - after.weight;
-                self.scores[bin] = if self.bins[bin] > 0 && rest > 0 {
+                scores[bin] = if self.bins[bin] > 0 && rest > 0 {
                     let excess = after.second as i64 * node.weight as i64 - after.weight as i64 * node.second as i64;
                     (excess as f64).powi(2) / (after.weight as f64 * rest as f64)
                 } else {
@@ -94,18 +105,16 @@ impl<W: SampleWeights> Histogram<BinaryGini<'_, W>> for BinaryHistogram {
                 };
             }
         }
-        &self.scores
     }
 
     /// The score is convex in the two weights of a side, and strictly so along each of them. So within a bin it is at most
     /// that of one class of the bin alone, and in a bin of one class it stays below that of its ends.
-    fn bounds(&mut self, level: Level, node: &BinaryTotals, all_legal: bool) -> &ByBin {
+    fn bounds(&mut self, level: Level, node: &BinaryTotals, all_legal: bool, bounds: &mut [f64]) {
         let n = self.n_bins;
         let whole = [node.weight as f64, node.second as f64];
         // Rounding of the products, where they are not exact.
         let error = if node.weight < EXACT_BELOW { 0.0 } else { whole[0] * whole[1] * (4.0 * f64::EPSILON) };
-        corner_scores(level, &self.weights[..=n], &self.seconds[..=n], whole, error, all_legal, &mut self.scores[..n]);
-        &self.scores
+        corner_scores(level, &self.weights[..=n], &self.seconds[..=n], whole, error, all_legal, bounds);
     }
 
     fn pushed(

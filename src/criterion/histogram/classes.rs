@@ -1,7 +1,7 @@
 //! Histograms of the classes of one output, for Gini impurity.
 
 use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_ties, place};
-use super::{ByBin, Histogram, MAX_BINS, SLACK};
+use super::{ByBin, FEW_BINS, Histogram, MAX_BINS, SLACK};
 use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measure};
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
@@ -18,11 +18,12 @@ pub struct ClassHistogram {
     /// Classes of a bin are `2^shift` apart.
     shift: u32,
     bins: Vec<u32>,
+    /// Copies of few bins.
+    turns: Vec<u32>,
     /// Weights of all bins before one.
     weights: Box<[f64; MAX_BINS + 1]>,
     /// The same by class: `MAX_BINS + 1` of the first, then of the second, and so on.
     ends: Vec<f64>,
-    scores: ByBin,
     /// The rows of a small node: classes and weights.
     places: Box<[[u32; 2]; MAX_PLACES]>,
     /// Weights of a class, by lane.
@@ -59,9 +60,9 @@ impl<W: SampleWeights, M: Measure> Histogram<ClassCriterion<'_, W, M>> for Class
                 n_classes,
                 shift,
                 bins: vec![0; MAX_BINS << shift],
+                turns: Vec::new(),
                 weights: Box::new([0.0; ENDS]),
                 ends: vec![0.0; ENDS * n_classes],
-                scores: [0.0; MAX_BINS],
                 places: Box::new([[0; 2]; MAX_PLACES]),
                 counts: vec![[0; LANES]; n_classes].into(),
                 work: Box::new(Work {
@@ -92,8 +93,24 @@ impl<W: SampleWeights, M: Measure> Histogram<ClassCriterion<'_, W, M>> for Class
         self.n_bins = n_bins;
         let counts = &mut self.bins[..n_bins << self.shift];
         counts.fill(0);
-        for (&row, &bin) in rows.iter().zip(bins) {
-            counts[((bin as usize) << self.shift) + row as u32 as usize] += (row >> 32) as u32;
+        let slot = |row: u64, bin: u8| ((bin as usize) << self.shift) + row as u32 as usize;
+        if n_bins <= FEW_BINS {
+            // Rows in turn, as additions to one bin would wait for each other.
+            let size = counts.len();
+            self.turns.clear();
+            self.turns.resize(4 * size, 0);
+            for (rows, bins) in rows.chunks(4).zip(bins.chunks(4)) {
+                for ((&row, &bin), turn) in rows.iter().zip(bins).zip(self.turns.chunks_exact_mut(size)) {
+                    turn[slot(row, bin)] += (row >> 32) as u32;
+                }
+            }
+            for turn in self.turns.chunks_exact(size) {
+                counts.iter_mut().zip(turn).for_each(|(count, &more)| *count += more);
+            }
+        } else {
+            for (&row, &bin) in rows.iter().zip(bins) {
+                counts[slot(row, bin)] += (row >> 32) as u32;
+            }
         }
         let weights = &mut self.weights[..=n_bins];
         weights.fill(0.0);
@@ -107,17 +124,15 @@ impl<W: SampleWeights, M: Measure> Histogram<ClassCriterion<'_, W, M>> for Class
         }
     }
 
-    fn scores(&mut self, level: Level, node: &ClassTotals<M::Sum>) -> &ByBin {
+    fn scores(&self, level: Level, node: &ClassTotals<M::Sum>, scores: &mut [f64]) {
         let n = self.n_bins;
-        cut_scores(level, &self.weights[..=n], &self.ends, &node.counts, node.weight as f64, &mut self.scores[..n]);
-        &self.scores
+        cut_scores(level, &self.weights[..=n], &self.ends, &node.counts, node.weight as f64, scores);
     }
 
-    fn bounds(&mut self, level: Level, node: &ClassTotals<M::Sum>, all_legal: bool) -> &ByBin {
+    fn bounds(&mut self, level: Level, node: &ClassTotals<M::Sum>, all_legal: bool, bounds: &mut [f64]) {
         let n = self.n_bins;
         let (weights, ends, counts) = (&self.weights[..=n], &self.ends[..], &node.counts[..]);
-        inner_bounds(level, weights, ends, counts, node.weight as f64, all_legal, &mut self.work, &mut self.scores[..n]);
-        &self.scores
+        inner_bounds(level, weights, ends, counts, node.weight as f64, all_legal, &mut self.work, bounds);
     }
 
     fn pushed(

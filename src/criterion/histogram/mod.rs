@@ -20,10 +20,13 @@ use crate::simd::Level;
 /// Most bins of a histogram: their numbers are bytes.
 pub const MAX_BINS: usize = 256;
 
+/// Up to this many bins are counted in several copies.
+const FEW_BINS: usize = 16;
+
 /// Raises bounds beyond their rounding.
 const SLACK: f64 = 1.0 + 1e-9;
 
-/// Scores and bounds by bin.
+/// One number per bin.
 pub type ByBin = [f64; MAX_BINS];
 
 /// Statistics of a node's rows by bins of a column.
@@ -42,14 +45,14 @@ pub trait Histogram<C: Criterion + ?Sized>: Send {
     /// Counts rows by their bins, `bins[i]` of `rows[i]`, all below `n_bins`. O(rows + bins).
     fn count(&mut self, node: &C::Totals, rows: &Self::Rows, bins: &[u8], n_bins: usize);
 
-    /// The score of the cut after each bin, as [`Criterion::score`] has it but for a relative rounding error of some units
+    /// Sets `scores`, one per bin, to that of the cut after it, as [`Criterion::score`] has it but for a relative rounding error of some units
     /// of 2^-52; minus infinity after a bin without rows or without rows beyond it. O(bins).
-    fn scores(&mut self, level: Level, node: &C::Totals) -> &ByBin;
+    fn scores(&self, level: Level, node: &C::Totals, scores: &mut [f64]);
 
-    /// For each bin, no less than the score of any cut between two of its rows; minus infinity if none can be the node's
+    /// Sets `bounds`, one per bin, to no less than the score of any cut between two of its rows; minus infinity if none can be the node's
     /// best. Whoever restricts cuts passes false for `all_legal`: the best cut may then be one that is worse than those
     /// beside it. O(bins).
-    fn bounds(&mut self, level: Level, node: &C::Totals, all_legal: bool) -> &ByBin;
+    fn bounds(&mut self, level: Level, node: &C::Totals, all_legal: bool, bounds: &mut [f64]);
 
     /// The state of a scan that has pushed the rows of the first `n_bins` bins.
     fn pushed(&self, criterion: &C, node: &C::Totals, scan: &mut C::Scan, n_bins: usize) -> C::Pushed;
@@ -99,11 +102,11 @@ impl<C: Criterion> Histogram<C> for NoHistogram {
         match *self {}
     }
 
-    fn scores(&mut self, _level: Level, _node: &C::Totals) -> &ByBin {
+    fn scores(&self, _level: Level, _node: &C::Totals, _scores: &mut [f64]) {
         match *self {}
     }
 
-    fn bounds(&mut self, _level: Level, _node: &C::Totals, _all_legal: bool) -> &ByBin {
+    fn bounds(&mut self, _level: Level, _node: &C::Totals, _all_legal: bool, _bounds: &mut [f64]) {
         match *self {}
     }
 

@@ -21,7 +21,6 @@ pub struct SumHistogram {
     excesses: Box<[f64; MAX_BINS + 1]>,
     /// Weighted squared distances from the mean, by bin.
     squares: Box<ByBin>,
-    scores: ByBin,
     /// Whether targets have few enough bits for small nodes.
     is_coarse: bool,
     /// The rows of a small node: weighted excesses and weights.
@@ -78,7 +77,6 @@ impl<W: SampleWeights, M: Moment> Histogram<SquaredError<'_, W, M>> for SumHisto
             weights: Box::new([0.0; MAX_BINS + 1]),
             excesses: Box::new([0.0; MAX_BINS + 1]),
             squares: Box::new([0.0; MAX_BINS]),
-            scores: [0.0; MAX_BINS],
             is_coarse: criterion.numbers.bits <= COARSE_BITS,
             places: Box::new([[0.0; 2]; MAX_PLACES]),
         })
@@ -123,23 +121,21 @@ impl<W: SampleWeights, M: Moment> Histogram<SquaredError<'_, W, M>> for SumHisto
         }
     }
 
-    fn scores(&mut self, level: Level, node: &SumTotals<M>) -> &ByBin {
+    fn scores(&self, level: Level, node: &SumTotals<M>, scores: &mut [f64]) {
         let n = self.n_bins;
         let node_weight = node.weight as f64;
-        cut_scores(level, &self.weights[..=n], &self.excesses[1..=n], node_weight, &mut self.scores[..n]);
-        &self.scores
+        cut_scores(level, &self.weights[..=n], &self.excesses[1..=n], node_weight, scores);
     }
 
-    fn bounds(&mut self, level: Level, node: &SumTotals<M>, _all_legal: bool) -> &ByBin {
+    fn bounds(&mut self, level: Level, node: &SumTotals<M>, _all_legal: bool, bounds: &mut [f64]) {
         let n = self.n_bins;
-        let Self { weights, excesses, squares, scores, bins, .. } = self;
-        inner_bounds(level, &weights[..=n], &excesses[..=n], &squares[..n], node.weight as f64, &mut scores[..n]);
-        for (score, bin) in scores.iter_mut().zip(&bins[..n]) {
+        let Self { weights, excesses, squares, bins, .. } = self;
+        inner_bounds(level, &weights[..=n], &excesses[..=n], &squares[..n], node.weight as f64, bounds);
+        for (bound, bin) in bounds.iter_mut().zip(&bins[..n]) {
             if bin.sizes < 2 * ONE_ROW {
-                *score = f64::NEG_INFINITY;
+                *bound = f64::NEG_INFINITY;
             }
         }
-        &self.scores
     }
 
     fn pushed(
