@@ -7,6 +7,8 @@
 
 use std::cmp::Ordering;
 
+use smallvec::{SmallVec, smallvec};
+
 use super::histogram::ClassHistogram;
 use super::weights::SampleWeights;
 use super::{Criterion, cap_within};
@@ -70,7 +72,7 @@ pub struct ClassCriterion<'a, W, M> {
 #[derive(Debug)]
 pub struct ClassTotals<S> {
     pub(super) weight: u64,
-    pub(super) counts: Box<[u64]>,
+    pub(super) counts: SmallVec<[u64; 8]>,
     sum: S,
 }
 
@@ -137,7 +139,7 @@ impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
         }
     }
 
-    fn counted(&self, weight: u64, counts: Box<[u64]>) -> ClassTotals<M::Sum> {
+    fn counted(&self, weight: u64, counts: SmallVec<[u64; 8]>) -> ClassTotals<M::Sum> {
         let sum = counts.iter().fold(M::Sum::default(), |sum, &count| self.measure.grown(sum, 0, count));
         ClassTotals { weight, counts, sum }
     }
@@ -160,7 +162,7 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
     const IS_SQUARED_DISTANCE: bool = M::IS_SQUARED_DISTANCE;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
-        let mut counts = vec![0u64; self.n_slots()].into_boxed_slice();
+        let mut counts: SmallVec<[u64; 8]> = smallvec![0; self.n_slots()];
         let mut weight = 0;
         for &sample in samples {
             let w = self.weights.weight(sample);

@@ -17,6 +17,8 @@ use std::cmp::Ordering;
 
 use std::marker::PhantomData;
 
+use smallvec::SmallVec;
+
 use super::histogram::SumHistogram;
 use super::weights::{Moment, SampleWeights};
 use super::{Criterion, QUOTIENT_SLACK};
@@ -73,7 +75,7 @@ pub struct SumCeiling {
 #[derive(Debug)]
 pub struct SumTotals<M: Moment> {
     pub(super) weight: u64,
-    pub(super) outputs: Box<[OutputTotals<M>]>,
+    pub(super) outputs: SmallVec<[OutputTotals<M>; 1]>,
 }
 
 /// Sums of one output in a node.

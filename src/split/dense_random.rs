@@ -41,7 +41,6 @@ pub(super) fn best_split<C: Criterion>(
 ) -> Result<Found<C>> {
     let NodeSearch { search, node, order } = at;
     let samples = node.samples.ids();
-    let summit = if samples.len() <= SUMMIT_UP_TO { search.criterion.summit(node.totals, samples, scan) } else { None };
     let n_features = search.data.n_features() as u32;
     let RandomScratch { features, cells } = scratch;
     features.clear();
@@ -50,6 +49,8 @@ pub(super) fn best_split<C: Criterion>(
         None => order.first(n_features, features),
     }
     features.retain(|&feature| !node.constants.contains(feature));
+    let may_end_early = samples.len() <= SUMMIT_UP_TO && features.len() > TOGETHER;
+    let summit = if may_end_early { search.criterion.summit(node.totals, samples, scan) } else { None };
     histogram.load(search.criterion, node.totals, samples, rows);
     let mut cuts = RandomCuts { at, columns, rows, histogram, scan, best: Best::in_order(summit), constants: Vec::new() };
     let mut n_varying = 0;

@@ -26,8 +26,9 @@ use crate::simd::vectorized;
 pub(super) const MAX_ROWS: usize = MAX_PLACES;
 /// Ranks take the other bits of a key.
 pub(super) const MAX_RANKS: usize = 1 << (u32::BITS - PLACE_BITS);
-/// Nodes up to this size ask for the best conceivable split (bench `fit`).
+/// Nodes up to this size and with more columns than this ask for the best conceivable split (bench `fit`).
 const SUMMIT_UP_TO: usize = 16;
+const SUMMIT_FROM_FEATURES: usize = 2 * LANES;
 /// Buffers of one worker, assumed dirty.
 #[derive(Debug, Default)]
 pub(super) struct SmallScratch {
@@ -48,7 +49,6 @@ pub(super) fn best_split<C: Criterion>(
 ) -> Result<Found<C>> {
     let NodeSearch { search, node, order } = at;
     let samples = node.samples.ids();
-    let summit = if samples.len() <= SUMMIT_UP_TO { search.criterion.summit(node.totals, samples, scan) } else { None };
     let n_features = search.data.n_features() as u32;
     let SmallScratch { keys, scores, features } = scratch;
     features.clear();
@@ -57,6 +57,8 @@ pub(super) fn best_split<C: Criterion>(
         None => order.first(n_features, features),
     }
     features.retain(|&feature| !node.constants.contains(feature));
+    let may_end_early = samples.len() <= SUMMIT_UP_TO && features.len() > SUMMIT_FROM_FEATURES;
+    let summit = if may_end_early { search.criterion.summit(node.totals, samples, scan) } else { None };
     keys.resize(samples.len(), [0; LANES]);
     scores.resize(samples.len() - 1, [0.0; LANES]);
     if let Some(histogram) = &histogram {
