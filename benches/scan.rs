@@ -15,6 +15,7 @@ use spinney::params::{CriterionKind, Splitter, TreeParams, ValidTreeParams};
 use spinney::rng::NodeKey;
 use spinney::runtime::Runtime;
 use spinney::samples::Samples;
+use spinney::simd::Level;
 use spinney::split::{ConstantFeatures, Node, Scratch, Search};
 
 /// Times the search of a node of every `step`-th row.
@@ -36,7 +37,9 @@ impl Visitor for SearchBench<'_, '_> {
         let samples = samples.root();
         let totals = criterion.totals(samples.ids());
         let total_weight = criterion.weight(&totals);
-        let search = Search { data, criterion, params, total_weight, max_weight: 1, min_weight_leaf: 0.0, runtime };
+        let level = Level::widest();
+        let search =
+            Search { data, criterion, params, total_weight, max_weight: 1, min_weight_leaf: 0.0, runtime, level };
         let node = Node {
             samples: &samples,
             n_entries: search.n_entries(samples.ids()),

@@ -2,7 +2,7 @@
 //!
 //! The loops are plain Rust that the compiler vectorises; their results do not depend on the width, since they compute
 //! each element alone or combine integers. Other processors than x86-64 have one width, that of their baseline (NEON on
-//! AArch64).
+//! ARM).
 
 /// A width that this machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(crate) enum Kind {
 }
 
 impl Level {
-    /// What the compiler may take for granted: 16 bytes on x86-64 and AArch64.
+    /// What the compiler may take for granted: 16 bytes on x86-64 and ARM.
     pub const BASELINE: Self = Self(Kind::Baseline);
 
     /// All widths that this machine has, ascending.

@@ -228,25 +228,28 @@ fn wide_cases() -> impl Strategy<Value = (Array2<f64>, Y, Option<Vec<f64>>, Tree
             1 => vec(0.1..2.0, n).prop_map(Some),
         ];
         let target = (2..=6u32, prop::sample::select(vec![0.0, 0.1, 0.7, 1.0]));
-        (n_levels, weights, target, params(criterion)).prop_map(move |(n_levels, weights, (n_classes, share), params)| {
-            let weights = weights.map(|mut weights| {
-                weights[0] = 1.0;
-                weights
-            });
-            let signal: Vec<f64> = (0..n).map(|row| noise(seed, row)).collect();
-            let x = Array2::from_shape_fn((n, m), |(row, column)| {
-                let own = noise(seed ^ column as u64 ^ 0xF00, row);
-                ((share * own + (1.0 - share) * signal[row]) * n_levels[column]).floor()
-            });
-            let y = if criterion == CriterionKind::SquaredError {
-                let value = |row: usize| (signal[row] * 40.0).round() / 8.0 + (row % 3) as f64;
-                Y::Numbers { values: (0..n).map(value).collect(), n_outputs: 1 }
-            } else {
-                let class = |row: usize| if row % 5 == 0 { row as u32 / 5 } else { (signal[row] * 9.0) as u32 } % n_classes;
-                Y::Classes { values: (0..n).map(class).collect(), n_classes: vec![n_classes] }
-            };
-            (x, y, weights, params)
-        })
+        (n_levels, weights, target, params(criterion)).prop_map(
+            move |(n_levels, weights, (n_classes, share), params)| {
+                let weights = weights.map(|mut weights| {
+                    weights[0] = 1.0;
+                    weights
+                });
+                let signal: Vec<f64> = (0..n).map(|row| noise(seed, row)).collect();
+                let x = Array2::from_shape_fn((n, m), |(row, column)| {
+                    let own = noise(seed ^ column as u64 ^ 0xF00, row);
+                    ((share * own + (1.0 - share) * signal[row]) * n_levels[column]).floor()
+                });
+                let y = if criterion == CriterionKind::SquaredError {
+                    let value = |row: usize| (signal[row] * 40.0).round() / 8.0 + (row % 3) as f64;
+                    Y::Numbers { values: (0..n).map(value).collect(), n_outputs: 1 }
+                } else {
+                    let class =
+                        |row: usize| if row.is_multiple_of(5) { row as u32 / 5 } else { (signal[row] * 9.0) as u32 } % n_classes;
+                    Y::Classes { values: (0..n).map(class).collect(), n_classes: vec![n_classes] }
+                };
+                (x, y, weights, params)
+            },
+        )
     })
 }
 

@@ -7,7 +7,7 @@
 
 use std::cmp::Ordering;
 
-use super::histogram::BinaryHistogram;
+use super::bulk::BinaryBulk;
 use super::weights::{Moment, SampleWeights};
 use super::{Criterion, QUOTIENT_SLACK, cap_within};
 use crate::data::target::Classes;
@@ -76,7 +76,7 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
     type Proof = Self::Pushed;
     type Summary = BinaryTotals;
     type Ceiling = BinaryCeiling;
-    type Histogram = BinaryHistogram;
+    type Bulk = BinaryBulk;
     const IS_SQUARED_DISTANCE: bool = true;
 
     fn totals(&self, samples: &[u32]) -> BinaryTotals {

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::histogram::ClassHistogram;
+use super::bulk::ClassBulk;
 use super::weights::SampleWeights;
 use super::{Criterion, cap_within};
 use crate::data::target::Classes;
@@ -158,7 +158,7 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
     type Proof = ClassPushed<M::Sum>;
     type Summary = ClassSummary;
     type Ceiling = ClassCeiling;
-    type Histogram = ClassHistogram;
+    type Bulk = ClassBulk;
     const IS_SQUARED_DISTANCE: bool = M::IS_SQUARED_DISTANCE;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {

@@ -9,10 +9,10 @@
 //! function of class counts), a name in `params::CriterionKind`, and a line in `visit_weighted`, the registry.
 
 pub mod binary;
+pub mod bulk;
 pub mod classes;
 pub mod entropy;
 pub mod gini;
-pub mod histogram;
 pub mod squared_error;
 pub mod weights;
 
@@ -24,10 +24,10 @@ use crate::error::{Error, Result};
 use crate::params::CriterionKind;
 
 use binary::BinaryGini;
+use bulk::Bulk;
 use classes::ClassCriterion;
 use entropy::Entropy;
 use gini::Gini;
-use histogram::Histogram;
 use squared_error::SquaredError;
 use weights::{LargeWeights, SampleWeights, SmallWeights, UnitWeights};
 
@@ -49,7 +49,7 @@ pub trait Criterion: Sync {
     /// What the bounds need of a node.
     type Ceiling: Send + Sync;
     /// Statistics by bins of a column, for large nodes.
-    type Histogram: Histogram<Self>;
+    type Bulk: Bulk<Self>;
     /// Whether the cost is a sum of squared distances, which the bounds rely on.
     const IS_SQUARED_DISTANCE: bool;
 

@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 
 use smallvec::SmallVec;
 
-use super::histogram::SumHistogram;
+use super::bulk::SumBulk;
 use super::weights::{Moment, SampleWeights};
 use super::{Criterion, QUOTIENT_SLACK};
 use crate::data::target::{FINE_BITS, Numbers};
@@ -234,7 +234,7 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
     type Proof = SumProof<M>;
     type Summary = SpreadSummary;
     type Ceiling = SumCeiling;
-    type Histogram = SumHistogram;
+    type Bulk = SumBulk;
     const IS_SQUARED_DISTANCE: bool = true;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
@@ -390,9 +390,7 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
     }
 
     fn cost(&self, totals: &Self::Totals) -> f64 {
-        let variance = |(output, factor): (&OutputTotals<M>, &f64)| {
-            output.variance.to_f64() * factor * factor
-        };
+        let variance = |(output, factor): (&OutputTotals<M>, &f64)| output.variance.to_f64() * factor * factor;
         totals.outputs.iter().zip(&self.factors).map(variance).sum::<f64>() / totals.weight as f64
     }
 

@@ -133,7 +133,9 @@ impl<C: Criterion> Best<C> {
     }
 
     fn raise(&mut self, criterion: &C, node: &C::Totals, score: f64) {
-        if C::IS_SQUARED_DISTANCE && let Some(bar) = &mut self.bar {
+        if C::IS_SQUARED_DISTANCE
+            && let Some(bar) = &mut self.bar
+        {
             bar.raise(criterion, node, score);
             self.least_entries = bar.least_weight() / self.max_weight * (1.0 - f64::EPSILON);
         }

@@ -3,7 +3,7 @@
 //! Bins are ranges of ranks of one width, a power of two: numbering them takes a subtraction and a shift. The range is that
 //! of the node, so that a column that earlier splits have narrowed down is still spread over all bins.
 
-use crate::criterion::histogram::MAX_BINS;
+use crate::criterion::bulk::MAX_BINS;
 use crate::data::dense::{DenseColumn, Ranks};
 use crate::simd::{Level, vectorized};
 

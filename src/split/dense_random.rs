@@ -9,7 +9,7 @@ use super::dense::RowsOf;
 use super::random::threshold_between;
 use super::{Found, NodeSearch};
 use crate::criterion::Criterion;
-use crate::criterion::histogram::Histogram;
+use crate::criterion::bulk::Bulk;
 use crate::data::DenseColumns;
 use crate::error::Result;
 
@@ -35,7 +35,7 @@ pub(super) fn best_split<C: Criterion>(
     columns: &DenseColumns,
     drawn: Option<&[u32]>,
     rows: &mut RowsOf<C>,
-    histogram: &C::Histogram,
+    bulk: &C::Bulk,
     scan: &mut C::Scan,
     scratch: &mut RandomScratch,
 ) -> Result<Found<C>> {
@@ -51,8 +51,8 @@ pub(super) fn best_split<C: Criterion>(
     features.retain(|&feature| !node.constants.contains(feature));
     let may_end_early = samples.len() <= SUMMIT_UP_TO && features.len() > TOGETHER;
     let summit = if may_end_early { search.criterion.summit(node.totals, samples, scan) } else { None };
-    histogram.load(search.criterion, node.totals, samples, rows);
-    let mut cuts = RandomCuts { at, columns, rows, histogram, scan, best: Best::in_order(summit), constants: Vec::new() };
+    bulk.load(search.criterion, node.totals, samples, rows);
+    let mut cuts = RandomCuts { at, columns, rows, bulk, scan, best: Best::in_order(summit), constants: Vec::new() };
     let mut n_varying = 0;
     let together = if samples.len() < LARGE_FROM { TOGETHER } else { 1 };
     for batch in features.chunks(together) {
@@ -79,7 +79,7 @@ struct RandomCuts<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
     columns: &'a DenseColumns,
     rows: &'a RowsOf<C>,
-    histogram: &'a C::Histogram,
+    bulk: &'a C::Bulk,
     scan: &'a mut C::Scan,
     best: Best<C>,
     constants: Vec<u32>,
@@ -139,8 +139,7 @@ impl<C: Criterion> RandomCuts<'_, C> {
         let is_clear = start >= end || n_below(level, ranks, start) == n_below(level, ranks, end);
         let first_right =
             if is_clear { start.min(highest) } else { search.data.rank_above(feature, threshold, start..end) };
-        let pushed =
-            self.histogram.pushed_below(level, criterion, node.totals, self.rows, ranks, first_right, self.scan);
+        let pushed = self.bulk.pushed_below(level, criterion, node.totals, self.rows, ranks, first_right, self.scan);
         let score = criterion.score(node.totals, self.scan, pushed);
         if !self.best.may_win(score) {
             return;

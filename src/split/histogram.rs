@@ -9,7 +9,7 @@ use super::cells::Cells;
 use super::scan::{Pass, Start};
 use super::{Best, NodeSearch, Outcome};
 use crate::criterion::Criterion;
-use crate::criterion::histogram::{ByBin, Histogram, MAX_BINS};
+use crate::criterion::bulk::{Bulk, ByBin, MAX_BINS};
 use crate::data::dense::DenseColumn;
 use crate::intersect::Entry;
 use crate::rng::Side;
@@ -39,8 +39,8 @@ pub(super) fn best_cut<C: Criterion>(
     at: NodeSearch<'_, C>,
     feature: u32,
     column: &DenseColumn,
-    rows: &<C::Histogram as Histogram<C>>::Rows,
-    histogram: &mut C::Histogram,
+    rows: &<C::Bulk as Bulk<C>>::Rows,
+    histogram: &mut C::Bulk,
     scratch: &mut HistogramScratch,
     scan: &mut C::Scan,
     best: &mut Best<C>,
@@ -107,7 +107,7 @@ fn search_within<C: Criterion>(
     at: NodeSearch<'_, C>,
     feature: u32,
     is_open: &[bool; MAX_BINS],
-    histogram: &C::Histogram,
+    histogram: &C::Bulk,
     scratch: &mut HistogramScratch,
     scan: &mut C::Scan,
     best: &mut Best<C>,
@@ -131,7 +131,13 @@ fn search_within<C: Criterion>(
         }
         let n_pushed = if bin == 0 { 0 } else { cells.n_up_to(at.search.level, bin - 1) };
         let pushed = histogram.pushed(at.search.criterion, at.node.totals, scan, bin);
-        Pass { at, feature, side: Side::Left }.run(entries.iter().copied(), Start { pushed, n_pushed }, None, scan, best);
+        Pass { at, feature, side: Side::Left }.run(
+            entries.iter().copied(),
+            Start { pushed, n_pushed },
+            None,
+            scan,
+            best,
+        );
     }
 }
 

@@ -24,6 +24,7 @@ mod random;
 mod rows;
 mod scan;
 mod small;
+mod sort;
 mod sparse;
 
 pub use best::Candidate;

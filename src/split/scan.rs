@@ -73,16 +73,15 @@ impl<C: Criterion> Pass<'_, C> {
     pub fn run(
         &self,
         mut entries: impl ExactSizeIterator<Item = Entry>,
-        start: Start<C>,
+        Start { mut pushed, n_pushed }: Start<C>,
         end: Option<u32>,
         scan: &mut C::Scan,
         best: &mut Best<C>,
     ) -> f64 {
         let NodeSearch { search, node, order } = self.at;
         let (criterion, totals) = (search.criterion, node.totals);
-        let n_entries = start.n_pushed + entries.len();
+        let n_entries = n_pushed + entries.len();
         let mut highest = f64::NEG_INFINITY;
-        let mut pushed = start.pushed;
         let Some(mut last) = entries.next() else { return highest };
         criterion.push(totals, scan, &mut pushed, last.sample());
         loop {

@@ -13,8 +13,8 @@ use super::dense::RowsOf;
 use super::scan::{Pass, Start};
 use super::{Found, NodeSearch};
 use crate::criterion::Criterion;
-use crate::criterion::histogram::Histogram;
-use crate::criterion::histogram::lanes::{Keys, LANES, MAX_PLACES, PLACE_BITS, Scores, place, rank};
+use crate::criterion::bulk::Bulk;
+use crate::criterion::bulk::lanes::{Keys, LANES, MAX_PLACES, PLACE_BITS, Scores, place, rank};
 use crate::data::DenseColumns;
 use crate::data::dense::{DenseColumn, Ranks};
 use crate::error::Result;
@@ -43,7 +43,7 @@ pub(super) fn best_split<C: Criterion>(
     columns: &DenseColumns,
     drawn: Option<&[u32]>,
     rows: &mut RowsOf<C>,
-    histogram: Option<&mut C::Histogram>,
+    bulk: Option<&mut C::Bulk>,
     scan: &mut C::Scan,
     scratch: &mut SmallScratch,
 ) -> Result<Found<C>> {
@@ -61,10 +61,10 @@ pub(super) fn best_split<C: Criterion>(
     let summit = if may_end_early { search.criterion.summit(node.totals, samples, scan) } else { None };
     keys.resize(samples.len(), [0; LANES]);
     scores.resize(samples.len() - 1, [0.0; LANES]);
-    if let Some(histogram) = &histogram {
-        histogram.load(search.criterion, node.totals, samples, rows);
+    if let Some(bulk) = &bulk {
+        bulk.load(search.criterion, node.totals, samples, rows);
     }
-    let mut small = Small { at, columns, rows, histogram, keys, scores, scan, best: Best::in_order(summit) };
+    let mut small = Small { at, columns, rows, bulk, keys, scores, scan, best: Best::in_order(summit) };
     let mut n_varying = 0;
     for batch in features.chunks(LANES) {
         search.runtime.check_interrupt()?;
@@ -97,7 +97,7 @@ struct Small<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
     columns: &'a DenseColumns,
     rows: &'a RowsOf<C>,
-    histogram: Option<&'a mut C::Histogram>,
+    bulk: Option<&'a mut C::Bulk>,
     /// A row of keys for each of the node.
     keys: &'a mut [Keys],
     /// Of the cuts after each but the last.
@@ -127,8 +127,8 @@ impl<C: Criterion> Small<'_, C> {
     /// Offers the cuts of sorted lanes. Returns the number of columns that vary.
     fn search(&mut self, batch: &[u32]) -> usize {
         let NodeSearch { search, node, .. } = self.at;
-        if let Some(histogram) = &mut self.histogram
-            && histogram.lane_scores(search.level, node.totals, self.rows, self.keys, self.scores)
+        if let Some(bulk) = &mut self.bulk
+            && bulk.lane_scores(search.level, node.totals, self.rows, self.keys, self.scores)
         {
             let all_legal = search.all_legal();
             let highest = highest_scores(search.level, self.scores);

@@ -1,7 +1,7 @@
 //! Histograms of the classes of one output, for Gini impurity.
 
 use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_ties, place};
-use super::{ByBin, FEW_BINS, Histogram, MAX_BINS, SLACK};
+use super::{Bulk, ByBin, FEW_BINS, MAX_BINS, SLACK};
 use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measure};
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
@@ -12,7 +12,7 @@ const MAX_CLASSES: usize = 64;
 const SMALL_BELOW: u64 = 1 << 15;
 
 /// Weights by bin and class.
-pub struct ClassHistogram {
+pub struct ClassBulk {
     n_bins: usize,
     n_classes: usize,
     /// Classes of a bin are `2^shift` apart.
@@ -45,14 +45,13 @@ struct Work {
 
 const ENDS: usize = MAX_BINS + 1;
 
-impl<W: SampleWeights, M: Measure> Histogram<ClassCriterion<'_, W, M>> for ClassHistogram {
+impl<W: SampleWeights, M: Measure> Bulk<ClassCriterion<'_, W, M>> for ClassBulk {
     /// The class in the low half, the weight in the high one.
     type Rows = Vec<u64>;
 
     fn new(criterion: &ClassCriterion<'_, W, M>) -> Option<Self> {
         let n_classes = criterion.n_slots();
-        let is_there =
-            W::ARE_SMALL && M::IS_SQUARED_DISTANCE && criterion.n_outputs == 1 && n_classes <= MAX_CLASSES;
+        let is_there = W::ARE_SMALL && M::IS_SQUARED_DISTANCE && criterion.n_outputs == 1 && n_classes <= MAX_CLASSES;
         is_there.then(|| {
             let shift = n_classes.next_power_of_two().ilog2();
             Self {

@@ -4,14 +4,14 @@
 //! part, so that the sum is an exact integer) and, for the bounds alone, the sum of its squares in floating point.
 
 use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_ties, place};
-use super::{ByBin, Histogram, MAX_BINS, SLACK};
+use super::{Bulk, ByBin, MAX_BINS, SLACK};
 use crate::criterion::squared_error::{SquaredError, SumPushed, SumTotals};
 use crate::criterion::weights::{Moment, SampleWeights};
 use crate::data::target::COARSE_BITS;
 use crate::simd::{Level, vectorized};
 
 /// Weights and targets by bin.
-pub struct SumHistogram {
+pub struct SumBulk {
     n_bins: usize,
     bins: Box<[Bin; MAX_BINS]>,
     /// `ends[b]`: all bins before `b`.
@@ -66,7 +66,7 @@ impl Bin {
     }
 }
 
-impl<W: SampleWeights, M: Moment> Histogram<SquaredError<'_, W, M>> for SumHistogram {
+impl<W: SampleWeights, M: Moment> Bulk<SquaredError<'_, W, M>> for SumBulk {
     type Rows = SumRows;
 
     fn new(criterion: &SquaredError<'_, W, M>) -> Option<Self> {

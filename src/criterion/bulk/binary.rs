@@ -4,7 +4,7 @@
 //! addition, and sums over bins are exact.
 
 use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_ties, place};
-use super::{FEW_BINS, Histogram, MAX_BINS, SLACK};
+use super::{Bulk, FEW_BINS, MAX_BINS, SLACK};
 use crate::criterion::binary::{BinaryGini, BinaryPushed, BinaryTotals};
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
@@ -15,7 +15,7 @@ const EXACT_BELOW: u64 = 1 << 26;
 const SMALL_BELOW: u64 = 1 << 15;
 
 /// Weights and classes by bin.
-pub struct BinaryHistogram {
+pub struct BinaryBulk {
     n_bins: usize,
     bins: [u64; MAX_BINS],
     /// `ends[b]`: all bins before `b`.
@@ -35,7 +35,7 @@ fn unpack(packed: u64) -> BinaryTotals {
     BinaryTotals { weight: packed & 0xFFFF_FFFF, second: packed >> 32 }
 }
 
-impl<W: SampleWeights> Histogram<BinaryGini<'_, W>> for BinaryHistogram {
+impl<W: SampleWeights> Bulk<BinaryGini<'_, W>> for BinaryBulk {
     type Rows = Vec<u64>;
 
     fn new(_criterion: &BinaryGini<'_, W>) -> Option<Self> {
@@ -94,10 +94,10 @@ impl<W: SampleWeights> Histogram<BinaryGini<'_, W>> for BinaryHistogram {
             let whole = [node.weight as f64, node.second as f64];
             cut_scores(level, &self.weights[..=n], &self.seconds[1..=n], whole, scores);
         } else {
-            for bin in 0..n {
+            for (bin, score) in scores.iter_mut().enumerate() {
                 let after = unpack(self.ends[bin + 1]);
                 let rest = node.weight - after.weight;
-                scores[bin] = if self.bins[bin] > 0 && rest > 0 {
+                *score = if self.bins[bin] > 0 && rest > 0 {
                     let excess = after.second as i64 * node.weight as i64 - after.weight as i64 * node.second as i64;
                     (excess as f64).powi(2) / (after.weight as f64 * rest as f64)
                 } else {

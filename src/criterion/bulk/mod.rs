@@ -1,0 +1,213 @@
+//! A criterion's statistics in the packed forms of loops over many rows: histograms of large nodes, sorted columns of
+//! small ones, sums below a threshold.
+//!
+//! All sums are integers, so that the state of a scan at any cut is had without the scan. Scores of cuts have the bits of
+//! [`Criterion::score`] or a stated error, and bounds are no less than what they bound.
+
+mod binary;
+mod classes;
+pub mod lanes;
+mod sums;
+
+pub use binary::BinaryBulk;
+pub use classes::ClassBulk;
+pub use sums::SumBulk;
+
+use super::Criterion;
+use crate::simd::Level;
+use lanes::{Keys, Scores};
+
+/// Most bins of a histogram: their numbers are bytes.
+pub const MAX_BINS: usize = 256;
+
+/// Up to this many bins are counted in several copies.
+const FEW_BINS: usize = 16;
+
+/// Raises bounds beyond their rounding.
+const SLACK: f64 = 1.0 + 1e-9;
+
+/// One number per bin.
+pub type ByBin = [f64; MAX_BINS];
+
+/// Weights and targets in packed forms, for one criterion.
+pub trait Bulk<C: Criterion + ?Sized>: Send {
+    /// Weights and targets of a node's rows, in their order.
+    type Rows: Default + Send + Sync;
+
+    /// Buffers, if there are packed forms for this criterion, target and kind of weights.
+    fn new(criterion: &C) -> Option<Self>
+    where
+        Self: Sized;
+
+    /// Sets `rows` to those of a node. O(rows).
+    fn load(&self, criterion: &C, node: &C::Totals, samples: &[u32], rows: &mut Self::Rows);
+
+    /// Counts rows by their bins, `bins[i]` of `rows[i]`, all below `n_bins`. O(rows + bins).
+    fn count(&mut self, node: &C::Totals, rows: &Self::Rows, bins: &[u8], n_bins: usize);
+
+    /// Sets `scores`, one per bin, to that of the cut after it, as [`Criterion::score`] has it but for a relative rounding
+    /// error of some units of 2^-52; minus infinity after a bin without rows or without rows beyond it. O(bins).
+    fn scores(&self, level: Level, node: &C::Totals, scores: &mut [f64]);
+
+    /// Sets `bounds`, one per bin, to no less than the score of any cut between two of its rows; minus infinity if none can
+    /// be the node's best. Whoever restricts cuts passes false for `all_legal`: the best cut may then be one that is worse
+    /// than those beside it. O(bins).
+    fn bounds(&mut self, level: Level, node: &C::Totals, all_legal: bool, bounds: &mut [f64]);
+
+    /// The state of a scan that has pushed the rows of the first `n_bins` bins.
+    fn pushed(&self, criterion: &C, node: &C::Totals, scan: &mut C::Scan, n_bins: usize) -> C::Pushed;
+
+    /// Sets `scores[i]` to those of the cuts after the `i`-th of the sorted `keys` of some columns, with the bits of
+    /// [`Criterion::score`]; minus infinity where there is no cut. There is one more key than scores. Returns false, and sets
+    /// nothing, where numbers are too large. O(rows).
+    fn lane_scores(
+        &mut self,
+        level: Level,
+        node: &C::Totals,
+        rows: &Self::Rows,
+        keys: &[Keys],
+        scores: &mut [Scores],
+    ) -> bool;
+
+    /// The state of a scan that has pushed the rows with a rank below `end`; `ranks[i]` is that of `rows[i]`. O(rows).
+    #[allow(clippy::too_many_arguments, reason = "a node, its rows, and where to cut them")]
+    fn pushed_below(
+        &self,
+        level: Level,
+        criterion: &C,
+        node: &C::Totals,
+        rows: &Self::Rows,
+        ranks: &[u32],
+        end: u32,
+        scan: &mut C::Scan,
+    ) -> C::Pushed;
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::lanes::{LANES, PLACE_BITS};
+    use super::*;
+    use crate::criterion::{Visitor, visit};
+    use crate::data::Target;
+    use crate::error::Result;
+    use crate::params::CriterionKind;
+
+    /// A column of a node: ranks of its rows, and the width of a bin.
+    struct Check<'a> {
+        samples: &'a [u32],
+        ranks: &'a [u32],
+        shift: u32,
+    }
+
+    impl Visitor for Check<'_> {
+        /// Whether there are packed forms.
+        type Output = bool;
+
+        fn visit<C: Criterion>(self, criterion: &C) -> Result<bool> {
+            let Self { samples, ranks, shift } = self;
+            let Some(mut bulk) = C::Bulk::new(criterion) else { return Ok(false) };
+            let node = criterion.totals(samples);
+            let mut rows = <C::Bulk as Bulk<C>>::Rows::default();
+            bulk.load(criterion, &node, samples, &mut rows);
+            let bins: Vec<u8> = ranks.iter().map(|rank| (rank >> shift) as u8).collect();
+            let n_bins = usize::from(*bins.iter().max().unwrap()) + 1;
+            let mut scan = criterion.scan();
+            // Score and weight with the ranks below `end` pushed.
+            let mut cut = |end: u32| {
+                let mut pushed = criterion.begin(&node, &mut scan);
+                for (&sample, _) in samples.iter().zip(ranks).filter(|&(_, &rank)| rank < end) {
+                    criterion.push(&node, &mut scan, &mut pushed, sample);
+                }
+                (criterion.score(&node, &scan, pushed), C::pushed_weight(&pushed))
+            };
+            let is_cut = |end: u32| ranks.iter().any(|&rank| rank < end) && ranks.iter().any(|&rank| rank >= end);
+            for level in Level::supported() {
+                bulk.count(&node, &rows, &bins, n_bins);
+                let mut scores = vec![0.0; n_bins];
+                bulk.scores(level, &node, &mut scores);
+                for (bin, &score) in scores.iter().enumerate() {
+                    let end = (bin as u32 + 1) << shift;
+                    if is_cut(end) && bins.contains(&(bin as u8)) {
+                        let (expected, weight) = cut(end);
+                        assert!((score - expected).abs() <= expected.abs() * 1e-13, "{score} {expected}");
+                        let pushed = bulk.pushed(criterion, &node, &mut criterion.scan(), bin + 1);
+                        assert_eq!(C::pushed_weight(&pushed), weight);
+                        assert_eq!(criterion.score(&node, &criterion.scan(), pushed), expected);
+                    } else {
+                        assert_eq!(score, f64::NEG_INFINITY);
+                    }
+                }
+                let best = (1..=*ranks.iter().max().unwrap()).map(|end| cut(end).0).filter(|score| !score.is_nan());
+                let best = best.fold(f64::NEG_INFINITY, f64::max);
+                for all_legal in [false, true] {
+                    let mut bounds = vec![0.0; n_bins];
+                    bulk.bounds(level, &node, all_legal, &mut bounds);
+                    for end in (1..=*ranks.iter().max().unwrap()).filter(|&end| is_cut(end)) {
+                        let bin = (end - 1) >> shift;
+                        let is_inside = |range: std::ops::Range<u32>| {
+                            ranks.iter().any(|rank| rank >> shift == bin && range.contains(rank))
+                        };
+                        let (score, _) = cut(end);
+                        let bound = bounds[bin as usize];
+                        // A closed bin must not hold the best cut, unless one beside it is as good.
+                        let is_bounded = score <= bound || all_legal && bound == f64::NEG_INFINITY && score <= best;
+                        assert!(!is_inside(0..end) || !is_inside(end..u32::MAX) || is_bounded, "{score} {bound}");
+                        let pushed =
+                            bulk.pushed_below(level, criterion, &node, &rows, ranks, end, &mut criterion.scan());
+                        assert_eq!(criterion.score(&node, &criterion.scan(), pushed), score);
+                    }
+                }
+                let mut sorted: Vec<u32> =
+                    ranks.iter().enumerate().map(|(place, rank)| rank << PLACE_BITS | place as u32).collect();
+                sorted.sort_unstable();
+                let keys: Vec<Keys> = sorted.iter().map(|&key| [key; LANES]).collect();
+                let mut scores = vec![[0.0; LANES]; keys.len() - 1];
+                if bulk.lane_scores(level, &node, &rows, &keys, &mut scores) {
+                    for (pair, scores) in keys.windows(2).zip(&scores) {
+                        let end = lanes::rank(pair[1][0]);
+                        let expected = if lanes::rank(pair[0][0]) < end { cut(end).0 } else { f64::NEG_INFINITY };
+                        assert_eq!(scores, &[expected; LANES]);
+                    }
+                }
+            }
+            Ok(true)
+        }
+    }
+
+    fn weights(n: usize) -> impl Strategy<Value = Option<Vec<f64>>> {
+        prop_oneof![2 => Just(None), 2 => vec((1..5u8).prop_map(f64::from), n).prop_map(Some)]
+    }
+
+    proptest! {
+        #[test]
+        fn packed_forms_agree_with_scans(
+            (numbers, ranks, weights, step) in (2..200usize).prop_flat_map(|n| (
+                vec(-1000..1000i32, n),
+                vec(0..1000u32, n),
+                weights(n),
+                prop::sample::select(vec![1, 10, 400, 900]),
+            )),
+            shift in 2..8u32,
+            n_classes in 2..9u32,
+            pure in 0..1000u32,
+        ) {
+            let n = numbers.len();
+            // Classes that go with the ranks here and there, so that bins are pure.
+            let class = |i: usize| if ranks[i] < pure { ranks[i] / 300 } else { numbers[i].unsigned_abs() } % n_classes;
+            let classes: Vec<u32> = (0..n).map(class).collect();
+            let values: Vec<f64> = numbers.iter().map(|&v| f64::from(v / step) + 0.1).collect();
+            let samples: Vec<u32> = (0..n as u32).collect();
+            for kind in [CriterionKind::Gini, CriterionKind::SquaredError] {
+                let target = match kind {
+                    CriterionKind::SquaredError => Target::regression(&values, 1, weights.as_deref()),
+                    _ => Target::classification(&classes, &[n_classes], weights.as_deref()),
+                };
+                let check = Check { samples: &samples, ranks: &ranks, shift };
+                prop_assert!(visit(kind, &target.unwrap(), check).unwrap());
+            }
+        }
+    }
+}
