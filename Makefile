@@ -50,6 +50,8 @@ PINS_oldest := \
 	"scikit-learn==1.7.2; python_version > '3.13'" \
 	"scipy==1.14.1; python_version <= '3.13'" \
 	"scipy==1.16.2; python_version > '3.13'"
+# What each environment is given if there is a wheel for its platform and its Python.
+OPTIONAL_peers := scikit-learn-intelex ydf
 OLDEST_TESTS := $(wildcard tests/test_estimator_checks.py tests/test_estimators.py)
 
 # Directories are listed too, so that a removed file is seen as a change.
@@ -119,6 +121,7 @@ peers: $(VENVS)/peers.stamp ## Print the side-by-side tables (QUICK=1: the short
 	$(VENVS)/peers/bin/python benches/peers/table1.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/news20.py
 	$(VENVS)/peers/bin/python benches/peers/forest.py $(if $(QUICK),--trees 10)
+	$(VENVS)/peers/bin/python benches/peers/dense.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/threads.py $(if $(QUICK),--repeats 1)
 	$(VENVS)/peers/bin/python benches/peers/memory.py $(if $(QUICK),--quick)
 
@@ -145,6 +148,10 @@ $(ENVIRONMENTS:%=$(VENVS)/%.stamp): $(VENVS)/%.stamp: $(WHEEL_STAMP) Makefile | 
 	@$(VENVS)/$*/bin/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENVS)/$*
 	$(VENVS)/$*/bin/python $(PIP) install --force-reinstall --no-deps dist/*.whl
 	$(VENVS)/$*/bin/python $(PIP) install --prefer-binary "$$(echo dist/*.whl)$(EXTRA_$*)" $(PINS_$*)
+	@for package in $(OPTIONAL_$*); do \
+		$(VENVS)/$*/bin/python $(PIP) install --only-binary :all: "$$package" || \
+			echo "note: $$package cannot be installed here and is left out" >&2; \
+	done
 	@touch $@
 
 check-python:

@@ -100,7 +100,7 @@ def make_contenders(
     return contenders
 
 
-def parse_rows(text: str) -> list[int]:
+def parse_rows(text: str, n_rows: int = len(ROWS)) -> list[int]:
     """Row numbers from a list such as ``1,4-6``; the first row is 1."""
     numbers: list[int] = []
     for part in text.split(","):
@@ -109,8 +109,8 @@ def parse_rows(text: str) -> list[int]:
             numbers.extend(range(int(first), int(last or first) + 1))
         except ValueError:
             raise argparse.ArgumentTypeError(f"{part!r} is not a number or a range") from None
-    if not numbers or min(numbers) < 1 or max(numbers) > len(ROWS):
-        raise argparse.ArgumentTypeError(f"rows are 1 to {len(ROWS)}, got {text!r}")
+    if not numbers or min(numbers) < 1 or max(numbers) > n_rows:
+        raise argparse.ArgumentTypeError(f"rows are 1 to {n_rows}, got {text!r}")
     return numbers
 
 
