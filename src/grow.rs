@@ -20,8 +20,10 @@ use crate::simd::Level;
 use crate::split::{Candidate, Effort, Scratch, Search};
 use crate::tree::{NodeRecord, Tree, TreeBuilder};
 
-/// A smaller child with this many entries is a task of its own: some 10 us of work (`benches/peers/threads.py`).
-const TASK_FROM_ENTRIES: usize = 256;
+/// A smaller child with this many nonzeros, or this many cells of columns that it draws, is a task of its own: some 10 us of
+/// work (`benches/peers/threads.py`, `dense.py`).
+const TASK_FROM_NONZEROS: usize = 256;
+const TASK_FROM_CELLS: usize = 4096;
 
 /// Grows tree number `tree` of the parameters' seed over all rows with a weight above 0.
 ///
@@ -84,7 +86,7 @@ impl Visitor for DepthFirst<'_> {
             n_parts: AtomicUsize::new(1),
             state: Mutex::new(State { idle: Vec::new(), parts: Vec::new(), effort: Effort::default() }),
         };
-        if runtime.n_threads() > 1 && root.n_entries >= 2 * TASK_FROM_ENTRIES {
+        if runtime.n_threads() > 1 && growth.is_a_task(&root) {
             runtime.scope(|scope| growth.grow_part(0, None, root, Some(scope)))?;
         } else {
             growth.grow_part(0, None, root, None);
@@ -184,7 +186,7 @@ impl<C: Criterion> Growth<'_, C> {
                 let (small, large) = if left_is_small { (left, right) } else { (right, left) };
                 stack.push((Some((id, !left_is_small)), large));
                 match scope {
-                    Some(scope) if small.n_entries >= TASK_FROM_ENTRIES => {
+                    Some(scope) if self.is_a_task(&small) => {
                         self.search.forget(small.known.as_ref(), small.samples.ids(), scratch);
                         let link = Link { part, node: id, is_left: left_is_small };
                         let new = self.n_parts.fetch_add(1, Ordering::Relaxed);
@@ -195,6 +197,13 @@ impl<C: Criterion> Growth<'_, C> {
             }
         }
         Ok(Part { nodes: builder, splits })
+    }
+
+    fn is_a_task(&self, node: &Pending<'_, C>) -> bool {
+        match self.search.data.columns() {
+            Columns::Dense(_) => node.samples.len() * self.search.n_drawn() >= TASK_FROM_CELLS,
+            Columns::SparseU16(_) | Columns::SparseU32(_) => node.n_entries >= TASK_FROM_NONZEROS,
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State<C>> {

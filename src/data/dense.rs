@@ -34,6 +34,7 @@ pub enum Ranks {
 pub struct DenseColumns {
     columns: Vec<DenseColumn>,
     max_distinct: usize,
+    is_sparse: bool,
 }
 
 /// One column.
@@ -43,11 +44,27 @@ pub struct DenseColumn {
     pub ranks: Ranks,
     /// The most frequent rank.
     pub common_rank: u32,
+    /// Number of rows that have it.
+    pub n_common: u32,
     /// Number of ranks.
     pub n_distinct: u32,
 }
 
+/// Columns with more than this share of rows of one value, and more than this many values, are sparse.
+const SPARSE_FROM: f64 = 0.4;
+const SPARSE_FROM_DISTINCT: u32 = 17;
+
 impl DenseColumn {
+    /// Whether it is better to sort the rows that do not have the most frequent value than to count all (bench `fit`).
+    pub fn is_sparse(&self) -> bool {
+        let n_samples = match &self.ranks {
+            Ranks::U8(ranks) => ranks.len(),
+            Ranks::U16(ranks) => ranks.len(),
+            Ranks::U32(ranks) => ranks.len(),
+        };
+        self.n_distinct >= SPARSE_FROM_DISTINCT && f64::from(self.n_common) > SPARSE_FROM * n_samples as f64
+    }
+
     /// The rank of a row's value.
     #[inline]
     pub fn rank(&self, sample: u32) -> u32 {
@@ -68,6 +85,11 @@ impl DenseColumns {
     /// The number of ranks of the column that has most.
     pub fn max_distinct(&self) -> usize {
         self.max_distinct
+    }
+
+    /// Whether most columns are [sparse](DenseColumn::is_sparse).
+    pub fn is_sparse(&self) -> bool {
+        self.is_sparse
     }
 
     pub(crate) fn n_bytes(&self) -> usize {
@@ -110,7 +132,8 @@ impl Dataset {
             indptr.push(values.len());
         }
         let max_distinct = columns.iter().map(|column| column.n_distinct as usize).max().unwrap_or(0);
-        let columns = Columns::Dense(DenseColumns { columns, max_distinct });
+        let is_sparse = 2 * columns.iter().filter(|column| column.is_sparse()).count() > n_features;
+        let columns = Columns::Dense(DenseColumns { columns, max_distinct, is_sparse });
         Ok(Self::new(n_samples, n_features, columns, T::Value::into_table(indptr, values)))
     }
 }
@@ -152,17 +175,17 @@ fn encode_column<V: SortKey>(
     sort_pairs::<V>(pairs, scratch);
     let has_zeros = pairs.len() < values.len();
     let (distinct, zero_rank) = distinct_values::<V>(pairs, has_zeros);
-    let common_rank = most_frequent::<V>(pairs, zero_rank, values.len());
+    let (n_common, common_rank) = most_frequent::<V>(pairs, zero_rank, values.len());
     let ranks = match distinct.len() {
         0..=0x100 => Ranks::U8(ranks::<V, _>(values.len(), pairs, zero_rank, |rank| rank as u8)),
         0x101..=0x1_0000 => Ranks::U16(ranks::<V, _>(values.len(), pairs, zero_rank, |rank| rank as u16)),
         _ => Ranks::U32(ranks::<V, _>(values.len(), pairs, zero_rank, |rank| rank)),
     };
-    Ok((DenseColumn { ranks, common_rank, n_distinct: distinct.len() as u32 }, distinct))
+    Ok((DenseColumn { ranks, common_rank, n_common: n_common as u32, n_distinct: distinct.len() as u32 }, distinct))
 }
 
-/// A most frequent rank.
-fn most_frequent<V: SortKey>(pairs: &[Pair<V>], zero_rank: u32, n_samples: usize) -> u32 {
+/// A most frequent rank, after the number of its rows.
+fn most_frequent<V: SortKey>(pairs: &[Pair<V>], zero_rank: u32, n_samples: usize) -> (usize, u32) {
     let n_zeros = n_samples - pairs.len();
     let mut most = (n_zeros, zero_rank);
     number_runs::<V>(pairs, (n_zeros > 0).then_some(zero_rank), |rank, run| {
@@ -170,7 +193,7 @@ fn most_frequent<V: SortKey>(pairs: &[Pair<V>], zero_rank: u32, n_samples: usize
             most = (run.len(), rank);
         }
     });
-    most.1
+    most
 }
 
 fn ranks<V: SortKey, R: Copy>(

@@ -79,11 +79,12 @@ pub(super) fn best_split<C: Criterion>(
     }
     let Scratch { scan, dense: DenseScratch { rows, columns: buffers, small, random }, .. } = scratch;
     let tier = forced.unwrap_or(match samples.len() {
+        ..HISTOGRAM_FROM if columns.is_sparse() => Tier::Sort,
         ..HISTOGRAM_FROM => Tier::Network,
         _ => Tier::Histogram,
     });
     let rows = match (search.params.splitter, tier, &mut buffers.bulk) {
-        (Splitter::Random, Tier::Network | Tier::Histogram, Some(bulk)) => {
+        (Splitter::Random, _, Some(bulk)) if forced != Some(Tier::Sort) => {
             return dense_random::best_split(at, columns, drawn, rows, bulk, scan, random);
         }
         (Splitter::Best, Tier::Network, bulk)
@@ -131,7 +132,7 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
         best: &mut Best<C>,
     ) -> Outcome {
         let column = self.columns.column(feature);
-        if let (Some(rows), Some(bulk)) = (self.rows, &mut scratch.bulk) {
+        if let (Some(rows), Some(bulk), false) = (self.rows, &mut scratch.bulk, column.is_sparse()) {
             return histogram::best_cut(at, feature, column, rows, bulk, &mut scratch.bins, scan, best);
         }
         let is_sorted = at.search.params.splitter == Splitter::Best;

@@ -43,7 +43,7 @@ pub(super) struct Drawn {
 
 impl<C: Criterion> Search<'_, C> {
     /// How many features a node draws.
-    pub(super) fn n_drawn(&self) -> usize {
+    pub fn n_drawn(&self) -> usize {
         self.params.max_features.min(self.data.n_features() as u64) as usize
     }
 

@@ -7,6 +7,7 @@
 use super::best::{Candidate, Cut};
 use super::cells::Cells;
 use super::scan::{Pass, Start};
+use super::sort::SortScratch;
 use super::{Best, NodeSearch, Outcome};
 use crate::criterion::Criterion;
 use crate::criterion::bulk::{Bulk, ByBin, MAX_BINS};
@@ -23,13 +24,13 @@ const FEW_BINS: usize = 64;
 #[derive(Debug)]
 pub(super) struct HistogramScratch {
     pub cells: Cells,
-    open: Vec<Entry>,
+    open: SortScratch,
     scores: ByBin,
 }
 
 impl Default for HistogramScratch {
     fn default() -> Self {
-        Self { cells: Cells::default(), open: Vec::new(), scores: [0.0; MAX_BINS] }
+        Self { cells: Cells::default(), open: SortScratch::default(), scores: [0.0; MAX_BINS] }
     }
 }
 
@@ -114,15 +115,16 @@ fn search_within<C: Criterion>(
 ) {
     let HistogramScratch { cells, open, .. } = scratch;
     let samples = at.node.samples.ids();
-    open.resize(samples.len(), Entry::default());
+    let entries = &mut open.entries;
+    entries.resize(samples.len(), Entry::default());
     let mut n = 0;
     for ((&bin, &rank), &sample) in cells.bins.iter().zip(&cells.ranks).zip(samples) {
-        open[n] = Entry::new(rank, sample);
+        entries[n] = Entry::new(rank, sample);
         n += usize::from(is_open[bin as usize]);
     }
-    open.truncate(n);
-    open.sort_unstable();
-    let mut rest = &open[..];
+    entries.truncate(n);
+    open.sort();
+    let mut rest = &open.entries[..];
     for bin in (0..cells.n_bins).filter(|&bin| is_open[bin]) {
         let (entries, others) = rest.split_at(rest.partition_point(|entry| entry.rank() <= cells.last_rank(bin)));
         rest = others;

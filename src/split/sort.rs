@@ -16,7 +16,7 @@ const MAX_DIGIT_BITS: u32 = 11;
 /// Buffers of one worker, assumed dirty.
 #[derive(Debug, Default)]
 pub(super) struct SortScratch {
-    entries: Vec<Entry>,
+    pub entries: Vec<Entry>,
     sorted: Vec<Entry>,
     counts: Vec<u32>,
 }
@@ -36,7 +36,7 @@ pub(super) fn node_column<'s>(
         Ranks::U32(ranks) => gather(ranks, samples, common_rank, &mut scratch.entries),
     }
     if is_sorted {
-        sort_by_rank(scratch);
+        scratch.sort();
     }
     let entries = &scratch.entries[..];
     NodeColumn { feature, entries, n_common: samples.len() - entries.len(), common_rank }
@@ -54,38 +54,41 @@ fn gather<R: Rank>(ranks: &[R], samples: &[u32], common: u32, entries: &mut Vec<
     entries.truncate(n);
 }
 
-fn sort_by_rank(scratch: &mut SortScratch) {
-    let SortScratch { entries, sorted, counts } = scratch;
-    if entries.len() < RADIX_FROM {
-        entries.sort_unstable();
-        return;
-    }
-    let ranks = || entries.iter().map(|entry| entry.rank());
-    let (Some(lowest), Some(highest)) = (ranks().min(), ranks().max()) else { return };
-    let bits = u32::BITS - (highest - lowest).leading_zeros();
-    if bits == 0 {
-        return;
-    }
-    let digit_bits = bits.div_ceil(bits.div_ceil(MAX_DIGIT_BITS));
-    sorted.clear();
-    sorted.extend_from_slice(entries);
-    for shift in (0..bits).step_by(digit_bits as usize) {
-        let digit = |entry: Entry| ((entry.rank() - lowest) >> shift) as usize & ((1 << digit_bits) - 1);
-        counts.clear();
-        counts.resize(1 << digit_bits, 0);
-        for &entry in entries.iter() {
-            counts[digit(entry)] += 1;
+impl SortScratch {
+    /// Sorts the entries by rank. O(entries).
+    pub fn sort(&mut self) {
+        let Self { entries, sorted, counts } = self;
+        if entries.len() < RADIX_FROM {
+            entries.sort_unstable();
+            return;
         }
-        let mut start = 0;
-        for count in counts.iter_mut() {
-            start += std::mem::replace(count, start);
+        let ranks = || entries.iter().map(|entry| entry.rank());
+        let (Some(lowest), Some(highest)) = (ranks().min(), ranks().max()) else { return };
+        let bits = u32::BITS - (highest - lowest).leading_zeros();
+        if bits == 0 {
+            return;
         }
-        for &entry in entries.iter() {
-            let slot = &mut counts[digit(entry)];
-            sorted[*slot as usize] = entry;
-            *slot += 1;
+        let digit_bits = bits.div_ceil(bits.div_ceil(MAX_DIGIT_BITS));
+        sorted.clear();
+        sorted.extend_from_slice(entries);
+        for shift in (0..bits).step_by(digit_bits as usize) {
+            let digit = |entry: Entry| ((entry.rank() - lowest) >> shift) as usize & ((1 << digit_bits) - 1);
+            counts.clear();
+            counts.resize(1 << digit_bits, 0);
+            for &entry in entries.iter() {
+                counts[digit(entry)] += 1;
+            }
+            let mut start = 0;
+            for count in counts.iter_mut() {
+                start += std::mem::replace(count, start);
+            }
+            for &entry in entries.iter() {
+                let slot = &mut counts[digit(entry)];
+                sorted[*slot as usize] = entry;
+                *slot += 1;
+            }
+            std::mem::swap(entries, sorted);
         }
-        std::mem::swap(entries, sorted);
     }
 }
 
@@ -104,7 +107,7 @@ mod tests {
             let mut expected = entries.clone();
             expected.sort_unstable();
             let mut scratch = SortScratch { entries, ..SortScratch::default() };
-            sort_by_rank(&mut scratch);
+            scratch.sort();
             prop_assert_eq!(scratch.entries, expected);
         }
     }
