@@ -6,6 +6,8 @@
 //! * A random threshold per column: no order at all (`dense_random`).
 //! * Criteria and weights without packed forms: each column sorted and scanned (`sort`).
 
+use std::sync::{Mutex, PoisonError};
+
 use super::best::{Candidate, Cut};
 use super::cells::Cells;
 use super::dense_random::{self, RandomScratch};
@@ -33,6 +35,8 @@ const HISTOGRAM_FROM: usize = 96;
 pub(super) struct DenseScratch<C: Criterion> {
     rows: RowsOf<C>,
     columns: ColumnScratch<C>,
+    /// The same for workers that help with a large node: fresh memory costs more than the search of a column.
+    spare: Mutex<Vec<ColumnScratch<C>>>,
     small: SmallScratch,
     random: RandomScratch,
 }
@@ -44,6 +48,7 @@ impl<C: Criterion> DenseScratch<C> {
         Self {
             rows: RowsOf::<C>::default(),
             columns: ColumnScratch::new(criterion),
+            spare: Mutex::default(),
             small: SmallScratch::default(),
             random: RandomScratch::default(),
         }
@@ -77,7 +82,7 @@ pub(super) fn best_split<C: Criterion>(
         let best = pair::best_split(at, columns, drawn);
         return Ok(Found { best, constants: node.constants.clone(), known: None });
     }
-    let Scratch { scan, dense: DenseScratch { rows, columns: buffers, small, random }, .. } = scratch;
+    let Scratch { scan, dense: DenseScratch { rows, columns: buffers, spare, small, random }, .. } = scratch;
     let tier = forced.unwrap_or(match samples.len() {
         ..HISTOGRAM_FROM if columns.is_sparse() => Tier::Sort,
         ..HISTOGRAM_FROM => Tier::Network,
@@ -98,7 +103,7 @@ pub(super) fn best_split<C: Criterion>(
         }
         _ => None,
     };
-    let one_by_one = DenseSearch { criterion: search.criterion, columns, samples, rows };
+    let one_by_one = DenseSearch { criterion: search.criterion, columns, samples, rows, spare };
     let work = (samples.len() * search.n_drawn()) as f64 * CELL_COST;
     let mut found = search_columns(at, drawn, &one_by_one, work, scan, buffers)?;
     if let Some(best) = found.best.as_mut().filter(|best| best.is_loose) {
@@ -114,13 +119,20 @@ struct DenseSearch<'a, C: Criterion> {
     samples: &'a [u32],
     /// The node's rows, if its columns are to be counted.
     rows: Option<&'a RowsOf<C>>,
+    /// Buffers for more workers.
+    spare: &'a Mutex<Vec<ColumnScratch<C>>>,
 }
 
 impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
     type Scratch = ColumnScratch<C>;
 
-    fn scratch(&self) -> ColumnScratch<C> {
-        ColumnScratch::new(self.criterion)
+    fn lend(&self) -> ColumnScratch<C> {
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        spare.unwrap_or_else(|| ColumnScratch::new(self.criterion))
+    }
+
+    fn take_back(&self, scratch: ColumnScratch<C>) {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
     }
 
     fn search(

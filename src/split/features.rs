@@ -49,8 +49,10 @@ impl ConstantFeatures {
 pub(super) trait ColumnSearch<C: Criterion>: Sync {
     /// Buffers of one worker, assumed dirty.
     type Scratch: Send;
-    /// Buffers of one more worker.
-    fn scratch(&self) -> Self::Scratch;
+    /// Buffers for a worker.
+    fn lend(&self) -> Self::Scratch;
+    /// Takes them back.
+    fn take_back(&self, _scratch: Self::Scratch) {}
     /// Offers the cuts of the column of a feature to `best`.
     fn search(
         &self,
@@ -130,10 +132,11 @@ pub(super) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
         let jobs = drawn.chunks(job_len).collect();
         let parts = search.runtime.map(jobs, |features: &[u32]| {
             let mut part = Progress::new(columns.best(at));
-            let (mut scan, mut scratch) = (search.criterion.scan(), columns.scratch());
+            let (mut scan, mut scratch) = (search.criterion.scan(), columns.lend());
             for &feature in features {
                 visit(at, columns, feature, &mut scan, &mut scratch, &mut part)?;
             }
+            columns.take_back(scratch);
             Ok(part)
         })?;
         for part in parts {

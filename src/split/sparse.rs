@@ -102,7 +102,7 @@ struct SparseSearch<'a, R> {
 impl<C: Criterion, R: Rank> ColumnSearch<C> for SparseSearch<'_, R> {
     type Scratch = Vec<Entry>;
 
-    fn scratch(&self) -> Vec<Entry> {
+    fn lend(&self) -> Vec<Entry> {
         Vec::new()
     }
 
