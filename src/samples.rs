@@ -79,9 +79,10 @@ impl SampleSet<'_> {
         !self.positions.is_empty()
     }
 
-    /// Moves the rows for which `goes_left` holds to the front, keeping both sides in order. Returns their number.
+    /// Moves the rows for which `goes_left` holds to the front, keeping both sides in order. Returns their number. Rows are
+    /// asked for in their order.
     /// O(rows), without branches on the predicate.
-    pub fn partition(&mut self, goes_left: impl Fn(u32) -> bool) -> usize {
+    pub fn partition(&mut self, mut goes_left: impl FnMut(u32) -> bool) -> usize {
         let (node, scratch) = (&mut *self.ids, &mut self.scratch[..]);
         let (mut n_left, mut n_right) = (0, 0);
         for at in 0..node.len() {

@@ -21,7 +21,8 @@ pub struct Candidate {
     pub cut: Cut,
     /// Number of rows that go left.
     pub n_left: usize,
-    /// Whether the ranks beside the cut may be absent from the node: those that are there part the same rows.
+    /// Whether the ranks beside the cut may be absent from the node, which part the same rows as those that are there, and the
+    /// number of rows is not known.
     pub is_loose: bool,
 }
 

@@ -39,6 +39,9 @@ pub(super) struct DenseScratch<C: Criterion> {
     spare: Mutex<Vec<ColumnScratch<C>>>,
     small: SmallScratch,
     random: RandomScratch,
+    /// The cells of the winning column, if they had to be loaded: the partition needs them next.
+    winner: Cells,
+    is_winner_loaded: bool,
 }
 
 pub(super) type RowsOf<C> = <<C as Criterion>::Bulk as Bulk<C>>::Rows;
@@ -51,6 +54,8 @@ impl<C: Criterion> DenseScratch<C> {
             spare: Mutex::default(),
             small: SmallScratch::default(),
             random: RandomScratch::default(),
+            winner: Cells::default(),
+            is_winner_loaded: false,
         }
     }
 }
@@ -82,7 +87,9 @@ pub(super) fn best_split<C: Criterion>(
         let best = pair::best_split(at, columns, drawn);
         return Ok(Found { best, constants: node.constants.clone(), known: None });
     }
-    let Scratch { scan, dense: DenseScratch { rows, columns: buffers, spare, small, random }, .. } = scratch;
+    let Scratch { scan, dense, .. } = scratch;
+    let DenseScratch { rows, columns: buffers, spare, small, random, winner, is_winner_loaded } = dense;
+    *is_winner_loaded = false;
     let tier = forced.unwrap_or(match samples.len() {
         ..HISTOGRAM_FROM if columns.is_sparse() => Tier::Sort,
         ..HISTOGRAM_FROM => Tier::Network,
@@ -107,7 +114,8 @@ pub(super) fn best_split<C: Criterion>(
     let work = (samples.len() * search.n_drawn()) as f64 * CELL_COST;
     let mut found = search_columns(at, drawn, &one_by_one, work, scan, buffers)?;
     if let Some(best) = found.best.as_mut().filter(|best| best.is_loose) {
-        tighten(columns, samples, best, &mut buffers.bins.cells);
+        tighten(columns, samples, best, winner);
+        *is_winner_loaded = true;
     }
     Ok(found)
 }
@@ -164,24 +172,32 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
     }
 }
 
-/// Looks up the ranks of the node beside the cut. O(W).
+/// Looks up the ranks of the node beside the cut, and counts the rows. O(W).
 fn tighten(columns: &DenseColumns, samples: &[u32], split: &mut Candidate, cells: &mut Cells) {
     cells.load_ranks(columns.column(split.feature), samples);
-    let (mut last_left, mut first_right) = (0, u32::MAX);
+    let (mut last_left, mut first_right, mut n_left) = (0, u32::MAX, 0);
     for &rank in &cells.ranks {
-        if rank <= split.last_left {
-            last_left = last_left.max(rank);
-        } else {
-            first_right = first_right.min(rank);
-        }
+        let is_left = rank <= split.last_left;
+        last_left = last_left.max(if is_left { rank } else { 0 });
+        first_right = first_right.min(if is_left { u32::MAX } else { rank });
+        n_left += usize::from(is_left);
     }
-    *split = Candidate { last_left, cut: Cut::Before(first_right), is_loose: false, ..*split };
+    *split = Candidate { last_left, cut: Cut::Before(first_right), n_left, is_loose: false, ..*split };
 }
 
-/// Partitions a node; returns the number of rows that go left. O(W).
-pub(super) fn partition(columns: &DenseColumns, samples: &mut SampleSet<'_>, split: &Candidate) -> usize {
+/// Partitions the node that was searched last; returns the number of rows that go left. O(W).
+pub(super) fn partition<C: Criterion>(
+    columns: &DenseColumns,
+    samples: &mut SampleSet<'_>,
+    split: &Candidate,
+    scratch: &mut DenseScratch<C>,
+) -> usize {
     fn by<R: Rank>(ranks: &[R], samples: &mut SampleSet<'_>, last_left: u32) -> usize {
         samples.partition(|sample| ranks[sample as usize].widen() <= last_left)
+    }
+    if std::mem::take(&mut scratch.is_winner_loaded) {
+        let mut ranks = scratch.winner.ranks.iter();
+        return samples.partition(|_| ranks.next().is_some_and(|&rank| rank <= split.last_left));
     }
     match &columns.column(split.feature).ranks {
         Ranks::U8(ranks) => by(ranks, samples, split.last_left),

@@ -23,7 +23,7 @@ const FEW_BINS: usize = 64;
 /// Buffers of one worker, assumed dirty.
 #[derive(Debug)]
 pub(super) struct HistogramScratch {
-    pub cells: Cells,
+    cells: Cells,
     open: SortScratch,
     scores: ByBin,
 }
@@ -76,8 +76,8 @@ pub(super) fn best_cut<C: Criterion>(
             if !best.may_win(score) {
                 continue;
             }
-            let n_left = cells.n_up_to(level, bin);
-            if search.is_legal(node, n_left, C::pushed_weight(&pushed)) {
+            let n_left = if all_legal { 0 } else { cells.n_up_to(level, bin) };
+            if all_legal || search.is_legal(node, n_left, C::pushed_weight(&pushed)) {
                 let last_left = cells.last_rank(bin);
                 let cut = Cut::Before(last_left + 1);
                 let candidate = Candidate { feature, last_left, cut, n_left, is_loose: true };
@@ -131,7 +131,11 @@ fn search_within<C: Criterion>(
         if entries.first().map(|entry| entry.rank()) == entries.last().map(|entry| entry.rank()) {
             continue;
         }
-        let n_pushed = if bin == 0 { 0 } else { cells.n_up_to(at.search.level, bin - 1) };
+        let n_pushed = match bin {
+            _ if at.search.all_legal() => None,
+            0 => Some(0),
+            _ => Some(cells.n_up_to(at.search.level, bin - 1)),
+        };
         let pushed = histogram.pushed(at.search.criterion, at.node.totals, scan, bin);
         Pass { at, feature, side: Side::Left }.run(
             entries.iter().copied(),

@@ -233,9 +233,9 @@ impl<C: Criterion> Search<'_, C> {
         known: Option<&Known<C>>,
         scratch: &mut Scratch<C>,
     ) -> usize {
-        let sparse = &mut scratch.sparse;
+        let Scratch { dense, sparse, .. } = scratch;
         match self.data.columns() {
-            Columns::Dense(columns) => dense::partition(columns, samples, split),
+            Columns::Dense(columns) => dense::partition(columns, samples, split, dense),
             Columns::SparseU16(columns) => sparse::partition(columns, samples, split, known, sparse),
             Columns::SparseU32(columns) => sparse::partition(columns, samples, split, known, sparse),
         }

@@ -56,14 +56,14 @@ pub(super) struct Pass<'a, C: Criterion> {
 pub(super) struct Start<C: Criterion> {
     /// The statistics.
     pub pushed: C::Pushed,
-    /// The number of rows.
-    pub n_pushed: usize,
+    /// The number of rows; none if nobody asks for it, as all cuts are legal and the winner's rows will be counted.
+    pub n_pushed: Option<usize>,
 }
 
 impl<C: Criterion> Start<C> {
     /// Nothing.
     pub fn of(at: NodeSearch<'_, C>, scan: &mut C::Scan) -> Self {
-        Self { pushed: at.search.criterion.begin(at.node.totals, scan), n_pushed: 0 }
+        Self { pushed: at.search.criterion.begin(at.node.totals, scan), n_pushed: Some(0) }
     }
 }
 
@@ -80,7 +80,8 @@ impl<C: Criterion> Pass<'_, C> {
     ) -> f64 {
         let NodeSearch { search, node, order } = self.at;
         let (criterion, totals) = (search.criterion, node.totals);
-        let n_entries = n_pushed + entries.len();
+        let is_loose = n_pushed.is_none();
+        let n_entries = n_pushed.unwrap_or(0) + entries.len();
         let mut highest = f64::NEG_INFINITY;
         let Some(mut last) = entries.next() else { return highest };
         criterion.push(totals, scan, &mut pushed, last.sample());
@@ -90,11 +91,11 @@ impl<C: Criterion> Pass<'_, C> {
             let next = advance(criterion, totals, scan, &mut pushed, &mut last, &mut entries, least);
             let Some(next_rank) = next.map(Entry::rank).or(end) else { return highest };
             let n_pushed = n_entries - entries.len() - usize::from(next.is_some());
-            if search.is_legal(node, n_pushed, C::pushed_weight(&pushed)) {
+            if is_loose || search.is_legal(node, n_pushed, C::pushed_weight(&pushed)) {
                 let score = criterion.score(totals, scan, pushed);
                 highest = highest.max(score);
                 if best.may_win(score) {
-                    let candidate = self.candidate(last.rank(), next_rank, n_pushed);
+                    let candidate = Candidate { is_loose, ..self.candidate(last.rank(), next_rank, n_pushed) };
                     best.offer(criterion, totals, order, (scan, pushed), score, candidate);
                 }
             }
