@@ -105,7 +105,8 @@ impl<'s, C: Criterion> Pending<'s, C> {
         Ok(Expansion::Split { split, left, right })
     }
 
-    fn must_stop(&self, search: &Search<'_, C>) -> bool {
+    /// Whether a stop rule holds.
+    pub fn must_stop(&self, search: &Search<'_, C>) -> bool {
         let params = search.params;
         self.depth >= params.max_depth
             || (self.samples.len() as u64) < params.min_samples_split

@@ -5,19 +5,21 @@
 //! not depend on any of this (see `tree`).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::Scope;
 
+use crate::copies::Copies;
 use crate::criterion::{self, Criterion, Visitor};
 use crate::data::{Columns, Dataset, Target};
 use crate::error::{Error, Result};
 use crate::expand::{Expansion, Pending};
 use crate::params::ValidTreeParams;
+use crate::rng::NodeKey;
 use crate::runtime::Runtime;
 use crate::samples::Samples;
 use crate::simd::Level;
-use crate::split::{Candidate, Effort, Scratch, Search};
+use crate::split::{Candidate, ConstantFeatures, Effort, Scratch, Search};
 use crate::tree::{NodeRecord, Tree, TreeBuilder};
 
 /// A smaller child with this many nonzeros, or this many cells of columns that it draws, is a task of its own: some 10 us of
@@ -80,36 +82,52 @@ impl Visitor for DepthFirst<'_> {
         let root = Pending::root(&search, samples.root(), tree);
         search.total_weight = criterion.weight(&root.totals);
         search.min_weight_leaf = params.min_weight_fraction_leaf * search.total_weight as f64;
-        let growth = Growth {
-            search,
-            weight_unit: target.weight_unit(),
-            n_parts: AtomicUsize::new(1),
-            state: Mutex::new(State { idle: Vec::new(), parts: Vec::new(), effort: Effort::default() }),
-        };
-        if runtime.n_threads() > 1 && growth.is_a_task(&root) {
-            runtime.scope(|scope| growth.grow_part(0, None, root, Some(scope)))?;
-        } else {
-            growth.grow_part(0, None, root, None);
+        let growth = Growth::new(search, target, target.weight_unit());
+        let Part { nodes, splits } = growth.grow_all(root)?;
+        let mut builder = nodes;
+        // Together, as each is two cache misses that do not wait for each other.
+        for (node, split) in splits {
+            builder.split(node, split.feature, split.threshold(data));
         }
-        let State { parts, effort, .. } = growth.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut parts = parts.into_iter().map(|(id, link, part)| Ok((id, link, part?))).collect::<Result<Vec<_>>>()?;
-        // A part comes after the one it hangs on.
-        parts.sort_unstable_by_key(|part| part.0);
-        let mut builder = TreeBuilder::new(criterion.n_values());
-        let mut offsets = Vec::with_capacity(parts.len());
-        for (_, link, part) in parts {
-            let offset = builder.append(part.nodes)?;
-            // Together, as each is two cache misses that do not wait for each other.
-            for (node, split) in part.splits {
-                builder.split(offset + node, split.feature, split.threshold(data));
-            }
-            if let Some(Link { part, node, is_left }) = link {
-                let parent: usize = offsets[part];
-                builder.link(parent + node, is_left, offset);
-            }
-            offsets.push(offset);
-        }
+        let effort = growth.lock().effort;
         Ok((builder.finish(data.n_features(), target.n_classes())?, effort))
+    }
+}
+
+/// A subtree whose rows are a data set and a target of their own.
+struct OnCopy<'a> {
+    data: &'a Dataset,
+    target: &'a Target,
+    params: &'a ValidTreeParams,
+    runtime: &'a Runtime<'a>,
+    level: Level,
+    /// Of the whole tree: the total, the largest, the least of a child; and the unit.
+    weights: (u64, u64, f64, f64),
+    depth: u64,
+    key: NodeKey,
+    constants: Arc<ConstantFeatures>,
+}
+
+impl Visitor for OnCopy<'_> {
+    type Output = Part;
+
+    fn visit<C: Criterion>(self, criterion: &C) -> Result<Part> {
+        let Self { data, target, params, runtime, level, weights, depth, key, constants } = self;
+        let (total_weight, max_weight, min_weight_leaf, weight_unit) = weights;
+        let search = Search { data, criterion, params, total_weight, max_weight, min_weight_leaf, runtime, level };
+        let n_samples = data.n_samples();
+        let mut samples = Samples::new((0..n_samples as u32).collect(), n_samples, false);
+        let samples = samples.root();
+        let root = Pending {
+            totals: criterion.totals(samples.ids()),
+            n_entries: search.n_entries(samples.ids()),
+            samples,
+            depth,
+            key,
+            constants,
+            known: None,
+        };
+        Growth::new(search, target, weight_unit).grow_all(root)
     }
 }
 
@@ -124,6 +142,9 @@ struct Link {
 /// What the threads share.
 struct Growth<'a, C: Criterion> {
     search: Search<'a, C>,
+    target: &'a Target,
+    /// Which subtrees are grown on a copy of their rows, if any.
+    copies: Option<Copies>,
     weight_unit: f64,
     n_parts: AtomicUsize,
     state: Mutex<State<C>>,
@@ -135,6 +156,19 @@ struct Part {
     splits: Vec<(usize, Candidate)>,
 }
 
+impl Part {
+    /// Adds another part; returns the id of its first node.
+    fn append(&mut self, other: Self) -> Result<usize> {
+        let offset = self.nodes.append(other.nodes)?;
+        if offset == 0 {
+            self.splits = other.splits;
+        } else {
+            self.splits.extend(other.splits.into_iter().map(|(node, split)| (offset + node, split)));
+        }
+        Ok(offset)
+    }
+}
+
 struct State<C: Criterion> {
     /// Scratch that no thread uses.
     idle: Vec<Scratch<C>>,
@@ -142,7 +176,43 @@ struct State<C: Criterion> {
     effort: Effort,
 }
 
-impl<C: Criterion> Growth<'_, C> {
+impl<'a, C: Criterion> Growth<'a, C> {
+    fn new(search: Search<'a, C>, target: &'a Target, weight_unit: f64) -> Self {
+        Self {
+            copies: Copies::of(search.data, search.n_drawn()),
+            search,
+            target,
+            weight_unit,
+            n_parts: AtomicUsize::new(1),
+            state: Mutex::new(State { idle: Vec::new(), parts: Vec::new(), effort: Effort::default() }),
+        }
+    }
+
+    /// Grows the whole subtree of `root`, on several threads if it is large.
+    fn grow_all<'s>(&'s self, root: Pending<'s, C>) -> Result<Part> {
+        let runtime = self.search.runtime;
+        if runtime.n_threads() > 1 && self.is_a_task(&root) {
+            runtime.scope(|scope| self.grow_part(0, None, root, Some(scope)))?;
+        } else {
+            self.grow_part(0, None, root, None);
+        }
+        let parts = std::mem::take(&mut self.lock().parts);
+        let mut parts = parts.into_iter().map(|(id, link, part)| Ok((id, link, part?))).collect::<Result<Vec<_>>>()?;
+        // A part comes after the one it hangs on.
+        parts.sort_unstable_by_key(|part| part.0);
+        let mut whole = Part { nodes: TreeBuilder::new(self.search.criterion.n_values()), splits: Vec::new() };
+        let mut offsets = Vec::with_capacity(parts.len());
+        for (_, link, part) in parts {
+            let offset = whole.append(part)?;
+            if let Some(Link { part, node, is_left }) = link {
+                let parent: usize = offsets[part];
+                whole.nodes.link(parent + node, is_left, offset);
+            }
+            offsets.push(offset);
+        }
+        Ok(whole)
+    }
+
     /// Grows the part number `id` of the tree from `root` down.
     fn grow_part<'s>(&'s self, id: usize, link: Option<Link>, root: Pending<'s, C>, scope: Option<&Scope<'s>>) {
         let idle = self.lock().idle.pop();
@@ -165,23 +235,29 @@ impl<C: Criterion> Growth<'_, C> {
     ) -> Result<Part> {
         let Search { criterion, .. } = self.search;
         self.search.adopt(root.known.as_ref(), root.samples.ids(), scratch);
-        let mut builder = TreeBuilder::new(criterion.n_values());
-        let mut splits = Vec::new();
+        let mut grown = Part { nodes: TreeBuilder::new(criterion.n_values()), splits: Vec::new() };
         // (parent and whether it is the left child, node)
         let mut stack = vec![(None, root)];
         while let Some((parent, node)) = stack.pop() {
+            if let Some(copy) = self.copy(&node) {
+                let id = grown.append(self.grow_on(&copy, &node)?)?;
+                if let Some((parent, is_left)) = parent {
+                    grown.nodes.link(parent, is_left, id);
+                }
+                continue;
+            }
             let record = NodeRecord {
                 impurity: criterion.impurity(&node.totals),
                 n_samples: node.samples.len(),
                 weight: criterion.weight(&node.totals) as f64 * self.weight_unit,
             };
-            let (id, value) = builder.add(&record)?;
+            let (id, value) = grown.nodes.add(&record)?;
             criterion.write_value(&node.totals, node.samples.ids(), value);
             if let Some((parent, is_left)) = parent {
-                builder.link(parent, is_left, id);
+                grown.nodes.link(parent, is_left, id);
             }
             if let Expansion::Split { split, left, right } = node.expand(&self.search, scratch)? {
-                splits.push((id, split));
+                grown.splits.push((id, split));
                 let left_is_small = left.samples.len() <= right.samples.len();
                 let (small, large) = if left_is_small { (left, right) } else { (right, left) };
                 stack.push((Some((id, !left_is_small)), large));
@@ -196,7 +272,32 @@ impl<C: Criterion> Growth<'_, C> {
                 }
             }
         }
-        Ok(Part { nodes: builder, splits })
+        Ok(grown)
+    }
+
+    /// A copy of a node's rows, if its subtree is to be grown on one.
+    fn copy(&self, node: &Pending<'_, C>) -> Option<Dataset> {
+        let admits = self.copies.as_ref()?.admit(node.samples.len()) && !node.must_stop(&self.search);
+        if admits { self.search.data.subset(node.samples.ids()) } else { None }
+    }
+
+    /// Grows the subtree of a node on a copy of its rows.
+    fn grow_on(&self, data: &Dataset, node: &Pending<'_, C>) -> Result<Part> {
+        let Search { params, runtime, level, total_weight, max_weight, min_weight_leaf, .. } = self.search;
+        let target = self.target.subset(node.samples.ids());
+        let constants = Arc::clone(&node.constants);
+        let on_copy = OnCopy {
+            data,
+            target: &target,
+            params,
+            runtime,
+            level,
+            weights: (total_weight, max_weight, min_weight_leaf, self.weight_unit),
+            depth: node.depth,
+            key: node.key,
+            constants,
+        };
+        criterion::visit(params.criterion, &target, on_copy)
     }
 
     fn is_a_task(&self, node: &Pending<'_, C>) -> bool {

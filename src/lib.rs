@@ -31,6 +31,7 @@
 //! ```
 
 pub mod bitset;
+mod copies;
 pub mod criterion;
 pub mod data;
 pub mod error;

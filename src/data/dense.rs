@@ -44,27 +44,17 @@ pub struct DenseColumn {
     pub ranks: Ranks,
     /// The most frequent rank.
     pub common_rank: u32,
-    /// Number of rows that have it.
-    pub n_common: u32,
     /// Number of ranks.
     pub n_distinct: u32,
+    /// Whether it is better to sort the rows that do not have the most frequent value than to count all (bench `fit`).
+    pub is_sparse: bool,
 }
 
 /// Columns with more than this share of rows of one value, and more than this many values, are sparse.
 const SPARSE_FROM: f64 = 0.4;
-const SPARSE_FROM_DISTINCT: u32 = 17;
+const SPARSE_FROM_DISTINCT: usize = 17;
 
 impl DenseColumn {
-    /// Whether it is better to sort the rows that do not have the most frequent value than to count all (bench `fit`).
-    pub fn is_sparse(&self) -> bool {
-        let n_samples = match &self.ranks {
-            Ranks::U8(ranks) => ranks.len(),
-            Ranks::U16(ranks) => ranks.len(),
-            Ranks::U32(ranks) => ranks.len(),
-        };
-        self.n_distinct >= SPARSE_FROM_DISTINCT && f64::from(self.n_common) > SPARSE_FROM * n_samples as f64
-    }
-
     /// The rank of a row's value.
     #[inline]
     pub fn rank(&self, sample: u32) -> u32 {
@@ -80,6 +70,22 @@ impl DenseColumns {
     /// The column of a feature.
     pub fn column(&self, feature: u32) -> &DenseColumn {
         &self.columns[feature as usize]
+    }
+
+    /// The columns of some rows.
+    pub(super) fn subset(&self, samples: &[u32]) -> Self {
+        fn gather<R: Copy>(ranks: &[R], samples: &[u32]) -> Box<[R]> {
+            samples.iter().map(|&sample| ranks[sample as usize]).collect()
+        }
+        let part = |column: &DenseColumn| DenseColumn {
+            ranks: match &column.ranks {
+                Ranks::U8(ranks) => Ranks::U8(gather(ranks, samples)),
+                Ranks::U16(ranks) => Ranks::U16(gather(ranks, samples)),
+                Ranks::U32(ranks) => Ranks::U32(gather(ranks, samples)),
+            },
+            ..*column
+        };
+        Self { columns: self.columns.iter().map(part).collect(), ..*self }
     }
 
     /// The number of ranks of the column that has most.
@@ -132,7 +138,7 @@ impl Dataset {
             indptr.push(values.len());
         }
         let max_distinct = columns.iter().map(|column| column.n_distinct as usize).max().unwrap_or(0);
-        let is_sparse = 2 * columns.iter().filter(|column| column.is_sparse()).count() > n_features;
+        let is_sparse = 2 * columns.iter().filter(|column| column.is_sparse).count() > n_features;
         let columns = Columns::Dense(DenseColumns { columns, max_distinct, is_sparse });
         Ok(Self::new(n_samples, n_features, columns, T::Value::into_table(indptr, values)))
     }
@@ -181,7 +187,8 @@ fn encode_column<V: SortKey>(
         0x101..=0x1_0000 => Ranks::U16(ranks::<V, _>(values.len(), pairs, zero_rank, |rank| rank as u16)),
         _ => Ranks::U32(ranks::<V, _>(values.len(), pairs, zero_rank, |rank| rank)),
     };
-    Ok((DenseColumn { ranks, common_rank, n_common: n_common as u32, n_distinct: distinct.len() as u32 }, distinct))
+    let is_sparse = distinct.len() >= SPARSE_FROM_DISTINCT && n_common as f64 > SPARSE_FROM * values.len() as f64;
+    Ok((DenseColumn { ranks, common_rank, n_distinct: distinct.len() as u32, is_sparse }, distinct))
 }
 
 /// A most frequent rank, after the number of its rows.

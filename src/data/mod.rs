@@ -19,6 +19,7 @@ pub use target::Target;
 pub use values::ValueTable;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
@@ -33,7 +34,7 @@ pub struct Dataset {
     n_samples: usize,
     n_features: usize,
     columns: Columns,
-    values: ValueTable,
+    values: Arc<ValueTable>,
 }
 
 /// The two storages.
@@ -49,7 +50,15 @@ pub enum Columns {
 
 impl Dataset {
     pub(crate) fn new(n_samples: usize, n_features: usize, columns: Columns, values: ValueTable) -> Self {
-        Self { n_samples, n_features, columns, values }
+        Self { n_samples, n_features, columns, values: Arc::new(values) }
+    }
+
+    /// Some rows of a dense data set, in this order, as a data set of their own: near to each other in memory. Ranks and
+    /// values are those of the whole. Nothing for a sparse one. O(cells).
+    pub(crate) fn subset(&self, samples: &[u32]) -> Option<Self> {
+        let Columns::Dense(columns) = &self.columns else { return None };
+        let columns = Columns::Dense(columns.subset(samples));
+        Some(Self { n_samples: samples.len(), columns, values: Arc::clone(&self.values), ..*self })
     }
 
     /// Number of rows.

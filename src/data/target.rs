@@ -134,6 +134,29 @@ impl Target {
         self.with_weights(self.weights.equal(self.n_samples, self.n_outputs), 1.0)
     }
 
+    /// The same for some samples, in this order; fixed point and kinds of integers are those of the whole.
+    pub(crate) fn subset(&self, samples: &[u32]) -> Self {
+        fn gather<T: Copy>(values: &[T], samples: &[u32], n_outputs: usize) -> Arc<[T]> {
+            samples.iter().flat_map(|&sample| &values[sample as usize * n_outputs..][..n_outputs]).copied().collect()
+        }
+        let n_outputs = self.n_outputs;
+        let values = match &self.values {
+            TargetValues::Classes(classes) => {
+                let first = Arc::clone(&classes.first);
+                TargetValues::Classes(Classes { slots: gather(&classes.slots, samples, n_outputs), first })
+            }
+            TargetValues::Numbers(numbers) => TargetValues::Numbers(Numbers {
+                fixed: gather(&numbers.fixed, samples, n_outputs),
+                raw: gather(&numbers.raw, samples, n_outputs),
+                center: numbers.center.clone(),
+                scale: numbers.scale.clone(),
+                ..*numbers
+            }),
+        };
+        let weights = self.weights.subset(samples);
+        Self { n_samples: samples.len(), n_outputs, weights, weight_unit: self.weight_unit, values }
+    }
+
     /// Rows whose weight was 0 must keep it: their fixed point knows nothing of them.
     fn with_weights(&self, weights: Weights, weight_unit: f64) -> Self {
         let mut values = self.values.clone();

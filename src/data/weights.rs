@@ -48,6 +48,15 @@ impl Weights {
         }
     }
 
+    /// Those of some samples, of the same kind.
+    pub(super) fn subset(&self, samples: &[u32]) -> Self {
+        match self {
+            Self::Unit => Self::Unit,
+            Self::Small(weights) => Self::Small(samples.iter().map(|&sample| weights[sample as usize]).collect()),
+            Self::Large(weights) => Self::Large(samples.iter().map(|&sample| weights[sample as usize]).collect()),
+        }
+    }
+
     /// The largest weight. O(samples).
     pub fn max(&self) -> u64 {
         match self {

@@ -127,7 +127,7 @@ mod tests {
         ) {
             let ranks: Box<[u32]> = ranks.iter().map(|&rank| rank.checked_shr(32 - bits).unwrap_or(0)).collect();
             let samples: Vec<u32> = (0..ranks.len() as u32).step_by(2).collect();
-            let column = DenseColumn { ranks: Ranks::U32(ranks.clone()), common_rank: 0, n_common: 0, n_distinct: 1 << 31 };
+            let column = DenseColumn { ranks: Ranks::U32(ranks.clone()), common_rank: 0, n_distinct: 1 << 31, is_sparse: false };
             for level in Level::supported() {
                 let mut cells = Cells::default();
                 cells.load_bins(&column, &samples, level, max_bins);

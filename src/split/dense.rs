@@ -62,14 +62,14 @@ impl<C: Criterion> DenseScratch<C> {
 
 /// Buffers for one column after the other.
 struct ColumnScratch<C: Criterion> {
-    bulk: Option<C::Bulk>,
+    bulk: Option<Box<C::Bulk>>,
     sort: SortScratch,
     bins: HistogramScratch,
 }
 
 impl<C: Criterion> ColumnScratch<C> {
     fn new(criterion: &C) -> Self {
-        Self { bulk: Bulk::new(criterion), sort: SortScratch::default(), bins: HistogramScratch::default() }
+        Self { bulk: C::Bulk::new(criterion).map(Box::new), sort: SortScratch::default(), bins: HistogramScratch::default() }
     }
 }
 
@@ -102,7 +102,7 @@ pub(super) fn best_split<C: Criterion>(
         (Splitter::Best, Tier::Network, bulk)
             if samples.len() <= small::MAX_ROWS && columns.max_distinct() <= small::MAX_RANKS =>
         {
-            return small::best_split(at, columns, drawn, rows, bulk.as_mut(), scan, small);
+            return small::best_split(at, columns, drawn, rows, bulk.as_deref_mut(), scan, small);
         }
         (Splitter::Best, Tier::Histogram, Some(bulk)) => {
             bulk.load(search.criterion, node.totals, samples, rows);
@@ -152,7 +152,7 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
         best: &mut Best<C>,
     ) -> Outcome {
         let column = self.columns.column(feature);
-        if let (Some(rows), Some(bulk), false) = (self.rows, &mut scratch.bulk, column.is_sparse()) {
+        if let (Some(rows), Some(bulk), false) = (self.rows, &mut scratch.bulk, column.is_sparse) {
             return histogram::best_cut(at, feature, column, rows, bulk, &mut scratch.bins, scan, best);
         }
         let is_sorted = at.search.params.splitter == Splitter::Best;

@@ -25,12 +25,12 @@ const FEW_BINS: usize = 64;
 pub(super) struct HistogramScratch {
     cells: Cells,
     open: SortScratch,
-    scores: ByBin,
+    scores: Box<ByBin>,
 }
 
 impl Default for HistogramScratch {
     fn default() -> Self {
-        Self { cells: Cells::default(), open: SortScratch::default(), scores: [0.0; MAX_BINS] }
+        Self { cells: Cells::default(), open: SortScratch::default(), scores: Box::new([0.0; MAX_BINS]) }
     }
 }
 
