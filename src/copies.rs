@@ -24,11 +24,19 @@ pub struct Copies {
 
 impl Copies {
     /// The rule, if there is anything to be copied: not if all cells are near enough.
-    pub fn of(data: &Dataset, n_drawn: usize) -> Option<Self> {
+    pub fn of(data: &Dataset, n_drawn: usize, forced: Option<bool>) -> Option<Self> {
         let (n_samples, n_features) = (data.n_samples(), data.n_features());
         let is_dense = matches!(data.columns(), Columns::Dense(_));
+        if !is_dense || forced == Some(false) {
+            return None;
+        }
+        if forced == Some(true) {
+            // All but the root, again and again.
+            let max_samples = n_samples.saturating_sub(1);
+            return Some(Self { max_samples, max_near_samples: max_samples, n_features_per_draw: 0.0 });
+        }
         let max_near_samples = NEAR_CELLS / n_features;
-        (is_dense && n_samples > 2 * max_near_samples).then(|| Self {
+        (n_samples > 2 * max_near_samples).then(|| Self {
             max_samples: max_near_samples.max(n_samples / SPREAD),
             max_near_samples,
             n_features_per_draw: n_features as f64 / n_drawn as f64,

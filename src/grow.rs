@@ -179,7 +179,7 @@ struct State<C: Criterion> {
 impl<'a, C: Criterion> Growth<'a, C> {
     fn new(search: Search<'a, C>, target: &'a Target, weight_unit: f64) -> Self {
         Self {
-            copies: Copies::of(search.data, search.n_drawn()),
+            copies: Copies::of(search.data, search.n_drawn(), search.params.force_copies),
             search,
             target,
             weight_unit,

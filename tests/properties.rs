@@ -267,6 +267,11 @@ proptest! {
                 prop_assert!(tree == expected, "{:?} {:?}", force_tier, level);
             }
         }
+        let params = TreeParams { force_copies: Some(true), max_depth: Some(params.max_depth.unwrap_or(30)), ..params };
+        let without = grow_dense(&x, &y, weights, &TreeParams { force_copies: Some(false), ..params.clone() });
+        prop_assert!(grow_dense(&x, &y, weights, &params) == without);
+        let data = encode(&x.view(), &runtime(2));
+        prop_assert!(grow(&data, &y, weights, &params, &runtime(2)) == without);
     }
 }
 

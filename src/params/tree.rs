@@ -102,6 +102,8 @@ pub struct TreeParams {
     pub force_tier: Option<Tier>,
     /// Use vector registers of this width instead of the widest; the result does not depend on it.
     pub force_level: Option<Level>,
+    /// Grow all subtrees of dense data on copies of their rows, or none, instead of those that a rule says.
+    pub force_copies: Option<bool>,
 }
 
 impl TreeParams {
@@ -121,6 +123,7 @@ impl TreeParams {
             force_strategy: None,
             force_tier: None,
             force_level: None,
+            force_copies: None,
         }
     }
 
@@ -190,6 +193,7 @@ impl TreeParams {
             force_strategy: self.force_strategy,
             force_tier: self.force_tier,
             force_level: self.force_level,
+            force_copies: self.force_copies,
         })
     }
 }
@@ -210,6 +214,7 @@ pub struct ValidTreeParams {
     pub(crate) force_strategy: Option<Strategy>,
     pub(crate) force_tier: Option<Tier>,
     pub(crate) force_level: Option<Level>,
+    pub(crate) force_copies: Option<bool>,
 }
 
 impl ValidTreeParams {

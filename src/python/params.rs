@@ -45,6 +45,7 @@ pub fn tree_params(
         force_strategy: None,
         force_tier: None,
         force_level: None,
+        force_copies: None,
     })
 }
 

@@ -128,9 +128,13 @@ impl<C: Criterion> Best<C> {
         n_entries as f64 >= self.least_entries
     }
 
-    /// Raises the bar to that of another worker.
+    /// Raises floor and bar to those of another worker, whose best candidate has this score.
     pub fn follow(&mut self, criterion: &C, node: &C::Totals, score: f64) {
-        self.raise(criterion, node, score);
+        let floor = score - criterion.tolerance(node, score);
+        if floor > self.floor {
+            self.floor = floor;
+            self.raise(criterion, node, score);
+        }
     }
 
     fn raise(&mut self, criterion: &C, node: &C::Totals, score: f64) {
@@ -208,8 +212,7 @@ impl<C: Criterion> Best<C> {
             }
         };
         if wins {
-            self.floor = new.score - criterion.tolerance(node, new.score);
-            self.raise(criterion, node, new.score);
+            self.follow(criterion, node, new.score);
             self.holder = Some(new);
         }
     }

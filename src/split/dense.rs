@@ -69,7 +69,11 @@ struct ColumnScratch<C: Criterion> {
 
 impl<C: Criterion> ColumnScratch<C> {
     fn new(criterion: &C) -> Self {
-        Self { bulk: C::Bulk::new(criterion).map(Box::new), sort: SortScratch::default(), bins: HistogramScratch::default() }
+        Self {
+            bulk: C::Bulk::new(criterion).map(Box::new),
+            sort: SortScratch::default(),
+            bins: HistogramScratch::default(),
+        }
     }
 }
 

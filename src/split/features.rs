@@ -5,12 +5,14 @@
 
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::best::Best;
 use super::{Found, NodeSearch, Outcome};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::error::Result;
+use crate::num::SortKey;
 
 /// Features known not to vary in a node.
 #[derive(Debug, Clone)]
@@ -86,6 +88,22 @@ const WARM_AHEAD: usize = 16;
 /// Jobs per thread, so that columns of unequal length even out.
 const JOBS_PER_THREAD: usize = 8;
 
+/// The highest score that any worker has found.
+#[derive(Default)]
+struct Lead(AtomicU64);
+
+impl Lead {
+    fn score(&self) -> Option<f64> {
+        let key = self.0.load(Ordering::Relaxed);
+        (key > 0).then(|| f64::from_key(key))
+    }
+
+    /// Keys have the order of scores, and 0 is the key of none.
+    fn raise(&self, score: f64) {
+        self.0.fetch_max(score.key(), Ordering::Relaxed);
+    }
+}
+
 /// What a worker has found.
 struct Progress<C: Criterion> {
     best: Best<C>,
@@ -130,11 +148,19 @@ pub(super) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
     if n_threads > 1 && work >= PARALLEL_FROM {
         let job_len = drawn.len().div_ceil(JOBS_PER_THREAD * n_threads).max(1);
         let jobs = drawn.chunks(job_len).collect();
+        // What one worker finds spares the others work; whether they hear of it in time cannot show.
+        let lead = Lead::default();
         let parts = search.runtime.map(jobs, |features: &[u32]| {
             let mut part = Progress::new(columns.best(at));
             let (mut scan, mut scratch) = (search.criterion.scan(), columns.lend());
             for &feature in features {
+                if let Some(score) = lead.score() {
+                    part.best.follow(search.criterion, node.totals, score);
+                }
                 visit(at, columns, feature, &mut scan, &mut scratch, &mut part)?;
+                if let Some(score) = part.best.score() {
+                    lead.raise(score);
+                }
             }
             columns.take_back(scratch);
             Ok(part)
