@@ -98,6 +98,19 @@ vectorized! {
 }
 
 vectorized! {
+    /// The highest rank up to `last`, the least beyond it, and the number of rows up to it.
+    pub(super) fn beside(ranks: &[u32], last: u32) -> (u32, u32, usize) {
+        let (mut below, mut above, mut n) = (0, u32::MAX, 0u32);
+        for &rank in ranks {
+            below = below.max(if rank <= last { rank } else { 0 });
+            above = above.min(if rank <= last { u32::MAX } else { rank });
+            n += u32::from(rank <= last);
+        }
+        (below, above, n as usize)
+    }
+}
+
+vectorized! {
     fn to_bins(ranks: &[u32], lowest: u32, shift: u32, bins: &mut [u8]) {
         for (bin, &rank) in bins.iter_mut().zip(ranks) {
             *bin = ((rank - lowest) >> (shift & 31)) as u8;
@@ -140,6 +153,13 @@ mod tests {
                     let is_last = bin + 1 == cells.n_bins;
                     prop_assert!((0..node.len()).all(|i| is_last || up_to(i) == (node[i] <= cells.last_rank(bin))));
                     prop_assert_eq!(cells.n_up_to(level, bin), (0..node.len()).filter(|&i| up_to(i)).count());
+                    if !is_last {
+                        let last = cells.last_rank(bin);
+                        let below = node.iter().filter(|&&rank| rank <= last);
+                        let above = node.iter().filter(|&&rank| rank > last).min().copied();
+                        let expected = (below.clone().max().copied().unwrap_or(0), above.unwrap(), below.count());
+                        prop_assert_eq!(beside(level, &node, last), expected);
+                    }
                 }
             }
         }

@@ -9,7 +9,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::best::{Candidate, Cut};
-use super::cells::Cells;
+use super::cells::{Cells, beside};
 use super::dense_random::{self, RandomScratch};
 use super::features::{ColumnSearch, search_columns};
 use super::histogram::{self, HistogramScratch};
@@ -25,6 +25,7 @@ use crate::data::sparse::Rank;
 use crate::error::Result;
 use crate::params::{Splitter, Tier};
 use crate::samples::SampleSet;
+use crate::simd::Level;
 
 /// Search one cell of a large node, in nanoseconds (bench `fit`).
 const CELL_COST: f64 = 2.0;
@@ -118,7 +119,7 @@ pub(super) fn best_split<C: Criterion>(
     let work = (samples.len() * search.n_drawn()) as f64 * CELL_COST;
     let mut found = search_columns(at, drawn, &one_by_one, work, scan, buffers)?;
     if let Some(best) = found.best.as_mut().filter(|best| best.is_loose) {
-        tighten(columns, samples, best, winner);
+        tighten(columns, samples, search.level, best, winner);
         *is_winner_loaded = true;
     }
     Ok(found)
@@ -177,15 +178,9 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
 }
 
 /// Looks up the ranks of the node beside the cut, and counts the rows. O(W).
-fn tighten(columns: &DenseColumns, samples: &[u32], split: &mut Candidate, cells: &mut Cells) {
+fn tighten(columns: &DenseColumns, samples: &[u32], level: Level, split: &mut Candidate, cells: &mut Cells) {
     cells.load_ranks(columns.column(split.feature), samples);
-    let (mut last_left, mut first_right, mut n_left) = (0, u32::MAX, 0);
-    for &rank in &cells.ranks {
-        let is_left = rank <= split.last_left;
-        last_left = last_left.max(if is_left { rank } else { 0 });
-        first_right = first_right.min(if is_left { u32::MAX } else { rank });
-        n_left += usize::from(is_left);
-    }
+    let (last_left, first_right, n_left) = beside(level, &cells.ranks, split.last_left);
     *split = Candidate { last_left, cut: Cut::Before(first_right), n_left, is_loose: false, ..*split };
 }
 
