@@ -6,6 +6,7 @@
 //! very unevenly spread.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use crate::num::SortKey;
 
@@ -15,8 +16,8 @@ pub struct ValueTable {
     /// `values[indptr[f]..indptr[f + 1]]` belongs to feature `f`; monotone, starts at 0.
     indptr: Box<[usize]>,
     values: Values,
-    /// By feature; none for short tables.
-    indices: Box<[Option<RankIndex>]>,
+    /// By feature, none for short tables; made when a threshold is first looked up.
+    indices: OnceLock<Box<[Option<RankIndex>]>>,
 }
 
 /// The ranks of equal parts of the range of values.
@@ -102,17 +103,20 @@ impl TableValue for f64 {
 
 impl ValueTable {
     fn new(indptr: Vec<usize>, values: Values) -> Self {
-        let index = |range: &[usize]| match &values {
+        Self { indptr: indptr.into(), values, indices: OnceLock::new() }
+    }
+
+    fn indices(&self) -> &[Option<RankIndex>] {
+        let index = |range: &[usize]| match &self.values {
             Values::F32(values) => RankIndex::new(&values[range[0]..range[1]]),
             Values::F64(values) => RankIndex::new(&values[range[0]..range[1]]),
         };
-        let indices = indptr.windows(2).map(index).collect();
-        Self { indptr: indptr.into(), values, indices }
+        self.indices.get_or_init(|| self.indptr.windows(2).map(index).collect())
     }
 
     /// Ranks of a feature that the first one above `threshold` is among, or is the one after.
     pub(crate) fn ranks_around(&self, feature: usize, threshold: f64) -> Range<usize> {
-        match &self.indices[feature] {
+        match &self.indices()[feature] {
             Some(index) => index.ranks(threshold),
             None => 0..self.indptr[feature + 1] - self.indptr[feature],
         }
@@ -146,8 +150,10 @@ impl ValueTable {
             Values::F32(values) => size_of_val(&values[..]),
             Values::F64(values) => size_of_val(&values[..]),
         };
-        let indices = self.indices.iter().flatten().map(|index| size_of_val(&index.starts[..]));
-        values + size_of_val(&self.indptr[..]) + size_of_val(&self.indices[..]) + indices.sum::<usize>()
+        let indices = self.indices.get().map_or(0, |indices| {
+            size_of_val(&indices[..]) + indices.iter().flatten().map(|index| size_of_val(&index.starts[..])).sum::<usize>()
+        });
+        values + size_of_val(&self.indptr[..]) + indices
     }
 }
 
