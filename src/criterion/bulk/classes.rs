@@ -1,7 +1,7 @@
 //! Histograms of the classes of one output, for Gini impurity.
 
 use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_ties, place};
-use super::{Bulk, ByBin, FEW_BINS, MAX_BINS, SLACK};
+use super::{Bulk, ByBin, FEW_BINS, Inside, MAX_BINS, SLACK};
 use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measure};
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
@@ -244,8 +244,8 @@ vectorized! {
 }
 
 vectorized! {
-    /// The two bounds of `sums`, with classes as unit vectors: what a split gains is the squared distance of the excess
-    /// over the node's shares from 0, times the node's weight over the product of both sides.
+    /// With classes as unit vectors, what a split gains is the squared excess over the node's shares, times the node's
+    /// weight over the product of both sides.
     #[allow(clippy::too_many_arguments, reason = "arrays over bins")]
     fn inner_bounds(
         weights: &[f64],
@@ -285,17 +285,15 @@ vectorized! {
         let none = all_squares * node_weight;
         for bin in 0..n {
             let (low, high) = (weights_before[bin], weights_after[bin]);
-            let radius = ((high - low) * squares[bin]).sqrt();
-            let most = (middle[bin].sqrt() + radius) * 0.5;
-            let product = |weight: f64| weight * (node_weight - weight);
-            let (at_low, at_high) = (product(low + 1.0), product(high - 1.0));
-            let least = if at_low < at_high { at_low } else { at_high };
-            let by_distance = if least > 0.0 { most * most * node_weight / least } else { f64::INFINITY };
-            let left = if low > 0.0 { before[bin] / low } else { 0.0 };
-            let beyond = node_weight - high;
-            let right = if beyond > 0.0 { before[bin + 1] / beyond } else { 0.0 };
-            let by_cost = left + right + squares[bin];
-            let gain = if by_distance < by_cost { by_distance } else { by_cost };
+            let inside = Inside {
+                low,
+                high,
+                before: before[bin],
+                after: before[bin + 1],
+                twice_middle: middle[bin].sqrt(),
+                squares: squares[bin],
+            };
+            let gain = inside.most_gain(node_weight);
             // A bin of one class has its best cuts at its ends: the score is strictly convex in the weight of a class.
             let is_open = peaks[bin] < high - low || !all_legal;
             bounds[bin] = if is_open { (none + gain) * SLACK } else { f64::NEG_INFINITY };

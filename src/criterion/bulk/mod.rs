@@ -26,6 +26,39 @@ const FEW_BINS: usize = 16;
 /// Raises bounds beyond their rounding.
 const SLACK: f64 = 1.0 + 1e-9;
 
+/// A bin as the bounds on what a cut within it gains see it: weights before it and after it, squared excesses over the
+/// node's mean there, the length of twice the excess half way, and the squared distances of its rows from the mean.
+struct Inside {
+    low: f64,
+    high: f64,
+    before: f64,
+    after: f64,
+    twice_middle: f64,
+    squares: f64,
+}
+
+impl Inside {
+    /// Two bounds, of which the lower counts. By Cauchy and Schwarz, the excess of a subset is within half the root of
+    /// (weight times squared distances) of half the excess of all. And a side costs no less than the bins that are
+    /// certainly on it.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+    fn most_gain(&self, node_weight: f64) -> f64 {
+        let Self { low, high, before, after, twice_middle, squares } = *self;
+        let most = (twice_middle + ((high - low) * squares).sqrt()) * 0.5;
+        // Weights are integers, and either side of a cut has a row.
+        let product = |weight: f64| weight * (node_weight - weight);
+        let (at_low, at_high) = (product(low + 1.0), product(high - 1.0));
+        let least = if at_low < at_high { at_low } else { at_high };
+        let by_distance = if least > 0.0 { most * most * node_weight / least } else { f64::INFINITY };
+        let left = if low > 0.0 { before / low } else { 0.0 };
+        let beyond = node_weight - high;
+        let right = if beyond > 0.0 { after / beyond } else { 0.0 };
+        let by_cost = left + right + squares;
+        if by_distance < by_cost { by_distance } else { by_cost }
+    }
+}
+
 /// One number per bin.
 pub type ByBin = [f64; MAX_BINS];
 

@@ -4,7 +4,7 @@
 //! part, so that the sum is an exact integer) and, for the bounds alone, the sum of its squares in floating point.
 
 use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_ties, place};
-use super::{Bulk, ByBin, MAX_BINS, SLACK};
+use super::{Bulk, ByBin, Inside, MAX_BINS, SLACK};
 use crate::criterion::squared_error::{SquaredError, SumPushed, SumTotals};
 use crate::criterion::weights::{Moment, SampleWeights};
 use crate::data::target::COARSE_BITS;
@@ -207,28 +207,22 @@ vectorized! {
 }
 
 vectorized! {
-    /// Two bounds, of which the lower counts. By Cauchy and Schwarz, the excess of a subset is within half the root of
-    /// (weight times squared distances) of half the excess of all. And a side costs no less than the bins that are
-    /// certainly on it.
+    /// The score is the gain over the weight.
     fn inner_bounds(weights: &[f64], excesses: &[f64], squares: &[f64], node_weight: f64, bounds: &mut [f64]) {
         let n = bounds.len();
         let (weights, weights_after) = (&weights[..n], &weights[1..=n]);
         let (excesses, excesses_after) = (&excesses[..n], &excesses[1..=n]);
         let squares = &squares[..n];
         for bin in 0..n {
-            let (low, high) = (weights[bin], weights_after[bin]);
-            let radius = ((high - low) * squares[bin]).sqrt();
-            let most = ((excesses[bin] + excesses_after[bin]).abs() + radius) * 0.5;
-            // Weights are integers, and either side of a cut has a row.
-            let product = |weight: f64| weight * (node_weight - weight);
-            let (at_low, at_high) = (product(low + 1.0), product(high - 1.0));
-            let least = if at_low < at_high { at_low } else { at_high };
-            let by_distance = if least > 0.0 { most * most / least } else { f64::INFINITY };
-            let left = if low > 0.0 { excesses[bin] * excesses[bin] / low } else { 0.0 };
-            let beyond = node_weight - high;
-            let right = if beyond > 0.0 { excesses_after[bin] * excesses_after[bin] / beyond } else { 0.0 };
-            let by_cost = (left + right + squares[bin]) / node_weight;
-            bounds[bin] = (if by_distance < by_cost { by_distance } else { by_cost }) * SLACK;
+            let inside = Inside {
+                low: weights[bin],
+                high: weights_after[bin],
+                before: excesses[bin] * excesses[bin],
+                after: excesses_after[bin] * excesses_after[bin],
+                twice_middle: (excesses[bin] + excesses_after[bin]).abs(),
+                squares: squares[bin],
+            };
+            bounds[bin] = inside.most_gain(node_weight) / node_weight * SLACK;
         }
     }
 }
