@@ -82,7 +82,7 @@ impl Visitor for DepthFirst<'_> {
         let root = Pending::root(&search, samples.root(), tree);
         search.total_weight = criterion.weight(&root.totals);
         search.min_weight_leaf = params.min_weight_fraction_leaf * search.total_weight as f64;
-        let growth = Growth::new(search, target, target.weight_unit());
+        let growth = Growth::new(search, target);
         let Part { nodes, splits } = growth.grow_all(root)?;
         let mut builder = nodes;
         // Together, as each is two cache misses that do not wait for each other.
@@ -101,8 +101,10 @@ struct OnCopy<'a> {
     params: &'a ValidTreeParams,
     runtime: &'a Runtime<'a>,
     level: Level,
-    /// Of the whole tree: the total, the largest, the least of a child; and the unit.
-    weights: (u64, u64, f64, f64),
+    /// These three are of the whole tree.
+    total_weight: u64,
+    max_weight: u64,
+    min_weight_leaf: f64,
     depth: u64,
     key: NodeKey,
     constants: Arc<ConstantFeatures>,
@@ -112,8 +114,8 @@ impl Visitor for OnCopy<'_> {
     type Output = Part;
 
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Part> {
-        let Self { data, target, params, runtime, level, weights, depth, key, constants } = self;
-        let (total_weight, max_weight, min_weight_leaf, weight_unit) = weights;
+        let Self { data, target, params, runtime, level, depth, key, constants, .. } = self;
+        let Self { total_weight, max_weight, min_weight_leaf, .. } = self;
         let search = Search { data, criterion, params, total_weight, max_weight, min_weight_leaf, runtime, level };
         let n_samples = data.n_samples();
         let mut samples = Samples::new((0..n_samples as u32).collect(), n_samples, false);
@@ -127,7 +129,7 @@ impl Visitor for OnCopy<'_> {
             constants,
             known: None,
         };
-        Growth::new(search, target, weight_unit).grow_all(root)
+        Growth::new(search, target).grow_all(root)
     }
 }
 
@@ -145,7 +147,6 @@ struct Growth<'a, C: Criterion> {
     target: &'a Target,
     /// Which subtrees are grown on a copy of their rows, if any.
     copies: Option<Copies>,
-    weight_unit: f64,
     n_parts: AtomicUsize,
     state: Mutex<State<C>>,
 }
@@ -177,12 +178,11 @@ struct State<C: Criterion> {
 }
 
 impl<'a, C: Criterion> Growth<'a, C> {
-    fn new(search: Search<'a, C>, target: &'a Target, weight_unit: f64) -> Self {
+    fn new(search: Search<'a, C>, target: &'a Target) -> Self {
         Self {
             copies: Copies::of(search.data, search.n_drawn(), search.params.force_copies),
             search,
             target,
-            weight_unit,
             n_parts: AtomicUsize::new(1),
             state: Mutex::new(State { idle: Vec::new(), parts: Vec::new(), effort: Effort::default() }),
         }
@@ -249,7 +249,7 @@ impl<'a, C: Criterion> Growth<'a, C> {
             let record = NodeRecord {
                 impurity: criterion.impurity(&node.totals),
                 n_samples: node.samples.len(),
-                weight: criterion.weight(&node.totals) as f64 * self.weight_unit,
+                weight: criterion.weight(&node.totals) as f64 * self.target.weight_unit(),
             };
             let (id, value) = grown.nodes.add(&record)?;
             criterion.write_value(&node.totals, node.samples.ids(), value);
@@ -292,7 +292,9 @@ impl<'a, C: Criterion> Growth<'a, C> {
             params,
             runtime,
             level,
-            weights: (total_weight, max_weight, min_weight_leaf, self.weight_unit),
+            total_weight,
+            max_weight,
+            min_weight_leaf,
             depth: node.depth,
             key: node.key,
             constants,
