@@ -151,7 +151,8 @@ impl ValueTable {
             Values::F64(values) => size_of_val(&values[..]),
         };
         let indices = self.indices.get().map_or(0, |indices| {
-            size_of_val(&indices[..]) + indices.iter().flatten().map(|index| size_of_val(&index.starts[..])).sum::<usize>()
+            size_of_val(&indices[..])
+                + indices.iter().flatten().map(|index| size_of_val(&index.starts[..])).sum::<usize>()
         });
         values + size_of_val(&self.indptr[..]) + indices
     }

@@ -5,7 +5,7 @@ use super::best::Best;
 use super::features::PARALLEL_FROM;
 use super::known::{Column, KnownColumns};
 use super::sparse::{Effort, SearchScratch};
-use super::{Node, NodeColumn, Outcome, Search};
+use super::{Node, NodeColumn, NodeSearch, Outcome, Search};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
@@ -22,9 +22,7 @@ const JOBS_PER_THREAD: usize = 4;
 
 /// A search under way.
 struct Open<'a, C: Criterion, R> {
-    search: &'a Search<'a, C>,
-    node: &'a Node<'a, C>,
-    order: &'a Permutation,
+    at: NodeSearch<'a, C>,
     data: &'a SparseColumns<R>,
     known: &'a KnownColumns<C>,
     members: &'a Bitset,
@@ -39,7 +37,7 @@ struct Progress<C: Criterion> {
 
 impl<C: Criterion, R: Rank> Open<'_, C, R> {
     fn progress(&self) -> Progress<C> {
-        Progress { best: Best::with_bar(self.search, self.node, self.known.bounds.drift()), read: Vec::new() }
+        Progress { best: Best::with_bar(self.at.search, self.at.node, self.known.bounds.drift()), read: Vec::new() }
     }
 
     /// Reads a column.
@@ -52,9 +50,9 @@ impl<C: Criterion, R: Rank> Open<'_, C, R> {
             Column::Local(column) => by_bitmap(column.entries.iter().copied(), self.members, entries),
         };
         let feature = self.known.feature(self.data, lane);
-        let n_common = self.node.samples.len() - entries.len();
+        let n_common = self.at.node.samples.len() - entries.len();
         let column = NodeColumn { feature, entries, n_common, common_rank };
-        let outcome = self.search.evaluate(self.node, self.order, column, scan, &mut progress.best);
+        let outcome = self.at.evaluate(column, scan, &mut progress.best);
         progress.read.push((lane, outcome));
     }
 
@@ -70,7 +68,7 @@ impl<C: Criterion, R: Rank> Open<'_, C, R> {
             if !progress.best.admits(bound) {
                 break;
             }
-            self.search.runtime.check_interrupt()?;
+            self.at.search.runtime.check_interrupt()?;
             self.read(lane, scan, entries, progress);
         }
         Ok(())
@@ -84,25 +82,25 @@ impl<C: Criterion, R: Rank> Open<'_, C, R> {
         entries: &mut Vec<Entry>,
         progress: &mut Progress<C>,
     ) -> Result<()> {
-        let n_threads = self.search.runtime.n_threads();
-        let length = |lane| self.known.bounds.weight(lane).min(self.node.samples.len() as u64);
+        let n_threads = self.at.search.runtime.n_threads();
+        let length = |lane| self.known.bounds.weight(lane).min(self.at.node.samples.len() as u64);
         let work = || lanes.iter().map(|&(_, lane)| length(lane) as f64 * ENTRY_COST).sum::<f64>();
         if n_threads == 1 || lanes.len() < n_threads || work() < PARALLEL_FROM {
             return self.read_all(lanes.iter().copied(), scan, entries, progress);
         }
         let n_jobs = (n_threads * JOBS_PER_THREAD).min(lanes.len());
         let lead = progress.best.score();
-        let parts = self.search.runtime.map((0..n_jobs).collect(), |job| {
+        let parts = self.at.search.runtime.map((0..n_jobs).collect(), |job| {
             let mut part = self.progress();
             if let Some(score) = lead {
-                part.best.follow(self.search.criterion, self.node.totals, score);
+                part.best.follow(self.at.search.criterion, self.at.node.totals, score);
             }
             let lanes = lanes.iter().skip(job).step_by(n_jobs).copied();
-            self.read_all(lanes, &mut self.search.criterion.scan(), &mut Vec::new(), &mut part)?;
+            self.read_all(lanes, &mut self.at.search.criterion.scan(), &mut Vec::new(), &mut part)?;
             Ok(part)
         })?;
         for part in parts {
-            progress.best.merge(self.search.criterion, self.node.totals, self.order, part.best);
+            progress.best.merge(self.at.search.criterion, self.at.node.totals, self.at.order, part.best);
             progress.read.extend(part.read);
         }
         Ok(())
@@ -122,7 +120,7 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
     scan: &mut C::Scan,
     scratch: &mut SearchScratch,
 ) -> Result<Best<C>> {
-    let open = Open { search, node, order, data, known, members };
+    let open = Open { at: NodeSearch { search, node, order }, data, known, members };
     let SearchScratch { entries, candidates, effort, .. } = scratch;
     candidates.clear();
     let mut progress = open.progress();

@@ -162,7 +162,7 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
         }
         let is_sorted = at.search.params.splitter == Splitter::Best;
         let column = sort::node_column(feature, column, self.samples, is_sorted, &mut scratch.sort);
-        at.search.evaluate(at.node, at.order, column, scan, best)
+        at.evaluate(column, scan, best)
     }
 
     fn best(&self, _at: NodeSearch<'_, C>) -> Best<C> {

@@ -19,8 +19,6 @@ const TOGETHER: usize = 8;
 const LARGE_FROM: usize = 4096;
 /// Nodes up to this size do not hand on which columns are constant: to find out costs less.
 const FORGETFUL_UP_TO: usize = 64;
-/// Nodes up to this size ask for the best conceivable split (bench `fit`).
-const SUMMIT_UP_TO: usize = 16;
 
 /// Buffers of one worker, assumed dirty.
 #[derive(Debug, Default)]
@@ -43,14 +41,8 @@ pub(super) fn best_split<C: Criterion>(
     let samples = node.samples.ids();
     let n_features = search.data.n_features() as u32;
     let RandomScratch { features, cells } = scratch;
-    features.clear();
-    match drawn {
-        Some(drawn) => features.extend_from_slice(drawn),
-        None => order.first(n_features, features),
-    }
-    features.retain(|&feature| !node.constants.contains(feature));
-    let may_end_early = samples.len() <= SUMMIT_UP_TO && features.len() > TOGETHER;
-    let summit = if may_end_early { search.criterion.summit(node.totals, samples, scan) } else { None };
+    at.list_features(drawn, features);
+    let summit = if features.len() > TOGETHER { at.summit(scan) } else { None };
     bulk.load(search.criterion, node.totals, samples, rows);
     let mut cuts = RandomCuts { at, columns, rows, bulk, scan, best: Best::in_order(summit), constants: Vec::new() };
     let mut n_varying = 0;

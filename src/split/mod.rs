@@ -98,6 +98,44 @@ impl<C: Criterion> Clone for NodeSearch<'_, C> {
 
 impl<C: Criterion> Copy for NodeSearch<'_, C> {}
 
+/// Nodes up to this size may ask for the best conceivable split (bench `fit`).
+const SUMMIT_UP_TO: usize = 16;
+
+impl<C: Criterion> NodeSearch<'_, C> {
+    /// Sets `features` to those that the node draws, `drawn` or all, and that may vary in it, in the order of the draw.
+    fn list_features(&self, drawn: Option<&[u32]>, features: &mut Vec<u32>) {
+        match drawn {
+            Some(drawn) => {
+                features.clear();
+                features.extend_from_slice(drawn);
+            }
+            None => self.order.first(self.search.data.n_features() as u32, features),
+        }
+        features.retain(|&feature| !self.node.constants.contains(feature));
+    }
+
+    /// The best conceivable split of a small node, see [`Criterion::summit`].
+    fn summit(&self, scan: &mut C::Scan) -> Option<C::Proof> {
+        let samples = self.node.samples.ids();
+        if samples.len() > SUMMIT_UP_TO {
+            return None;
+        }
+        self.search.criterion.summit(self.node.totals, samples, scan)
+    }
+
+    /// Offers the candidates of a column to `best`.
+    fn evaluate(&self, column: NodeColumn<'_>, scan: &mut C::Scan, best: &mut Best<C>) -> Outcome {
+        if column.n_common > 0 && !best.may_win_with(column.entries.len()) && !column.entries.is_empty() {
+            return Outcome::Hopeless;
+        }
+        let score = match self.search.params.splitter {
+            Splitter::Best => scan::best_cut(*self, column, scan, best),
+            Splitter::Random => random::random_cut(*self, column, scan, best),
+        };
+        score.map_or(Outcome::Constant, Outcome::Highest)
+    }
+}
+
 /// One column in a node: the rows of one common value, zero in a sparse column, are only counted.
 #[derive(Clone, Copy)]
 pub(crate) struct NodeColumn<'a> {
@@ -239,26 +277,6 @@ impl<C: Criterion> Search<'_, C> {
             Columns::SparseU16(columns) => sparse::partition(columns, samples, split, known, sparse),
             Columns::SparseU32(columns) => sparse::partition(columns, samples, split, known, sparse),
         }
-    }
-
-    /// Offers the candidates of a column to `best`.
-    fn evaluate(
-        &self,
-        node: &Node<'_, C>,
-        order: &Permutation,
-        column: NodeColumn<'_>,
-        scan: &mut C::Scan,
-        best: &mut Best<C>,
-    ) -> Outcome {
-        let at = NodeSearch { search: self, node, order };
-        if column.n_common > 0 && !best.may_win_with(column.entries.len()) && !column.entries.is_empty() {
-            return Outcome::Hopeless;
-        }
-        let score = match self.params.splitter {
-            Splitter::Best => scan::best_cut(at, column, scan, best),
-            Splitter::Random => random::random_cut(at, column, scan, best),
-        };
-        score.map_or(Outcome::Constant, Outcome::Highest)
     }
 
     /// Whether any side with a row is large enough.

@@ -4,7 +4,7 @@ use super::best::Best;
 use super::block::Block;
 use super::draw::entries_vary;
 use super::sparse::{SearchScratch, node_column};
-use super::{Found, Node, Outcome, Search};
+use super::{Found, Node, NodeSearch, Outcome, Search};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
@@ -31,7 +31,7 @@ pub(super) fn search_rows<C: Criterion, R: Rank>(
     let SearchScratch { drawn: filter, gather, block, entries: buffer, .. } = scratch;
     let samples = node.samples.ids();
     let best = Best::with_bar(search, node, 0.0);
-    let mut groups = Groups { search, node, columns, order, scan, best, n_varying: 0 };
+    let mut groups = Groups { at: NodeSearch { search, node, order }, columns, scan, best, n_varying: 0 };
     match drawn {
         None => gather.for_each(columns, samples, |feature, entries| groups.visit(feature, entries)),
         Some(features) if uses_block(search, samples.len()) => {
@@ -61,10 +61,8 @@ pub(super) fn search_rows<C: Criterion, R: Rank>(
 
 /// The search of columns whose entries in the node come feature by feature, in no particular order.
 struct Groups<'a, C: Criterion, R> {
-    search: &'a Search<'a, C>,
-    node: &'a Node<'a, C>,
+    at: NodeSearch<'a, C>,
     columns: &'a SparseColumns<R>,
-    order: &'a Permutation,
     scan: &'a mut C::Scan,
     best: Best<C>,
     /// Columns met that vary; those that were passed over because they cannot win may not count.
@@ -73,17 +71,17 @@ struct Groups<'a, C: Criterion, R> {
 
 impl<C: Criterion, R: Rank> Groups<'_, C, R> {
     fn visit(&mut self, feature: u32, entries: &mut [Entry]) {
-        if self.search.params.splitter == Splitter::Best && self.best.may_win_with(entries.len()) {
+        if self.at.search.params.splitter == Splitter::Best && self.best.may_win_with(entries.len()) {
             entries.sort_unstable();
         }
-        let column = node_column(self.columns, self.node.samples.ids(), feature, entries);
-        let outcome = self.search.evaluate(self.node, self.order, column, self.scan, &mut self.best);
+        let column = node_column(self.columns, self.at.node.samples.ids(), feature, entries);
+        let outcome = self.at.evaluate(column, self.scan, &mut self.best);
         self.n_varying += usize::from(outcome != Outcome::Constant);
     }
 
     fn visit_filtered(&mut self, features: &[u32], filter: &mut Bitset, gather: &mut Gather) {
         filter.insert_all(features);
-        let samples = self.node.samples.ids();
+        let samples = self.at.node.samples.ids();
         gather.for_each_of(self.columns, samples, filter, |feature, entries| self.visit(feature, entries));
         filter.remove_all(features);
     }

@@ -5,8 +5,8 @@
 //! applications", AFIPS 1968) compares the same pairs whatever the keys are, so all lanes go through it together and
 //! nothing is ever mispredicted. O(W log^2 W) steps for as many columns as there are lanes.
 //!
-//! Columns are taken in the order in which the node draws them if the best conceivable split is known: the first column
-//! that makes it ends the search, as every later one can at best tie and ties are lost.
+//! Columns are taken in the order in which the node draws them, so that ties are lost by whoever comes later. If the best
+//! conceivable split is known, the first column that makes it ends the search.
 
 use super::best::{Best, Candidate, Cut};
 use super::dense::RowsOf;
@@ -26,9 +26,9 @@ use crate::simd::vectorized;
 pub(super) const MAX_ROWS: usize = MAX_PLACES;
 /// Ranks take the other bits of a key.
 pub(super) const MAX_RANKS: usize = 1 << (u32::BITS - PLACE_BITS);
-/// Nodes up to this size and with more columns than this ask for the best conceivable split (bench `fit`).
-const SUMMIT_UP_TO: usize = 16;
+/// Nodes with more columns than this ask for the best conceivable split (bench `fit`).
 const SUMMIT_FROM_FEATURES: usize = 2 * LANES;
+
 /// Buffers of one worker, assumed dirty.
 #[derive(Debug, Default)]
 pub(super) struct SmallScratch {
@@ -51,14 +51,8 @@ pub(super) fn best_split<C: Criterion>(
     let samples = node.samples.ids();
     let n_features = search.data.n_features() as u32;
     let SmallScratch { keys, scores, features } = scratch;
-    features.clear();
-    match drawn {
-        Some(drawn) => features.extend_from_slice(drawn),
-        None => order.first(n_features, features),
-    }
-    features.retain(|&feature| !node.constants.contains(feature));
-    let may_end_early = samples.len() <= SUMMIT_UP_TO && features.len() > SUMMIT_FROM_FEATURES;
-    let summit = if may_end_early { search.criterion.summit(node.totals, samples, scan) } else { None };
+    at.list_features(drawn, features);
+    let summit = if features.len() > SUMMIT_FROM_FEATURES { at.summit(scan) } else { None };
     keys.resize(samples.len(), [0; LANES]);
     scores.resize(samples.len() - 1, [0.0; LANES]);
     if let Some(bulk) = &bulk {

@@ -122,7 +122,7 @@ impl<C: Criterion, R: Rank> ColumnSearch<C> for SparseSearch<'_, R> {
             }
         };
         let column = node_column(self.columns, self.samples, feature, entries);
-        at.search.evaluate(at.node, at.order, column, scan, best)
+        at.evaluate(column, scan, best)
     }
 
     fn best(&self, at: NodeSearch<'_, C>) -> Best<C> {
