@@ -3,8 +3,6 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use common::{Csc, NEVER, Random, random_classes, random_numbers};
 use criterion::{BenchmarkId, Criterion as Bench, Throughput, criterion_group, criterion_main};
 use ndarray::Array2;
@@ -45,7 +43,7 @@ impl Visitor for SearchBench<'_, '_> {
             n_entries: search.n_entries(samples.ids()),
             totals: &totals,
             key: NodeKey::root(0, 0),
-            constants: Arc::new(ConstantFeatures::none(data.n_features())),
+            constants: &ConstantFeatures::none(data.n_features()),
         };
         let mut scratch = Scratch::new(&search);
         bench.iter(|| {

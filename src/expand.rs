@@ -68,8 +68,8 @@ impl<'s, C: Criterion> Pending<'s, C> {
             search.forget(known.as_ref(), samples.ids(), scratch);
             return Ok(Expansion::Leaf);
         }
-        let node = Node { samples: &samples, n_entries, totals: &totals, key, constants };
-        let Found { best, constants, known } = search.best_split(&node, known, scratch)?;
+        let node = Node { samples: &samples, n_entries, totals: &totals, key, constants: &constants };
+        let Found { best, constants: more, known } = search.best_split(&node, known, scratch)?;
         let Some(split) = best else {
             search.forget(known.as_ref(), samples.ids(), scratch);
             return Ok(Expansion::Leaf);
@@ -88,20 +88,23 @@ impl<'s, C: Criterion> Pending<'s, C> {
         }
         let heirs = search.bequeath(known, (&totals, &small.0, &large.0), (small_ids, small.1), large.1, scratch);
         let (left_samples, right_samples) = samples.split_at(middle);
-        let child = |samples, (totals, n_entries), side, known| Self {
+        let constants = more.unwrap_or(constants);
+        let child = |samples, (totals, n_entries), side, known, constants| Self {
             samples,
             depth: depth + 1,
             key: key.child(side),
             totals,
             n_entries,
-            constants: Arc::clone(&constants),
+            constants,
             known,
         };
-        let (left, right) = if left_is_small {
-            (child(left_samples, small, Side::Left, heirs.small), child(right_samples, large, Side::Right, heirs.large))
+        let (of_left, of_right, left_heir, right_heir) = if left_is_small {
+            (small, large, heirs.small, heirs.large)
         } else {
-            (child(left_samples, large, Side::Left, heirs.large), child(right_samples, small, Side::Right, heirs.small))
+            (large, small, heirs.large, heirs.small)
         };
+        let left = child(left_samples, of_left, Side::Left, left_heir, Arc::clone(&constants));
+        let right = child(right_samples, of_right, Side::Right, right_heir, constants);
         Ok(Expansion::Split { split, left, right })
     }
 

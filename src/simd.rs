@@ -57,23 +57,23 @@ impl Level {
 macro_rules! vectorized {
     (
         $(#[$meta:meta])*
-        $vis:vis fn $name:ident $(<$lifetime:lifetime>)? ($($arg:ident: $type:ty),* $(,)?) $(-> $output:ty)? $body:block
+        $vis:vis fn $name:ident $(<const $n:ident: usize>)? ($($arg:ident: $type:ty),* $(,)?) $(-> $output:ty)? $body:block
     ) => {
         $(#[$meta])*
-        $vis fn $name $(<$lifetime>)? (level: $crate::simd::Level, $($arg: $type),*) $(-> $output)? {
+        $vis fn $name $(<const $n: usize>)? (level: $crate::simd::Level, $($arg: $type),*) $(-> $output)? {
             #[inline(always)]
             #[allow(clippy::inline_always, reason = "compiled for each width")]
-            fn body $(<$lifetime>)? ($($arg: $type),*) $(-> $output)? $body
+            fn body $(<const $n: usize>)? ($($arg: $type),*) $(-> $output)? $body
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-            fn avx2 $(<$lifetime>)? ($($arg: $type),*) $(-> $output)? {
+            fn avx2 $(<const $n: usize>)? ($($arg: $type),*) $(-> $output)? {
                 body($($arg),*)
             }
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
-            fn avx512 $(<$lifetime>)? ($($arg: $type),*) $(-> $output)? {
+            fn avx512 $(<const $n: usize>)? ($($arg: $type),*) $(-> $output)? {
                 body($($arg),*)
             }
 

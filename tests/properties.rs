@@ -9,6 +9,7 @@ use ndarray::{Array2, ArrayView1, ArrayView2, Axis, ShapeBuilder, concatenate, s
 use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::bitset::Bitset;
+use spinney::data::dense::Ordinals;
 use spinney::data::rows::SparseRows;
 use spinney::data::sparse::{Rank, SparseIndex};
 use spinney::data::target::{SCALE_SPREAD, WEIGHT_BITS, Weights};
@@ -292,6 +293,41 @@ fn the_width_of_ranks_does_not_show() {
             let data = Sparse::<f64, i32>::new(&x, format, |v| v).dataset(&runtime(1));
             assert_eq!(matches!(data.columns(), Columns::SparseU16(_)), n_distinct < 1 << 16);
             assert!(grow(&data, &y, None, &params, &runtime(1)) == expected, "{n_distinct} {format:?}");
+        }
+    }
+}
+
+/// Keys instead of ranks, where there are more than 65,536 values and all are `f32`; in large nodes and in small ones.
+#[test]
+fn ordinals_do_not_show() {
+    let n = 70_000;
+    for is_narrow in [true, false] {
+        let x = Array2::from_shape_fn((n, 3), |(row, column)| {
+            let level = ((row * 7919 + column * 31) % (n - 10)) as f64 - 100.0;
+            if is_narrow { level / 8.0 } else { level / 10.0 }
+        });
+        let narrow = x.mapv(|value| value as f32);
+        let all = TreeParams { max_depth: Some(6), ..TreeParams::new(CriterionKind::SquaredError) };
+        let few: Vec<f64> = (0..n).map(|row| f64::from(u8::from(row % 140 == 0))).collect();
+        for (weights, params) in [(None, all.clone()), (Some(&few[..]), TreeParams { max_depth: None, ..all })] {
+            for splitter in [Splitter::Best, Splitter::Random] {
+                let params = TreeParams { splitter, ..params.clone() };
+                let y = large_target(&x, CriterionKind::SquaredError);
+                let expected = grow_dense(&x, &y, weights, &params);
+                assert!(expected.n_leaves() > 32);
+                let runtime = runtime(1);
+                let wide = Dataset::from_dense_with(x.view(), Ordinals::Keys, &runtime).unwrap();
+                for force_tier in TIERS {
+                    let params = TreeParams { force_tier, ..params.clone() };
+                    assert!(grow(&wide, &y, weights, &params, &runtime) == expected, "{splitter:?} {force_tier:?}");
+                }
+                if is_narrow {
+                    let data = Dataset::from_dense_with(narrow.view(), Ordinals::Keys, &runtime).unwrap();
+                    // No tables.
+                    assert!(data.n_bytes() < x.len() * 4 + 100);
+                    assert!(grow(&data, &y, weights, &params, &runtime) == expected, "{splitter:?}");
+                }
+            }
         }
     }
 }

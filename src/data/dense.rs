@@ -17,6 +17,19 @@ use crate::runtime::Runtime;
 
 /// Columns copied at a time: a cache line of `f64`.
 const TILE: usize = 8;
+/// Most distinct values of a column of `u16`.
+const MAX_NARROW: usize = 1 << 16;
+
+/// What stands for the values of a column that has more than 65,536.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ordinals {
+    /// Ranks: dense, as bins of equal width want them.
+    #[default]
+    Ranks,
+    /// The sort keys of the values where all are `f32`: no table has to be asked for a value or a threshold's place, which
+    /// is what random thresholds need. Everything else holds as of ranks.
+    Keys,
+}
 
 /// The ranks of one column, one per row.
 #[derive(Debug)]
@@ -33,7 +46,7 @@ pub enum Ranks {
 #[derive(Debug)]
 pub struct DenseColumns {
     columns: Vec<DenseColumn>,
-    max_distinct: usize,
+    end_rank: usize,
     is_sparse: bool,
 }
 
@@ -44,7 +57,7 @@ pub struct DenseColumn {
     pub ranks: Ranks,
     /// The most frequent rank.
     pub common_rank: u32,
-    /// Number of ranks.
+    /// Number of distinct values; ranks are below it unless they are [keys](Ordinals::Keys).
     pub n_distinct: u32,
     /// Whether it is better to sort the rows that do not have the most frequent value than to count all (bench `fit`).
     pub is_sparse: bool,
@@ -88,9 +101,9 @@ impl DenseColumns {
         Self { columns: self.columns.iter().map(part).collect(), ..*self }
     }
 
-    /// The number of ranks of the column that has most.
-    pub fn max_distinct(&self) -> usize {
-        self.max_distinct
+    /// All ranks are below.
+    pub fn end_rank(&self) -> usize {
+        self.end_rank
     }
 
     /// Whether most columns are [sparse](DenseColumn::is_sparse).
@@ -115,6 +128,16 @@ impl Dataset {
     where
         T::Value: TableValue,
     {
+        Self::from_dense_with(x, Ordinals::Ranks, runtime)
+    }
+
+    /// As [`from_dense`](Self::from_dense), with the ordinals that suit what is to be grown: keys for random thresholds. Trees
+    /// do not depend on it.
+    #[allow(clippy::needless_pass_by_value, reason = "a view, passed as views are")]
+    pub fn from_dense_with<T: Element>(x: ArrayView2<'_, T>, ordinals: Ordinals, runtime: &Runtime<'_>) -> Result<Self>
+    where
+        T::Value: TableValue,
+    {
         let (n_samples, n_features) = x.dim();
         check_shape(n_samples, n_features)?;
         let blocks: Vec<usize> = (0..n_features).step_by(TILE).collect();
@@ -124,7 +147,7 @@ impl Dataset {
             let (mut pairs, mut scratch) = (Vec::new(), Vec::new());
             let columns = tile.chunks_exact(n_samples).map(|values| {
                 runtime.check_interrupt()?;
-                encode_column::<T::Value>(values, &mut pairs, &mut scratch)
+                encode_column::<T::Value>(values, ordinals, &mut pairs, &mut scratch)
             });
             columns.collect::<Result<Vec<_>>>()
         })?;
@@ -137,9 +160,11 @@ impl Dataset {
             values.extend_from_slice(&distinct);
             indptr.push(values.len());
         }
-        let max_distinct = columns.iter().map(|column| column.n_distinct as usize).max().unwrap_or(0);
+        let is_keyed = indptr.windows(2).any(|range| range[0] == range[1]);
+        let n_ranks = columns.iter().map(|column| column.n_distinct as usize).max().unwrap_or(0);
+        let end_rank = if is_keyed { usize::MAX } else { n_ranks };
         let is_sparse = 2 * columns.iter().filter(|column| column.is_sparse).count() > n_features;
-        let columns = Columns::Dense(DenseColumns { columns, max_distinct, is_sparse });
+        let columns = Columns::Dense(DenseColumns { columns, end_rank, is_sparse });
         Ok(Self::new(n_samples, n_features, columns, T::Value::into_table(indptr, values)))
     }
 }
@@ -163,8 +188,10 @@ fn tile<T: Element>(x: &ArrayView2<'_, T>, block: std::ops::Range<usize>) -> Vec
     tile
 }
 
+/// The column and its table of values, which is empty if ranks are keys.
 fn encode_column<V: SortKey>(
     values: &[V],
+    ordinals: Ordinals,
     pairs: &mut Vec<Pair<V>>,
     scratch: &mut Vec<Pair<V>>,
 ) -> Result<(DenseColumn, Vec<V>)> {
@@ -182,13 +209,21 @@ fn encode_column<V: SortKey>(
     let has_zeros = pairs.len() < values.len();
     let (distinct, zero_rank) = distinct_values::<V>(pairs, has_zeros);
     let (n_common, common_rank) = most_frequent::<V>(pairs, zero_rank, values.len());
+    let is_sparse = distinct.len() >= SPARSE_FROM_DISTINCT && n_common as f64 > SPARSE_FROM * values.len() as f64;
+    let n_distinct = distinct.len() as u32;
+    if distinct.len() > MAX_NARROW && ordinals == Ordinals::Keys {
+        let keys: Option<Box<[u32]>> = values.iter().map(|value| Some(value.narrow()?.key())).collect();
+        if let (Some(keys), Some(common)) = (keys, distinct[common_rank as usize].narrow()) {
+            let column = DenseColumn { ranks: Ranks::U32(keys), common_rank: common.key(), n_distinct, is_sparse };
+            return Ok((column, Vec::new()));
+        }
+    }
     let ranks = match distinct.len() {
         0..=0x100 => Ranks::U8(ranks::<V, _>(values.len(), pairs, zero_rank, |rank| rank as u8)),
-        0x101..=0x1_0000 => Ranks::U16(ranks::<V, _>(values.len(), pairs, zero_rank, |rank| rank as u16)),
+        0x101..=MAX_NARROW => Ranks::U16(ranks::<V, _>(values.len(), pairs, zero_rank, |rank| rank as u16)),
         _ => Ranks::U32(ranks::<V, _>(values.len(), pairs, zero_rank, |rank| rank)),
     };
-    let is_sparse = distinct.len() >= SPARSE_FROM_DISTINCT && n_common as f64 > SPARSE_FROM * values.len() as f64;
-    Ok((DenseColumn { ranks, common_rank, n_distinct: distinct.len() as u32, is_sparse }, distinct))
+    Ok((DenseColumn { ranks, common_rank, n_distinct, is_sparse }, distinct))
 }
 
 /// A most frequent rank, after the number of its rows.

@@ -115,15 +115,30 @@ impl ValueTable {
     }
 
     /// Ranks of a feature that the first one above `threshold` is among, or is the one after.
+    #[inline]
     pub(crate) fn ranks_around(&self, feature: usize, threshold: f64) -> Range<usize> {
+        if self.is_keyed(feature) {
+            let nearest = threshold as f32;
+            let above = nearest.key() as usize + usize::from(f64::from(nearest) <= threshold);
+            return above..above;
+        }
         match &self.indices()[feature] {
             Some(index) => index.ranks(threshold),
             None => 0..self.indptr[feature + 1] - self.indptr[feature],
         }
     }
 
+    /// Whether the ranks of a feature are the keys of its values, all of them `f32`, so that no table is needed.
+    #[inline]
+    fn is_keyed(&self, feature: usize) -> bool {
+        self.indptr[feature] == self.indptr[feature + 1]
+    }
+
     #[inline]
     pub(crate) fn value(&self, feature: usize, rank: usize) -> f64 {
+        if self.is_keyed(feature) {
+            return f32::from_key(rank as u32).widen();
+        }
         let at = self.indptr[feature] + rank;
         debug_assert!(at < self.indptr[feature + 1]);
         match &self.values {
@@ -137,6 +152,9 @@ impl ValueTable {
         let start = self.indptr[feature];
         let around = self.ranks_around(feature, threshold);
         let ranks = around.start.clamp(ranks.start, ranks.end)..around.end.clamp(ranks.start, ranks.end);
+        if self.is_keyed(feature) {
+            return ranks.start;
+        }
         let range = start + ranks.start..start + ranks.end;
         ranks.start
             + match &self.values {

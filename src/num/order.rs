@@ -18,6 +18,8 @@ pub trait SortKey: Copy + Send + Sync {
     fn from_key(key: Self::Key) -> Self;
     /// The value as `f64`, exactly.
     fn widen(self) -> f64;
+    /// The value as `f32`, if that is exact.
+    fn narrow(self) -> Option<f32>;
 }
 
 macro_rules! sort_key {
@@ -50,6 +52,12 @@ macro_rules! sort_key {
             #[inline]
             fn widen(self) -> f64 {
                 f64::from(self)
+            }
+
+            #[inline]
+            fn narrow(self) -> Option<f32> {
+                let narrow = self as f32;
+                (<$float>::from(narrow) == self).then_some(narrow)
             }
         }
     };

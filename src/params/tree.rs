@@ -1,6 +1,7 @@
 //! Hyperparameters of one tree.
 
 use super::{legal, require};
+use crate::data::dense::Ordinals;
 use crate::error::Result;
 use crate::intersect::Strategy;
 use crate::simd::Level;
@@ -221,6 +222,14 @@ impl ValidTreeParams {
     /// The number of features a node draws, as resolved; it may exceed the number there is, as in scikit-learn.
     pub fn max_features(&self) -> u64 {
         self.max_features
+    }
+
+    /// The ordinals that suit these trees, see [`Dataset::from_dense_with`](crate::data::Dataset::from_dense_with).
+    pub fn ordinals(&self) -> Ordinals {
+        match self.splitter {
+            Splitter::Best => Ordinals::Ranks,
+            Splitter::Random => Ordinals::Keys,
+        }
     }
 }
 

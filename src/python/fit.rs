@@ -11,6 +11,7 @@ use super::error::of_estimator;
 use super::params::tree_params;
 use super::run::run;
 use super::tree::PyTree;
+use crate::data::dense::Ordinals;
 use crate::data::sparse::SparseIndex;
 use crate::data::values::TableValue;
 use crate::data::{Dataset, Element, SparseView, Target};
@@ -59,7 +60,10 @@ pub fn fit_tree(
     let (n_samples, n_features) = x.getattr("shape")?.extract()?;
     let valid = checked.check(n_samples, n_features).map_err(|error| of_estimator(error, estimator, params))?;
     let grow = |data: &Dataset, runtime: &Runtime<'_>| grow(data, &target, &valid, 0, runtime);
-    let tree = visit_matrix(x, Fit { py, n_threads, n_outputs: target.n_outputs(), n_trees: 1, grow })?;
+    let tree = visit_matrix(
+        x,
+        Fit { py, n_threads, n_outputs: target.n_outputs(), n_trees: 1, ordinals: valid.ordinals(), grow },
+    )?;
     Ok((PyTree::new(tree), valid.max_features()))
 }
 
@@ -111,6 +115,7 @@ pub struct Fit<'py, G> {
     pub n_threads: usize,
     pub n_outputs: usize,
     pub n_trees: usize,
+    pub ordinals: Ordinals,
     pub grow: G,
 }
 
@@ -121,7 +126,7 @@ impl<T: Send, G: FnOnce(&Dataset, &Runtime<'_>) -> Result<T> + Send> Fit<'_, G> 
         n_cells: usize,
         encode: impl FnOnce(&Runtime<'_>) -> Result<Dataset> + Send,
     ) -> PyResult<T> {
-        let Self { py, n_threads, n_outputs, n_trees, grow } = self;
+        let Self { py, n_threads, n_outputs, n_trees, grow, .. } = self;
         // A tree may be as deep as it has rows, and read all cells on every level.
         let steps = n_cells.saturating_mul(n_samples).saturating_mul(n_outputs).saturating_mul(n_trees);
         run(py, n_threads, steps, |runtime| grow(&encode(runtime)?, runtime))
@@ -132,7 +137,8 @@ impl<R: Send, G: FnOnce(&Dataset, &Runtime<'_>) -> Result<R> + Send> MatrixVisit
     type Output = R;
 
     fn dense<T: Element<Value: TableValue>>(self, x: ArrayView2<'_, T>) -> PyResult<R> {
-        self.fit(x.nrows(), x.len(), |runtime| Dataset::from_dense(x, runtime))
+        let ordinals = self.ordinals;
+        self.fit(x.nrows(), x.len(), |runtime| Dataset::from_dense_with(x, ordinals, runtime))
     }
 
     fn sparse<T: Element<Value: TableValue>, I: SparseIndex>(self, x: SparseView<'_, T, I>) -> PyResult<R> {

@@ -72,6 +72,9 @@ pub fn fit_forest(
     let grow = |data: &Dataset, runtime: &Runtime<'_>| grow_forest(data, &target, &valid, runtime);
     // Drawing many times from few rows takes longer than growing on them.
     let n_trees = (n_estimators as usize).saturating_mul(n_draws as usize / n_rows + 1);
-    let trees = visit_matrix(x, Fit { py, n_threads, n_outputs: target.n_outputs(), n_trees, grow })?;
+    let trees = visit_matrix(
+        x,
+        Fit { py, n_threads, n_outputs: target.n_outputs(), n_trees, ordinals: valid.tree.ordinals(), grow },
+    )?;
     Ok(trees.into_iter().map(PyTree::new).collect())
 }

@@ -51,11 +51,6 @@ impl Cells {
         to_bins(level, &self.ranks, lowest, self.shift, &mut self.bins);
     }
 
-    /// The least and the highest rank. O(rows).
-    pub fn range(&self, level: Level) -> (u32, u32) {
-        range(level, &self.ranks)
-    }
-
     /// Whether a bin may hold several ranks.
     pub fn is_coarse(&self) -> bool {
         self.shift > 0
@@ -63,7 +58,7 @@ impl Cells {
 
     /// The highest rank that a bin may hold.
     pub fn last_rank(&self, bin: usize) -> u32 {
-        self.base + (((bin as u32 + 1) << self.shift) - 1)
+        self.base.saturating_add((((bin as u64 + 1) << self.shift) - 1) as u32)
     }
 
     /// The number of rows in bins up to this one. O(rows).
@@ -87,13 +82,6 @@ vectorized! {
             highest = highest.max(rank);
         }
         (lowest, highest)
-    }
-}
-
-vectorized! {
-    /// The number of ranks below this.
-    pub(super) fn n_below(ranks: &[u32], end: u32) -> usize {
-        ranks.iter().map(|&rank| u32::from(rank < end)).sum::<u32>() as usize
     }
 }
 
@@ -147,7 +135,7 @@ mod tests {
                 prop_assert!(cells.n_bins <= max_bins);
                 let node: Vec<u32> = samples.iter().map(|&sample| ranks[sample as usize]).collect();
                 prop_assert_eq!(&cells.ranks, &node);
-                prop_assert_eq!(cells.range(level), (*node.iter().min().unwrap(), *node.iter().max().unwrap()));
+                prop_assert_eq!(range(level, &cells.ranks), (*node.iter().min().unwrap(), *node.iter().max().unwrap()));
                 for bin in 0..cells.n_bins {
                     let up_to = |i: usize| cells.bins[i] as usize <= bin;
                     let is_last = bin + 1 == cells.n_bins;

@@ -90,7 +90,7 @@ pub(super) fn best_split<C: Criterion>(
     let forced = search.params.force_tier;
     if samples.len() == 2 && search.all_legal() && forced.is_none() {
         let best = pair::best_split(at, columns, drawn);
-        return Ok(Found { best, constants: node.constants.clone(), known: None });
+        return Ok(Found { best, constants: None, known: None });
     }
     let Scratch { scan, dense, .. } = scratch;
     let DenseScratch { rows, columns: buffers, spare, small, random, winner, is_winner_loaded } = dense;
@@ -105,7 +105,7 @@ pub(super) fn best_split<C: Criterion>(
             return dense_random::best_split(at, columns, drawn, rows, bulk, scan, random);
         }
         (Splitter::Best, Tier::Network, bulk)
-            if samples.len() <= small::MAX_ROWS && columns.max_distinct() <= small::MAX_RANKS =>
+            if samples.len() <= small::MAX_ROWS && columns.end_rank() <= small::MAX_RANKS =>
         {
             return small::best_split(at, columns, drawn, rows, bulk.as_deref_mut(), scan, small);
         }
@@ -193,6 +193,9 @@ pub(super) fn partition<C: Criterion>(
 ) -> usize {
     fn by<R: Rank>(ranks: &[R], samples: &mut SampleSet<'_>, last_left: u32) -> usize {
         samples.partition(|sample| ranks[sample as usize].widen() <= last_left)
+    }
+    if let Some(n_left) = scratch.random.partition(samples, split.last_left) {
+        return n_left;
     }
     if std::mem::take(&mut scratch.is_winner_loaded) {
         let mut ranks = scratch.winner.ranks.iter();

@@ -1,22 +1,24 @@
 //! Random thresholds of dense columns: gather the node's ranks, find their extremes, and sum the rows below the threshold.
 //!
-//! No sort and no comparison of values: a threshold becomes a rank. Values lie far away, so a few columns go through each
-//! step together and their cache misses overlap. O(W) per column.
+//! No sort and no comparison of values: a threshold becomes a rank. The columns of a node go through each step side by
+//! side, one per lane of a vector register, so that a small node costs one loop per step and not one per step and column, and
+//! cache misses overlap. Large nodes take one column after the other, with the rows side by side. O(W) per column.
 
 use super::best::{Best, Candidate, Cut};
-use super::cells::{Cells, n_below};
 use super::dense::RowsOf;
 use super::random::threshold_between;
 use super::{Found, NodeSearch};
 use crate::criterion::Criterion;
 use crate::criterion::bulk::Bulk;
+use crate::criterion::bulk::lanes::LANES;
 use crate::data::DenseColumns;
+use crate::data::dense::{DenseColumn, Ranks};
 use crate::error::Result;
+use crate::samples::SampleSet;
+use crate::simd::vectorized;
 
-/// Columns that go together, unless the node is large (bench `fit`).
-const TOGETHER: usize = 8;
-/// Nodes from this size on are worth more than a miss: their columns go one by one.
-const LARGE_FROM: usize = 4096;
+/// Nodes from this size on take one column after the other (bench `fit`).
+const LARGE_FROM: usize = 1024;
 /// Nodes up to this size do not hand on which columns are constant: to find out costs less.
 const FORGETFUL_UP_TO: usize = 64;
 
@@ -24,7 +26,26 @@ const FORGETFUL_UP_TO: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct RandomScratch {
     features: Vec<u32>,
-    cells: [Cells; TOGETHER],
+    side_by_side: Vec<[u32; LANES]>,
+    alone: Vec<[u32; 1]>,
+    /// The lane that still has the winning column: the partition needs it next.
+    winner: Option<usize>,
+}
+
+impl RandomScratch {
+    /// Partitions the node that was searched last, if the ranks that it takes are still here.
+    pub fn partition(&mut self, samples: &mut SampleSet<'_>, last_left: u32) -> Option<usize> {
+        fn by<const N: usize>(ranks: &[[u32; N]], lane: usize, samples: &mut SampleSet<'_>, last_left: u32) -> usize {
+            let mut ranks = ranks.iter();
+            samples.partition(|_| ranks.next().is_some_and(|ranks| ranks[lane] <= last_left))
+        }
+        let lane = self.winner.take()?;
+        Some(if samples.len() < LARGE_FROM {
+            by(&self.side_by_side, lane, samples, last_left)
+        } else {
+            by(&self.alone, lane, samples, last_left)
+        })
+    }
 }
 
 /// The best of one random cut per column.
@@ -33,114 +54,172 @@ pub(super) fn best_split<C: Criterion>(
     columns: &DenseColumns,
     drawn: Option<&[u32]>,
     rows: &mut RowsOf<C>,
-    bulk: &C::Bulk,
+    bulk: &mut C::Bulk,
     scan: &mut C::Scan,
     scratch: &mut RandomScratch,
 ) -> Result<Found<C>> {
-    let NodeSearch { search, node, order } = at;
+    let NodeSearch { search, node, .. } = at;
     let samples = node.samples.ids();
-    let n_features = search.data.n_features() as u32;
-    let RandomScratch { features, cells } = scratch;
+    let RandomScratch { features, side_by_side, alone, winner } = scratch;
     at.list_features(drawn, features);
-    let summit = if features.len() > TOGETHER { at.summit(scan) } else { None };
+    let summit = if features.len() > LANES { at.summit(scan) } else { None };
     bulk.load(search.criterion, node.totals, samples, rows);
-    let mut cuts = RandomCuts { at, columns, rows, bulk, scan, best: Best::in_order(summit), constants: Vec::new() };
-    let mut n_varying = 0;
-    let together = if samples.len() < LARGE_FROM { TOGETHER } else { 1 };
-    for batch in features.chunks(together) {
-        search.runtime.check_interrupt()?;
-        n_varying += cuts.search(batch, cells);
-        if cuts.best.is_final(search.criterion, node.totals) {
-            break;
-        }
+    let best = Best::in_order(summit);
+    if samples.len() < LARGE_FROM {
+        let ranks = resized(side_by_side, samples.len());
+        RandomCuts { at, columns, rows, bulk, scan, ranks, best, winner, constants: Vec::new() }.run(features)
+    } else {
+        let ranks = resized(alone, samples.len());
+        RandomCuts { at, columns, rows, bulk, scan, ranks, best, winner, constants: Vec::new() }.run(features)
     }
-    // Of those that are not drawn, the first that varies.
-    for position in search.n_drawn() as u32..n_features {
-        if n_varying > 0 {
-            break;
-        }
-        search.runtime.check_interrupt()?;
-        n_varying += cuts.search(&[order.at(position)], cells);
-    }
-    let constants = if samples.len() > FORGETFUL_UP_TO { &cuts.constants[..] } else { &[] };
-    let constants = node.constants.with(constants, |_| samples.len());
-    Ok(Found { best: cuts.best.candidate(), constants, known: None })
 }
 
-struct RandomCuts<'a, C: Criterion> {
+fn resized<const N: usize>(ranks: &mut Vec<[u32; N]>, len: usize) -> &mut [[u32; N]] {
+    if ranks.len() < len {
+        ranks.resize(len, [0; N]);
+    }
+    &mut ranks[..len]
+}
+
+/// The search of one node, by `N` columns at a time.
+struct RandomCuts<'a, C: Criterion, const N: usize> {
     at: NodeSearch<'a, C>,
     columns: &'a DenseColumns,
     rows: &'a RowsOf<C>,
-    bulk: &'a C::Bulk,
+    bulk: &'a mut C::Bulk,
     scan: &'a mut C::Scan,
+    /// The ranks of each row.
+    ranks: &'a mut [[u32; N]],
     best: Best<C>,
+    /// The lane of the best candidate, if it is of the last batch.
+    winner: &'a mut Option<usize>,
     constants: Vec<u32>,
 }
 
-/// What is known of a column on the way to its cut.
-#[derive(Clone, Copy, Default)]
-struct Column {
-    lowest: u32,
-    highest: u32,
-    low: f64,
-    high: f64,
-    threshold: f64,
-    /// The first rank beyond the threshold is one of these, or the one after.
-    start: u32,
-    end: u32,
-}
-
-impl<C: Criterion> RandomCuts<'_, C> {
-    /// Offers one random cut of each column of the batch. Returns the number of columns that vary.
-    fn search(&mut self, batch: &[u32], cells: &mut [Cells; TOGETHER]) -> usize {
-        let NodeSearch { search, node, .. } = self.at;
-        let data = search.data;
-        let mut known = [Column::default(); TOGETHER];
-        let each = || batch.iter().copied();
-        for ((feature, column), cells) in each().zip(&mut known).zip(&mut *cells) {
-            cells.load_ranks(self.columns.column(feature), node.samples.ids());
-            (column.lowest, column.highest) = cells.range(search.level);
-        }
-        for (feature, column) in each().zip(&mut known) {
-            column.low = data.value(feature, column.lowest);
-            column.high = data.value(feature, column.highest);
-        }
-        for (feature, column) in each().zip(&mut known) {
-            column.threshold = threshold_between(node.key, feature, column.low, column.high);
-            let around = data.ranks_around(feature, column.threshold);
-            column.start = around.start.max(column.lowest + 1);
-            column.end = around.end.min(column.highest);
-        }
+impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
+    /// Searches these features; if none of them varies, the first of the others in the order of the draw that does.
+    fn run(mut self, features: &[u32]) -> Result<Found<C>> {
+        let NodeSearch { search, node, order } = self.at;
+        let n_features = search.data.n_features() as u32;
         let mut n_varying = 0;
-        for ((feature, column), cells) in each().zip(&known).zip(&*cells) {
-            if column.lowest == column.highest {
-                self.constants.push(feature);
-            } else {
-                n_varying += 1;
-                self.offer(feature, column, &cells.ranks);
+        for batch in features.chunks(N) {
+            search.runtime.check_interrupt()?;
+            n_varying += self.search(batch);
+            if self.best.is_final(search.criterion, node.totals) {
+                break;
             }
+        }
+        for position in search.n_drawn() as u32..n_features {
+            if n_varying > 0 {
+                break;
+            }
+            search.runtime.check_interrupt()?;
+            n_varying += self.search(&[order.at(position)]);
+        }
+        let constants = if node.samples.len() > FORGETFUL_UP_TO { &self.constants[..] } else { &[] };
+        let constants = node.constants.with(constants, |_| node.samples.len());
+        Ok(Found { best: self.best.candidate(), constants, known: None })
+    }
+
+    /// Offers one random cut of each column of the batch. Returns the number of columns that vary.
+    fn search(&mut self, batch: &[u32]) -> usize {
+        let NodeSearch { search, node, .. } = self.at;
+        let (data, level) = (search.data, search.level);
+        *self.winner = None;
+        for (lane, &feature) in batch.iter().enumerate() {
+            load_lane(self.columns.column(feature), node.samples.ids(), self.ranks, lane);
+        }
+        let (lowest, highest) = extremes(level, self.ranks);
+        let mut values = [(0.0, 0.0); N];
+        for (lane, &feature) in batch.iter().enumerate() {
+            values[lane] = (data.value(feature, lowest[lane]), data.value(feature, highest[lane]));
+        }
+        // The first rank beyond the threshold is one of a few. Where no row has one of those, any of them parts the rows as
+        // it does.
+        let (mut ends, mut last, mut thresholds) = ([0; N], [0; N], [0.0; N]);
+        for (lane, &feature) in batch.iter().enumerate() {
+            let (low, high) = values[lane];
+            thresholds[lane] = threshold_between(node.key, feature, low, high);
+            let around = data.ranks_around(feature, thresholds[lane]);
+            ends[lane] = around.start.max(lowest[lane] + 1).min(highest[lane]);
+            last[lane] = around.end.clamp(ends[lane], highest[lane]);
+        }
+        let mut n_left = n_below(level, self.ranks, &ends);
+        if ends != last {
+            let n_at_most = n_below(level, self.ranks, &last);
+            for lane in 0..batch.len() {
+                if n_left[lane] == n_at_most[lane] {
+                    continue;
+                }
+                ends[lane] = data.rank_above(batch[lane], thresholds[lane], ends[lane]..last[lane]);
+                n_left[lane] = self.ranks.iter().map(|ranks| u32::from(ranks[lane] < ends[lane])).sum();
+            }
+        }
+        self.bulk.add_below(level, self.rows, self.ranks, &ends);
+        let mut n_varying = 0;
+        for (lane, &feature) in batch.iter().enumerate() {
+            if lowest[lane] == highest[lane] {
+                self.constants.push(feature);
+                continue;
+            }
+            n_varying += 1;
+            let cut = Cut::Random { key: node.key, lowest: lowest[lane], highest: highest[lane] };
+            let n_left = n_left[lane] as usize;
+            self.offer(lane, Candidate { feature, last_left: ends[lane] - 1, cut, n_left, is_loose: false });
         }
         n_varying
     }
 
-    fn offer(&mut self, feature: u32, column: &Column, ranks: &[u32]) {
+    /// Offers the cut whose rows were added up in a lane.
+    fn offer(&mut self, lane: usize, candidate: Candidate) {
         let NodeSearch { search, node, order } = self.at;
-        let (criterion, level) = (search.criterion, search.level);
-        let &Column { lowest, highest, threshold, start, end, .. } = column;
-        // Where no row has one of the ranks around the threshold, any of them parts the rows as it does.
-        let is_clear = start >= end || n_below(level, ranks, start) == n_below(level, ranks, end);
-        let first_right =
-            if is_clear { start.min(highest) } else { search.data.rank_above(feature, threshold, start..end) };
-        let pushed = self.bulk.pushed_below(level, criterion, node.totals, self.rows, ranks, first_right, self.scan);
+        let criterion = search.criterion;
+        let pushed = self.bulk.pushed_below(criterion, node.totals, self.scan, lane);
         let score = criterion.score(node.totals, self.scan, pushed);
-        if !self.best.may_win(score) {
-            return;
-        }
-        let n_left = n_below(level, ranks, first_right);
-        if search.is_legal(node, n_left, C::pushed_weight(&pushed)) {
-            let cut = Cut::Random { key: node.key, lowest, highest };
-            let candidate = Candidate { feature, last_left: first_right - 1, cut, n_left, is_loose: false };
+        if self.best.may_win(score) && search.is_legal(node, candidate.n_left, C::pushed_weight(&pushed)) {
             self.best.offer(criterion, node.totals, order, (self.scan, pushed), score, candidate);
+            if self.best.feature() == Some(candidate.feature) {
+                *self.winner = Some(lane);
+            }
         }
+    }
+}
+
+fn load_lane<const N: usize>(column: &DenseColumn, samples: &[u32], out: &mut [[u32; N]], lane: usize) {
+    fn load<R: Copy + Into<u32>, const N: usize>(ranks: &[R], samples: &[u32], out: &mut [[u32; N]], lane: usize) {
+        for (row, &sample) in out.iter_mut().zip(samples) {
+            row[lane] = ranks[sample as usize].into();
+        }
+    }
+    match &column.ranks {
+        Ranks::U8(ranks) => load(ranks, samples, out, lane),
+        Ranks::U16(ranks) => load(ranks, samples, out, lane),
+        Ranks::U32(ranks) => load(ranks, samples, out, lane),
+    }
+}
+
+vectorized! {
+    fn extremes<const N: usize>(ranks: &[[u32; N]]) -> ([u32; N], [u32; N]) {
+        let (mut lowest, mut highest) = ([u32::MAX; N], [0; N]);
+        for ranks in ranks {
+            for lane in 0..N {
+                lowest[lane] = lowest[lane].min(ranks[lane]);
+                highest[lane] = highest[lane].max(ranks[lane]);
+            }
+        }
+        (lowest, highest)
+    }
+}
+
+vectorized! {
+    /// By column, the number of rows with a rank below its end.
+    fn n_below<const N: usize>(ranks: &[[u32; N]], ends: &[u32; N]) -> [u32; N] {
+        let mut n = [0; N];
+        for ranks in ranks {
+            for lane in 0..N {
+                n[lane] += u32::from(ranks[lane] < ends[lane]);
+            }
+        }
+        n
     }
 }

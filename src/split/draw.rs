@@ -9,6 +9,8 @@
 
 use std::sync::Arc;
 
+use smallvec::{SmallVec, smallvec};
+
 use super::features::ConstantFeatures;
 use super::sparse::SearchScratch;
 use super::{Node, Scratch, Search};
@@ -36,9 +38,9 @@ const MARK_COST: f64 = 2.0;
 /// What a node draws.
 pub(super) struct Drawn {
     /// The features; `None` for all. None at all only if none varies in the node.
-    pub features: Option<Vec<u32>>,
-    /// What is known not to vary in the node, with what the draw has found.
-    pub constants: Arc<ConstantFeatures>,
+    pub features: Option<SmallVec<[u32; 16]>>,
+    /// What is known not to vary in the node, where the draw has found more than was known before.
+    pub constants: Option<Arc<ConstantFeatures>>,
 }
 
 impl<C: Criterion> Search<'_, C> {
@@ -54,18 +56,18 @@ impl<C: Criterion> Search<'_, C> {
     /// The features that a node with this order draws.
     pub(super) fn draw(&self, node: &Node<'_, C>, order: &Permutation, scratch: &mut Scratch<C>) -> Result<Drawn> {
         if self.draws_all() {
-            return Ok(Drawn { features: None, constants: Arc::clone(&node.constants) });
+            return Ok(Drawn { features: None, constants: None });
         }
         if self.params.feature_sampling == FeatureSampling::All {
-            let mut features = Vec::new();
-            order.first(self.n_drawn() as u32, &mut features);
-            return Ok(Drawn { features: Some(features), constants: Arc::clone(&node.constants) });
+            let mut features = smallvec![0; self.n_drawn()];
+            order.draw(0, &mut features);
+            return Ok(Drawn { features: Some(features), constants: None });
         }
         let draw = ActiveDraw {
             samples: node.samples,
             n_entries: node.n_entries,
             order,
-            constants: &node.constants,
+            constants: node.constants,
             n_features: self.data.n_features(),
             n_drawn: self.n_drawn(),
             runtime: self.runtime,
@@ -80,7 +82,7 @@ impl<C: Criterion> Search<'_, C> {
                 (draw.sparse(columns, forced, &mut scratch.sparse)?, &|feature| columns.column_nnz(feature))
             }
         };
-        Ok(Drawn { features: Some(varying), constants: node.constants.with(&constants, column_nnz) })
+        Ok(Drawn { features: Some(varying.into()), constants: node.constants.with(&constants, column_nnz) })
     }
 }
 
@@ -326,8 +328,9 @@ mod tests {
 
             let stop = AtomicBool::new(false);
             let runtime = Runtime::new(1, &stop);
-            let constants: Vec<u32> = (0..n_features as u32).filter(|&f| known[f as usize] && !varies(f)).collect();
-            let constants = Arc::new(ConstantFeatures::none(n_features)).with(&constants, |_| 0);
+            let known: Vec<u32> = (0..n_features as u32).filter(|&f| known[f as usize] && !varies(f)).collect();
+            let constants = ConstantFeatures::none(n_features);
+            let constants = constants.with(&known, |_| 0).map_or(constants, |known| (*known).clone());
             let n_entries = samples.iter().flat_map(|&row| x.row(row as usize)).filter(|&&v| v != 0.0).count();
             let mut grouped = Samples::new(samples.clone(), 32, true);
             let draw = ActiveDraw {

@@ -36,14 +36,15 @@ impl ConstantFeatures {
         self.nnz
     }
 
-    pub(super) fn with(self: &Arc<Self>, features: &[u32], column_nnz: impl Fn(u32) -> usize) -> Arc<Self> {
+    /// With these features too, if there are any.
+    pub(super) fn with(&self, features: &[u32], column_nnz: impl Fn(u32) -> usize) -> Option<Arc<Self>> {
         if features.is_empty() {
-            return Arc::clone(self);
+            return None;
         }
-        let mut extended = Self::clone(self);
+        let mut extended = self.clone();
         extended.set.insert_all(features);
         extended.nnz += features.iter().map(|&feature| column_nnz(feature)).sum::<usize>();
-        Arc::new(extended)
+        Some(Arc::new(extended))
     }
 }
 

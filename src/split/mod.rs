@@ -78,8 +78,8 @@ pub struct Node<'a, C: Criterion> {
     pub totals: &'a C::Totals,
     /// The key of its random choices.
     pub key: NodeKey,
-    /// Features known not to vary in it; shared with the nodes for which the same is known.
-    pub constants: Arc<ConstantFeatures>,
+    /// Features known not to vary in it.
+    pub constants: &'a ConstantFeatures,
 }
 
 /// A node, and what its search needs throughout.
@@ -184,8 +184,8 @@ impl<C: Criterion> Scratch<C> {
 pub struct Found<C: Criterion> {
     /// The best split, if any is legal.
     pub best: Option<Candidate>,
-    /// The features that are known not to vary in the node, and so in its children.
-    pub constants: Arc<ConstantFeatures>,
+    /// The features that are known not to vary in the node, and so in its children, where they are more than before.
+    pub constants: Option<Arc<ConstantFeatures>>,
     /// What the larger child can take over; see [`Search::bequeath`].
     pub known: Option<Known<C>>,
 }
@@ -213,13 +213,14 @@ impl<C: Criterion> Search<'_, C> {
         if drawn.is_some_and(<[u32]>::is_empty) {
             return Ok(Found { best: None, constants, known });
         }
-        let node = &Node { constants, ..*node };
+        let node = &Node { constants: constants.as_deref().unwrap_or(node.constants), ..*node };
         let at = NodeSearch { search: self, node, order: &order };
-        match self.data.columns() {
+        let found = match self.data.columns() {
             Columns::Dense(columns) => dense::best_split(at, columns, drawn, scratch),
             Columns::SparseU16(columns) => sparse::best_split(self, node, known, columns, &order, drawn, scratch),
             Columns::SparseU32(columns) => sparse::best_split(self, node, known, columns, &order, drawn, scratch),
-        }
+        }?;
+        Ok(Found { constants: found.constants.or(constants), ..found })
     }
 
     /// Divides what is known of a node among its children, given their statistics, the rows of the smaller one and

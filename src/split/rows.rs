@@ -56,7 +56,7 @@ pub(super) fn search_rows<C: Criterion, R: Rank>(
     {
         groups.visit_filtered(&[feature], filter, gather);
     }
-    Ok(Found { best: groups.best.candidate(), constants: node.constants.clone(), known: None })
+    Ok(Found { best: groups.best.candidate(), constants: None, known: None })
 }
 
 /// The search of columns whose entries in the node come feature by feature, in no particular order.

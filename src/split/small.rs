@@ -83,7 +83,7 @@ pub(super) fn best_split<C: Criterion>(
             }
         }
     }
-    Ok(Found { best: small.best.candidate(), constants: node.constants.clone(), known: None })
+    Ok(Found { best: small.best.candidate(), constants: None, known: None })
 }
 
 /// The search of one node.

@@ -197,7 +197,7 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
             let best = bounded::best_split(search, node, columns, &mut known, &members, order, scan, sparse);
             sparse.known_members = members;
             let known = Some(Known::Columns(known));
-            Ok(Found { best: best?.candidate(), constants: node.constants.clone(), known })
+            Ok(Found { best: best?.candidate(), constants: None, known })
         }
         None => search_anew(search, node, columns, order, drawn, None, scan, sparse),
         Some(Known::Counts(counts)) => {

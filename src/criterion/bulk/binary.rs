@@ -25,6 +25,8 @@ pub struct BinaryBulk {
     seconds: [f64; MAX_BINS + 1],
     /// The rows of a small node: weights in the low half, those of the second class in the high one.
     places: [u32; MAX_PLACES],
+    /// Sums of rows below the ends of columns.
+    below: [u64; LANES],
 }
 
 fn pack(weight: u64, second: u64) -> u64 {
@@ -46,6 +48,7 @@ impl<W: SampleWeights> Bulk<BinaryGini<'_, W>> for BinaryBulk {
             weights: [0.0; MAX_BINS + 1],
             seconds: [0.0; MAX_BINS + 1],
             places: [0; MAX_PLACES],
+            below: [0; LANES],
         })
     }
 
@@ -146,17 +149,18 @@ impl<W: SampleWeights> Bulk<BinaryGini<'_, W>> for BinaryBulk {
         true
     }
 
+    fn add_below<const N: usize>(&mut self, level: Level, rows: &Vec<u64>, ranks: &[[u32; N]], ends: &[u32; N]) {
+        self.below[..N].copy_from_slice(&sums_below(level, rows, ranks, ends));
+    }
+
     fn pushed_below(
         &self,
-        level: Level,
         _criterion: &BinaryGini<'_, W>,
         node: &BinaryTotals,
-        rows: &Vec<u64>,
-        ranks: &[u32],
-        end: u32,
         _scan: &mut (),
+        lane: usize,
     ) -> BinaryPushed<W::Moment> {
-        BinaryPushed::new(node, unpack(sum_below(level, rows, ranks, end)))
+        BinaryPushed::new(node, unpack(self.below[lane]))
     }
 }
 
@@ -226,7 +230,13 @@ vectorized! {
 }
 
 vectorized! {
-    fn sum_below(rows: &[u64], ranks: &[u32], end: u32) -> u64 {
-        rows.iter().zip(ranks).map(|(&row, &rank)| if rank < end { row } else { 0 }).sum()
+    fn sums_below<const N: usize>(rows: &[u64], ranks: &[[u32; N]], ends: &[u32; N]) -> [u64; N] {
+        let mut sums = [0; N];
+        for (&row, ranks) in rows.iter().zip(ranks) {
+            for lane in 0..N {
+                sums[lane] += if ranks[lane] < ends[lane] { row } else { 0 };
+            }
+        }
+        sums
     }
 }

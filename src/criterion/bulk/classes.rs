@@ -28,6 +28,8 @@ pub struct ClassBulk {
     places: Box<[[u32; 2]; MAX_PLACES]>,
     /// Weights of a class, by lane.
     counts: Box<[[i32; LANES]]>,
+    /// Weights of a class below the ends of columns.
+    below: Box<[[u32; LANES]]>,
     work: Box<Work>,
 }
 
@@ -64,6 +66,7 @@ impl<W: SampleWeights, M: Measure> Bulk<ClassCriterion<'_, W, M>> for ClassBulk 
                 ends: vec![0.0; ENDS * n_classes],
                 places: Box::new([[0; 2]; MAX_PLACES]),
                 counts: vec![[0; LANES]; n_classes].into(),
+                below: vec![[0; LANES]; n_classes].into(),
                 work: Box::new(Work {
                     before: [0.0; ENDS],
                     middle: [0.0; MAX_BINS],
@@ -166,21 +169,30 @@ impl<W: SampleWeights, M: Measure> Bulk<ClassCriterion<'_, W, M>> for ClassBulk 
         true
     }
 
+    fn add_below<const N: usize>(&mut self, level: Level, rows: &Vec<u64>, ranks: &[[u32; N]], ends: &[u32; N]) {
+        counts_below(level, rows, ranks, ends, &mut self.below[..self.n_classes]);
+    }
+
     fn pushed_below(
         &self,
-        _level: Level,
         criterion: &ClassCriterion<'_, W, M>,
         node: &ClassTotals<M::Sum>,
-        rows: &Vec<u64>,
-        ranks: &[u32],
-        end: u32,
         scan: &mut Box<[u64]>,
+        lane: usize,
     ) -> ClassPushed<M::Sum> {
-        let mut counts = [0u64; MAX_CLASSES];
-        for (&row, &rank) in rows.iter().zip(ranks) {
-            counts[row as u32 as usize % MAX_CLASSES] += if rank < end { row >> 32 } else { 0 };
+        criterion.pushed(node, scan, self.below.iter().map(|counts| counts[lane].into()))
+    }
+}
+
+vectorized! {
+    fn counts_below<const N: usize>(rows: &[u64], ranks: &[[u32; N]], ends: &[u32; N], below: &mut [[u32; LANES]]) {
+        below.fill([0; LANES]);
+        for (&row, ranks) in rows.iter().zip(ranks) {
+            let (counts, weight) = (&mut below[row as u32 as usize], (row >> 32) as u32);
+            for lane in 0..N {
+                counts[lane] += if ranks[lane] < ends[lane] { weight } else { 0 };
+            }
         }
-        criterion.pushed(node, scan, counts[..self.n_classes].iter().copied())
     }
 }
 

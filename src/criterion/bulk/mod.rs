@@ -102,18 +102,12 @@ pub trait Bulk<C: Criterion + ?Sized>: Send {
         scores: &mut [Scores],
     ) -> bool;
 
-    /// The state of a scan that has pushed the rows with a rank below `end`; `ranks[i]` is that of `rows[i]`. O(rows).
-    #[allow(clippy::too_many_arguments, reason = "a node, its rows, and where to cut them")]
-    fn pushed_below(
-        &self,
-        level: Level,
-        criterion: &C,
-        node: &C::Totals,
-        rows: &Self::Rows,
-        ranks: &[u32],
-        end: u32,
-        scan: &mut C::Scan,
-    ) -> C::Pushed;
+    /// Adds up, for each of some columns side by side, the rows with a rank below that column's end; `ranks[i]` are those of
+    /// `rows[i]`. At most [`LANES`](lanes::LANES) columns. O(rows).
+    fn add_below<const N: usize>(&mut self, level: Level, rows: &Self::Rows, ranks: &[[u32; N]], ends: &[u32; N]);
+
+    /// The state of a scan that has pushed the rows that were added up for a column.
+    fn pushed_below(&self, criterion: &C, node: &C::Totals, scan: &mut C::Scan, lane: usize) -> C::Pushed;
 }
 
 #[cfg(test)]
@@ -188,9 +182,17 @@ mod tests {
                         // A closed bin must not hold the best cut, unless one beside it is as good.
                         let is_bounded = score <= bound || all_legal && bound == f64::NEG_INFINITY && score <= best;
                         assert!(!is_inside(0..end) || !is_inside(end..u32::MAX) || is_bounded, "{score} {bound}");
-                        let pushed =
-                            bulk.pushed_below(level, criterion, &node, &rows, ranks, end, &mut criterion.scan());
-                        assert_eq!(criterion.score(&node, &criterion.scan(), pushed), score);
+                        let check = |lane: usize, bulk: &C::Bulk| {
+                            let pushed = bulk.pushed_below(criterion, &node, &mut criterion.scan(), lane);
+                            assert_eq!(criterion.score(&node, &criterion.scan(), pushed), score);
+                        };
+                        let alone: Vec<[u32; 1]> = ranks.iter().map(|&rank| [rank]).collect();
+                        bulk.add_below(level, &rows, &alone, &[end]);
+                        check(0, &bulk);
+                        // Columns of which one is that of the ranks.
+                        let beside: Vec<Keys> = ranks.iter().map(|&rank| [7, rank, 0, 9, 9, 9, 9, 9]).collect();
+                        bulk.add_below(level, &rows, &beside, &[9, end, 1, 5, 9, 0, 10, 11]);
+                        check(1, &bulk);
                     }
                 }
                 let mut sorted: Vec<u32> =

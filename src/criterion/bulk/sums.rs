@@ -25,6 +25,8 @@ pub struct SumBulk {
     is_coarse: bool,
     /// The rows of a small node: weighted excesses and weights.
     places: Box<[[f64; 2]; MAX_PLACES]>,
+    /// Sums of rows below the ends of columns.
+    below: [End; LANES],
 }
 
 #[derive(Clone, Copy, Default)]
@@ -79,6 +81,7 @@ impl<W: SampleWeights, M: Moment> Bulk<SquaredError<'_, W, M>> for SumBulk {
             squares: Box::new([0.0; MAX_BINS]),
             is_coarse: criterion.numbers.bits <= COARSE_BITS,
             places: Box::new([[0.0; 2]; MAX_PLACES]),
+            below: [End::default(); LANES],
         })
     }
 
@@ -175,17 +178,21 @@ impl<W: SampleWeights, M: Moment> Bulk<SquaredError<'_, W, M>> for SumBulk {
         true
     }
 
+    fn add_below<const N: usize>(&mut self, level: Level, rows: &SumRows, ranks: &[[u32; N]], ends: &[u32; N]) {
+        let (weights, sums) = sums_below(level, &rows.excesses, &rows.weights, ranks, ends);
+        for (end, (weight, sum)) in self.below.iter_mut().zip(weights.into_iter().zip(sums)) {
+            *end = End { weight, sum };
+        }
+    }
+
     fn pushed_below(
         &self,
-        level: Level,
         _criterion: &SquaredError<'_, W, M>,
         node: &SumTotals<M>,
-        rows: &SumRows,
-        ranks: &[u32],
-        end: u32,
         _scan: &mut Box<[M]>,
+        lane: usize,
     ) -> SumPushed<M> {
-        let (weight, sum) = sum_below(level, &rows.excesses, &rows.weights, ranks, end);
+        let End { weight, sum } = self.below[lane];
         pushed(node, weight, sum)
     }
 }
@@ -253,19 +260,29 @@ vectorized! {
 }
 
 vectorized! {
-    fn sum_below(excesses: &[i64], weights: &[u32], ranks: &[u32], end: u32) -> (u64, i64) {
-        let (mut n, mut sum) = (0u64, 0i64);
+    fn sums_below<const N: usize>(
+        excesses: &[i64],
+        weights: &[u32],
+        ranks: &[[u32; N]],
+        ends: &[u32; N],
+    ) -> ([u64; N], [i64; N]) {
+        let (mut n, mut sums) = ([0; N], [0; N]);
         if weights.is_empty() {
-            for (&excess, &rank) in excesses.iter().zip(ranks) {
-                n += u64::from(rank < end);
-                sum += if rank < end { excess } else { 0 };
+            for (&excess, ranks) in excesses.iter().zip(ranks) {
+                for lane in 0..N {
+                    n[lane] += u64::from(ranks[lane] < ends[lane]);
+                    sums[lane] += if ranks[lane] < ends[lane] { excess } else { 0 };
+                }
             }
         } else {
-            for ((&excess, &rank), &weight) in excesses.iter().zip(ranks).zip(weights) {
-                n += if rank < end { u64::from(weight) } else { 0 };
-                sum += if rank < end { i64::from(weight) * excess } else { 0 };
+            for ((&excess, &weight), ranks) in excesses.iter().zip(weights).zip(ranks) {
+                let (weight, product) = (u64::from(weight), i64::from(weight) * excess);
+                for lane in 0..N {
+                    n[lane] += if ranks[lane] < ends[lane] { weight } else { 0 };
+                    sums[lane] += if ranks[lane] < ends[lane] { product } else { 0 };
+                }
             }
         }
-        (n, sum)
+        (n, sums)
     }
 }
