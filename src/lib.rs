@@ -41,6 +41,7 @@ pub mod grow;
 mod importance;
 pub mod intersect;
 pub mod num;
+pub mod packed;
 pub mod params;
 mod predict;
 #[cfg(feature = "python")]
