@@ -39,8 +39,9 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     random_state : int, RandomState instance or None, default=None
         Key of all that is random: the features drawn, the order that decides ties between equally
         good splits, random thresholds.
-    max_leaf_nodes : None
-        Only None in this version.
+    max_leaf_nodes : int, default=None
+        Leaves at most: the node whose split lowers the impurity of the tree most is split first.
+        None means no limit.
     min_impurity_decrease : float, default=0.0
         A node is split only if that lowers the impurity, weighted by the node's share of the total
         weight, by at least this much.
@@ -48,7 +49,8 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         Weight of each class, multiplied with `sample_weight`; a list has one dict per output.
         "balanced" makes all classes weigh the same.
     ccp_alpha : float, default=0.0
-        Only 0.0 in this version.
+        The price per leaf of minimal cost-complexity pruning: the grown tree is cut back to the
+        subtree that costs least. 0.0 means no pruning.
     monotonic_cst : None
         Only None in this version.
     n_jobs : int, default=None
@@ -101,7 +103,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         min_weight_fraction_leaf: float = 0.0,
         max_features: str | float | None = None,
         random_state: Any = None,
-        max_leaf_nodes: None = None,
+        max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
@@ -244,13 +246,15 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     random_state : int, RandomState instance or None, default=None
         Key of all that is random: the features drawn, the order that decides ties between equally
         good splits, random thresholds.
-    max_leaf_nodes : None
-        Only None in this version.
+    max_leaf_nodes : int, default=None
+        Leaves at most: the node whose split lowers the impurity of the tree most is split first.
+        None means no limit.
     min_impurity_decrease : float, default=0.0
         A node is split only if that lowers the impurity, weighted by the node's share of the total
         weight, by at least this much.
     ccp_alpha : float, default=0.0
-        Only 0.0 in this version.
+        The price per leaf of minimal cost-complexity pruning: the grown tree is cut back to the
+        subtree that costs least. 0.0 means no pruning.
     monotonic_cst : None
         Only None in this version.
     n_jobs : int, default=None
@@ -299,7 +303,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         min_weight_fraction_leaf: float = 0.0,
         max_features: str | float | None = None,
         random_state: Any = None,
-        max_leaf_nodes: None = None,
+        max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         monotonic_cst: None = None,
@@ -371,8 +375,9 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     random_state : int, RandomState instance or None, default=None
         Key of all that is random: the features drawn, the order that decides ties between equally
         good splits, random thresholds.
-    max_leaf_nodes : None
-        Only None in this version.
+    max_leaf_nodes : int, default=None
+        Leaves at most: the node whose split lowers the impurity of the tree most is split first.
+        None means no limit.
     min_impurity_decrease : float, default=0.0
         A node is split only if that lowers the impurity, weighted by the node's share of the total
         weight, by at least this much.
@@ -380,7 +385,8 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         Weight of each class, multiplied with `sample_weight`; a list has one dict per output.
         "balanced" makes all classes weigh the same.
     ccp_alpha : float, default=0.0
-        Only 0.0 in this version.
+        The price per leaf of minimal cost-complexity pruning: the grown tree is cut back to the
+        subtree that costs least. 0.0 means no pruning.
     monotonic_cst : None
         Only None in this version.
     n_jobs : int, default=None
@@ -433,7 +439,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         min_weight_fraction_leaf: float = 0.0,
         max_features: str | float | None = "sqrt",
         random_state: Any = None,
-        max_leaf_nodes: None = None,
+        max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
@@ -488,13 +494,15 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     random_state : int, RandomState instance or None, default=None
         Key of all that is random: the features drawn, the order that decides ties between equally
         good splits, random thresholds.
-    max_leaf_nodes : None
-        Only None in this version.
+    max_leaf_nodes : int, default=None
+        Leaves at most: the node whose split lowers the impurity of the tree most is split first.
+        None means no limit.
     min_impurity_decrease : float, default=0.0
         A node is split only if that lowers the impurity, weighted by the node's share of the total
         weight, by at least this much.
     ccp_alpha : float, default=0.0
-        Only 0.0 in this version.
+        The price per leaf of minimal cost-complexity pruning: the grown tree is cut back to the
+        subtree that costs least. 0.0 means no pruning.
     monotonic_cst : None
         Only None in this version.
     n_jobs : int, default=None
@@ -543,7 +551,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         min_weight_fraction_leaf: float = 0.0,
         max_features: str | float | None = 1.0,
         random_state: Any = None,
-        max_leaf_nodes: None = None,
+        max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         monotonic_cst: None = None,

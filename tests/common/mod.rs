@@ -233,18 +233,26 @@ pub fn params(criterion: CriterionKind) -> impl Strategy<Value = TreeParams> {
         prop_oneof![6 => Just(0.0), 1 => (1..=8u8).prop_map(|k| f64::from(k) / 16.0)],
         (max_features, sampling),
         prop_oneof![6 => Just(0.0), 1 => (0.01..1.0).prop_map(move |share| share * impurity_scale)],
+        prop_oneof![5 => Just(None), 2 => (2..14u64).prop_map(Some)],
+        prop_oneof![6 => Just(0.0), 1 => (0.01..1.0).prop_map(move |share| share * impurity_scale / 4.0)],
         any::<u64>(),
     )
-        .prop_map(move |(splitter, max_depth, split, leaf, weight_leaf, features, decrease, seed)| TreeParams {
-            splitter,
-            max_depth,
-            min_samples_split: split,
-            min_samples_leaf: leaf,
-            min_weight_fraction_leaf: weight_leaf,
-            max_features: features.0,
-            feature_sampling: features.1,
-            min_impurity_decrease: decrease,
-            seed,
-            ..TreeParams::new(criterion)
-        })
+        .prop_map(
+            move |(splitter, max_depth, split, leaf, weight_leaf, features, decrease, leaves, ccp_alpha, seed)| {
+                TreeParams {
+                    splitter,
+                    max_depth,
+                    min_samples_split: split,
+                    min_samples_leaf: leaf,
+                    min_weight_fraction_leaf: weight_leaf,
+                    max_features: features.0,
+                    feature_sampling: features.1,
+                    min_impurity_decrease: decrease,
+                    max_leaf_nodes: leaves,
+                    ccp_alpha,
+                    seed,
+                    ..TreeParams::new(criterion)
+                }
+            },
+        )
 }
