@@ -9,6 +9,7 @@ from sklearn.utils import Tags, check_array, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from spinney._base import BaseDecisionTree, EncodedTarget
+from spinney._validation import check_counts
 
 
 class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
@@ -226,8 +227,9 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
 
     Parameters
     ----------
-    criterion : {"squared_error"}, default="squared_error"
-        What a split minimises: the variance around the mean.
+    criterion : {"squared_error", "poisson"}, default="squared_error"
+        What a split minimises: the variance around the mean, or half the mean Poisson deviance, for
+        targets that are counts or rates; a split may not leave a side whose targets are all 0.
     splitter : {"best", "random"}, default="best"
         The best threshold of each feature, or one drawn uniformly between the feature's extremes
         in the node.
@@ -327,6 +329,8 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
 
     def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
         numbers = check_array(y, dtype=np.float64, order="C", input_name="y")
+        if self.criterion == "poisson":
+            check_counts(numbers)
         return EncodedTarget(numbers, None, None)
 
     def predict(self, X: Any, check_input: bool = True) -> NDArray[np.float64]:
@@ -474,8 +478,9 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
 
     Parameters
     ----------
-    criterion : {"squared_error"}, default="squared_error"
-        What a split minimises: the variance around the mean.
+    criterion : {"squared_error", "poisson"}, default="squared_error"
+        What a split minimises: the variance around the mean, or half the mean Poisson deviance, for
+        targets that are counts or rates; a split may not leave a side whose targets are all 0.
     splitter : {"best", "random"}, default="random"
         The best threshold of each feature, or one drawn uniformly between the feature's extremes
         in the node.

@@ -24,6 +24,8 @@ pub enum CriterionKind {
     Entropy,
     /// Variance around the mean (regression).
     SquaredError,
+    /// Half Poisson deviance (regression on counts or rates, none below 0).
+    Poisson,
 }
 
 /// A number of samples, or a share of those at hand.

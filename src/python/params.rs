@@ -25,8 +25,8 @@ pub fn tree_params(
         )?
     } else {
         get("criterion")?.choice(
-            &[("squared_error", CriterionKind::SquaredError)],
-            "a str among {'squared_error'} in this version",
+            &[("squared_error", CriterionKind::SquaredError), ("poisson", CriterionKind::Poisson)],
+            "a str among {'squared_error', 'poisson'} in this version",
         )?
     };
     Ok(TreeParams {
