@@ -107,9 +107,7 @@ def check_counts(y: NDArray[np.float64]) -> None:
             "Some value(s) of y are negative which is not allowed for Poisson regression."
         )
     if not np.any(y > 0):
-        raise ValueError(
-            "Sum of y is not positive which is necessary for Poisson regression."
-        )
+        raise ValueError("Sum of y is not positive which is necessary for Poisson regression.")
 
 
 def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:

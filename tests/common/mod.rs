@@ -18,7 +18,13 @@ use spinney::rng::NodeKey;
 use spinney::runtime::Runtime;
 use spinney::tree::Tree;
 
-pub const CRITERIA: [CriterionKind; 3] = [CriterionKind::Gini, CriterionKind::Entropy, CriterionKind::SquaredError];
+pub const CRITERIA: [CriterionKind; 4] =
+    [CriterionKind::Gini, CriterionKind::Entropy, CriterionKind::SquaredError, CriterionKind::Poisson];
+
+/// Whether the targets of a criterion are numbers.
+pub fn is_regression(criterion: CriterionKind) -> bool {
+    matches!(criterion, CriterionKind::SquaredError | CriterionKind::Poisson)
+}
 
 /// So many cases; nothing is written next to the sources.
 pub fn config(cases: u32) -> ProptestConfig {
@@ -188,9 +194,20 @@ fn columns(n: usize) -> impl Strategy<Value = Vec<f64>> {
     })
 }
 
-/// A target of one to three outputs for the criterion: up to five classes, or integers, the later outputs larger.
+/// A target of one to three outputs for the criterion: up to five classes, or integers, the later outputs larger; none
+/// below 0 where that is not allowed.
 pub fn targets(n: usize, criterion: CriterionKind) -> BoxedStrategy<Y> {
     let n_outputs = prop_oneof![3 => Just(1usize), 1 => 2..=3usize];
+    if criterion == CriterionKind::Poisson {
+        let counts = (n_outputs, 1..=3u32).prop_flat_map(move |(n_outputs, step)| {
+            let count = prop_oneof![Just(0), 0..=5u32];
+            vec(count, n * n_outputs).prop_map(move |values| {
+                let value = |(at, value): (usize, u32)| f64::from(value * step.pow((at % n_outputs) as u32));
+                Y::Numbers { values: values.into_iter().enumerate().map(value).collect(), n_outputs }
+            })
+        });
+        return counts.boxed();
+    }
     if criterion == CriterionKind::SquaredError {
         let numbers = (n_outputs, prop_oneof![Just(1i32), Just(1000)]).prop_flat_map(move |(n_outputs, step)| {
             vec(-4..=4i32, n * n_outputs).prop_map(move |values| {

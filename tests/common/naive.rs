@@ -112,6 +112,42 @@ struct Grower<'a> {
     nodes: Vec<Node>,
 }
 
+/// What a split costs, in any unit.
+enum Cost {
+    Exact(Fraction),
+    /// `- sum of s ln(s / w)` over these pairs of sums and weights, which are in order.
+    Logs(Vec<(u64, u64)>),
+}
+
+impl Cost {
+    fn compare(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Exact(one), Self::Exact(other)) => one.compare(other),
+            (Self::Logs(one), Self::Logs(other)) => {
+                let log = |pairs: &[(u64, u64)]| -> f64 {
+                    pairs.iter().map(|&(s, w)| -(s as f64) * (s as f64 / w as f64).ln()).sum()
+                };
+                let (a, b) = (log(one), log(other));
+                if (a - b).abs() > 1e-9 * (1.0 + a.abs()) {
+                    return a.total_cmp(&b);
+                }
+                if one == other {
+                    return Ordering::Equal;
+                }
+                // The powers of e.
+                let power = |pairs: &[(u64, u64)]| {
+                    let product = |of: fn(&(u64, u64)) -> u64| -> BigInt {
+                        pairs.iter().map(|pair| BigInt::from(of(pair)).pow(pair.0 as u32)).product()
+                    };
+                    Fraction { numerator: product(|pair| pair.1), denominator: product(|pair| pair.0) }
+                };
+                power(one).compare(&power(other))
+            }
+            _ => panic!("the costs of two criteria"),
+        }
+    }
+}
+
 /// A fraction with a denominator above 0.
 struct Fraction {
     numerator: BigInt,
@@ -226,12 +262,16 @@ impl Grower<'_> {
 
     /// The cheapest legal split; of equals the one whose feature is drawn first, then the lowest threshold.
     fn best_split(&self, rows: &[usize], key: NodeKey) -> Option<(usize, f64)> {
-        let mut best: Option<(Fraction, usize, f64)> = None;
+        let mut best: Option<(Cost, usize, f64)> = None;
         // In the order of the tie rule, so that only a cheaper split replaces an earlier one.
         for feature in self.drawn_features(rows, key) {
             for threshold in self.thresholds(rows, feature, key) {
                 let (left, right) = self.sides(rows, feature, threshold);
-                if !self.is_legal(&left) || !self.is_legal(&right) {
+                if !self.is_legal(&left)
+                    || !self.is_legal(&right)
+                    || self.has_no_counts(&left)
+                    || self.has_no_counts(&right)
+                {
                     continue;
                 }
                 let cost = self.total_cost(&left, &right);
@@ -289,6 +329,12 @@ impl Grower<'_> {
         child.len() >= self.count(self.params.min_samples_leaf) && self.weight(child) as f64 >= min_weight
     }
 
+    /// Whether all targets of an output are 0, where that is forbidden.
+    fn has_no_counts(&self, child: &[usize]) -> bool {
+        let is_zero = |output: usize| child.iter().all(|&row| self.labels(row)[output] == 0);
+        self.params.criterion == CriterionKind::Poisson && (0..self.y.n_outputs()).any(is_zero)
+    }
+
     /// Shares are of all rows, those of weight 0 included.
     fn count(&self, count: Count) -> usize {
         match count {
@@ -341,11 +387,18 @@ impl Grower<'_> {
     }
 
     /// What a split into these children costs: their impurities times their weights, summed over outputs.
-    fn total_cost(&self, left: &[usize], right: &[usize]) -> Fraction {
+    fn total_cost(&self, left: &[usize], right: &[usize]) -> Cost {
         match self.params.criterion {
-            CriterionKind::Entropy => self.power_of_entropy(left).times(&self.power_of_entropy(right)),
+            CriterionKind::Entropy => Cost::Exact(self.power_of_entropy(left).times(&self.power_of_entropy(right))),
             CriterionKind::Gini | CriterionKind::SquaredError => {
-                self.weighted_impurity(left).plus(&self.weighted_impurity(right))
+                Cost::Exact(self.weighted_impurity(left).plus(&self.weighted_impurity(right)))
+            }
+            CriterionKind::Poisson => {
+                let pair = |rows, output| (u64::try_from(self.moments(rows, output).0).unwrap(), self.weight(rows));
+                let outputs = 0..self.y.n_outputs();
+                let mut pairs: Vec<_> = outputs.flat_map(|output| [pair(left, output), pair(right, output)]).collect();
+                pairs.sort_unstable();
+                Cost::Logs(pairs)
             }
         }
     }
@@ -365,7 +418,7 @@ impl Grower<'_> {
                     let (sum, squares) = self.moments(rows, output);
                     &weight * squares - sum.pow(2)
                 }
-                CriterionKind::Entropy => panic!("entropies are compared by their powers"),
+                CriterionKind::Entropy | CriterionKind::Poisson => panic!("logarithms are compared by their powers"),
             };
         }
         Fraction { numerator, denominator: weight }
@@ -400,6 +453,21 @@ impl Grower<'_> {
                 };
                 let entropy = |output| self.class_weights(rows, output).into_iter().map(bits).sum::<f64>();
                 (0..n_outputs).map(entropy).sum::<f64>() / n_outputs as f64
+            }
+            CriterionKind::Poisson => {
+                if self.has_no_counts(rows) {
+                    return f64::INFINITY;
+                }
+                let deviance = |output: usize| {
+                    let sum = rows.iter().map(|&row| self.weights[row] * self.labels(row)[output] as u64).sum::<u64>();
+                    let term = |&row: &usize| {
+                        let (w, y) = (self.weights[row] as f64, self.labels(row)[output] as f64);
+                        // Exactly 1 for a target that is the mean.
+                        if y == 0.0 { 0.0 } else { w * y * (y * weight as f64 / sum as f64).ln() }
+                    };
+                    rows.iter().map(term).sum::<f64>() / weight as f64
+                };
+                (0..n_outputs).map(deviance).sum::<f64>() / n_outputs as f64
             }
         }
     }
