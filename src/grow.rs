@@ -1,4 +1,5 @@
-//! Eager growth, depth first, with an explicit stack; large subtrees on threads of their own.
+//! Eager growth, depth first, with an explicit stack; large subtrees on threads of their own. With a limited number of
+//! leaves, see `best_first`.
 //!
 //! Of two children the larger waits: then at most log2(n) nodes are pending however deep the tree is. The smaller may
 //! instead become a task for another thread, which grows a part of the tree; parts are joined at the end. Node ids do
@@ -9,18 +10,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::Scope;
 
+use crate::best_first;
 use crate::copies::Copies;
 use crate::criterion::{self, Criterion, Visitor};
 use crate::data::{Columns, Dataset, Target};
 use crate::error::{Error, Result};
 use crate::expand::{Expansion, Pending};
 use crate::params::ValidTreeParams;
+use crate::part::Part;
 use crate::rng::NodeKey;
 use crate::runtime::Runtime;
 use crate::samples::Samples;
 use crate::simd::Level;
-use crate::split::{Candidate, ConstantFeatures, Effort, Scratch, Search};
-use crate::tree::{NodeRecord, Tree, TreeBuilder};
+use crate::split::{ConstantFeatures, Effort, Scratch, Search};
+use crate::tree::Tree;
 
 /// A smaller child with this many nonzeros, or this many cells of columns that it draws, is a task of its own: some 10 us of
 /// work (`benches/peers/threads.py`, `dense.py`).
@@ -30,7 +33,8 @@ const TASK_FROM_CELLS: usize = 4096;
 /// Grows tree number `tree` of the parameters' seed over all rows with a weight above 0.
 ///
 /// The tree is exact: every node takes the best split over the features it draws and all their thresholds. It is a
-/// pure function of data, target, parameters and number; threads, storage and kernels do not show.
+/// pure function of data, target, parameters and number; threads, storage and kernels do not show. It is pruned if the
+/// parameters say so.
 pub fn grow(
     data: &Dataset,
     target: &Target,
@@ -57,10 +61,11 @@ pub fn grow_counted(
             got: format!("{} samples", target.n_samples()),
         });
     }
-    criterion::visit(params.criterion, target, DepthFirst { data, target, params, tree, runtime })
+    let (grown, effort) = criterion::visit(params.criterion, target, Whole { data, target, params, tree, runtime })?;
+    Ok((if params.ccp_alpha > 0.0 { grown.pruned(params.ccp_alpha)? } else { grown }, effort))
 }
 
-struct DepthFirst<'a> {
+struct Whole<'a> {
     data: &'a Dataset,
     target: &'a Target,
     params: &'a ValidTreeParams,
@@ -68,7 +73,7 @@ struct DepthFirst<'a> {
     runtime: &'a Runtime<'a>,
 }
 
-impl Visitor for DepthFirst<'_> {
+impl Visitor for Whole<'_> {
     type Output = (Tree, Effort);
 
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output> {
@@ -82,15 +87,15 @@ impl Visitor for DepthFirst<'_> {
         let root = Pending::root(&search, samples.root(), tree);
         search.total_weight = criterion.weight(&root.totals);
         search.min_weight_leaf = params.min_weight_fraction_leaf * search.total_weight as f64;
-        let growth = Growth::new(search, target);
-        let Part { nodes, splits } = growth.grow_all(root)?;
-        let mut builder = nodes;
-        // Together, as each is two cache misses that do not wait for each other.
-        for (node, split) in splits {
-            builder.split(node, split.feature, split.threshold(data));
-        }
-        let effort = growth.lock().effort;
-        Ok((builder.finish(data.n_features(), target.n_classes())?, effort))
+        let (whole, effort) = if let Some(max_leaf_nodes) = params.max_leaf_nodes {
+            best_first::grow(&search, target, root, max_leaf_nodes)?
+        } else {
+            let growth = Growth::new(search, target);
+            let whole = growth.grow_all(root)?;
+            let effort = growth.lock().effort;
+            (whole, effort)
+        };
+        Ok((whole.finish(data, target.n_classes())?, effort))
     }
 }
 
@@ -151,25 +156,6 @@ struct Growth<'a, C: Criterion> {
     state: Mutex<State<C>>,
 }
 
-/// A part of a tree, and the splits of its nodes.
-struct Part {
-    nodes: TreeBuilder,
-    splits: Vec<(usize, Candidate)>,
-}
-
-impl Part {
-    /// Adds another part; returns the id of its first node.
-    fn append(&mut self, other: Self) -> Result<usize> {
-        let offset = self.nodes.append(other.nodes)?;
-        if offset == 0 {
-            self.splits = other.splits;
-        } else {
-            self.splits.extend(other.splits.into_iter().map(|(node, split)| (offset + node, split)));
-        }
-        Ok(offset)
-    }
-}
-
 struct State<C: Criterion> {
     /// Scratch that no thread uses.
     idle: Vec<Scratch<C>>,
@@ -200,7 +186,7 @@ impl<'a, C: Criterion> Growth<'a, C> {
         let mut parts = parts.into_iter().map(|(id, link, part)| Ok((id, link, part?))).collect::<Result<Vec<_>>>()?;
         // A part comes after the one it hangs on.
         parts.sort_unstable_by_key(|part| part.0);
-        let mut whole = Part { nodes: TreeBuilder::new(self.search.criterion.n_values()), splits: Vec::new() };
+        let mut whole = Part::new(self.search.criterion.n_values());
         let mut offsets = Vec::with_capacity(parts.len());
         for (_, link, part) in parts {
             let offset = whole.append(part)?;
@@ -233,9 +219,8 @@ impl<'a, C: Criterion> Growth<'a, C> {
         scratch: &mut Scratch<C>,
         scope: Option<&Scope<'s>>,
     ) -> Result<Part> {
-        let Search { criterion, .. } = self.search;
         self.search.adopt(root.known.as_ref(), root.samples.ids(), scratch);
-        let mut grown = Part { nodes: TreeBuilder::new(criterion.n_values()), splits: Vec::new() };
+        let mut grown = Part::new(self.search.criterion.n_values());
         // (parent and whether it is the left child, node)
         let mut stack = vec![(None, root)];
         while let Some((parent, node)) = stack.pop() {
@@ -246,16 +231,7 @@ impl<'a, C: Criterion> Growth<'a, C> {
                 }
                 continue;
             }
-            let record = NodeRecord {
-                impurity: criterion.impurity(&node.totals),
-                n_samples: node.samples.len(),
-                weight: criterion.weight(&node.totals) as f64 * self.target.weight_unit(),
-            };
-            let (id, value) = grown.nodes.add(&record)?;
-            criterion.write_value(&node.totals, node.samples.ids(), value);
-            if let Some((parent, is_left)) = parent {
-                grown.nodes.link(parent, is_left, id);
-            }
+            let id = grown.add(&self.search, self.target, &node, parent)?;
             if let Expansion::Split { split, left, right } = node.expand(&self.search, scratch)? {
                 grown.splits.push((id, split));
                 let left_is_small = left.samples.len() <= right.samples.len();

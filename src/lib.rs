@@ -30,6 +30,7 @@
 //! # }
 //! ```
 
+mod best_first;
 pub mod bitset;
 mod copies;
 pub mod criterion;
@@ -43,7 +44,9 @@ pub mod intersect;
 pub mod num;
 pub mod packed;
 pub mod params;
+mod part;
 mod predict;
+pub mod prune;
 #[cfg(feature = "python")]
 mod python;
 pub mod rng;

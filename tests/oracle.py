@@ -5,7 +5,7 @@ rows alone, what has to be there: which rows arrive, their counts, weight, value
 whether the node has to be a leaf, and if not, which cuts are the best of all. Every feature and
 every midpoint is tried, the impurity of both sides is computed from scratch, and nothing is
 rounded: weights and targets are scaled to Python integers, Gini and variance are fractions, and
-entropies are compared through the integers that stand inside their logarithms.
+entropies and Poisson deviances are compared through the integers inside their logarithms.
 
 Cuts that are exactly equally good are all correct (which one is taken is decided by a random
 order of the features), except that within one feature the lowest threshold has to be taken.
@@ -115,6 +115,10 @@ class Gini:
         value = self.value(rows)
         return sum(1 - sum(p * p for p in fractions) for fractions in value) / Fraction(len(value))
 
+    def allows(self, rows):
+        """Say whether the rows may be a side of a cut."""
+        return True
+
     def is_pure(self, rows):
         """Say whether no cut can make the rows purer."""
         return all(len({self.targets[row][k] for row in rows}) == 1 for k in range(self.n_outputs))
@@ -179,12 +183,54 @@ class SquaredError(Gini):
         return total / self.n_outputs
 
 
+class Poisson(SquaredError):
+    """Half the mean Poisson deviance, the mean over the outputs."""
+
+    def sums(self, rows):
+        """Return the weighted sum of each output."""
+        return [
+            sum(self.weights[row] * self.targets[row][k] for row in rows)
+            for k in range(self.n_outputs)
+        ]
+
+    def allows(self, rows):
+        """Say whether every output has a count above 0."""
+        return all(total > 0 for total in self.sums(rows))
+
+    def impurity(self, rows):
+        """Return the deviance of a set of rows; not exact."""
+        if not self.allows(rows):
+            return math.inf
+        weight = sum(self.weights[row] for row in rows)
+        deviance = 0.0
+        for k, total in enumerate(self.sums(rows)):
+            for row in rows:
+                y = self.targets[row][k]
+                if y > 0:
+                    deviance += self.weights[row] * y * math.log(Fraction(y * weight, total))
+        return deviance / (weight * self.n_outputs)
+
+    def goodness(self, left, right):
+        """Return ``sum over sides of s log(s / w)``: minus the deviance, and a constant.
+
+        The sum of logarithms is the logarithm of ``product of s^s / w^s``.
+        """
+        above = below = 1
+        for side in (left, right):
+            weight = sum(self.weights[row] for row in side)
+            for total in self.sums(side):
+                above *= total**total
+                below *= weight**total
+        return LogRatio(above, below)
+
+
 CRITERIA = {
     "gini": Gini,
     "entropy": Entropy,
     "log_loss": Entropy,
     "squared_error": SquaredError,
     "friedman_mse": SquaredError,
+    "poisson": Poisson,
 }
 
 
@@ -219,9 +265,10 @@ class Problem:
         if n_classes is None:
             self.spread = max(max(column) - min(column) for column in zip(*targets, strict=True))
         self.criterion = CRITERIA[params["criterion"]](targets, self.weights, n_classes)
-        # values scale with the unit of the targets, variances with its square
+        # values and deviances scale with the unit of the targets, variances with its square
         self.value_unit = self.target_unit
-        self.impurity_unit = self.target_unit**2
+        is_deviance = params["criterion"] == "poisson"
+        self.impurity_unit = self.target_unit if is_deviance else self.target_unit**2
 
         self.exhaustive = params["splitter"] == "best" and params["max_features"] is None
         self.max_depth = math.inf if params["max_depth"] is None else params["max_depth"]
@@ -232,6 +279,7 @@ class Problem:
         fraction = Fraction(params["min_weight_fraction_leaf"])
         self.min_weight_leaf = fraction * sum(self.weights)
         self.min_impurity_decrease = params["min_impurity_decrease"]
+        self.max_leaf_nodes = params["max_leaf_nodes"]
 
     def set_weights(self, sample_weight):
         """Scale the weights to integers; rows of weight 0 are left out."""
@@ -267,7 +315,9 @@ class Problem:
     def leaves_enough(self, cut):
         """Say whether both sides of a cut have as many samples and weight as a leaf needs."""
         return all(
-            len(side) >= self.min_samples_leaf and self.weight(side) >= self.min_weight_leaf
+            len(side) >= self.min_samples_leaf
+            and self.weight(side) >= self.min_weight_leaf
+            and self.criterion.allows(side)
             for side in (cut.left, cut.right)
         )
 
@@ -326,6 +376,7 @@ def check_tree(estimator, X, y, sample_weight=None, slack=0.0):
     near = max(ROUNDING, slack)
     leaf_of = estimator.apply(np.asarray(X, dtype=np.float64))
     stack = [(problem.root, 0, None, None)]
+    improvements = {}
     n_nodes = n_leaves = deepest = 0
     while stack:
         rows, depth, parent, side = stack.pop()
@@ -338,17 +389,33 @@ def check_tree(estimator, X, y, sample_weight=None, slack=0.0):
 
         if tree.children_left[node] == NO_CHILD:
             n_leaves += 1
-            check_leaf(problem, tree, node, rows, depth)
+            improvements[node] = check_leaf(problem, tree, node, rows, depth)
             assert (leaf_of[rows] == node).all()
             continue
         assert not problem.must_stop(rows, depth), f"node {node} should be a leaf"
         cut = problem.cut(rows, int(tree.feature[node]), float(tree.threshold[node]))
         check_choice(problem, node, rows, cut, slack)
+        improvements[node] = problem.improvement(rows, cut)
         stack.append((cut.right, depth + 1, node, "children_right"))
         stack.append((cut.left, depth + 1, node, "children_left"))
     assert n_nodes == tree.node_count
     assert n_leaves == tree.n_leaves == estimator.get_n_leaves()
     assert deepest == tree.max_depth == estimator.get_depth()
+    if problem.max_leaf_nodes is not None:
+        check_turns(problem, tree, improvements)
+
+
+def check_turns(problem, tree, improvements):
+    """Check that the node that improves the tree most was always the next to be cut."""
+    assert tree.n_leaves <= problem.max_leaf_nodes
+    near = ROUNDING * (1 + tree.impurity[0]) if np.isfinite(tree.impurity[0]) else 0.0
+    reached = {0}
+    while inner := [node for node in reached if tree.children_left[node] != NO_CHILD]:
+        node = max(inner, key=improvements.get)
+        for other in reached - {node}:
+            assert improvements[other] <= improvements[node] + near, f"{other} before {node}"
+        reached -= {node}
+        reached |= {int(tree.children_left[node]), int(tree.children_right[node])}
 
 
 def check_contents(problem, tree, node, rows, near):
@@ -368,15 +435,24 @@ def check_contents(problem, tree, node, rows, near):
 
 
 def check_leaf(problem, tree, node, rows, depth):
-    """Check that a node without children looks like a leaf and had to be one."""
+    """Check that a node without children looks like a leaf and had to be one.
+
+    Return what its best cut would improve, or minus infinity; then the tree is full.
+    """
     assert tree.children_right[node] == NO_CHILD
     assert tree.feature[node] == NO_FEATURE
     assert tree.threshold[node] == NO_FEATURE
     if problem.must_stop(rows, depth):
-        return
+        return -math.inf
     cuts = list(problem.cuts(rows))
     if not cuts:
-        return
+        return -math.inf
+    if tree.n_leaves == problem.max_leaf_nodes:
+        if not problem.exhaustive:
+            return -math.inf
+        improvement = problem.improvement(rows, best_cuts(problem, cuts, 0.0)[0])
+        # one that is not allowed has no turn
+        return improvement if improvement >= problem.min_impurity_decrease else -math.inf
     if problem.exhaustive:
         # where nothing is asked of the decrease, even a cut that gains nothing is taken
         assert problem.min_impurity_decrease > 0, f"leaf {node} can be cut"
@@ -388,7 +464,9 @@ def check_leaf(problem, tree, node, rows, depth):
             problem.min_samples_leaf > 1
             or problem.min_weight_leaf > 0
             or problem.min_impurity_decrease > 0
+            or isinstance(problem.criterion, Poisson)
         ), f"leaf {node} can be cut"
+    return -math.inf
 
 
 def check_choice(problem, node, rows, cut, slack):

@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis, ShapeBuilder, concatenate, s};
@@ -23,7 +24,8 @@ use spinney::simd::Level;
 use spinney::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 
 use common::{
-    CRITERIA, Sparse, Y, config, encode, grow, grow_dense, matrices, noise, params, runtime, targets, try_encode,
+    CRITERIA, Sparse, Y, config, encode, grow, grow_dense, is_regression, matrices, naive, noise, params, runtime,
+    targets, try_encode,
 };
 
 const FORMATS: [Format; 2] = [Format::Csc, Format::Csr];
@@ -170,7 +172,9 @@ fn large_matrix(n: usize, m: usize, density: f64) -> Array2<f64> {
 fn large_target(x: &Array2<f64>, criterion: CriterionKind) -> Y {
     let signal = |row: usize| x[[row, 0]] + x[[row, 1]] / 40.0 + x[[row, 2]] / 60.0 + 2.0 * noise(3, row);
     let rows = 0..x.nrows();
-    if criterion == CriterionKind::SquaredError {
+    if criterion == CriterionKind::Poisson {
+        Y::Numbers { values: rows.map(|row| (signal(row) + 1.5).max(0.0)).collect(), n_outputs: 1 }
+    } else if criterion == CriterionKind::SquaredError {
         Y::Numbers { values: rows.map(signal).collect(), n_outputs: 1 }
     } else {
         let class = |row| if signal(row) < 0.0 { 0 } else { 1 + u32::from(signal(row) > 1.5) };
@@ -192,6 +196,7 @@ fn storage_and_kernels_do_not_show_in_large_data() {
         (CriterionKind::Entropy, 0.1),
         (CriterionKind::SquaredError, 0.02),
         (CriterionKind::SquaredError, 1.0),
+        (CriterionKind::Poisson, 0.1),
     ] {
         let x = large_matrix(2000, 40, density);
         let y = large_target(&x, criterion);
@@ -200,6 +205,7 @@ fn storage_and_kernels_do_not_show_in_large_data() {
             TreeParams { max_features: MaxFeatures::Sqrt, seed: 5, ..TreeParams::new(criterion) },
             active(criterion),
             TreeParams { splitter: Splitter::Random, seed: 6, ..TreeParams::new(criterion) },
+            TreeParams { max_leaf_nodes: Some(90), ..TreeParams::new(criterion) },
         ] {
             let dense = grow_dense(&x, &y, None, &params);
             assert!(dense.node_count() > 100, "{}", dense.node_count());
@@ -240,7 +246,7 @@ fn wide_cases() -> impl Strategy<Value = (Array2<f64>, Y, Option<Vec<f64>>, Tree
                     let own = noise(seed ^ column as u64 ^ 0xF00, row);
                     ((share * own + (1.0 - share) * signal[row]) * n_levels[column]).floor()
                 });
-                let y = if criterion == CriterionKind::SquaredError {
+                let y = if is_regression(criterion) {
                     let value = |row: usize| (signal[row] * 40.0).round() / 8.0 + (row % 3) as f64;
                     Y::Numbers { values: (0..n).map(value).collect(), n_outputs: 1 }
                 } else {
@@ -339,7 +345,8 @@ fn threads_do_not_show() {
     for criterion in CRITERIA {
         let y = large_target(&x, criterion);
         let random = TreeParams { splitter: Splitter::Random, ..TreeParams::new(criterion) };
-        for params in [TreeParams::new(criterion), random, active(criterion)] {
+        let best_first = TreeParams { max_leaf_nodes: Some(120), ..TreeParams::new(criterion) };
+        for params in [TreeParams::new(criterion), random, active(criterion), best_first] {
             let params = TreeParams { max_depth: Some(8), ..params };
             let results = [1, 2, 7].map(|n_threads| {
                 let runtime = runtime(n_threads);
@@ -670,6 +677,97 @@ proptest! {
         let importances = tree.compute_feature_importances(true);
         let total: f64 = importances.iter().sum();
         prop_assert!(importances.iter().all(|&i| i >= -1e-12) && (total == 0.0 || (total - 1.0).abs() < 1e-9));
+    }
+}
+
+// ---- Leaves: as many as are wanted, and worth their price -----------------------------------------------------------
+
+/// The paths of the leaves; left is false.
+fn leaf_paths(tree: &Tree) -> BTreeSet<Vec<bool>> {
+    let nodes = tree.nodes();
+    let (mut leaves, mut stack) = (BTreeSet::new(), vec![(0, Vec::new())]);
+    while let Some((node, path)) = stack.pop() {
+        if nodes.children_left[node] == TREE_LEAF {
+            leaves.insert(path);
+            continue;
+        }
+        for (child, is_right) in [(nodes.children_left[node], false), (nodes.children_right[node], true)] {
+            stack.push((child as usize, [&path[..], &[is_right]].concat()));
+        }
+    }
+    leaves
+}
+
+/// A tree as the brute-force grower has it; only what pruning sees.
+fn naive_nodes(tree: &Tree) -> Vec<naive::Node> {
+    let nodes = tree.nodes();
+    let node = |id: usize| naive::Node {
+        split: (nodes.children_left[id] != TREE_LEAF)
+            .then(|| (0, 0.0, nodes.children_left[id] as usize, nodes.children_right[id] as usize)),
+        n_samples: nodes.n_node_samples[id] as usize,
+        weight: nodes.weighted_n_node_samples[id] as u64,
+        impurity: nodes.impurity[id],
+        value: tree.value(id).to_vec(),
+    };
+    (0..tree.node_count()).map(node).collect()
+}
+
+proptest! {
+    #![proptest_config(config(150))]
+
+    #[test]
+    fn leaves_come_one_by_one((x, y, params) in cases(2..80)) {
+        let grow = |max_leaf_nodes| {
+            grow_dense(&x, &y, None, &TreeParams { max_leaf_nodes, ccp_alpha: 0.0, ..params.clone() })
+        };
+        let full = grow(None);
+        prop_assert_eq!(&grow(Some(full.n_leaves().max(2) as u64)), &full);
+        prop_assert_eq!(&grow(Some(u64::MAX)), &full);
+        let mut smaller = leaf_paths(&grow(Some(2)));
+        for n_leaves in 3..full.n_leaves() {
+            let tree = grow(Some(n_leaves as u64));
+            prop_assert_eq!(tree.n_leaves(), n_leaves);
+            // One leaf is split: it goes, two come.
+            let leaves = leaf_paths(&tree);
+            prop_assert_eq!(smaller.difference(&leaves).count(), 1);
+            prop_assert_eq!(leaves.difference(&smaller).count(), 2);
+            smaller = leaves;
+        }
+    }
+
+    /// Against the definition: the weakest link of all is cut, again and again.
+    #[test]
+    fn weakest_links_are_cut((x, y, params) in cases(2..80)) {
+        let full = grow_dense(&x, &y, None, &TreeParams { ccp_alpha: 0.0, ..params.clone() });
+        prop_assume!(full.nodes().impurity[0].is_finite());
+        let path = full.cost_complexity_path();
+        prop_assert!(path.ccp_alphas.is_sorted() && path.ccp_alphas[0] == 0.0);
+        prop_assert_eq!(path.impurities.len(), path.ccp_alphas.len());
+        let room = 1e-9 * (1.0 + full.nodes().impurity[0]);
+        let mut naive = naive_nodes(&full);
+        let mut alpha = 0.0;
+        while let Some((price, link)) = naive::weakest_link(&naive) {
+            prop_assert!(path.ccp_alphas.iter().any(|alpha| (alpha - price).abs() <= room), "{} {:?}", price, path);
+            if price > alpha + 2.0 * room {
+                // Between two prices there is one best subtree.
+                let between = f64::midpoint(alpha, price);
+                let pruned = full.pruned(between).unwrap();
+                let shape = |nodes: &[naive::Node]| -> Vec<_> { nodes.iter().map(|node| (node.split, node.n_samples)).collect() };
+                prop_assert_eq!(shape(&naive_nodes(&pruned)), shape(&naive));
+                let last = path.ccp_alphas.iter().rposition(|&alpha| alpha <= between).unwrap();
+                let leaves = pruned.nodes().children_left.iter().enumerate().filter(|(_, left)| **left == TREE_LEAF);
+                let share = |leaf: usize| pruned.nodes().weighted_n_node_samples[leaf] / x.nrows() as f64;
+                let cost: f64 = leaves.map(|(leaf, _)| share(leaf) * pruned.nodes().impurity[leaf]).sum();
+                prop_assert!((cost - path.impurities[last]).abs() <= room);
+                let params = TreeParams { ccp_alpha: between, ..params.clone() };
+                prop_assert_eq!(grow_dense(&x, &y, None, &params), pruned);
+            }
+            alpha = alpha.max(price);
+            naive = naive::collapse(&naive, link);
+        }
+        let root = full.pruned(alpha + room).unwrap();
+        prop_assert_eq!(root.node_count(), 1);
+        prop_assert_eq!(root.value(0), full.value(0));
     }
 }
 

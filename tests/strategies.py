@@ -1,5 +1,6 @@
 """Small random problems, and the many ways in which the same matrix can be stored."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,11 @@ from spinney import (
 CLASSIFIERS = (DecisionTreeClassifier, ExtraTreeClassifier)
 REGRESSORS = (DecisionTreeRegressor, ExtraTreeRegressor)
 ESTIMATORS = CLASSIFIERS + REGRESSORS
-TREE_OF_TASK = {"classes": DecisionTreeClassifier, "numbers": DecisionTreeRegressor}
+TREE_OF_TASK = {
+    "classes": DecisionTreeClassifier,
+    "numbers": DecisionTreeRegressor,
+    "counts": partial(DecisionTreeRegressor, criterion="poisson"),
+}
 
 # Numbers that float32, float16 and small integers can hold, with many zeros and ties.
 SMALL_INTEGERS = (-3, -2, -1, 0, 0, 0, 0, 1, 2, 3)
@@ -64,8 +69,11 @@ def data(draw, task="classes", values=SMALL_INTEGERS, max_samples=20, max_featur
     if task == "classes":
         kind, elements = np.int64, st.integers(0, draw(st.integers(1, 4)))
     else:
-        kind, elements = np.float64, st.integers(-20, 20).map(lambda quarters: quarters / 4)
+        quarters = st.just(0) | st.integers(0, 20) if task == "counts" else st.integers(-20, 20)
+        kind, elements = np.float64, quarters.map(lambda quarters: quarters / 4)
     y = draw(hnp.arrays(kind, (n_samples, n_outputs), elements=elements))
+    if task == "counts" and not y.any():
+        y[0, 0] = 1.0
     weight = st.integers(0, 8).map(lambda quarters: quarters / 4)
     sample_weight = draw(st.none() | hnp.arrays(np.float64, n_samples, elements=weight))
     if sample_weight is not None and not sample_weight.any():
@@ -85,6 +93,7 @@ def stop_rules(draw):
                 "min_samples_leaf": st.sampled_from((1, 2, 4, 0.125, 0.25)),
                 "min_weight_fraction_leaf": st.sampled_from((0.0, 0.0625, 0.25, 0.5)),
                 "min_impurity_decrease": st.sampled_from((0.0, 0.01, 0.1, 0.5)),
+                "max_leaf_nodes": st.integers(2, 9),
             },
         )
     )

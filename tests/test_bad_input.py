@@ -94,6 +94,15 @@ BAD_PARAMETERS = [
     ("min_impurity_decrease", -1e-9, "[0.0, inf)"),
     ("min_impurity_decrease", NAN, "[0.0, inf)"),
     ("min_impurity_decrease", "no", "[0.0, inf)"),
+    ("max_leaf_nodes", 1, "[2, inf)"),
+    ("max_leaf_nodes", -5, "[2, inf)"),
+    ("max_leaf_nodes", 4.0, "int"),
+    ("max_leaf_nodes", "many", "or None"),
+    ("ccp_alpha", -0.1, "[0.0, inf)"),
+    ("ccp_alpha", NAN, "[0.0, inf)"),
+    ("ccp_alpha", INF, "[0.0, inf)"),
+    ("ccp_alpha", "cheap", "float"),
+    ("ccp_alpha", None, "float"),
     ("random_state", -1, "RandomState"),
     ("random_state", "seed", "RandomState"),
     ("n_jobs", 1.5, "int"),
@@ -135,7 +144,7 @@ def test_class_weights_for_another_number_of_outputs(tree_class, good):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("ccp_alpha", 0.1), ("max_leaf_nodes", 5), ("monotonic_cst", [0, 1, 0, -1, 0])],
+    [("monotonic_cst", [0, 1, 0, -1, 0])],
 )
 @every_estimator
 def test_parameter_that_is_not_available_yet(tree_class, name, value, good):
@@ -144,7 +153,27 @@ def test_parameter_that_is_not_available_yet(tree_class, name, value, good):
     assert_fit_refused(tree, good, good, ValueError, name, repr(value))
 
 
-@pytest.mark.parametrize("criterion", ["absolute_error", "poisson", "quantile"])
+@pytest.mark.parametrize("y", [[-1.0, 2.0, 3.0], [[1.0, -1e-9]] * 3])
+@pytest.mark.parametrize("tree_class", REGRESSORS)
+def test_negative_counts(tree_class, y):
+    """Poisson regression has no negative targets, in scikit-learn's words."""
+    X = np.arange(3.0)[:, None]
+    tree = tree_class(criterion="poisson")
+    told = "Some value(s) of y are negative which is not allowed for Poisson regression."
+    assert_fit_refused(tree, (X, [1.0, 2.0, 3.0]), (X, y), ValueError, told)
+
+
+@pytest.mark.parametrize("y", [[0.0] * 3, [[0, -0.0]] * 3])
+@pytest.mark.parametrize("tree_class", REGRESSORS)
+def test_no_counts_at_all(tree_class, y):
+    """Poisson regression needs a target above zero, in scikit-learn's words."""
+    X = np.arange(3.0)[:, None]
+    tree = tree_class(criterion="poisson")
+    told = "Sum of y is not positive which is necessary for Poisson regression."
+    assert_fit_refused(tree, (X, [1.0, 2.0, 3.0]), (X, y), ValueError, told)
+
+
+@pytest.mark.parametrize("criterion", ["absolute_error", "quantile"])
 @pytest.mark.parametrize("tree_class", REGRESSORS)
 def test_criterion_that_is_not_available_yet(tree_class, criterion, good):
     """Criteria of later releases are refused by name."""

@@ -19,9 +19,10 @@ from sklearn.inspection import permutation_importance
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import Bunch
 
 import spinney
-from oracle import NO_CHILD, TREE_ARRAYS, assert_same_tree
+from oracle import NO_CHILD, TREE_ARRAYS, assert_same_tree, frozen
 from spinney import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -38,6 +39,7 @@ PUBLIC_METHODS = (
     "predict",
     "apply",
     "decision_path",
+    "cost_complexity_pruning_path",
     "score",
     "get_depth",
     "get_n_leaves",
@@ -81,7 +83,17 @@ def test_constructor_is_that_of_scikit_learn(tree_class):
 
 @every_estimator
 @pytest.mark.parametrize(
-    "method", ["fit", "predict", "apply", "decision_path", "get_depth", "get_n_leaves", "score"]
+    "method",
+    [
+        "fit",
+        "predict",
+        "apply",
+        "decision_path",
+        "cost_complexity_pruning_path",
+        "get_depth",
+        "get_n_leaves",
+        "score",
+    ],
 )
 def test_method_signature_is_that_of_scikit_learn(tree_class, method):
     """A call that works there works here."""
@@ -670,6 +682,21 @@ def test_weights_of_any_size(tree_class):
     for power in (-900, -60, 60, 900):
         other = tree_class(random_state=0).fit(X, y, sample_weight=np.ldexp(weight, power))
         assert_same_tree(tree, other, [a for a in TREE_ARRAYS if a != "weighted_n_node_samples"])
+
+
+@every_estimator
+def test_pruning_path_leaves_the_estimator_alone(tree_class, iris):
+    """The path is that of the tree before pruning, and nothing is fitted or changed."""
+    tree = tree_class(random_state=0, ccp_alpha=0.01)
+    before = frozen(tree)
+    path = tree.cost_complexity_pruning_path(*iris)
+    assert isinstance(path, Bunch)
+    assert frozen(tree) == before
+    assert path.ccp_alphas[0] == 0.0
+    assert path.ccp_alphas.dtype == path.impurities.dtype == np.float64
+    unpruned = tree_class(random_state=0).fit(*iris).tree_
+    assert path.impurities[-1] == unpruned.impurity[0]
+    assert 1 < tree.fit(*iris).get_n_leaves() < unpruned.n_leaves
 
 
 @every_classifier

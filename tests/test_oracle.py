@@ -20,6 +20,7 @@ TASK_OF_CRITERION = {
     "entropy": "classes",
     "log_loss": "classes",
     "squared_error": "numbers",
+    "poisson": "counts",
 }
 every_criterion = pytest.mark.parametrize("criterion", TASK_OF_CRITERION)
 containers = st.sampled_from((np.asarray, sp.csc_matrix, sp.csr_array))
@@ -121,6 +122,7 @@ def test_larger_problem_is_exact(criterion, container, n_features):
     X[:, 0] = rng.poisson(0.7, size=100)
     task = TASK_OF_CRITERION[criterion]
     y = rng.integers(0, 3, 100) if task == "classes" else rng.integers(-30, 30, 100) / 8
+    y = np.maximum(y, 0) if task == "counts" else y
     weight = rng.integers(0, 4, 100) / 2
     tree = TREE_OF_TASK[task](criterion=criterion, random_state=1)
     tree.fit(container(X), y, sample_weight=weight)

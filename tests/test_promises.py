@@ -24,8 +24,14 @@ from strategies import (
     with_long_indices,
 )
 
-every_task = pytest.mark.parametrize("task", ["classes", "numbers"])
+every_task = pytest.mark.parametrize("task", ["classes", "numbers", "counts"])
 every_splitter = pytest.mark.parametrize("splitter", ["best", "random"])
+SOME_LEAVES = [
+    {"max_leaf_nodes": 7},
+    {"max_leaf_nodes": 12, "max_depth": 5},
+    {"max_leaf_nodes": 9, "max_features": 2},
+    {"ccp_alpha": 0.02},
+]
 FEATURES = [
     *({"max_features": max_features} for max_features in (None, "sqrt", 1, 0.5)),
     *({"max_features": n, "feature_sampling": "active"} for n in ("sqrt", 1)),
@@ -60,7 +66,8 @@ def rough_data(density, n_samples=3000, n_features=60, seed=0):
     X[rng.random(X.shape) >= share] = 0
     X[:, 4] = np.where(X[:, 4] != 0, rng.normal(size=n_samples), 0).astype(np.float32)
     signal = X[:, 1] + X[:, 5] * X[:, 6] + X[:, 4] + rng.normal(size=n_samples)
-    return X, {"classes": np.digitize(signal, [-2.0, 0.0, 1.0]), "numbers": signal}
+    classes = np.digitize(signal, [-2.0, 0.0, 1.0])
+    return X, {"classes": classes, "numbers": signal, "counts": np.maximum(signal, 0)}
 
 
 # Some eighty forms are tried for each example: few examples, which are small as they are.
@@ -109,7 +116,7 @@ def test_weights_are_copies(task, splitter, drawn, features, seed):
     )
     # a label of weight 0 is still one of the classes, so `value` would have another shape
     labels = [len(np.unique(y, axis=0)) for y in (drawn.y, copied.y)]
-    assume(task == "numbers" or labels[0] == labels[1])
+    assume(task != "classes" or labels[0] == labels[1])
     params = {"splitter": splitter, "random_state": seed, **features}
     one, other = grow(weighted, task, **params), grow(copied, task, **params)
     assert_same_tree(one, other, STRUCTURE)
@@ -154,6 +161,46 @@ def test_larger_data_give_one_tree(task, splitter, features, density):
             assert_same_tree(tree, other)
         for form in (csc, csr, with_long_indices(csc)):
             assert_same_predictions(tree, X, form)
+
+
+@pytest.mark.parametrize("leaves", SOME_LEAVES, ids=str)
+@every_splitter
+@every_task
+@given(drawn=st.data(), seed=seeds)
+def test_storage_does_not_matter_for_the_number_of_leaves(task, splitter, leaves, drawn, seed):
+    """The order in which nodes are split and pruned is that of the data, not of their form."""
+    drawn = drawn.draw(data(task))
+    params = {"splitter": splitter, "random_state": seed, **leaves}
+    tree = grow(drawn, task, **params)
+    for form in (sp.csc_matrix(drawn.X), sp.csr_array(drawn.X)):
+        assert_same_tree(tree, grow(drawn, task, form, **params))
+        assert_same_tree(tree, grow(drawn, task, form, n_jobs=2, **params))
+
+
+@pytest.mark.parametrize("density", [0.05, 0.5])
+@every_task
+def test_threads_do_not_matter_for_the_number_of_leaves(task, density):
+    """Any number of threads and any storage give the same hundred leaves."""
+    X, targets = rough_data(density)
+    trees = [
+        TREE_OF_TASK[task](random_state=3, max_leaf_nodes=100, n_jobs=n_jobs).fit(form, y)
+        for y in [targets[task]]
+        for n_jobs in (None, 2, 7)
+        for form in (X, sp.csc_matrix(X), sp.csr_array(X))
+    ]
+    assert trees[0].get_n_leaves() == 100
+    for tree in trees[1:]:
+        assert_same_tree(trees[0], tree)
+
+
+@every_task
+@given(drawn=st.data(), seed=seeds)
+def test_enough_leaves_are_no_limit(task, drawn, seed):
+    """With as many leaves as there can be, the tree is the one without a limit."""
+    drawn = drawn.draw(data(task))
+    tree = grow(drawn, task, random_state=seed)
+    n_leaves = max(2, tree.get_n_leaves())
+    assert_same_tree(tree, grow(drawn, task, random_state=seed, max_leaf_nodes=n_leaves))
 
 
 @every_task

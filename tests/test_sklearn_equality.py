@@ -36,6 +36,7 @@ CRITERIA = {
     "entropy": DecisionTreeClassifier,
     "log_loss": DecisionTreeClassifier,
     "squared_error": DecisionTreeRegressor,
+    "poisson": DecisionTreeRegressor,
 }
 every_criterion = pytest.mark.parametrize("criterion", CRITERIA)
 
@@ -52,7 +53,10 @@ def continuous_data(criterion, n_outputs=1, density=1.0, n_samples=400, n_featur
     X[rng.random(X.shape) >= density] = 0
     signal = X @ rng.normal(size=(n_features, n_outputs)) + np.abs(X[:, [0]]) * X[:, [1]]
     signal += rng.normal(scale=0.5, size=signal.shape)
-    y = signal if criterion == "squared_error" else np.digitize(signal, [-1.0, 0.0, 1.5])
+    if criterion == "poisson":
+        y = np.maximum(np.exp(signal / 3) - 0.5, 0.0)
+    else:
+        y = signal if criterion == "squared_error" else np.digitize(signal, [-1.0, 0.0, 1.5])
     weight = rng.exponential(size=n_samples) + 0.1
     return X, y[:, 0] if n_outputs == 1 else y, weight
 
@@ -133,7 +137,7 @@ def test_same_tree_with_outputs_and_weights(criterion, weighted, n_outputs):
     assert theirs.get_n_leaves() > 3
     ours = CRITERIA[criterion](random_state=0, **params).fit(X, y, sample_weight=weight)
     assert_equal_trees(ours, theirs, X)
-    if criterion != "squared_error":
+    if CRITERIA[criterion] is DecisionTreeClassifier:
         one, other = ours.predict_proba(X), theirs.predict_proba(X)
         pairs = [(one, other)] if n_outputs == 1 else zip(one, other, strict=True)
         for p, q in pairs:
@@ -147,6 +151,115 @@ def test_same_full_tree_of_one_feature():
     theirs = tie_free(DecisionTreeRegressor, X, y, None)
     assert theirs.get_n_leaves() == len(y)
     assert_equal_trees(DecisionTreeRegressor(random_state=0).fit(X, y), theirs, X)
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"max_leaf_nodes": 2},
+        {"max_leaf_nodes": 9, "min_samples_leaf": 5},
+        {"max_leaf_nodes": 20, "min_samples_leaf": 12},
+        {"max_leaf_nodes": 9, "max_depth": 4, "min_samples_leaf": 15},
+        {"max_leaf_nodes": 12, "min_impurity_decrease": 0.01, "min_samples_leaf": 8},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("form", ["dense", "csc"])
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@every_criterion
+def test_same_best_first_tree(criterion, n_outputs, form, rules):
+    """The same nodes are split before the tree is full."""
+    X, y, weight = continuous_data(criterion, n_outputs, 1.0 if form == "dense" else 0.6)
+    stored = X if form == "dense" else sp.csc_matrix(X)
+    # scikit-learn numbers these nodes as they come; pruning, here of nothing, puts them in order.
+    theirs = tie_free(
+        CRITERIA[criterion], X, y, weight, criterion=criterion, ccp_alpha=1e-30, **rules
+    )
+    ours = CRITERIA[criterion](criterion=criterion, random_state=0, **rules)
+    assert_equal_trees(ours.fit(stored, y, sample_weight=weight), theirs, X)
+    assert ours.get_n_leaves() <= rules["max_leaf_nodes"]
+
+
+def assert_equal_paths(ours, theirs):
+    """Check that two pruning paths are equal up to rounding."""
+    assert set(ours) == set(theirs) == {"ccp_alphas", "impurities"}
+    near = 1e-12 * (1 + theirs.impurities[-1])
+    np.testing.assert_allclose(ours.ccp_alphas, theirs.ccp_alphas, rtol=1e-11, atol=near)
+    np.testing.assert_allclose(ours.impurities, theirs.impurities, rtol=1e-11, atol=near)
+    assert (np.diff(ours.ccp_alphas) >= 0).all()
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+@every_criterion
+def test_same_pruned_trees(criterion, weighted, n_outputs):
+    """The same path, and the same subtree between any two of its prices."""
+    X, y, weight = continuous_data(criterion, n_outputs)
+    weight = weight if weighted else None
+    params = {"criterion": criterion, "min_samples_leaf": 30}
+    tie_free(CRITERIA[criterion], X, y, weight, **params)
+    theirs = twin(CRITERIA[criterion])(random_state=0, **params)
+    ours = CRITERIA[criterion](random_state=0, **params)
+    path = theirs.cost_complexity_pruning_path(X, y, weight)
+    assert_equal_paths(ours.cost_complexity_pruning_path(X, y, weight), path)
+    alphas = np.unique(path.ccp_alphas)
+    assert len(alphas) > 4
+    for alpha in [*(alphas[1:] + alphas[:-1]) / 2, 2 * alphas[-1]]:
+        for tree in (ours, theirs):
+            tree.set_params(ccp_alpha=alpha).fit(X, y, sample_weight=weight)
+        assert_equal_trees(ours, theirs, X)
+    assert ours.get_n_leaves() == 1
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "poisson"])
+def test_same_path_of_a_full_tree(criterion):
+    """Four hundred leaves are pruned in the same order."""
+    X, y, _ = continuous_data(criterion, n_features=2)
+    X, y = X[:, :1], y + 0.5
+    theirs = tie_free(DecisionTreeRegressor, X, y, None, criterion=criterion)
+    ours = DecisionTreeRegressor(random_state=0, criterion=criterion)
+    path = ours.cost_complexity_pruning_path(X, y)
+    assert len(path.ccp_alphas) > 100
+    assert_equal_paths(path, theirs.cost_complexity_pruning_path(X, y))
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
+def test_every_subtree_of_the_path_is_had(load):
+    """A tree pruned at a price of the path has the impurity that the path says."""
+    X, y = load(return_X_y=True)
+    tree = DecisionTreeClassifier(random_state=0)
+    path = tree.cost_complexity_pruning_path(X, y)
+    for at, alpha in enumerate(path.ccp_alphas):
+        if alpha in path.ccp_alphas[at + 1 :]:
+            continue
+        pruned = tree.set_params(ccp_alpha=alpha).fit(X, y).tree_
+        leaves = pruned.children_left == NO_CHILD
+        share = pruned.weighted_n_node_samples / len(y)
+        impurity = (share * pruned.impurity)[leaves].sum()
+        assert impurity == pytest.approx(path.impurities[at], abs=1e-12)
+    assert pruned.node_count == 1
+
+
+@pytest.mark.parametrize(
+    ("y", "weight"),
+    [
+        ([[0, 1], [0, 2], [0, 5]], None),
+        ([0, 0, 3], [1, 1, 0]),
+        ([0, 0, 3], None),
+        ([0, 2, 0], None),
+        ([1, 2, 0], [2, 1, 1]),
+    ],
+)
+def test_counts_of_zero(y, weight):
+    """A side of a split whose counts are all zero is not allowed, nor any split of such a node."""
+    X = [[0.0], [1.0], [2.0]]
+    ours, theirs = (
+        tree_class(criterion="poisson").fit(X, y, sample_weight=weight)
+        for tree_class in (DecisionTreeRegressor, sklearn.tree.DecisionTreeRegressor)
+    )
+    for name in ("node_count", "threshold", "impurity", "value"):
+        one, other = getattr(ours.tree_, name), getattr(theirs.tree_, name)
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12, err_msg=name)
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 3.0, 2: 0.5, 3: 2.0}])

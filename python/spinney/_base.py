@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin
-from sklearn.utils import Tags, check_consistent_length, check_random_state
+from sklearn.base import BaseEstimator, MultiOutputMixin, clone
+from sklearn.utils import Bunch, Tags, check_consistent_length, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -144,11 +144,8 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, ABC):
 
     def _params(self) -> dict[str, Any]:
         params: dict[str, Any] = self.get_params(deep=False)
-        for name in ("max_leaf_nodes", "monotonic_cst"):
-            if params[name] is not None:
-                raise self._illegal(name, "None in this version")
-        if not isinstance(self.ccp_alpha, Real) or self.ccp_alpha != 0.0:
-            raise self._illegal("ccp_alpha", "0.0 in this version")
+        if params["monotonic_cst"] is not None:
+            raise self._illegal("monotonic_cst", "None in this version")
         if params["criterion"] == "friedman_mse":
             warnings.warn(
                 "criterion='friedman_mse' is deprecated, as in scikit-learn; it is the same as "
@@ -205,6 +202,34 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, ABC):
         """
         X = self._validate_X_predict(X, check_input)
         return self.tree_.decision_path(X, self._n_threads())
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """Return the subtrees that minimal cost-complexity pruning goes through.
+
+        A tree is grown without pruning; the estimator stays as it is.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples, as for `fit`.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights; None means 1 for all.
+
+        Returns
+        -------
+        ccp_path : Bunch
+            ccp_alphas : ndarray
+                The price per leaf from which on each subtree is the best, ascending; 0 for the
+                whole tree.
+            impurities : ndarray
+                The sum of the impurities of its leaves, weighted by their shares of the weight.
+        """
+        unpruned = clone(self).set_params(ccp_alpha=0.0)
+        unpruned.fit(X, y, sample_weight=sample_weight)
+        ccp_alphas, impurities = unpruned.tree_.cost_complexity_path()
+        return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
 
     def get_depth(self) -> int:
         """Return the depth of the tree: the distance from the root to its farthest leaf.

@@ -100,6 +100,16 @@ def sound(X: Any) -> Any:
     return X
 
 
+def check_counts(y: NDArray[np.float64]) -> None:
+    """Raise ValueError unless Poisson regression is possible, in scikit-learn's words."""
+    if np.any(y < 0):
+        raise ValueError(
+            "Some value(s) of y are negative which is not allowed for Poisson regression."
+        )
+    if not np.any(y > 0):
+        raise ValueError("Sum of y is not positive which is necessary for Poisson regression.")
+
+
 def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
     """Return the weights as one float64 per sample; their signs are checked when they are encoded.
 

@@ -9,6 +9,7 @@ from sklearn.utils import Tags, check_array, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from spinney._base import BaseDecisionTree, EncodedTarget
+from spinney._validation import check_counts
 
 
 class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
@@ -39,8 +40,9 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     random_state : int, RandomState instance or None, default=None
         Key of all that is random: the features drawn, the order that decides ties between equally
         good splits, random thresholds.
-    max_leaf_nodes : None
-        Only None in this version.
+    max_leaf_nodes : int, default=None
+        Leaves at most: the node whose split lowers the impurity of the tree most is split first.
+        None means no limit.
     min_impurity_decrease : float, default=0.0
         A node is split only if that lowers the impurity, weighted by the node's share of the total
         weight, by at least this much.
@@ -48,7 +50,8 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         Weight of each class, multiplied with `sample_weight`; a list has one dict per output.
         "balanced" makes all classes weigh the same.
     ccp_alpha : float, default=0.0
-        Only 0.0 in this version.
+        The price per leaf of minimal cost-complexity pruning: the grown tree is cut back to the
+        subtree that costs least. 0.0 means no pruning.
     monotonic_cst : None
         Only None in this version.
     n_jobs : int, default=None
@@ -101,7 +104,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         min_weight_fraction_leaf: float = 0.0,
         max_features: str | float | None = None,
         random_state: Any = None,
-        max_leaf_nodes: None = None,
+        max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
@@ -224,8 +227,9 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
 
     Parameters
     ----------
-    criterion : {"squared_error"}, default="squared_error"
-        What a split minimises: the variance around the mean.
+    criterion : {"squared_error", "poisson"}, default="squared_error"
+        What a split minimises: the variance around the mean, or half the mean Poisson deviance, for
+        targets that are counts or rates; a split may not leave a side whose targets are all 0.
     splitter : {"best", "random"}, default="best"
         The best threshold of each feature, or one drawn uniformly between the feature's extremes
         in the node.
@@ -244,13 +248,15 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     random_state : int, RandomState instance or None, default=None
         Key of all that is random: the features drawn, the order that decides ties between equally
         good splits, random thresholds.
-    max_leaf_nodes : None
-        Only None in this version.
+    max_leaf_nodes : int, default=None
+        Leaves at most: the node whose split lowers the impurity of the tree most is split first.
+        None means no limit.
     min_impurity_decrease : float, default=0.0
         A node is split only if that lowers the impurity, weighted by the node's share of the total
         weight, by at least this much.
     ccp_alpha : float, default=0.0
-        Only 0.0 in this version.
+        The price per leaf of minimal cost-complexity pruning: the grown tree is cut back to the
+        subtree that costs least. 0.0 means no pruning.
     monotonic_cst : None
         Only None in this version.
     n_jobs : int, default=None
@@ -299,7 +305,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         min_weight_fraction_leaf: float = 0.0,
         max_features: str | float | None = None,
         random_state: Any = None,
-        max_leaf_nodes: None = None,
+        max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         monotonic_cst: None = None,
@@ -323,6 +329,8 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
 
     def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
         numbers = check_array(y, dtype=np.float64, order="C", input_name="y")
+        if self.criterion == "poisson":
+            check_counts(numbers)
         return EncodedTarget(numbers, None, None)
 
     def predict(self, X: Any, check_input: bool = True) -> NDArray[np.float64]:
@@ -371,8 +379,9 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     random_state : int, RandomState instance or None, default=None
         Key of all that is random: the features drawn, the order that decides ties between equally
         good splits, random thresholds.
-    max_leaf_nodes : None
-        Only None in this version.
+    max_leaf_nodes : int, default=None
+        Leaves at most: the node whose split lowers the impurity of the tree most is split first.
+        None means no limit.
     min_impurity_decrease : float, default=0.0
         A node is split only if that lowers the impurity, weighted by the node's share of the total
         weight, by at least this much.
@@ -380,7 +389,8 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         Weight of each class, multiplied with `sample_weight`; a list has one dict per output.
         "balanced" makes all classes weigh the same.
     ccp_alpha : float, default=0.0
-        Only 0.0 in this version.
+        The price per leaf of minimal cost-complexity pruning: the grown tree is cut back to the
+        subtree that costs least. 0.0 means no pruning.
     monotonic_cst : None
         Only None in this version.
     n_jobs : int, default=None
@@ -433,7 +443,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         min_weight_fraction_leaf: float = 0.0,
         max_features: str | float | None = "sqrt",
         random_state: Any = None,
-        max_leaf_nodes: None = None,
+        max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
@@ -468,8 +478,9 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
 
     Parameters
     ----------
-    criterion : {"squared_error"}, default="squared_error"
-        What a split minimises: the variance around the mean.
+    criterion : {"squared_error", "poisson"}, default="squared_error"
+        What a split minimises: the variance around the mean, or half the mean Poisson deviance, for
+        targets that are counts or rates; a split may not leave a side whose targets are all 0.
     splitter : {"best", "random"}, default="random"
         The best threshold of each feature, or one drawn uniformly between the feature's extremes
         in the node.
@@ -488,13 +499,15 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     random_state : int, RandomState instance or None, default=None
         Key of all that is random: the features drawn, the order that decides ties between equally
         good splits, random thresholds.
-    max_leaf_nodes : None
-        Only None in this version.
+    max_leaf_nodes : int, default=None
+        Leaves at most: the node whose split lowers the impurity of the tree most is split first.
+        None means no limit.
     min_impurity_decrease : float, default=0.0
         A node is split only if that lowers the impurity, weighted by the node's share of the total
         weight, by at least this much.
     ccp_alpha : float, default=0.0
-        Only 0.0 in this version.
+        The price per leaf of minimal cost-complexity pruning: the grown tree is cut back to the
+        subtree that costs least. 0.0 means no pruning.
     monotonic_cst : None
         Only None in this version.
     n_jobs : int, default=None
@@ -543,7 +556,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         min_weight_fraction_leaf: float = 0.0,
         max_features: str | float | None = 1.0,
         random_state: Any = None,
-        max_leaf_nodes: None = None,
+        max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
         monotonic_cst: None = None,

@@ -13,6 +13,7 @@ pub mod bulk;
 pub mod classes;
 pub mod entropy;
 pub mod gini;
+pub mod poisson;
 pub mod squared_error;
 pub mod weights;
 
@@ -28,6 +29,7 @@ use bulk::Bulk;
 use classes::ClassCriterion;
 use entropy::Entropy;
 use gini::Gini;
+use poisson::Poisson;
 use squared_error::SquaredError;
 use weights::{LargeWeights, SampleWeights, SmallWeights, UnitWeights};
 
@@ -52,6 +54,8 @@ pub trait Criterion: Sync {
     type Bulk: Bulk<Self>;
     /// Whether the cost is a sum of squared distances, which the bounds rely on.
     const IS_SQUARED_DISTANCE: bool;
+    /// Whether [`score`](Self::score) forbids some cuts.
+    const FORBIDS_CUTS: bool = false;
 
     /// The statistics of `samples`. O(their number).
     fn totals(&self, samples: &[u32]) -> Self::Totals;
@@ -77,7 +81,7 @@ pub trait Criterion: Sync {
     /// The weight of the pushed samples.
     fn pushed_weight(pushed: &Self::Pushed) -> u64;
     /// A score of the split between the pushed samples and the rest: the more the impurity falls, the higher. Both
-    /// sides must have a weight above 0. Not comparable between nodes.
+    /// sides must have a weight above 0. Not comparable between nodes. NaN if the cut is forbidden.
     fn score(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed) -> f64;
     /// Whether [`score`](Self::score) may be `least`, which is minus infinity or 0 or more, or higher. Never wrongly
     /// false; cheaper, as it does not divide.
@@ -168,11 +172,13 @@ fn visit_weighted<V: Visitor, W: SampleWeights>(
                 visitor.visit(&SquaredError::<W, i128>::new(numbers, weights))
             }
         }
+        (CriterionKind::Poisson, TargetValues::Numbers(numbers)) => visitor.visit(&Poisson::new(numbers, weights)?),
         (CriterionKind::SquaredError, TargetValues::Classes(_)) => {
             Err(mismatch("squared_error", "'gini' or 'entropy'"))
         }
-        (CriterionKind::Gini, TargetValues::Numbers(_)) => Err(mismatch("gini", "'squared_error'")),
-        (CriterionKind::Entropy, TargetValues::Numbers(_)) => Err(mismatch("entropy", "'squared_error'")),
+        (CriterionKind::Poisson, TargetValues::Classes(_)) => Err(mismatch("poisson", "'gini' or 'entropy'")),
+        (CriterionKind::Gini, TargetValues::Numbers(_)) => Err(mismatch("gini", "'squared_error' or 'poisson'")),
+        (CriterionKind::Entropy, TargetValues::Numbers(_)) => Err(mismatch("entropy", "'squared_error' or 'poisson'")),
     }
 }
 

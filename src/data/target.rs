@@ -67,6 +67,8 @@ pub struct Numbers {
     pub raw: Arc<[f64]>,
     /// Per output.
     pub center: Box<[f64]>,
+    /// Per output, the largest magnitude of a target as given.
+    pub peak: Box<[f64]>,
     /// Per output.
     pub scale: Box<[i32]>,
     /// Bits of a fixed-point target with its sign: [`COARSE_BITS`] or [`FINE_BITS`].
@@ -149,6 +151,7 @@ impl Target {
                 fixed: gather(&numbers.fixed, samples, n_outputs),
                 raw: gather(&numbers.raw, samples, n_outputs),
                 center: numbers.center.clone(),
+                peak: numbers.peak.clone(),
                 scale: numbers.scale.clone(),
                 ..*numbers
             }),
@@ -238,6 +241,7 @@ impl Numbers {
             fixed: fixed.collect(),
             raw: y.into(),
             center: ranges.iter().map(|range| range.center).collect(),
+            peak: ranges.iter().map(|range| range.peak).collect(),
             scale,
             bits,
             sums_fit_i64: sums_fit_i64(bits, weights, y.len() / n_outputs),
@@ -252,6 +256,8 @@ fn sums_fit_i64(bits: u32, weights: &Weights, n_samples: usize) -> bool {
 /// The values that one output takes.
 struct Range {
     center: f64,
+    /// Largest magnitude.
+    peak: f64,
     /// Largest distance from the centre.
     extent: f64,
     /// Width of the middle half of the distinct values.
@@ -270,6 +276,7 @@ impl Range {
         let (first, last) = (values.len() / 4, values.len() - 1 - values.len() / 4);
         Self {
             center,
+            peak: low.abs().max(high.abs()),
             extent: (high - center).abs().max((low - center).abs()),
             spread: (values[last.max(first)] / 2.0 - values[first] / 2.0) * 2.0,
         }

@@ -133,6 +133,23 @@ impl Log2 {
         log + (u64::from(power) << FRACTION_BITS)
     }
 
+    /// `log2(value)` of any value above 0, within four units of the last place.
+    #[inline]
+    pub fn log2_wide(self, value: u128) -> i128 {
+        match u64::try_from(value) {
+            Ok(value) if value < 1 << 63 => i128::from(self.log2(value)),
+            _ => self.log2_of_huge(value),
+        }
+    }
+
+    /// As in `log2_of_large`; of what is left the first 63 bits count.
+    fn log2_of_huge(self, value: u128) -> i128 {
+        let power = value.trailing_zeros();
+        let odd = value >> power;
+        let beyond = (u128::BITS - odd.leading_zeros()).saturating_sub(63);
+        i128::from(self.log2((odd >> beyond) as u64)) + (i128::from(power + beyond) << FRACTION_BITS)
+    }
+
     /// `value * log2(value)` with [`FRACTION_BITS`] fractional bits.
     #[inline]
     pub fn x_log2_x(self, value: u64) -> i128 {
@@ -183,6 +200,16 @@ mod tests {
             let log = Log2::new();
             let sum = log.log2(value) + (u64::from(power) << FRACTION_BITS);
             prop_assert_eq!(log.log2(value << power), sum);
+        }
+
+        #[test]
+        fn wide_logarithms_go_on(value in 1u64..1 << 63, power in 0u32..64, low: u64) {
+            let log = Log2::new();
+            let exact = i128::from(log.log2(value)) + (i128::from(power) << FRACTION_BITS);
+            // The last bits are beyond the precision.
+            prop_assert!((log.log2_wide(u128::from(value) << power) - exact).abs() <= 4);
+            let wide = u128::from(value | 1 << 62) << 64 | u128::from(low);
+            prop_assert!((log.log2_wide(wide) - (64 << FRACTION_BITS) - i128::from(log.log2(value | 1 << 62))).abs() <= 6);
         }
 
         #[test]

@@ -22,6 +22,10 @@ pub mod legal {
     pub const MIN_WEIGHT_FRACTION_LEAF: &str = "a float in the range [0.0, 0.5]";
     /// Of `min_impurity_decrease`.
     pub const MIN_IMPURITY_DECREASE: &str = "a finite float in the range [0.0, inf)";
+    /// Of `max_leaf_nodes`.
+    pub const MAX_LEAF_NODES: &str = "an int in the range [2, inf) or None";
+    /// Of `ccp_alpha`.
+    pub const CCP_ALPHA: &str = "a float in the range [0.0, inf)";
     /// Of `max_features`.
     pub const MAX_FEATURES: &str =
         "an int in the range [1, inf), a float in the range (0.0, 1.0], a str among {'sqrt', 'log2'} or None";

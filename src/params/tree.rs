@@ -25,6 +25,8 @@ pub enum CriterionKind {
     Entropy,
     /// Variance around the mean (regression).
     SquaredError,
+    /// Half Poisson deviance (regression on counts or rates, none below 0).
+    Poisson,
 }
 
 /// A number of samples, or a share of those at hand.
@@ -94,6 +96,10 @@ pub struct TreeParams {
     pub feature_sampling: FeatureSampling,
     /// Least decrease of impurity, weighted by the node's share of the total weight.
     pub min_impurity_decrease: f64,
+    /// Leaves at most, by splitting the node that gains most first; `None`: no limit, depth first.
+    pub max_leaf_nodes: Option<u64>,
+    /// The price per leaf at which the grown tree is pruned; 0: it is not.
+    pub ccp_alpha: f64,
     /// Key of all random choices.
     pub seed: u64,
     /// Use this way to intersect a sparse column with a node instead of the cost rule's. For tests and benches: the
@@ -120,6 +126,8 @@ impl TreeParams {
             max_features: MaxFeatures::All,
             feature_sampling: FeatureSampling::All,
             min_impurity_decrease: 0.0,
+            max_leaf_nodes: None,
+            ccp_alpha: 0.0,
             seed: 0,
             force_strategy: None,
             force_tier: None,
@@ -167,6 +175,11 @@ impl TreeParams {
             decrease,
             legal::MIN_IMPURITY_DECREASE,
         )?;
+        if let Some(n) = self.max_leaf_nodes {
+            require(n >= 2, "max_leaf_nodes", n, legal::MAX_LEAF_NODES)?;
+        }
+        let alpha = self.ccp_alpha;
+        require(alpha >= 0.0 && alpha.is_finite(), "ccp_alpha", alpha, legal::CCP_ALPHA)?;
         let max_features = match self.max_features {
             MaxFeatures::All => n_features as u64,
             MaxFeatures::Sqrt => ((n_features as f64).sqrt() as u64).max(1),
@@ -190,6 +203,8 @@ impl TreeParams {
             max_features,
             feature_sampling: self.feature_sampling,
             min_impurity_decrease: decrease,
+            max_leaf_nodes: self.max_leaf_nodes,
+            ccp_alpha: alpha,
             seed: self.seed,
             force_strategy: self.force_strategy,
             force_tier: self.force_tier,
@@ -211,6 +226,8 @@ pub struct ValidTreeParams {
     pub(crate) max_features: u64,
     pub(crate) feature_sampling: FeatureSampling,
     pub(crate) min_impurity_decrease: f64,
+    pub(crate) max_leaf_nodes: Option<u64>,
+    pub(crate) ccp_alpha: f64,
     pub(crate) seed: u64,
     pub(crate) force_strategy: Option<Strategy>,
     pub(crate) force_tier: Option<Tier>,
@@ -260,5 +277,11 @@ mod tests {
         assert_eq!(message, "The 'max_depth' parameter must be an int in the range [1, inf) or None. Got 0 instead.");
         let params = TreeParams { min_impurity_decrease: f64::NAN, ..TreeParams::new(CriterionKind::Gini) };
         assert!(params.check(10, 10).is_err());
+        let params = TreeParams { max_leaf_nodes: Some(1), ..TreeParams::new(CriterionKind::Gini) };
+        assert!(params.check(10, 10).unwrap_err().to_string().contains("'max_leaf_nodes'"));
+        for ccp_alpha in [-0.1, f64::NAN, f64::INFINITY] {
+            let params = TreeParams { ccp_alpha, ..TreeParams::new(CriterionKind::Gini) };
+            assert!(params.check(10, 10).unwrap_err().to_string().contains("'ccp_alpha'"));
+        }
     }
 }

@@ -25,8 +25,8 @@ pub fn tree_params(
         )?
     } else {
         get("criterion")?.choice(
-            &[("squared_error", CriterionKind::SquaredError)],
-            "a str among {'squared_error'} in this version",
+            &[("squared_error", CriterionKind::SquaredError), ("poisson", CriterionKind::Poisson)],
+            "a str among {'squared_error', 'poisson'} in this version",
         )?
     };
     Ok(TreeParams {
@@ -41,6 +41,8 @@ pub fn tree_params(
         feature_sampling: get("feature_sampling")?
             .choice(&[("all", FeatureSampling::All), ("active", FeatureSampling::Active)], legal::FEATURE_SAMPLING)?,
         min_impurity_decrease: get("min_impurity_decrease")?.real(legal::MIN_IMPURITY_DECREASE)?,
+        max_leaf_nodes: get("max_leaf_nodes")?.optional(|p| p.integer(legal::MAX_LEAF_NODES))?,
+        ccp_alpha: get("ccp_alpha")?.real(legal::CCP_ALPHA)?,
         seed,
         force_strategy: None,
         force_tier: None,

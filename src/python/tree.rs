@@ -210,6 +210,13 @@ impl PyTree {
         self.tree.compute_feature_importances(normalize).into_pyarray(py)
     }
 
+    /// The prices per leaf at which subtrees become the best, and the total impurities of their leaves: two arrays of
+    /// float64.
+    fn cost_complexity_path<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>) {
+        let path = self.tree.cost_complexity_path();
+        (path.ccp_alphas.into_pyarray(py), path.impurities.into_pyarray(py))
+    }
+
     /// The value of the leaf that each row reaches: (n_samples, n_classes) for one output, else (n_samples, n_outputs,
     /// max_n_classes).
     #[pyo3(signature = (x, n_threads = 1))]

@@ -280,9 +280,9 @@ impl<C: Criterion> Search<'_, C> {
         }
     }
 
-    /// Whether any side with a row is large enough.
+    /// Whether any cut with a row on either side is legal.
     fn all_legal(&self) -> bool {
-        self.params.min_samples_leaf <= 1 && self.min_weight_leaf <= 0.0
+        !C::FORBIDS_CUTS && self.params.min_samples_leaf <= 1 && self.min_weight_leaf <= 0.0
     }
 
     /// Whether a side with these counts, and the rest of the node, are large enough.

@@ -18,7 +18,13 @@ use spinney::rng::NodeKey;
 use spinney::runtime::Runtime;
 use spinney::tree::Tree;
 
-pub const CRITERIA: [CriterionKind; 3] = [CriterionKind::Gini, CriterionKind::Entropy, CriterionKind::SquaredError];
+pub const CRITERIA: [CriterionKind; 4] =
+    [CriterionKind::Gini, CriterionKind::Entropy, CriterionKind::SquaredError, CriterionKind::Poisson];
+
+/// Whether the targets of a criterion are numbers.
+pub fn is_regression(criterion: CriterionKind) -> bool {
+    matches!(criterion, CriterionKind::SquaredError | CriterionKind::Poisson)
+}
 
 /// So many cases; nothing is written next to the sources.
 pub fn config(cases: u32) -> ProptestConfig {
@@ -188,9 +194,20 @@ fn columns(n: usize) -> impl Strategy<Value = Vec<f64>> {
     })
 }
 
-/// A target of one to three outputs for the criterion: up to five classes, or integers, the later outputs larger.
+/// A target of one to three outputs for the criterion: up to five classes, or integers, the later outputs larger; none
+/// below 0 where that is not allowed.
 pub fn targets(n: usize, criterion: CriterionKind) -> BoxedStrategy<Y> {
     let n_outputs = prop_oneof![3 => Just(1usize), 1 => 2..=3usize];
+    if criterion == CriterionKind::Poisson {
+        let counts = (n_outputs, 1..=3u32).prop_flat_map(move |(n_outputs, step)| {
+            let count = prop_oneof![Just(0), 0..=5u32];
+            vec(count, n * n_outputs).prop_map(move |values| {
+                let value = |(at, value): (usize, u32)| f64::from(value * step.pow((at % n_outputs) as u32));
+                Y::Numbers { values: values.into_iter().enumerate().map(value).collect(), n_outputs }
+            })
+        });
+        return counts.boxed();
+    }
     if criterion == CriterionKind::SquaredError {
         let numbers = (n_outputs, prop_oneof![Just(1i32), Just(1000)]).prop_flat_map(move |(n_outputs, step)| {
             vec(-4..=4i32, n * n_outputs).prop_map(move |values| {
@@ -233,18 +250,26 @@ pub fn params(criterion: CriterionKind) -> impl Strategy<Value = TreeParams> {
         prop_oneof![6 => Just(0.0), 1 => (1..=8u8).prop_map(|k| f64::from(k) / 16.0)],
         (max_features, sampling),
         prop_oneof![6 => Just(0.0), 1 => (0.01..1.0).prop_map(move |share| share * impurity_scale)],
+        prop_oneof![5 => Just(None), 2 => (2..14u64).prop_map(Some)],
+        prop_oneof![6 => Just(0.0), 1 => (0.01..1.0).prop_map(move |share| share * impurity_scale / 4.0)],
         any::<u64>(),
     )
-        .prop_map(move |(splitter, max_depth, split, leaf, weight_leaf, features, decrease, seed)| TreeParams {
-            splitter,
-            max_depth,
-            min_samples_split: split,
-            min_samples_leaf: leaf,
-            min_weight_fraction_leaf: weight_leaf,
-            max_features: features.0,
-            feature_sampling: features.1,
-            min_impurity_decrease: decrease,
-            seed,
-            ..TreeParams::new(criterion)
-        })
+        .prop_map(
+            move |(splitter, max_depth, split, leaf, weight_leaf, features, decrease, leaves, ccp_alpha, seed)| {
+                TreeParams {
+                    splitter,
+                    max_depth,
+                    min_samples_split: split,
+                    min_samples_leaf: leaf,
+                    min_weight_fraction_leaf: weight_leaf,
+                    max_features: features.0,
+                    feature_sampling: features.1,
+                    min_impurity_decrease: decrease,
+                    max_leaf_nodes: leaves,
+                    ccp_alpha,
+                    seed,
+                    ..TreeParams::new(criterion)
+                }
+            },
+        )
 }

@@ -1,6 +1,7 @@
 //! The brute-force grower: every feature, every midpoint, impurity from scratch in exact arithmetic. Plain, not fast.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use ndarray::Array2;
 use num_bigint::BigInt;
@@ -26,9 +27,78 @@ pub struct Node {
 /// Grows the tree. Targets must be integers; weights are integers, 0 leaves a row out.
 pub fn grow(x: &Array2<f64>, y: &Y, weights: &[u64], params: &TreeParams) -> Vec<Node> {
     let rows: Vec<usize> = (0..x.nrows()).filter(|&row| weights[row] > 0).collect();
-    let mut grower = Grower { x, y, weights, params, total_weight: weights.iter().sum(), nodes: Vec::new() };
-    grower.grow(&rows, 0, NodeKey::root(params.seed, 0));
-    grower.nodes
+    let total_weight = weights.iter().sum();
+    let mut grower = Grower { x, y, weights, params, total_weight, turns: None, nodes: Vec::new() };
+    let root = NodeKey::root(params.seed, 0);
+    grower.turns = params.max_leaf_nodes.map(|max_leaf_nodes| grower.turns(&rows, root, max_leaf_nodes));
+    grower.grow(&rows, &mut Vec::new(), root);
+    if params.ccp_alpha > 0.0 { prune(&grower.nodes, params.ccp_alpha) } else { grower.nodes }
+}
+
+/// The impurity of the leaves below a node, weighted by their shares of the weight, and their number.
+fn cost_of_leaves(nodes: &[Node], node: usize) -> (f64, usize) {
+    match nodes[node].split {
+        None => (cost(nodes, node), 1),
+        Some((_, _, left, right)) => {
+            let ((left_cost, n_left), (right_cost, n_right)) =
+                (cost_of_leaves(nodes, left), cost_of_leaves(nodes, right));
+            (left_cost + right_cost, n_left + n_right)
+        }
+    }
+}
+
+fn cost(nodes: &[Node], node: usize) -> f64 {
+    nodes[node].weight as f64 / nodes[0].weight as f64 * nodes[node].impurity
+}
+
+/// The node whose removal of all below costs least per leaf saved, and how much; none if only the root is left.
+pub fn weakest_link(nodes: &[Node]) -> Option<(f64, usize)> {
+    let inner = (0..nodes.len()).filter(|&node| nodes[node].split.is_some());
+    let price = |node| {
+        let (leaves_cost, n_leaves) = cost_of_leaves(nodes, node);
+        ((cost(nodes, node) - leaves_cost) / (n_leaves - 1) as f64, node)
+    };
+    inner.map(price).min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
+}
+
+/// The tree without what is below a node.
+pub fn collapse(nodes: &[Node], leaf: usize) -> Vec<Node> {
+    fn copy(nodes: &[Node], leaf: usize, node: usize, out: &mut Vec<Node>) -> usize {
+        let id = out.len();
+        out.push(Node { split: None, ..nodes[node].clone() });
+        if node != leaf
+            && let Some((feature, threshold, left, right)) = nodes[node].split
+        {
+            let left = copy(nodes, leaf, left, out);
+            let right = copy(nodes, leaf, right, out);
+            out[id].split = Some((feature, threshold, left, right));
+        }
+        id
+    }
+    let mut out = Vec::new();
+    copy(nodes, leaf, 0, &mut out);
+    out
+}
+
+/// Cuts the weakest link as long as it costs no more than the price of a leaf.
+fn prune(nodes: &[Node], ccp_alpha: f64) -> Vec<Node> {
+    let mut nodes = nodes.to_vec();
+    while let Some((price, node)) = weakest_link(&nodes)
+        && price <= ccp_alpha
+    {
+        nodes = collapse(&nodes, node);
+    }
+    nodes
+}
+
+/// A node that waits for its turn to be split.
+struct Waiting {
+    improvement: f64,
+    /// Left is false.
+    path: Vec<bool>,
+    left: Vec<usize>,
+    right: Vec<usize>,
+    key: NodeKey,
 }
 
 struct Grower<'a> {
@@ -37,7 +107,45 @@ struct Grower<'a> {
     weights: &'a [u64],
     params: &'a TreeParams,
     total_weight: u64,
+    /// The paths of the nodes that are split before the tree is full, if there is a limit.
+    turns: Option<BTreeSet<Vec<bool>>>,
     nodes: Vec<Node>,
+}
+
+/// What a split costs, in any unit.
+enum Cost {
+    Exact(Fraction),
+    /// `- sum of s ln(s / w)` over these pairs of sums and weights, which are in order.
+    Logs(Vec<(u64, u64)>),
+}
+
+impl Cost {
+    fn compare(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Exact(one), Self::Exact(other)) => one.compare(other),
+            (Self::Logs(one), Self::Logs(other)) => {
+                let log = |pairs: &[(u64, u64)]| -> f64 {
+                    pairs.iter().map(|&(s, w)| -(s as f64) * (s as f64 / w as f64).ln()).sum()
+                };
+                let (a, b) = (log(one), log(other));
+                if (a - b).abs() > 1e-9 * (1.0 + a.abs()) {
+                    return a.total_cmp(&b);
+                }
+                if one == other {
+                    return Ordering::Equal;
+                }
+                // The powers of e.
+                let power = |pairs: &[(u64, u64)]| {
+                    let product = |of: fn(&(u64, u64)) -> u64| -> BigInt {
+                        pairs.iter().map(|pair| BigInt::from(of(pair)).pow(pair.0 as u32)).product()
+                    };
+                    Fraction { numerator: product(|pair| pair.1), denominator: product(|pair| pair.0) }
+                };
+                power(one).compare(&power(other))
+            }
+            _ => panic!("the costs of two criteria"),
+        }
+    }
 }
 
 /// A fraction with a denominator above 0.
@@ -68,9 +176,43 @@ impl Fraction {
     }
 }
 
+/// The nearest number of 31 significant bits.
+fn to_31_bits(value: f64) -> f64 {
+    let unit = 2f64.powi(value.log2().floor() as i32 - 30);
+    (value / unit).round() * unit
+}
+
 impl Grower<'_> {
+    /// The paths of the nodes that are split if the one whose split lowers the impurity most, to 31 bits, always comes
+    /// first; of equals the one that was reached first.
+    fn turns(&self, rows: &[usize], key: NodeKey, max_leaf_nodes: u64) -> BTreeSet<Vec<bool>> {
+        let mut turns = BTreeSet::new();
+        let mut waiting: Vec<Waiting> = self.waiting(rows, vec![], key).into_iter().collect();
+        while (turns.len() as u64) + 1 < max_leaf_nodes && !waiting.is_empty() {
+            let highest = waiting.iter().map(|node| node.improvement).fold(f64::NEG_INFINITY, f64::max);
+            let first = waiting.iter().position(|node| node.improvement == highest).unwrap();
+            let Waiting { path, left, right, key, .. } = waiting.remove(first);
+            for (rows, side) in [(left, Side::Left), (right, Side::Right)] {
+                let path = [&path[..], &[matches!(side, Side::Right)]].concat();
+                waiting.extend(self.waiting(&rows, path, key.child(side)));
+            }
+            turns.insert(path);
+        }
+        turns
+    }
+
+    /// A node, if it can be split.
+    fn waiting(&self, rows: &[usize], path: Vec<bool>, key: NodeKey) -> Option<Waiting> {
+        let (feature, threshold) = self.split(rows, path.len() as u64, key)?;
+        let (left, right) = self.sides(rows, feature, threshold);
+        let cost = |rows: &[usize]| self.weight(rows) as f64 * self.impurity(rows);
+        let decrease = cost(rows) - (cost(&left) + cost(&right));
+        let improvement = if decrease > 1e-12 * cost(rows) { to_31_bits(decrease) } else { 0.0 };
+        Some(Waiting { improvement, path, left, right, key })
+    }
+
     /// Grows the node of these rows and all below it; returns its id.
-    fn grow(&mut self, rows: &[usize], depth: u64, key: NodeKey) -> usize {
+    fn grow(&mut self, rows: &[usize], path: &mut Vec<bool>, key: NodeKey) -> usize {
         let id = self.nodes.len();
         self.nodes.push(Node {
             split: None,
@@ -79,10 +221,15 @@ impl Grower<'_> {
             impurity: self.impurity(rows),
             value: self.value(rows),
         });
-        if let Some((feature, threshold)) = self.split(rows, depth, key) {
+        let has_a_turn = self.turns.as_ref().is_none_or(|turns| turns.contains(path));
+        if has_a_turn && let Some((feature, threshold)) = self.split(rows, path.len() as u64, key) {
             let (left, right) = self.sides(rows, feature, threshold);
-            let left = self.grow(&left, depth + 1, key.child(Side::Left));
-            let right = self.grow(&right, depth + 1, key.child(Side::Right));
+            let [left, right] = [(left, Side::Left), (right, Side::Right)].map(|(rows, side)| {
+                path.push(matches!(side, Side::Right));
+                let child = self.grow(&rows, path, key.child(side));
+                path.pop();
+                child
+            });
             self.nodes[id].split = Some((feature, threshold, left, right));
         }
         id
@@ -115,12 +262,16 @@ impl Grower<'_> {
 
     /// The cheapest legal split; of equals the one whose feature is drawn first, then the lowest threshold.
     fn best_split(&self, rows: &[usize], key: NodeKey) -> Option<(usize, f64)> {
-        let mut best: Option<(Fraction, usize, f64)> = None;
+        let mut best: Option<(Cost, usize, f64)> = None;
         // In the order of the tie rule, so that only a cheaper split replaces an earlier one.
         for feature in self.drawn_features(rows, key) {
             for threshold in self.thresholds(rows, feature, key) {
                 let (left, right) = self.sides(rows, feature, threshold);
-                if !self.is_legal(&left) || !self.is_legal(&right) {
+                if !self.is_legal(&left)
+                    || !self.is_legal(&right)
+                    || self.has_no_counts(&left)
+                    || self.has_no_counts(&right)
+                {
                     continue;
                 }
                 let cost = self.total_cost(&left, &right);
@@ -178,6 +329,12 @@ impl Grower<'_> {
         child.len() >= self.count(self.params.min_samples_leaf) && self.weight(child) as f64 >= min_weight
     }
 
+    /// Whether all targets of an output are 0, where that is forbidden.
+    fn has_no_counts(&self, child: &[usize]) -> bool {
+        let is_zero = |output: usize| child.iter().all(|&row| self.labels(row)[output] == 0);
+        self.params.criterion == CriterionKind::Poisson && (0..self.y.n_outputs()).any(is_zero)
+    }
+
     /// Shares are of all rows, those of weight 0 included.
     fn count(&self, count: Count) -> usize {
         match count {
@@ -230,11 +387,18 @@ impl Grower<'_> {
     }
 
     /// What a split into these children costs: their impurities times their weights, summed over outputs.
-    fn total_cost(&self, left: &[usize], right: &[usize]) -> Fraction {
+    fn total_cost(&self, left: &[usize], right: &[usize]) -> Cost {
         match self.params.criterion {
-            CriterionKind::Entropy => self.power_of_entropy(left).times(&self.power_of_entropy(right)),
+            CriterionKind::Entropy => Cost::Exact(self.power_of_entropy(left).times(&self.power_of_entropy(right))),
             CriterionKind::Gini | CriterionKind::SquaredError => {
-                self.weighted_impurity(left).plus(&self.weighted_impurity(right))
+                Cost::Exact(self.weighted_impurity(left).plus(&self.weighted_impurity(right)))
+            }
+            CriterionKind::Poisson => {
+                let pair = |rows, output| (u64::try_from(self.moments(rows, output).0).unwrap(), self.weight(rows));
+                let outputs = 0..self.y.n_outputs();
+                let mut pairs: Vec<_> = outputs.flat_map(|output| [pair(left, output), pair(right, output)]).collect();
+                pairs.sort_unstable();
+                Cost::Logs(pairs)
             }
         }
     }
@@ -254,7 +418,7 @@ impl Grower<'_> {
                     let (sum, squares) = self.moments(rows, output);
                     &weight * squares - sum.pow(2)
                 }
-                CriterionKind::Entropy => panic!("entropies are compared by their powers"),
+                CriterionKind::Entropy | CriterionKind::Poisson => panic!("logarithms are compared by their powers"),
             };
         }
         Fraction { numerator, denominator: weight }
@@ -289,6 +453,21 @@ impl Grower<'_> {
                 };
                 let entropy = |output| self.class_weights(rows, output).into_iter().map(bits).sum::<f64>();
                 (0..n_outputs).map(entropy).sum::<f64>() / n_outputs as f64
+            }
+            CriterionKind::Poisson => {
+                if self.has_no_counts(rows) {
+                    return f64::INFINITY;
+                }
+                let deviance = |output: usize| {
+                    let sum = rows.iter().map(|&row| self.weights[row] * self.labels(row)[output] as u64).sum::<u64>();
+                    let term = |&row: &usize| {
+                        let (w, y) = (self.weights[row] as f64, self.labels(row)[output] as f64);
+                        // Exactly 1 for a target that is the mean.
+                        if y == 0.0 { 0.0 } else { w * y * (y * weight as f64 / sum as f64).ln() }
+                    };
+                    rows.iter().map(term).sum::<f64>() / weight as f64
+                };
+                (0..n_outputs).map(deviance).sum::<f64>() / n_outputs as f64
             }
         }
     }

@@ -7,10 +7,12 @@
 mod binary;
 mod classes;
 pub mod lanes;
+mod none;
 mod sums;
 
 pub use binary::BinaryBulk;
 pub use classes::ClassBulk;
+pub use none::NoBulk;
 pub use sums::SumBulk;
 
 use super::Criterion;

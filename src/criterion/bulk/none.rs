@@ -1,0 +1,56 @@
+//! No packed forms: for criteria that do without.
+
+use super::Bulk;
+use super::lanes::{Keys, Scores};
+use crate::criterion::Criterion;
+use crate::simd::Level;
+
+/// There is no value of it, so its methods are never called.
+pub enum NoBulk {}
+
+impl<C: Criterion> Bulk<C> for NoBulk {
+    type Rows = ();
+
+    fn new(_criterion: &C) -> Option<Self> {
+        None
+    }
+
+    fn load(&self, _criterion: &C, _node: &C::Totals, _samples: &[u32], _rows: &mut ()) {
+        match *self {}
+    }
+
+    fn count(&mut self, _node: &C::Totals, _rows: &(), _bins: &[u8], _n_bins: usize) {
+        match *self {}
+    }
+
+    fn scores(&self, _level: Level, _node: &C::Totals, _scores: &mut [f64]) {
+        match *self {}
+    }
+
+    fn bounds(&mut self, _level: Level, _node: &C::Totals, _all_legal: bool, _bounds: &mut [f64]) {
+        match *self {}
+    }
+
+    fn pushed(&self, _criterion: &C, _node: &C::Totals, _scan: &mut C::Scan, _n_bins: usize) -> C::Pushed {
+        match *self {}
+    }
+
+    fn lane_scores(
+        &mut self,
+        _level: Level,
+        _node: &C::Totals,
+        _rows: &(),
+        _keys: &[Keys],
+        _scores: &mut [Scores],
+    ) -> bool {
+        match *self {}
+    }
+
+    fn add_below<const N: usize>(&mut self, _level: Level, _rows: &(), _ranks: &[[u32; N]], _ends: &[u32; N]) {
+        match *self {}
+    }
+
+    fn pushed_below(&self, _criterion: &C, _node: &C::Totals, _scan: &mut C::Scan, _lane: usize) -> C::Pushed {
+        match *self {}
+    }
+}
