@@ -44,6 +44,7 @@ impl Visitor for SearchBench<'_, '_> {
             totals: &totals,
             key: NodeKey::root(0, 0),
             constants: &ConstantFeatures::none(data.n_features()),
+            limits: None,
         };
         let mut scratch = Scratch::new(&search);
         bench.iter(|| {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::criterion::Criterion;
 use crate::error::Result;
+use crate::monotonic::Limits;
 use crate::rng::{NodeKey, Side};
 use crate::samples::SampleSet;
 use crate::split::{Candidate, ConstantFeatures, Found, Known, Node, Scratch, Search};
@@ -24,6 +25,8 @@ pub struct Pending<'s, C: Criterion> {
     pub constants: Arc<ConstantFeatures>,
     /// What it has taken over from its parent's search.
     pub known: Option<Known<C>>,
+    /// Between what predictions must lie, if features are constrained.
+    pub limits: Option<Limits>,
 }
 
 /// What has become of a node.
@@ -53,6 +56,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
             key: NodeKey::root(search.params.seed, tree),
             constants: Arc::new(ConstantFeatures::none(search.data.n_features())),
             known: None,
+            limits: search.params.monotonic_cst.is_some().then(|| Limits::none(search.criterion.n_means())),
         }
     }
 
@@ -63,12 +67,13 @@ impl<'s, C: Criterion> Pending<'s, C> {
     pub fn expand(self, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Result<Expansion<'s, C>> {
         search.runtime.check_interrupt()?;
         let stops = self.must_stop(search);
-        let Self { mut samples, depth, key, totals, n_entries, constants, known } = self;
+        let Self { mut samples, depth, key, totals, n_entries, constants, known, limits } = self;
         if stops {
             search.forget(known.as_ref(), samples.ids(), scratch);
             return Ok(Expansion::Leaf);
         }
-        let node = Node { samples: &samples, n_entries, totals: &totals, key, constants: &constants };
+        let node =
+            Node { samples: &samples, n_entries, totals: &totals, key, constants: &constants, limits: limits.as_ref() };
         let Found { best, constants: more, known } = search.best_split(&node, known, scratch)?;
         let Some(split) = best else {
             search.forget(known.as_ref(), samples.ids(), scratch);
@@ -89,7 +94,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
         let heirs = search.bequeath(known, (&totals, &small.0, &large.0), (small_ids, small.1), large.1, scratch);
         let (left_samples, right_samples) = samples.split_at(middle);
         let constants = more.unwrap_or(constants);
-        let child = |samples, (totals, n_entries), side, known, constants| Self {
+        let child = |samples, (totals, n_entries), side, known, constants, limits| Self {
             samples,
             depth: depth + 1,
             key: key.child(side),
@@ -97,14 +102,20 @@ impl<'s, C: Criterion> Pending<'s, C> {
             n_entries,
             constants,
             known,
+            limits,
         };
         let (of_left, of_right, left_heir, right_heir) = if left_is_small {
             (small, large, heirs.small, heirs.large)
         } else {
             (large, small, heirs.large, heirs.small)
         };
-        let left = child(left_samples, of_left, Side::Left, left_heir, Arc::clone(&constants));
-        let right = child(right_samples, of_right, Side::Right, right_heir, constants);
+        let constraint = search.params.constraint(split.feature);
+        let [left_limits, right_limits] = match limits {
+            Some(limits) => limits.of_children(search.criterion, (&of_left.0, &of_right.0), constraint).map(Some),
+            None => [None, None],
+        };
+        let left = child(left_samples, of_left, Side::Left, left_heir, Arc::clone(&constants), left_limits);
+        let right = child(right_samples, of_right, Side::Right, right_heir, constants, right_limits);
         Ok(Expansion::Split { split, left, right })
     }
 

@@ -16,6 +16,7 @@ use crate::criterion::{self, Criterion, Visitor};
 use crate::data::{Columns, Dataset, Target};
 use crate::error::{Error, Result};
 use crate::expand::{Expansion, Pending};
+use crate::monotonic::Limits;
 use crate::params::ValidTreeParams;
 use crate::part::Part;
 use crate::rng::NodeKey;
@@ -78,6 +79,13 @@ impl Visitor for Whole<'_> {
 
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output> {
         let Self { data, target, params, tree, runtime } = self;
+        if params.monotonic_cst.is_some() && criterion.n_means() == 0 {
+            return Err(Error::InvalidArgument {
+                name: "monotonic_cst",
+                got: "a target of several classes or of several outputs of classes".into(),
+                expected: "None unless the target is numbers or two classes".into(),
+            });
+        }
         let is_sparse = !matches!(data.columns(), Columns::Dense(_));
         let mut samples = Samples::new(target.weighted_samples(), data.n_samples(), is_sparse);
         let max_weight = target.weights().max();
@@ -113,13 +121,14 @@ struct OnCopy<'a> {
     depth: u64,
     key: NodeKey,
     constants: Arc<ConstantFeatures>,
+    limits: Option<Limits>,
 }
 
 impl Visitor for OnCopy<'_> {
     type Output = Part;
 
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Part> {
-        let Self { data, target, params, runtime, level, depth, key, constants, .. } = self;
+        let Self { data, target, params, runtime, level, depth, key, constants, limits, .. } = self;
         let Self { total_weight, max_weight, min_weight_leaf, .. } = self;
         let search = Search { data, criterion, params, total_weight, max_weight, min_weight_leaf, runtime, level };
         let n_samples = data.n_samples();
@@ -133,6 +142,7 @@ impl Visitor for OnCopy<'_> {
             key,
             constants,
             known: None,
+            limits,
         };
         Growth::new(search, target).grow_all(root)
     }
@@ -274,6 +284,7 @@ impl<'a, C: Criterion> Growth<'a, C> {
             depth: node.depth,
             key: node.key,
             constants,
+            limits: node.limits.clone(),
         };
         criterion::visit(params.criterion, &target, on_copy)
     }

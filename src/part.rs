@@ -35,6 +35,9 @@ impl Part {
         };
         let (id, value) = self.nodes.add(&record)?;
         criterion.write_value(&node.totals, node.samples.ids(), value);
+        if let Some(limits) = &node.limits {
+            limits.clip(value);
+        }
         if let Some((parent, is_left)) = parent {
             self.nodes.link(parent, is_left, id);
         }

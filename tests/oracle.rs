@@ -9,7 +9,7 @@ use spinney::data::Format;
 use spinney::params::{CriterionKind, MaxFeatures, Splitter, TreeParams};
 use spinney::tree::{TREE_LEAF, TREE_UNDEFINED, Tree};
 
-use common::{Sparse, Y, config, encode, grow, matrices, naive, params, runtime, targets};
+use common::{Sparse, Y, config, constraints, encode, grow, matrices, naive, params, runtime, targets};
 
 #[derive(Debug, Clone, Copy)]
 enum Storage {
@@ -74,11 +74,14 @@ fn cases(
     ];
     matrices(n_samples, n_features).prop_flat_map(move |x| {
         let n = x.nrows();
-        (Just(x), targets(n, criterion), weights(n, criterion), params(criterion), storage.clone()).prop_map(
-            |(x, y, weights, mut params, storage)| {
+        let params = (params(criterion), constraints(x.ncols()));
+        (Just(x), targets(n, criterion), weights(n, criterion), params, storage.clone()).prop_map(
+            |(x, y, weights, (mut params, constraints), storage)| {
+                params.monotonic_cst = constraints.filter(|_| y.has_order());
                 // Beside huge weights improvements are rounding, and turns a matter of it.
                 if weights.0.iter().any(|&w| w >= 1 << 32) {
                     params.max_leaf_nodes = None;
+                    params.monotonic_cst = None;
                 }
                 Case { x, y, weights, params, storage }
             },

@@ -24,8 +24,8 @@ use spinney::simd::Level;
 use spinney::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 
 use common::{
-    CRITERIA, Sparse, Y, config, encode, grow, grow_dense, is_regression, matrices, naive, noise, params, runtime,
-    targets, try_encode,
+    CRITERIA, Sparse, Y, config, constraints, encode, grow, grow_dense, is_regression, matrices, naive, noise, params,
+    runtime, targets, try_encode,
 };
 
 const FORMATS: [Format; 2] = [Format::Csc, Format::Csr];
@@ -96,10 +96,16 @@ fn check_storages(x: &Array2<f64>, y: &Y, params: &TreeParams, seed: u64) -> Res
 
 /// A matrix, a target for it, and parameters.
 fn cases(n_samples: std::ops::Range<usize>) -> impl Strategy<Value = (Array2<f64>, Y, TreeParams)> {
-    (matrices(n_samples, 1..=6usize), prop::sample::select(&CRITERIA[..])).prop_flat_map(|(x, criterion)| {
-        let y = targets(x.nrows(), criterion);
-        (Just(x), y, params(criterion))
-    })
+    (matrices(n_samples, 1..=6usize), prop::sample::select(&CRITERIA[..]))
+        .prop_flat_map(|(x, criterion)| {
+            let y = targets(x.nrows(), criterion);
+            let constraints = constraints(x.ncols());
+            (Just(x), y, params(criterion), constraints)
+        })
+        .prop_map(|(x, y, params, constraints)| {
+            let monotonic_cst = constraints.filter(|_| y.has_order());
+            (x, y, TreeParams { monotonic_cst, ..params })
+        })
 }
 
 /// Any finite double, an infinity, or a small integer.
@@ -235,8 +241,8 @@ fn wide_cases() -> impl Strategy<Value = (Array2<f64>, Y, Option<Vec<f64>>, Tree
             1 => vec(0.1..2.0, n).prop_map(Some),
         ];
         let target = (2..=6u32, prop::sample::select(vec![0.0, 0.1, 0.7, 1.0]));
-        (n_levels, weights, target, params(criterion)).prop_map(
-            move |(n_levels, weights, (n_classes, share), params)| {
+        (n_levels, weights, target, params(criterion), constraints(m)).prop_map(
+            move |(n_levels, weights, (n_classes, share), params, constraints)| {
                 let weights = weights.map(|mut weights| {
                     weights[0] = 1.0;
                     weights
@@ -254,7 +260,8 @@ fn wide_cases() -> impl Strategy<Value = (Array2<f64>, Y, Option<Vec<f64>>, Tree
                         |row: usize| if row.is_multiple_of(5) { row as u32 / 5 } else { (signal[row] * 9.0) as u32 } % n_classes;
                     Y::Classes { values: (0..n).map(class).collect(), n_classes: vec![n_classes] }
                 };
-                (x, y, weights, params)
+                let monotonic_cst = constraints.filter(|_| y.has_order());
+                (x, y, weights, TreeParams { monotonic_cst, ..params })
             },
         )
     })
@@ -332,6 +339,34 @@ fn ordinals_do_not_show() {
                     // No tables.
                     assert!(data.n_bytes() < x.len() * 4 + 100);
                     assert!(grow(&data, &y, weights, &params, &runtime) == expected, "{splitter:?}");
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(200))]
+
+    /// Where one constrained feature moves and all others stay.
+    #[test]
+    fn predictions_are_monotonic((x, y, params) in cases(2..60), signs in vec(-1..=1i8, 6), moved: prop::sample::Index) {
+        prop_assume!(y.has_order());
+        let (n, m) = x.dim();
+        let params = TreeParams { monotonic_cst: Some(signs[..m].to_vec()), ..params };
+        let tree = grow_dense(&x, &y, None, &params);
+        let (moved, last) = (moved.index(m), tree.n_values() - 1);
+        let mut levels: Vec<f64> = x.column(moved).to_vec();
+        levels.sort_by(f64::total_cmp);
+        for row in 0..n {
+            let mut rows = x.select(Axis(0), &vec![row; levels.len()]);
+            rows.column_mut(moved).assign(&ArrayView1::from(&levels));
+            let values = tree.predict(&rows.view(), &runtime(1)).unwrap();
+            // Of two classes the second counts; of numbers, all.
+            let from = if tree.n_classes() == [2] { last } else { 0 };
+            for pair in values.chunks(last + 1).collect::<Vec<_>>().windows(2) {
+                for (before, after) in pair[0].iter().zip(pair[1]).skip(from) {
+                    prop_assert!((after - before) * f64::from(signs[moved]) >= 0.0, "{} {}", before, after);
                 }
             }
         }

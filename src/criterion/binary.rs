@@ -110,6 +110,20 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
         value[1] = totals.second as f64 / totals.weight as f64;
     }
 
+    fn n_means(&self) -> usize {
+        1
+    }
+
+    fn mean(&self, totals: &BinaryTotals, _output: usize) -> f64 {
+        totals.second as f64 / totals.weight as f64
+    }
+
+    fn side_means(&self, node: &BinaryTotals, _scan: &(), pushed: Self::Pushed, output: usize) -> [f64; 2] {
+        let gained = pushed.excess.to_i128() + i128::from(pushed.weight) * i128::from(node.second);
+        let own = BinaryTotals { weight: pushed.weight, second: (gained / i128::from(node.weight)) as u64 };
+        [self.mean(&own, output), self.mean(&self.minus(node, &own), output)]
+    }
+
     fn scan(&self) {}
 
     #[inline]

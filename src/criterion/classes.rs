@@ -205,6 +205,20 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         }
     }
 
+    fn n_means(&self) -> usize {
+        usize::from(*self.classes.first == [0, 2])
+    }
+
+    fn mean(&self, totals: &Self::Totals, output: usize) -> f64 {
+        totals.counts[output + 1] as f64 / totals.weight as f64
+    }
+
+    fn side_means(&self, node: &Self::Totals, counts: &Box<[u64]>, pushed: Self::Pushed, output: usize) -> [f64; 2] {
+        let own = counts[output + 1];
+        let rest = node.counts[output + 1] - own;
+        [own as f64 / pushed.weight as f64, rest as f64 / (node.weight - pushed.weight) as f64]
+    }
+
     fn scan(&self) -> Box<[u64]> {
         vec![0; self.n_slots()].into()
     }

@@ -72,6 +72,13 @@ pub trait Criterion: Sync {
     /// The prediction of a node with these samples: class shares padded with 0, or means.
     fn write_value(&self, totals: &Self::Totals, samples: &[u32], value: &mut [f64]);
 
+    /// How many predictions can be ordered, and so constrained: those of numbers, or one for two classes of one output.
+    fn n_means(&self) -> usize;
+    /// A prediction that can be ordered, unrefined: a mean, or the share of the second class.
+    fn mean(&self, totals: &Self::Totals, output: usize) -> f64;
+    /// The same of the pushed samples and of the rest, whichever those are.
+    fn side_means(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed, output: usize) -> [f64; 2];
+
     /// A new scan. Call [`begin`](Self::begin) before each use.
     fn scan(&self) -> Self::Scan;
     /// Nothing is pushed yet.

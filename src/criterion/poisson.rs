@@ -119,6 +119,11 @@ impl<'a, W: SampleWeights> Poisson<'a, W> {
         })
     }
 
+    /// A mean of an output in the target's unit.
+    fn mean_of(&self, sum: u128, weight: u64, output: usize) -> f64 {
+        scale_by_power_of_two(sum as f64 / weight as f64, -self.scale[output])
+    }
+
     #[inline]
     fn counts(&self, sample: u32) -> &[u64] {
         if self.n_outputs == 1 {
@@ -245,6 +250,20 @@ impl<W: SampleWeights> Criterion for Poisson<'_, W> {
 
     fn write_value(&self, totals: &Self::Totals, samples: &[u32], value: &mut [f64]) {
         self.moments.write_value(&totals.moments, samples, value);
+    }
+
+    fn n_means(&self) -> usize {
+        self.n_outputs
+    }
+
+    fn mean(&self, totals: &PoissonTotals, output: usize) -> f64 {
+        self.mean_of(totals.outputs[output].sum, totals.weight, output)
+    }
+
+    fn side_means(&self, node: &PoissonTotals, others: &Box<[u128]>, pushed: PoissonPushed, output: usize) -> [f64; 2] {
+        let sum = if output == 0 { pushed.first } else { others[output - 1] };
+        let rest = node.outputs[output].sum - sum;
+        [self.mean_of(sum, pushed.weight, output), self.mean_of(rest, node.weight - pushed.weight, output)]
     }
 
     fn scan(&self) -> Box<[u128]> {

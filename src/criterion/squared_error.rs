@@ -122,6 +122,17 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
     }
 
     #[inline]
+    /// A mean of an output in the target's unit.
+    fn mean_of(&self, sum: M, weight: u64, output: usize) -> f64 {
+        let (center, scale) = (self.numbers.center[output], self.numbers.scale[output]);
+        // Only the quotient is rounded, unless numbers are large.
+        let total = center * weight as f64 + scale_by_power_of_two(sum.to_f64(), -scale);
+        if total.is_finite() {
+            return total / weight as f64;
+        }
+        center + scale_by_power_of_two(sum.to_f64() / weight as f64, -scale)
+    }
+
     fn values(&self, sample: u32) -> &[i64] {
         if self.n_outputs == 1 {
             std::slice::from_ref(&self.numbers.fixed[sample as usize])
@@ -293,6 +304,20 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
                 self.numbers.center[output] + scale_by_power_of_two(fixed, -self.numbers.scale[output])
             };
         }
+    }
+
+    fn n_means(&self) -> usize {
+        self.n_outputs
+    }
+
+    fn mean(&self, totals: &SumTotals<M>, output: usize) -> f64 {
+        self.mean_of(totals.outputs[output].sum, totals.weight, output)
+    }
+
+    fn side_means(&self, node: &SumTotals<M>, others: &Box<[M]>, pushed: SumPushed<M>, output: usize) -> [f64; 2] {
+        let sum = if output == 0 { pushed.first } else { others[output - 1] };
+        let rest = node.outputs[output].sum.minus(sum);
+        [self.mean_of(sum, pushed.weight, output), self.mean_of(rest, node.weight - pushed.weight, output)]
     }
 
     fn scan(&self) -> Box<[M]> {

@@ -2,7 +2,7 @@
 
 use super::{legal, require};
 use crate::data::dense::Ordinals;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::intersect::Strategy;
 use crate::simd::Level;
 
@@ -100,6 +100,8 @@ pub struct TreeParams {
     pub max_leaf_nodes: Option<u64>,
     /// The price per leaf at which the grown tree is pruned; 0: it is not.
     pub ccp_alpha: f64,
+    /// Per feature, whether predictions must not fall (1) or not rise (-1) where it grows, or neither (0).
+    pub monotonic_cst: Option<Vec<i8>>,
     /// Key of all random choices.
     pub seed: u64,
     /// Use this way to intersect a sparse column with a node instead of the cost rule's. For tests and benches: the
@@ -128,6 +130,7 @@ impl TreeParams {
             min_impurity_decrease: 0.0,
             max_leaf_nodes: None,
             ccp_alpha: 0.0,
+            monotonic_cst: None,
             seed: 0,
             force_strategy: None,
             force_tier: None,
@@ -180,6 +183,17 @@ impl TreeParams {
         }
         let alpha = self.ccp_alpha;
         require(alpha >= 0.0 && alpha.is_finite(), "ccp_alpha", alpha, legal::CCP_ALPHA)?;
+        if let Some(constraints) = &self.monotonic_cst {
+            if constraints.len() != n_features {
+                return Err(Error::ShapeMismatch {
+                    what: "monotonic_cst",
+                    expected: format!("{n_features} values, one per feature of X"),
+                    got: format!("{} values", constraints.len()),
+                });
+            }
+            let is_legal = |constraint: &i8| (-1..=1).contains(constraint);
+            require(constraints.iter().all(is_legal), "monotonic_cst", constraints, legal::MONOTONIC_CST)?;
+        }
         let max_features = match self.max_features {
             MaxFeatures::All => n_features as u64,
             MaxFeatures::Sqrt => ((n_features as f64).sqrt() as u64).max(1),
@@ -205,6 +219,8 @@ impl TreeParams {
             min_impurity_decrease: decrease,
             max_leaf_nodes: self.max_leaf_nodes,
             ccp_alpha: alpha,
+            // No constraint at all costs nothing.
+            monotonic_cst: self.monotonic_cst.clone().filter(|constraints| constraints.iter().any(|&c| c != 0)),
             seed: self.seed,
             force_strategy: self.force_strategy,
             force_tier: self.force_tier,
@@ -228,6 +244,8 @@ pub struct ValidTreeParams {
     pub(crate) min_impurity_decrease: f64,
     pub(crate) max_leaf_nodes: Option<u64>,
     pub(crate) ccp_alpha: f64,
+    /// None if nothing is constrained.
+    pub(crate) monotonic_cst: Option<Vec<i8>>,
     pub(crate) seed: u64,
     pub(crate) force_strategy: Option<Strategy>,
     pub(crate) force_tier: Option<Tier>,
@@ -239,6 +257,11 @@ impl ValidTreeParams {
     /// The number of features a node draws, as resolved; it may exceed the number there is, as in scikit-learn.
     pub fn max_features(&self) -> u64 {
         self.max_features
+    }
+
+    /// The monotonic constraint of a feature.
+    pub(crate) fn constraint(&self, feature: u32) -> i8 {
+        self.monotonic_cst.as_ref().map_or(0, |constraints| constraints[feature as usize])
     }
 
     /// The ordinals that suit these trees, see [`Dataset::from_dense_with`](crate::data::Dataset::from_dense_with).

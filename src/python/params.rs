@@ -43,6 +43,7 @@ pub fn tree_params(
         min_impurity_decrease: get("min_impurity_decrease")?.real(legal::MIN_IMPURITY_DECREASE)?,
         max_leaf_nodes: get("max_leaf_nodes")?.optional(|p| p.integer(legal::MAX_LEAF_NODES))?,
         ccp_alpha: get("ccp_alpha")?.real(legal::CCP_ALPHA)?,
+        monotonic_cst: get("monotonic_cst")?.optional(Parameter::constraints)?,
         seed,
         force_strategy: None,
         force_tier: None,
@@ -81,6 +82,11 @@ impl Parameter<'_, '_> {
 
     fn real(&self, expected: &'static str) -> PyResult<f64> {
         self.value.extract().map_err(|_| self.illegal(expected))
+    }
+
+    /// Integers, as a list.
+    fn constraints(&self) -> PyResult<Vec<i8>> {
+        self.value.extract().map_err(|_| self.illegal(legal::MONOTONIC_CST))
     }
 
     /// Whether the value is an integer of any sign and size.

@@ -14,6 +14,7 @@ use crate::criterion::bulk::lanes::LANES;
 use crate::data::DenseColumns;
 use crate::data::dense::{DenseColumn, Ranks};
 use crate::error::Result;
+use crate::rng::Side;
 use crate::samples::SampleSet;
 use crate::simd::vectorized;
 
@@ -176,7 +177,8 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
         let criterion = search.criterion;
         let pushed = self.bulk.pushed_below(criterion, node.totals, self.scan, lane);
         let score = criterion.score(node.totals, self.scan, pushed);
-        if self.best.may_win(score) && search.is_legal(node, candidate.n_left, C::pushed_weight(&pushed)) {
+        let legal = |scan| search.is_legal(node, candidate.feature, (Side::Left, candidate.n_left), (scan, pushed));
+        if self.best.may_win(score) && legal(self.scan) {
             self.best.offer(criterion, node.totals, order, (self.scan, pushed), score, candidate);
             if self.best.feature() == Some(candidate.feature) {
                 *self.winner = Some(lane);

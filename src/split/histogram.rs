@@ -77,7 +77,7 @@ pub(super) fn best_cut<C: Criterion>(
                 continue;
             }
             let n_left = if all_legal { 0 } else { cells.n_up_to(level, bin) };
-            if all_legal || search.is_legal(node, n_left, C::pushed_weight(&pushed)) {
+            if all_legal || search.is_legal(node, feature, (Side::Left, n_left), (scan, pushed)) {
                 let last_left = cells.last_rank(bin);
                 let cut = Cut::Before(last_left + 1);
                 let candidate = Candidate { feature, last_left, cut, n_left, is_loose: true };

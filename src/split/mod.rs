@@ -39,8 +39,9 @@ use crate::data::sparse::Rank;
 use crate::data::{Columns, Dataset, SparseColumns};
 use crate::error::Result;
 use crate::intersect::Entry;
+use crate::monotonic::Limits;
 use crate::params::{Splitter, ValidTreeParams};
-use crate::rng::{NodeKey, Permutation};
+use crate::rng::{NodeKey, Permutation, Side};
 use crate::runtime::Runtime;
 use crate::samples::SampleSet;
 use crate::simd::Level;
@@ -80,6 +81,8 @@ pub struct Node<'a, C: Criterion> {
     pub key: NodeKey,
     /// Features known not to vary in it.
     pub constants: &'a ConstantFeatures,
+    /// Between what predictions must lie, if features are constrained.
+    pub limits: Option<&'a Limits>,
 }
 
 /// A node, and what its search needs throughout.
@@ -282,19 +285,36 @@ impl<C: Criterion> Search<'_, C> {
 
     /// Whether any cut with a row on either side is legal.
     fn all_legal(&self) -> bool {
-        !C::FORBIDS_CUTS && self.params.min_samples_leaf <= 1 && self.min_weight_leaf <= 0.0
+        !C::FORBIDS_CUTS
+            && self.params.min_samples_leaf <= 1
+            && self.min_weight_leaf <= 0.0
+            && self.params.monotonic_cst.is_none()
     }
 
-    /// Whether a side with these counts, and the rest of the node, are large enough.
+    /// Whether a cut on a feature is legal, of which this side is pushed: both sides are large enough, and their predictions
+    /// in the order that is asked for.
     #[inline]
-    fn is_legal(&self, node: &Node<'_, C>, n_pushed: usize, pushed: u64) -> bool {
+    fn is_legal(
+        &self,
+        node: &Node<'_, C>,
+        feature: u32,
+        (side, n_pushed): (Side, usize),
+        (scan, pushed): (&C::Scan, C::Pushed),
+    ) -> bool {
         let min = self.params.min_samples_leaf;
         let n_rest = node.samples.len() - n_pushed;
         if (n_pushed as u64) < min || (n_rest as u64) < min {
             return false;
         }
-        let rest = self.criterion.weight(node.totals) - pushed;
-        self.min_weight_leaf <= 0.0 || (pushed as f64 >= self.min_weight_leaf && rest as f64 >= self.min_weight_leaf)
+        let weight = C::pushed_weight(&pushed);
+        let rest = self.criterion.weight(node.totals) - weight;
+        if self.min_weight_leaf > 0.0 && !(weight as f64 >= self.min_weight_leaf && rest as f64 >= self.min_weight_leaf)
+        {
+            return false;
+        }
+        node.limits.is_none_or(|limits| {
+            limits.allow(self.criterion, (node.totals, scan, pushed), self.params.constraint(feature), side)
+        })
     }
 
     /// Makes `scratch` the one with which a node and its descendants are searched.

@@ -7,7 +7,7 @@ use super::best::{Best, Candidate, Cut};
 use super::{NodeColumn, NodeSearch};
 use crate::criterion::Criterion;
 use crate::data::Dataset;
-use crate::rng::NodeKey;
+use crate::rng::{NodeKey, Side};
 
 /// Up to this many rows of a column are searched for the threshold instead of all of its values (bench `scan`).
 const FEW: usize = 16;
@@ -54,7 +54,8 @@ pub(super) fn random_cut<C: Criterion>(
             n_pushed += 1;
         }
     }
-    if !search.is_legal(node, n_pushed, C::pushed_weight(&pushed)) {
+    let side = if push_left { Side::Left } else { Side::Right };
+    if !search.is_legal(node, feature, (side, n_pushed), (scan, pushed)) {
         return Some(f64::NEG_INFINITY);
     }
     let score = criterion.score(node.totals, scan, pushed);

@@ -91,7 +91,7 @@ impl<C: Criterion> Pass<'_, C> {
             let next = advance(criterion, totals, scan, &mut pushed, &mut last, &mut entries, least);
             let Some(next_rank) = next.map(Entry::rank).or(end) else { return highest };
             let n_pushed = n_entries - entries.len() - usize::from(next.is_some());
-            if is_loose || search.is_legal(node, n_pushed, C::pushed_weight(&pushed)) {
+            if is_loose || search.is_legal(node, self.feature, (self.side, n_pushed), (scan, pushed)) {
                 let score = criterion.score(totals, scan, pushed);
                 highest = highest.max(score);
                 if best.may_win(score) {

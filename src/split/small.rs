@@ -162,7 +162,7 @@ impl<C: Criterion> Small<'_, C> {
                 criterion.push(node.totals, self.scan, &mut pushed, samples[place(row[lane])]);
             }
             n_pushed = i + 1;
-            if self.best.may_win(score) && search.is_legal(node, n_pushed, C::pushed_weight(&pushed)) {
+            if self.best.may_win(score) && search.is_legal(node, feature, (Side::Left, n_pushed), (self.scan, pushed)) {
                 debug_assert_eq!(score, criterion.score(node.totals, self.scan, pushed));
                 let (last_left, first_right) = (rank(self.keys[i][lane]), rank(self.keys[i + 1][lane]));
                 let cut = Cut::Before(first_right);

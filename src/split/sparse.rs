@@ -255,7 +255,8 @@ fn search_anew<C: Criterion, R: Rank>(
 fn is_worth_knowing<C: Criterion>(search: &Search<'_, C>, n_samples: usize, nnz: usize, is_root: bool) -> bool {
     let draws_all = search.draws_all();
     (is_root || draws_all)
-        && (C::IS_SQUARED_DISTANCE || !draws_all)
+        // A cut that is illegal in a node may be legal below, with more gain than the node's best.
+        && (C::IS_SQUARED_DISTANCE && search.params.monotonic_cst.is_none() || !draws_all)
         && nnz > 0
         && (is_root || Gather::fits(nnz))
         && match search.params.force_strategy {

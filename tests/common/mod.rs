@@ -59,6 +59,14 @@ impl Y {
         }
     }
 
+    /// Whether predictions have an order: numbers, or two classes of one output.
+    pub fn has_order(&self) -> bool {
+        match self {
+            Self::Classes { n_classes, .. } => n_classes[..] == [2],
+            Self::Numbers { .. } => true,
+        }
+    }
+
     /// The rows of `order`, which may repeat and leave out.
     pub fn select(&self, order: &[usize]) -> Self {
         fn pick<T: Copy>(values: &[T], n_outputs: usize, order: &[usize]) -> Vec<T> {
@@ -227,7 +235,12 @@ pub fn targets(n: usize, criterion: CriterionKind) -> BoxedStrategy<Y> {
     classes.boxed()
 }
 
-/// Parameters over all their ranges; shares of the weight are multiples of 1/16, so that rounding cannot decide.
+/// Monotonic constraints, if any.
+pub fn constraints(n_features: usize) -> impl Strategy<Value = Option<Vec<i8>>> {
+    prop_oneof![2 => Just(None), 1 => vec(-1..=1i8, n_features).prop_map(Some)]
+}
+
+/// Parameters over all their ranges but for constraints; shares of the weight are multiples of 1/16, so that rounding cannot decide.
 pub fn params(criterion: CriterionKind) -> impl Strategy<Value = TreeParams> {
     let impurity_scale = if criterion == CriterionKind::SquaredError { 20.0 } else { 0.3 };
     let count = |least: u64, most: u64| {

@@ -30,8 +30,9 @@ pub fn grow(x: &Array2<f64>, y: &Y, weights: &[u64], params: &TreeParams) -> Vec
     let total_weight = weights.iter().sum();
     let mut grower = Grower { x, y, weights, params, total_weight, turns: None, nodes: Vec::new() };
     let root = NodeKey::root(params.seed, 0);
-    grower.turns = params.max_leaf_nodes.map(|max_leaf_nodes| grower.turns(&rows, root, max_leaf_nodes));
-    grower.grow(&rows, &mut Vec::new(), root);
+    let limits = vec![[f64::NEG_INFINITY, f64::INFINITY]; y.n_outputs()];
+    grower.turns = params.max_leaf_nodes.map(|max_leaf_nodes| grower.turns(&rows, root, &limits, max_leaf_nodes));
+    grower.grow(&rows, &mut Vec::new(), root, &limits);
     if params.ccp_alpha > 0.0 { prune(&grower.nodes, params.ccp_alpha) } else { grower.nodes }
 }
 
@@ -99,7 +100,12 @@ struct Waiting {
     left: Vec<usize>,
     right: Vec<usize>,
     key: NodeKey,
+    /// Of the children.
+    limits: [Limits; 2],
 }
+
+/// Between what predictions must lie: of numbers, or of the share of the second of two classes.
+type Limits = Vec<[f64; 2]>;
 
 struct Grower<'a> {
     x: &'a Array2<f64>,
@@ -185,16 +191,16 @@ fn to_31_bits(value: f64) -> f64 {
 impl Grower<'_> {
     /// The paths of the nodes that are split if the one whose split lowers the impurity most, to 31 bits, always comes
     /// first; of equals the one that was reached first.
-    fn turns(&self, rows: &[usize], key: NodeKey, max_leaf_nodes: u64) -> BTreeSet<Vec<bool>> {
+    fn turns(&self, rows: &[usize], key: NodeKey, limits: &Limits, max_leaf_nodes: u64) -> BTreeSet<Vec<bool>> {
         let mut turns = BTreeSet::new();
-        let mut waiting: Vec<Waiting> = self.waiting(rows, vec![], key).into_iter().collect();
+        let mut waiting: Vec<Waiting> = self.waiting(rows, vec![], key, limits).into_iter().collect();
         while (turns.len() as u64) + 1 < max_leaf_nodes && !waiting.is_empty() {
             let highest = waiting.iter().map(|node| node.improvement).fold(f64::NEG_INFINITY, f64::max);
             let first = waiting.iter().position(|node| node.improvement == highest).unwrap();
-            let Waiting { path, left, right, key, .. } = waiting.remove(first);
-            for (rows, side) in [(left, Side::Left), (right, Side::Right)] {
+            let Waiting { path, left, right, key, limits: [left_limits, right_limits], .. } = waiting.remove(first);
+            for (rows, side, limits) in [(left, Side::Left, left_limits), (right, Side::Right, right_limits)] {
                 let path = [&path[..], &[matches!(side, Side::Right)]].concat();
-                waiting.extend(self.waiting(&rows, path, key.child(side)));
+                waiting.extend(self.waiting(&rows, path, key.child(side), &limits));
             }
             turns.insert(path);
         }
@@ -202,31 +208,46 @@ impl Grower<'_> {
     }
 
     /// A node, if it can be split.
-    fn waiting(&self, rows: &[usize], path: Vec<bool>, key: NodeKey) -> Option<Waiting> {
-        let (feature, threshold) = self.split(rows, path.len() as u64, key)?;
+    fn waiting(&self, rows: &[usize], path: Vec<bool>, key: NodeKey, limits: &Limits) -> Option<Waiting> {
+        let (feature, threshold) = self.split(rows, path.len() as u64, key, limits)?;
         let (left, right) = self.sides(rows, feature, threshold);
         let cost = |rows: &[usize]| self.weight(rows) as f64 * self.impurity(rows);
         let decrease = cost(rows) - (cost(&left) + cost(&right));
         let improvement = if decrease > 1e-12 * cost(rows) { to_31_bits(decrease) } else { 0.0 };
-        Some(Waiting { improvement, path, left, right, key })
+        let limits = self.limits_below(feature, &left, &right, limits);
+        Some(Waiting { improvement, path, left, right, key, limits })
     }
 
     /// Grows the node of these rows and all below it; returns its id.
-    fn grow(&mut self, rows: &[usize], path: &mut Vec<bool>, key: NodeKey) -> usize {
+    fn grow(&mut self, rows: &[usize], path: &mut Vec<bool>, key: NodeKey, limits: &Limits) -> usize {
         let id = self.nodes.len();
+        let mut value = self.value(rows);
+        if self.params.monotonic_cst.is_some() {
+            match (self.y, &mut value[..]) {
+                (Y::Classes { .. }, [first, second]) => {
+                    *second = second.clamp(limits[0][0], limits[0][1]);
+                    *first = 1.0 - *second;
+                }
+                (_, value) => {
+                    value.iter_mut().zip(limits).for_each(|(mean, [low, high])| *mean = mean.clamp(*low, *high))
+                }
+            }
+        }
         self.nodes.push(Node {
             split: None,
             n_samples: rows.len(),
             weight: self.weight(rows),
             impurity: self.impurity(rows),
-            value: self.value(rows),
+            value,
         });
         let has_a_turn = self.turns.as_ref().is_none_or(|turns| turns.contains(path));
-        if has_a_turn && let Some((feature, threshold)) = self.split(rows, path.len() as u64, key) {
+        if has_a_turn && let Some((feature, threshold)) = self.split(rows, path.len() as u64, key, limits) {
             let (left, right) = self.sides(rows, feature, threshold);
-            let [left, right] = [(left, Side::Left), (right, Side::Right)].map(|(rows, side)| {
+            let [left_limits, right_limits] = self.limits_below(feature, &left, &right, limits);
+            let children = [(left, Side::Left, left_limits), (right, Side::Right, right_limits)];
+            let [left, right] = children.map(|(rows, side, limits)| {
                 path.push(matches!(side, Side::Right));
-                let child = self.grow(&rows, path, key.child(side));
+                let child = self.grow(&rows, path, key.child(side), &limits);
                 path.pop();
                 child
             });
@@ -236,7 +257,7 @@ impl Grower<'_> {
     }
 
     /// The split of a node, unless a stop rule makes it a leaf.
-    fn split(&self, rows: &[usize], depth: u64, key: NodeKey) -> Option<(usize, f64)> {
+    fn split(&self, rows: &[usize], depth: u64, key: NodeKey, limits: &Limits) -> Option<(usize, f64)> {
         if self.params.max_depth.is_some_and(|max_depth| depth >= max_depth) {
             return None;
         }
@@ -246,7 +267,7 @@ impl Grower<'_> {
         if rows.iter().all(|&row| self.labels(row) == self.labels(rows[0])) {
             return None;
         }
-        let (feature, threshold) = self.best_split(rows, key)?;
+        let (feature, threshold) = self.best_split(rows, key, limits)?;
         let (left, right) = self.sides(rows, feature, threshold);
         let share = |rows: &[usize]| self.weight(rows) as f64 / self.total_weight as f64;
         let decrease = share(rows) * self.impurity(rows)
@@ -261,7 +282,7 @@ impl Grower<'_> {
     }
 
     /// The cheapest legal split; of equals the one whose feature is drawn first, then the lowest threshold.
-    fn best_split(&self, rows: &[usize], key: NodeKey) -> Option<(usize, f64)> {
+    fn best_split(&self, rows: &[usize], key: NodeKey, limits: &Limits) -> Option<(usize, f64)> {
         let mut best: Option<(Cost, usize, f64)> = None;
         // In the order of the tie rule, so that only a cheaper split replaces an earlier one.
         for feature in self.drawn_features(rows, key) {
@@ -271,6 +292,7 @@ impl Grower<'_> {
                     || !self.is_legal(&right)
                     || self.has_no_counts(&left)
                     || self.has_no_counts(&right)
+                    || !self.is_monotonic(feature, &left, &right, limits)
                 {
                     continue;
                 }
@@ -281,6 +303,44 @@ impl Grower<'_> {
             }
         }
         best.map(|(_, feature, threshold)| (feature, threshold))
+    }
+
+    fn constraint(&self, feature: usize) -> i8 {
+        self.params.monotonic_cst.as_ref().map_or(0, |constraints| constraints[feature])
+    }
+
+    /// The predictions that have an order.
+    fn means(&self, rows: &[usize]) -> Vec<f64> {
+        match self.y {
+            Y::Classes { .. } => vec![self.value(rows)[1]],
+            Y::Numbers { .. } => self.value(rows),
+        }
+    }
+
+    /// Whether all predictions of both sides are within the limits and in the order that is asked for.
+    fn is_monotonic(&self, feature: usize, left: &[usize], right: &[usize], limits: &Limits) -> bool {
+        self.params.monotonic_cst.is_none()
+            || self.means(left).into_iter().zip(self.means(right)).zip(limits).all(|((left, right), [low, high])| {
+                let falls = (right - left) * f64::from(self.constraint(feature)) < 0.0;
+                !falls && low.max(left) == left && low.max(right) == right && left.max(right) <= *high
+            })
+    }
+
+    /// The limits of both children: the middle of theirs parts what is below.
+    fn limits_below(&self, feature: usize, left: &[usize], right: &[usize], limits: &Limits) -> [Limits; 2] {
+        let (mut of_left, mut of_right) = (limits.clone(), limits.clone());
+        if self.constraint(feature) != 0 {
+            let means = self.means(left).into_iter().zip(self.means(right));
+            for ((middle, of_left), of_right) in
+                means.map(|(left, right)| left / 2.0 + right / 2.0).zip(&mut of_left).zip(&mut of_right)
+            {
+                let (lower, upper) =
+                    if self.constraint(feature) > 0 { (of_left, of_right) } else { (of_right, of_left) };
+                lower[1] = lower[1].min(middle);
+                upper[0] = upper[0].max(middle);
+            }
+        }
+        [of_left, of_right]
     }
 
     /// The features that the node draws, in the order of the draw: the first `max_features`, constant or not, and if
