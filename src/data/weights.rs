@@ -22,6 +22,11 @@ pub enum Weights {
 }
 
 impl Weights {
+    /// The weights of `n_samples` samples as they are encoded in a target of `n_outputs` outputs; all 1 if not given.
+    pub fn encode(weights: Option<&[f64]>, n_samples: usize, n_outputs: usize) -> Result<Self> {
+        Ok(encode_weights(weights, n_samples, n_outputs)?.0)
+    }
+
     /// Whether a sample takes part in training.
     pub fn is_positive(&self, sample: usize) -> bool {
         match self {
