@@ -108,6 +108,8 @@ class BaseForest(BaseTreeEstimator):
                 f"n_estimators={self.n_estimators} must be larger or equal to "
                 f"len(estimators_)={n_grown} when warm_start==True"
             )
+        if forest is not None and (n_more > 0 or self._wants_oob_score()):
+            self._check_alike(before)
         X = native(X)
         if n_more == 0:
             warnings.warn(
@@ -115,7 +117,7 @@ class BaseForest(BaseTreeEstimator):
                 UserWarning,
                 stacklevel=3,
             )
-            if not self.oob_score or hasattr(self, "oob_score_"):
+            if not self._wants_oob_score():
                 # Nothing is new: whatever `X` and `y` are, they are not what the trees know.
                 self.__dict__.clear()
                 self.__dict__.update(before)
@@ -143,6 +145,26 @@ class BaseForest(BaseTreeEstimator):
         if self.oob_score:
             self._set_oob_attributes(X, target, draws, n_threads)
         return self
+
+    def _wants_oob_score(self) -> bool:
+        return bool(self.oob_score) and not hasattr(self, "oob_score_")
+
+    def _check_alike(self, before: dict[str, Any]) -> None:
+        """Raise ValueError unless features, outputs and classes are those of an earlier call.
+
+        Parameters
+        ----------
+        before : dict
+            The attributes that the call has left.
+        """
+        grown = (before["n_features_in_"], before["n_outputs_"])
+        given = (self.n_features_in_, self.n_outputs_)
+        if grown != given:
+            raise ValueError(
+                "warm_start=True adds to the trees of earlier calls: X and y must have their "
+                f"{grown[0]} feature(s) and {grown[1]} output(s). "
+                f"Got {given[0]} and {given[1]} instead."
+            )
 
     def _check_forest_params(self) -> None:
         def is_bool(value: Any) -> bool:
@@ -214,24 +236,13 @@ class BaseForest(BaseTreeEstimator):
     ) -> None:
         """Predict the training set out of bag and score that."""
 
-    def _predict_oob(
-        self, X: Any, target: EncodedTarget, draws: Draws, n_threads: int
-    ) -> NDArray[np.float64]:
+    def _predict_oob(self, X: Any, draws: Draws, n_threads: int) -> NDArray[np.float64]:
         """Return means over the trees that have not seen a row; (n_samples, n_outputs, n_values).
 
         They are zeros where there is no such tree.
         """
         if getattr(X, "format", None) == "csc":
             X = native(sparse.csc_matrix((X.data, X.indices, X.indptr), shape=X.shape).tocsr())
-        n_outputs = target.y.shape[1]
-        n_values = 1 if target.n_classes is None else max(target.n_classes)
-        known = (self.forest_.n_outputs, self.forest_.tree(0).max_n_classes)
-        if known != (n_outputs, n_values):
-            raise ValueError(
-                "y must have the outputs and classes of the y that the trees were grown on: "
-                f"{known[0]} output(s) with up to {known[1]} value(s). "
-                f"Got {n_outputs} with up to {n_values} instead."
-            )
         values, n_trees = self.forest_.predict_oob(X, draws, n_threads)
         if not n_trees.all():
             warnings.warn(
@@ -240,7 +251,7 @@ class BaseForest(BaseTreeEstimator):
                 UserWarning,
                 stacklevel=5,
             )
-        return values.reshape(-1, n_outputs, n_values)
+        return values.reshape(values.shape[0], self.n_outputs_, -1)
 
     # --- The trees ------------------------------------------------------------------------------
 
@@ -418,6 +429,18 @@ class ForestClassifier(ClassTarget, BaseForest):
             )
         return None if self._balances_subsamples() else balanced_weights(codes, sample_weight)
 
+    def _check_alike(self, before: dict[str, Any]) -> None:
+        super()._check_alike(before)
+        grown, given = (
+            [classes] if self.n_outputs_ == 1 else classes
+            for classes in (before["classes_"], self.classes_)
+        )
+        if not all(map(np.array_equal, grown, given)):
+            raise ValueError(
+                "warm_start=True adds to the trees of earlier calls: y must have their classes, "
+                f"{before['classes_']}. Got {self.classes_} instead."
+            )
+
     def _balances_subsamples(self) -> bool:
         # On all samples it is "balanced".
         return bool(self.bootstrap) and self.class_weight == "balanced_subsample"
@@ -435,7 +458,7 @@ class ForestClassifier(ClassTarget, BaseForest):
         self, X: Any, target: EncodedTarget, draws: Draws, n_threads: int
     ) -> None:
         # scikit-learn has the outputs last.
-        decision = np.swapaxes(self._predict_oob(X, target, draws, n_threads), 1, 2)
+        decision = np.swapaxes(self._predict_oob(X, draws, n_threads), 1, 2)
         if self.n_outputs_ == 1:
             decision = decision[..., 0]
         self.oob_decision_function_ = np.ascontiguousarray(decision)
@@ -506,7 +529,7 @@ class ForestRegressor(NumberTarget, BaseForest):
     def _set_oob_attributes(
         self, X: Any, target: EncodedTarget, draws: Draws, n_threads: int
     ) -> None:
-        prediction = self._predict_oob(X, target, draws, n_threads)[..., 0]
+        prediction = self._predict_oob(X, draws, n_threads)[..., 0]
         self.oob_prediction_ = prediction[:, 0] if self.n_outputs_ == 1 else prediction
         score = self.oob_score if callable(self.oob_score) else r2_score
         self.oob_score_ = score(target.y, self.oob_prediction_)
