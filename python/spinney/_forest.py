@@ -413,7 +413,8 @@ class ForestClassifier(ClassTarget, BaseForest):
     ) -> NDArray[np.float64] | None:
         if self.class_weight is None or isinstance(self.class_weight, (dict, list)):
             return self._given_class_weights(y)
-        if self.class_weight not in ("balanced", "balanced_subsample"):
+        presets = ("balanced", "balanced_subsample")
+        if not isinstance(self.class_weight, str) or self.class_weight not in presets:
             expected = "a str among {'balanced', 'balanced_subsample'}, a dict, a list or None"
             raise self._illegal("class_weight", expected)
         if self.warm_start:
