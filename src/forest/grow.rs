@@ -65,7 +65,9 @@ fn balanced(target: &Target, counts: &[u32]) -> Result<Target> {
     let rows = || classes.slots.chunks_exact(target.n_outputs()).zip(counts);
     let mut draws = vec![0u64; classes.first.last().map_or(0, |&n_slots| n_slots as usize)];
     for (slots, &count) in rows() {
-        slots.iter().for_each(|&slot| draws[slot as usize] += u64::from(count));
+        for &slot in slots {
+            draws[slot as usize] += u64::from(count);
+        }
     }
     let total: u64 = counts.iter().map(|&count| u64::from(count)).sum();
     let mut factors = vec![0.0; draws.len()];

@@ -1,6 +1,7 @@
 //! Feature importances from a forest.
 
 use super::Forest;
+use super::predict::divide;
 
 impl Forest {
     /// Mean of the trees' normalised importances, normalised; trees of one node are left out, as in scikit-learn. Zeros if
@@ -15,11 +16,11 @@ impl Forest {
             }
         }
         if n_trees > 0.0 {
-            importances.iter_mut().for_each(|importance| *importance /= n_trees);
+            divide(&mut importances, n_trees);
         }
         let total: f64 = importances.iter().sum();
         if total > 0.0 {
-            importances.iter_mut().for_each(|importance| *importance /= total);
+            divide(&mut importances, total);
         }
         importances
     }

@@ -38,7 +38,7 @@ impl Forest {
                     add(mean, tree.value(tree.leaf(reader, |_| ())));
                 }
             }
-            means.iter_mut().for_each(|mean| *mean /= n_trees);
+            divide(&mut means, n_trees);
             Ok(means)
         })
     }
@@ -125,7 +125,7 @@ impl Forest {
             })?;
         }
         for (sum, &count) in values.chunks_exact_mut(n_values).zip(&n_trees) {
-            sum.iter_mut().for_each(|sum| *sum /= f64::from(count.max(1)));
+            divide(sum, f64::from(count.max(1)));
         }
         Ok(OobPrediction { values, n_trees })
     }
@@ -146,5 +146,11 @@ impl Forest {
 fn add(sums: &mut [f64], values: &[f64]) {
     for (sum, value) in sums.iter_mut().zip(values) {
         *sum += value;
+    }
+}
+
+pub(super) fn divide(values: &mut [f64], divisor: f64) {
+    for value in values {
+        *value /= divisor;
     }
 }

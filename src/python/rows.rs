@@ -12,10 +12,11 @@ use crate::forest::RowSampler;
 use crate::params::Bootstrap;
 use crate::runtime::Runtime;
 
-/// The fields of `spinney._rows.Draws`.
+/// The fields of `spinney._draws.Draws`.
 #[derive(FromPyObject)]
+#[allow(clippy::struct_field_names, reason = "names of the Python class")]
 pub struct Draws<'py> {
-    /// One of `SCHEMES`.
+    /// One of [`SCHEMES`].
     pub scheme: String,
     pub n_samples: usize,
     pub n_outputs: usize,
