@@ -611,7 +611,7 @@ def test_balanced_on_all_samples(forest_class, preset, weighted):
     given = np.arange(len(y)) % 5 + 1.0 if weighted else None
     plain = np.ones(len(y)) if given is None else given
     factors = plain.sum() / (2 * np.bincount(y, weights=plain))
-    if sklearn.__version__.split(".")[:2] >= ["1", "8"]:
+    if "sample_weight" in inspect.signature(compute_class_weight).parameters:
         theirs = compute_class_weight("balanced", classes=np.unique(y), y=y, sample_weight=plain)
         np.testing.assert_allclose(factors, theirs)
     forest = forest_class(3, bootstrap=False, max_depth=3, random_state=0)
@@ -949,7 +949,6 @@ def test_trees_are_estimators(forest_class):
     forest = forest_class(4, max_depth=5, min_samples_leaf=2, random_state=0).fit(X, y)
     trees = forest.estimators_
     assert isinstance(trees, list)
-    assert forest.estimators_ is trees
     assert [type(tree) for tree in trees] == [TREE_OF_FOREST[forest_class]] * 4
     assert list(forest) == trees
     assert forest[1] is trees[1]
@@ -970,6 +969,34 @@ def test_trees_are_estimators(forest_class):
         assert trees[0].score(X, y) > 0.8
     first = trees[0].tree_
     assert np.shares_memory(first.threshold, forest.forest_.tree(0).threshold)
+
+
+@every_forest
+def test_trees_are_assigned(forest_class):
+    """A forest of some of its trees, and of those of another."""
+    X, y = task_of(forest_class)
+    forest, other = (forest_class(4, random_state=seed).fit(X, y) for seed in (0, 1))
+    expected = sum(tree.tree_.predict(X) for tree in [*forest[:2], *other]) / 6
+    forest.estimators_.clear()
+    assert len(forest) == len(forest.estimators_) == 4
+    forest.estimators_ = forest.estimators_[:2]
+    forest.estimators_ += other.estimators_
+    assert len(forest) == 6
+    np.testing.assert_array_equal(forest.forest_.predict(X), expected)
+    assert forest.forest_.seeds[2:] == other.forest_.seeds
+    assert pickle.loads(pickle.dumps(forest)).estimators_[5].random_state == other[3].random_state
+    before = bits(forest)
+    fewer = forest_class(2, random_state=0).fit(X[:, 1:], y)
+    for wrong, kind, message in [
+        ([], ValueError, "at least one"),
+        ([forest_class()], TypeError, "must be fitted tree estimators"),
+        ([TREE_OF_FOREST[forest_class]()], TypeError, "must be fitted tree estimators"),
+        (fewer.estimators_, ValueError, "numbers of features"),
+        ([*forest, *fewer], ValueError, "alike"),
+    ]:
+        with pytest.raises(kind, match=message):
+            forest.estimators_ = wrong
+    assert bits(forest) == before
 
 
 @every_forest

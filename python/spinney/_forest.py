@@ -36,6 +36,7 @@ class BaseForest(BaseTreeEstimator):
 
     forest_: Forest
     oob_score_: Any
+    _estimators: list[Any]
     _draws: Draws
     _max_features: int
 
@@ -272,11 +273,16 @@ class BaseForest(BaseTreeEstimator):
 
         They are made when they are first asked for and share the memory of the forest. As in
         scikit-learn they know neither the names of the features nor the labels: a classifier's
-        predict the codes of the classes, which are their indices in `classes_`, as floats. Fitted
-        to `X[rows], codes[rows]` with the rows that `estimators_samples_` says, a clone of one
-        grows the same tree, but for `class_weight="balanced_subsample"`, samples without
-        replacement or by Poisson counts together with weights, which need `sample_weight`, and
-        targets that are rounded (see ARCHITECTURE.md, "Integers and what is rounded").
+        predict the codes of the classes, which are their indices in `classes_`, as floats.
+
+        A clone of one grows the same tree from the same sample. Its `random_state` sees to that,
+        an int from 2**32 on, which scikit-learn's own estimators do not take. The sample is
+        `X, codes` with the numbers of draws in `estimators_samples_` as weights, times whatever
+        weights the trees of the forest saw. Numbers that are rounded are the exception, as the
+        forest rounds alike for all its trees (ARCHITECTURE.md, "Integers and what is rounded").
+
+        The list is the caller's. Assigning a list, of some of these or of trees of other forests
+        too, makes a forest of them.
 
         Returns
         -------
@@ -289,7 +295,27 @@ class BaseForest(BaseTreeEstimator):
             self._estimators = [
                 self._tree_estimator(tree, seed) for tree, seed in enumerate(self.forest_.seeds)
             ]
-        return self._estimators
+        return self._estimators.copy()
+
+    @estimators_.setter
+    def estimators_(self, estimators: list[Any]) -> None:
+        trees = list(estimators)
+        for tree in trees:
+            if not isinstance(tree, BaseDecisionTree) or not hasattr(tree, "tree_"):
+                raise TypeError(
+                    f"estimators_ must be fitted tree estimators of spinney. Got {tree!r} instead."
+                )
+        forest = Forest([tree.tree_ for tree in trees], [tree._seed() for tree in trees])
+        if (known := self._shape_of(self.forest_)) != (given := self._shape_of(forest)):
+            raise ValueError(
+                "estimators_ must have the numbers of features, and of classes of each output, of "
+                f"the trees that were there, {known}. Got {given} instead."
+            )
+        self.forest_, self._estimators = forest, trees
+
+    @staticmethod
+    def _shape_of(forest: Forest) -> tuple[int, list[int]]:
+        return forest.n_features, forest.tree(0).n_classes.tolist()
 
     def _tree_estimator(self, tree: int, seed: int) -> Any:
         params = self.get_params(deep=False)
