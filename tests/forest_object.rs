@@ -249,6 +249,17 @@ fn no_poisson_sample_is_empty() {
 }
 
 #[test]
+fn there_is_something_to_draw_from() {
+    for bootstrap in SCHEMES {
+        let error = RowSampler::new(&Weights::Unit, 0, bootstrap, None).unwrap_err();
+        assert!(matches!(error, Error::InvalidArgument { name: "sample_weight", .. }), "{error}");
+    }
+    let bootstrap = Bootstrap::WithReplacement { n_draws: 1 << 32 };
+    let error = RowSampler::new(&Weights::Unit, 9, bootstrap, None).unwrap_err();
+    assert!(matches!(error, Error::InvalidParameter { name: "max_samples", .. }), "{error}");
+}
+
+#[test]
 fn ids_are_one_per_row() {
     for bootstrap in SCHEMES {
         let error = RowSampler::new(&Weights::Unit, 300, bootstrap, Some(&[1, 2])).unwrap_err();

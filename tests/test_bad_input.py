@@ -104,6 +104,7 @@ BAD_PARAMETERS = [
     ("min_impurity_decrease", NAN, "[0.0, inf)"),
     ("min_impurity_decrease", "no", "[0.0, inf)"),
     ("random_state", -1, "RandomState"),
+    ("random_state", 2**64, "[0, 2**64)"),
     ("random_state", "seed", "RandomState"),
     ("n_jobs", 1.5, "int"),
     ("n_jobs", "all", "int"),

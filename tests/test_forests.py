@@ -972,6 +972,20 @@ def test_trees_are_estimators(forest_class):
 
 
 @every_forest
+def test_trees_remember_how_they_were_grown(forest_class):
+    """Parameters that are set later are those of later trees."""
+    X, y = task_of(forest_class)
+    forest = forest_class(2, max_depth=2, warm_start=True, random_state=0).fit(X, y)
+    forest.set_params(max_depth=4, n_estimators=3, max_features=1)
+    assert [tree.max_depth for tree in forest] == [2, 2]
+    forest.fit(X, y)
+    for view in (forest, pickle.loads(pickle.dumps(forest))):
+        assert [tree.max_depth for tree in view] == [2, 2, 4]
+        assert view[2].max_features_ == 1 < view[1].max_features_
+        assert view[2].get_depth() > 2
+
+
+@every_forest
 def test_trees_are_assigned(forest_class):
     """A forest of some of its trees, and of those of another."""
     X, y = task_of(forest_class)

@@ -38,7 +38,8 @@ class BaseForest(BaseTreeEstimator):
     oob_score_: Any
     _estimators: list[Any]
     _draws: Draws
-    _max_features: int
+    # Of each tree, the parameters it was grown with and the number of features its nodes draw.
+    _growths: list[tuple[dict[str, Any], int]]
 
     # The attributes that come and go with `oob_score`.
     _OOB_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("oob_score_",)
@@ -125,7 +126,7 @@ class BaseForest(BaseTreeEstimator):
                 return self
         else:
             with progress(int(self.verbose), n_grown, n_more) as watcher:
-                more, self._max_features = fit_forest(
+                more, max_features = fit_forest(
                     X,
                     target.y,
                     target.n_classes,
@@ -140,6 +141,8 @@ class BaseForest(BaseTreeEstimator):
                     watcher,
                 )
             self.forest_ = more if forest is None else forest.extended(more)
+            growths = [] if forest is None else self._growths
+            self._growths = growths + [(self._tree_params(), max_features)] * n_more
             self._draws = draws.kept()
             for name in ("_estimators", *self._OOB_ATTRIBUTES):
                 self.__dict__.pop(name, None)
@@ -311,23 +314,28 @@ class BaseForest(BaseTreeEstimator):
                 "estimators_ must have the numbers of features, and of classes of each output, of "
                 f"the trees that were there, {known}. Got {given} instead."
             )
+        self._growths = [
+            (without_seed(tree.get_params(deep=False)), tree.max_features_) for tree in trees
+        ]
         self.forest_, self._estimators = forest, trees
 
     @staticmethod
     def _shape_of(forest: Forest) -> tuple[int, list[int]]:
         return forest.n_features, forest.tree(0).n_classes.tolist()
 
-    def _tree_estimator(self, tree: int, seed: int) -> Any:
-        params = self.get_params(deep=False)
-        names = self._tree_class().get_params(deep=False).keys()
+    def _tree_params(self) -> dict[str, Any]:
+        """Return the parameters that trees share with the forest."""
+        own = self.get_params(deep=False)
         # Threads belong to the forest, and class weights were spent on the draws or are in the
         # weights of the nodes.
-        shared = names & params.keys() - {"class_weight", "n_jobs"}
-        estimator: Any = self._tree_class(
-            **{name: params[name] for name in shared} | {"random_state": seed}
-        )
+        names = self._tree_class().get_params(deep=False).keys() - {"class_weight", "n_jobs"}
+        return without_seed({name: own[name] for name in names & own.keys()})
+
+    def _tree_estimator(self, tree: int, seed: int) -> Any:
+        params, max_features = self._growths[tree]
+        estimator: Any = self._tree_class(random_state=seed, **params)
         estimator.tree_ = self.forest_.tree(tree)
-        estimator.max_features_ = self._max_features
+        estimator.max_features_ = max_features
         estimator.n_features_in_ = self.n_features_in_
         estimator.n_outputs_ = self.n_outputs_
         return estimator
@@ -575,6 +583,11 @@ class ForestRegressor(NumberTarget, BaseForest):
             Means, float64.
         """
         return self._predict_values(X)[..., 0]
+
+
+def without_seed(params: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters without `random_state`."""
+    return {name: value for name, value in params.items() if name != "random_state"}
 
 
 def is_drawing(bootstrap: Any) -> bool:

@@ -145,7 +145,7 @@ pub(super) fn reweighted(weights: &Weights, counts: &[u32], n_samples: usize, n_
 
 /// The total of integer weights stays below two to this.
 fn total_bits(n_outputs: usize) -> u32 {
-    WEIGHT_BITS - bit_length(n_outputs as u64 - 1)
+    WEIGHT_BITS - bit_length((n_outputs as u64).saturating_sub(1))
 }
 
 /// The weights as multiples of `unit`, if they are that exactly and below 2^31.

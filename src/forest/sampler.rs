@@ -44,6 +44,14 @@ impl RowSampler {
                 got: format!("{} values", ids.len()),
             });
         }
+        bootstrap.check()?;
+        if !(0..n_samples).any(|sample| weights.is_positive(sample)) {
+            return Err(Error::InvalidArgument {
+                name: "sample_weight",
+                got: format!("{n_samples} samples without a weight"),
+                expected: "positive for at least one sample".into(),
+            });
+        }
         let scheme = match bootstrap {
             Bootstrap::None => Scheme::All,
             Bootstrap::WithReplacement { n_draws } => Scheme::Urn { urn: Urn::of_weights(weights, n_samples), n_draws },

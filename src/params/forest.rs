@@ -29,6 +29,18 @@ pub enum Bootstrap {
     Poisson,
 }
 
+impl Bootstrap {
+    /// Checks the number of draws.
+    pub fn check(self) -> Result<()> {
+        match self {
+            Self::WithReplacement { n_draws } | Self::WithoutReplacement { n_draws: Some(n_draws) } => {
+                require((1..=u64::from(u32::MAX)).contains(&n_draws), "max_samples", n_draws, legal::MAX_SAMPLES)
+            }
+            Self::None | Self::WithoutReplacement { n_draws: None } | Self::Poisson => Ok(()),
+        }
+    }
+}
+
 /// Hyperparameters of a forest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForestParams {
@@ -59,14 +71,7 @@ impl ForestParams {
         if last > MAX_ESTIMATORS {
             return Err(Error::TooLarge { what: "n_estimators", limit: MAX_ESTIMATORS, got: last });
         }
-        let most = match self.bootstrap {
-            Bootstrap::WithReplacement { n_draws } => Some(n_draws),
-            Bootstrap::WithoutReplacement { n_draws } => n_draws,
-            Bootstrap::None | Bootstrap::Poisson => None,
-        };
-        if let Some(n_draws) = most {
-            require((1..=u64::from(u32::MAX)).contains(&n_draws), "max_samples", n_draws, legal::MAX_SAMPLES)?;
-        }
+        self.bootstrap.check()?;
         let Self { first_tree, bootstrap, balanced_subsample, .. } = *self;
         Ok(ValidForestParams { tree, trees: first_tree..last, bootstrap, balanced_subsample })
     }
