@@ -317,12 +317,12 @@ fn subsamples_are_balanced() {
 
 #[test]
 fn weights_that_fill_all_bits_are_rounded_again() {
-    // Their integers have a total just below the bound, which half of the Poisson samples would exceed.
-    let (n, m) = (200, 4);
+    // Their integers have a total just below the bound, a power of two, which half of the Poisson samples would exceed.
+    let (n, m) = (256, 4);
     let x = matrix(n, m);
     let data = encode(&x.view(), &runtime(1));
-    let mut weight = vec![0.1; n];
-    weight[0] = 0.1f64.next_up();
+    let mut weight = vec![0.1249_f64; n];
+    weight[0] = weight[0].next_up();
     for criterion in CRITERIA {
         let target = target(&x, criterion).target(Some(&weight));
         assert!(matches!(target.weights(), Weights::Large(_)));
@@ -333,7 +333,7 @@ fn weights_that_fill_all_bits_are_rounded_again() {
         for Member { tree, seed } in forest.members() {
             let counts = sampler.counts(*seed, &runtime(1)).unwrap().unwrap();
             n_large += usize::from(target.reweighted(&counts).is_err());
-            let total = f64::from(counts.iter().sum::<u32>()) / 10.0;
+            let total = f64::from(counts.iter().sum::<u32>()) * 0.1249;
             assert!((tree.nodes().weighted_n_node_samples[0] / total - 1.0).abs() < 1e-12);
         }
         assert!(n_large > 0, "the case is not met");

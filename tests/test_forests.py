@@ -125,7 +125,8 @@ def test_attributes_are_those_of_scikit_learn(forest_class):
         expected, got = getattr(theirs, name), getattr(ours, name)
         assert np.shape(got) == np.shape(expected), name
         assert np.asarray(got).dtype == np.asarray(expected).dtype, name
-    assert type(ours.estimator_) is TREE_OF_FOREST[forest_class]
+    assert type(ours.estimator_) is type(forest_class().estimator) is TREE_OF_FOREST[forest_class]
+    assert ours.estimator.splitter == theirs.estimator.splitter
     assert not hasattr(forest_class(), "estimators_")
     assert not hasattr(forest_class(), "estimators_samples_")
 
@@ -525,11 +526,13 @@ def test_poisson_counts_multiply_weights(iris):
     ):
         np.testing.assert_array_equal(one, other)
         np.testing.assert_allclose(tree.tree_.weighted_n_node_samples[0], weight[other].sum())
-    # Weights whose total is as large as integers get, before the counts are multiplied.
-    even = np.full(len(y), 0.1)
-    even[0] = np.nextafter(0.1, 1)
-    for tree in clone(forest).set_params(n_estimators=20).fit(X, y, sample_weight=even):
-        assert 8 < tree.tree_.weighted_n_node_samples[0] < 25
+    # Weights whose integers are as large as they get, before the counts are multiplied.
+    even = np.full(128, 0.1249)
+    even[0] = np.nextafter(0.1249, 1)
+    full = clone(forest).set_params(n_estimators=20).fit(X[:128], y[:128], sample_weight=even)
+    for tree, rows in zip(full, full.estimators_samples_, strict=True):
+        total = tree.tree_.weighted_n_node_samples[0]
+        np.testing.assert_allclose(total, len(rows) * 0.1249, rtol=1e-12)
 
 
 def test_no_poisson_sample_is_empty():

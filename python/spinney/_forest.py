@@ -260,6 +260,17 @@ class BaseForest(BaseTreeEstimator):
     # --- The trees ------------------------------------------------------------------------------
 
     @property
+    def estimator(self) -> BaseDecisionTree:
+        """The kind of tree that the forest is made of, as in scikit-learn; not a parameter.
+
+        Returns
+        -------
+        estimator : estimator
+            It is not fitted.
+        """
+        return self._tree_class()
+
+    @property
     def estimator_(self) -> BaseDecisionTree:
         """The kind of tree that the forest is made of: an estimator that is not fitted.
 
@@ -268,7 +279,7 @@ class BaseForest(BaseTreeEstimator):
         estimator : estimator
         """
         check_is_fitted(self)
-        return self._tree_class()
+        return self.estimator
 
     @property
     def estimators_(self) -> list[Any]:
