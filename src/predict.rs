@@ -31,8 +31,9 @@ impl Tree {
         Ok((indptr, nodes))
     }
 
+    /// The leaf that a row reaches; `pass` is called with each node on the way.
     #[inline]
-    fn leaf(&self, row: &impl RowReader, mut pass: impl FnMut(usize)) -> usize {
+    pub(crate) fn leaf(&self, row: &impl RowReader, mut pass: impl FnMut(usize)) -> usize {
         let nodes = self.nodes();
         let mut node = 0;
         loop {
@@ -46,20 +47,26 @@ impl Tree {
         }
     }
 
+    /// The number of rows of `x`, if it has the features of the training data.
+    pub(crate) fn check_shape(&self, x: &impl Rows) -> Result<usize> {
+        let (n_samples, n_features) = x.shape();
+        if n_features == self.n_features() {
+            return Ok(n_samples);
+        }
+        Err(Error::ShapeMismatch {
+            what: "X",
+            expected: format!("{} features, as in training", self.n_features()),
+            got: format!("{n_features} features"),
+        })
+    }
+
     fn map_rows<X: Rows, T: Clone + Send>(
         &self,
         x: &X,
         runtime: &Runtime<'_>,
         visit: impl Fn(&X::Reader<'_>, &mut Vec<T>) + Sync,
     ) -> Result<Vec<T>> {
-        let (n_samples, n_features) = x.shape();
-        if n_features != self.n_features() {
-            return Err(Error::ShapeMismatch {
-                what: "X",
-                expected: format!("{} features, as in training", self.n_features()),
-                got: format!("{n_features} features"),
-            });
-        }
+        let n_samples = self.check_shape(x)?;
         let blocks = (0..n_samples).step_by(BLOCK * BLOCKS_PER_JOB).collect();
         let parts = runtime.map(blocks, |start| {
             let mut reader = x.reader();

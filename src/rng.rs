@@ -6,8 +6,10 @@
 //! Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 
 mod permutation;
+mod poisson;
 
 pub use permutation::Permutation;
+pub use poisson::PoissonCounts;
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
@@ -16,6 +18,13 @@ fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     x ^ (x >> 31)
+}
+
+/// The inverse of [`mix`]: shifts are undone from the high bits down, odd factors have inverses modulo 2^64.
+fn unmix(x: u64) -> u64 {
+    let x = (x ^ (x >> 31) ^ (x >> 62)).wrapping_mul(0x3196_42B2_D24D_8EC3);
+    let x = (x ^ (x >> 27) ^ (x >> 54)).wrapping_mul(0x96DE_1B17_3F11_9089);
+    x ^ (x >> 30) ^ (x >> 60)
 }
 
 #[inline]
@@ -38,6 +47,15 @@ enum Purpose {
     Features = 1,
     Threshold = 2,
     Bootstrap = 3,
+    Subsample = 4,
+    Poisson = 5,
+}
+
+/// The seed whose tree number 0 is tree number `tree` of `seed`: a tree of a forest can be grown alone by it.
+pub fn seed_of_tree(seed: u64, tree: u64) -> u64 {
+    // `NodeKey::root(seed, tree)`, solved for the seed.
+    let word = |tree: u64| mix(tree.wrapping_add(GOLDEN));
+    unmix((mix(seed).wrapping_add(GOLDEN) ^ word(tree) ^ word(0)).wrapping_sub(GOLDEN))
 }
 
 /// The key of a node. All that is random in the node is derived from it.
@@ -70,6 +88,16 @@ impl NodeKey {
     /// The draws of the rows of a tree; the key is that of its root.
     pub fn bootstrap(self) -> Draws {
         Draws(combine(self.0, Purpose::Bootstrap as u64))
+    }
+
+    /// The draws of a subsample of the rows of a tree; the key is that of its root.
+    pub fn subsample(self) -> Draws {
+        Draws(combine(self.0, Purpose::Subsample as u64))
+    }
+
+    /// The Poisson counts of the rows of a tree, in one of many independent attempts; the key is that of its root.
+    pub fn poisson(self, attempt: u64) -> PoissonCounts {
+        PoissonCounts::new(combine(combine(self.0, Purpose::Poisson as u64), attempt))
     }
 }
 
@@ -142,6 +170,18 @@ mod tests {
             // Mean df, deviation sqrt(2 df): far beyond five deviations is a biased draw.
             let df = f64::from(n_subsets - 1);
             assert!(chi2 < df + 6.0 * (2.0 * df).sqrt().max(1.5), "n={n} k={k}: chi2 {chi2} df {df}");
+        }
+    }
+
+    #[test]
+    fn a_tree_has_a_seed_of_its_own() {
+        for x in [0, 1, 0xFFFF_FFFF, GOLDEN, u64::MAX] {
+            assert_eq!(unmix(mix(x)), x);
+            assert_eq!(mix(unmix(x)), x);
+            assert_eq!(seed_of_tree(x, 0), x);
+            for tree in [0, 1, 2, 1000, u64::MAX] {
+                assert_eq!(NodeKey::root(seed_of_tree(x, tree), 0), NodeKey::root(x, tree));
+            }
         }
     }
 

@@ -1,10 +1,10 @@
-//! What a call runs on: its threads and its stop flag.
+//! What a call runs on: its threads, its stop flag, and the count of what is done.
 //!
 //! One thread, or one item, means no pool at all. A pool lives as long as the call, so a process that forks between two calls finds
 //! no dead threads. Results are collected in the order of the items: no schedule can show.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -16,12 +16,25 @@ pub struct Runtime<'a> {
     n_threads: usize,
     pool: OnceLock<rayon::ThreadPool>,
     stop: &'a AtomicBool,
+    done: Option<&'a AtomicUsize>,
 }
 
 impl<'a> Runtime<'a> {
     /// A runtime of `n_threads` threads that ends with [`Error::Interrupted`] soon after `stop` becomes true.
     pub fn new(n_threads: usize, stop: &'a AtomicBool) -> Self {
-        Self { n_threads: n_threads.max(1), pool: OnceLock::new(), stop }
+        Self { n_threads: n_threads.max(1), pool: OnceLock::new(), stop, done: None }
+    }
+
+    /// The same, counting finished items of work in `done` for whoever watches.
+    pub fn counting(self, done: &'a AtomicUsize) -> Self {
+        Self { done: Some(done), ..self }
+    }
+
+    /// One more item of work is finished.
+    pub fn advance(&self) {
+        if let Some(done) = self.done {
+            done.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Number of threads.

@@ -49,8 +49,10 @@ fn forest(
     bootstrap: Bootstrap,
     n_threads: usize,
 ) -> Vec<Tree> {
-    let params = ForestParams { tree, n_estimators, bootstrap }.check(data.n_samples(), data.n_features()).unwrap();
-    grow_forest(data, target, &params, &runtime(n_threads)).unwrap()
+    let params = ForestParams { bootstrap, ..ForestParams::new(tree, n_estimators) };
+    let params = params.check(data.n_samples(), data.n_features()).unwrap();
+    let forest = grow_forest(data, target, &params, None, &runtime(n_threads)).unwrap();
+    forest.trees().cloned().collect()
 }
 
 #[test]
@@ -299,10 +301,10 @@ fn a_raised_stop_flag_ends_the_call() {
     let target = target(&x, CriterionKind::Gini).target(None);
     let stop = AtomicBool::new(true);
     for bootstrap in [Bootstrap::None, Bootstrap::WithReplacement { n_draws: u64::from(u32::MAX) }] {
-        let params = ForestParams { tree: TreeParams::new(CriterionKind::Gini), n_estimators: 1000, bootstrap };
+        let params = ForestParams { bootstrap, ..ForestParams::new(TreeParams::new(CriterionKind::Gini), 1000) };
         let params = params.check(50, 4).unwrap();
         for n_threads in [1, 2] {
-            let grown = grow_forest(&data, &target, &params, &Runtime::new(n_threads, &stop));
+            let grown = grow_forest(&data, &target, &params, None, &Runtime::new(n_threads, &stop));
             assert_eq!(grown.unwrap_err(), Error::Interrupted);
         }
     }

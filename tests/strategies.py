@@ -13,11 +13,23 @@ from spinney import (
     DecisionTreeRegressor,
     ExtraTreeClassifier,
     ExtraTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
 )
 
 CLASSIFIERS = (DecisionTreeClassifier, ExtraTreeClassifier)
 REGRESSORS = (DecisionTreeRegressor, ExtraTreeRegressor)
 ESTIMATORS = CLASSIFIERS + REGRESSORS
+FOREST_CLASSIFIERS = (RandomForestClassifier, ExtraTreesClassifier)
+FOREST_REGRESSORS = (RandomForestRegressor, ExtraTreesRegressor)
+FORESTS = FOREST_CLASSIFIERS + FOREST_REGRESSORS
+FOREST_OF_TASK = {
+    "classes": RandomForestClassifier,
+    "numbers": RandomForestRegressor,
+    "counts": partial(RandomForestRegressor, criterion="poisson"),
+}
 TREE_OF_TASK = {
     "classes": DecisionTreeClassifier,
     "numbers": DecisionTreeRegressor,

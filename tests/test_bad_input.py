@@ -14,9 +14,20 @@ from sklearn.exceptions import NotFittedError
 
 from oracle import assert_same_tree, frozen
 from spinney import DecisionTreeClassifier, DecisionTreeRegressor
-from strategies import CLASSIFIERS, ESTIMATORS, REGRESSORS
+from strategies import (
+    CLASSIFIERS,
+    ESTIMATORS,
+    FOREST_CLASSIFIERS,
+    FOREST_REGRESSORS,
+    FORESTS,
+    REGRESSORS,
+)
 
-every_estimator = pytest.mark.parametrize("tree_class", ESTIMATORS)
+every_tree = pytest.mark.parametrize("tree_class", ESTIMATORS)
+every_forest = pytest.mark.parametrize("forest_class", FORESTS)
+every_estimator = pytest.mark.parametrize("tree_class", ESTIMATORS + FORESTS)
+every_classifier = pytest.mark.parametrize("tree_class", CLASSIFIERS + FOREST_CLASSIFIERS)
+every_regressor = pytest.mark.parametrize("tree_class", REGRESSORS + FOREST_REGRESSORS)
 NAN, INF = float("nan"), float("inf")
 N_SAMPLES, N_FEATURES = 30, 5
 # Seconds from Ctrl-C to the end of a fit: the promise is one, and a busy machine gets one more.
@@ -51,7 +62,7 @@ def assert_fit_refused(tree, good, args, kinds, *fragments, **keywords):
     """Check that an estimator refuses to be fitted, new or fitted before."""
     X, y = good
     assert_refused(lambda: tree.fit(*args, **keywords), tree, kinds, *fragments)
-    assert not hasattr(tree, "tree_")
+    assert not {"tree_", "forest_"} & vars(tree).keys()
     refused = tree.get_params()
     tree.set_params(**type(tree)(random_state=0).get_params()).fit(X, y)
     predicted = tree.predict(X)
@@ -66,8 +77,6 @@ def assert_fit_refused(tree, good, args, kinds, *fragments, **keywords):
 BAD_PARAMETERS = [
     ("criterion", "best", ("gini", "squared_error")),
     ("criterion", 1, ("gini", "squared_error")),
-    ("splitter", "worst", "'best'"),
-    ("splitter", None, "'random'"),
     ("max_depth", 0, "[1, inf)"),
     ("max_depth", -1, "[1, inf)"),
     ("max_depth", 2.5, "int"),
@@ -104,6 +113,7 @@ BAD_PARAMETERS = [
     ("ccp_alpha", "cheap", "float"),
     ("ccp_alpha", None, "float"),
     ("random_state", -1, "RandomState"),
+    ("random_state", 2**64, "[0, 2**64)"),
     ("random_state", "seed", "RandomState"),
     ("n_jobs", 1.5, "int"),
     ("n_jobs", "all", "int"),
@@ -118,13 +128,100 @@ def test_illegal_parameter(tree_class, name, value, allowed, good):
     assert_fit_refused(tree_class(**{name: value}), good, good, ValueError, *told)
 
 
+@pytest.mark.parametrize(("value", "allowed"), [("worst", "'best'"), (None, "'random'")])
+@every_tree
+def test_illegal_splitter(tree_class, value, allowed, good):
+    """A tree splits at the best threshold or at a random one."""
+    told = ("splitter", tree_class.__name__, repr(value), allowed)
+    assert_fit_refused(tree_class(splitter=value), good, good, ValueError, *told)
+
+
+BAD_FOREST_PARAMETERS = [
+    ("n_estimators", 0, "[1, inf)"),
+    ("n_estimators", 2.0, "int"),
+    ("n_estimators", "many", "int"),
+    ("bootstrap", "bayes", "a bool or 'poisson'"),
+    ("bootstrap", None, "a bool or 'poisson'"),
+    ("bootstrap", 1, "a bool or 'poisson'"),
+    ("oob_score", "accuracy", "a bool or a callable"),
+    ("warm_start", 1, "a bool"),
+    ("replace", None, "a bool"),
+    ("verbose", -1, "[0, inf)"),
+    ("verbose", "loud", "int"),
+    ("max_samples", 0, "[1, inf)"),
+    ("max_samples", -2, "[1, inf)"),
+    ("max_samples", 0.0, "(0.0, inf)"),
+    ("max_samples", NAN, "(0.0, inf)"),
+    ("max_samples", INF, "(0.0, inf)"),
+    ("max_samples", "half", "(0.0, inf)"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "allowed"), BAD_FOREST_PARAMETERS)
+@every_forest
+def test_illegal_forest_parameter(forest_class, name, value, allowed, good):
+    """The message names the parameter, the class, what was got and what is allowed."""
+    forest = forest_class(**{"bootstrap": True, name: value})
+    told = (f"{name!r} parameter of {forest_class.__name__}", repr(value), allowed)
+    assert_fit_refused(forest, good, good, ValueError, *told)
+
+
+CONTRADICTIONS = [
+    ({"bootstrap": False, "max_samples": 0.5}, "`max_sample` cannot be set if `bootstrap=False`"),
+    ({"bootstrap": "poisson", "max_samples": 9}, "cannot be set if `bootstrap='poisson'`"),
+    ({"bootstrap": False, "replace": False}, "'replace' parameter of"),
+    ({"bootstrap": "poisson", "replace": False}, "'replace' parameter of"),
+    ({"bootstrap": False, "oob_score": True}, "only available if bootstrap=True"),
+    ({"bootstrap": True, "replace": False, "max_samples": 31}, "31 draws from 30 samples"),
+]
+
+
+@pytest.mark.parametrize(("params", "told"), CONTRADICTIONS)
+@every_forest
+def test_parameters_that_contradict_each_other(forest_class, params, told, good):
+    """Nothing is ignored: what would have no meaning is refused."""
+    assert_fit_refused(forest_class(**params), good, good, ValueError, told)
+
+
+BAD_IDS = {
+    "negative": (np.r_[np.arange(29), -1], "[0, 2**64)", "-1"),
+    "too large": ([2**64] * 30, "[0, 2**64)", "object"),
+    "fractions": (np.arange(30) + 0.5, "[0, 2**64)", "float64"),
+    "bools": (np.arange(30) > 3, "[0, 2**64)", "bool"),
+    "words": (["word"] * 30, "[0, 2**64)", "<U4"),
+    "too short": (np.arange(29), "(30,)", "(29,)"),
+    "two dimensions": (np.arange(30)[:, None], "(30,)", "(30, 1)"),
+    "a number": (3, "(30,)", "()"),
+}
+
+
+@pytest.mark.parametrize("bootstrap", [True, False, "poisson"])
+@pytest.mark.parametrize("case", BAD_IDS)
+@every_forest
+def test_bad_sample_ids(forest_class, case, bootstrap, good):
+    """Ids are one non-negative integer per sample, whether they matter or not."""
+    ids, *told = BAD_IDS[case]
+    forest = forest_class(3, bootstrap=bootstrap)
+    assert_fit_refused(forest, good, good, ValueError, "sample_ids", *told, sample_ids=ids)
+
+
+@every_forest
+def test_index_of_a_tree(forest_class, good):
+    """There are as many trees as there are."""
+    forest = forest_class(3).fit(*good)
+    with pytest.raises(IndexError):
+        forest[3]
+    with pytest.raises(IndexError, match="the forest has 3 trees"):
+        forest.forest_.tree(3)
+
+
 @every_estimator
 def test_zero_jobs(tree_class, good):
     """No number of threads is called 0."""
     assert_fit_refused(tree_class(n_jobs=0), good, good, ValueError, "n_jobs", "0")
 
 
-@pytest.mark.parametrize("tree_class", CLASSIFIERS)
+@every_classifier
 @pytest.mark.parametrize(
     ("class_weight", "kinds"), [("heavy", ValueError), (2.0, ValueError), ({0: -1.0}, ValueError)]
 )
@@ -134,7 +231,7 @@ def test_illegal_class_weight(tree_class, class_weight, kinds, good):
     assert_fit_refused(tree, good, good, kinds, ("class_weight", "sample_weight"))
 
 
-@pytest.mark.parametrize("tree_class", CLASSIFIERS)
+@every_classifier
 def test_class_weights_for_another_number_of_outputs(tree_class, good):
     """A list of class weights has one entry per output."""
     X, y = good
@@ -143,18 +240,40 @@ def test_class_weights_for_another_number_of_outputs(tree_class, good):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("monotonic_cst", [0, 1, 0, -1, 0])],
+    ("monotonic_cst", "told"),
+    [
+        ([0, 1], "monotonic_cst has shape 2 but the input data X has"),
+        ([2, 0], "monotonic_cst must be None or an array-like of -1, 0 or 1"),
+        ([0.5, 0], "monotonic_cst must be None or an array-like of -1, 0 or 1"),
+        ("up", "monotonic_cst must be None or an array-like of -1, 0 or 1"),
+        ([[0]], "monotonic_cst must be None or an array-like of -1, 0 or 1"),
+    ],
 )
 @every_estimator
-def test_parameter_that_is_not_available_yet(tree_class, name, value, good):
-    """What is not built is refused, not ignored."""
-    tree = tree_class(**{name: value})
-    assert_fit_refused(tree, good, good, ValueError, name, repr(value))
+def test_illegal_constraints(tree_class, monotonic_cst, told, good):
+    """A constraint per feature, each -1, 0 or 1, in scikit-learn's words."""
+    X, y = good
+    if isinstance(monotonic_cst, list) and "must be" in told and len(monotonic_cst) == 2:
+        monotonic_cst = monotonic_cst[:1] + [0] * (np.shape(X)[1] - 1)
+    y = np.asarray(y) == np.asarray(y)[0]
+    tree = tree_class(monotonic_cst=monotonic_cst)
+    assert_fit_refused(tree, (X, y), (X, y), ValueError, told)
+
+
+@every_classifier
+def test_constraints_on_classes_without_an_order(tree_class, good):
+    """More than two classes and several outputs of classes are refused, in scikit-learn's words."""
+    X, _ = good
+    constraints = [1] * np.shape(X)[1]
+    y = np.arange(np.shape(X)[0]) % 3
+    told = "Monotonicity constraints are not supported with multi"
+    tree = tree_class(monotonic_cst=constraints)
+    assert_fit_refused(tree, (X, y > 0), (X, y), ValueError, told)
+    assert_fit_refused(tree, (X, y > 0), (X, np.column_stack([y, y])), ValueError, told)
 
 
 @pytest.mark.parametrize("y", [[-1.0, 2.0, 3.0], [[1.0, -1e-9]] * 3])
-@pytest.mark.parametrize("tree_class", REGRESSORS)
+@every_regressor
 def test_negative_counts(tree_class, y):
     """Poisson regression has no negative targets, in scikit-learn's words."""
     X = np.arange(3.0)[:, None]
@@ -164,7 +283,7 @@ def test_negative_counts(tree_class, y):
 
 
 @pytest.mark.parametrize("y", [[0.0] * 3, [[0, -0.0]] * 3])
-@pytest.mark.parametrize("tree_class", REGRESSORS)
+@every_regressor
 def test_no_counts_at_all(tree_class, y):
     """Poisson regression needs a target above zero, in scikit-learn's words."""
     X = np.arange(3.0)[:, None]
@@ -174,7 +293,7 @@ def test_no_counts_at_all(tree_class, y):
 
 
 @pytest.mark.parametrize("criterion", ["absolute_error", "quantile"])
-@pytest.mark.parametrize("tree_class", REGRESSORS)
+@every_regressor
 def test_criterion_that_is_not_available_yet(tree_class, criterion, good):
     """Criteria of later releases are refused by name."""
     told = ("criterion", criterion, "squared_error")
@@ -182,7 +301,11 @@ def test_criterion_that_is_not_available_yet(tree_class, criterion, good):
 
 
 @pytest.mark.parametrize(
-    ("classes", "criterion"), [(CLASSIFIERS, "squared_error"), (REGRESSORS, "gini")]
+    ("classes", "criterion"),
+    [
+        (CLASSIFIERS + FOREST_CLASSIFIERS, "squared_error"),
+        (REGRESSORS + FOREST_REGRESSORS, "gini"),
+    ],
 )
 def test_criterion_of_the_other_task(classes, criterion, good):
     """A classifier does not take the variance, nor a regressor the Gini index."""
@@ -266,14 +389,14 @@ def test_bad_target(tree_class, case, good):
     assert_fit_refused(tree_class(), good, (good[0], y), *expected)
 
 
-@pytest.mark.parametrize("tree_class", CLASSIFIERS)
+@every_classifier
 def test_continuous_labels(tree_class, good):
     """A classifier does not take real numbers for labels."""
     y = np.random.default_rng(0).normal(size=N_SAMPLES)
     assert_fit_refused(tree_class(), good, (good[0], y), ValueError, "continuous")
 
 
-@pytest.mark.parametrize("tree_class", REGRESSORS)
+@every_regressor
 def test_words_for_numbers(tree_class, good):
     """A regressor does not take words."""
     y = np.full(N_SAMPLES, "word")
@@ -322,11 +445,11 @@ def test_not_fitted(tree_class, good):
         lambda: tree.apply(X),
         lambda: tree.decision_path(X),
         lambda: tree.score(X, y),
-        tree.get_depth,
-        tree.get_n_leaves,
         lambda: tree.feature_importances_,
     ]
-    if tree_class in CLASSIFIERS:
+    if tree_class in ESTIMATORS:
+        calls += [tree.get_depth, tree.get_n_leaves]
+    if tree_class in CLASSIFIERS + FOREST_CLASSIFIERS:
         calls += [lambda: tree.predict_proba(X), lambda: tree.predict_log_proba(X)]
     for call in calls:
         assert_refused(call, tree, NotFittedError, tree_class.__name__, "not fitted yet")
@@ -346,7 +469,7 @@ def test_wrong_number_of_features(tree_class, form, good):
 
 
 @pytest.mark.parametrize("check_input", [True, False])
-@every_estimator
+@every_tree
 def test_wrong_number_of_features_unchecked(tree_class, check_input, good):
     """The number of columns is checked even where `check_input` is off."""
     X, y = good
@@ -370,8 +493,9 @@ def test_bad_matrix_at_prediction(tree_class, case, good):
 
 @every_estimator
 def test_tree_refuses_what_it_cannot_read(tree_class, good):
-    """`tree_` checks its argument too: it is public."""
-    inner = tree_class().fit(*good).tree_
+    """`tree_` and `forest_` check their argument too: they are public."""
+    fitted = tree_class().fit(*good)
+    inner = fitted.tree_ if tree_class in ESTIMATORS else fitted.forest_
     for call in (inner.predict, inner.apply, inner.decision_path):
         for wrong in (np.ones((3, 4), dtype=np.float32), np.ones(5, dtype=np.float32), "X", None):
             with pytest.raises((ValueError, TypeError)):
@@ -540,7 +664,7 @@ if {sparse}:
     X[X < 0.5] = 0
     X = sp.csc_matrix(X)
 y = rng.random(80_000)
-tree = spinney.DecisionTreeRegressor(n_jobs={n_jobs}, random_state=0)
+tree = spinney.{estimator}(n_jobs={n_jobs}, random_state=0)
 before = dict(vars(tree))
 print("fitting", flush=True)
 try:
@@ -555,10 +679,11 @@ except KeyboardInterrupt:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
 @pytest.mark.parametrize("delay", [0.3, 1.5])
+@pytest.mark.parametrize("estimator", ["DecisionTreeRegressor", "RandomForestRegressor"])
 @pytest.mark.parametrize(("n_jobs", "sparse"), [(1, False), (2, False), (1, True)])
-def test_ctrl_c_ends_a_fit(n_jobs, sparse, delay):
+def test_ctrl_c_ends_a_fit(n_jobs, sparse, estimator, delay):
     """A long fit ends soon after Ctrl-C, with KeyboardInterrupt, and changes nothing."""
-    script = LONG_FIT.format(n_jobs=n_jobs, sparse=sparse)
+    script = LONG_FIT.format(n_jobs=n_jobs, sparse=sparse, estimator=estimator)
     command = [sys.executable, "-c", script]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -5,10 +5,21 @@ import pytest
 import scipy.sparse as sp
 
 from oracle import TREE_ARRAYS
-from spinney import DecisionTreeClassifier, DecisionTreeRegressor
-from spinney._spinney import fit_forest
+from spinney import (
+    DecisionTreeClassifier,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 N_SAMPLES = 300
+FORESTS = {
+    (True, "best"): RandomForestClassifier,
+    (True, "random"): ExtraTreesClassifier,
+    (False, "best"): RandomForestRegressor,
+    (False, "random"): ExtraTreesRegressor,
+}
 
 
 @pytest.fixture(scope="module")
@@ -21,25 +32,12 @@ def problem():
     return X, {"classes": np.digitize(signal, [-2.0, 0.0, 1.0]), "numbers": signal}
 
 
-def forest(X, y, *, n_trees=6, bootstrap=True, n_draws=None, weight=None, n_threads=1, **params):
-    """Grow the trees of a forest for classes, or for numbers if `y` holds floats."""
-    is_class = y.dtype.kind == "i"
-    tree = (DecisionTreeClassifier if is_class else DecisionTreeRegressor)(
-        **{"max_features": "sqrt", **params}
-    )
-    return fit_forest(
-        X,
-        y.reshape(-1, 1).astype(np.uint32 if is_class else np.float64),
-        [int(y.max()) + 1] if is_class else None,
-        weight,
-        "Forest",
-        tree.get_params(),
-        n_trees,
-        bootstrap,
-        n_draws,
-        7,
-        n_threads,
-    )
+def forest(X, y, *, splitter="best", n_trees=6, bootstrap=True, weight=None, **params):
+    """Grow a forest for classes, or for numbers if `y` holds floats, and return its trees."""
+    forest_class = FORESTS[y.dtype.kind == "i", splitter]
+    params = {"max_features": "sqrt", "random_state": 7, "bootstrap": bootstrap, **params}
+    fitted = forest_class(n_trees, **params).fit(X, y, sample_weight=weight)
+    return [estimator.tree_ for estimator in fitted.estimators_]
 
 
 def bits(trees):
@@ -59,8 +57,8 @@ def test_threads_and_storage_do_not_matter(problem, task, splitter, bootstrap, w
     trees = bits(forest(X, y, **kind))
     assert len({b"".join(tree) for tree in trees}) == len(trees)
     for form in (X, X.astype(np.float32), sp.csc_matrix(X), sp.csr_array(X)):
-        for n_threads in (1, 2):
-            assert bits(forest(form, y, n_threads=n_threads, **kind)) == trees
+        for n_jobs in (1, 2):
+            assert bits(forest(form, y, n_jobs=n_jobs, **kind)) == trees
     assert bits(forest(X, y, n_trees=2, **kind)) == trees[:2]
 
 
@@ -69,21 +67,8 @@ def test_first_tree_without_bootstrap_is_the_tree(problem):
     X, targets = problem
     y = targets["classes"]
     estimator = DecisionTreeClassifier(max_features="sqrt", random_state=3).fit(X, y)
-    seed = np.random.RandomState(3).randint(np.iinfo(np.int32).max)
-    tree = fit_forest(
-        X,
-        y.reshape(-1, 1).astype(np.uint32),
-        [4],
-        None,
-        "Forest",
-        estimator.get_params(),
-        1,
-        False,
-        None,
-        seed,
-        1,
-    )
-    assert bits(tree) == bits([estimator.tree_])
+    trees = forest(X, y, n_trees=1, bootstrap=False, random_state=3)
+    assert bits(trees) == bits([estimator.tree_])
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -91,9 +76,9 @@ def test_bootstrap_weights_are_counts(problem, weighted):
     """Nodes weigh the draws that reach them; rows of weight 0 are never drawn."""
     X, targets = problem
     weight = np.arange(N_SAMPLES) % 3 / 7 if weighted else None
-    for n_draws in (None, 50, 1000):
-        for tree in forest(X, targets["classes"], n_draws=n_draws, weight=weight):
-            assert tree.weighted_n_node_samples[0] == (n_draws or N_SAMPLES)
+    for max_samples in (None, 50, 1000):
+        for tree in forest(X, targets["classes"], max_samples=max_samples, weight=weight):
+            assert tree.weighted_n_node_samples[0] == (max_samples or N_SAMPLES)
             n_rows = N_SAMPLES if weight is None else np.count_nonzero(weight)
             assert tree.n_node_samples[0] < n_rows
 
@@ -101,11 +86,11 @@ def test_bootstrap_weights_are_counts(problem, weighted):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n_trees": 0}, r"'n_estimators' parameter of Forest must be .* Got 0"),
-        ({"n_draws": 0}, r"'max_samples' parameter of Forest must be .* Got 0"),
-        ({"n_draws": 2**32}, r"'max_samples' parameter of Forest must be .* Got 4294967296"),
+        ({"n_trees": 0}, r"'n_estimators' parameter of RandomForestClassifier must be .* Got 0"),
+        ({"max_samples": 0}, r"'max_samples' parameter of RandomForestClassifier .* Got 0"),
+        ({"max_samples": 2**32}, r"'max_samples' parameter of .* Got 4294967296"),
         ({"n_trees": 2**40}, r"n_estimators is limited to"),
-        ({"max_depth": 0}, r"'max_depth' parameter of Forest must be .* Got 0"),
+        ({"max_depth": 0}, r"'max_depth' parameter of RandomForestClassifier must be .* Got 0"),
         ({"weight": np.zeros(N_SAMPLES)}, "sample_weight must be"),
     ],
 )
@@ -120,5 +105,5 @@ def test_empty_matrix_is_refused(problem):
     """No rows: an error, whatever the number of draws."""
     X, targets = problem
     for bootstrap in (False, True):
-        with pytest.raises(ValueError, match="X must have at least one row"):
+        with pytest.raises(ValueError, match=r"0 sample\(s\)"):
             forest(X[:0], targets["classes"], bootstrap=bootstrap)

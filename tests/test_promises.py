@@ -304,6 +304,10 @@ def test_random_state(tree_class):
 
     assert len({random_tree(seed) for seed in range(5)}) == 5
     assert random_tree(3) == random_tree(3)
+    # From 2**32 on an int is a seed itself.
+    wide = (2**32, 2**32 + 3, 2**64 - 1)
+    assert len({random_tree(seed) for seed in (0, 3, *wide)}) == 5
+    assert random_tree(np.uint64(2**63)) == random_tree(2**63)
     generator = np.random.RandomState(0)
     assert random_tree(generator) != random_tree(generator)
     assert random_tree(np.random.RandomState(0)) == random_tree(np.random.RandomState(0))

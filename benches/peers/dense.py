@@ -34,7 +34,6 @@ from common import (
     same_bits,
     time_interleaved,
 )
-from spinney._spinney import fit_forest
 from table1 import parse_rows
 
 SEED = 0
@@ -126,33 +125,19 @@ class Case:
 
 
 def fit_spinney(plan: Plan, split: Split, n_jobs: int) -> Fitted:
-    """Grow spinney's trees; there is no estimator for forests yet, hence the private function."""
-    regressor, classifier = spinney.DecisionTreeRegressor, spinney.DecisionTreeClassifier
-    estimator = regressor if split.regression else classifier
-    tree = estimator(splitter=plan.splitter, max_features=plan.max_features, random_state=SEED)
+    regressor = split.regression
+    parameters = {"max_features": plan.max_features, "random_state": SEED, "n_jobs": n_jobs}
     if plan.n_trees is None:
-        trees = [tree.set_params(n_jobs=n_jobs).fit(split.X_train, split.y_train).tree_]
-    else:
-        trees = fit_forest(
-            split.X_train,
-            split.y_train.reshape(-1, 1).astype(np.float64 if split.regression else np.uint32),
-            None if split.regression else [int(split.y_train.max()) + 1],
-            None,
-            "the forest",
-            tree.get_params(),
-            plan.n_trees,
-            plan.bootstrap,
-            None,
-            SEED,
-            n_jobs,
-        )
-
-    def predict() -> np.ndarray:
-        n_rows = split.X_test.shape[0]
-        mean = sum(tree.predict(split.X_test).reshape(n_rows, -1) for tree in trees) / len(trees)
-        return mean[:, 0] if split.regression else mean.argmax(axis=1)
-
-    return Fitted(predict, tuple(trees))
+        tree_class = spinney.DecisionTreeRegressor if regressor else spinney.DecisionTreeClassifier
+        model = tree_class(splitter=plan.splitter, **parameters)
+        model.fit(split.X_train, split.y_train)
+        return Fitted(lambda: model.predict(split.X_test), (model.tree_,))
+    kind = "RandomForest" if plan.splitter == "best" else "ExtraTrees"
+    forest_class = getattr(spinney, kind + ("Regressor" if regressor else "Classifier"))
+    forest = forest_class(plan.n_trees, bootstrap=plan.bootstrap, **parameters)
+    forest.fit(split.X_train, split.y_train)
+    trees = tuple(estimator.tree_ for estimator in forest.estimators_)
+    return Fitted(lambda: forest.predict(split.X_test), trees)
 
 
 def fit_sklearn(plan: Plan, split: Split, n_jobs: int) -> Fitted:

@@ -75,13 +75,12 @@ def grow_trees(case: str, library: str, n_jobs: int, X, y) -> list:
     if n_trees is None:
         return [make_tree(library, n_jobs).fit(X, y).tree_]
     if library == "spinney":
-        from forest import RANDOM_FOREST, Split, grow
+        from spinney import RandomForestClassifier
+    else:
+        from sklearn.ensemble import RandomForestClassifier
 
-        return grow(RANDOM_FOREST, Split(X, y, X, y), n_trees, n_jobs)
-    import sklearn.ensemble
-
-    forest = sklearn.ensemble.RandomForestClassifier(n_trees, random_state=0, n_jobs=n_jobs)
-    return [tree.tree_ for tree in forest.fit(X, y).estimators_]
+    forest = RandomForestClassifier(n_trees, random_state=0, n_jobs=n_jobs).fit(X, y)
+    return [estimator.tree_ for estimator in forest.estimators_]
 
 
 def model_bytes(tree) -> int:
@@ -113,8 +112,8 @@ def measure(case: str, library: str, n_jobs: int) -> dict[str, int]:
     """Run one fit in this process and return the bytes of its input and of its growth."""
     X, y = CASES[case]()
     make_tree(library, n_jobs).fit(X[:50], y[:50])
-    if case in FORESTS and library == "spinney":
-        import forest  # noqa: F401  (its imports are not part of the growth)
+    if case in FORESTS and library != "spinney":
+        import sklearn.ensemble  # noqa: F401  (its imports are not part of the growth)
     give_back_free_memory()
     CLEAR_REFS.write_text(RESET_PEAK)
     before = status_bytes("VmRSS")

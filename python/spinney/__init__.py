@@ -1,6 +1,12 @@
-"""Exact decision trees, fast, on sparse and dense data, with scikit-learn's interface."""
+"""Exact decision trees and forests, fast, on sparse and dense data; scikit-learn's interface."""
 
 from spinney._spinney import __version__
+from spinney.forest import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from spinney.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -13,5 +19,9 @@ __all__ = [
     "DecisionTreeRegressor",
     "ExtraTreeClassifier",
     "ExtraTreeRegressor",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
     "__version__",
 ]

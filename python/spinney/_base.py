@@ -1,11 +1,13 @@
-"""What the tree estimators share: conventions on one side, `_spinney` on the other."""
+"""What the estimators share: conventions on one side, `_spinney` on the other."""
 
 from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -16,7 +18,8 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spinney._spinney import Tree, fit_tree
-from spinney._validation import check_sample_weight, native, sound
+from spinney._target import EncodedTarget
+from spinney._validation import check_monotonic_cst, check_sample_weight, native, sound
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -25,28 +28,11 @@ _CHECK_X = {"accept_sparse": ("csc", "csr")}
 _CHECK_Y = {"ensure_2d": False, "dtype": None}
 
 
-class EncodedTarget(NamedTuple):
-    """A target as the compiled part wants it."""
+class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
+    """Base class of the estimators of trees and forests; not for direct use."""
 
-    y: NDArray[np.uint32] | NDArray[np.float64]
-    """Classes or numbers, C-ordered, of shape (n_samples, n_outputs)."""
-    n_classes: list[int] | None
-    """Number of classes of each output; None for numbers."""
-    class_weights: NDArray[np.float64] | None
-    """The weight of each sample that its class gives it, if any."""
-
-
-class BaseDecisionTree(MultiOutputMixin, BaseEstimator, ABC):
-    """Base class of the tree estimators; not for direct use."""
-
-    # `check_input` is an optimisation, nothing for a pipeline to pass around.
-    __metadata_request__fit: ClassVar[dict[str, str]] = {"check_input": UNUSED}
-    __metadata_request__predict: ClassVar[dict[str, str]] = {"check_input": UNUSED}
-
-    tree_: Tree
     n_features_in_: int
     n_outputs_: int
-    max_features_: int
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -54,8 +40,120 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, ABC):
         return tags
 
     @abstractmethod
-    def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
+    def _encode_y(
+        self, y: NDArray[Any], sample_weight: NDArray[np.float64] | None
+    ) -> EncodedTarget:
         """Return the targets of shape (n_samples, n_outputs) as the compiled part wants them."""
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Let the estimator stay as it was if anything fails."""
+        before = self.__dict__.copy()
+        try:
+            yield
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _validate_X_y(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        with _quiet():
+            X, y = validate_data(self, sound(X), y, validate_separately=(_CHECK_X, _CHECK_Y))
+        return X, y
+
+    def _remember_shape(self, X: Any, y: NDArray[Any]) -> NDArray[Any]:
+        """Return the targets with an axis for the outputs."""
+        self.n_features_in_ = X.shape[1]
+        y = np.atleast_1d(y)
+        if y.ndim == 1:
+            y = y.reshape(-1, 1)
+        if y.ndim != 2:
+            raise ValueError(
+                "y must have shape (n_samples,) or (n_samples, n_outputs). "
+                f"Got {y.ndim} dimensions instead."
+            )
+        check_consistent_length(X, y)
+        self.n_outputs_ = y.shape[1]
+        return y
+
+    def _check_target(
+        self, y: NDArray[Any], sample_weight: Any
+    ) -> tuple[EncodedTarget, NDArray[np.float64] | None]:
+        """Return the encoded target, and the weights of samples and classes together."""
+        weights = None
+        if sample_weight is not None:
+            weights = check_sample_weight(sample_weight, y.shape[0])
+        target = self._encode_y(y, weights)
+        if target.class_weights is not None:
+            weights = target.class_weights * (1.0 if weights is None else weights)
+        return target, weights
+
+    def _constraints(self, target: EncodedTarget) -> list[int] | None:
+        """Return the monotonic constraints, in scikit-learn's words if they are illegal."""
+        if self.monotonic_cst is None:
+            return None
+        if target.n_classes is not None and self.n_outputs_ > 1:
+            raise ValueError(
+                "Monotonicity constraints are not supported with multiple outputs of classes."
+            )
+        if target.n_classes is not None and target.n_classes[0] > 2:
+            raise ValueError(
+                "Monotonicity constraints are not supported with multiclass classification"
+            )
+        return check_monotonic_cst(self.monotonic_cst, self.n_features_in_)
+
+    def _illegal(self, name: str, expected: str) -> ValueError:
+        return ValueError(
+            f"The {name!r} parameter of {type(self).__name__} must be {expected}. "
+            f"Got {getattr(self, name)!r} instead."
+        )
+
+    def _seed(self) -> int:
+        if isinstance(self.random_state, Integral) and 2**32 <= int(self.random_state) < 2**64:
+            return int(self.random_state)
+        try:
+            random_state = check_random_state(self.random_state)
+        except ValueError:
+            expected = "an int in the range [0, 2**64), a numpy.random.RandomState or None"
+            raise self._illegal("random_state", expected) from None
+        # Beyond what scikit-learn takes for a random state, so that it stands for itself if it
+        # becomes one.
+        return 2**32 + int(random_state.randint(np.iinfo(np.int32).max))
+
+    def _n_threads(self) -> int:
+        if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
+            raise self._illegal("n_jobs", "an int other than 0 or None")
+        return int(effective_n_jobs(self.n_jobs))
+
+    def _params(self) -> dict[str, Any]:
+        params: dict[str, Any] = self.get_params(deep=False)
+        if params["criterion"] == "friedman_mse":
+            warnings.warn(
+                "criterion='friedman_mse' is deprecated, as in scikit-learn; it is the same as "
+                "'squared_error'.",
+                FutureWarning,
+                stacklevel=4,
+            )
+            params["criterion"] = "squared_error"
+        return params
+
+    def _validate_X_predict(self, X: Any, check_input: bool) -> Any:
+        check_is_fitted(self)
+        if check_input:
+            with _quiet():
+                X = validate_data(self, sound(X), accept_sparse="csr", reset=False)
+        return native(X)
+
+
+class BaseDecisionTree(BaseTreeEstimator):
+    """Base class of the estimators of one tree; not for direct use."""
+
+    # `check_input` is an optimisation, nothing for a pipeline to pass around.
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"check_input": UNUSED}
+    __metadata_request__predict: ClassVar[dict[str, str]] = {"check_input": UNUSED}
+
+    tree_: Tree
+    max_features_: int
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Grow the tree.
@@ -79,38 +177,18 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, ABC):
         self : object
             The fitted estimator. If anything fails, the estimator stays as it was.
         """
-        before = self.__dict__.copy()
-        try:
+        with self._all_or_nothing():
             return self._fit(X, y, sample_weight, check_input)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, check_input: bool) -> Self:
         params = self._params()
         seed = self._seed()
         n_threads = self._n_threads()
         if check_input:
-            with _quiet():
-                X, y = validate_data(self, sound(X), y, validate_separately=(_CHECK_X, _CHECK_Y))
-        self.n_features_in_ = X.shape[1]
-        y = np.atleast_1d(y)
-        if y.ndim == 1:
-            y = y.reshape(-1, 1)
-        if y.ndim != 2:
-            raise ValueError(
-                "y must have shape (n_samples,) or (n_samples, n_outputs). "
-                f"Got {y.ndim} dimensions instead."
-            )
-        check_consistent_length(X, y)
-        self.n_outputs_ = y.shape[1]
-
-        target = self._encode_y(y)
-        weights = target.class_weights
-        if sample_weight is not None:
-            given = check_sample_weight(sample_weight, X.shape[0])
-            weights = given if weights is None else given * weights
+            X, y = self._validate_X_y(X, y)
+        y = self._remember_shape(X, y)
+        target, weights = self._check_target(y, sample_weight)
+        params["monotonic_cst"] = self._constraints(target)
         self.tree_, self.max_features_ = fit_tree(
             native(X),
             target.y,
@@ -122,46 +200,6 @@ class BaseDecisionTree(MultiOutputMixin, BaseEstimator, ABC):
             n_threads,
         )
         return self
-
-    def _illegal(self, name: str, expected: str) -> ValueError:
-        return ValueError(
-            f"The {name!r} parameter of {type(self).__name__} must be {expected}. "
-            f"Got {getattr(self, name)!r} instead."
-        )
-
-    def _seed(self) -> int:
-        try:
-            random_state = check_random_state(self.random_state)
-        except ValueError:
-            expected = "an int in the range [0, 2**32), a numpy.random.RandomState or None"
-            raise self._illegal("random_state", expected) from None
-        return int(random_state.randint(np.iinfo(np.int32).max))
-
-    def _n_threads(self) -> int:
-        if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
-            raise self._illegal("n_jobs", "an int other than 0 or None")
-        return int(effective_n_jobs(self.n_jobs))
-
-    def _params(self) -> dict[str, Any]:
-        params: dict[str, Any] = self.get_params(deep=False)
-        if params["monotonic_cst"] is not None:
-            raise self._illegal("monotonic_cst", "None in this version")
-        if params["criterion"] == "friedman_mse":
-            warnings.warn(
-                "criterion='friedman_mse' is deprecated, as in scikit-learn; it is the same as "
-                "'squared_error'.",
-                FutureWarning,
-                stacklevel=4,
-            )
-            params["criterion"] = "squared_error"
-        return params
-
-    def _validate_X_predict(self, X: Any, check_input: bool) -> Any:
-        check_is_fitted(self)
-        if check_input:
-            with _quiet():
-                X = validate_data(self, sound(X), accept_sparse="csr", reset=False)
-        return native(X)
 
     def _predict_values(self, X: Any, check_input: bool) -> NDArray[np.float64]:
         X = self._validate_X_predict(X, check_input)

@@ -1,26 +1,29 @@
+from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Tree", "__version__", "check_sparse", "fit_forest", "fit_tree"]
+__all__ = ["Forest", "Tree", "__version__", "check_sparse", "draw_rows", "fit_forest", "fit_tree"]
 
 __version__: str
 
 def check_sparse(x: Any) -> None: ...
+def draw_rows(draws: Any, seeds: list[int], n_threads: int = 1) -> list[NDArray[np.uint32]]: ...
 def fit_forest(
     x: Any,
     y: NDArray[np.uint32] | NDArray[np.float64],
     n_classes: list[int] | None,
-    sample_weight: NDArray[np.float64] | None,
+    draws: Any,
+    balanced_subsample: bool,
     estimator: str,
     params: dict[str, Any],
-    n_estimators: int,
-    bootstrap: bool,
-    max_samples_draws: int | None,
     seed: int,
+    first_tree: int,
+    n_trees: int,
     n_threads: int,
-) -> list[Tree]: ...
+    watcher: Callable[[int], Any] | None = None,
+) -> tuple[Forest, int]: ...
 def fit_tree(
     x: Any,
     y: NDArray[np.uint32] | NDArray[np.float64],
@@ -31,6 +34,29 @@ def fit_tree(
     seed: int,
     n_threads: int,
 ) -> tuple[Tree, int]: ...
+
+@final
+class Forest:
+    def __new__(cls, trees: list[Tree], seeds: list[int]) -> Forest: ...
+    def __reduce__(self) -> tuple[type[Forest], tuple[Any, ...]]: ...
+    def __len__(self) -> int: ...
+    def tree(self, index: int) -> Tree: ...
+    @property
+    def seeds(self) -> list[int]: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def n_outputs(self) -> int: ...
+    @property
+    def node_counts(self) -> NDArray[np.int64]: ...
+    def extended(self, other: Forest) -> Forest: ...
+    def compute_feature_importances(self) -> NDArray[np.float64]: ...
+    def predict(self, x: Any, n_threads: int = 1) -> NDArray[np.float64]: ...
+    def predict_oob(
+        self, x: Any, draws: Any, n_threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
+    def apply(self, x: Any, n_threads: int = 1) -> NDArray[np.int64]: ...
+    def decision_path(self, x: Any, n_threads: int = 1) -> tuple[Any, NDArray[np.int64]]: ...
 
 @final
 class Tree:

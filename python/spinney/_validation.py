@@ -110,6 +110,22 @@ def check_counts(y: NDArray[np.float64]) -> None:
         raise ValueError("Sum of y is not positive which is necessary for Poisson regression.")
 
 
+def check_monotonic_cst(monotonic_cst: Any, n_features: int) -> list[int]:
+    """Return the monotonic constraint of each feature, or raise ValueError in scikit-learn's words."""
+    constraints = np.asarray(monotonic_cst)
+    legal = "monotonic_cst must be None or an array-like of -1, 0 or 1"
+    if constraints.ndim != 1 or constraints.dtype.kind not in "iufb":
+        raise ValueError(f"{legal}, but got {monotonic_cst!r}")
+    if constraints.shape[0] != n_features:
+        raise ValueError(
+            f"monotonic_cst has shape {constraints.shape[0]} but the input data X has "
+            f"{n_features} features."
+        )
+    if not np.all(np.isin(constraints, (-1, 0, 1))):
+        raise ValueError(f"{legal}, but got {np.unique(constraints)}")
+    return [int(constraint) for constraint in constraints]
+
+
 def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
     """Return the weights as one float64 per sample; their signs are checked when they are encoded.
 

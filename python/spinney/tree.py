@@ -4,15 +4,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import Tags, check_array, compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
 
-from spinney._base import BaseDecisionTree, EncodedTarget
-from spinney._validation import check_counts
+from spinney._base import BaseDecisionTree
+from spinney._target import ClassTarget, NumberTarget
 
 
-class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
+class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
     """An exact classification tree, on dense or sparse data.
 
     A drop-in for :class:`sklearn.tree.DecisionTreeClassifier`. The tree is the same, bit for bit,
@@ -52,8 +49,9 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
     ccp_alpha : float, default=0.0
         The price per leaf of minimal cost-complexity pruning: the grown tree is cut back to the
         subtree that costs least. 0.0 means no pruning.
-    monotonic_cst : None
-        Only None in this version.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        Per feature 1 if predictions must not fall where it grows, -1 if they must not rise, 0 if
+        it is not constrained. Of two classes, predictions are the shares of the second; more are refused.
     n_jobs : int, default=None
         Threads for fitting and predicting. None means 1 unless `joblib.parallel_config` says
         otherwise, -1 all processors. The result does not depend on it.
@@ -108,7 +106,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
-        monotonic_cst: None = None,
+        monotonic_cst: Any = None,
         n_jobs: int | None = None,
         feature_sampling: str = "all",
     ) -> None:
@@ -128,36 +126,13 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         self.n_jobs = n_jobs
         self.feature_sampling = feature_sampling
 
-    classes_: Any
-    n_classes_: Any
-
-    def __sklearn_tags__(self) -> Tags:  # noqa: D105 - scikit-learn's protocol
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
-
-    def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
-        check_classification_targets(y)
-        columns = [np.unique(column, return_inverse=True) for column in y.T]
-        classes = [labels for labels, _ in columns]
-        n_classes = [labels.shape[0] for labels in classes]
-        if self.n_outputs_ == 1:
-            self.classes_, self.n_classes_ = classes[0], n_classes[0]
-        else:
-            self.classes_, self.n_classes_ = classes, np.array(n_classes, dtype=np.intp)
-        codes = np.column_stack([codes for _, codes in columns]).astype(np.uint32, order="C")
-        return EncodedTarget(codes, n_classes, self._class_weights(y))
-
-    def _class_weights(self, y: NDArray[Any]) -> NDArray[np.float64] | None:
-        if self.class_weight is None:
-            return None
-        try:
-            weights: NDArray[np.float64] = compute_sample_weight(self.class_weight, y)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"The 'class_weight' parameter is illegal: {error}") from error
-        if not np.all(np.isfinite(weights) & (weights >= 0)):
-            raise self._illegal("class_weight", "finite and non-negative for every class")
-        return weights
+    def _class_weights(
+        self,
+        y: NDArray[Any],
+        codes: NDArray[np.uint32],  # noqa: ARG002 - balanced by the labels, as in scikit-learn
+        sample_weight: NDArray[np.float64] | None,  # noqa: ARG002 - has no say, as there
+    ) -> NDArray[np.float64] | None:
+        return self._given_class_weights(y)
 
     def predict(self, X: Any, check_input: bool = True) -> NDArray[Any]:
         """Predict the class of each sample: the one with most weight in the sample's leaf.
@@ -174,12 +149,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Class labels. Of classes with equal weight, the first in `classes_`.
         """
-        values = self._predict_values(X, check_input)
-        best = np.argmax(values, axis=-1)
-        if self.n_outputs_ == 1:
-            labels: NDArray[Any] = self.classes_.take(best)
-            return labels
-        return np.column_stack([c.take(b) for c, b in zip(self.classes_, best.T, strict=True)])
+        return self._labels(self._predict_values(X, check_input))
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Any:
         """Predict the probability of each class: its share of the weight in the sample's leaf.
@@ -196,10 +166,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         proba : ndarray of shape (n_samples, n_classes), or list of one such array per output
             Columns in the order of `classes_`.
         """
-        values = self._predict_values(X, check_input)
-        if self.n_outputs_ == 1:
-            return values
-        return [values[:, output, :n] for output, n in enumerate(self.n_classes_)]
+        return self._probabilities(self._predict_values(X, check_input))
 
     def predict_log_proba(self, X: Any) -> Any:
         """Predict the logarithm of the probability of each class; -inf where it is 0.
@@ -214,12 +181,10 @@ class DecisionTreeClassifier(ClassifierMixin, BaseDecisionTree):
         log_proba : ndarray of shape (n_samples, n_classes), or list of one such array per output
             Columns in the order of `classes_`.
         """
-        proba = self.predict_proba(X)
-        with np.errstate(divide="ignore"):
-            return np.log(proba) if self.n_outputs_ == 1 else [np.log(p) for p in proba]
+        return self._logarithms(self.predict_proba(X))
 
 
-class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
+class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
     """An exact regression tree, on dense or sparse data.
 
     A drop-in for :class:`sklearn.tree.DecisionTreeRegressor`. The tree is the same, bit for bit,
@@ -257,8 +222,9 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
     ccp_alpha : float, default=0.0
         The price per leaf of minimal cost-complexity pruning: the grown tree is cut back to the
         subtree that costs least. 0.0 means no pruning.
-    monotonic_cst : None
-        Only None in this version.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        Per feature 1 if predictions must not fall where it grows, -1 if they must not rise, 0 if
+        it is not constrained. With several outputs it holds for each.
     n_jobs : int, default=None
         Threads for fitting and predicting. None means 1 unless `joblib.parallel_config` says
         otherwise, -1 all processors. The result does not depend on it.
@@ -308,7 +274,7 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        monotonic_cst: None = None,
+        monotonic_cst: Any = None,
         n_jobs: int | None = None,
         feature_sampling: str = "all",
     ) -> None:
@@ -326,12 +292,6 @@ class DecisionTreeRegressor(RegressorMixin, BaseDecisionTree):
         self.monotonic_cst = monotonic_cst
         self.n_jobs = n_jobs
         self.feature_sampling = feature_sampling
-
-    def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
-        numbers = check_array(y, dtype=np.float64, order="C", input_name="y")
-        if self.criterion == "poisson":
-            check_counts(numbers)
-        return EncodedTarget(numbers, None, None)
 
     def predict(self, X: Any, check_input: bool = True) -> NDArray[np.float64]:
         """Predict the target of each sample: the mean of the sample's leaf.
@@ -391,8 +351,9 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     ccp_alpha : float, default=0.0
         The price per leaf of minimal cost-complexity pruning: the grown tree is cut back to the
         subtree that costs least. 0.0 means no pruning.
-    monotonic_cst : None
-        Only None in this version.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        Per feature 1 if predictions must not fall where it grows, -1 if they must not rise, 0 if
+        it is not constrained. Of two classes, predictions are the shares of the second; more are refused.
     n_jobs : int, default=None
         Threads for fitting and predicting. None means 1 unless `joblib.parallel_config` says
         otherwise, -1 all processors. The result does not depend on it.
@@ -447,7 +408,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         min_impurity_decrease: float = 0.0,
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
-        monotonic_cst: None = None,
+        monotonic_cst: Any = None,
         n_jobs: int | None = None,
         feature_sampling: str = "all",
     ) -> None:
@@ -508,8 +469,9 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     ccp_alpha : float, default=0.0
         The price per leaf of minimal cost-complexity pruning: the grown tree is cut back to the
         subtree that costs least. 0.0 means no pruning.
-    monotonic_cst : None
-        Only None in this version.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        Per feature 1 if predictions must not fall where it grows, -1 if they must not rise, 0 if
+        it is not constrained. With several outputs it holds for each.
     n_jobs : int, default=None
         Threads for fitting and predicting. None means 1 unless `joblib.parallel_config` says
         otherwise, -1 all processors. The result does not depend on it.
@@ -559,7 +521,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         ccp_alpha: float = 0.0,
-        monotonic_cst: None = None,
+        monotonic_cst: Any = None,
         n_jobs: int | None = None,
         feature_sampling: str = "all",
     ) -> None:

@@ -131,6 +131,14 @@ impl Target {
         Ok(self.with_weights(weights, self.weight_unit))
     }
 
+    /// The same values with other weights, of which one at least is above 0. Shares the values. As
+    /// [`reweighted`](Self::reweighted) it keeps the fixed point, and rows whose weight was 0 must have 0 again.
+    pub fn with_sample_weight(&self, sample_weight: &[f64]) -> Result<Self> {
+        let (weights, unit) = encode_weights(Some(sample_weight), self.n_samples, self.n_outputs)?;
+        debug_assert!((0..self.n_samples).all(|i| self.weights.is_positive(i) || !weights.is_positive(i)));
+        Ok(self.with_weights(weights, unit))
+    }
+
     /// The same values with weights of 1 instead of all others above 0. Shares the values.
     pub fn equally_weighted(&self) -> Self {
         self.with_weights(self.weights.equal(self.n_samples, self.n_outputs), 1.0)

@@ -22,6 +22,11 @@ pub enum Weights {
 }
 
 impl Weights {
+    /// The weights of `n_samples` samples as they are encoded in a target of `n_outputs` outputs; all 1 if not given.
+    pub fn encode(weights: Option<&[f64]>, n_samples: usize, n_outputs: usize) -> Result<Self> {
+        Ok(encode_weights(weights, n_samples, n_outputs)?.0)
+    }
+
     /// Whether a sample takes part in training.
     pub fn is_positive(&self, sample: usize) -> bool {
         match self {
@@ -140,7 +145,7 @@ pub(super) fn reweighted(weights: &Weights, counts: &[u32], n_samples: usize, n_
 
 /// The total of integer weights stays below two to this.
 fn total_bits(n_outputs: usize) -> u32 {
-    WEIGHT_BITS - bit_length(n_outputs as u64 - 1)
+    WEIGHT_BITS - bit_length((n_outputs as u64).saturating_sub(1))
 }
 
 /// The weights as multiples of `unit`, if they are that exactly and below 2^31.

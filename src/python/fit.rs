@@ -1,6 +1,8 @@
 //! Growing a tree from Python arrays.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
+use std::sync::Arc;
+
 use numpy::ndarray::ArrayView2;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -9,7 +11,7 @@ use pyo3::types::PyDict;
 use super::array::{MatrixVisitor, visit_matrix};
 use super::error::of_estimator;
 use super::params::tree_params;
-use super::run::run;
+use super::run::run_watched;
 use super::tree::PyTree;
 use crate::data::dense::Ordinals;
 use crate::data::sparse::SparseIndex;
@@ -60,11 +62,17 @@ pub fn fit_tree(
     let (n_samples, n_features) = x.getattr("shape")?.extract()?;
     let valid = checked.check(n_samples, n_features).map_err(|error| of_estimator(error, estimator, params))?;
     let grow = |data: &Dataset, runtime: &Runtime<'_>| grow(data, &target, &valid, 0, runtime);
-    let tree = visit_matrix(
-        x,
-        Fit { py, n_threads, n_outputs: target.n_outputs(), n_trees: 1, ordinals: valid.ordinals(), grow },
-    )?;
-    Ok((PyTree::new(tree), valid.max_features()))
+    let fit = Fit {
+        py,
+        n_threads,
+        n_outputs: target.n_outputs(),
+        n_trees: 1,
+        ordinals: valid.ordinals(),
+        watcher: None,
+        grow,
+    };
+    let tree = visit_matrix(x, fit)?;
+    Ok((PyTree::new(Arc::new(tree)), valid.max_features()))
 }
 
 /// The target and weights of a fit, as [`fit_tree`] describes them.
@@ -110,30 +118,32 @@ impl MatrixVisitor for Check {
 }
 
 /// Encodes a matrix and grows what is wanted from it.
-pub struct Fit<'py, G> {
+pub struct Fit<'a, 'py, G> {
     pub py: Python<'py>,
     pub n_threads: usize,
     pub n_outputs: usize,
     pub n_trees: usize,
     pub ordinals: Ordinals,
+    /// Is called with the number of grown trees.
+    pub watcher: Option<&'a Bound<'py, PyAny>>,
     pub grow: G,
 }
 
-impl<T: Send, G: FnOnce(&Dataset, &Runtime<'_>) -> Result<T> + Send> Fit<'_, G> {
+impl<T: Send, G: FnOnce(&Dataset, &Runtime<'_>) -> Result<T> + Send> Fit<'_, '_, G> {
     fn fit(
         self,
         n_samples: usize,
         n_cells: usize,
         encode: impl FnOnce(&Runtime<'_>) -> Result<Dataset> + Send,
     ) -> PyResult<T> {
-        let Self { py, n_threads, n_outputs, n_trees, grow, .. } = self;
+        let Self { py, n_threads, n_outputs, n_trees, watcher, grow, .. } = self;
         // A tree may be as deep as it has rows, and read all cells on every level.
         let steps = n_cells.saturating_mul(n_samples).saturating_mul(n_outputs).saturating_mul(n_trees);
-        run(py, n_threads, steps, |runtime| grow(&encode(runtime)?, runtime))
+        run_watched(py, n_threads, steps, watcher, |runtime| grow(&encode(runtime)?, runtime))
     }
 }
 
-impl<R: Send, G: FnOnce(&Dataset, &Runtime<'_>) -> Result<R> + Send> MatrixVisitor for Fit<'_, G> {
+impl<R: Send, G: FnOnce(&Dataset, &Runtime<'_>) -> Result<R> + Send> MatrixVisitor for Fit<'_, '_, G> {
     type Output = R;
 
     fn dense<T: Element<Value: TableValue>>(self, x: ArrayView2<'_, T>) -> PyResult<R> {

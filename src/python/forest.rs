@@ -1,80 +1,259 @@
-//! Growing a forest from Python arrays.
+//! The class `Forest`: the trees of a forest, and prediction with all of them.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
-use numpy::PyReadonlyArray1;
-use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use std::sync::Arc;
 
-use super::array::visit_matrix;
-use super::error::of_estimator;
-use super::fit::{Fit, encode_target};
-use super::params::tree_params;
-use super::tree::PyTree;
-use crate::data::Dataset;
-use crate::forest::grow_forest;
-use crate::params::{Bootstrap, ForestParams};
+use numpy::ndarray::ArrayView2;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::prelude::*;
+
+use super::array::{MatrixVisitor, visit_matrix};
+use super::rows::Draws;
+use super::run::run;
+use super::tree::{PyTree, indicator};
+use crate::data::rows::{Rows, SparseRows};
+use crate::data::sparse::SparseIndex;
+use crate::data::values::TableValue;
+use crate::data::{Element, SparseView};
+use crate::error::Result;
+use crate::forest::{Forest, Member, OobPrediction, RowSampler};
 use crate::runtime::Runtime;
 
-/// Grow the trees of a forest.
-///
-/// Parameters
-/// ----------
-/// x : ndarray of shape (n_samples, n_features), or CSC/CSR matrix
-/// y : ndarray of shape (n_samples, n_outputs)
-///     uint32 classes if `n_classes` is given, else float64 targets; C order.
-/// n_classes : list of int or None
-///     Number of classes of each output.
-/// sample_weight : float64 ndarray of shape (n_samples,) or None
-///     With a bootstrap, rows are drawn in proportion to it.
-/// estimator : str
-///     What error messages about parameters call it.
-/// params : dict
-///     Hyperparameters of the trees under scikit-learn's names.
-/// n_estimators : int
-/// bootstrap : bool
-///     Grow each tree on rows drawn with replacement.
-/// max_samples_draws : int or None
-///     The number of draws of a bootstrap; None means `n_samples`.
-/// seed : int
-/// n_threads : int
-///
-/// Returns
-/// -------
-/// trees : list of Tree
-#[pyfunction]
-#[pyo3(signature = (
-    x, y, n_classes, sample_weight, estimator, params, n_estimators, bootstrap, max_samples_draws, seed, n_threads
-))]
-#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "the boundary to Python")]
-pub fn fit_forest(
-    py: Python<'_>,
-    x: &Bound<'_, PyAny>,
-    y: &Bound<'_, PyAny>,
-    n_classes: Option<Vec<u32>>,
-    sample_weight: Option<PyReadonlyArray1<'_, f64>>,
-    estimator: &str,
-    params: &Bound<'_, PyDict>,
-    n_estimators: u64,
-    bootstrap: bool,
-    max_samples_draws: Option<u64>,
-    seed: u64,
+/// The trees of a forest, and their seeds.
+#[pyclass(name = "Forest", module = "spinney._spinney", frozen)]
+pub struct PyForest {
+    forest: Forest,
+}
+
+impl PyForest {
+    pub fn new(forest: Forest) -> Self {
+        Self { forest }
+    }
+}
+
+#[pymethods]
+impl PyForest {
+    #[new]
+    #[allow(clippy::needless_pass_by_value, reason = "the state that pickles carry")]
+    fn from_trees(trees: Vec<Bound<'_, PyTree>>, seeds: Vec<u64>) -> PyResult<Self> {
+        if trees.len() != seeds.len() {
+            let message = format!("seeds must have one value per tree. Got {} for {} trees.", seeds.len(), trees.len());
+            return Err(PyValueError::new_err(message));
+        }
+        let member = |(tree, seed): (&Bound<'_, PyTree>, u64)| Member { tree: Arc::clone(tree.get().tree()), seed };
+        Ok(Self::new(Forest::new(trees.iter().zip(seeds).map(member).collect())?))
+    }
+
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let py = this.py();
+        let members = this.get().forest.members();
+        let trees: Vec<PyTree> = members.iter().map(|member| PyTree::new(Arc::clone(&member.tree))).collect();
+        let state = (trees, this.get().seeds()).into_pyobject(py)?;
+        Ok((py.get_type::<Self>().into_any(), state.into_any()))
+    }
+
+    fn __len__(&self) -> usize {
+        self.forest.len()
+    }
+
+    /// Tree number `index`: a view, nothing is copied.
+    fn tree(&self, index: usize) -> PyResult<PyTree> {
+        let member = self.forest.members().get(index).ok_or_else(|| {
+            PyIndexError::new_err(format!("the forest has {} trees. Got index {index}.", self.forest.len()))
+        })?;
+        Ok(PyTree::new(Arc::clone(&member.tree)))
+    }
+
+    /// The seed of each tree: the `random_state` of a tree estimator that grows it from the rows it was grown on.
+    #[getter]
+    fn seeds(&self) -> Vec<u64> {
+        self.forest.members().iter().map(|member| member.seed).collect()
+    }
+
+    /// Number of features of the training data.
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.forest.n_features()
+    }
+
+    /// Number of outputs.
+    #[getter]
+    fn n_outputs(&self) -> usize {
+        self.forest.n_outputs()
+    }
+
+    /// Number of nodes of each tree. Shape (n_trees,), int64.
+    #[getter]
+    fn node_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        self.forest.trees().map(|tree| tree.node_count() as i64).collect::<Vec<_>>().into_pyarray(py)
+    }
+
+    /// This forest with the trees of another behind its own; nothing is copied.
+    fn extended(&self, other: &Bound<'_, Self>) -> PyResult<Self> {
+        Ok(Self::new(self.forest.extended(&other.get().forest)?))
+    }
+
+    /// Mean over the trees of their normalised importances, normalised. Shape (n_features,), float64.
+    fn compute_feature_importances<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.forest.compute_feature_importances().into_pyarray(py)
+    }
+
+    /// The mean of the values of the leaves that each row reaches: (n_samples, n_outputs * max_n_classes).
+    #[pyo3(signature = (x, n_threads = 1))]
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let means = self.visit(py, x, n_threads, Predict)?.into_pyarray(py);
+        means.reshape([x.getattr("shape")?.extract::<(usize, usize)>()?.0, self.forest.n_values()])
+    }
+
+    /// As `predict`, over the trees that have not seen a row; and the number of such trees, (n_samples,) uint32. The rows
+    /// are those that were drawn from.
+    #[pyo3(signature = (x, draws, n_threads = 1))]
+    #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+    #[allow(clippy::type_complexity, reason = "two arrays")]
+    fn predict_oob<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        draws: Draws<'py>,
+        n_threads: usize,
+    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<u32>>)> {
+        let visit = PredictOob { sampler: &draws.sampler()?, n_steps: draws.n_steps() };
+        let OobPrediction { values, n_trees } = self.visit(py, x, n_threads, visit)?;
+        let shape = [n_trees.len(), self.forest.n_values()];
+        Ok((values.into_pyarray(py).reshape(shape)?, n_trees.into_pyarray(py)))
+    }
+
+    /// The leaf that each row reaches in each tree. Shape (n_samples, n_trees), int64.
+    #[pyo3(signature = (x, n_threads = 1))]
+    fn apply<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        let leaves = self.visit(py, x, n_threads, Apply)?.into_pyarray(py);
+        leaves.reshape([x.getattr("shape")?.extract::<(usize, usize)>()?.0, self.forest.len()])
+    }
+
+    /// The nodes that each row passes: a CSR matrix of ones of shape (n_samples, nodes of all trees), and where the nodes
+    /// of each tree begin, (n_trees + 1,) int64.
+    #[pyo3(signature = (x, n_threads = 1))]
+    fn decision_path<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        n_threads: usize,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<i64>>)> {
+        let (indptr, indices) = self.visit(py, x, n_threads, DecisionPath)?;
+        let n_nodes_ptr = self.forest.n_nodes_ptr();
+        let n_nodes = n_nodes_ptr[n_nodes_ptr.len() - 1] as usize;
+        Ok((indicator(py, indptr, indices, n_nodes)?, n_nodes_ptr.into_pyarray(py)))
+    }
+}
+
+impl PyForest {
+    fn visit<V: ForestVisitor>(
+        &self,
+        py: Python<'_>,
+        x: &Bound<'_, PyAny>,
+        n_threads: usize,
+        visitor: V,
+    ) -> PyResult<V::Output> {
+        visit_matrix(x, OnRows { py, forest: &self.forest, n_threads, visitor })
+    }
+}
+
+/// What is to be computed from a forest and rows of any type.
+trait ForestVisitor: Send {
+    type Output: Send;
+    /// Steps beside the traversals.
+    fn n_steps(&self) -> usize {
+        0
+    }
+    fn visit(self, forest: &Forest, rows: &impl Rows, runtime: &Runtime<'_>) -> Result<Self::Output>;
+}
+
+struct Predict;
+
+impl ForestVisitor for Predict {
+    type Output = Vec<f64>;
+
+    fn visit(self, forest: &Forest, rows: &impl Rows, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
+        forest.predict(rows, runtime)
+    }
+}
+
+struct PredictOob<'a> {
+    sampler: &'a RowSampler,
+    n_steps: usize,
+}
+
+impl ForestVisitor for PredictOob<'_> {
+    type Output = OobPrediction;
+
+    fn n_steps(&self) -> usize {
+        self.n_steps
+    }
+
+    fn visit(self, forest: &Forest, rows: &impl Rows, runtime: &Runtime<'_>) -> Result<OobPrediction> {
+        forest.predict_oob(rows, self.sampler, runtime)
+    }
+}
+
+struct Apply;
+
+impl ForestVisitor for Apply {
+    type Output = Vec<i64>;
+
+    fn visit(self, forest: &Forest, rows: &impl Rows, runtime: &Runtime<'_>) -> Result<Vec<i64>> {
+        forest.apply(rows, runtime)
+    }
+}
+
+struct DecisionPath;
+
+impl ForestVisitor for DecisionPath {
+    type Output = (Vec<i64>, Vec<i64>);
+
+    fn visit(self, forest: &Forest, rows: &impl Rows, runtime: &Runtime<'_>) -> Result<Self::Output> {
+        forest.decision_path(rows, runtime)
+    }
+}
+
+/// Runs a visitor on the rows of a matrix.
+struct OnRows<'a, 'py, V> {
+    py: Python<'py>,
+    forest: &'a Forest,
     n_threads: usize,
-) -> PyResult<Vec<PyTree>> {
-    let tree = tree_params(params, estimator, n_classes.is_some(), seed)?;
-    let target = encode_target(y, n_classes, sample_weight.as_ref())?;
-    let (n_samples, n_features): (usize, usize) = x.getattr("shape")?.extract()?;
-    // An empty matrix is refused when it is encoded.
-    let n_rows = n_samples.max(1);
-    let n_draws = max_samples_draws.unwrap_or(n_rows as u64);
-    let bootstrap = if bootstrap { Bootstrap::WithReplacement { n_draws } } else { Bootstrap::None };
-    let valid = ForestParams { tree, n_estimators, bootstrap }.check(n_samples, n_features);
-    let valid = valid.map_err(|error| of_estimator(error, estimator, params))?;
-    let grow = |data: &Dataset, runtime: &Runtime<'_>| grow_forest(data, &target, &valid, runtime);
-    // Drawing many times from few rows takes longer than growing on them.
-    let n_trees = (n_estimators as usize).saturating_mul(n_draws as usize / n_rows + 1);
-    let trees = visit_matrix(
-        x,
-        Fit { py, n_threads, n_outputs: target.n_outputs(), n_trees, ordinals: valid.tree.ordinals(), grow },
-    )?;
-    Ok(trees.into_iter().map(PyTree::new).collect())
+    visitor: V,
+}
+
+impl<V: ForestVisitor> OnRows<'_, '_, V> {
+    fn rows(self, n_samples: usize, rows: Result<impl Rows + Send>) -> PyResult<V::Output> {
+        let Self { py, forest, n_threads, visitor } = self;
+        let rows = rows?;
+        let depth: usize = forest.trees().map(|tree| tree.max_depth() + 1).sum();
+        let per_tree = n_samples.saturating_add(visitor.n_steps()).saturating_mul(4);
+        let steps = n_samples.saturating_mul(depth + forest.n_features() / 64);
+        let steps = steps.saturating_add(per_tree.saturating_mul(forest.len()));
+        run(py, n_threads, steps, move |runtime| visitor.visit(forest, &rows, runtime))
+    }
+}
+
+impl<V: ForestVisitor> MatrixVisitor for OnRows<'_, '_, V> {
+    type Output = V::Output;
+
+    fn dense<T: Element<Value: TableValue>>(self, x: ArrayView2<'_, T>) -> PyResult<V::Output> {
+        self.rows(x.nrows(), Ok(x))
+    }
+
+    fn sparse<T: Element<Value: TableValue>, I: SparseIndex>(self, x: SparseView<'_, T, I>) -> PyResult<V::Output> {
+        self.rows(x.shape().0.max(x.nnz()), SparseRows::new(x))
+    }
 }

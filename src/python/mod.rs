@@ -6,8 +6,10 @@
 mod array;
 mod error;
 mod fit;
+mod fit_forest;
 mod forest;
 mod params;
+mod rows;
 mod run;
 mod tree;
 
@@ -19,7 +21,11 @@ mod _spinney {
     #[pymodule_export]
     use super::fit::{check_sparse, fit_tree};
     #[pymodule_export]
-    use super::forest::fit_forest;
+    use super::fit_forest::fit_forest;
+    #[pymodule_export]
+    use super::forest::PyForest;
+    #[pymodule_export]
+    use super::rows::draw_rows;
     #[pymodule_export]
     use super::tree::PyTree;
 

@@ -1,9 +1,10 @@
 //! Runs work without the interpreter lock, and stops it when the user presses Ctrl-C.
 //!
 //! Signals can only be handled on the thread that called us, and only with the lock. So that thread waits and looks
-//! every [`POLL`], while another works. Work that is sure to be short is done on the spot.
+//! every [`POLL`], while another works; whoever wants to know how far it is, is told then. Work that is sure to be short
+//! is done on the spot.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
@@ -18,8 +19,22 @@ const POLL: Duration = Duration::from_millis(50);
 /// Steps of a few nanoseconds that may be done without looking at signals: well below a second.
 const SHORT: usize = 50_000_000;
 
-fn check_signals(py: Python<'_>) -> PyResult<()> {
-    py.check_signals()
+/// Somebody who wants to know how far the work is.
+struct Watch<'a> {
+    watcher: Option<Py<PyAny>>,
+    done: &'a AtomicUsize,
+    seen: usize,
+}
+
+impl Watch<'_> {
+    fn look(&mut self, py: Python<'_>) -> PyResult<()> {
+        let done = self.done.load(Ordering::Relaxed);
+        if let Some(watcher) = self.watcher.as_ref().filter(|_| done > self.seen) {
+            self.seen = done;
+            watcher.call1(py, (done,))?;
+        }
+        Ok(())
+    }
 }
 
 /// Calls `work`, which takes at most `steps` elementary steps, on `n_threads` threads without the interpreter lock.
@@ -29,23 +44,37 @@ pub fn run<T: Send>(
     steps: usize,
     work: impl FnOnce(&Runtime<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let stop = AtomicBool::new(false);
+    run_watched(py, n_threads, steps, None, work)
+}
+
+/// The same, and calls `watcher` with the number of finished items of work whenever it has grown.
+pub fn run_watched<T: Send>(
+    py: Python<'_>,
+    n_threads: usize,
+    steps: usize,
+    watcher: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Runtime<'_>) -> Result<T> + Send,
+) -> PyResult<T> {
+    let (stop, done) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let mut watch = Watch { watcher: watcher.map(|watcher| watcher.clone().unbind()), done: &done, seen: 0 };
     if steps <= SHORT {
-        return Ok(py.detach(|| work(&Runtime::new(n_threads, &stop)))?);
+        let result = py.detach(|| work(&Runtime::new(n_threads, &stop).counting(&done)))?;
+        watch.look(py)?;
+        return Ok(result);
     }
     let mut interrupt = None;
     let result = py.detach(|| {
         thread::scope(|scope| {
-            let (done, finished) = channel::<()>();
-            let stop = &stop;
+            let (hang_up, finished) = channel::<()>();
+            let (stop, done) = (&stop, &done);
             let worker = scope.spawn(move || {
-                let result = work(&Runtime::new(n_threads, stop));
+                let result = work(&Runtime::new(n_threads, stop).counting(done));
                 // Hanging up is the message.
-                drop(done);
+                drop(hang_up);
                 result
             });
             while finished.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
-                if let Err(signal) = Python::attach(check_signals) {
+                if let Err(signal) = Python::attach(|py| py.check_signals().and_then(|()| watch.look(py))) {
                     interrupt = Some(signal);
                     stop.store(true, Ordering::Relaxed);
                     break;
@@ -56,7 +85,11 @@ pub fn run<T: Send>(
     });
     match (interrupt, result) {
         (Some(signal), _) => Err(signal),
-        (None, Ok(result)) => Ok(result?),
+        (None, Ok(result)) => {
+            let result = result?;
+            watch.look(py)?;
+            Ok(result)
+        }
         // A bug of ours: let PyO3 show it as the exception it makes of panics.
         (None, Err(panic)) => std::panic::resume_unwind(panic),
     }

@@ -2,6 +2,8 @@
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 #![allow(unsafe_code, reason = "views of Rust memory as numpy arrays, without a copy per access")]
 
+use std::sync::Arc;
+
 use numpy::ndarray::{ArrayView1, ArrayView2, ArrayView3};
 use numpy::{
     Element as NumpyElement, IntoPyArray, PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray3,
@@ -22,12 +24,16 @@ use crate::tree::{NodeArrays, Tree};
 /// A grown tree: read-only arrays with one entry per node, in preorder, under scikit-learn's names.
 #[pyclass(name = "Tree", module = "spinney._spinney", frozen)]
 pub struct PyTree {
-    tree: Tree,
+    tree: Arc<Tree>,
 }
 
 impl PyTree {
-    pub fn new(tree: Tree) -> Self {
+    pub fn new(tree: Arc<Tree>) -> Self {
         Self { tree }
+    }
+
+    pub fn tree(&self) -> &Arc<Tree> {
+        &self.tree
     }
 }
 
@@ -78,7 +84,7 @@ impl PyTree {
             weighted_n_node_samples: weighted_n_node_samples.as_array().to_vec(),
             value: value.as_array().iter().copied().collect(),
         };
-        Ok(Self { tree: Tree::new(n_features, n_classes, nodes)? })
+        Ok(Self::new(Arc::new(Tree::new(n_features, n_classes, nodes)?)))
     }
 
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
@@ -251,13 +257,18 @@ impl PyTree {
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (indptr, indices) = visit_matrix(x, DecisionPath { py, tree: &self.tree, n_threads })?;
-        let shape = (indptr.len() - 1, self.tree.node_count());
-        let ones = vec![1i64; indices.len()].into_pyarray(py);
-        let arguments = PyDict::new(py);
-        arguments.set_item("shape", shape)?;
-        let csr_matrix = py.import("scipy.sparse")?.getattr("csr_matrix")?;
-        csr_matrix.call(((ones, indices.into_pyarray(py), indptr.into_pyarray(py)),), Some(&arguments))
+        indicator(py, indptr, indices, self.tree.node_count())
     }
+}
+
+/// A scipy CSR matrix of ones.
+pub fn indicator(py: Python<'_>, indptr: Vec<i64>, indices: Vec<i64>, n_columns: usize) -> PyResult<Bound<'_, PyAny>> {
+    let shape = (indptr.len() - 1, n_columns);
+    let ones = vec![1i64; indices.len()].into_pyarray(py);
+    let arguments = PyDict::new(py);
+    arguments.set_item("shape", shape)?;
+    let csr_matrix = py.import("scipy.sparse")?.getattr("csr_matrix")?;
+    csr_matrix.call(((ones, indices.into_pyarray(py), indptr.into_pyarray(py)),), Some(&arguments))
 }
 
 /// Makes a matrix visitor that applies a method of a tree to all rows.

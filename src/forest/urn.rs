@@ -1,46 +1,13 @@
-//! Growing the trees of a forest over one data set.
-//!
-//! Trees are the unit of work: each is grown by one thread, and tree number `t` is a function of the seed and `t`
-//! alone. So neither the number of threads nor the number of trees can show in a tree.
-//!
-//! A bootstrap sample is a weight per row, as in scikit-learn: no row is copied, and every tree shares the encoded
-//! columns and the target's values.
+//! Rows drawn with replacement.
 
+use crate::data::Target;
 use crate::data::target::Weights;
-use crate::data::{Dataset, Target};
 use crate::error::Result;
-use crate::grow::grow;
-use crate::params::{Bootstrap, ValidForestParams};
 use crate::rng::NodeKey;
 use crate::runtime::Runtime;
-use crate::tree::Tree;
 
 /// Rows are drawn in blocks of this many between two looks at the stop flag: some milliseconds.
 const DRAW_BLOCK: u64 = 1 << 18;
-
-/// Grows the trees of a forest, spread over the threads, and returns them in the order of their numbers.
-///
-/// Without a bootstrap, tree `t` is [`grow`] of tree `t`. With one, it is that on the target reweighted by the tree's
-/// draws from the [`Urn`].
-pub fn grow_forest(
-    data: &Dataset,
-    target: &Target,
-    params: &ValidForestParams,
-    runtime: &Runtime<'_>,
-) -> Result<Vec<Tree>> {
-    let trees = (0..params.n_estimators).collect();
-    match params.bootstrap {
-        Bootstrap::None => runtime.map(trees, |tree| grow(data, target, &params.tree, tree, &runtime.serial())),
-        Bootstrap::WithReplacement { n_draws } => {
-            let urn = Urn::new(target);
-            let target = target.equally_weighted();
-            runtime.map(trees, |tree| {
-                let target = target.reweighted(&urn.draw(params.tree.seed, tree, n_draws, runtime)?)?;
-                grow(data, &target, &params.tree, tree, &runtime.serial())
-            })
-        }
-    }
-}
 
 /// Where bootstrap samples are drawn from: each row has as many balls as its integer weight. So a row is drawn in
 /// proportion to its weight, which is what scikit-learn 1.9 means by weights under a bootstrap; and weights that are all
@@ -56,8 +23,11 @@ pub struct Urn {
 impl Urn {
     /// The urn of a target's weights. O(samples).
     pub fn new(target: &Target) -> Self {
-        let n_samples = target.n_samples();
-        let weights = target.weights();
+        Self::of_weights(target.weights(), target.n_samples())
+    }
+
+    /// The urn of the weights of `n_samples` rows. O(samples).
+    pub fn of_weights(weights: &Weights, n_samples: usize) -> Self {
         if matches!(weights, Weights::Unit) {
             return Self { n_samples, n_balls: n_samples as u64, ends: None };
         }

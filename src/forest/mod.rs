@@ -1,0 +1,97 @@
+//! Forests: many trees over one data set.
+//!
+//! [`grow_forest`] grows them, [`RowSampler`] says on which rows, [`Forest`] holds them and predicts with their mean. How
+//! the trees are stored is this module's own business.
+
+mod grow;
+mod importance;
+mod predict;
+mod sampler;
+mod urn;
+
+use std::sync::Arc;
+
+pub use grow::grow_forest;
+pub use predict::OobPrediction;
+pub use sampler::RowSampler;
+pub use urn::Urn;
+
+use crate::error::{Error, Result};
+use crate::tree::Tree;
+
+/// A forest: at least one tree, all over the same features and outputs. Immutable.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Forest {
+    members: Vec<Member>,
+}
+
+/// A tree of a forest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member {
+    /// The tree.
+    pub tree: Arc<Tree>,
+    /// The seed by which it is tree number 0: the key of its draws.
+    pub seed: u64,
+}
+
+impl Forest {
+    /// A forest of trees, which must agree on features and outputs.
+    pub fn new(members: Vec<Member>) -> Result<Self> {
+        let shape = |member: &Member| (member.tree.n_features(), member.tree.n_classes().to_vec());
+        let Some(first) = members.first().map(shape) else {
+            return Err(Error::InvalidArgument {
+                name: "the forest's trees",
+                got: "none".into(),
+                expected: "at least one".into(),
+            });
+        };
+        if let Some(other) = members.iter().map(shape).find(|other| *other != first) {
+            return Err(Error::InvalidArgument {
+                name: "the forest's trees",
+                got: format!("trees of (features, classes) {first:?} and {other:?}"),
+                expected: "alike in their numbers of features and of classes of each output".into(),
+            });
+        }
+        Ok(Self { members })
+    }
+
+    /// This forest with the trees of another behind its own. Shares the trees.
+    pub fn extended(&self, other: &Self) -> Result<Self> {
+        Self::new(self.members.iter().chain(&other.members).cloned().collect())
+    }
+
+    /// Number of trees.
+    #[allow(clippy::len_without_is_empty, reason = "a forest is never empty")]
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The trees with their seeds.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// The trees.
+    pub fn trees(&self) -> impl Iterator<Item = &Tree> {
+        self.members.iter().map(|member| &*member.tree)
+    }
+
+    /// Number of features of the training data.
+    pub fn n_features(&self) -> usize {
+        self.first().n_features()
+    }
+
+    /// Number of outputs.
+    pub fn n_outputs(&self) -> usize {
+        self.first().n_outputs()
+    }
+
+    /// Values per prediction: `n_outputs * max_n_classes`.
+    pub fn n_values(&self) -> usize {
+        self.first().n_values()
+    }
+
+    fn first(&self) -> &Tree {
+        &self.members[0].tree
+    }
+}

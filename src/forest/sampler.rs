@@ -1,0 +1,129 @@
+//! Which rows each tree of a forest sees, and how often: a pure function of the tree's seed, so that it need not be kept.
+
+use super::Urn;
+use crate::bitset::Bitset;
+use crate::data::target::Weights;
+use crate::error::{Error, Result};
+use crate::params::Bootstrap;
+use crate::rng::NodeKey;
+use crate::runtime::Runtime;
+
+/// The draws of the trees of a forest. A row of weight 0 is never drawn.
+#[derive(Debug)]
+pub struct RowSampler {
+    n_samples: usize,
+    scheme: Scheme,
+}
+
+#[derive(Debug)]
+enum Scheme {
+    All,
+    Urn {
+        urn: Urn,
+        n_draws: u64,
+    },
+    /// `n_draws` of the rows.
+    Subset {
+        rows: Vec<u32>,
+        n_draws: usize,
+    },
+    Poisson {
+        ids: Option<Box<[u64]>>,
+        weights: Weights,
+    },
+}
+
+impl RowSampler {
+    /// The sampler of rows with these weights. `sample_ids`, one per row, are what Poisson counts are functions of; other
+    /// schemes do not look at them. O(rows).
+    pub fn new(weights: &Weights, n_samples: usize, bootstrap: Bootstrap, sample_ids: Option<&[u64]>) -> Result<Self> {
+        if let Some(ids) = sample_ids.filter(|ids| ids.len() != n_samples) {
+            return Err(Error::ShapeMismatch {
+                what: "sample_ids",
+                expected: format!("{n_samples} values, one per sample"),
+                got: format!("{} values", ids.len()),
+            });
+        }
+        bootstrap.check()?;
+        if !(0..n_samples).any(|sample| weights.is_positive(sample)) {
+            return Err(Error::InvalidArgument {
+                name: "sample_weight",
+                got: format!("{n_samples} samples without a weight"),
+                expected: "positive for at least one sample".into(),
+            });
+        }
+        let scheme = match bootstrap {
+            Bootstrap::None => Scheme::All,
+            Bootstrap::WithReplacement { n_draws } => Scheme::Urn { urn: Urn::of_weights(weights, n_samples), n_draws },
+            Bootstrap::WithoutReplacement { n_draws } => {
+                let rows: Vec<u32> = (0..n_samples as u32).filter(|&row| weights.is_positive(row as usize)).collect();
+                let n_draws = n_draws.unwrap_or(rows.len() as u64);
+                if n_draws > rows.len() as u64 {
+                    return Err(Error::InvalidArgument {
+                        name: "max_samples with replace=False",
+                        got: format!("{n_draws} draws from {} samples", rows.len()),
+                        expected: "at most the number of samples with a weight above 0".into(),
+                    });
+                }
+                Scheme::Subset { rows, n_draws: n_draws as usize }
+            }
+            Bootstrap::Poisson => Scheme::Poisson { ids: sample_ids.map(Into::into), weights: weights.clone() },
+        };
+        Ok(Self { n_samples, scheme })
+    }
+
+    /// Number of rows.
+    pub fn n_samples(&self) -> usize {
+        self.n_samples
+    }
+
+    /// How often each row is drawn for the tree with this seed, one draw at least; nothing if every tree sees all rows as
+    /// they are. O(rows and draws), times the logarithm of the number of rows if rows are drawn with replacement by weight.
+    pub fn counts(&self, seed: u64, runtime: &Runtime<'_>) -> Result<Option<Vec<u32>>> {
+        runtime.check_interrupt()?;
+        let key = NodeKey::root(seed, 0);
+        Ok(match &self.scheme {
+            Scheme::All => None,
+            Scheme::Urn { urn, n_draws } => Some(urn.draw(seed, 0, *n_draws, runtime)?),
+            Scheme::Subset { rows, n_draws } => Some(self.subset(key, rows, *n_draws)),
+            Scheme::Poisson { ids, weights } => Some(self.poisson(key, ids.as_deref(), weights)),
+        })
+    }
+
+    /// The rows that the tree with this seed has not seen; nothing if there are none by design.
+    pub(super) fn unseen(&self, seed: u64, runtime: &Runtime<'_>) -> Result<Option<Bitset>> {
+        let Some(counts) = self.counts(seed, runtime)? else { return Ok(None) };
+        let mut unseen = Bitset::new(self.n_samples);
+        (0..).zip(&counts).filter(|&(_, &count)| count == 0).for_each(|(row, _)| unseen.insert(row));
+        Ok(Some(unseen))
+    }
+
+    /// The first `n_draws` steps of a shuffle (Fisher & Yates).
+    fn subset(&self, key: NodeKey, rows: &[u32], n_draws: usize) -> Vec<u32> {
+        let draws = key.subsample();
+        let mut counts = vec![0; self.n_samples];
+        let mut rows = rows.to_vec();
+        for i in 0..n_draws {
+            let chosen = i + draws.below((rows.len() - i) as u64, i as u64) as usize;
+            rows.swap(i, chosen);
+            counts[rows[i] as usize] = 1;
+        }
+        counts
+    }
+
+    /// A sample without any row cannot be grown on: then all rows draw again, with the next key. Each attempt has a chance
+    /// of at least 0.63; one is as good as always enough for a dozen rows.
+    fn poisson(&self, key: NodeKey, ids: Option<&[u64]>, weights: &Weights) -> Vec<u32> {
+        let mut attempt = 0;
+        loop {
+            let poisson = key.poisson(attempt);
+            let id = |row: usize| ids.map_or(row as u64, |ids| ids[row]);
+            let count = |row| if weights.is_positive(row) { poisson.of(id(row)) } else { 0 };
+            let counts: Vec<u32> = (0..self.n_samples).map(count).collect();
+            if counts.iter().any(|&count| count > 0) {
+                return counts;
+            }
+            attempt += 1;
+        }
+    }
+}

@@ -1,0 +1,140 @@
+"""Same data, same forest; the mean of its trees; draws that know nothing of how they are used."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone, is_classifier
+
+from oracle import TREE_ARRAYS, assert_same_tree
+from strategies import FOREST_OF_TASK, FORESTS, data, dense_storages, sparse_storages, stop_rules
+
+every_task = pytest.mark.parametrize("task", ["classes", "numbers"])
+every_forest = pytest.mark.parametrize("forest_class", FORESTS)
+seeds = st.integers(0, 2**32 - 1)
+samplings = st.sampled_from(
+    [
+        {"bootstrap": True},
+        {"bootstrap": True, "max_samples": 1.7},
+        {"bootstrap": True, "max_samples": 3},
+        {"bootstrap": True, "replace": False},
+        {"bootstrap": False},
+        {"bootstrap": "poisson"},
+    ]
+)
+# Samples of few rows are the point; that a share of them is small is no news.
+few_rows = pytest.mark.filterwarnings("ignore:Using the fractional value:UserWarning")
+
+
+def task_of(forest_class):
+    return "classes" if is_classifier(forest_class()) else "numbers"
+
+
+def fit(forest, drawn, X=None):
+    """Fit to drawn data, of which `X` may be another form."""
+    return forest.fit(drawn.X if X is None else X, drawn.y, sample_weight=drawn.sample_weight)
+
+
+def bits(forest):
+    return [
+        [getattr(tree.tree_, name).tobytes() for name in TREE_ARRAYS] for tree in forest.estimators_
+    ]
+
+
+def values_of(model, X):
+    """Return what a model predicts before labels are made of it; (n_samples, n_values)."""
+    if not is_classifier(model):
+        return model.predict(X).reshape(len(X), -1)
+    proba = model.predict_proba(X)
+    return np.concatenate(proba if isinstance(proba, list) else [proba], axis=1)
+
+
+@few_rows
+@settings(max_examples=30)
+@every_forest
+@given(drawn=st.data(), rules=stop_rules(), sampling=samplings, seed=seeds)
+def test_forest_is_the_mean_of_its_trees(forest_class, drawn, rules, sampling, seed):
+    """Bit for bit: the sum in the order of the trees, divided once."""
+    drawn = drawn.draw(data(task_of(forest_class)))
+    forest = fit(forest_class(5, random_state=seed, **rules, **sampling), drawn)
+    mean = sum(values_of(tree, drawn.X) for tree in forest) / 5
+    np.testing.assert_array_equal(values_of(forest, drawn.X), mean)
+    leaves = np.column_stack([tree.apply(drawn.X) for tree in forest])
+    np.testing.assert_array_equal(forest.apply(drawn.X), leaves)
+    paths = sp.hstack([tree.decision_path(drawn.X) for tree in forest]).toarray()
+    np.testing.assert_array_equal(forest.decision_path(drawn.X)[0].toarray(), paths)
+
+
+@few_rows
+@settings(max_examples=6, phases=[Phase.generate], suppress_health_check=[HealthCheck.too_slow])
+@every_forest
+@given(drawn=st.data(), sampling=samplings, seed=seeds)
+def test_storage_does_not_matter(forest_class, drawn, sampling, seed):
+    """Every dense and sparse form of a matrix gives the same forest and predictions."""
+    drawn = drawn.draw(data(task_of(forest_class), max_samples=12))
+    forest = fit(forest_class(3, random_state=seed, **sampling), drawn)
+    predicted = forest.predict(drawn.X)
+    for name, stored in [*dense_storages(drawn.X), *sparse_storages(drawn.X, seed)]:
+        other = fit(forest_class(3, random_state=seed, **sampling), drawn, stored)
+        assert bits(other) == bits(forest), name
+        np.testing.assert_array_equal(forest.predict(stored), predicted, err_msg=name)
+
+
+@few_rows
+@settings(max_examples=25)
+@every_forest
+@given(
+    drawn=st.data(), sampling=samplings, seed=seeds, steps=st.sets(st.integers(1, 7), max_size=3)
+)
+def test_neither_threads_nor_steps_matter(forest_class, drawn, sampling, seed, steps):
+    """One thread or two, at once or in several calls: the same forest."""
+    drawn = drawn.draw(data(task_of(forest_class)))
+    forest = fit(forest_class(8, random_state=seed, **sampling), drawn)
+    warm = forest_class(random_state=seed, warm_start=True, n_jobs=2, **sampling)
+    for n_estimators in sorted(steps | {8}):
+        fit(warm.set_params(n_estimators=n_estimators), drawn)
+    assert bits(warm) == bits(forest)
+    np.testing.assert_array_equal(warm.predict(drawn.X), forest.predict(drawn.X))
+
+
+@few_rows
+@settings(max_examples=25)
+@every_forest
+@given(drawn=st.data(), sampling=samplings, seed=seeds)
+def test_every_tree_can_be_grown_again(forest_class, drawn, sampling, seed):
+    """A clone of a tree, fitted to the tree's sample, is that tree."""
+    drawn = drawn.draw(data(task_of(forest_class)))
+    forest = fit(forest_class(4, random_state=seed, **sampling), drawn)
+    weight = np.ones(len(drawn.y)) if drawn.sample_weight is None else drawn.sample_weight
+    is_spent = sampling["bootstrap"] is True and "replace" not in sampling
+    y = drawn.y
+    if is_classifier(forest):
+        codes = [np.unique(column, return_inverse=True)[1] for column in np.atleast_2d(y.T)]
+        y = np.column_stack(codes)
+    for tree, rows in zip(forest, forest.estimators_samples_, strict=True):
+        counts = np.bincount(rows, minlength=len(y)).astype(float)
+        again = clone(tree).fit(drawn.X, y, sample_weight=counts if is_spent else counts * weight)
+        # The fixed point of numbers is that of the whole forest: exact here, so means agree.
+        same = [a for a in TREE_ARRAYS if is_classifier(forest) or a not in ("value", "impurity")]
+        assert_same_tree(tree, again, same)
+        np.testing.assert_allclose(again.tree_.value, tree.tree_.value, rtol=1e-12, atol=1e-12)
+
+
+@every_task
+@given(drawn=st.data(), seed=seeds, order=st.randoms(use_true_random=False))
+def test_rows_with_ids_have_no_order(task, drawn, seed, order):
+    """Poisson forests of named rows are forests of a set: order and absent rows do not show."""
+    drawn = drawn.draw(data(task, max_samples=30))
+    n = len(drawn.y)
+    ids = np.arange(n) * 7 + 3
+    forest = FOREST_OF_TASK[task](4, bootstrap="poisson", max_features=1, random_state=seed)
+    forest.fit(drawn.X, drawn.y, sample_weight=drawn.sample_weight, sample_ids=ids)
+    mixed = np.array(order.sample(range(n), n))
+    weight = None if drawn.sample_weight is None else drawn.sample_weight[mixed]
+    other = clone(forest)
+    other.fit(drawn.X[mixed], drawn.y[mixed], sample_weight=weight, sample_ids=ids[mixed])
+    for one, two in zip(forest, other, strict=True):
+        assert_same_tree(one, two)
+    for one, two in zip(forest.estimators_samples_, other.estimators_samples_, strict=True):
+        np.testing.assert_array_equal(one, np.sort(mixed[two]))
