@@ -1,10 +1,10 @@
 //! Monotonic constraints: predictions must not fall, or not rise, where a feature grows.
 //!
 //! A cut on a constrained feature is legal if its sides are in the right order. That alone would not do, as the
-//! descendants of the two sides could still overlap: so the middle of two sides is a limit for all that is below, and any cut
-//! with a side beyond the limits of its node is illegal. Predictions are kept within the limits. As in scikit-learn (C. Bartley
-//! et al., "Enhanced random forest algorithms for partially monotone ordinal classification", AAAI 2019, describe the
-//! same for forests).
+//! descendants of the two sides could still overlap: so the middle of two sides is a limit for all that is below. A cut on a
+//! constrained feature with a side beyond the limits of its node is illegal; any other may go beyond them, and predictions are
+//! kept within. As in scikit-learn (C. Bartley et al., "Enhanced random forest algorithms for partially monotone ordinal
+//! classification", AAAI 2019, describe the same for forests).
 //!
 //! Values are `f64` quotients of exact statistics, the same whichever way a cut was found.
 
@@ -31,16 +31,13 @@ impl Limits {
         constraint: i8,
         side: Side,
     ) -> bool {
-        self.0.iter().enumerate().all(|(output, &[low, high])| {
-            let [own, rest] = criterion.side_means(node, scan, pushed, output);
-            let (left, right) = if side == Side::Left { (own, rest) } else { (rest, own) };
-            let is_ordered = match constraint {
-                1 => left <= right,
-                -1 => left >= right,
-                _ => true,
-            };
-            is_ordered && [left, right].iter().all(|&mean| low <= mean && mean <= high)
-        })
+        constraint == 0
+            || self.0.iter().enumerate().all(|(output, &[low, high])| {
+                let [own, rest] = criterion.side_means(node, scan, pushed, output);
+                let (left, right) = if side == Side::Left { (own, rest) } else { (rest, own) };
+                let is_ordered = if constraint > 0 { left <= right } else { left >= right };
+                is_ordered && [left, right].iter().all(|&mean| low <= mean && mean <= high)
+            })
     }
 
     /// The limits of the two children of a split on a feature with this constraint.

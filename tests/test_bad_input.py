@@ -267,9 +267,9 @@ def test_constraints_on_classes_without_an_order(tree_class, good):
     constraints = [1] * np.shape(X)[1]
     y = np.arange(np.shape(X)[0]) % 3
     told = "Monotonicity constraints are not supported with multi"
-    tree = tree_class(monotonic_cst=constraints)
-    assert_fit_refused(tree, (X, y > 0), (X, y), ValueError, told)
-    assert_fit_refused(tree, (X, y > 0), (X, np.column_stack([y, y])), ValueError, told)
+    for illegal in (y, np.column_stack([y, y])):
+        tree = tree_class(monotonic_cst=constraints)
+        assert_fit_refused(tree, (X, y > 0), (X, illegal), ValueError, told)
 
 
 @pytest.mark.parametrize("y", [[-1.0, 2.0, 3.0], [[1.0, -1e-9]] * 3])

@@ -327,3 +327,29 @@ def test_leaf_markers_are_those_of_scikit_learn():
     assert set(tree.children_right[leaves]) == {-1}
     assert set(tree.feature[leaves]) == {-2}
     assert set(tree.threshold[leaves]) == {-2.0}
+
+
+# --- Monotonic constraints ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["dense", "csc"])
+@pytest.mark.parametrize("constraints", [(1, -1, 0, 0, 1, 0, -1), (-1,) * 7, (0, 1, 0, 0, 0, 0, 0)])
+@pytest.mark.parametrize("rules", [{"min_samples_leaf": 10}, {"max_leaf_nodes": 20}], ids=str)
+@every_criterion
+def test_same_tree_with_constraints(criterion, rules, constraints, form):
+    """Weighted continuous data; numbers, or two classes."""
+    X, y, weight = continuous_data(criterion, density=1.0 if form == "dense" else 0.6)
+    if CRITERIA[criterion] is DecisionTreeClassifier:
+        y = y > 1
+    params = {"criterion": criterion, "monotonic_cst": constraints, **rules}
+    theirs = tie_free(CRITERIA[criterion], X, y, weight, **params)
+    ours = CRITERIA[criterion](random_state=0, **params)
+    ours.fit(sp.csc_array(X) if form == "csc" else X, y, sample_weight=weight)
+    free = CRITERIA[criterion](**{**params, "monotonic_cst": None}).fit(X, y, sample_weight=weight)
+    assert not np.array_equal(free.tree_.feature, theirs.tree_.feature), "constraints do something"
+    if "max_leaf_nodes" in rules:
+        # scikit-learn numbers nodes in the order of their turns.
+        np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-11, atol=1e-11)
+        assert ours.get_n_leaves() == theirs.get_n_leaves()
+    else:
+        assert_equal_trees(ours, theirs, X)

@@ -319,7 +319,7 @@ impl Grower<'_> {
 
     /// Whether all predictions of both sides are within the limits and in the order that is asked for.
     fn is_monotonic(&self, feature: usize, left: &[usize], right: &[usize], limits: &Limits) -> bool {
-        self.params.monotonic_cst.is_none()
+        self.constraint(feature) == 0
             || self.means(left).into_iter().zip(self.means(right)).zip(limits).all(|((left, right), [low, high])| {
                 let falls = (right - left) * f64::from(self.constraint(feature)) < 0.0;
                 !falls && low.max(left) == left && low.max(right) == right && left.max(right) <= *high
