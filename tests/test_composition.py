@@ -32,7 +32,7 @@ from sklearn.multioutput import ClassifierChain
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from oracle import TREE_ARRAYS
+from forests import bits, every_classifier, every_forest, every_regressor
 from spinney import (
     DecisionTreeClassifier,
     ExtraTreeClassifier,
@@ -41,11 +41,7 @@ from spinney import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from strategies import FOREST_CLASSIFIERS, FOREST_OF_TASK, FOREST_REGRESSORS, FORESTS
-
-every_forest = pytest.mark.parametrize("forest_class", FORESTS)
-every_classifier = pytest.mark.parametrize("forest_class", FOREST_CLASSIFIERS)
-every_regressor = pytest.mark.parametrize("forest_class", FOREST_REGRESSORS)
+from strategies import FOREST_OF_TASK
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +52,6 @@ def iris():
 
 def few(forest_class, n_estimators=8, **params):
     return forest_class(n_estimators, random_state=0, **params)
-
-
-def bits(forest):
-    return [
-        [getattr(tree.tree_, name).tobytes() for name in TREE_ARRAYS] for tree in forest.estimators_
-    ]
 
 
 @every_forest

@@ -7,11 +7,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier
 
+from forests import bits, every_forest
 from oracle import TREE_ARRAYS, assert_same_tree
-from strategies import FOREST_OF_TASK, FORESTS, data, dense_storages, sparse_storages, stop_rules
+from strategies import FOREST_OF_TASK, data, dense_storages, sparse_storages, stop_rules
 
 every_task = pytest.mark.parametrize("task", ["classes", "numbers"])
-every_forest = pytest.mark.parametrize("forest_class", FORESTS)
 seeds = st.integers(0, 2**32 - 1)
 samplings = st.sampled_from(
     [
@@ -34,12 +34,6 @@ def task_of(forest_class):
 def fit(forest, drawn, X=None):
     """Fit to drawn data, of which `X` may be another form."""
     return forest.fit(drawn.X if X is None else X, drawn.y, sample_weight=drawn.sample_weight)
-
-
-def bits(forest):
-    return [
-        [getattr(tree.tree_, name).tobytes() for name in TREE_ARRAYS] for tree in forest.estimators_
-    ]
 
 
 def values_of(model, X):

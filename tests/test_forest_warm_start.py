@@ -1,0 +1,252 @@
+"""Forests that grow in several calls, and what they say of rows that a tree has not seen."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier
+from sklearn.datasets import load_iris
+from sklearn.metrics import explained_variance_score, f1_score
+
+from forests import bits, every_classifier, every_forest, every_regressor, task_of
+from spinney import (
+    RandomForestClassifier,
+)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    """Return the iris measurements and species."""
+    return load_iris(return_X_y=True)
+
+
+# --- Warm start ---------------------------------------------------------------------------------
+
+
+@every_forest
+@pytest.mark.parametrize("bootstrap", [True, False, "poisson"])
+def test_warm_start_is_growing_at_once(forest_class, bootstrap):
+    """Three steps or one: the same forest, and it shares the trees it had."""
+    X, y = task_of(forest_class)
+    at_once = forest_class(9, bootstrap=bootstrap, random_state=42).fit(X, y)
+    forest = forest_class(2, bootstrap=bootstrap, random_state=42, warm_start=True)
+    for n in (2, 5, 9):
+        forest.set_params(n_estimators=n).fit(X, y)
+        assert len(forest) == len(forest.estimators_) == n
+    assert bits(forest) == bits(at_once)
+    assert [t.random_state for t in forest] == [t.random_state for t in at_once]
+    np.testing.assert_array_equal(forest.predict(X), at_once.predict(X))
+
+
+@every_forest
+def test_warm_start_off_starts_anew(forest_class):
+    """Without `warm_start` nothing is left of an earlier fit."""
+    X, y = task_of(forest_class)
+    forest = forest_class(3, warm_start=True, random_state=2).fit(X, y)
+    forest.set_params(warm_start=False, random_state=1).fit(X, y)
+    assert bits(forest) == bits(forest_class(3, random_state=1).fit(X, y))
+
+
+@every_forest
+def test_warm_start_with_fewer_trees(forest_class):
+    """Trees are not thrown away."""
+    X, y = task_of(forest_class)
+    forest = forest_class(5, warm_start=True, random_state=0).fit(X, y)
+    before = bits(forest)
+    with pytest.raises(
+        ValueError, match=r"n_estimators=4 must be larger or equal to len\(estimators_\)=5"
+    ):
+        forest.set_params(n_estimators=4).fit(X, y)
+    assert bits(forest) == before
+
+
+@every_forest
+def test_warm_start_with_as_many_trees(forest_class):
+    """A warning, and the forest as it was, whatever the data."""
+    X, y = task_of(forest_class)
+    forest = forest_class(4, warm_start=True, random_state=0).fit(X, y)
+    before, outputs = bits(forest), forest.n_outputs_
+    with pytest.warns(UserWarning, match="does not fit new trees"):
+        forest.set_params(random_state=7).fit(X[:50, :2], np.column_stack([y, y])[:50])
+    assert bits(forest) == before
+    assert forest.n_outputs_ == outputs
+    assert forest.predict(X).ndim == 1
+
+
+@every_forest
+def test_warm_start_on_other_data(forest_class):
+    """Other rows are fine; other features, outputs or classes are refused."""
+    X, y = task_of(forest_class)
+    forest = forest_class(3, warm_start=True, random_state=0).fit(X, y)
+    forest.set_params(n_estimators=5).fit(X[::2], y[::2])
+    assert len(forest) == 5
+    before = bits(forest)
+    forest.set_params(n_estimators=7)
+    for other, message in [
+        ((X[:, 1:], y), "feature"),
+        ((X, np.column_stack([y, y])), "output"),
+    ]:
+        with pytest.raises(ValueError, match=f"warm_start=True .*{message}"):
+            forest.fit(*other)
+    if is_classifier(forest):
+        with pytest.raises(ValueError, match="must have their classes"):
+            forest.fit(X, y + 1)
+    assert bits(forest) == before
+    assert forest.n_features_in_ == X.shape[1]
+
+
+def test_warm_start_with_a_generator(iris):
+    """A generator goes on: new trees are new."""
+    X, y = iris
+    forest = RandomForestClassifier(3, warm_start=True, random_state=np.random.RandomState(0))
+    forest.fit(X, y).set_params(n_estimators=6).fit(X, y)
+    assert len({tree.random_state for tree in forest}) == 6
+
+
+# --- Out of bag ---------------------------------------------------------------------------------
+
+
+def out_of_bag_by_hand(forest, X):
+    """Return the mean over the trees that have not seen a row, and their number."""
+    values = 0
+    seen = np.zeros((len(X), 1))
+    for tree, rows in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        unseen = np.ones(len(X), dtype=bool)
+        unseen[rows] = False
+        proba = tree.predict_proba(X) if is_classifier(tree) else tree.predict(X)
+        values = values + np.where(unseen[:, None], np.asarray(proba).reshape(len(X), -1), 0)
+        seen += unseen[:, None]
+    return values / np.maximum(seen, 1), seen[:, 0]
+
+
+SAMPLINGS = [
+    {},
+    {"max_samples": 0.3},
+    {"bootstrap": "poisson"},
+    {"replace": False, "max_samples": 0.5},
+]
+
+
+@every_forest
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_out_of_bag_by_hand(forest_class, sampling, weighted):
+    """Attributes and score are what the samples of the trees say."""
+    X, y = task_of(forest_class)
+    weight = np.arange(len(y)) % 3 + 1.0 if weighted else None
+    params = {"bootstrap": True, "oob_score": True, "random_state": 0, "n_jobs": 2, **sampling}
+    # More trees than are looked at together.
+    forest = forest_class(70, max_depth=3, **params).fit(X, y, sample_weight=weight)
+    values, seen = out_of_bag_by_hand(forest, X)
+    assert seen.min() > 0
+    if is_classifier(forest):
+        np.testing.assert_array_equal(forest.oob_decision_function_, values)
+        assert forest.oob_score_ == np.mean(forest.classes_[values.argmax(axis=1)] == y)
+        assert not hasattr(forest, "oob_prediction_")
+    else:
+        np.testing.assert_array_equal(forest.oob_prediction_, values[:, 0])
+        residual = ((y - values[:, 0]) ** 2).sum() / ((y - y.mean()) ** 2).sum()
+        np.testing.assert_allclose(forest.oob_score_, 1 - residual)
+        assert not hasattr(forest, "oob_decision_function_")
+
+
+@every_classifier
+def test_out_of_bag_multilabel(forest_class, iris):
+    """Outputs are last, as in scikit-learn; the score is that of whole rows."""
+    X, y = iris
+    labels = np.column_stack([y == 0, y == 1]).astype(int)
+    forest = forest_class(40, bootstrap=True, oob_score=True, random_state=0).fit(X, labels)
+    assert forest.oob_decision_function_.shape == (150, 2, 2)
+    predicted = forest.oob_decision_function_.argmax(axis=1)
+    assert forest.oob_score_ == (predicted == labels).all(axis=1).mean()
+    assert forest.oob_score_ > 0.9
+
+
+@every_regressor
+def test_out_of_bag_several_outputs(forest_class):
+    """A column per output; whole numbers are numbers."""
+    X, y = task_of(forest_class)
+    both = np.column_stack([y, -2 * y]).astype(int)
+    forest = forest_class(40, bootstrap=True, oob_score=True, random_state=0).fit(X, both)
+    assert forest.oob_prediction_.shape == both.shape
+    np.testing.assert_allclose(forest.oob_prediction_[:, 1], -2 * forest.oob_prediction_[:, 0])
+
+
+@every_forest
+def test_out_of_bag_by_a_function(forest_class):
+    """`oob_score` may be a function of what is true and what is predicted."""
+    X, y = task_of(forest_class)
+    is_class = is_classifier(forest_class())
+    score = partial(f1_score, average="micro") if is_class else explained_variance_score
+    params = {"n_estimators": 40, "bootstrap": True, "random_state": 0}
+    forest = forest_class(oob_score=score, **params).fit(X, y)
+    if is_class:
+        expected = score(y, forest.oob_decision_function_.argmax(axis=1))
+    else:
+        expected = score(y, forest.oob_prediction_)
+    assert forest.oob_score_ == expected
+
+
+@every_classifier
+def test_out_of_bag_of_multiclass_multioutput(forest_class, iris):
+    """scikit-learn has no score for it and says so."""
+    X, _ = iris
+    y = np.random.default_rng(0).integers(0, 5, (150, 2))
+    forest = forest_class(oob_score=True, bootstrap=True)
+    with pytest.raises(ValueError, match=r"OOB estimates. Got multiclass-multioutput"):
+        forest.fit(X, y)
+    assert not hasattr(forest, "forest_")
+
+
+@every_forest
+def test_out_of_bag_needs_a_bootstrap(forest_class):
+    """All rows are seen by all trees otherwise."""
+    with pytest.raises(ValueError, match="only available if bootstrap=True"):
+        forest_class(bootstrap=False, oob_score=True).fit(*task_of(forest_class))
+
+
+@every_forest
+def test_out_of_bag_of_few_trees_warns(forest_class):
+    """Rows that all trees have seen have zeros."""
+    X, y = task_of(forest_class)
+    forest = forest_class(1, bootstrap=True, oob_score=True, random_state=0)
+    with pytest.warns(UserWarning, match="Some inputs do not have OOB scores"):
+        forest.fit(X, y)
+    rows = np.unique(forest.estimators_samples_[0])
+    values = (
+        forest.oob_decision_function_ if is_classifier(forest) else forest.oob_prediction_[:, None]
+    )
+    assert not values[rows].any()
+    assert np.delete(values, rows, axis=0).any(axis=1).all()
+
+
+@every_forest
+def test_out_of_bag_and_warm_start(forest_class):
+    """It is computed when asked for, over all trees, and not twice."""
+    X, y = task_of(forest_class)
+    params = {"bootstrap": True, "random_state": 1, "max_depth": 3}
+    at_once = forest_class(30, oob_score=True, **params).fit(X, y)
+    forest = forest_class(10, warm_start=True, **params).fit(X, y)
+    assert not hasattr(forest, "oob_score_")
+    forest.set_params(n_estimators=30, oob_score=True).fit(X, y)
+    assert forest.oob_score_ == at_once.oob_score_
+    calls = []
+
+    def score(*given):
+        calls.append(given)
+        return 0.5
+
+    late = forest_class(30, warm_start=True, **params).fit(X, y)
+    late.set_params(oob_score=True)
+    with pytest.warns(UserWarning, match="does not fit new trees"):
+        late.fit(X, y)
+    assert late.oob_score_ == at_once.oob_score_
+    late.set_params(oob_score=score)
+    with pytest.warns(UserWarning, match="does not fit new trees"):
+        late.fit(X, y)
+    assert calls == []
+    late.set_params(n_estimators=31).fit(X, y)
+    assert len(calls) == 1
+    # What belongs to a forest that is no more does not stay.
+    late.set_params(oob_score=False, n_estimators=32).fit(X, y)
+    assert not hasattr(late, "oob_score_")
