@@ -39,10 +39,11 @@ fn fit(c: &mut Criterion) {
     for (name, kind, splitter) in [
         ("entropy", CriterionKind::Entropy, Splitter::Best),
         ("squared_error", CriterionKind::SquaredError, Splitter::Best),
+        ("poisson", CriterionKind::Poisson, Splitter::Best),
         ("gini-random", CriterionKind::Gini, Splitter::Random),
     ] {
         let target = match kind {
-            CriterionKind::SquaredError => random_numbers(n, 2).expect("finite"),
+            CriterionKind::SquaredError | CriterionKind::Poisson => random_numbers(n, 2).expect("finite"),
             CriterionKind::Gini | CriterionKind::Entropy => random_classes(n, 2, 2).expect("classes"),
         };
         let params = TreeParams { splitter, ..TreeParams::new(kind) }.check(n, d).expect("defaults");

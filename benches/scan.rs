@@ -59,16 +59,17 @@ impl Visitor for SearchBench<'_, '_> {
 
 fn target(kind: CriterionKind, n_classes: u32, n_samples: usize) -> Target {
     match kind {
-        CriterionKind::SquaredError => random_numbers(n_samples, 2).expect("finite"),
+        CriterionKind::SquaredError | CriterionKind::Poisson => random_numbers(n_samples, 2).expect("finite"),
         CriterionKind::Gini | CriterionKind::Entropy => random_classes(n_samples, n_classes, 2).expect("classes"),
     }
 }
 
-const CASES: [(&str, CriterionKind, u32, Splitter); 5] = [
+const CASES: [(&str, CriterionKind, u32, Splitter); 6] = [
     ("gini/2 classes", CriterionKind::Gini, 2, Splitter::Best),
     ("gini/20 classes", CriterionKind::Gini, 20, Splitter::Best),
     ("entropy/2 classes", CriterionKind::Entropy, 2, Splitter::Best),
     ("squared_error", CriterionKind::SquaredError, 1, Splitter::Best),
+    ("poisson", CriterionKind::Poisson, 1, Splitter::Best),
     ("gini/2 classes/random", CriterionKind::Gini, 2, Splitter::Random),
 ];
 
