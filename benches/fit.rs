@@ -39,6 +39,7 @@ fn fit(c: &mut Criterion) {
     for (name, kind, splitter) in [
         ("entropy", CriterionKind::Entropy, Splitter::Best),
         ("squared_error", CriterionKind::SquaredError, Splitter::Best),
+        ("poisson", CriterionKind::Poisson, Splitter::Best),
         ("gini-random", CriterionKind::Gini, Splitter::Random),
     ] {
         let target = match kind {

@@ -63,11 +63,12 @@ fn target(kind: CriterionKind, n_classes: u32, n_samples: usize) -> Target {
     }
 }
 
-const CASES: [(&str, CriterionKind, u32, Splitter); 5] = [
+const CASES: [(&str, CriterionKind, u32, Splitter); 6] = [
     ("gini/2 classes", CriterionKind::Gini, 2, Splitter::Best),
     ("gini/20 classes", CriterionKind::Gini, 20, Splitter::Best),
     ("entropy/2 classes", CriterionKind::Entropy, 2, Splitter::Best),
     ("squared_error", CriterionKind::SquaredError, 1, Splitter::Best),
+    ("poisson", CriterionKind::Poisson, 1, Splitter::Best),
     ("gini/2 classes/random", CriterionKind::Gini, 2, Splitter::Random),
 ];
 
