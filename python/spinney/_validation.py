@@ -111,7 +111,7 @@ def check_counts(y: NDArray[np.float64]) -> None:
 
 
 def check_monotonic_cst(monotonic_cst: Any, n_features: int) -> list[int]:
-    """Return the monotonic constraint of each feature, or raise ValueError in scikit-learn's words."""
+    """Return the constraint of each feature, or raise ValueError in scikit-learn's words."""
     constraints = np.asarray(monotonic_cst)
     legal = "monotonic_cst must be None or an array-like of -1, 0 or 1"
     if constraints.ndim != 1 or constraints.dtype.kind not in "iufb":

@@ -79,7 +79,8 @@ class RandomForestClassifier(ForestClassifier):
         a share of the samples with a weight.
     monotonic_cst : array-like of int of shape (n_features,), default=None
         Per feature 1 if predictions must not fall where it grows, -1 if they must not rise, 0 if
-        it is not constrained. Of two classes, predictions are the shares of the second; more are refused.
+        it is not constrained. Of two classes, predictions are the shares of the second; more are
+        refused.
     feature_sampling : {"all", "active"}, default="all"
         Among which features a node draws `max_features`: all, or those that are not constant in
         the node (all of them if they are fewer). There is no difference if all are drawn.
@@ -402,7 +403,8 @@ class ExtraTreesClassifier(ForestClassifier):
         a share of the samples with a weight.
     monotonic_cst : array-like of int of shape (n_features,), default=None
         Per feature 1 if predictions must not fall where it grows, -1 if they must not rise, 0 if
-        it is not constrained. Of two classes, predictions are the shares of the second; more are refused.
+        it is not constrained. Of two classes, predictions are the shares of the second; more are
+        refused.
     feature_sampling : {"all", "active"}, default="all"
         Among which features a node draws `max_features`: all, or those that are not constant in
         the node (all of them if they are fewer). There is no difference if all are drawn.

@@ -51,7 +51,8 @@ class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
         subtree that costs least. 0.0 means no pruning.
     monotonic_cst : array-like of int of shape (n_features,), default=None
         Per feature 1 if predictions must not fall where it grows, -1 if they must not rise, 0 if
-        it is not constrained. Of two classes, predictions are the shares of the second; more are refused.
+        it is not constrained. Of two classes, predictions are the shares of the second; more are
+        refused.
     n_jobs : int, default=None
         Threads for fitting and predicting. None means 1 unless `joblib.parallel_config` says
         otherwise, -1 all processors. The result does not depend on it.
@@ -353,7 +354,8 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         subtree that costs least. 0.0 means no pruning.
     monotonic_cst : array-like of int of shape (n_features,), default=None
         Per feature 1 if predictions must not fall where it grows, -1 if they must not rise, 0 if
-        it is not constrained. Of two classes, predictions are the shares of the second; more are refused.
+        it is not constrained. Of two classes, predictions are the shares of the second; more are
+        refused.
     n_jobs : int, default=None
         Threads for fitting and predicting. None means 1 unless `joblib.parallel_config` says
         otherwise, -1 all processors. The result does not depend on it.

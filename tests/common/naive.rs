@@ -229,7 +229,7 @@ impl Grower<'_> {
                     *first = 1.0 - *second;
                 }
                 (_, value) => {
-                    value.iter_mut().zip(limits).for_each(|(mean, [low, high])| *mean = mean.clamp(*low, *high))
+                    value.iter_mut().zip(limits).for_each(|(mean, [low, high])| *mean = mean.clamp(*low, *high));
                 }
             }
         }
