@@ -3,15 +3,16 @@
 //! Rows are the unit of parallel work, in blocks; within a block, tree after tree is applied, so that the top of a tree
 //! stays in the cache. Values are added in the order of the trees whatever the blocks, so the sum has one rounding.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::{Forest, RowSampler};
 use crate::data::rows::{RowReader, Rows};
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 
-/// Rows per block.
-const BLOCK: usize = 256;
+/// Rows per block: many, so that a tree is worth being brought into the cache, but some blocks for each thread.
+const BLOCK: RangeInclusive<usize> = 256..=4096;
+const BLOCKS_PER_THREAD: usize = 4;
 /// Trees whose draws are held at once, a bit per row and tree.
 const TREES_AT_ONCE: usize = 64;
 
@@ -104,15 +105,17 @@ impl Forest {
         let n_values = self.n_values();
         let mut values = vec![0.0; n_samples * n_values];
         let mut n_trees = vec![0u32; n_samples];
+        let block_len = block_len(n_samples, runtime);
         for members in self.members.chunks(TREES_AT_ONCE) {
             let unseen = runtime.map(members.iter().collect(), |member| sampler.unseen(member.seed, runtime))?;
-            let blocks = values.chunks_mut(BLOCK * n_values).zip(n_trees.chunks_mut(BLOCK));
+            let blocks = values.chunks_mut(block_len * n_values).zip(n_trees.chunks_mut(block_len));
             runtime.map(blocks.enumerate().collect(), |(block, (sums, counts))| {
                 let mut reader = x.reader();
                 for (member, unseen) in members.iter().zip(&unseen) {
                     runtime.check_interrupt()?;
                     let Some(unseen) = unseen else { continue };
-                    for (row, (sum, count)) in (block * BLOCK..).zip(sums.chunks_exact_mut(n_values).zip(&mut *counts))
+                    for (row, (sum, count)) in
+                        (block * block_len..).zip(sums.chunks_exact_mut(n_values).zip(&mut *counts))
                     {
                         if unseen.contains(row as u32) {
                             reader.load(row);
@@ -137,10 +140,16 @@ impl Forest {
         visit: impl Fn(&mut X::Reader<'_>, Range<usize>) -> Result<Vec<T>> + Sync,
     ) -> Result<Vec<T>> {
         let n_samples = self.first().check_shape(x)?;
-        let starts = (0..n_samples).step_by(BLOCK).collect();
-        let block = |start| visit(&mut x.reader(), start..(start + BLOCK).min(n_samples));
+        let block_len = block_len(n_samples, runtime);
+        let starts = (0..n_samples).step_by(block_len).collect();
+        let block = |start| visit(&mut x.reader(), start..(start + block_len).min(n_samples));
         Ok(runtime.map(starts, block)?.concat())
     }
+}
+
+/// No result depends on it.
+fn block_len(n_samples: usize, runtime: &Runtime<'_>) -> usize {
+    n_samples.div_ceil(BLOCKS_PER_THREAD * runtime.n_threads()).clamp(*BLOCK.start(), *BLOCK.end())
 }
 
 fn add(sums: &mut [f64], values: &[f64]) {
