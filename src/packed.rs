@@ -8,7 +8,7 @@
 
 use crate::data::rows::RowReader;
 use crate::error::Result;
-use crate::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
+use crate::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, n_values};
 
 /// In a child: a leaf, by its number among leaves. Otherwise a split, by its number among splits.
 const LEAF: u32 = 1 << 31;
@@ -16,17 +16,18 @@ const LEAF: u32 = 1 << 31;
 const MISSING_LEFT: u32 = 1 << 31;
 
 /// A decision tree, packed. Immutable.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct PackedTree {
     n_features: usize,
     n_classes: Vec<u32>,
+    max_depth: usize,
     /// In preorder, as everything here.
     splits: Box<[Split]>,
     statistics: Statistics,
 }
 
 /// Four-byte parts, so that there is no padding.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct Split {
     threshold: [u32; 2],
     feature: u32,
@@ -52,7 +53,7 @@ impl Split {
 }
 
 /// What is known of nodes beside where they send rows.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 enum Statistics {
     /// Of leaves, from which those of splits follow.
     Shares(Shares),
@@ -60,7 +61,7 @@ enum Statistics {
     Arrays { impurity: Box<[f64]>, n_samples: Box<[u32]>, weight: Option<Box<[f64]>>, value: Box<[f64]> },
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 struct Shares {
     /// What a weight of 1 in the records stands for.
     unit: f64,
@@ -94,7 +95,8 @@ impl PackedTree {
         };
         let splits = (0..tree.node_count()).filter(|&node| is_split(node)).map(split).collect();
         let (n_features, n_classes) = (tree.n_features(), tree.n_classes().to_vec());
-        let packed = |statistics| Self { n_features, n_classes: n_classes.clone(), splits, statistics };
+        let max_depth = tree.max_depth();
+        let packed = |statistics| Self { n_features, n_classes: n_classes.clone(), max_depth, splits, statistics };
         let is_of_shares = n_classes.iter().any(|&n| n > 1);
         if let Some(shares) = is_of_shares.then(|| Shares::new(tree, unit)).flatten() {
             let packed = packed(Statistics::Shares(shares));
@@ -156,6 +158,16 @@ impl PackedTree {
     /// Number of classes of each output; 1 for regression.
     pub fn n_classes(&self) -> &[u32] {
         &self.n_classes
+    }
+
+    /// Values per prediction: outputs times classes of the output that has most.
+    pub fn n_values(&self) -> usize {
+        n_values(&self.n_classes)
+    }
+
+    /// Depth of the deepest leaf.
+    pub fn max_depth(&self) -> usize {
+        self.max_depth
     }
 
     /// Number of nodes.
@@ -292,8 +304,8 @@ impl Shares {
     /// Sets the statistics of all nodes, whose links are there.
     fn fill(&self, nodes: &mut NodeArrays, n_classes: &[u32]) {
         let n = nodes.feature.len();
-        let width = n_classes.iter().copied().max().unwrap_or(0) as usize;
-        let n_values = width * n_classes.len();
+        let n_values = n_values(n_classes);
+        let width = n_values / n_classes.len();
         let mut counts = vec![0u64; n * n_values];
         (nodes.impurity, nodes.n_node_samples) = (vec![0.0; n], vec![0; n]);
         let (mut leaf, mut split) = (0, 0);

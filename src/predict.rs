@@ -49,15 +49,7 @@ impl Tree {
 
     /// The number of rows of `x`, if it has the features of the training data.
     pub(crate) fn check_shape(&self, x: &impl Rows) -> Result<usize> {
-        let (n_samples, n_features) = x.shape();
-        if n_features == self.n_features() {
-            return Ok(n_samples);
-        }
-        Err(Error::ShapeMismatch {
-            what: "X",
-            expected: format!("{} features, as in training", self.n_features()),
-            got: format!("{n_features} features"),
-        })
+        check_features(x, self.n_features())
     }
 
     fn map_rows<X: Rows, T: Clone + Send>(
@@ -86,3 +78,16 @@ impl Tree {
 
 /// A sparse reader allocates a row of features: jobs must be long enough to pay for it.
 const BLOCKS_PER_JOB: usize = 16;
+
+/// The number of rows of `x`, if it has the features of the training data.
+pub(crate) fn check_features(x: &impl Rows, expected: usize) -> Result<usize> {
+    let (n_samples, n_features) = x.shape();
+    if n_features == expected {
+        return Ok(n_samples);
+    }
+    Err(Error::ShapeMismatch {
+        what: "X",
+        expected: format!("{expected} features, as in training"),
+        got: format!("{n_features} features"),
+    })
+}

@@ -152,7 +152,7 @@ impl Tree {
     }
 }
 
-fn n_values(n_classes: &[u32]) -> usize {
+pub(crate) fn n_values(n_classes: &[u32]) -> usize {
     n_classes.len() * n_classes.iter().copied().max().unwrap_or(0) as usize
 }
 

@@ -52,7 +52,7 @@ fn forest(
     let params = ForestParams { bootstrap, ..ForestParams::new(tree, n_estimators) };
     let params = params.check(data.n_samples(), data.n_features()).unwrap();
     let forest = grow_forest(data, target, &params, None, &runtime(n_threads)).unwrap();
-    forest.trees().cloned().collect()
+    forest.trees().map(|tree| tree.unpack().unwrap()).collect()
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::data::target::TargetValues;
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
 use crate::grow::grow;
+use crate::packed::PackedTree;
 use crate::params::{Bootstrap, ValidForestParams};
 use crate::rng::seed_of_tree;
 use crate::runtime::Runtime;
@@ -44,7 +45,7 @@ pub fn grow_forest(
         };
         let tree = grow(data, &target, &params.tree, number, &runtime.serial())?;
         runtime.advance();
-        Ok(Member { tree: Arc::new(tree), seed })
+        Ok(Member { tree: Arc::new(PackedTree::new(&tree, target.weight_unit())), seed })
     };
     Forest::new(runtime.map(params.trees.clone().collect(), member)?)
 }

@@ -2,16 +2,17 @@
 
 use super::Forest;
 use super::predict::divide;
+use crate::error::Result;
 
 impl Forest {
     /// Mean of the trees' normalised importances, normalised; trees of one node are left out, as in scikit-learn. Zeros if
     /// there are no others. Shape `(n_features,)`. O(nodes).
-    pub fn compute_feature_importances(&self) -> Vec<f64> {
+    pub fn compute_feature_importances(&self) -> Result<Vec<f64>> {
         let mut importances = vec![0.0; self.n_features()];
         let mut n_trees = 0.0;
         for tree in self.trees().filter(|tree| tree.node_count() > 1) {
             n_trees += 1.0;
-            for (sum, importance) in importances.iter_mut().zip(tree.compute_feature_importances(true)) {
+            for (sum, importance) in importances.iter_mut().zip(tree.unpack()?.compute_feature_importances(true)) {
                 *sum += importance;
             }
         }
@@ -22,6 +23,6 @@ impl Forest {
         if total > 0.0 {
             divide(&mut importances, total);
         }
-        importances
+        Ok(importances)
     }
 }

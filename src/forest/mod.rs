@@ -17,7 +17,7 @@ pub use sampler::RowSampler;
 pub use urn::Urn;
 
 use crate::error::{Error, Result};
-use crate::tree::Tree;
+use crate::packed::PackedTree;
 
 /// A forest: at least one tree, all over the same features and outputs. Immutable.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +29,7 @@ pub struct Forest {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Member {
     /// The tree.
-    pub tree: Arc<Tree>,
+    pub tree: Arc<PackedTree>,
     /// The seed by which it is tree number 0: the key of its draws.
     pub seed: u64,
 }
@@ -72,7 +72,7 @@ impl Forest {
     }
 
     /// The trees.
-    pub fn trees(&self) -> impl Iterator<Item = &Tree> {
+    pub fn trees(&self) -> impl Iterator<Item = &PackedTree> {
         self.members.iter().map(|member| &*member.tree)
     }
 
@@ -83,7 +83,7 @@ impl Forest {
 
     /// Number of outputs.
     pub fn n_outputs(&self) -> usize {
-        self.first().n_outputs()
+        self.first().n_classes().len()
     }
 
     /// Values per prediction: `n_outputs * max_n_classes`.
@@ -91,7 +91,7 @@ impl Forest {
         self.first().n_values()
     }
 
-    fn first(&self) -> &Tree {
+    fn first(&self) -> &PackedTree {
         &self.members[0].tree
     }
 }

@@ -8,6 +8,7 @@ use std::ops::{Range, RangeInclusive};
 use super::{Forest, RowSampler};
 use crate::data::rows::{RowReader, Rows};
 use crate::error::{Error, Result};
+use crate::predict::check_features;
 use crate::runtime::Runtime;
 
 /// Rows per block: many, so that a tree is worth being brought into the cache, but some blocks for each thread.
@@ -36,7 +37,7 @@ impl Forest {
                 runtime.check_interrupt()?;
                 for (mean, row) in means.chunks_exact_mut(n_values).zip(rows.clone()) {
                     reader.load(row);
-                    add(mean, tree.value(tree.leaf(reader, |_| ())));
+                    tree.add_value(tree.leaf(reader, |_| ()), mean);
                 }
             }
             divide(&mut means, n_trees);
@@ -53,7 +54,7 @@ impl Forest {
                 runtime.check_interrupt()?;
                 for (leaves, row) in leaves.chunks_exact_mut(n_trees).zip(rows.clone()) {
                     reader.load(row);
-                    leaves[at] = tree.leaf(reader, |_| ()) as i64;
+                    leaves[at] = tree.leaf(reader, |_| ()).id as i64;
                 }
             }
             Ok(leaves)
@@ -94,7 +95,7 @@ impl Forest {
     /// The mean of the values of the leaves that each training row reaches in the trees that have not seen it. The rows of
     /// `x` are those that `sampler` draws from.
     pub fn predict_oob<X: Rows>(&self, x: &X, sampler: &RowSampler, runtime: &Runtime<'_>) -> Result<OobPrediction> {
-        let n_samples = self.first().check_shape(x)?;
+        let n_samples = check_features(x, self.n_features())?;
         if n_samples != sampler.n_samples() {
             return Err(Error::ShapeMismatch {
                 what: "X",
@@ -119,7 +120,7 @@ impl Forest {
                     {
                         if unseen.contains(row as u32) {
                             reader.load(row);
-                            add(sum, member.tree.value(member.tree.leaf(&reader, |_| ())));
+                            member.tree.add_value(member.tree.leaf(&reader, |_| ()), sum);
                             *count += 1;
                         }
                     }
@@ -139,7 +140,7 @@ impl Forest {
         runtime: &Runtime<'_>,
         visit: impl Fn(&mut X::Reader<'_>, Range<usize>) -> Result<Vec<T>> + Sync,
     ) -> Result<Vec<T>> {
-        let n_samples = self.first().check_shape(x)?;
+        let n_samples = check_features(x, self.n_features())?;
         let block_len = block_len(n_samples, runtime);
         let starts = (0..n_samples).step_by(block_len).collect();
         let block = |start| visit(&mut x.reader(), start..(start + block_len).min(n_samples));
@@ -150,12 +151,6 @@ impl Forest {
 /// No result depends on it.
 fn block_len(n_samples: usize, runtime: &Runtime<'_>) -> usize {
     n_samples.div_ceil(BLOCKS_PER_THREAD * runtime.n_threads()).clamp(*BLOCK.start(), *BLOCK.end())
-}
-
-fn add(sums: &mut [f64], values: &[f64]) {
-    for (sum, value) in sums.iter_mut().zip(values) {
-        *sum += value;
-    }
 }
 
 pub(super) fn divide(values: &mut [f64], divisor: f64) {

@@ -1,8 +1,6 @@
 //! Growing a tree from Python arrays.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
-use std::sync::Arc;
-
 use numpy::ndarray::ArrayView2;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -72,7 +70,7 @@ pub fn fit_tree(
         grow,
     };
     let tree = visit_matrix(x, fit)?;
-    Ok((PyTree::new(Arc::new(tree)), valid.max_features()))
+    Ok((PyTree::new(tree), valid.max_features()))
 }
 
 /// The target and weights of a fit, as [`fit_tree`] describes them.

@@ -41,14 +41,14 @@ impl PyForest {
             let message = format!("seeds must have one value per tree. Got {} for {} trees.", seeds.len(), trees.len());
             return Err(PyValueError::new_err(message));
         }
-        let member = |(tree, seed): (&Bound<'_, PyTree>, u64)| Member { tree: Arc::clone(tree.get().tree()), seed };
+        let member = |(tree, seed): (&Bound<'_, PyTree>, u64)| Member { tree: tree.get().packed(), seed };
         Ok(Self::new(Forest::new(trees.iter().zip(seeds).map(member).collect())?))
     }
 
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let py = this.py();
         let members = this.get().forest.members();
-        let trees: Vec<PyTree> = members.iter().map(|member| PyTree::new(Arc::clone(&member.tree))).collect();
+        let trees: Vec<PyTree> = members.iter().map(|member| PyTree::of_forest(Arc::clone(&member.tree))).collect();
         let state = (trees, this.get().seeds()).into_pyobject(py)?;
         Ok((py.get_type::<Self>().into_any(), state.into_any()))
     }
@@ -62,7 +62,7 @@ impl PyForest {
         let member = self.forest.members().get(index).ok_or_else(|| {
             PyIndexError::new_err(format!("the forest has {} trees. Got index {index}.", self.forest.len()))
         })?;
-        Ok(PyTree::new(Arc::clone(&member.tree)))
+        Ok(PyTree::of_forest(Arc::clone(&member.tree)))
     }
 
     /// The seed of each tree: the `random_state` of a tree estimator that grows it from the rows it was grown on.
@@ -95,8 +95,8 @@ impl PyForest {
     }
 
     /// Mean over the trees of their normalised importances, normalised. Shape (n_features,), float64.
-    fn compute_feature_importances<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        self.forest.compute_feature_importances().into_pyarray(py)
+    fn compute_feature_importances<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(self.forest.compute_feature_importances()?.into_pyarray(py))
     }
 
     /// The mean of the values of the leaves that each row reaches: (n_samples, n_outputs * max_n_classes).

@@ -2,7 +2,7 @@
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 #![allow(unsafe_code, reason = "views of Rust memory as numpy arrays, without a copy per access")]
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use numpy::ndarray::{ArrayView1, ArrayView2, ArrayView3};
 use numpy::{
@@ -18,22 +18,53 @@ use crate::data::sparse::SparseIndex;
 use crate::data::values::TableValue;
 use crate::data::{Element, SparseView};
 use crate::error::Result;
+use crate::packed::PackedTree;
 use crate::runtime::Runtime;
 use crate::tree::{NodeArrays, Tree};
 
 /// A grown tree: read-only arrays with one entry per node, in preorder, under scikit-learn's names.
 #[pyclass(name = "Tree", module = "spinney._spinney", frozen)]
 pub struct PyTree {
-    tree: Arc<Tree>,
+    source: Source,
+}
+
+enum Source {
+    Grown(Tree),
+    /// A tree of a forest: shared, and unpacked when its arrays are first asked for.
+    OfForest {
+        packed: Arc<PackedTree>,
+        arrays: OnceLock<Tree>,
+    },
 }
 
 impl PyTree {
-    pub fn new(tree: Arc<Tree>) -> Self {
-        Self { tree }
+    pub fn new(tree: Tree) -> Self {
+        Self { source: Source::Grown(tree) }
     }
 
-    pub fn tree(&self) -> &Arc<Tree> {
-        &self.tree
+    pub fn of_forest(packed: Arc<PackedTree>) -> Self {
+        Self { source: Source::OfForest { packed, arrays: OnceLock::new() } }
+    }
+
+    /// The tree as a forest keeps it.
+    pub fn packed(&self) -> Arc<PackedTree> {
+        match &self.source {
+            Source::Grown(tree) => Arc::new(PackedTree::new(tree, 1.0)),
+            Source::OfForest { packed, .. } => Arc::clone(packed),
+        }
+    }
+
+    fn tree(&self) -> Result<&Tree> {
+        match &self.source {
+            Source::Grown(tree) => Ok(tree),
+            Source::OfForest { packed, arrays } => {
+                if let Some(tree) = arrays.get() {
+                    return Ok(tree);
+                }
+                let tree = packed.unpack()?;
+                Ok(arrays.get_or_init(|| tree))
+            }
+        }
     }
 }
 
@@ -42,8 +73,8 @@ fn view<'py, T: NumpyElement>(
     this: &Bound<'py, PyTree>,
     array: fn(&NodeArrays) -> &Vec<T>,
 ) -> PyResult<Bound<'py, PyArray1<T>>> {
-    let array = ArrayView1::from(array(this.get().tree.nodes()));
-    // SAFETY: `PyTree` is frozen and `Tree` immutable, so the memory neither moves nor changes while `this` lives, and
+    let array = ArrayView1::from(array(this.get().tree()?.nodes()));
+    // SAFETY: `PyTree` is frozen and `Tree` immutable, made once and kept, so the memory neither moves nor changes while `this` lives, and
     // the numpy array keeps `this` alive. It is marked read-only before anyone else sees it.
     let view = unsafe { PyArray1::borrow_from_array(&array, this.clone().into_any()) };
     view.call_method("setflags", (), Some(&read_only(this.py())?))?;
@@ -84,11 +115,11 @@ impl PyTree {
             weighted_n_node_samples: weighted_n_node_samples.as_array().to_vec(),
             value: value.as_array().iter().copied().collect(),
         };
-        Ok(Self::new(Arc::new(Tree::new(n_features, n_classes, nodes)?)))
+        Ok(Self::new(Tree::new(n_features, n_classes, nodes)?))
     }
 
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let tree = &this.get().tree;
+        let tree = this.get().tree()?;
         let py = this.py();
         let state = (
             tree.n_features(),
@@ -157,7 +188,7 @@ impl PyTree {
     /// Class shares or means of each node. Shape (node_count, n_outputs, max_n_classes), float64.
     #[getter]
     fn value<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray3<f64>>> {
-        let tree = &this.get().tree;
+        let tree = this.get().tree()?;
         let shape = (tree.node_count(), tree.n_outputs(), tree.max_n_classes());
         let array = ArrayView3::from_shape(shape, &tree.nodes().value[..]).map_err(|error| {
             pyo3::exceptions::PyRuntimeError::new_err(format!("a tree has n_values values per node: {error}"))
@@ -170,66 +201,74 @@ impl PyTree {
 
     /// Number of nodes.
     #[getter]
-    fn node_count(&self) -> usize {
-        self.tree.node_count()
+    fn node_count(&self) -> PyResult<usize> {
+        Ok(self.tree()?.node_count())
     }
 
     /// Depth of the deepest leaf.
     #[getter]
-    fn max_depth(&self) -> usize {
-        self.tree.max_depth()
+    fn max_depth(&self) -> PyResult<usize> {
+        Ok(self.tree()?.max_depth())
     }
 
     /// Number of leaves.
     #[getter]
-    fn n_leaves(&self) -> usize {
-        self.tree.n_leaves()
+    fn n_leaves(&self) -> PyResult<usize> {
+        Ok(self.tree()?.n_leaves())
     }
 
     /// Number of features of the training data.
     #[getter]
-    fn n_features(&self) -> usize {
-        self.tree.n_features()
+    fn n_features(&self) -> PyResult<usize> {
+        Ok(self.tree()?.n_features())
     }
 
     /// Number of outputs.
     #[getter]
-    fn n_outputs(&self) -> usize {
-        self.tree.n_outputs()
+    fn n_outputs(&self) -> PyResult<usize> {
+        Ok(self.tree()?.n_outputs())
     }
 
     /// Number of classes of each output, 1 for regression. Shape (n_outputs,), int64.
     #[getter]
-    fn n_classes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.tree.n_classes().iter().map(|&n| i64::from(n)).collect::<Vec<_>>().into_pyarray(py)
+    fn n_classes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        Ok(self.tree()?.n_classes().iter().map(|&n| i64::from(n)).collect::<Vec<_>>().into_pyarray(py))
     }
 
     /// The largest number of classes of an output.
     #[getter]
-    fn max_n_classes(&self) -> usize {
-        self.tree.max_n_classes()
+    fn max_n_classes(&self) -> PyResult<usize> {
+        Ok(self.tree()?.max_n_classes())
     }
 
     /// Mean decrease of impurity per feature. Shape (n_features,), float64.
     #[pyo3(signature = (normalize = true))]
-    fn compute_feature_importances<'py>(&self, py: Python<'py>, normalize: bool) -> Bound<'py, PyArray1<f64>> {
-        self.tree.compute_feature_importances(normalize).into_pyarray(py)
+    fn compute_feature_importances<'py>(
+        &self,
+        py: Python<'py>,
+        normalize: bool,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(self.tree()?.compute_feature_importances(normalize).into_pyarray(py))
     }
 
     /// The prices per leaf at which subtrees become the best, and the total impurities of their leaves: two arrays of
     /// float64.
-    fn cost_complexity_path<'py>(&self, py: Python<'py>) -> (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>) {
-        let path = self.tree.cost_complexity_path();
-        (path.ccp_alphas.into_pyarray(py), path.impurities.into_pyarray(py))
+    #[allow(clippy::type_complexity, reason = "two arrays")]
+    fn cost_complexity_path<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+        let path = self.tree()?.cost_complexity_path();
+        Ok((path.ccp_alphas.into_pyarray(py), path.impurities.into_pyarray(py)))
     }
 
     /// The value of the leaf that each row reaches: (n_samples, n_classes) for one output, else (n_samples, n_outputs,
     /// max_n_classes).
     #[pyo3(signature = (x, n_threads = 1))]
     fn predict<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Bound<'py, PyAny>> {
-        let values = visit_matrix(x, Predict { py, tree: &self.tree, n_threads })?.into_pyarray(py);
-        let (n_outputs, n_classes) = (self.tree.n_outputs(), self.tree.max_n_classes());
-        let n_samples = values.len()? / self.tree.n_values();
+        let values = visit_matrix(x, Predict { py, tree: self.tree()?, n_threads })?.into_pyarray(py);
+        let (n_outputs, n_classes) = (self.tree()?.n_outputs(), self.tree()?.max_n_classes());
+        let n_samples = values.len()? / self.tree()?.n_values();
         if n_outputs == 1 {
             Ok(values.reshape([n_samples, n_classes])?.into_any())
         } else {
@@ -245,7 +284,7 @@ impl PyTree {
         x: &Bound<'py, PyAny>,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        Ok(visit_matrix(x, Apply { py, tree: &self.tree, n_threads })?.into_pyarray(py))
+        Ok(visit_matrix(x, Apply { py, tree: self.tree()?, n_threads })?.into_pyarray(py))
     }
 
     /// The nodes that each row passes: a CSR matrix of ones of shape (n_samples, node_count).
@@ -256,8 +295,8 @@ impl PyTree {
         x: &Bound<'py, PyAny>,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (indptr, indices) = visit_matrix(x, DecisionPath { py, tree: &self.tree, n_threads })?;
-        indicator(py, indptr, indices, self.tree.node_count())
+        let (indptr, indices) = visit_matrix(x, DecisionPath { py, tree: self.tree()?, n_threads })?;
+        indicator(py, indptr, indices, self.tree()?.node_count())
     }
 }
 
