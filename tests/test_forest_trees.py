@@ -52,8 +52,10 @@ def test_trees_are_estimators(forest_class):
         assert trees[0].classes_.dtype == np.float64
         np.testing.assert_array_equal(trees[0].classes_, np.arange(3))
         assert trees[0].score(X, y) > 0.8
-    first = trees[0].tree_
-    assert np.shares_memory(first.threshold, forest.forest_.tree(0).threshold)
+    # Unpacked once, when its arrays are first asked for.
+    first = forest.estimators_[0].tree_
+    assert np.shares_memory(first.threshold, trees[0].tree_.threshold)
+    np.testing.assert_array_equal(first.threshold, forest.forest_.tree(0).threshold)
 
 
 @every_forest

@@ -117,8 +117,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
             search.runtime.check_interrupt()?;
             n_varying += self.search(&[order.at(position)]);
         }
-        let constants = if node.samples.len() > FORGETFUL_UP_TO { &self.constants[..] } else { &[] };
-        let constants = node.constants.with(constants, |_| node.samples.len());
+        let constants = node.constants.with(&self.constants, |_| node.samples.len());
         Ok(Found { best: self.best.candidate(), constants, known: None })
     }
 
@@ -160,7 +159,9 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
         let mut n_varying = 0;
         for (lane, &feature) in batch.iter().enumerate() {
             if lowest[lane] == highest[lane] {
-                self.constants.push(feature);
+                if node.samples.len() > FORGETFUL_UP_TO {
+                    self.constants.push(feature);
+                }
                 continue;
             }
             n_varying += 1;
