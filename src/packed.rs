@@ -98,14 +98,11 @@ impl PackedTree {
         let max_depth = tree.max_depth();
         let packed = |statistics| Self { n_features, n_classes: n_classes.clone(), max_depth, splits, statistics };
         let is_of_shares = n_classes.iter().any(|&n| n > 1);
-        if let Some(shares) = is_of_shares.then(|| Shares::new(tree, unit)).flatten() {
-            let packed = packed(Statistics::Shares(shares));
-            if packed.unpack().is_ok_and(|unpacked| unpacked == *tree) {
-                return packed;
-            }
-            return Self { statistics: arrays(nodes), ..packed };
-        }
-        packed(arrays(nodes))
+        let shares = is_of_shares.then(|| Shares::new(tree, unit)).flatten();
+        packed(match shares.filter(|shares| shares.give_back(nodes, &n_classes)) {
+            Some(shares) => Statistics::Shares(shares),
+            None => arrays(nodes),
+        })
     }
 
     /// The tree with all its arrays.
@@ -301,9 +298,20 @@ impl Shares {
         Record(&self.records[self.starts[leaf as usize] as usize..])
     }
 
+    /// Whether the statistics of a tree come back bit for bit.
+    fn give_back(&self, nodes: &NodeArrays, n_classes: &[u32]) -> bool {
+        let (children_left, children_right) = (nodes.children_left.clone(), nodes.children_right.clone());
+        let mut unpacked = NodeArrays { children_left, children_right, ..NodeArrays::default() };
+        self.fill(&mut unpacked, n_classes);
+        unpacked.impurity == nodes.impurity
+            && unpacked.n_node_samples == nodes.n_node_samples
+            && unpacked.weighted_n_node_samples == nodes.weighted_n_node_samples
+            && unpacked.value == nodes.value
+    }
+
     /// Sets the statistics of all nodes, whose links are there.
     fn fill(&self, nodes: &mut NodeArrays, n_classes: &[u32]) {
-        let n = nodes.feature.len();
+        let n = nodes.children_left.len();
         let n_values = n_values(n_classes);
         let width = n_values / n_classes.len();
         let mut counts = vec![0u64; n * n_values];

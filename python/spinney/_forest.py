@@ -570,6 +570,7 @@ class ForestRegressor(NumberTarget, BaseForest):
     """Base class of the forests that predict numbers; not for direct use."""
 
     _OOB_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_prediction_")
+    _wanted_sum: ClassVar[str] = "strictly positive"
 
     oob_prediction_: NDArray[np.float64]
 

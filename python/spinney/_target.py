@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +98,7 @@ class NumberTarget(RegressorMixin):
     """What predicts numbers; to be mixed into a `BaseTreeEstimator`."""
 
     criterion: Any
+    _wanted_sum: ClassVar[str] = "positive"
 
     def _encode_y(
         self,
@@ -106,5 +107,5 @@ class NumberTarget(RegressorMixin):
     ) -> EncodedTarget:
         numbers = check_array(y, dtype=np.float64, order="C", input_name="y")
         if self.criterion == "poisson":
-            check_counts(numbers)
+            check_counts(numbers, self._wanted_sum)
         return EncodedTarget(numbers, None, None)

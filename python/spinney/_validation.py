@@ -100,14 +100,17 @@ def sound(X: Any) -> Any:
     return X
 
 
-def check_counts(y: NDArray[np.float64]) -> None:
-    """Raise ValueError unless Poisson regression is possible, in scikit-learn's words."""
+def check_counts(y: NDArray[np.float64], wanted: str) -> None:
+    """Raise ValueError unless Poisson regression is possible, in scikit-learn's words.
+
+    Its trees want a "positive" sum and its forests one that is "strictly positive".
+    """
     if np.any(y < 0):
         raise ValueError(
             "Some value(s) of y are negative which is not allowed for Poisson regression."
         )
     if not np.any(y > 0):
-        raise ValueError("Sum of y is not positive which is necessary for Poisson regression.")
+        raise ValueError(f"Sum of y is not {wanted} which is necessary for Poisson regression.")
 
 
 def check_monotonic_cst(monotonic_cst: Any, n_features: int) -> list[int]:
