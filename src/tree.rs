@@ -163,6 +163,10 @@ pub(crate) struct TreeBuilder {
     nodes: NodeArrays,
 }
 
+/// Nodes for which a builder has room at first: nine arrays that grow step by step are a tenth of the time of a tree of
+/// iris.
+const FIRST_NODES: usize = 64;
+
 /// `array` in a new order.
 fn pick<T: Copy>(order: &[usize], array: &[T]) -> Vec<T> {
     order.iter().map(|&old| array[old]).collect()
@@ -177,7 +181,18 @@ pub(crate) struct NodeRecord {
 
 impl TreeBuilder {
     pub fn new(n_values: usize) -> Self {
-        Self { n_values, nodes: NodeArrays::default() }
+        let nodes = NodeArrays {
+            children_left: Vec::with_capacity(FIRST_NODES),
+            children_right: Vec::with_capacity(FIRST_NODES),
+            feature: Vec::with_capacity(FIRST_NODES),
+            threshold: Vec::with_capacity(FIRST_NODES),
+            missing_go_to_left: Vec::with_capacity(FIRST_NODES),
+            impurity: Vec::with_capacity(FIRST_NODES),
+            n_node_samples: Vec::with_capacity(FIRST_NODES),
+            weighted_n_node_samples: Vec::with_capacity(FIRST_NODES),
+            value: Vec::with_capacity(FIRST_NODES * n_values.min(8)),
+        };
+        Self { n_values, nodes }
     }
 
     /// Adds a leaf and returns its id and its value, to be written.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
+from functools import cache
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -340,7 +341,7 @@ class BaseForest(BaseTreeEstimator):
         own = self.get_params(deep=False)
         # Threads belong to the forest, and class weights were spent on the draws or are in the
         # weights of the nodes.
-        names = self._tree_class().get_params(deep=False).keys() - {"class_weight", "n_jobs"}
+        names = parameter_names(self._tree_class) - {"class_weight", "n_jobs"}
         return without_seed({name: own[name] for name in names & own.keys()})
 
     def _tree_estimator(self, tree: int, seed: int) -> Any:
@@ -596,6 +597,12 @@ class ForestRegressor(NumberTarget, BaseForest):
             Means, float64.
         """
         return self._predict_values(X)[..., 0]
+
+
+@cache
+def parameter_names(tree_class: type[BaseDecisionTree]) -> frozenset[str]:
+    """Return the names of a class's parameters; to ask costs as much as growing some trees."""
+    return frozenset(tree_class().get_params(deep=False))
 
 
 def without_seed(params: dict[str, Any]) -> dict[str, Any]:
