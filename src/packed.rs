@@ -142,7 +142,11 @@ impl PackedTree {
                 };
                 nodes.value = value.to_vec();
             }
-            Statistics::Shares(shares) => shares.fill(&mut nodes, &self.n_classes),
+            Statistics::Shares(shares) => {
+                let NodeArrays { impurity, n_node_samples, weighted_n_node_samples, value, .. } =
+                    shares.of_all_nodes(&nodes, &self.n_classes);
+                nodes = NodeArrays { impurity, n_node_samples, weighted_n_node_samples, value, ..nodes };
+            }
         }
         Tree::new(self.n_features, self.n_classes.clone(), nodes)
     }
@@ -300,25 +304,25 @@ impl Shares {
 
     /// Whether the statistics of a tree come back bit for bit.
     fn give_back(&self, nodes: &NodeArrays, n_classes: &[u32]) -> bool {
-        let (children_left, children_right) = (nodes.children_left.clone(), nodes.children_right.clone());
-        let mut unpacked = NodeArrays { children_left, children_right, ..NodeArrays::default() };
-        self.fill(&mut unpacked, n_classes);
-        unpacked.impurity == nodes.impurity
-            && unpacked.n_node_samples == nodes.n_node_samples
-            && unpacked.weighted_n_node_samples == nodes.weighted_n_node_samples
-            && unpacked.value == nodes.value
+        let all = self.of_all_nodes(nodes, n_classes);
+        all.impurity == nodes.impurity
+            && all.n_node_samples == nodes.n_node_samples
+            && all.weighted_n_node_samples == nodes.weighted_n_node_samples
+            && all.value == nodes.value
     }
 
-    /// Sets the statistics of all nodes, whose links are there.
-    fn fill(&self, nodes: &mut NodeArrays, n_classes: &[u32]) {
-        let n = nodes.children_left.len();
+    /// The statistics of all nodes, and nothing else, of a tree with these links.
+    fn of_all_nodes(&self, links: &NodeArrays, n_classes: &[u32]) -> NodeArrays {
+        let NodeArrays { children_left, children_right, .. } = links;
+        let n = children_left.len();
         let n_values = n_values(n_classes);
         let width = n_values / n_classes.len();
         let mut counts = vec![0u64; n * n_values];
-        (nodes.impurity, nodes.n_node_samples) = (vec![0.0; n], vec![0; n]);
+        let (impurity, n_node_samples) = (vec![0.0; n], vec![0; n]);
+        let mut nodes = NodeArrays { impurity, n_node_samples, ..NodeArrays::default() };
         let (mut leaf, mut split) = (0, 0);
         for node in 0..n {
-            if nodes.children_left[node] != TREE_LEAF {
+            if children_left[node] != TREE_LEAF {
                 nodes.impurity[node] = self.impurity[split];
                 split += 1;
                 continue;
@@ -335,8 +339,8 @@ impl Shares {
             }
         }
         // Children come after their parents.
-        for node in (0..n).rev().filter(|&node| nodes.children_left[node] != TREE_LEAF) {
-            for child in [nodes.children_left[node], nodes.children_right[node]].map(|child| child as usize) {
+        for node in (0..n).rev().filter(|&node| children_left[node] != TREE_LEAF) {
+            for child in [children_left[node], children_right[node]].map(|child| child as usize) {
                 nodes.n_node_samples[node] += nodes.n_node_samples[child];
                 let (own, others) = counts.split_at_mut((node + 1) * n_values);
                 let child = &others[(child - node - 1) * n_values..][..n_values];
@@ -349,6 +353,7 @@ impl Shares {
         for (counts, total) in counts.chunks_exact(n_values).zip(totals) {
             nodes.value.extend(counts.iter().map(|&count| count as f64 / total as f64));
         }
+        nodes
     }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gc
 import importlib
 import math
@@ -65,6 +66,14 @@ def time_interleaved(
             timing.model = fit()
             timing.seconds.append(time.perf_counter() - start)
     return timings
+
+
+def positive(text: str) -> int:
+    """Read an int of at least 1: a type for `argparse`."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
+    return number
 
 
 def same_bits(first, second) -> bool:

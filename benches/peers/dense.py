@@ -30,6 +30,7 @@ from common import (
     SHARED_DATA,
     Timing,
     mean_depth,
+    positive,
     print_versions,
     same_bits,
     time_interleaved,
@@ -430,15 +431,16 @@ def parse_arguments() -> argparse.Namespace:
         default=list(range(1, len(CASES) + 1)),
         help="these rows only, e.g. 1,4-6",
     )
-    parser.add_argument("--repeats", type=int, default=3, help="runs per contender (default: 3)")
-    parser.add_argument("--jobs", type=int, default=1, help="threads of each (default: 1)")
+    parser.add_argument(
+        "--repeats", type=positive, default=3, help="runs per contender (default: 3)"
+    )
+    parser.add_argument("--jobs", type=positive, default=1, help="threads of each (default: 1)")
     parser.add_argument(
         "--threads", type=int, default=2, help="threads to set against one, row 7 (default: 2)"
     )
     arguments = parser.parse_args()
-    for name, least in (("repeats", 1), ("jobs", 1), ("threads", 2)):
-        if getattr(arguments, name) < least:
-            parser.error(f"--{name} must be at least {least}, got {getattr(arguments, name)}")
+    if arguments.threads < 2:
+        parser.error(f"--threads must be at least 2, got {arguments.threads}")
     return arguments
 
 

@@ -20,7 +20,7 @@ import sklearn.ensemble
 from sklearn.metrics import accuracy_score, roc_auc_score
 
 import spinney
-from common import SHARED_DATA, mean_depth, print_versions, time_interleaved
+from common import SHARED_DATA, mean_depth, positive, print_versions, time_interleaved
 
 SEED = 0
 TEST_SHARE = 0.2
@@ -128,14 +128,14 @@ def compare(data: DataSet, kind: Kind, split: Split, arguments: argparse.Namespa
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=3, help="runs per contender (default: 3)")
-    parser.add_argument("--trees", type=int, default=100, help="trees per forest (default: 100)")
-    parser.add_argument("--jobs", type=int, default=1, help="threads of either (default: 1)")
-    arguments = parser.parse_args()
-    for name in ("repeats", "trees", "jobs"):
-        if getattr(arguments, name) < 1:
-            parser.error(f"--{name} must be at least 1, got {getattr(arguments, name)}")
-    return arguments
+    parser.add_argument(
+        "--repeats", type=positive, default=3, help="runs per contender (default: 3)"
+    )
+    parser.add_argument(
+        "--trees", type=positive, default=100, help="trees per forest (default: 100)"
+    )
+    parser.add_argument("--jobs", type=positive, default=1, help="threads of either (default: 1)")
+    return parser.parse_args()
 
 
 def main() -> int:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import sklearn.tree
 
 import spinney
-from common import SHARED_DATA, mean_depth, print_versions, time_interleaved
+from common import SHARED_DATA, mean_depth, positive, print_versions, time_interleaved
 
 MATRIX = SHARED_DATA / "news20_bydate_tfidf.npz"
 META = SHARED_DATA / "news20_bydate_meta.npz"
@@ -18,10 +18,10 @@ META = SHARED_DATA / "news20_bydate_meta.npz"
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=3, help="runs per contender (default: 3)")
+    parser.add_argument(
+        "--repeats", type=positive, default=3, help="runs per contender (default: 3)"
+    )
     arguments = parser.parse_args()
-    if arguments.repeats < 1:
-        parser.error(f"--repeats must be at least 1, got {arguments.repeats}")
 
     print("20 Newsgroups, TF-IDF: one tree, all features, unlimited depth")
     for path in (MATRIX, META):

@@ -11,7 +11,7 @@ import sklearn.datasets
 import sklearn.ensemble
 
 import spinney
-from common import print_versions, time_interleaved
+from common import positive, print_versions, time_interleaved
 
 # Of the trees of a small forest; a large one has this many times more.
 N_TREES = 100
@@ -73,11 +73,9 @@ def threads(n_jobs: int, repeats: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jobs", type=int, default=2, help="threads (default: 2)")
-    parser.add_argument("--repeats", type=int, default=3, help="runs of each (default: 3)")
+    parser.add_argument("--jobs", type=positive, default=2, help="threads (default: 2)")
+    parser.add_argument("--repeats", type=positive, default=3, help="runs of each (default: 3)")
     arguments = parser.parse_args()
-    if min(arguments.jobs, arguments.repeats) < 1:
-        parser.error("--jobs and --repeats must be at least 1")
     warnings.simplefilter("ignore")
     print_versions(arguments.jobs)
     tiny()

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 import sklearn.tree
 
 import spinney
-from common import Timing, geometric_mean, print_versions, same_bits, time_interleaved
+from common import Timing, geometric_mean, positive, print_versions, same_bits, time_interleaved
 
 # (n_samples, n_features, density), in the order of the original table.
 ROWS = (
@@ -120,7 +120,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--rows", type=parse_rows, help="these rows only, e.g. 1,4-6")
     parser.add_argument(
         "--repeats",
-        type=int,
+        type=positive,
         default=3,
         help="runs per contender, of which the median counts; slow ones run once (default: 3)",
     )
@@ -128,8 +128,6 @@ def parse_arguments() -> argparse.Namespace:
         "--skip-dense-peer", action="store_true", help="leave out scikit-learn on dense input"
     )
     arguments = parser.parse_args()
-    if arguments.repeats < 1:
-        parser.error(f"--repeats must be at least 1, got {arguments.repeats}")
     if arguments.rows is None:
         arguments.rows = list(range(1, (QUICK_ROWS if arguments.quick else len(ROWS)) + 1))
     return arguments

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 import spinney
-from common import print_versions, same_bits, time_interleaved
+from common import positive, print_versions, same_bits, time_interleaved
 from table1 import ROWS, make_data
 
 # Rows of Table I: long chains, and bushier trees.
@@ -15,11 +15,9 @@ SHOWN = (3, 6, 9, 10, 11)
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jobs", type=int, default=2, help="threads (default: 2)")
-    parser.add_argument("--repeats", type=int, default=5, help="runs of each (default: 5)")
+    parser.add_argument("--jobs", type=positive, default=2, help="threads (default: 2)")
+    parser.add_argument("--repeats", type=positive, default=5, help="runs of each (default: 5)")
     arguments = parser.parse_args()
-    if min(arguments.jobs, arguments.repeats) < 1:
-        parser.error("--jobs and --repeats must be at least 1")
 
     print(f"One tree, all features, fully grown: 1 thread and {arguments.jobs}")
     print_versions(arguments.jobs)

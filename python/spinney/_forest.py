@@ -551,21 +551,6 @@ class ForestClassifier(ClassTarget, BaseForest):
         """
         return self._probabilities(self._predict_values(X))
 
-    def predict_log_proba(self, X: Any) -> Any:
-        """Predict the logarithm of the probability of each class; -inf where it is 0.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; CSC is converted to CSR.
-
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes), or list of one such array per output
-            Columns in the order of `classes_`.
-        """
-        return self._logarithms(self.predict_proba(X))
-
 
 class ForestRegressor(NumberTarget, BaseForest):
     """Base class of the forests that predict numbers; not for direct use."""

@@ -89,7 +89,24 @@ class ClassTarget(ClassifierMixin, ABC):
             return values
         return [values[:, output, :n] for output, n in enumerate(self.n_classes_)]
 
-    def _logarithms(self, proba: Any) -> Any:
+    @abstractmethod
+    def predict_proba(self, X: Any) -> Any:
+        """Predict the probability of each class."""
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Predict the logarithm of the probability of each class; -inf where it is 0.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples; CSC is converted to CSR.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes), or list of one such array per output
+            Columns in the order of `classes_`.
+        """
+        proba = self.predict_proba(X)
         with np.errstate(divide="ignore"):
             return np.log(proba) if self.n_outputs_ == 1 else [np.log(p) for p in proba]
 

@@ -21,10 +21,9 @@ const TILE: usize = 8;
 const MAX_NARROW: usize = 1 << 16;
 
 /// What stands for the values of a column that has more than 65,536.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ordinals {
     /// Ranks: dense, as bins of equal width want them.
-    #[default]
     Ranks,
     /// The sort keys of the values where all are `f32`: no table has to be asked for a value or a threshold's place, which
     /// is what random thresholds need. Everything else holds as of ranks.

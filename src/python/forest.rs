@@ -3,19 +3,14 @@
 
 use std::sync::Arc;
 
-use numpy::ndarray::ArrayView2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 
-use super::array::{MatrixVisitor, visit_matrix};
+use super::on_rows::{RowVisitor, visit_rows};
 use super::rows::Draws;
-use super::run::run;
 use super::tree::{PyTree, indicator};
-use crate::data::rows::{Rows, SparseRows};
-use crate::data::sparse::SparseIndex;
-use crate::data::values::TableValue;
-use crate::data::{Element, SparseView};
+use crate::data::rows::Rows;
 use crate::error::Result;
 use crate::forest::{Forest, Member, OobPrediction, RowSampler};
 use crate::runtime::Runtime;
@@ -107,7 +102,7 @@ impl PyForest {
         x: &Bound<'py, PyAny>,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let means = self.visit(py, x, n_threads, Predict)?.into_pyarray(py);
+        let means = visit_rows(py, x, n_threads, Predict(&self.forest))?.into_pyarray(py);
         means.reshape([x.getattr("shape")?.extract::<(usize, usize)>()?.0, self.forest.n_values()])
     }
 
@@ -123,8 +118,8 @@ impl PyForest {
         draws: Draws<'py>,
         n_threads: usize,
     ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<u32>>)> {
-        let visit = PredictOob { sampler: &draws.sampler()?, n_steps: draws.n_steps() };
-        let OobPrediction { values, n_trees } = self.visit(py, x, n_threads, visit)?;
+        let visit = PredictOob { forest: &self.forest, sampler: &draws.sampler()?, n_steps: draws.n_steps() };
+        let OobPrediction { values, n_trees } = visit_rows(py, x, n_threads, visit)?;
         let shape = [n_trees.len(), self.forest.n_values()];
         Ok((values.into_pyarray(py).reshape(shape)?, n_trees.into_pyarray(py)))
     }
@@ -137,7 +132,7 @@ impl PyForest {
         x: &Bound<'py, PyAny>,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyArray2<i64>>> {
-        let leaves = self.visit(py, x, n_threads, Apply)?.into_pyarray(py);
+        let leaves = visit_rows(py, x, n_threads, Apply(&self.forest))?.into_pyarray(py);
         leaves.reshape([x.getattr("shape")?.extract::<(usize, usize)>()?.0, self.forest.len()])
     }
 
@@ -150,110 +145,59 @@ impl PyForest {
         x: &Bound<'py, PyAny>,
         n_threads: usize,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<i64>>)> {
-        let (indptr, indices) = self.visit(py, x, n_threads, DecisionPath)?;
+        let (indptr, indices) = visit_rows(py, x, n_threads, DecisionPath(&self.forest))?;
         let n_nodes_ptr = self.forest.n_nodes_ptr();
         let n_nodes = n_nodes_ptr[n_nodes_ptr.len() - 1] as usize;
         Ok((indicator(py, indptr, indices, n_nodes)?, n_nodes_ptr.into_pyarray(py)))
     }
 }
 
-impl PyForest {
-    fn visit<V: ForestVisitor>(
-        &self,
-        py: Python<'_>,
-        x: &Bound<'_, PyAny>,
-        n_threads: usize,
-        visitor: V,
-    ) -> PyResult<V::Output> {
-        visit_matrix(x, OnRows { py, forest: &self.forest, n_threads, visitor })
-    }
+/// Steps of traversals, and of `n_more` others per tree.
+fn steps(forest: &Forest, n_samples: usize, n_more: usize) -> usize {
+    let depth: usize = forest.trees().map(|tree| tree.max_depth() + 1).sum();
+    let per_tree = n_samples.saturating_add(n_more).saturating_mul(4);
+    let steps = n_samples.saturating_mul(depth + forest.n_features() / 64);
+    steps.saturating_add(per_tree.saturating_mul(forest.len()))
 }
 
-/// What is to be computed from a forest and rows of any type.
-trait ForestVisitor: Send {
-    type Output: Send;
-    /// Steps beside the traversals.
-    fn n_steps(&self) -> usize {
-        0
-    }
-    fn visit(self, forest: &Forest, rows: &impl Rows, runtime: &Runtime<'_>) -> Result<Self::Output>;
+/// Makes a row visitor that applies a method of a forest.
+macro_rules! forest_visitor {
+    ($name:ident, $method:ident, $output:ty) => {
+        struct $name<'a>(&'a Forest);
+
+        impl RowVisitor for $name<'_> {
+            type Output = $output;
+
+            fn steps(&self, n_samples: usize) -> usize {
+                steps(self.0, n_samples, 0)
+            }
+
+            fn visit(self, rows: &impl Rows, runtime: &Runtime<'_>) -> Result<$output> {
+                self.0.$method(rows, runtime)
+            }
+        }
+    };
 }
 
-struct Predict;
-
-impl ForestVisitor for Predict {
-    type Output = Vec<f64>;
-
-    fn visit(self, forest: &Forest, rows: &impl Rows, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
-        forest.predict(rows, runtime)
-    }
-}
+forest_visitor!(Predict, predict, Vec<f64>);
+forest_visitor!(Apply, apply, Vec<i64>);
+forest_visitor!(DecisionPath, decision_path, (Vec<i64>, Vec<i64>));
 
 struct PredictOob<'a> {
+    forest: &'a Forest,
     sampler: &'a RowSampler,
+    /// Of the draws of one tree.
     n_steps: usize,
 }
 
-impl ForestVisitor for PredictOob<'_> {
+impl RowVisitor for PredictOob<'_> {
     type Output = OobPrediction;
 
-    fn n_steps(&self) -> usize {
-        self.n_steps
+    fn steps(&self, n_samples: usize) -> usize {
+        steps(self.forest, n_samples, self.n_steps)
     }
 
-    fn visit(self, forest: &Forest, rows: &impl Rows, runtime: &Runtime<'_>) -> Result<OobPrediction> {
-        forest.predict_oob(rows, self.sampler, runtime)
-    }
-}
-
-struct Apply;
-
-impl ForestVisitor for Apply {
-    type Output = Vec<i64>;
-
-    fn visit(self, forest: &Forest, rows: &impl Rows, runtime: &Runtime<'_>) -> Result<Vec<i64>> {
-        forest.apply(rows, runtime)
-    }
-}
-
-struct DecisionPath;
-
-impl ForestVisitor for DecisionPath {
-    type Output = (Vec<i64>, Vec<i64>);
-
-    fn visit(self, forest: &Forest, rows: &impl Rows, runtime: &Runtime<'_>) -> Result<Self::Output> {
-        forest.decision_path(rows, runtime)
-    }
-}
-
-/// Runs a visitor on the rows of a matrix.
-struct OnRows<'a, 'py, V> {
-    py: Python<'py>,
-    forest: &'a Forest,
-    n_threads: usize,
-    visitor: V,
-}
-
-impl<V: ForestVisitor> OnRows<'_, '_, V> {
-    fn rows(self, n_samples: usize, rows: Result<impl Rows + Send>) -> PyResult<V::Output> {
-        let Self { py, forest, n_threads, visitor } = self;
-        let rows = rows?;
-        let depth: usize = forest.trees().map(|tree| tree.max_depth() + 1).sum();
-        let per_tree = n_samples.saturating_add(visitor.n_steps()).saturating_mul(4);
-        let steps = n_samples.saturating_mul(depth + forest.n_features() / 64);
-        let steps = steps.saturating_add(per_tree.saturating_mul(forest.len()));
-        run(py, n_threads, steps, move |runtime| visitor.visit(forest, &rows, runtime))
-    }
-}
-
-impl<V: ForestVisitor> MatrixVisitor for OnRows<'_, '_, V> {
-    type Output = V::Output;
-
-    fn dense<T: Element<Value: TableValue>>(self, x: ArrayView2<'_, T>) -> PyResult<V::Output> {
-        self.rows(x.nrows(), Ok(x))
-    }
-
-    fn sparse<T: Element<Value: TableValue>, I: SparseIndex>(self, x: SparseView<'_, T, I>) -> PyResult<V::Output> {
-        self.rows(x.shape().0.max(x.nnz()), SparseRows::new(x))
+    fn visit(self, rows: &impl Rows, runtime: &Runtime<'_>) -> Result<OobPrediction> {
+        self.forest.predict_oob(rows, self.sampler, runtime)
     }
 }

@@ -8,6 +8,7 @@ mod error;
 mod fit;
 mod fit_forest;
 mod forest;
+mod on_rows;
 mod params;
 mod rows;
 mod run;

@@ -4,19 +4,15 @@
 
 use std::sync::{Arc, OnceLock};
 
-use numpy::ndarray::{ArrayView1, ArrayView2, ArrayView3};
+use numpy::ndarray::{ArrayView1, ArrayView3};
 use numpy::{
     Element as NumpyElement, IntoPyArray, PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray3,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::array::{MatrixVisitor, visit_matrix};
-use super::run::run;
-use crate::data::rows::{Rows, SparseRows};
-use crate::data::sparse::SparseIndex;
-use crate::data::values::TableValue;
-use crate::data::{Element, SparseView};
+use super::on_rows::{RowVisitor, visit_rows};
+use crate::data::rows::Rows;
 use crate::error::Result;
 use crate::packed::PackedTree;
 use crate::runtime::Runtime;
@@ -266,7 +262,7 @@ impl PyTree {
     /// max_n_classes).
     #[pyo3(signature = (x, n_threads = 1))]
     fn predict<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Bound<'py, PyAny>> {
-        let values = visit_matrix(x, Predict { py, tree: self.tree()?, n_threads })?.into_pyarray(py);
+        let values = visit_rows(py, x, n_threads, Predict(self.tree()?))?.into_pyarray(py);
         let (n_outputs, n_classes) = (self.tree()?.n_outputs(), self.tree()?.max_n_classes());
         let n_samples = values.len()? / self.tree()?.n_values();
         if n_outputs == 1 {
@@ -284,7 +280,7 @@ impl PyTree {
         x: &Bound<'py, PyAny>,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        Ok(visit_matrix(x, Apply { py, tree: self.tree()?, n_threads })?.into_pyarray(py))
+        Ok(visit_rows(py, x, n_threads, Apply(self.tree()?))?.into_pyarray(py))
     }
 
     /// The nodes that each row passes: a CSR matrix of ones of shape (n_samples, node_count).
@@ -295,7 +291,7 @@ impl PyTree {
         x: &Bound<'py, PyAny>,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (indptr, indices) = visit_matrix(x, DecisionPath { py, tree: self.tree()?, n_threads })?;
+        let (indptr, indices) = visit_rows(py, x, n_threads, DecisionPath(self.tree()?))?;
         indicator(py, indptr, indices, self.tree()?.node_count())
     }
 }
@@ -310,36 +306,20 @@ pub fn indicator(py: Python<'_>, indptr: Vec<i64>, indices: Vec<i64>, n_columns:
     csr_matrix.call(((ones, indices.into_pyarray(py), indptr.into_pyarray(py)),), Some(&arguments))
 }
 
-/// Makes a matrix visitor that applies a method of a tree to all rows.
+/// Makes a row visitor that applies a method of a tree.
 macro_rules! tree_visitor {
     ($name:ident, $method:ident, $output:ty) => {
-        struct $name<'a, 'py> {
-            py: Python<'py>,
-            tree: &'a Tree,
-            n_threads: usize,
-        }
+        struct $name<'a>(&'a Tree);
 
-        impl $name<'_, '_> {
-            fn rows(self, n_samples: usize, rows: Result<impl Rows + Send>) -> PyResult<$output> {
-                let Self { py, tree, n_threads } = self;
-                let rows = rows?;
-                let steps = n_samples.saturating_mul(tree.max_depth() + tree.n_features() / 64);
-                run(py, n_threads, steps, move |runtime: &Runtime<'_>| tree.$method(&rows, runtime))
-            }
-        }
-
-        impl MatrixVisitor for $name<'_, '_> {
+        impl RowVisitor for $name<'_> {
             type Output = $output;
 
-            fn dense<T: Element<Value: TableValue>>(self, x: ArrayView2<'_, T>) -> PyResult<$output> {
-                self.rows(x.nrows(), Ok(x))
+            fn steps(&self, n_samples: usize) -> usize {
+                n_samples.saturating_mul(self.0.max_depth() + self.0.n_features() / 64)
             }
 
-            fn sparse<T: Element<Value: TableValue>, I: SparseIndex>(
-                self,
-                x: SparseView<'_, T, I>,
-            ) -> PyResult<$output> {
-                self.rows(x.shape().0.max(x.nnz()), SparseRows::new(x))
+            fn visit(self, rows: &impl Rows, runtime: &Runtime<'_>) -> Result<$output> {
+                self.0.$method(rows, runtime)
             }
         }
     };
