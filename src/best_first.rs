@@ -24,8 +24,8 @@ use crate::expand::{Expansion, Pending};
 use crate::part::Part;
 use crate::split::{Candidate, Effort, Scratch, Search};
 
-/// Improvements are compared to so many significant bits: more than a target of 32 bits tells apart, and far from the
-/// rounding of a node that gains a thousandth of its cost.
+/// Improvements are compared to so many significant bits: the rounding of a node that gains a thousandth of its cost is
+/// ten bits below, and those of small statistics that differ at all differ by more.
 const KEPT_BITS: u32 = 31;
 /// An improvement below this share of a node's cost is rounding.
 const NOISE: f64 = 1.0 / (1u64 << 46) as f64;

@@ -32,6 +32,8 @@ use crate::num::{Wide, exponent, scale_by_power_of_two};
 
 /// Fixed-point targets are up to 2 to this power.
 const COUNT_BITS: i32 = 60;
+/// Fractional bits of a mean deviance in fixed-point units; weights are below 2^52.
+const QUOTIENT_BITS: u32 = 64;
 
 /// Half Poisson deviance over the targets of samples.
 pub struct Poisson<'a, W> {
@@ -140,18 +142,15 @@ impl<'a, W: SampleWeights> Poisson<'a, W> {
         PoissonTotals { moments, weight, outputs: outputs.collect() }
     }
 
-    /// `sum w q (L(q) - L(mean))` of one output, in units of the fixed point; infinite if all are 0.
-    fn deviance(&self, totals: &PoissonTotals, output: &OutputSums) -> f64 {
-        if output.sum == 0 {
-            return f64::INFINITY;
-        }
+    /// `sum w q (L(q) - L(mean))` of one output, of which some are above 0.
+    fn deviance(&self, totals: &PoissonTotals, output: &OutputSums) -> Wide {
         let times_log =
             |of: u128| -> Wide { Wide::from(output.sum).times(&Wide::from(self.log2.log2_wide(of) as u128)) };
         let own = Wide::from(output.high).shifted(64).plus(&Wide::from(output.low));
         let own = own.plus(&times_log(totals.weight.into()));
         let mean = times_log(output.sum);
         // Logarithms are rounded: it may come out below 0.
-        if own > mean { own.minus(&mean).to_f64() } else { 0.0 }
+        if own > mean { own.minus(&mean) } else { Wide::ZERO }
     }
 
     /// The exact score but for the node's own part: what is added, and what is subtracted.
@@ -232,8 +231,10 @@ impl<W: SampleWeights> Criterion for Poisson<'_, W> {
             return 0.0;
         }
         let mean = |(output, &scale): (&OutputSums, &i32)| {
-            let bits = self.deviance(totals, output) / totals.weight as f64;
-            scale_by_power_of_two(bits * std::f64::consts::LN_2, -scale - FRACTION_BITS as i32)
+            // Proportional weights give the same quotient, so the same bits.
+            let quotient = self.deviance(totals, output).shifted(QUOTIENT_BITS).divided(totals.weight).to_f64();
+            let bits = scale_by_power_of_two(quotient, -scale - (FRACTION_BITS + QUOTIENT_BITS) as i32);
+            bits * std::f64::consts::LN_2
         };
         totals.outputs.iter().zip(&self.scale).map(mean).sum::<f64>() / self.n_outputs as f64
     }
@@ -315,7 +316,10 @@ impl<W: SampleWeights> Criterion for Poisson<'_, W> {
     }
 
     fn cost(&self, totals: &Self::Totals) -> f64 {
-        let deviance = |(output, factor): (&OutputSums, &f64)| self.deviance(totals, output) * factor;
+        let deviance = |(output, factor): (&OutputSums, &f64)| match output.sum {
+            0 => f64::INFINITY,
+            _ => self.deviance(totals, output).to_f64() * factor,
+        };
         totals.outputs.iter().zip(&self.factors).map(deviance).sum()
     }
 
