@@ -1,7 +1,7 @@
 //! Half Poisson deviance, for counts and rates: `sum w y ln(y / mean) / sum w` (Breiman et al. 1984 leave the measure open;
-//! LeBlanc and Crowley, "Relative risk trees for censored survival data", Biometrics 48, 1992, split by this one).
+//! `LeBlanc` and Crowley, "Relative risk trees for censored survival data", Biometrics 48, 1992, split by this one).
 //!
-//! Targets are integers `q`, multiples of a power of two with [`COUNT_BITS`] bits; none above 0 becomes 0. Let `s = sum w
+//! Targets are integers `q`, multiples of a power of two with `COUNT_BITS` bits; none above 0 becomes 0. Let `s = sum w
 //! q` and `w` be the sum and the weight of a side, `S` and `W` those of the node, and `L` the fixed-point logarithm of
 //! `num::log2`. The deviance falls by
 //!
