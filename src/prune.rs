@@ -254,7 +254,7 @@ mod tests {
     fn a_chain_of_splits_is_no_harder() {
         // Every inner node has a leaf on its left, and hides all that is below it.
         let n = 200_001;
-        let inner = |node: usize| node % 2 == 0 && node + 1 < n;
+        let inner = |node: usize| node.is_multiple_of(2) && node + 1 < n;
         let children_left = (0..n).map(|node| if inner(node) { node as i32 + 1 } else { TREE_LEAF }).collect();
         let children_right = (0..n).map(|node| if inner(node) { node as i32 + 2 } else { TREE_LEAF }).collect();
         let weights: Vec<f64> = (0..n).map(|node| if node % 2 == 0 { (n - node) as f64 } else { 1.0 }).collect();
