@@ -43,8 +43,8 @@ fn fit(c: &mut Criterion) {
         ("gini-random", CriterionKind::Gini, Splitter::Random),
     ] {
         let target = match kind {
-            CriterionKind::SquaredError | CriterionKind::Poisson => random_numbers(n, 2).expect("finite"),
             CriterionKind::Gini | CriterionKind::Entropy => random_classes(n, 2, 2).expect("classes"),
+            _ => random_numbers(n, 2).expect("finite"),
         };
         let params = TreeParams { splitter, ..TreeParams::new(kind) }.check(n, d).expect("defaults");
         group.bench_function(BenchmarkId::new(name, "10000x1000/density=0.01"), |b| {

@@ -58,8 +58,8 @@ impl Visitor for SearchBench<'_, '_> {
 
 fn target(kind: CriterionKind, n_classes: u32, n_samples: usize) -> Target {
     match kind {
-        CriterionKind::SquaredError | CriterionKind::Poisson => random_numbers(n_samples, 2).expect("finite"),
         CriterionKind::Gini | CriterionKind::Entropy => random_classes(n_samples, n_classes, 2).expect("classes"),
+        _ => random_numbers(n_samples, 2).expect("finite"),
     }
 }
 

@@ -37,4 +37,13 @@ impl Bitset {
             self.words[i as usize / 64] &= !(1 << (i % 64));
         }
     }
+
+    /// The members, ascending. O(bound / 64 + members).
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        self.words.iter().zip((0..).step_by(64)).flat_map(|(&word, first)| {
+            let next = |&rest: &u64| Some(rest & (rest - 1)).filter(|&rest| rest != 0);
+            let ones = std::iter::successors(Some(word).filter(|&word| word != 0), next);
+            ones.map(move |rest| first + rest.trailing_zeros())
+        })
+    }
 }

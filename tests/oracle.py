@@ -224,6 +224,48 @@ class Poisson(SquaredError):
         return LogRatio(above, below)
 
 
+class Quantile(SquaredError):
+    """The mean pinball loss about a quantile, the mean over the outputs."""
+
+    def __init__(self, targets, weights, n_classes, level=Fraction(1, 2), scale=1):
+        super().__init__(targets, weights, n_classes)
+        self.level, self.scale = level, scale
+
+    def value(self, rows):
+        """Return where each output's weights meet and pass the level, and half way between."""
+        share = self.level * sum(self.weights[row] for row in rows)
+        values = []
+        for k in range(self.n_outputs):
+            passed, met = None, None
+            below = 0
+            for target, weight in sorted((self.targets[row][k], self.weights[row]) for row in rows):
+                below += weight
+                if met is None and below >= share:
+                    met = target
+                if passed is None and below > share:
+                    passed = target
+            values.append([Fraction(met + passed, 2)])
+        return values
+
+    def impurity(self, rows):
+        """Return the loss about the value, which is no greater about any other point."""
+        weight = sum(self.weights[row] for row in rows)
+        total = 0
+        for k, (point,) in enumerate(self.value(rows)):
+            for row in rows:
+                excess = self.targets[row][k] - point
+                slope = self.level if excess > 0 else self.level - 1
+                total += self.weights[row] * slope * excess
+        return self.scale * total / Fraction(weight * self.n_outputs)
+
+
+class AbsoluteError(Quantile):
+    """The mean distance from the median, the mean over the outputs."""
+
+    def __init__(self, targets, weights, n_classes):
+        super().__init__(targets, weights, n_classes, scale=2)
+
+
 CRITERIA = {
     "gini": Gini,
     "entropy": Entropy,
@@ -231,6 +273,8 @@ CRITERIA = {
     "squared_error": SquaredError,
     "friedman_mse": SquaredError,
     "poisson": Poisson,
+    "absolute_error": AbsoluteError,
+    "quantile": Quantile,
 }
 
 
@@ -264,11 +308,14 @@ class Problem:
         self.spread = 1
         if n_classes is None:
             self.spread = max(max(column) - min(column) for column in zip(*targets, strict=True))
-        self.criterion = CRITERIA[params["criterion"]](targets, self.weights, n_classes)
-        # values and deviances scale with the unit of the targets, variances with its square
+        criterion, options = params["criterion"], {}
+        if criterion == "quantile":
+            options["level"] = Fraction(params["quantile"]).limit_denominator(10**6)
+        self.criterion = CRITERIA[criterion](targets, self.weights, n_classes, **options)
+        # values, losses and deviances scale with the unit of the targets, variances with its square
         self.value_unit = self.target_unit
-        is_deviance = params["criterion"] == "poisson"
-        self.impurity_unit = self.target_unit if is_deviance else self.target_unit**2
+        is_linear = criterion in ("poisson", "absolute_error", "quantile")
+        self.impurity_unit = self.target_unit if is_linear else self.target_unit**2
 
         self.exhaustive = params["splitter"] == "best" and params["max_features"] is None
         self.max_depth = math.inf if params["max_depth"] is None else params["max_depth"]

@@ -6,7 +6,7 @@ use ndarray::{Array2, ShapeBuilder};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::data::Format;
-use spinney::params::{CriterionKind, MaxFeatures, Splitter, TreeParams};
+use spinney::params::{CriterionKind, MaxFeatures, QuantileLevel, Splitter, TreeParams};
 use spinney::tree::{TREE_LEAF, TREE_UNDEFINED, Tree};
 
 use common::{Sparse, Y, config, constraints, encode, grow, matrices, naive, params, runtime, targets};
@@ -169,6 +169,25 @@ proptest! {
     fn poisson(case in cases(CriterionKind::Poisson, sizes(), 1..=6usize)) {
         check(&case)?;
     }
+
+    #[test]
+    fn absolute_error(case in cases(CriterionKind::AbsoluteError, sizes(), 1..=6usize)) {
+        check(&case)?;
+    }
+
+    #[test]
+    fn quantile(case in quantiles().prop_flat_map(|kind| cases(kind, sizes(), 1..=6usize))) {
+        check(&case)?;
+    }
+}
+
+/// Levels that shares of small weights meet, and others.
+fn quantiles() -> impl Strategy<Value = CriterionKind> {
+    let level = prop_oneof![
+        prop::sample::select(vec![0.5, 0.1, 0.9, 0.25, 1.0 / 3.0]),
+        (1..999u32).prop_map(|k| f64::from(k) / 999.0)
+    ];
+    level.prop_map(|level| CriterionKind::Quantile(QuantileLevel::new(level).unwrap()))
 }
 
 proptest! {

@@ -24,8 +24,8 @@ use spinney::simd::Level;
 use spinney::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 
 use common::{
-    CRITERIA, Sparse, Y, config, constraints, encode, grow, grow_dense, is_regression, matrices, naive, noise, params,
-    runtime, targets, try_encode,
+    CRITERIA, QUANTILE, Sparse, Y, config, constraints, encode, grow, grow_dense, is_regression, matrices, naive,
+    noise, params, runtime, targets, try_encode,
 };
 
 const FORMATS: [Format; 2] = [Format::Csc, Format::Csr];
@@ -180,7 +180,7 @@ fn large_target(x: &Array2<f64>, criterion: CriterionKind) -> Y {
     let rows = 0..x.nrows();
     if criterion == CriterionKind::Poisson {
         Y::Numbers { values: rows.map(|row| (signal(row) + 1.5).max(0.0)).collect(), n_outputs: 1 }
-    } else if criterion == CriterionKind::SquaredError {
+    } else if is_regression(criterion) {
         Y::Numbers { values: rows.map(signal).collect(), n_outputs: 1 }
     } else {
         let class = |row| if signal(row) < 0.0 { 0 } else { 1 + u32::from(signal(row) > 1.5) };
@@ -203,6 +203,9 @@ fn storage_and_kernels_do_not_show_in_large_data() {
         (CriterionKind::SquaredError, 0.02),
         (CriterionKind::SquaredError, 1.0),
         (CriterionKind::Poisson, 0.1),
+        (CriterionKind::AbsoluteError, 0.02),
+        (CriterionKind::AbsoluteError, 1.0),
+        (QUANTILE, 0.1),
     ] {
         let x = large_matrix(2000, 40, density);
         let y = large_target(&x, criterion);

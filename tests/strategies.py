@@ -34,6 +34,8 @@ TREE_OF_TASK = {
     "classes": DecisionTreeClassifier,
     "numbers": DecisionTreeRegressor,
     "counts": partial(DecisionTreeRegressor, criterion="poisson"),
+    "medians": partial(DecisionTreeRegressor, criterion="absolute_error"),
+    "quantiles": partial(DecisionTreeRegressor, criterion="quantile", quantile=0.3),
 }
 
 # Numbers that float32, float16 and small integers can hold, with many zeros and ties.

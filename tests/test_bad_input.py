@@ -292,18 +292,21 @@ def test_no_counts_at_all(tree_class, y):
     assert_fit_refused(tree, (X, [1.0, 2.0, 3.0]), (X, y), ValueError, told)
 
 
-@pytest.mark.parametrize("criterion", ["absolute_error", "quantile"])
+@pytest.mark.parametrize("quantile", [0.0, 1.0, -0.5, 2, NAN, INF, "half", None])
+@pytest.mark.parametrize("criterion", ["quantile", "squared_error"])
 @every_regressor
-def test_criterion_that_is_not_available_yet(tree_class, criterion, good):
-    """Criteria of later releases are refused by name."""
-    told = ("criterion", criterion, "squared_error")
-    assert_fit_refused(tree_class(criterion=criterion), good, good, ValueError, *told)
+def test_illegal_quantile(tree_class, criterion, quantile, good):
+    """A level lies between 0 and 1, whether or not the criterion asks for it."""
+    tree = tree_class(criterion=criterion, quantile=quantile)
+    told = ("quantile", tree_class.__name__, repr(quantile), "a float in the range (0.0, 1.0)")
+    assert_fit_refused(tree, good, good, ValueError, *told)
 
 
 @pytest.mark.parametrize(
     ("classes", "criterion"),
     [
         (CLASSIFIERS + FOREST_CLASSIFIERS, "squared_error"),
+        (CLASSIFIERS + FOREST_CLASSIFIERS, "absolute_error"),
         (REGRESSORS + FOREST_REGRESSORS, "gini"),
     ],
 )

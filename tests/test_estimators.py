@@ -71,10 +71,12 @@ def chain(n_levels):
 
 @every_estimator
 def test_constructor_is_that_of_scikit_learn(tree_class):
-    """Same parameter names and defaults, and two more."""
+    """Same parameter names and defaults, and two or three more."""
     theirs = getattr(sklearn.tree, tree_class.__name__)
     expected = {p.name: p.default for p in inspect.signature(theirs).parameters.values()}
     expected |= {"n_jobs": None, "feature_sampling": "all"}
+    if tree_class in REGRESSORS:
+        expected["quantile"] = 0.5
     parameters = inspect.signature(tree_class).parameters
     assert {p.name: p.default for p in parameters.values()} == expected
     assert {p.kind for p in parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}

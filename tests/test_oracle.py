@@ -21,6 +21,8 @@ TASK_OF_CRITERION = {
     "log_loss": "classes",
     "squared_error": "numbers",
     "poisson": "counts",
+    "absolute_error": "medians",
+    "quantile": "quantiles",
 }
 every_criterion = pytest.mark.parametrize("criterion", TASK_OF_CRITERION)
 containers = st.sampled_from((np.asarray, sp.csc_matrix, sp.csr_array))

@@ -24,7 +24,9 @@ from strategies import (
     with_long_indices,
 )
 
-every_task = pytest.mark.parametrize("task", ["classes", "numbers", "counts"])
+every_task = pytest.mark.parametrize(
+    "task", ["classes", "numbers", "counts", "medians", "quantiles"]
+)
 every_splitter = pytest.mark.parametrize("splitter", ["best", "random"])
 SOME_LEAVES = [
     {"max_leaf_nodes": 7},
@@ -67,7 +69,8 @@ def rough_data(density, n_samples=3000, n_features=60, seed=0):
     X[:, 4] = np.where(X[:, 4] != 0, rng.normal(size=n_samples), 0).astype(np.float32)
     signal = X[:, 1] + X[:, 5] * X[:, 6] + X[:, 4] + rng.normal(size=n_samples)
     classes = np.digitize(signal, [-2.0, 0.0, 1.0])
-    return X, {"classes": classes, "numbers": signal, "counts": np.maximum(signal, 0)}
+    numbers = dict.fromkeys(("numbers", "medians", "quantiles"), signal)
+    return X, {"classes": classes, "counts": np.maximum(signal, 0), **numbers}
 
 
 # Some eighty forms are tried for each example: few examples, which are small as they are.

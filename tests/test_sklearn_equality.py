@@ -21,6 +21,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn.tree
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.metrics import mean_pinball_loss
 from sklearn.model_selection import cross_val_score
 
 from oracle import NO_CHILD
@@ -37,6 +38,7 @@ CRITERIA = {
     "log_loss": DecisionTreeClassifier,
     "squared_error": DecisionTreeRegressor,
     "poisson": DecisionTreeRegressor,
+    "absolute_error": DecisionTreeRegressor,
 }
 every_criterion = pytest.mark.parametrize("criterion", CRITERIA)
 
@@ -56,7 +58,8 @@ def continuous_data(criterion, n_outputs=1, density=1.0, n_samples=400, n_featur
     if criterion == "poisson":
         y = np.maximum(np.exp(signal / 3) - 0.5, 0.0)
     else:
-        y = signal if criterion == "squared_error" else np.digitize(signal, [-1.0, 0.0, 1.5])
+        numbers = criterion in ("squared_error", "absolute_error")
+        y = signal if numbers else np.digitize(signal, [-1.0, 0.0, 1.5])
     weight = rng.exponential(size=n_samples) + 0.1
     return X, y[:, 0] if n_outputs == 1 else y, weight
 
@@ -260,6 +263,63 @@ def test_counts_of_zero(y, weight):
     for name in ("node_count", "threshold", "impurity", "value"):
         one, other = getattr(ours.tree_, name), getattr(theirs.tree_, name)
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [
+        None,
+        [1, 1, 1, 1, 2],
+        [3, 1, 1, 1, 0],
+        [2, 1, 1, 1, 1],
+        [0.25, 0.5, 0.75, 1.5, 0],
+        [0, 0, 5, 0, 5],
+    ],
+)
+@pytest.mark.parametrize("n_samples", [1, 2, 3, 4, 5])
+def test_medians(n_samples, weight):
+    """Even numbers of samples, and weights that meet one half exactly, give a middle value."""
+    X, y = np.zeros((n_samples, 1)), np.array([7.0, -1.0, 3.5, 10.25, 3.0])[:n_samples]
+    weight = None if weight is None else np.array(weight[:n_samples], dtype=float)
+    if weight is not None and not weight.any():
+        weight[0] = 1.0
+    ours, theirs = (
+        tree_class(criterion="absolute_error").fit(X, y, sample_weight=weight).tree_
+        for tree_class in (DecisionTreeRegressor, sklearn.tree.DecisionTreeRegressor)
+    )
+    np.testing.assert_allclose(ours.value, theirs.value, rtol=1e-15)
+    np.testing.assert_allclose(ours.impurity, theirs.impurity, rtol=1e-14, atol=1e-14)
+
+
+def test_one_half_is_the_median():
+    """The quantile of level one half has the tree of the absolute error and half its impurity."""
+    X, y, weight = continuous_data("absolute_error", n_outputs=2)
+    one, other = (
+        DecisionTreeRegressor(random_state=0, **params).fit(X, y, sample_weight=weight).tree_
+        for params in ({"criterion": "absolute_error"}, {"criterion": "quantile"})
+    )
+    assert one.node_count == other.node_count > 100
+    for name in ("feature", "threshold", "value"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    np.testing.assert_array_equal(one.impurity, 2 * other.impurity)
+
+
+@pytest.mark.parametrize("quantile", [0.05, 0.25, 1 / 3, 0.9])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leaves_hold_quantiles(quantile, weighted):
+    """A leaf predicts NumPy's averaged inverse of the distribution, and has its pinball loss."""
+    X, y, weight = continuous_data("absolute_error")
+    weight = np.ceil(weight * 3).astype(int) if weighted else np.ones(len(y), dtype=int)
+    tree = DecisionTreeRegressor(criterion="quantile", quantile=quantile, min_samples_leaf=30)
+    tree.fit(X, y, sample_weight=weight)
+    leaves = tree.apply(X)
+    assert len(set(leaves)) > 5
+    for leaf in set(leaves):
+        inside = np.repeat(y[leaves == leaf], weight[leaves == leaf])
+        expected = np.quantile(inside, quantile, method="averaged_inverted_cdf")
+        assert tree.tree_.value[leaf, 0, 0] == pytest.approx(expected, rel=1e-12)
+        loss = mean_pinball_loss(inside, np.full(len(inside), expected), alpha=quantile)
+        assert tree.tree_.impurity[leaf] == pytest.approx(loss, rel=1e-9)
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 3.0, 2: 0.5, 3: 2.0}])

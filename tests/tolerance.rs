@@ -7,7 +7,7 @@ mod common;
 
 use std::cmp::Ordering;
 
-use common::Y;
+use common::{QUANTILE, Y};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::criterion::{Criterion, Visitor, visit};
@@ -87,11 +87,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn of_squared_error(
+    fn of_squared_and_absolute_error(
         (y, weights, n_outputs, a, b) in (2..40usize, 1..=3usize)
             .prop_flat_map(|(n, k)| (numbers(n, k), weights(n), Just(k), side(n), side(n))),
     ) {
-        check(CriterionKind::SquaredError, &Y::Numbers { values: y, n_outputs }, &weights, [&a, &b])?;
+        let y = Y::Numbers { values: y, n_outputs };
+        for kind in [CriterionKind::SquaredError, CriterionKind::AbsoluteError, QUANTILE] {
+            check(kind, &y, &weights, [&a, &b])?;
+        }
     }
 
     #[test]

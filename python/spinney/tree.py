@@ -178,9 +178,11 @@ class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
 
     Parameters
     ----------
-    criterion : {"squared_error", "poisson"}, default="squared_error"
-        What a split minimises: the variance around the mean, or half the mean Poisson deviance, for
-        targets that are counts or rates; a split may not leave a side whose targets are all 0.
+    criterion : {"squared_error", "absolute_error", "quantile", "poisson"}, default="squared_error"
+        What a split minimises, and so what a leaf predicts: the variance around the mean; the mean
+        absolute error about the median; the mean pinball loss about a quantile; or half the mean
+        Poisson deviance about the mean, for targets that are counts or rates, where a split may not
+        leave a side whose targets are all 0.
     splitter : {"best", "random"}, default="best"
         The best threshold of each feature, or one drawn uniformly between the feature's extremes
         in the node.
@@ -217,6 +219,10 @@ class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
     feature_sampling : {"all", "active"}, default="all"
         Among which features a node draws `max_features`: all, or those that are not constant in
         the node (all of them if they are fewer). There is no difference if all are drawn.
+    quantile : float, default=0.5
+        The share of a leaf's weight that lies below its prediction if `criterion` is "quantile";
+        between 0 and 1, neither included. Where a target meets the share exactly, the prediction is
+        half way to the next one, so that 0.5 gives the median.
 
     Attributes
     ----------
@@ -263,6 +269,7 @@ class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
         monotonic_cst: Any = None,
         n_jobs: int | None = None,
         feature_sampling: str = "all",
+        quantile: float = 0.5,
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -278,9 +285,10 @@ class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
         self.monotonic_cst = monotonic_cst
         self.n_jobs = n_jobs
         self.feature_sampling = feature_sampling
+        self.quantile = quantile
 
     def predict(self, X: Any, check_input: bool = True) -> NDArray[np.float64]:
-        """Predict the target of each sample: the mean of the sample's leaf.
+        """Predict the target of each sample: the mean of the sample's leaf, its median or quantile.
 
         Parameters
         ----------
@@ -426,9 +434,11 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
 
     Parameters
     ----------
-    criterion : {"squared_error", "poisson"}, default="squared_error"
-        What a split minimises: the variance around the mean, or half the mean Poisson deviance, for
-        targets that are counts or rates; a split may not leave a side whose targets are all 0.
+    criterion : {"squared_error", "absolute_error", "quantile", "poisson"}, default="squared_error"
+        What a split minimises, and so what a leaf predicts: the variance around the mean; the mean
+        absolute error about the median; the mean pinball loss about a quantile; or half the mean
+        Poisson deviance about the mean, for targets that are counts or rates, where a split may not
+        leave a side whose targets are all 0.
     splitter : {"best", "random"}, default="random"
         The best threshold of each feature, or one drawn uniformly between the feature's extremes
         in the node.
@@ -465,6 +475,10 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     feature_sampling : {"all", "active"}, default="all"
         Among which features a node draws `max_features`: all, or those that are not constant in
         the node (all of them if they are fewer). There is no difference if all are drawn.
+    quantile : float, default=0.5
+        The share of a leaf's weight that lies below its prediction if `criterion` is "quantile";
+        between 0 and 1, neither included. Where a target meets the share exactly, the prediction is
+        half way to the next one, so that 0.5 gives the median.
 
     Attributes
     ----------
@@ -511,6 +525,7 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         monotonic_cst: Any = None,
         n_jobs: int | None = None,
         feature_sampling: str = "all",
+        quantile: float = 0.5,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -527,4 +542,5 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
             monotonic_cst=monotonic_cst,
             n_jobs=n_jobs,
             feature_sampling=feature_sampling,
+            quantile=quantile,
         )

@@ -14,6 +14,7 @@ pub mod classes;
 pub mod entropy;
 pub mod gini;
 pub mod poisson;
+pub mod quantile;
 pub mod squared_error;
 pub mod weights;
 
@@ -30,6 +31,7 @@ use classes::ClassCriterion;
 use entropy::Entropy;
 use gini::Gini;
 use poisson::Poisson;
+use quantile::AnyQuantile;
 use squared_error::SquaredError;
 use weights::{LargeWeights, SampleWeights, SmallWeights, UnitWeights};
 
@@ -83,6 +85,17 @@ pub trait Criterion: Sync {
     fn scan(&self) -> Self::Scan;
     /// Nothing is pushed yet.
     fn begin(&self, node: &Self::Totals, scan: &mut Self::Scan) -> Self::Pushed;
+    /// Says right after [`begin`](Self::begin) which samples will be pushed, in which order, if that is known: what does
+    /// not add up may come at once for all cuts. Returns a score that none of them exceeds.
+    #[inline]
+    fn foresee(
+        &self,
+        _node: &Self::Totals,
+        _scan: &mut Self::Scan,
+        _samples: impl Iterator<Item = u32> + Clone,
+    ) -> f64 {
+        f64::INFINITY
+    }
     /// Moves a sample of the node to the pushed side. O(1) per output.
     fn push(&self, node: &Self::Totals, scan: &mut Self::Scan, pushed: &mut Self::Pushed, sample: u32);
     /// The weight of the pushed samples.
@@ -151,6 +164,18 @@ pub trait Visitor {
 
 /// Calls the visitor with the criterion `kind` over `target`, compiled for the target's kind of weights.
 pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V) -> Result<V::Output> {
+    // Those that have the weights in an order of their own.
+    let level = match kind {
+        CriterionKind::AbsoluteError => Some(None),
+        CriterionKind::Quantile(level) => Some(Some(level)),
+        _ => None,
+    };
+    if let (Some(level), TargetValues::Numbers(numbers)) = (level, target.values()) {
+        return match AnyQuantile::new(target, numbers, level) {
+            AnyQuantile::Narrow(criterion) => visitor.visit(&criterion),
+            AnyQuantile::Wide(criterion) => visitor.visit(&criterion),
+        };
+    }
     match target.weights() {
         Weights::Unit => visit_weighted(kind, target, UnitWeights, visitor),
         Weights::Small(weights) => visit_weighted(kind, target, SmallWeights(weights), visitor),
@@ -180,15 +205,13 @@ fn visit_weighted<V: Visitor, W: SampleWeights>(
             }
         }
         (CriterionKind::Poisson, TargetValues::Numbers(numbers)) => visitor.visit(&Poisson::new(numbers, weights)?),
-        (CriterionKind::SquaredError, TargetValues::Classes(_)) => {
-            Err(mismatch("squared_error", "'gini' or 'entropy'"))
+        (kind, TargetValues::Classes(_)) => Err(mismatch(kind, "'gini' or 'entropy'")),
+        (kind, TargetValues::Numbers(_)) => {
+            Err(mismatch(kind, "'squared_error', 'absolute_error', 'quantile' or 'poisson'"))
         }
-        (CriterionKind::Poisson, TargetValues::Classes(_)) => Err(mismatch("poisson", "'gini' or 'entropy'")),
-        (CriterionKind::Gini, TargetValues::Numbers(_)) => Err(mismatch("gini", "'squared_error' or 'poisson'")),
-        (CriterionKind::Entropy, TargetValues::Numbers(_)) => Err(mismatch("entropy", "'squared_error' or 'poisson'")),
     }
 }
 
-fn mismatch(got: &str, expected: &'static str) -> Error {
-    Error::InvalidParameter { name: "criterion", got: format!("'{got}'"), expected }
+fn mismatch(kind: CriterionKind, expected: &'static str) -> Error {
+    Error::InvalidParameter { name: "criterion", got: format!("'{}'", kind.name()), expected }
 }

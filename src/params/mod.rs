@@ -3,9 +3,11 @@
 //! place that knows the legal ranges.
 
 mod forest;
+mod quantile;
 mod tree;
 
 pub use forest::{Bootstrap, ForestParams, MAX_ESTIMATORS, ValidForestParams};
+pub use quantile::QuantileLevel;
 pub use tree::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, Tier, TreeParams, ValidTreeParams};
 
 use crate::error::{Error, Result};
@@ -26,6 +28,8 @@ pub mod legal {
     pub const MAX_LEAF_NODES: &str = "an int in the range [2, inf) or None";
     /// Of `ccp_alpha`.
     pub const CCP_ALPHA: &str = "a float in the range [0.0, inf)";
+    /// Of `quantile`.
+    pub const QUANTILE: &str = "a float in the range (0.0, 1.0)";
     /// Of `max_features`.
     pub const MAX_FEATURES: &str =
         "an int in the range [1, inf), a float in the range (0.0, 1.0], a str among {'sqrt', 'log2'} or None";

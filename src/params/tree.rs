@@ -1,6 +1,6 @@
 //! Hyperparameters of one tree.
 
-use super::{legal, require};
+use super::{QuantileLevel, legal, require};
 use crate::data::dense::Ordinals;
 use crate::error::{Error, Result};
 use crate::intersect::Strategy;
@@ -27,6 +27,24 @@ pub enum CriterionKind {
     SquaredError,
     /// Half Poisson deviance (regression on counts or rates, none below 0).
     Poisson,
+    /// Distance from the median (regression).
+    AbsoluteError,
+    /// Pinball loss about the quantile of this level (regression); of one half, half the absolute error.
+    Quantile(QuantileLevel),
+}
+
+impl CriterionKind {
+    /// Its name in Python.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Gini => "gini",
+            Self::Entropy => "entropy",
+            Self::SquaredError => "squared_error",
+            Self::Poisson => "poisson",
+            Self::AbsoluteError => "absolute_error",
+            Self::Quantile(_) => "quantile",
+        }
+    }
 }
 
 /// A number of samples, or a share of those at hand.

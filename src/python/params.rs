@@ -6,7 +6,7 @@ use pyo3::types::PyDict;
 
 use super::error::of_estimator;
 use crate::error::Error;
-use crate::params::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, TreeParams, legal};
+use crate::params::{Count, CriterionKind, FeatureSampling, MaxFeatures, QuantileLevel, Splitter, TreeParams, legal};
 
 /// The parameters of the tree estimator called `estimator`.
 pub fn tree_params(
@@ -24,9 +24,22 @@ pub fn tree_params(
             "a str among {'gini', 'entropy', 'log_loss'}",
         )?
     } else {
+        // Checked whether or not the criterion asks for it; an estimator without it has the default.
+        let level = if params.contains("quantile")? {
+            let quantile = get("quantile")?;
+            let level = QuantileLevel::new(quantile.real(legal::QUANTILE)?);
+            level.map_err(|_| quantile.illegal(legal::QUANTILE))?
+        } else {
+            QuantileLevel::HALF
+        };
         get("criterion")?.choice(
-            &[("squared_error", CriterionKind::SquaredError), ("poisson", CriterionKind::Poisson)],
-            "a str among {'squared_error', 'poisson'} in this version",
+            &[
+                ("squared_error", CriterionKind::SquaredError),
+                ("absolute_error", CriterionKind::AbsoluteError),
+                ("quantile", CriterionKind::Quantile(level)),
+                ("poisson", CriterionKind::Poisson),
+            ],
+            "a str among {'squared_error', 'friedman_mse', 'absolute_error', 'poisson', 'quantile'}",
         )?
     };
     Ok(TreeParams {

@@ -69,10 +69,10 @@ impl<C: Criterion> Start<C> {
 
 impl<C: Criterion> Pass<'_, C> {
     /// Pushes `entries` and offers the cut after each run of equal ranks; the last run is followed by `end`, or is
-    /// never pushed. Returns the highest score.
+    /// never pushed. Returns the highest score, or more if none can win.
     pub fn run(
         &self,
-        mut entries: impl ExactSizeIterator<Item = Entry>,
+        mut entries: impl ExactSizeIterator<Item = Entry> + Clone,
         Start { mut pushed, n_pushed }: Start<C>,
         end: Option<u32>,
         scan: &mut C::Scan,
@@ -82,6 +82,13 @@ impl<C: Criterion> Pass<'_, C> {
         let (criterion, totals) = (search.criterion, node.totals);
         let is_loose = n_pushed.is_none();
         let n_entries = n_pushed.unwrap_or(0) + entries.len();
+        // What is foreseen has losses alone, and limits are about predictions.
+        if node.limits.is_none() {
+            let most = criterion.foresee(totals, scan, entries.clone().map(Entry::sample));
+            if most < best.floor() {
+                return most;
+            }
+        }
         let mut highest = f64::NEG_INFINITY;
         let Some(mut last) = entries.next() else { return highest };
         criterion.push(totals, scan, &mut pushed, last.sample());

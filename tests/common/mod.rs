@@ -13,17 +13,29 @@ use spinney::data::values::TableValue;
 use spinney::data::{Dataset, Element, Format, SparseView, Target};
 use spinney::error::Result;
 use spinney::grow;
-use spinney::params::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, TreeParams};
+use spinney::params::{Count, CriterionKind, FeatureSampling, MaxFeatures, QuantileLevel, Splitter, TreeParams};
 use spinney::rng::NodeKey;
 use spinney::runtime::Runtime;
 use spinney::tree::Tree;
 
-pub const CRITERIA: [CriterionKind; 4] =
-    [CriterionKind::Gini, CriterionKind::Entropy, CriterionKind::SquaredError, CriterionKind::Poisson];
+/// A quantile that is not the median.
+pub const QUANTILE: CriterionKind = match QuantileLevel::fraction(3, 10) {
+    Some(level) => CriterionKind::Quantile(level),
+    None => panic!("a fraction below 1"),
+};
+
+pub const CRITERIA: [CriterionKind; 6] = [
+    CriterionKind::Gini,
+    CriterionKind::Entropy,
+    CriterionKind::SquaredError,
+    CriterionKind::Poisson,
+    CriterionKind::AbsoluteError,
+    QUANTILE,
+];
 
 /// Whether the targets of a criterion are numbers.
 pub fn is_regression(criterion: CriterionKind) -> bool {
-    matches!(criterion, CriterionKind::SquaredError | CriterionKind::Poisson)
+    !matches!(criterion, CriterionKind::Gini | CriterionKind::Entropy)
 }
 
 /// So many cases; nothing is written next to the sources.
@@ -216,7 +228,7 @@ pub fn targets(n: usize, criterion: CriterionKind) -> BoxedStrategy<Y> {
         });
         return counts.boxed();
     }
-    if criterion == CriterionKind::SquaredError {
+    if is_regression(criterion) {
         let numbers = (n_outputs, prop_oneof![Just(1i32), Just(1000)]).prop_flat_map(move |(n_outputs, step)| {
             vec(-4..=4i32, n * n_outputs).prop_map(move |values| {
                 let value = |(at, value): (usize, i32)| f64::from(value * step.pow((at % n_outputs) as u32) + step - 1);
@@ -242,7 +254,11 @@ pub fn constraints(n_features: usize) -> impl Strategy<Value = Option<Vec<i8>>> 
 
 /// Parameters over all their ranges but for constraints; shares of the weight are multiples of 1/16, so that rounding cannot decide.
 pub fn params(criterion: CriterionKind) -> impl Strategy<Value = TreeParams> {
-    let impurity_scale = if criterion == CriterionKind::SquaredError { 20.0 } else { 0.3 };
+    let impurity_scale = match criterion {
+        CriterionKind::SquaredError => 20.0,
+        CriterionKind::AbsoluteError | CriterionKind::Quantile(_) => 3.0,
+        CriterionKind::Gini | CriterionKind::Entropy | CriterionKind::Poisson => 0.3,
+    };
     let count = |least: u64, most: u64| {
         let count = prop_oneof![(least..=most).prop_map(Count::Absolute), (0.01..0.4).prop_map(Count::Fraction)];
         prop_oneof![5 => Just(Count::Absolute(least)), 1 => count]

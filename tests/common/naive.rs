@@ -450,7 +450,10 @@ impl Grower<'_> {
     fn total_cost(&self, left: &[usize], right: &[usize]) -> Cost {
         match self.params.criterion {
             CriterionKind::Entropy => Cost::Exact(self.power_of_entropy(left).times(&self.power_of_entropy(right))),
-            CriterionKind::Gini | CriterionKind::SquaredError => {
+            CriterionKind::Gini
+            | CriterionKind::SquaredError
+            | CriterionKind::AbsoluteError
+            | CriterionKind::Quantile(_) => {
                 Cost::Exact(self.weighted_impurity(left).plus(&self.weighted_impurity(right)))
             }
             CriterionKind::Poisson => {
@@ -463,8 +466,55 @@ impl Grower<'_> {
         }
     }
 
+    /// The share of the weight below the quantile, as the simplest fraction that is the level.
+    fn level(&self) -> Option<(i64, i64)> {
+        let level = match self.params.criterion {
+            CriterionKind::AbsoluteError => 0.5,
+            CriterionKind::Quantile(level) => level.to_f64(),
+            _ => return None,
+        };
+        let numerator = |denominator: i64| (level * denominator as f64).round() as i64;
+        let mut fractions = (1..1 << 20).map(|denominator| (numerator(denominator), denominator));
+        let simplest = fractions.find(|&(a, b)| a as f64 / b as f64 == level);
+        assert!(simplest.is_some(), "{level} is no simple fraction");
+        simplest
+    }
+
+    /// The least loss about any target of an output, times the denominator of the level.
+    fn least_loss(&self, rows: &[usize], output: usize, (numerator, denominator): (i64, i64)) -> BigInt {
+        let loss_about = |point: &usize| -> BigInt {
+            let loss = |&row: &usize| {
+                let excess = self.labels(row)[output] - self.labels(*point)[output];
+                let slope = if excess > 0 { numerator } else { denominator - numerator };
+                BigInt::from(self.weights[row]) * excess.abs() * slope
+            };
+            rows.iter().map(loss).sum()
+        };
+        rows.iter().map(loss_about).min().unwrap()
+    }
+
+    /// The first target at which the share of the weight is met, and the first at which it is passed, half way.
+    fn quantile(&self, rows: &[usize], output: usize, (numerator, denominator): (i64, i64)) -> f64 {
+        let mut targets: Vec<i64> = rows.iter().map(|&row| self.labels(row)[output]).collect();
+        targets.sort_unstable();
+        let share = BigInt::from(self.weight(rows)) * numerator;
+        let up_to = |target: i64| {
+            let below: Vec<usize> = rows.iter().copied().filter(|&row| self.labels(row)[output] <= target).collect();
+            BigInt::from(self.weight(&below)) * denominator
+        };
+        let met = targets.iter().find(|&&target| up_to(target) >= share).unwrap();
+        let passed = targets.iter().find(|&&target| up_to(target) > share).unwrap();
+        f64::midpoint(*met as f64, *passed as f64)
+    }
+
     /// Weight times impurity, summed over outputs. Gini: `W (1 - sum (c / W)^2)`. Squared error: `sum w (y - mean)^2`.
     fn weighted_impurity(&self, rows: &[usize]) -> Fraction {
+        if let Some(level) = self.level() {
+            let numerator = (0..self.y.n_outputs()).map(|output| self.least_loss(rows, output, level)).sum();
+            // The absolute error is twice the loss about the median.
+            let denominator = if self.params.criterion == CriterionKind::AbsoluteError { 1 } else { level.1 };
+            return Fraction { numerator, denominator: BigInt::from(denominator) };
+        }
         let weight = BigInt::from(self.weight(rows));
         let mut numerator = BigInt::ZERO;
         for output in 0..self.y.n_outputs() {
@@ -479,6 +529,7 @@ impl Grower<'_> {
                     &weight * squares - sum.pow(2)
                 }
                 CriterionKind::Entropy | CriterionKind::Poisson => panic!("logarithms are compared by their powers"),
+                CriterionKind::AbsoluteError | CriterionKind::Quantile(_) => panic!("these have a level"),
             };
         }
         Fraction { numerator, denominator: weight }
@@ -501,7 +552,10 @@ impl Grower<'_> {
     fn impurity(&self, rows: &[usize]) -> f64 {
         let (weight, n_outputs) = (self.weight(rows), self.y.n_outputs());
         match self.params.criterion {
-            CriterionKind::Gini | CriterionKind::SquaredError => {
+            CriterionKind::Gini
+            | CriterionKind::SquaredError
+            | CriterionKind::AbsoluteError
+            | CriterionKind::Quantile(_) => {
                 let divisor =
                     Fraction { numerator: BigInt::from(1), denominator: BigInt::from(weight * n_outputs as u64) };
                 self.weighted_impurity(rows).times(&divisor).to_f64()
@@ -543,10 +597,12 @@ impl Grower<'_> {
                     shares.resize(n_classes.iter().copied().max().unwrap() as usize, 0.0);
                     value.extend(shares);
                 }
-                Y::Numbers { .. } => {
+                Y::Numbers { .. } => value.push(if let Some(level) = self.level() {
+                    self.quantile(rows, output, level)
+                } else {
                     let (numerator, _) = self.moments(rows, output);
-                    value.push(Fraction { numerator, denominator: BigInt::from(weight) }.to_f64());
-                }
+                    Fraction { numerator, denominator: BigInt::from(weight) }.to_f64()
+                }),
             }
         }
         value

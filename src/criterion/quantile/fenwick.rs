@@ -1,0 +1,63 @@
+//! Weights and weighted targets of the samples that are left, as a tree of partial sums (Fenwick, "A new data structure for
+//! cumulative frequency tables", Software: Practice and Experience 24, 1994).
+//!
+//! Removing a sample and finding a quantile cost O(log W) whatever the weights are. Lists are faster as long as the quantile
+//! moves little; see `peel`.
+
+use super::level::Level;
+use super::sum::{Part, Sum};
+
+/// Partial sums by place, from 1 on: node `i` has those of the `i & -i` places up to `i`.
+pub(super) struct Fenwick<S> {
+    nodes: Vec<Part<S>>,
+    total: Part<S>,
+}
+
+impl<S: Sum> Fenwick<S> {
+    /// The tree of these samples, by place from 1 on; a weight of 0 stands for none.
+    pub fn new(samples: impl ExactSizeIterator<Item = (u64, i64)>) -> Self {
+        let mut nodes = vec![Part::default(); samples.len() + 1];
+        let mut total = Part::default();
+        for (i, (weight, value)) in (1..).zip(samples) {
+            nodes[i] = nodes[i].with(weight, value);
+            total = total.with(weight, value);
+            let parent = i + (i & i.wrapping_neg());
+            if parent < nodes.len() {
+                nodes[parent] = nodes[parent].plus(nodes[i]);
+            }
+        }
+        Self { nodes, total }
+    }
+
+    /// Takes a sample out.
+    pub fn remove(&mut self, place: usize, weight: u64, value: i64) {
+        self.total = self.total.without(weight, value);
+        let mut i = place;
+        while i < self.nodes.len() {
+            self.nodes[i] = self.nodes[i].without(weight, value);
+            i += i & i.wrapping_neg();
+        }
+    }
+
+    /// The loss of the samples that are left about their quantile.
+    pub fn loss(&self, level: impl Level, values: &[i64]) -> S {
+        if self.total.weight == 0 {
+            return S::default();
+        }
+        // The most places whose weight is short of the level's share.
+        let (mut place, mut below) = (0, Part::<S>::default());
+        let mut step = self.nodes.len().next_power_of_two() / 2;
+        while step > 0 {
+            if let Some(node) = self.nodes.get(place + step) {
+                let more = below.plus(*node);
+                if level.falls_short(more.weight, self.total.weight) {
+                    (place, below) = (place + step, more);
+                }
+            }
+            step /= 2;
+        }
+        let quantile = values[place + 1];
+        let rest = self.total.minus(below);
+        level.loss(rest.excess_over(quantile), below.lack_of(quantile))
+    }
+}

@@ -1,0 +1,454 @@
+//! Absolute error and quantile loss about the best constant: a weighted median or quantile (Breiman et al., "Classification and
+//! Regression Trees", 1984, section 8.11, for the median; Koenker and Bassett, "Regression quantiles", Econometrica 46, 1978, for
+//! the loss).
+//!
+//! The quantile of level `t` of some samples is the target at which their weights, added up in the order of targets, pass the
+//! share `t` of all; if they meet it exactly, half way to the next target. Any point between the two has the same loss
+//!
+//! > `sum of w t (q - point)` over targets above + `sum of w (1 - t) (point - q)` over targets below,
+//!
+//! an integer in fixed-point targets `q` once multiplied by the denominator of `t`; the absolute error is twice that for one
+//! half. A cut's score is what the loss falls by, which is never below 0, rounded once per output; the order of
+//! candidates is that of the integers.
+//!
+//! Sums of targets do not tell a quantile, so statistics are a node's samples in the order of their targets (`order`), and the
+//! losses of all cuts of a column come from one pass over all its samples in advance (`scan`, `peel`; the idea is from "Faster
+//! Regression Tree", section "L1 loss reduction", turned from insertion, which searches, to removal from a list).
+//!
+//! Bits, at worst: a weighted sum of targets is below 2^112; the denominator is as small as 126 bits for a loss demand, which
+//! only tells where targets need 61 bits and the total weight more than 36. Losses of outputs are brought to one scale
+//! (2^90) and added (2^20): 126 + 90 + 20 < 640.
+
+mod fenwick;
+mod level;
+mod order;
+mod peel;
+mod scan;
+mod sum;
+
+use std::cmp::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering as Memory};
+
+use smallvec::SmallVec;
+
+use super::Criterion;
+use super::bulk::NoBulk;
+use crate::data::Target;
+use crate::data::target::{Numbers, Weights};
+use crate::num::{Wide, bit_length, scale_by_power_of_two};
+use crate::params::QuantileLevel;
+
+use level::{Half, Level};
+use order::{Ranking, difference};
+use scan::{OutputScan, PassScratch};
+use sum::Part;
+pub use sum::Sum;
+
+/// Fractional bits of a mean loss in fixed-point units: weights are below 2^52.
+const QUOTIENT_BITS: u32 = 128;
+/// Bits of a loss in an `i64` and in an `i128`, with room for a difference.
+const NARROW_BITS: u32 = 62;
+const WIDE_BITS: u32 = 126;
+
+/// The loss about a quantile of the targets of samples; `S` holds sums of weighted targets, and losses.
+pub struct Quantile<'a, S> {
+    numbers: &'a Numbers,
+    weights: &'a Weights,
+    are_unit: bool,
+    level: QuantileLevel,
+    /// What the integer losses are multiples of, as a share of the loss: 1 over this.
+    unit: f64,
+    n_samples: usize,
+    /// By output.
+    rankings: Box<[Ranking]>,
+    /// Per output, `finest - scale`, and 2 to that power: multiplying by it brings all outputs to one scale.
+    shifts: Box<[u32]>,
+    factors: Box<[f64]>,
+    /// The next node's.
+    id: AtomicU64,
+    sums: std::marker::PhantomData<fn() -> S>,
+}
+
+/// The samples of a node, in the order of each output.
+pub struct QuantileTotals<S> {
+    /// Tells nodes apart; never 0.
+    id: u64,
+    weight: u64,
+    outputs: SmallVec<[OutputOrder<S>; 1]>,
+}
+
+/// The samples of a node in the order of one output.
+struct OutputOrder<S> {
+    ranks: Box<[u32]>,
+    /// The ranks of the samples at the least and at the greatest quantile.
+    quantiles: [u32; 2],
+    loss: S,
+}
+
+/// Scratch of a scan.
+pub struct QuantileScan<S> {
+    /// Whose samples it holds.
+    node: u64,
+    outputs: Box<[OutputScan<S>]>,
+    pass: PassScratch,
+    /// What the cut after so many samples of the pass scores; empty if the pass was not foreseen.
+    scores: Vec<f64>,
+    /// The pushed samples, if it was not.
+    pushed: Vec<u32>,
+}
+
+/// How many samples are pushed, and their weight.
+#[derive(Debug, Clone, Copy)]
+pub struct QuantilePushed {
+    n: u32,
+    weight: u64,
+}
+
+/// The loss of both sides, by output.
+type QuantileProof = SmallVec<[i128; 1]>;
+
+/// What to do with a criterion, whichever its sums.
+pub(super) enum AnyQuantile<'a> {
+    Narrow(Quantile<'a, i64>),
+    Wide(Quantile<'a, i128>),
+}
+
+impl<'a> AnyQuantile<'a> {
+    /// The absolute error, or with a level the loss about that quantile.
+    pub fn new(target: &'a Target, numbers: &'a Numbers, level: Option<QuantileLevel>) -> Self {
+        let n_samples = target.n_samples();
+        let weight = (0..n_samples).map(|sample| target.weights().get(sample)).sum();
+        let sum_bits = numbers.bits - 1 + bit_length(weight);
+        let level = level.map(|level| level.within(WIDE_BITS - sum_bits));
+        let bits = sum_bits + level.map_or(0, |level| bit_length(level.denominator()));
+        if bits <= NARROW_BITS {
+            Self::Narrow(Quantile::new(target, numbers, level))
+        } else {
+            Self::Wide(Quantile::new(target, numbers, level))
+        }
+    }
+}
+
+impl<'a, S: Sum> Quantile<'a, S> {
+    fn new(target: &'a Target, numbers: &'a Numbers, level: Option<QuantileLevel>) -> Self {
+        let weights = target.weights();
+        let are_unit = matches!(weights, Weights::Unit);
+        let finest = numbers.scale.iter().copied().max().unwrap_or(0);
+        let shifts: Box<[u32]> = numbers.scale.iter().map(|scale| (finest - scale) as u32).collect();
+        let weight = |sample| weights.get(sample as usize);
+        Self {
+            numbers,
+            weights,
+            are_unit,
+            level: level.unwrap_or(QuantileLevel::HALF),
+            unit: level.map_or(1.0, |level| level.denominator() as f64),
+            n_samples: target.n_samples(),
+            rankings: (0..shifts.len()).map(|output| Ranking::new(numbers, output, are_unit, weight)).collect(),
+            factors: shifts.iter().map(|&shift| 2f64.powi(shift as i32)).collect(),
+            shifts,
+            id: AtomicU64::new(1),
+            sums: std::marker::PhantomData,
+        }
+    }
+
+    #[inline]
+    fn is_half(&self) -> bool {
+        self.level == QuantileLevel::HALF
+    }
+
+    /// Whether there are no weights to be looked at.
+    #[inline]
+    fn has_plain_median(&self) -> bool {
+        self.are_unit && self.is_half()
+    }
+
+    #[inline]
+    fn weight_of(&self, sample: u32) -> u64 {
+        if self.are_unit { 1 } else { self.weights.get(sample as usize) }
+    }
+
+    fn totals_of(&self, weight: u64, orders: impl Iterator<Item = Box<[u32]>>) -> QuantileTotals<S> {
+        let outputs = self.rankings.iter().zip(orders).map(|(ranking, ranks)| {
+            if self.is_half() {
+                summed(Half, ranking, ranks, weight)
+            } else {
+                summed(self.level, ranking, ranks, weight)
+            }
+        });
+        QuantileTotals { id: self.id.fetch_add(1, Memory::Relaxed), weight, outputs: outputs.collect() }
+    }
+
+    /// Half way between the targets of two samples as given.
+    fn raw_midpoint(&self, output: usize, ranks: [u32; 2]) -> f64 {
+        let raw = |rank| self.numbers.raw[self.rankings[output].sample(rank) as usize * self.rankings.len() + output];
+        let [least, greatest] = ranks.map(raw);
+        // Both zeros are one target.
+        f64::midpoint(least, greatest) + 0.0
+    }
+
+    /// The loss of both sides, by output.
+    fn losses<'s>(
+        &'s self,
+        scan: &'s QuantileScan<S>,
+        pushed: QuantilePushed,
+    ) -> impl Iterator<Item = (&'s OutputScan<S>, S)> {
+        scan.outputs.iter().map(move |output| {
+            let is_foreseen = !scan.scores.is_empty();
+            let loss = if is_foreseen { output.foreseen(pushed.n as usize) } else { output.walked(self, &scan.pushed) };
+            (output, loss)
+        })
+    }
+}
+
+/// The quantile and the loss of samples in the order of their targets. O(W).
+fn summed<S: Sum>(level: impl Level, ranking: &Ranking, ranks: Box<[u32]>, weight: u64) -> OutputOrder<S> {
+    let weight_of = |rank: u32| ranking.weights.get(rank as usize).copied().unwrap_or(1);
+    let (mut n_below, mut below) = (0, 0);
+    while level.falls_short(below + weight_of(ranks[n_below]), weight) {
+        below += weight_of(ranks[n_below]);
+        n_below += 1;
+    }
+    let least = ranks[n_below];
+    let meets = !level.exceeds(below + weight_of(least), weight);
+    let greatest = if meets { ranks[n_below + 1] } else { least };
+    let part = |ranks: &[u32]| {
+        ranks.iter().fold(Part::default(), |part, &rank| part.with(weight_of(rank), ranking.values[rank as usize]))
+    };
+    let point = ranking.values[least as usize];
+    let (below, above): (Part<S>, Part<S>) = (part(&ranks[..n_below]), part(&ranks[n_below + 1..]));
+    let loss = level.loss(above.excess_over(point), below.lack_of(point));
+    OutputOrder { ranks, quantiles: [least, greatest], loss }
+}
+
+impl<S: Sum> Criterion for Quantile<'_, S> {
+    type Totals = QuantileTotals<S>;
+    type Scan = QuantileScan<S>;
+    type Pushed = QuantilePushed;
+    type Proof = QuantileProof;
+    /// The weight: there are no bounds yet.
+    type Summary = u64;
+    type Ceiling = ();
+    type Bulk = NoBulk;
+    const IS_SQUARED_DISTANCE: bool = false;
+
+    fn totals(&self, samples: &[u32]) -> Self::Totals {
+        let weight = samples.iter().map(|&sample| self.weight_of(sample)).sum();
+        self.totals_of(weight, self.rankings.iter().map(|ranking| ranking.order(samples)))
+    }
+
+    fn minus(&self, node: &Self::Totals, child: &Self::Totals) -> Self::Totals {
+        let outputs = node.outputs.iter().zip(&child.outputs);
+        self.totals_of(node.weight - child.weight, outputs.map(|(all, some)| difference(&all.ranks, &some.ranks)))
+    }
+
+    fn weight(&self, totals: &Self::Totals) -> u64 {
+        totals.weight
+    }
+
+    fn is_pure(&self, totals: &Self::Totals) -> bool {
+        totals.outputs.iter().zip(&self.rankings).all(|(output, ranking)| {
+            let value = |rank: &u32| ranking.values[*rank as usize];
+            output.ranks.first().map(value) == output.ranks.last().map(value)
+        })
+    }
+
+    fn impurity(&self, totals: &Self::Totals) -> f64 {
+        let mean = |(output, &scale): (&OutputOrder<S>, &i32)| {
+            let loss = output.loss.to_i128();
+            if loss == 0 {
+                return 0.0;
+            }
+            // Proportional weights give the same quotient, so the same bits.
+            let scaled = Wide::<4>::from(loss as u128).shifted(QUOTIENT_BITS);
+            let quotient = scaled.divided(totals.weight).to_f64() / self.unit;
+            scale_by_power_of_two(quotient, -scale - QUOTIENT_BITS as i32)
+        };
+        totals.outputs.iter().zip(&self.numbers.scale).map(mean).sum::<f64>() / self.rankings.len() as f64
+    }
+
+    fn n_values(&self) -> usize {
+        self.rankings.len()
+    }
+
+    /// The median, or the quantile, of the targets as given.
+    fn write_value(&self, totals: &Self::Totals, _samples: &[u32], value: &mut [f64]) {
+        for (output, value) in value.iter_mut().enumerate() {
+            *value = self.raw_midpoint(output, totals.outputs[output].quantiles);
+        }
+    }
+
+    fn n_means(&self) -> usize {
+        self.rankings.len()
+    }
+
+    fn mean(&self, totals: &Self::Totals, output: usize) -> f64 {
+        self.raw_midpoint(output, totals.outputs[output].quantiles)
+    }
+
+    /// Of a pass that was not foreseen. O(W).
+    fn side_means(
+        &self,
+        node: &Self::Totals,
+        scan: &QuantileScan<S>,
+        pushed: QuantilePushed,
+        output: usize,
+    ) -> [f64; 2] {
+        let quantile = |is_pushed: bool, weight: u64| {
+            let mut below = 0;
+            let mut least = None;
+            for (place, &rank) in (1..).zip(&node.outputs[output].ranks) {
+                if scan.outputs[output].is_marked(place) != is_pushed {
+                    continue;
+                }
+                if let Some(least) = least {
+                    return self.raw_midpoint(output, [least, rank]);
+                }
+                below += self.weight_of(self.rankings[output].sample(rank));
+                if self.level.exceeds(below, weight) {
+                    return self.raw_midpoint(output, [rank; 2]);
+                }
+                least = (!self.level.falls_short(below, weight)).then_some(rank);
+            }
+            least.map_or(f64::NAN, |least| self.raw_midpoint(output, [least; 2]))
+        };
+        [quantile(true, pushed.weight), quantile(false, node.weight - pushed.weight)]
+    }
+
+    fn scan(&self) -> QuantileScan<S> {
+        QuantileScan {
+            node: 0,
+            outputs: self.rankings.iter().map(|_| OutputScan::new(self.n_samples)).collect(),
+            pass: PassScratch::default(),
+            scores: Vec::new(),
+            pushed: Vec::new(),
+        }
+    }
+
+    /// O(W) for a node's first column, then O(what was pushed).
+    fn begin(&self, node: &Self::Totals, scan: &mut QuantileScan<S>) -> QuantilePushed {
+        if scan.node != node.id {
+            scan.node = node.id;
+            for ((output, ranking), order) in scan.outputs.iter_mut().zip(&self.rankings).zip(&node.outputs) {
+                output.load(self, ranking, &order.ranks, order.loss);
+            }
+        } else if !scan.pushed.is_empty() {
+            for output in &mut scan.outputs {
+                scan.pushed.iter().for_each(|&sample| output.mark(sample, false));
+            }
+        }
+        scan.pushed.clear();
+        scan.scores.clear();
+        QuantilePushed { n: 0, weight: 0 }
+    }
+
+    fn foresee(
+        &self,
+        _node: &Self::Totals,
+        scan: &mut QuantileScan<S>,
+        samples: impl Iterator<Item = u32> + Clone,
+    ) -> f64 {
+        let QuantileScan { outputs, pass, scores, .. } = scan;
+        for (output, &factor) in outputs.iter_mut().zip(&self.factors) {
+            pass.foresee(self, output, samples.clone());
+            scores.resize(output.n_cuts(), 0.0);
+            output.add_gains(factor, scores);
+        }
+        // None and all are no cuts, and score 0.
+        scores.iter().fold(0.0, |most, &score| if score > most { score } else { most })
+    }
+
+    #[inline]
+    fn push(&self, _node: &Self::Totals, scan: &mut QuantileScan<S>, pushed: &mut QuantilePushed, sample: u32) {
+        pushed.n += 1;
+        pushed.weight += self.weight_of(sample);
+        if scan.scores.is_empty() {
+            if scan.pushed.is_empty() {
+                scan.outputs.iter_mut().for_each(OutputScan::sum_up);
+            }
+            scan.pushed.push(sample);
+            scan.outputs.iter_mut().for_each(|output| output.mark(sample, true));
+        }
+    }
+
+    #[inline]
+    fn pushed_weight(pushed: &QuantilePushed) -> u64 {
+        pushed.weight
+    }
+
+    /// O(1) if the pass was foreseen, else O(W), or O(m log m) for m samples that are few beside those.
+    #[inline]
+    fn score(&self, _node: &Self::Totals, scan: &QuantileScan<S>, pushed: QuantilePushed) -> f64 {
+        if let Some(&score) = scan.scores.get(pushed.n as usize) {
+            return score;
+        }
+        let gains = self.losses(scan, pushed).zip(&self.factors);
+        gains.fold(0.0, |score, ((output, loss), factor)| score + output.gain(loss) * factor)
+    }
+
+    /// No output gains less than 0, and each is rounded twice.
+    fn tolerance(&self, _node: &Self::Totals, score: f64) -> f64 {
+        score * (8.0 + self.rankings.len() as f64) * f64::EPSILON
+    }
+
+    fn proof(&self, scan: &QuantileScan<S>, pushed: QuantilePushed) -> QuantileProof {
+        self.losses(scan, pushed).map(|(_, loss)| loss.to_i128()).collect()
+    }
+
+    fn compare(&self, _node: &Self::Totals, a: &QuantileProof, b: &QuantileProof) -> Ordering {
+        if let ([a], [b]) = (&a[..], &b[..]) {
+            return b.cmp(a);
+        }
+        let total = |losses: &QuantileProof| -> Wide {
+            let losses = losses.iter().zip(&self.shifts);
+            losses.fold(Wide::ZERO, |sum, (&loss, &shift)| sum.plus(&Wide::from(loss as u128).shifted(shift)))
+        };
+        total(b).cmp(&total(a))
+    }
+
+    fn summit(&self, _node: &Self::Totals, _samples: &[u32], _scan: &mut QuantileScan<S>) -> Option<QuantileProof> {
+        None
+    }
+
+    fn cost(&self, totals: &Self::Totals) -> f64 {
+        let losses = totals.outputs.iter().zip(&self.factors);
+        losses.map(|(output, factor)| output.loss.to_f64() * factor).sum::<f64>() / self.unit
+    }
+
+    fn gain(&self, _node: &Self::Totals, score: f64) -> f64 {
+        score / self.unit
+    }
+
+    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, _scan: &mut QuantileScan<S>) -> u64 {
+        samples.map(|sample| self.weight_of(sample)).sum()
+    }
+
+    fn exclude(&self, summary: &mut u64, sample: u32) {
+        *summary -= self.weight_of(sample);
+    }
+
+    fn summary_weight(summary: &u64) -> u64 {
+        *summary
+    }
+
+    fn reach(&self, _sample: u32) -> f64 {
+        f64::INFINITY
+    }
+
+    fn distance(&self, _node: &Self::Totals, _ceiling: &(), _sample: u32) -> f64 {
+        f64::INFINITY
+    }
+
+    fn sample_weight(&self, sample: u32) -> u64 {
+        self.weight_of(sample)
+    }
+
+    fn ceiling(&self, _node: &Self::Totals) {}
+
+    fn cap(_ceiling: &(), _summary: &u64) -> f64 {
+        f64::INFINITY
+    }
+
+    fn radius(_ceiling: &()) -> f64 {
+        f64::INFINITY
+    }
+}

@@ -1,0 +1,57 @@
+//! Sums of weights and of weighted targets.
+
+use std::ops::{Add, Mul, Sub};
+
+use crate::criterion::weights::Moment;
+
+/// The integers that hold sums of weighted targets, and losses.
+pub trait Sum:
+    Moment + From<i64> + Ord + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + 'static
+{
+}
+
+impl Sum for i64 {}
+impl Sum for i128 {}
+
+/// The weight of some samples and the sum of their weighted targets.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Part<S> {
+    pub(super) weight: u64,
+    sum: S,
+}
+
+impl<S: Sum> Part<S> {
+    /// With one sample more.
+    #[inline]
+    pub(super) fn with(self, weight: u64, value: i64) -> Self {
+        Self { weight: self.weight + weight, sum: self.sum.plus_product(weight, value) }
+    }
+
+    /// With one sample less.
+    #[inline]
+    pub(super) fn without(self, weight: u64, value: i64) -> Self {
+        Self { weight: self.weight - weight, sum: self.sum.minus_product(weight, value) }
+    }
+
+    /// Both.
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self { weight: self.weight + other.weight, sum: self.sum + other.sum }
+    }
+
+    /// This one's samples that are not the other's.
+    pub(super) fn minus(self, other: Self) -> Self {
+        Self { weight: self.weight - other.weight, sum: self.sum - other.sum }
+    }
+
+    /// The sum of the weighted distances from a point that no target is below.
+    #[inline]
+    pub(super) fn excess_over(self, point: i64) -> S {
+        self.sum.minus_product(self.weight, point)
+    }
+
+    /// The same from a point that no target is above.
+    #[inline]
+    pub(super) fn lack_of(self, point: i64) -> S {
+        S::default().plus_product(self.weight, point) - self.sum
+    }
+}
