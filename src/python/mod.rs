@@ -8,6 +8,7 @@ mod error;
 mod fit;
 mod fit_forest;
 mod forest;
+mod lazy;
 mod params;
 mod rows;
 mod run;
@@ -24,6 +25,8 @@ mod _spinney {
     use super::fit_forest::fit_forest;
     #[pymodule_export]
     use super::forest::PyForest;
+    #[pymodule_export]
+    use super::lazy::PyLazyForest;
     #[pymodule_export]
     use super::rows::draw_rows;
     #[pymodule_export]
