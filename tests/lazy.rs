@@ -10,6 +10,7 @@ use spinney::data::query::SparseQuery;
 use spinney::data::{Dataset, Format, SparseView, Target};
 use spinney::forest::{LazyForest, grow_forest};
 use spinney::lazy::Traversal;
+use spinney::packed::PackedTree;
 use spinney::params::{Bootstrap, CriterionKind, ForestParams, MaxFeatures, Splitter, TreeParams};
 
 use common::{CRITERIA, Sparse, Y, config, constraints, encode, matrices, noise, params, runtime, targets};
@@ -82,7 +83,7 @@ proptest! {
         let valid = case.params.check(case.x.nrows(), case.x.ncols()).unwrap();
         let forest = grow_forest(&dense, &case.target(), &valid, None, &runtime(1)).unwrap();
         let expected = bits(&forest.predict(&case.query.view(), &runtime(1)).unwrap());
-        let n_nodes: usize = forest.trees().map(|tree| tree.node_count()).sum();
+        let n_nodes: usize = forest.trees().map(PackedTree::node_count).sum();
 
         let sparse = Sparse::<f64, i32>::untidy(&case.x, Format::Csc, |v| v, seed).dataset(&runtime(1));
         let query = Sparse::<f64, i64>::untidy(&case.query, Format::Csr, |v| v, !seed);

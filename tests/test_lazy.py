@@ -107,7 +107,7 @@ def test_whole_trees_are_never_lazy(lazy_class, name):
             lazy_class(traversal=traversal, **params).fit(X, y)
         with pytest.raises(ValueError, match=f"'eager' or 'auto' with {name}.*'{traversal}'"):
             clone(lazy).fit(X, y).set_params(traversal=traversal).predict(Q)
-    with pytest.raises(ValueError, match="with " + name):
+    with pytest.raises(ValueError, match=f"weights=True needs a lazy traversal.*with {name}"):
         lazy.explore(Q, weights=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -167,6 +168,10 @@ class BaseLazyForest(BaseBaggedTrees):
         if weights and traversal == "auto":
             # Also where there are so many query rows that predicting would be eager.
             traversal = "batched"
+            try:
+                self.forest_.check_traversal(traversal)
+            except ValueError as error:
+                raise ValueError(f"weights=True needs a lazy traversal: {error}") from error
         with progress(int(self.verbose), 0, len(self.forest_)) as watcher:
             values, visits, path_lengths, csr = self.forest_.explore(
                 X, traversal, bool(weights), n_threads, watcher
@@ -177,9 +182,9 @@ class BaseLazyForest(BaseBaggedTrees):
         prediction, probabilities = self._answers(self._shaped(values))
         return Exploration(prediction, probabilities, *visits, path_lengths, matrix)
 
+    @abstractmethod
     def _answers(self, values: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
         """Return what `predict` and `predict_proba` return, given the means over the trees."""
-        raise NotImplementedError
 
     def __len__(self) -> int:
         """Return the number of trees."""
