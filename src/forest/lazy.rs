@@ -36,12 +36,12 @@ pub struct Explored {
     /// Of each query row, the nodes on its paths, over all trees.
     pub path_lengths: Vec<u64>,
     /// The weights of training rows behind each prediction, if asked for.
-    pub weights: Option<Weights>,
+    pub weights: Option<Kernel>,
 }
 
-/// A matrix in CSR form, `(n_query, n_samples)`; columns ascending.
+/// The forest kernel: a matrix in CSR form, `(n_query, n_samples)`; columns ascending.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Weights {
+pub struct Kernel {
     /// Where rows begin, and the end.
     pub indptr: Vec<i64>,
     /// Training rows.
@@ -138,14 +138,14 @@ impl LazyForest {
         }
         divide(&mut explored.values, numbers.len() as f64);
         if weights {
-            explored.weights = Some(self.weights(&all, n_query, runtime)?);
+            explored.weights = Some(self.kernel(&all, n_query, runtime)?);
         }
         Ok(explored)
     }
 
     /// The mean over the trees of the shares of training rows in the leaf of each query row.
-    fn weights(&self, trees: &[Reached], n_query: usize, runtime: &Runtime<'_>) -> Result<Weights> {
-        let mut weights = Weights { indptr: vec![0], ..Weights::default() };
+    fn kernel(&self, trees: &[Reached], n_query: usize, runtime: &Runtime<'_>) -> Result<Kernel> {
+        let mut weights = Kernel { indptr: vec![0], ..Kernel::default() };
         let mut sums = vec![0.0; self.data.n_samples()];
         let mut touched = Vec::new();
         for query_row in 0..n_query {

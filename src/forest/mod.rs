@@ -13,7 +13,7 @@ mod urn;
 use std::sync::Arc;
 
 pub use grow::grow_forest;
-pub use lazy::{Explored, LazyForest};
+pub use lazy::{Explored, Kernel, LazyForest};
 pub use predict::OobPrediction;
 pub use sampler::RowSampler;
 pub use urn::Urn;

@@ -40,7 +40,6 @@ impl Visitor for Whole<'_> {
         let n_query = query.shape().0;
         let mut reached = Reached::new(n_query, rows);
         let mut search = search_of(data, target, criterion, params, runtime)?;
-        let ids = target.weighted_samples();
         let batches: Vec<Vec<u32>> = if is_single {
             (0..n_query as u32).map(|row| vec![row]).collect()
         } else {
@@ -52,7 +51,6 @@ impl Visitor for Whole<'_> {
                 break;
             }
             let mut samples = samples_of(data, target);
-            debug_assert_eq!(samples.root().ids(), ids);
             let root = Pending::root(&search, samples.root(), number);
             weigh(&mut search, &root);
             let mut batch = Samples::new(batch, n_query, false);
