@@ -235,7 +235,8 @@ fn auto_is_eager_where_nothing_can_be_saved() {
     let params = TreeParams::new(CriterionKind::Gini).check(100, 3).unwrap();
     assert_eq!(Traversal::auto(&params, 100, 1), Traversal::Batched);
     assert_eq!(Traversal::auto(&params, 100, 100), Traversal::Batched);
-    assert_eq!(Traversal::auto(&params, 100, 100_000), Traversal::Eager);
+    assert_eq!(Traversal::auto(&params, 100, 199), Traversal::Batched);
+    assert_eq!(Traversal::auto(&params, 100, 200), Traversal::Eager);
 }
 
 #[test]

@@ -150,6 +150,24 @@ def compare_with_forest(name: str, problem: Problem, arguments) -> None:
     print(f"{name:20}{ours:>10.2f}{theirs:>14.2f}{theirs / ours:>10.1f}", flush=True)
 
 
+def compare_floods(name: str, problem: Problem, arguments) -> None:
+    """Many more query rows than training rows: where "auto" has to turn."""
+    X, y = problem
+    X = X.toarray() if sp.issparse(X) else X
+    rng = np.random.default_rng(SEED)
+    for times in (1, 2, 4, 16):
+        queries = X[rng.integers(0, len(X), times * len(X))]
+        queries = (queries + rng.normal(0, 0.01, queries.shape)).astype(np.float32)
+        cells = []
+        for traversal in ("eager", "batched", "auto"):
+            forest = LazyForestClassifier(
+                arguments.trees, random_state=SEED, traversal=traversal
+            ).fit(X, y)
+            seconds, _ = cpu_seconds(partial(forest.predict, queries), arguments.repeats)
+            cells.append(f"{seconds:>10.2f}")
+        print(f"{name:14}{times:>6}", *cells, flush=True)
+
+
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=3, help="runs per contender (default: 3)")
@@ -183,6 +201,9 @@ def main() -> int:
     print(f"\n{N_QUERIES} rows, defaults{'':4}{'lazy':>10}{'scikit-learn':>14}{'ratio':>10}")
     compare_with_forest("Gamma", gamma(), arguments)
     compare_with_forest("20 Newsgroups", news20(), arguments)
+    print(f"\n{'queries per row':20}", *(f"{t:>10}" for t in ("eager", "batched", "auto")))
+    for name in ("Breast", "C-to-U"):
+        compare_floods(name, DATA[name](), arguments)
     return 0
 
 

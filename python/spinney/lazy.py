@@ -216,7 +216,7 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
         How query rows meet a tree; no prediction depends on it. "batched": all at once, and only
         nodes that some of them reach are visited. "single": one after the other, a path each.
         "eager": the tree is grown, asked and dropped, which `max_leaf_nodes` and `ccp_alpha` need.
-        "auto": batched, unless trees are needed as a whole, or there are eight times as many query
+        "auto": batched, unless trees are needed as a whole, or there are twice as many query
         rows as training rows.
     max_depth : int, default=None
         Depth of the deepest leaf at most; None means no limit.
@@ -378,7 +378,7 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
         How query rows meet a tree; no prediction depends on it. "batched": all at once, and only
         nodes that some of them reach are visited. "single": one after the other, a path each.
         "eager": the tree is grown, asked and dropped, which `max_leaf_nodes` and `ccp_alpha` need.
-        "auto": batched, unless trees are needed as a whole, or there are eight times as many query
+        "auto": batched, unless trees are needed as a whole, or there are twice as many query
         rows as training rows.
     max_depth : int, default=None
         Depth of the deepest leaf at most; None means no limit.

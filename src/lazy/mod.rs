@@ -38,13 +38,13 @@ pub enum Traversal {
     Eager,
 }
 
-/// From this many query rows per training row on, "auto" is eager: every leaf is reached then, and walking rows down a
-/// tree costs less than dividing them among its nodes (`benches/peers/lazy.py`).
-const EAGER_FROM: usize = 8;
+/// From this many query rows per training row on, "auto" is eager: nearly every leaf is reached then, and walking rows down a
+/// tree costs less than dividing them among its nodes (last table of `benches/peers/lazy.py`).
+const EAGER_FROM: usize = 2;
 
 impl Traversal {
-    /// The cheapest: batched, unless trees are needed as a whole, or there are [far](EAGER_FROM) more query rows than
-    /// training rows. Batched visits no node that eager does not, nor any twice; single never beats it. For one row they
+    /// The cheapest: batched, unless trees are needed as a whole, or there are some times as many query rows
+    /// as training rows. Batched visits no node that eager does not, nor any twice; single never beats it. For one row they
     /// are the same.
     pub fn auto(params: &ValidTreeParams, n_training: usize, n_query: usize) -> Self {
         let is_flooded = n_query / EAGER_FROM >= n_training;
