@@ -125,6 +125,7 @@ peers: $(VENVS)/peers.stamp ## Print the side-by-side tables (QUICK=1: the short
 	$(VENVS)/peers/bin/python benches/peers/overheads.py $(if $(QUICK),--repeats 1)
 	$(VENVS)/peers/bin/python benches/peers/absolute_error.py $(if $(QUICK),--rows 5000 --repeats 1)
 	$(VENVS)/peers/bin/python benches/peers/threads.py $(if $(QUICK),--repeats 1)
+	$(VENVS)/peers/bin/python benches/peers/lazy.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/memory.py $(if $(QUICK),--quick)
 
 wheel: $(WHEEL_STAMP) ## Build the wheel into dist/

@@ -45,8 +45,19 @@ impl Copies {
 
     /// Whether the subtree of a node with so many rows is to be grown on a copy.
     pub fn admit(&self, n_samples: usize) -> bool {
-        // A subtree of n rows has some log2(n) levels or more; one that is not near will be copied again.
-        let levels = if n_samples > self.max_near_samples { SPREAD as f64 } else { n_samples as f64 }.log2();
+        // A subtree of n rows has some log2(n) levels or more.
+        self.admit_levels(n_samples, (n_samples as f64).log2())
+    }
+
+    /// The same for a subtree of which only the nodes are visited that some of `n_query` query rows reach.
+    pub fn admit_visits(&self, n_samples: usize, n_query: usize) -> bool {
+        // Levels that are visited, as if whole: the first log2(m), and a path below each of their nodes, whose rows halve.
+        self.admit_levels(n_samples, (n_samples as f64).log2().min((n_query as f64).log2() + 1.0))
+    }
+
+    fn admit_levels(&self, n_samples: usize, levels: f64) -> bool {
+        // One that is not near will be copied again.
+        let levels = if n_samples > self.max_near_samples { levels.min((SPREAD as f64).log2()) } else { levels };
         n_samples <= self.max_samples && levels * SAVED_PER_LEVEL > self.n_features_per_draw
     }
 }

@@ -29,11 +29,31 @@ pub struct Pending<'s, C: Criterion> {
     pub limits: Option<Limits>,
 }
 
+/// A node that is not split.
+pub struct Leaf<'s, C: Criterion> {
+    /// Its rows.
+    pub samples: SampleSet<'s>,
+    /// The statistics of its rows.
+    pub totals: C::Totals,
+    /// Between what its prediction must lie, if features are constrained.
+    pub limits: Option<Limits>,
+}
+
+impl<C: Criterion> Leaf<'_, C> {
+    /// Writes what it predicts.
+    pub fn write_value(&self, criterion: &C, value: &mut [f64]) {
+        criterion.write_value(&self.totals, self.samples.ids(), value);
+        if let Some(limits) = &self.limits {
+            limits.clip(value);
+        }
+    }
+}
+
 /// What has become of a node.
 #[allow(clippy::large_enum_variant, reason = "taken apart at once; a box would cost an allocation per split")]
 pub enum Expansion<'s, C: Criterion> {
     /// A stop rule holds, or no split is legal.
-    Leaf,
+    Leaf(Leaf<'s, C>),
     /// It was split; its rows are partitioned.
     Split {
         /// The split.
@@ -70,14 +90,14 @@ impl<'s, C: Criterion> Pending<'s, C> {
         let Self { mut samples, depth, key, totals, n_entries, constants, known, limits } = self;
         if stops {
             search.forget(known.as_ref(), samples.ids(), scratch);
-            return Ok(Expansion::Leaf);
+            return Ok(Expansion::Leaf(Leaf { samples, totals, limits }));
         }
         let node =
             Node { samples: &samples, n_entries, totals: &totals, key, constants: &constants, limits: limits.as_ref() };
         let Found { best, constants: more, known } = search.best_split(&node, known, scratch)?;
         let Some(split) = best else {
             search.forget(known.as_ref(), samples.ids(), scratch);
-            return Ok(Expansion::Leaf);
+            return Ok(Expansion::Leaf(Leaf { samples, totals, limits }));
         };
         let middle = search.partition(&mut samples, &split, known.as_ref(), scratch);
         debug_assert_eq!(middle, split.n_left, "the scan's promise");
@@ -89,7 +109,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
         let large = (search.criterion.minus(&totals, &small.0), n_entries - small.1);
         if search.params.min_impurity_decrease > 0.0 && gains_too_little(search, &totals, &small.0, &large.0) {
             search.forget(known.as_ref(), samples.ids(), scratch);
-            return Ok(Expansion::Leaf);
+            return Ok(Expansion::Leaf(Leaf { samples, totals, limits }));
         }
         let heirs = search.bequeath(known, (&totals, &small.0, &large.0), (small_ids, small.1), large.1, scratch);
         let (left_samples, right_samples) = samples.split_at(middle);

@@ -55,6 +55,13 @@ pub fn grow_counted(
     tree: u64,
     runtime: &Runtime<'_>,
 ) -> Result<(Tree, Effort)> {
+    check_lengths(data, target)?;
+    let (grown, effort) = criterion::visit(params.criterion, target, Whole { data, target, params, tree, runtime })?;
+    Ok((if params.ccp_alpha > 0.0 { grown.pruned(params.ccp_alpha)? } else { grown }, effort))
+}
+
+/// Whether rows and targets are as many.
+pub(crate) fn check_lengths(data: &Dataset, target: &Target) -> Result<()> {
     if data.n_samples() != target.n_samples() {
         return Err(Error::ShapeMismatch {
             what: "y",
@@ -62,8 +69,39 @@ pub fn grow_counted(
             got: format!("{} samples", target.n_samples()),
         });
     }
-    let (grown, effort) = criterion::visit(params.criterion, target, Whole { data, target, params, tree, runtime })?;
-    Ok((if params.ccp_alpha > 0.0 { grown.pruned(params.ccp_alpha)? } else { grown }, effort))
+    Ok(())
+}
+
+/// The rows of a tree, all in its root.
+pub(crate) fn samples_of(data: &Dataset, target: &Target) -> Samples {
+    let is_sparse = !matches!(data.columns(), Columns::Dense(_));
+    Samples::new(target.weighted_samples(), data.n_samples(), is_sparse)
+}
+
+/// What the searches of a tree share. Its weights are known when there is a root, see [`weigh`].
+pub(crate) fn search_of<'a, C: Criterion>(
+    data: &'a Dataset,
+    target: &Target,
+    criterion: &'a C,
+    params: &'a ValidTreeParams,
+    runtime: &'a Runtime<'a>,
+) -> Result<Search<'a, C>> {
+    if params.monotonic_cst.is_some() && criterion.n_means() == 0 {
+        return Err(Error::InvalidArgument {
+            name: "monotonic_cst",
+            got: "a target of several classes or of several outputs of classes".into(),
+            expected: "None unless the target is numbers or two classes".into(),
+        });
+    }
+    let max_weight = target.weights().max();
+    let level = params.force_level.unwrap_or_else(Level::widest);
+    Ok(Search { data, criterion, params, total_weight: 0, max_weight, min_weight_leaf: 0.0, runtime, level })
+}
+
+/// Tells the searches of a tree what its root weighs.
+pub(crate) fn weigh<C: Criterion>(search: &mut Search<'_, C>, root: &Pending<'_, C>) {
+    search.total_weight = search.criterion.weight(&root.totals);
+    search.min_weight_leaf = search.params.min_weight_fraction_leaf * search.total_weight as f64;
 }
 
 struct Whole<'a> {
@@ -79,22 +117,10 @@ impl Visitor for Whole<'_> {
 
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output> {
         let Self { data, target, params, tree, runtime } = self;
-        if params.monotonic_cst.is_some() && criterion.n_means() == 0 {
-            return Err(Error::InvalidArgument {
-                name: "monotonic_cst",
-                got: "a target of several classes or of several outputs of classes".into(),
-                expected: "None unless the target is numbers or two classes".into(),
-            });
-        }
-        let is_sparse = !matches!(data.columns(), Columns::Dense(_));
-        let mut samples = Samples::new(target.weighted_samples(), data.n_samples(), is_sparse);
-        let max_weight = target.weights().max();
-        let level = params.force_level.unwrap_or_else(Level::widest);
-        let mut search =
-            Search { data, criterion, params, total_weight: 0, max_weight, min_weight_leaf: 0.0, runtime, level };
+        let mut samples = samples_of(data, target);
+        let mut search = search_of(data, target, criterion, params, runtime)?;
         let root = Pending::root(&search, samples.root(), tree);
-        search.total_weight = criterion.weight(&root.totals);
-        search.min_weight_leaf = params.min_weight_fraction_leaf * search.total_weight as f64;
+        weigh(&mut search, &root);
         let (whole, effort) = if let Some(max_leaf_nodes) = params.max_leaf_nodes {
             best_first::grow(&search, target, root, max_leaf_nodes)?
         } else {

@@ -41,6 +41,7 @@ pub mod forest;
 pub mod grow;
 mod importance;
 pub mod intersect;
+pub mod lazy;
 pub mod monotonic;
 pub mod num;
 pub mod packed;

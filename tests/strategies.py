@@ -15,6 +15,8 @@ from spinney import (
     ExtraTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    LazyForestClassifier,
+    LazyForestRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -25,6 +27,7 @@ ESTIMATORS = CLASSIFIERS + REGRESSORS
 FOREST_CLASSIFIERS = (RandomForestClassifier, ExtraTreesClassifier)
 FOREST_REGRESSORS = (RandomForestRegressor, ExtraTreesRegressor)
 FORESTS = FOREST_CLASSIFIERS + FOREST_REGRESSORS
+LAZY_FORESTS = (LazyForestClassifier, LazyForestRegressor)
 FOREST_OF_TASK = {
     "classes": RandomForestClassifier,
     "numbers": RandomForestRegressor,

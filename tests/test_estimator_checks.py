@@ -8,13 +8,13 @@ hold is tested in `test_forests.py`.
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from strategies import ESTIMATORS, FORESTS
+from strategies import ESTIMATORS, FORESTS, LAZY_FORESTS
 
 
 def instances():
     """Return one estimator of each class, and forests with what scikit-learn does not have."""
     yield from (tree_class(random_state=0) for tree_class in ESTIMATORS)
-    for forest_class in FORESTS:
+    for forest_class in FORESTS + LAZY_FORESTS:
         yield forest_class(n_estimators=10, random_state=0)
         yield forest_class(n_estimators=10, bootstrap="poisson", random_state=0)
 
@@ -36,7 +36,7 @@ def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("tree_class", ESTIMATORS + FORESTS)
+@pytest.mark.parametrize("tree_class", ESTIMATORS + FORESTS + LAZY_FORESTS)
 def test_no_check_is_expected_to_fail(tree_class):
     """Nothing in the tags says that a check may be passed over."""
     tags = tree_class().__sklearn_tags__()

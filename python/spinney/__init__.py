@@ -7,6 +7,7 @@ from spinney.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from spinney.lazy import LazyForestClassifier, LazyForestRegressor
 from spinney.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -21,6 +22,8 @@ __all__ = [
     "ExtraTreeRegressor",
     "ExtraTreesClassifier",
     "ExtraTreesRegressor",
+    "LazyForestClassifier",
+    "LazyForestRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",

@@ -61,7 +61,7 @@ def number_of_draws(max_samples: Any, n_samples: int, weights: NDArray[np.float6
             f"Using the fractional value {max_samples=} when the {whole} is {total} results in a "
             f"low number ({n_draws}) of bootstrap samples. We recommend passing `max_samples` as "
             "an integer instead.",
-            stacklevel=5,
+            stacklevel=6,
         )
     return n_draws
 

@@ -6,29 +6,28 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from functools import cache
-from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from spinney._base import BaseDecisionTree, BaseTreeEstimator
-from spinney._draws import Draws, check_sample_ids, number_of_draws, number_of_rows
+from spinney._bagged import BaggedClassifier, BaggedRegressor, BaseBaggedTrees, is_bool
+from spinney._base import BaseDecisionTree
+from spinney._draws import Draws
 from spinney._progress import progress
 from spinney._spinney import Forest, fit_forest
-from spinney._target import ClassTarget, EncodedTarget, NumberTarget
+from spinney._target import EncodedTarget
 from spinney._validation import native
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class BaseForest(BaseTreeEstimator):
+class BaseForest(BaseBaggedTrees):
     """Base class of the forests; not for direct use."""
 
     # How the trees choose thresholds, and the estimator that shows one of them.
@@ -84,23 +83,7 @@ class BaseForest(BaseTreeEstimator):
         n_threads = self._n_threads()
         self._check_forest_params()
         seed = self._seed()
-        if sparse.issparse(y):
-            raise ValueError("sparse multilabel-indicator for y is not supported.")
-        X, y = self._validate_X_y(X, y)
-        if y.ndim == 2 and y.shape[1] == 1:
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected. Please change the "
-                "shape of y to (n_samples,), for example using ravel().",
-                DataConversionWarning,
-                stacklevel=3,
-            )
-        y = self._remember_shape(X, y)
-        n_samples = X.shape[0]
-        if sample_ids is not None:
-            sample_ids = check_sample_ids(sample_ids, n_samples)
-        target, weights = self._check_target(y, sample_weight)
-        params["monotonic_cst"] = self._constraints(target)
-        draws = self._resolve_draws(n_samples, weights, sample_ids)
+        X, target, draws, params["monotonic_cst"] = self._read(X, y, sample_weight, sample_ids)
         if self.oob_score:
             self._check_oob_target(target)
 
@@ -114,7 +97,6 @@ class BaseForest(BaseTreeEstimator):
             )
         if forest is not None and (n_more > 0 or self._wants_oob_score()):
             self._check_alike(before)
-        X = native(X)
         if n_more == 0:
             warnings.warn(
                 "Warm-start fitting without increasing n_estimators does not fit new trees.",
@@ -173,63 +155,13 @@ class BaseForest(BaseTreeEstimator):
             )
 
     def _check_forest_params(self) -> None:
-        def is_bool(value: Any) -> bool:
-            return isinstance(value, (bool, np.bool_))
-
-        if not isinstance(self.n_estimators, Integral) or self.n_estimators < 1:
-            raise self._illegal("n_estimators", "an int in the range [1, inf)")
-        if not (is_bool(self.bootstrap) or self.bootstrap == "poisson"):
-            raise self._illegal("bootstrap", "a bool or 'poisson'")
+        self._check_sampling_params()
         if not (is_bool(self.oob_score) or callable(self.oob_score)):
             raise self._illegal("oob_score", "a bool or a callable")
-        for name in ("warm_start", "replace"):
-            if not is_bool(getattr(self, name)):
-                raise self._illegal(name, "a bool")
-        if not isinstance(self.verbose, (Integral, np.bool_)) or self.verbose < 0:
-            raise self._illegal("verbose", "an int in the range [0, inf) or a bool")
-        self._check_max_samples()
+        if not is_bool(self.warm_start):
+            raise self._illegal("warm_start", "a bool")
         if not self.bootstrap and self.oob_score:
             raise ValueError("Out of bag estimation only available if bootstrap=True")
-
-    def _check_max_samples(self) -> None:
-        drawing = is_drawing(self.bootstrap)
-        if self.max_samples is None:
-            legal = True
-        elif isinstance(self.max_samples, Integral):
-            legal = int(self.max_samples) >= 1
-        else:
-            legal = isinstance(self.max_samples, Real) and 0.0 < float(self.max_samples) < np.inf
-        if not legal:
-            expected = "an int in the range [1, inf), a float in the range (0.0, inf) or None"
-            raise self._illegal("max_samples", expected)
-        if not drawing and self.max_samples is not None:
-            raise ValueError(
-                f"`max_sample` cannot be set if `bootstrap={self.bootstrap!r}`. "
-                "Either switch to `bootstrap=True` or set `max_sample=None`."
-            )
-        if not drawing and not self.replace:
-            raise self._illegal("replace", "True unless bootstrap=True")
-
-    def _resolve_draws(
-        self,
-        n_samples: int,
-        weights: NDArray[np.float64] | None,
-        sample_ids: NDArray[np.uint64] | None,
-    ) -> Draws:
-        n_draws = None
-        if not is_drawing(self.bootstrap):
-            scheme = "poisson" if self.bootstrap else "all"
-        elif self.replace:
-            scheme = "with replacement"
-            n_draws = number_of_draws(self.max_samples, n_samples, weights)
-        else:
-            scheme = "without replacement"
-            n_draws = number_of_rows(self.max_samples, n_samples, weights)
-        return Draws(scheme, n_samples, self.n_outputs_, n_draws, weights, sample_ids)
-
-    def _balances_subsamples(self) -> bool:
-        """Return whether classes are balanced in the sample of each tree."""
-        return False
 
     # --- Out of bag -----------------------------------------------------------------------------
 
@@ -445,37 +377,12 @@ class BaseForest(BaseTreeEstimator):
         return self.forest_.compute_feature_importances()
 
 
-class ForestClassifier(ClassTarget, BaseForest):
+class ForestClassifier(BaggedClassifier, BaseForest):
     """Base class of the forests that classify; not for direct use."""
 
     _OOB_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_decision_function_")
 
     oob_decision_function_: NDArray[np.float64]
-
-    def _class_weights(
-        self,
-        y: NDArray[Any],
-        codes: NDArray[np.uint32],
-        sample_weight: NDArray[np.float64] | None,
-    ) -> NDArray[np.float64] | None:
-        if self.class_weight is None or isinstance(self.class_weight, (dict, list)):
-            return self._given_class_weights(y)
-        presets = ("balanced", "balanced_subsample")
-        if not isinstance(self.class_weight, str) or self.class_weight not in presets:
-            expected = "a str among {'balanced', 'balanced_subsample'}, a dict, a list or None"
-            raise self._illegal("class_weight", expected)
-        if self.warm_start:
-            warnings.warn(
-                'class_weight presets "balanced" or "balanced_subsample" are not recommended for '
-                "warm_start if the fitted data differs from the full dataset. In order to use "
-                '"balanced" weights, use compute_class_weight("balanced", classes, y). In place of '
-                "y you can use a large enough sample of the full training set target to properly "
-                "estimate the class frequency distributions. Pass the resulting weights as the "
-                "class_weight parameter.",
-                UserWarning,
-                stacklevel=6,
-            )
-        return None if self._balances_subsamples() else balanced_weights(codes, sample_weight)
 
     def _check_alike(self, before: dict[str, Any]) -> None:
         super()._check_alike(before)
@@ -488,10 +395,6 @@ class ForestClassifier(ClassTarget, BaseForest):
                 "warm_start=True adds to the trees of earlier calls: y must have their classes, "
                 f"{before['classes_']}. Got {self.classes_} instead."
             )
-
-    def _balances_subsamples(self) -> bool:
-        # On all samples it is "balanced".
-        return bool(self.bootstrap) and self.class_weight == "balanced_subsample"
 
     def _check_oob_target(self, target: EncodedTarget) -> None:
         kind = type_of_target(target.y.astype(np.float64))
@@ -521,42 +424,11 @@ class ForestClassifier(ClassTarget, BaseForest):
         estimator.n_classes_ = self.n_classes_
         return estimator
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the class of each sample: the one of the largest mean probability.
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; CSC is converted to CSR.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Class labels. Of equally probable classes, the first in `classes_`.
-        """
-        return self._labels(self._predict_values(X))
-
-    def predict_proba(self, X: Any) -> Any:
-        """Predict the probability of each class: the mean of what the trees predict.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; CSC is converted to CSR.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes), or list of one such array per output
-            Columns in the order of `classes_`.
-        """
-        return self._probabilities(self._predict_values(X))
-
-
-class ForestRegressor(NumberTarget, BaseForest):
+class ForestRegressor(BaggedRegressor, BaseForest):
     """Base class of the forests that predict numbers; not for direct use."""
 
     _OOB_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("oob_score_", "oob_prediction_")
-    _wanted_sum: ClassVar[str] = "strictly positive"
 
     oob_prediction_: NDArray[np.float64]
 
@@ -568,21 +440,6 @@ class ForestRegressor(NumberTarget, BaseForest):
         score = self.oob_score if callable(self.oob_score) else r2_score
         self.oob_score_ = score(target.y, self.oob_prediction_)
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict the target of each sample: the mean of what the trees predict.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; CSC is converted to CSR.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Means, float64.
-        """
-        return self._predict_values(X)[..., 0]
-
 
 @cache
 def parameter_names(tree_class: type[BaseDecisionTree]) -> frozenset[str]:
@@ -593,30 +450,3 @@ def parameter_names(tree_class: type[BaseDecisionTree]) -> frozenset[str]:
 def without_seed(params: dict[str, Any]) -> dict[str, Any]:
     """Return parameters without `random_state`."""
     return {name: value for name, value in params.items() if name != "random_state"}
-
-
-def is_drawing(bootstrap: Any) -> bool:
-    """Return whether samples are drawn, rather than all taken or counted by Poisson draws."""
-    return bool(bootstrap) and not isinstance(bootstrap, str)
-
-
-def balanced_weights(
-    codes: NDArray[np.uint32], sample_weight: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    """Return weights per sample that make the classes weigh the same, as in scikit-learn 1.9.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_samples, n_outputs)
-        Classes, of which each occurs.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Counted in, so that the products of both weigh the same.
-    """
-    product = np.ones(codes.shape[0])
-    for column in codes.T:
-        totals = np.bincount(column, weights=sample_weight)
-        # A class without weight has no say.
-        factors = np.zeros_like(totals, dtype=np.float64)
-        np.divide(totals.sum(), totals.shape[0] * totals, out=factors, where=totals > 0)
-        product *= factors[column]
-    return product

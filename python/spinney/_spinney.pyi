@@ -4,7 +4,16 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Forest", "Tree", "__version__", "check_sparse", "draw_rows", "fit_forest", "fit_tree"]
+__all__ = [
+    "Forest",
+    "LazyForest",
+    "Tree",
+    "__version__",
+    "check_sparse",
+    "draw_rows",
+    "fit_forest",
+    "fit_tree",
+]
 
 __version__: str
 
@@ -57,6 +66,51 @@ class Forest:
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
     def apply(self, x: Any, n_threads: int = 1) -> NDArray[np.int64]: ...
     def decision_path(self, x: Any, n_threads: int = 1) -> tuple[Any, NDArray[np.int64]]: ...
+
+@final
+class LazyForest:
+    def __new__(
+        cls,
+        x: Any,
+        y: NDArray[np.uint32] | NDArray[np.float64],
+        n_classes: list[int] | None,
+        draws: Any,
+        balanced_subsample: bool,
+        estimator: str,
+        params: dict[str, Any],
+        seed: int,
+        n_trees: int,
+        n_threads: int = 1,
+    ) -> LazyForest: ...
+    def __reduce__(self) -> tuple[type[LazyForest], tuple[Any, ...]]: ...
+    def __len__(self) -> int: ...
+    @property
+    def n_samples(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def max_features(self) -> int: ...
+    def check_traversal(self, traversal: str) -> None: ...
+    def predict(
+        self,
+        x: Any,
+        traversal: str = "auto",
+        n_threads: int = 1,
+        watcher: Callable[[int], Any] | None = None,
+    ) -> NDArray[np.float64]: ...
+    def explore(
+        self,
+        x: Any,
+        traversal: str = "auto",
+        weights: bool = False,
+        n_threads: int = 1,
+        watcher: Callable[[int], Any] | None = None,
+    ) -> tuple[
+        NDArray[np.float64],
+        tuple[int, int, int],
+        NDArray[np.int64],
+        tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]] | None,
+    ]: ...
 
 @final
 class Tree:

@@ -3,8 +3,10 @@
 //! Every column becomes dense integer ranks and a table of the values behind them. Dtype, index width, memory order
 //! and value range end here: the engine compares ranks and reads values only to make a threshold.
 
+pub mod decode;
 pub mod dense;
 mod element;
+pub mod query;
 mod ranking;
 pub mod rows;
 pub mod sparse;

@@ -32,22 +32,42 @@ pub fn grow_forest(
     sample_ids: Option<&[u64]>,
     runtime: &Runtime<'_>,
 ) -> Result<Forest> {
-    let sampler = RowSampler::new(target.weights(), target.n_samples(), params.bootstrap, sample_ids)?;
-    let drawn_by_weight = matches!(params.bootstrap, Bootstrap::WithReplacement { .. });
-    let target = &if drawn_by_weight { Cow::Owned(target.equally_weighted()) } else { Cow::Borrowed(target) };
+    let bags = Bags::new(target, params, sample_ids)?;
     let member = |number| {
-        let seed = seed_of_tree(params.tree.seed, number);
-        let counts = sampler.counts(seed, runtime)?;
-        let target = match &counts {
-            None => Cow::Borrowed(&**target),
-            Some(counts) if params.balanced_subsample => Cow::Owned(balanced(target, counts)?),
-            Some(counts) => Cow::Owned(counted(target, counts)?),
-        };
+        let (seed, target) = bags.bag(number, runtime)?;
         let tree = grow(data, &target, &params.tree, number, &runtime.serial())?;
         runtime.advance();
         Ok(Member { tree: Arc::new(PackedTree::new(&tree, target.weight_unit())), seed })
     };
     Forest::new(runtime.map(params.trees.clone().collect(), member)?)
+}
+
+/// What each tree of a forest is grown on.
+pub(super) struct Bags<'a> {
+    sampler: RowSampler,
+    target: Cow<'a, Target>,
+    params: &'a ValidForestParams,
+}
+
+impl<'a> Bags<'a> {
+    /// As [`grow_forest`] describes them. O(rows).
+    pub fn new(target: &'a Target, params: &'a ValidForestParams, sample_ids: Option<&[u64]>) -> Result<Self> {
+        let sampler = RowSampler::new(target.weights(), target.n_samples(), params.bootstrap, sample_ids)?;
+        let drawn_by_weight = matches!(params.bootstrap, Bootstrap::WithReplacement { .. });
+        let target = if drawn_by_weight { Cow::Owned(target.equally_weighted()) } else { Cow::Borrowed(target) };
+        Ok(Self { sampler, target, params })
+    }
+
+    /// The seed of tree number `number`, and the target with the weights that its rows have in it.
+    pub fn bag(&self, number: u64, runtime: &Runtime<'_>) -> Result<(u64, Cow<'_, Target>)> {
+        let seed = seed_of_tree(self.params.tree.seed, number);
+        let target = match &self.sampler.counts(seed, runtime)? {
+            None => Cow::Borrowed(&*self.target),
+            Some(counts) if self.params.balanced_subsample => Cow::Owned(balanced(&self.target, counts)?),
+            Some(counts) => Cow::Owned(counted(&self.target, counts)?),
+        };
+        Ok((seed, target))
+    }
 }
 
 /// The weights times the counts; rounded if integers of the target's unit become too large.

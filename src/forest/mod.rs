@@ -5,6 +5,7 @@
 
 mod grow;
 mod importance;
+mod lazy;
 mod predict;
 mod sampler;
 mod urn;
@@ -12,6 +13,7 @@ mod urn;
 use std::sync::Arc;
 
 pub use grow::grow_forest;
+pub use lazy::{Explored, Kernel, LazyForest};
 pub use predict::OobPrediction;
 pub use sampler::RowSampler;
 pub use urn::Urn;

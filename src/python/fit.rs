@@ -59,7 +59,7 @@ pub fn fit_tree(
     let target = encode_target(y, n_classes, sample_weight.as_ref())?;
     let (n_samples, n_features) = x.getattr("shape")?.extract()?;
     let valid = checked.check(n_samples, n_features).map_err(|error| of_estimator(error, estimator, params))?;
-    let grow = |data: &Dataset, runtime: &Runtime<'_>| grow(data, &target, &valid, 0, runtime);
+    let grow = |data: Dataset, runtime: &Runtime<'_>| grow(&data, &target, &valid, 0, runtime);
     let fit = Fit {
         py,
         n_threads,
@@ -127,7 +127,7 @@ pub struct Fit<'a, 'py, G> {
     pub grow: G,
 }
 
-impl<T: Send, G: FnOnce(&Dataset, &Runtime<'_>) -> Result<T> + Send> Fit<'_, '_, G> {
+impl<T: Send, G: FnOnce(Dataset, &Runtime<'_>) -> Result<T> + Send> Fit<'_, '_, G> {
     fn fit(
         self,
         n_samples: usize,
@@ -137,11 +137,11 @@ impl<T: Send, G: FnOnce(&Dataset, &Runtime<'_>) -> Result<T> + Send> Fit<'_, '_,
         let Self { py, n_threads, n_outputs, n_trees, watcher, grow, .. } = self;
         // A tree may be as deep as it has rows, and read all cells on every level.
         let steps = n_cells.saturating_mul(n_samples).saturating_mul(n_outputs).saturating_mul(n_trees);
-        run_watched(py, n_threads, steps, watcher, |runtime| grow(&encode(runtime)?, runtime))
+        run_watched(py, n_threads, steps, watcher, |runtime| grow(encode(runtime)?, runtime))
     }
 }
 
-impl<R: Send, G: FnOnce(&Dataset, &Runtime<'_>) -> Result<R> + Send> MatrixVisitor for Fit<'_, '_, G> {
+impl<R: Send, G: FnOnce(Dataset, &Runtime<'_>) -> Result<R> + Send> MatrixVisitor for Fit<'_, '_, G> {
     type Output = R;
 
     fn dense<T: Element<Value: TableValue>>(self, x: ArrayView2<'_, T>) -> PyResult<R> {

@@ -72,7 +72,7 @@ pub fn fit_forest(
         .check(n_samples, n_features)
         .map_err(|error| of_estimator(error, estimator, params))?;
     let sample_ids = draws.sample_ids()?;
-    let grow = |data: &Dataset, runtime: &Runtime<'_>| grow_forest(data, &target, &valid, sample_ids, runtime);
+    let grow = |data: Dataset, runtime: &Runtime<'_>| grow_forest(&data, &target, &valid, sample_ids, runtime);
     // Drawing many times from few rows takes longer than growing on them.
     let n_trees = (n_trees as usize).saturating_mul(draws.n_steps() / n_samples.max(1) + 1);
     let (n_outputs, ordinals) = (target.n_outputs(), valid.tree().ordinals());

@@ -8,6 +8,7 @@ mod error;
 mod fit;
 mod fit_forest;
 mod forest;
+mod lazy;
 mod on_rows;
 mod params;
 mod rows;
@@ -25,6 +26,8 @@ mod _spinney {
     use super::fit_forest::fit_forest;
     #[pymodule_export]
     use super::forest::PyForest;
+    #[pymodule_export]
+    use super::lazy::PyLazyForest;
     #[pymodule_export]
     use super::rows::draw_rows;
     #[pymodule_export]

@@ -1,0 +1,211 @@
+"""Lazy forests: CPU seconds of the three traversals, and against scikit-learn's forest.
+
+First the table of "Batched Lazy Decision Trees" (Guillame-Bert & Dubrawski, 2016): bagged entropy
+trees, min_samples_split=5, max_depth=20, to predict one row that is left out, and in ten folds.
+Nominal columns become indicators. Then what a user of a forest would have to do instead: fit it and
+predict 100 rows. All times include fitting and encoding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier as TheirForest
+from sklearn.model_selection import StratifiedKFold
+
+from common import SHARED_DATA, print_versions
+from spinney import LazyForestClassifier
+
+SEED = 0
+N_QUERIES = 100
+TRAVERSALS = ("eager", "single", "batched", "auto")
+# One row at a time, all folds of larger data take hours.
+SINGLE_FOLDS_UP_TO = 200
+Problem = tuple[np.ndarray | sp.csr_matrix, np.ndarray]
+
+
+def read(name: str, label: str, drop: tuple[str, ...] = ()) -> Problem:
+    """Return numbers as they are and nominal columns as indicators, sparse if most cells are 0."""
+    with gzip.open(SHARED_DATA / name, "rt", newline="") as file:
+        header, *rows = csv.reader(file)
+    columns = dict(zip(header, map(np.array, zip(*rows, strict=True)), strict=True))
+    y = np.unique(columns[label], return_inverse=True)[1]
+    parts = []
+    for title, column in columns.items():
+        if title == label or title in drop:
+            continue
+        try:
+            parts.append(column.astype(np.float64)[:, None])
+        except ValueError:
+            parts.append(column[:, None] == np.unique(column))
+    X = np.hstack(parts).astype(np.float32)
+    return (sp.csr_matrix(X) if np.mean(X != 0) < 0.3 else X), y
+
+
+def breast() -> Problem:
+    return load_breast_cancer(return_X_y=True)
+
+
+def adult() -> Problem:
+    return read("adult_train.csv.gz", "income")
+
+
+def gamma() -> Problem:
+    return read("magic04.csv.gz", "class")
+
+
+def leukemia() -> Problem:
+    with np.load(SHARED_DATA / "all_leukemia.npz") as arrays:
+        return arrays["X"], np.unique(arrays["y_lineage"], return_inverse=True)[1]
+
+
+def editing() -> Problem:
+    return read("plant_c2u_balanced.csv.gz", "edited", ("editing_extent", "gene", "species"))
+
+
+def news20() -> Problem:
+    y = np.load(SHARED_DATA / "news20_bydate_meta.npz")["y"]
+    return sp.load_npz(SHARED_DATA / "news20_bydate_tfidf.npz"), y
+
+
+DATA: dict[str, Callable[[], Problem]] = {
+    "Breast": breast,
+    "Adult": adult,
+    "Gamma": gamma,
+    "ALL": leukemia,
+    "C-to-U": editing,
+}
+QUICK = ("Breast", "Gamma", "C-to-U")
+
+
+def cpu_seconds(work: Callable[[], object], repeats: int) -> tuple[float, object]:
+    """Return the median of the CPU seconds, and the last result."""
+    seconds = []
+    for _ in range(repeats):
+        start = time.process_time()
+        result = work()
+        seconds.append(time.process_time() - start)
+    return float(np.median(seconds)), result
+
+
+def predict(traversal: str, n_trees: int, problem: Problem, folds: list) -> np.ndarray:
+    X, y = problem
+    forest = LazyForestClassifier(
+        n_trees,
+        criterion="entropy",
+        max_features=None,
+        min_samples_split=5,
+        max_depth=20,
+        random_state=SEED,
+        traversal=traversal,
+    )
+    return np.concatenate(
+        [forest.fit(X[train], y[train]).predict_proba(X[test]) for train, test in folds]
+    )
+
+
+def compare_traversals(name: str, problem: Problem, title: str, folds: list, arguments) -> None:
+    traversals = [
+        traversal
+        for traversal in TRAVERSALS
+        if traversal != "single" or sum(len(test) for _, test in folds) <= SINGLE_FOLDS_UP_TO
+    ]
+    found = {
+        traversal: cpu_seconds(
+            partial(predict, traversal, arguments.trees, problem, folds), arguments.repeats
+        )
+        for traversal in traversals
+    }
+    expected = found["eager"][1]
+    assert all((values == expected).all() for _, values in found.values()), "lazy is eager"
+    eager = found["eager"][0]
+    cells = [f"{found[t][0]:>10.2f}" if t in found else f"{'-':>10}" for t in TRAVERSALS]
+    print(f"{name:10}{title:>10}", *cells, f"{eager / found['batched'][0]:>12.2f}", flush=True)
+
+
+def compare_with_forest(name: str, problem: Problem, arguments) -> None:
+    X, y = problem
+    order = np.random.default_rng(SEED).permutation(len(y))
+    test, train = order[:N_QUERIES], order[N_QUERIES:]
+
+    def answers(forest):
+        return forest.fit(X[train], y[train]).predict_proba(X[test])
+
+    ours, _ = cpu_seconds(
+        lambda: answers(LazyForestClassifier(arguments.trees, random_state=SEED)),
+        arguments.repeats,
+    )
+    theirs, _ = cpu_seconds(
+        lambda: answers(TheirForest(arguments.trees, random_state=SEED)), arguments.repeats
+    )
+    print(f"{name:20}{ours:>10.2f}{theirs:>14.2f}{theirs / ours:>10.1f}", flush=True)
+
+
+def compare_floods(name: str, problem: Problem, arguments) -> None:
+    """Many more query rows than training rows: where "auto" has to turn."""
+    X, y = problem
+    X = X.toarray() if sp.issparse(X) else X
+    rng = np.random.default_rng(SEED)
+    for times in (1, 2, 4, 16):
+        queries = X[rng.integers(0, len(X), times * len(X))]
+        queries = (queries + rng.normal(0, 0.01, queries.shape)).astype(np.float32)
+        cells = []
+        for traversal in ("eager", "batched", "auto"):
+            forest = LazyForestClassifier(
+                arguments.trees, random_state=SEED, traversal=traversal
+            ).fit(X, y)
+            seconds, _ = cpu_seconds(partial(forest.predict, queries), arguments.repeats)
+            cells.append(f"{seconds:>10.2f}")
+        print(f"{name:14}{times:>6}", *cells, flush=True)
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=3, help="runs per contender (default: 3)")
+    parser.add_argument("--trees", type=int, default=100, help="trees per forest (default: 100)")
+    parser.add_argument("--quick", action="store_true", help="10 trees, one run, small data")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.repeats, arguments.trees = 1, min(arguments.trees, 10)
+    for name in ("repeats", "trees"):
+        if getattr(arguments, name) < 1:
+            parser.error(f"--{name} must be at least 1, got {getattr(arguments, name)}")
+    return arguments
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    print(f"Lazy forests of {arguments.trees} trees: CPU seconds of fit and predict")
+    print_versions()
+    if not SHARED_DATA.exists():
+        print(f"skipped: {SHARED_DATA} not found")
+        return 0
+    print(f"\n{'':20}", *(f"{t:>10}" for t in TRAVERSALS), f"{'eager/batched':>12}")
+    for name in QUICK if arguments.quick else DATA:
+        problem = DATA[name]()
+        y = problem[1]
+        rows = np.random.default_rng(SEED).permutation(len(y))
+        compare_traversals(name, problem, "one row", [(rows[1:], rows[:1])], arguments)
+        folds = StratifiedKFold(10, shuffle=True, random_state=SEED)
+        folds = list(folds.split(np.zeros(len(y)), y))
+        compare_traversals(name, problem, "10 folds", folds, arguments)
+    print(f"\n{N_QUERIES} rows, defaults{'':4}{'lazy':>10}{'scikit-learn':>14}{'ratio':>10}")
+    compare_with_forest("Gamma", gamma(), arguments)
+    compare_with_forest("20 Newsgroups", news20(), arguments)
+    print(f"\n{'queries per row':20}", *(f"{t:>10}" for t in ("eager", "batched", "auto")))
+    for name in ("Breast", "C-to-U"):
+        compare_floods(name, DATA[name](), arguments)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+//! From encoded columns back to values: what a pickle of training data carries. The way back gives the same columns again,
+//! as these are a function of the values alone.
+
+use super::sparse::Rank;
+use super::{Columns, Dataset, SparseColumns};
+use crate::error::Result;
+use crate::runtime::Runtime;
+
+/// The values of a data set.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decoded {
+    /// Row-major `(n_samples, n_features)`.
+    Dense(Vec<f64>),
+    /// The arrays of a CSR matrix.
+    Csr {
+        /// Where rows begin, and the end.
+        indptr: Vec<i64>,
+        /// Features.
+        indices: Vec<i64>,
+        /// Values.
+        data: Vec<f64>,
+    },
+}
+
+impl Dataset {
+    /// The values; those of zero as 0.0. O(cells).
+    pub fn decode(&self, runtime: &Runtime<'_>) -> Result<Decoded> {
+        match self.columns() {
+            Columns::Dense(columns) => {
+                let n_features = self.n_features();
+                let mut values = vec![0.0; self.n_samples() * n_features];
+                for feature in 0..n_features as u32 {
+                    runtime.check_interrupt()?;
+                    let column = columns.column(feature);
+                    let cells = values.iter_mut().skip(feature as usize).step_by(n_features);
+                    for (sample, cell) in (0..).zip(cells) {
+                        *cell = self.value(feature, column.rank(sample));
+                    }
+                }
+                Ok(Decoded::Dense(values))
+            }
+            Columns::SparseU16(columns) => self.decode_sparse(columns, runtime),
+            Columns::SparseU32(columns) => self.decode_sparse(columns, runtime),
+        }
+    }
+
+    fn decode_sparse<R: Rank>(&self, columns: &SparseColumns<R>, runtime: &Runtime<'_>) -> Result<Decoded> {
+        let nnz = columns.nnz();
+        let (mut indptr, mut indices, mut data) = (vec![0], Vec::with_capacity(nnz), Vec::with_capacity(nnz));
+        for sample in 0..self.n_samples() as u32 {
+            if sample.is_multiple_of(1024) {
+                runtime.check_interrupt()?;
+            }
+            let row = columns.row(sample);
+            for (&feature, &rank) in row.features.iter().zip(row.ranks) {
+                indices.push(i64::from(feature));
+                data.push(self.value(feature, rank.widen()));
+            }
+            indptr.push(indices.len() as i64);
+        }
+        Ok(Decoded::Csr { indptr, indices, data })
+    }
+}

@@ -1,0 +1,109 @@
+//! Lazy trees: what a tree predicts for given rows, without the tree.
+//!
+//! After Guillame-Bert & Dubrawski, "Batched Lazy Decision Trees" (2016). Training rows and query rows descend together: a
+//! node is [expanded](crate::expand) as in [`grow`](crate::grow), the query rows are compared with the threshold, and a
+//! child that none of them reaches is dropped with its training rows. At a leaf the value goes to the query rows; no node
+//! is kept. The three algorithms of that paper are [`Traversal`]s.
+//!
+//! Invariant: a node is a pure function of its rows and its path, so a visited node is, bit for bit, the node of the eager
+//! tree; which others are visited does not matter. Costs: the nodes that some query row reaches, each once (batched)
+//! or once per row (single). With m query rows a node that a share q of them may reach is visited with chance
+//! `1 - (1 - q)^m`. Memory O(training rows + query rows): pending nodes are disjoint ranges of two arrays, the larger
+//! child waits, so at most log2(n) nodes are pending. Explicit stack; the unit of parallel work is the tree.
+//!
+//! Trees that are pruned or grown best first (`ccp_alpha`, `max_leaf_nodes`) are known only as a whole: they cannot be lazy.
+
+mod descent;
+mod eager;
+mod visits;
+
+pub use visits::{LeafRows, Reached, Visits};
+
+use crate::criterion;
+use crate::data::query::Query;
+use crate::data::{Dataset, Target};
+use crate::error::{Error, Result};
+use crate::grow::check_lengths;
+use crate::params::ValidTreeParams;
+use crate::runtime::Runtime;
+
+/// How query rows meet a tree. No prediction depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Traversal {
+    /// All at once: nodes that some of them reach are visited, each once.
+    Batched,
+    /// One after the other: a path each ("Lazy Decision Trees", Friedman, Kohavi & Yun 1996, as the paper has them).
+    Single,
+    /// The tree is grown, asked, and dropped.
+    Eager,
+}
+
+/// From this many query rows per training row on, "auto" is eager: nearly every leaf is reached then, and walking rows down a
+/// tree costs less than dividing them among its nodes (last table of `benches/peers/lazy.py`).
+const EAGER_FROM: usize = 2;
+
+impl Traversal {
+    /// The cheapest: batched, unless trees are needed as a whole, or there are some times as many query rows
+    /// as training rows. Batched visits no node that eager does not, nor any twice; single never beats it. For one row they
+    /// are the same.
+    pub fn auto(params: &ValidTreeParams, n_training: usize, n_query: usize) -> Self {
+        let is_flooded = n_query / EAGER_FROM >= n_training;
+        if Self::whole_trees(params).is_some() || is_flooded { Self::Eager } else { Self::Batched }
+    }
+
+    /// The parameter, if any, because of which a tree is known only as a whole.
+    fn whole_trees(params: &ValidTreeParams) -> Option<&'static str> {
+        if params.max_leaf_nodes.is_some() {
+            Some("max_leaf_nodes")
+        } else {
+            (params.ccp_alpha > 0.0).then_some("ccp_alpha")
+        }
+    }
+
+    /// Fails if trees with these parameters cannot be traversed so.
+    pub fn check(self, params: &ValidTreeParams) -> Result<()> {
+        match Self::whole_trees(params) {
+            Some(name) if self != Self::Eager => Err(Error::InvalidArgument {
+                name: "traversal",
+                got: if self == Self::Single { "'single'".into() } else { "'batched'".into() },
+                expected: format!("'eager' or 'auto' with {name}, by which trees are known only as a whole"),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A tree that is asked and never kept: what [`grow`](crate::grow::grow) would be given.
+#[derive(Debug, Clone, Copy)]
+pub struct LazyTree<'a> {
+    /// The training data.
+    pub data: &'a Dataset,
+    /// The target, with the weights of the rows in this tree.
+    pub target: &'a Target,
+    /// Hyperparameters.
+    pub params: &'a ValidTreeParams,
+    /// Number of the tree.
+    pub number: u64,
+}
+
+impl LazyTree<'_> {
+    /// What the tree predicts for each row of `query`, and what that took. `rows`: also the training rows of each leaf, which
+    /// a lazy traversal alone can tell.
+    pub fn ask(&self, query: &dyn Query, traversal: Traversal, rows: bool, runtime: &Runtime<'_>) -> Result<Reached> {
+        traversal.check(self.params)?;
+        check_lengths(self.data, self.target)?;
+        if traversal == Traversal::Eager {
+            if rows {
+                return Err(Error::InvalidArgument {
+                    name: "traversal",
+                    got: "'eager'".into(),
+                    expected: "a lazy one where the training rows of the leaves are asked for".into(),
+                });
+            }
+            return eager::ask(self, query, runtime);
+        }
+        let is_single = traversal == Traversal::Single;
+        let descent = descent::Whole { tree: *self, query, is_single, rows, runtime };
+        criterion::visit(self.params.criterion, self.target, descent)
+    }
+}
