@@ -47,6 +47,11 @@ impl Split {
     }
 
     #[inline]
+    fn missing_go_left(&self) -> bool {
+        self.feature & MISSING_LEFT != 0
+    }
+
+    #[inline]
     fn feature(&self) -> u32 {
         self.feature & !MISSING_LEFT
     }
@@ -202,7 +207,8 @@ impl PackedTree {
         while at & LEAF == 0 {
             pass(id);
             let split = &self.splits[at as usize];
-            let goes_left = row.value(split.feature()) <= split.threshold();
+            let value = row.value(split.feature());
+            let goes_left = value <= split.threshold() || value.is_nan() && split.missing_go_left();
             let child = split.children[usize::from(!goes_left)];
             if goes_left {
                 id += 1;

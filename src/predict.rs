@@ -42,7 +42,8 @@ impl Tree {
             if left == TREE_LEAF {
                 return node;
             }
-            let goes_left = row.value(nodes.feature[node] as u32) <= nodes.threshold[node];
+            let value = row.value(nodes.feature[node] as u32);
+            let goes_left = value <= nodes.threshold[node] || value.is_nan() && nodes.missing_go_to_left[node] != 0;
             node = if goes_left { left } else { nodes.children_right[node] } as usize;
         }
     }

@@ -24,7 +24,7 @@ pub struct NodeArrays {
     pub feature: Vec<i32>,
     /// Rows with a value up to this go left.
     pub threshold: Vec<f64>,
-    /// Whether missing values go left; 0 while missing values are refused.
+    /// Whether missing values go left.
     pub missing_go_to_left: Vec<u8>,
     /// Impurity: Gini impurity, bits, or variance; mean over outputs.
     pub impurity: Vec<f64>,
@@ -214,10 +214,16 @@ impl TreeBuilder {
         Ok((id, &mut nodes.value[id * self.n_values..]))
     }
 
+    /// Training rows of a node.
+    pub fn n_samples(&self, node: usize) -> usize {
+        self.nodes.n_node_samples[node] as usize
+    }
+
     /// Turns a leaf into a split; its children are linked when they are added.
-    pub fn split(&mut self, node: usize, feature: u32, threshold: f64) {
+    pub fn split(&mut self, node: usize, feature: u32, threshold: f64, missing_go_left: bool) {
         self.nodes.feature[node] = feature as i32;
         self.nodes.threshold[node] = threshold;
+        self.nodes.missing_go_to_left[node] = missing_go_left.into();
     }
 
     /// Makes `child` a child of `parent`.

@@ -9,7 +9,7 @@ use spinney::data::Format;
 use spinney::params::{CriterionKind, MaxFeatures, QuantileLevel, Splitter, TreeParams};
 use spinney::tree::{TREE_LEAF, TREE_UNDEFINED, Tree};
 
-use common::{Sparse, Y, config, constraints, encode, grow, matrices, naive, params, runtime, targets};
+use common::{Sparse, Y, config, constraints, encode, grow, matrices, naive, params, runtime, targets, with_holes};
 
 #[derive(Debug, Clone, Copy)]
 enum Storage {
@@ -72,7 +72,7 @@ fn cases(
         any::<u64>().prop_map(|seed| Storage::Untidy(Format::Csc, seed)),
         any::<u64>().prop_map(|seed| Storage::Untidy(Format::Csr, seed)),
     ];
-    matrices(n_samples, n_features).prop_flat_map(move |x| {
+    with_holes(matrices(n_samples, n_features)).prop_flat_map(move |x| {
         let n = x.nrows();
         let params = (params(criterion), constraints(x.ncols()));
         (Just(x), targets(n, criterion), weights(n, criterion), params, storage.clone()).prop_map(
@@ -121,6 +121,7 @@ fn node(tree: &Tree, id: usize, unit: f64) -> naive::Node {
     assert_eq!(weight.fract(), 0.0, "sums of dyadic weights are exact");
     naive::Node {
         split,
+        missing_left: nodes.missing_go_to_left[id] != 0,
         n_samples: nodes.n_node_samples[id] as usize,
         weight: weight as u64,
         impurity: nodes.impurity[id],
@@ -135,7 +136,9 @@ fn is_close(got: f64, exact: f64) -> bool {
 fn check(case: &Case) -> Result<(), TestCaseError> {
     let (tree, expected) = (case.tree(), case.naive_tree());
     let got: Vec<_> = (0..tree.node_count()).map(|id| node(&tree, id, case.weights.1)).collect();
-    let shape = |nodes: &[naive::Node]| -> Vec<_> { nodes.iter().map(|n| (n.split, n.n_samples, n.weight)).collect() };
+    let shape = |nodes: &[naive::Node]| -> Vec<_> {
+        nodes.iter().map(|n| (n.split, n.missing_left, n.n_samples, n.weight)).collect()
+    };
     prop_assert_eq!(shape(&got), shape(&expected));
     for (got, expected) in got.iter().zip(&expected) {
         prop_assert!(is_close(got.impurity, expected.impurity), "impurity {} for {}", got.impurity, expected.impurity);

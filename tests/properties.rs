@@ -25,7 +25,7 @@ use spinney::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 
 use common::{
     CRITERIA, QUANTILE, Sparse, Y, config, constraints, encode, grow, grow_dense, is_regression, matrices, naive,
-    noise, params, runtime, targets, try_encode,
+    noise, params, runtime, targets, try_encode, with_holes,
 };
 
 const FORMATS: [Format; 2] = [Format::Csc, Format::Csr];
@@ -96,7 +96,7 @@ fn check_storages(x: &Array2<f64>, y: &Y, params: &TreeParams, seed: u64) -> Res
 
 /// A matrix, a target for it, and parameters.
 fn cases(n_samples: std::ops::Range<usize>) -> impl Strategy<Value = (Array2<f64>, Y, TreeParams)> {
-    (matrices(n_samples, 1..=6usize), prop::sample::select(&CRITERIA[..]))
+    (with_holes(matrices(n_samples, 1..=6usize)), prop::sample::select(&CRITERIA[..]))
         .prop_flat_map(|(x, criterion)| {
             let y = targets(x.nrows(), criterion);
             let constraints = constraints(x.ncols());
@@ -740,6 +740,7 @@ fn leaf_paths(tree: &Tree) -> BTreeSet<Vec<bool>> {
 fn naive_nodes(tree: &Tree) -> Vec<naive::Node> {
     let nodes = tree.nodes();
     let node = |id: usize| naive::Node {
+        missing_left: nodes.missing_go_to_left[id] != 0,
         split: (nodes.children_left[id] != TREE_LEAF)
             .then(|| (0, 0.0, nodes.children_left[id] as usize, nodes.children_right[id] as usize)),
         n_samples: nodes.n_node_samples[id] as usize,

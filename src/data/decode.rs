@@ -23,7 +23,7 @@ pub enum Decoded {
 }
 
 impl Dataset {
-    /// The values; those of zero as 0.0. O(cells).
+    /// The values; those of zero as 0.0, missing ones as NaN. O(cells).
     pub fn decode(&self, runtime: &Runtime<'_>) -> Result<Decoded> {
         match self.columns() {
             Columns::Dense(columns) => {
@@ -34,7 +34,7 @@ impl Dataset {
                     let column = columns.column(feature);
                     let cells = values.iter_mut().skip(feature as usize).step_by(n_features);
                     for (sample, cell) in (0..).zip(cells) {
-                        *cell = self.value(feature, column.rank(sample));
+                        *cell = self.value_or_nan(feature, column.rank(sample));
                     }
                 }
                 Ok(Decoded::Dense(values))
@@ -42,6 +42,10 @@ impl Dataset {
             Columns::SparseU16(columns) => self.decode_sparse(columns, runtime),
             Columns::SparseU32(columns) => self.decode_sparse(columns, runtime),
         }
+    }
+
+    fn value_or_nan(&self, feature: u32, rank: u32) -> f64 {
+        if self.missing_rank(feature) == Some(rank) { f64::NAN } else { self.value(feature, rank) }
     }
 
     fn decode_sparse<R: Rank>(&self, columns: &SparseColumns<R>, runtime: &Runtime<'_>) -> Result<Decoded> {
@@ -54,7 +58,7 @@ impl Dataset {
             let row = columns.row(sample);
             for (&feature, &rank) in row.features.iter().zip(row.ranks) {
                 indices.push(i64::from(feature));
-                data.push(self.value(feature, rank.widen()));
+                data.push(self.value_or_nan(feature, rank.widen()));
             }
             indptr.push(indices.len() as i64);
         }

@@ -9,8 +9,8 @@ use ndarray::ArrayView2;
 
 use super::element::Element;
 use super::ranking::{Pair, distinct_values, number_runs, sort_pairs};
-use super::values::TableValue;
-use super::{Columns, Dataset, check_shape, nan_found};
+use super::values::{MISSING_KEY, TableValue, padded};
+use super::{Columns, Dataset, check_shape};
 use crate::error::Result;
 use crate::num::SortKey;
 use crate::runtime::Runtime;
@@ -56,8 +56,8 @@ pub struct DenseColumn {
     pub ranks: Ranks,
     /// The most frequent rank.
     pub common_rank: u32,
-    /// Number of distinct values; ranks are below it unless they are [keys](Ordinals::Keys).
-    pub n_distinct: u32,
+    /// Ranks are below, unless they are [keys](Ordinals::Keys).
+    pub n_ranks: u32,
     /// Whether it is better to sort the rows that do not have the most frequent value than to count all (bench `fit`).
     pub is_sparse: bool,
 }
@@ -121,7 +121,7 @@ impl DenseColumns {
 }
 
 impl Dataset {
-    /// Encodes a dense matrix of shape `(n_samples, n_features)`, of any strides. NaN is refused.
+    /// Encodes a dense matrix of shape `(n_samples, n_features)`, of any strides. NaN is missing.
     #[allow(clippy::needless_pass_by_value, reason = "a view, passed as views are")]
     pub fn from_dense<T: Element>(x: ArrayView2<'_, T>, runtime: &Runtime<'_>) -> Result<Self>
     where
@@ -146,25 +146,27 @@ impl Dataset {
             let (mut pairs, mut scratch) = (Vec::new(), Vec::new());
             let columns = tile.chunks_exact(n_samples).map(|values| {
                 runtime.check_interrupt()?;
-                encode_column::<T::Value>(values, ordinals, &mut pairs, &mut scratch)
+                Ok(encode_column::<T::Value>(values, ordinals, &mut pairs, &mut scratch))
             });
             columns.collect::<Result<Vec<_>>>()
         })?;
         let mut columns = Vec::with_capacity(n_features);
         let mut indptr = Vec::with_capacity(n_features + 1);
-        let mut values = Vec::with_capacity(encoded.iter().flatten().map(|(_, distinct)| distinct.len()).sum());
+        let mut values = Vec::with_capacity(encoded.iter().flatten().map(|encoded| encoded.table.len()).sum());
+        let mut has_missing = Vec::with_capacity(n_features);
         indptr.push(0);
-        for (column, distinct) in encoded.into_iter().flatten() {
-            columns.push(column);
-            values.extend_from_slice(&distinct);
+        for encoded in encoded.into_iter().flatten() {
+            columns.push(encoded.column);
+            values.extend_from_slice(&encoded.table);
             indptr.push(values.len());
+            has_missing.push(encoded.has_missing);
         }
         let is_keyed = indptr.windows(2).any(|range| range[0] == range[1]);
-        let n_ranks = columns.iter().map(|column| column.n_distinct as usize).max().unwrap_or(0);
+        let n_ranks = columns.iter().map(|column| column.n_ranks as usize).max().unwrap_or(0);
         let end_rank = if is_keyed { usize::MAX } else { n_ranks };
         let is_sparse = 2 * columns.iter().filter(|column| column.is_sparse).count() > n_features;
         let columns = Columns::Dense(DenseColumns { columns, end_rank, is_sparse });
-        Ok(Self::new(n_samples, n_features, columns, T::Value::into_table(indptr, values)))
+        Ok(Self::new(n_samples, n_features, columns, T::Value::into_table(indptr, values, has_missing)))
     }
 }
 
@@ -187,68 +189,113 @@ fn tile<T: Element>(x: &ArrayView2<'_, T>, block: std::ops::Range<usize>) -> Vec
     tile
 }
 
-/// The column and its table of values, which is empty if ranks are keys.
+/// A column, and what is said of it elsewhere.
+struct Encoded<V> {
+    column: DenseColumn,
+    /// Its values by rank; empty if ranks are keys.
+    table: Vec<V>,
+    has_missing: bool,
+}
+
 fn encode_column<V: SortKey>(
     values: &[V],
     ordinals: Ordinals,
     pairs: &mut Vec<Pair<V>>,
     scratch: &mut Vec<Pair<V>>,
-) -> Result<(DenseColumn, Vec<V>)> {
+) -> Encoded<V> {
     pairs.clear();
+    let mut missing = Vec::new();
     for (row, &value) in values.iter().enumerate() {
         let wide = value.widen();
         if wide.is_nan() {
-            return Err(nan_found());
-        }
-        if wide != 0.0 {
+            missing.push(row as u32);
+        } else if wide != 0.0 {
             pairs.push((value.key(), row as u32));
         }
     }
     sort_pairs::<V>(pairs, scratch);
-    let has_zeros = pairs.len() < values.len();
-    let (distinct, zero_rank) = distinct_values::<V>(pairs, has_zeros);
-    let (n_common, common_rank) = most_frequent::<V>(pairs, zero_rank, values.len());
-    let is_sparse = distinct.len() >= SPARSE_FROM_DISTINCT && n_common as f64 > SPARSE_FROM * values.len() as f64;
-    let n_distinct = distinct.len() as u32;
-    if distinct.len() > MAX_NARROW && ordinals == Ordinals::Keys {
-        let keys: Option<Box<[u32]>> = values.iter().map(|value| Some(value.narrow()?.key())).collect();
-        if let (Some(keys), Some(common)) = (keys, distinct[common_rank as usize].narrow()) {
-            let column = DenseColumn { ranks: Ranks::U32(keys), common_rank: common.key(), n_distinct, is_sparse };
-            return Ok((column, Vec::new()));
+    let has_missing = !missing.is_empty();
+    let n_zeros = values.len() - pairs.len() - missing.len();
+    let (distinct, zero_place) = distinct_values::<V>(pairs, n_zeros > 0);
+    let is_common_from = SPARSE_FROM * values.len() as f64;
+    let n_distinct = distinct.len();
+    let table = if has_missing { padded(distinct) } else { distinct };
+    let zero = Zero { rank: zero_place + u32::from(has_missing), n: n_zeros };
+    let missing = Missing { rows: &missing, rank: table.len() as u32 - 1 };
+    let (n_common, common_rank) = most_frequent::<V>(pairs, zero, missing);
+    let is_sparse = n_distinct >= SPARSE_FROM_DISTINCT && n_common as f64 > is_common_from;
+    let n_ranks = table.len() as u32;
+    let column = |ranks, common_rank| DenseColumn { ranks, common_rank, n_ranks, is_sparse };
+    if table.len() > MAX_NARROW && ordinals == Ordinals::Keys {
+        let key = |value: V| if value.widen().is_nan() { Some(MISSING_KEY) } else { Some(value.narrow()?.key()) };
+        let keys: Option<Box<[u32]>> = values.iter().map(|&value| key(value)).collect();
+        let is_missing_common = has_missing && common_rank == missing.rank;
+        let common = if is_missing_common { Some(MISSING_KEY) } else { key(table[common_rank as usize]) };
+        if let (Some(keys), Some(common)) = (keys, common) {
+            return Encoded { column: column(Ranks::U32(keys), common), table: Vec::new(), has_missing };
         }
     }
-    let ranks = match distinct.len() {
-        0..=0x100 => Ranks::U8(ranks::<V, _>(values.len(), pairs, zero_rank, |rank| rank as u8)),
-        0x101..=MAX_NARROW => Ranks::U16(ranks::<V, _>(values.len(), pairs, zero_rank, |rank| rank as u16)),
-        _ => Ranks::U32(ranks::<V, _>(values.len(), pairs, zero_rank, |rank| rank)),
+    let ranks = match table.len() {
+        0..=0x100 => Ranks::U8(ranks::<V, _>(pairs, zero, missing, |rank| rank as u8)),
+        0x101..=MAX_NARROW => Ranks::U16(ranks::<V, _>(pairs, zero, missing, |rank| rank as u16)),
+        _ => Ranks::U32(ranks::<V, _>(pairs, zero, missing, |rank| rank)),
     };
-    Ok((DenseColumn { ranks, common_rank, n_distinct, is_sparse }, distinct))
+    Encoded { column: column(ranks, common_rank), table, has_missing }
+}
+
+/// The zeros of a column.
+#[derive(Clone, Copy)]
+struct Zero {
+    /// The rank they have or would have.
+    rank: u32,
+    n: usize,
+}
+
+/// The missing values of a column.
+#[derive(Clone, Copy)]
+struct Missing<'a> {
+    rows: &'a [u32],
+    /// Theirs, if there are any.
+    rank: u32,
+}
+
+impl Missing<'_> {
+    /// The rank of the least value.
+    fn first_rank(self) -> u32 {
+        u32::from(!self.rows.is_empty())
+    }
 }
 
 /// A most frequent rank, after the number of its rows.
-fn most_frequent<V: SortKey>(pairs: &[Pair<V>], zero_rank: u32, n_samples: usize) -> (usize, u32) {
-    let n_zeros = n_samples - pairs.len();
-    let mut most = (n_zeros, zero_rank);
-    number_runs::<V>(pairs, (n_zeros > 0).then_some(zero_rank), |rank, run| {
-        if run.len() > most.0 {
-            most = (run.len(), rank);
+fn most_frequent<V: SortKey>(pairs: &[Pair<V>], zero: Zero, missing: Missing<'_>) -> (usize, u32) {
+    let mut most = (zero.n, zero.rank);
+    let mut consider = |n, rank| {
+        if n > most.0 {
+            most = (n, rank);
         }
+    };
+    number_runs::<V>(pairs, missing.first_rank(), (zero.n > 0).then_some(zero.rank), |rank, run| {
+        consider(run.len(), rank);
     });
+    consider(missing.rows.len(), missing.rank);
     most
 }
 
 fn ranks<V: SortKey, R: Copy>(
-    n_samples: usize,
     pairs: &[Pair<V>],
-    zero_rank: u32,
+    zero: Zero,
+    missing: Missing<'_>,
     narrow: impl Fn(u32) -> R,
 ) -> Box<[R]> {
-    let mut ranks = vec![narrow(zero_rank); n_samples];
-    let zero_rank = (pairs.len() < n_samples).then_some(zero_rank);
-    number_runs::<V>(pairs, zero_rank, |rank, run| {
+    let n_samples = pairs.len() + zero.n + missing.rows.len();
+    let mut ranks = vec![narrow(zero.rank); n_samples];
+    number_runs::<V>(pairs, missing.first_rank(), (zero.n > 0).then_some(zero.rank), |rank, run| {
         for &(_, row) in run {
             ranks[row as usize] = narrow(rank);
         }
     });
+    for &row in missing.rows {
+        ranks[row as usize] = narrow(missing.rank);
+    }
     ranks.into()
 }

@@ -78,9 +78,21 @@ impl Dataset {
         &self.columns
     }
 
-    /// The value of a rank of a feature.
+    /// The value of a rank of a feature; infinite for a missing one.
     pub fn value(&self, feature: u32, rank: u32) -> f64 {
         self.values.value(feature as usize, rank as usize)
+    }
+
+    /// Whether any value is missing.
+    #[inline]
+    pub fn has_missing(&self) -> bool {
+        self.values.has_missing()
+    }
+
+    /// The rank of missing values, if the feature has any: above all others. Then no value has rank 0.
+    #[inline]
+    pub fn missing_rank(&self, feature: u32) -> Option<u32> {
+        self.values.missing_rank(feature as usize)
     }
 
     /// The first of these ranks of `feature` whose value is above `threshold`, or the one after them.
@@ -123,8 +135,4 @@ fn check_shape(n_samples: usize, n_features: usize) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn nan_found() -> Error {
-    Error::InvalidArgument { name: "X", got: "NaN".into(), expected: "free of missing values".into() }
 }

@@ -59,9 +59,15 @@ pub fn distinct_values<V: SortKey>(pairs: &[Pair<V>], with_zero: bool) -> (Vec<V
     (distinct, zero_rank)
 }
 
-/// Calls `visit(rank, run)` for every run of equal keys in sorted `pairs`; `zero_rank` is left out of the numbering.
-pub fn number_runs<V: SortKey>(pairs: &[Pair<V>], zero_rank: Option<u32>, mut visit: impl FnMut(u32, &[Pair<V>])) {
-    let mut rank = 0;
+/// Calls `visit(rank, run)` for every run of equal keys in sorted `pairs`, with ranks from `first` on; `zero_rank` is left
+/// out of the numbering.
+pub fn number_runs<V: SortKey>(
+    pairs: &[Pair<V>],
+    first: u32,
+    zero_rank: Option<u32>,
+    mut visit: impl FnMut(u32, &[Pair<V>]),
+) {
+    let mut rank = first;
     for run in pairs.chunk_by(|a, b| a.0 == b.0) {
         if zero_rank == Some(rank) {
             rank += 1;

@@ -1,6 +1,9 @@
 //! The values behind the ranks: per feature an ascending table of its distinct values, and for long tables an index from
 //! values to ranks.
 //!
+//! Where a feature has missing values, those have the last rank, and no value has rank 0: so either end of the order is theirs
+//! to be read at. The table is padded with infinities there.
+//!
 //! The table of a feature may exceed every cache, where a binary search is a chain of misses. The index divides the range of
 //! values into equal bins and has the first rank of each: one look-up leaves few ranks to be searched, unless values are
 //! very unevenly spread.
@@ -16,6 +19,8 @@ pub struct ValueTable {
     /// `values[indptr[f]..indptr[f + 1]]` belongs to feature `f`; monotone, starts at 0.
     indptr: Box<[usize]>,
     values: Values,
+    /// By feature; empty if there are none at all.
+    has_missing: Box<[bool]>,
     /// By feature, none for short tables; made when a threshold is first looked up.
     indices: OnceLock<Box<[Option<RankIndex>]>>,
 }
@@ -30,6 +35,8 @@ struct RankIndex {
     starts: Box<[u32]>,
 }
 
+/// The rank of missing values where ranks are keys; no number has it, nor 0.
+pub(super) const MISSING_KEY: u32 = u32::MAX;
 /// Tables up to this length have no index: they are in cache soon enough (bench `fit`).
 const INDEX_FROM: usize = 1024;
 /// Ranks per bin, on average (bench `fit`).
@@ -80,30 +87,56 @@ enum Values {
 
 /// Value types that a table can be built from.
 pub trait TableValue: SortKey {
-    /// The table.
-    fn into_table(indptr: Vec<usize>, values: Vec<Self>) -> ValueTable;
+    /// The table. `has_missing` says which features have missing values, and padded tables.
+    fn into_table(indptr: Vec<usize>, values: Vec<Self>, has_missing: Vec<bool>) -> ValueTable;
+}
+
+/// The table of a feature that has missing values.
+pub(super) fn padded<V: SortKey>(values: Vec<V>) -> Vec<V> {
+    [vec![V::NEG_INFINITY], values, vec![V::INFINITY]].concat()
 }
 
 impl TableValue for f32 {
-    fn into_table(indptr: Vec<usize>, values: Vec<f32>) -> ValueTable {
-        ValueTable::new(indptr, Values::F32(values.into()))
+    fn into_table(indptr: Vec<usize>, values: Vec<f32>, has_missing: Vec<bool>) -> ValueTable {
+        ValueTable::new(indptr, Values::F32(values.into()), has_missing)
     }
 }
 
 impl TableValue for f64 {
-    fn into_table(indptr: Vec<usize>, values: Vec<f64>) -> ValueTable {
+    fn into_table(indptr: Vec<usize>, values: Vec<f64>, has_missing: Vec<bool>) -> ValueTable {
         let values = if values.iter().all(|&v| f64::from(v as f32) == v) {
             Values::F32(values.into_iter().map(|v| v as f32).collect())
         } else {
             Values::F64(values.into())
         };
-        ValueTable::new(indptr, values)
+        ValueTable::new(indptr, values, has_missing)
     }
 }
 
 impl ValueTable {
-    fn new(indptr: Vec<usize>, values: Values) -> Self {
-        Self { indptr: indptr.into(), values, indices: OnceLock::new() }
+    fn new(indptr: Vec<usize>, values: Values, mut has_missing: Vec<bool>) -> Self {
+        if !has_missing.contains(&true) {
+            has_missing = Vec::new();
+        }
+        Self { indptr: indptr.into(), values, has_missing: has_missing.into(), indices: OnceLock::new() }
+    }
+
+    /// Whether any feature has missing values.
+    #[inline]
+    pub(crate) fn has_missing(&self) -> bool {
+        !self.has_missing.is_empty()
+    }
+
+    /// The rank of missing values, if the feature has any.
+    #[inline]
+    pub(crate) fn missing_rank(&self, feature: usize) -> Option<u32> {
+        let has_missing = self.has_missing.get(feature).is_some_and(|&has_missing| has_missing);
+        let last = || if self.is_keyed(feature) { MISSING_KEY } else { self.n_ranks(feature) as u32 - 1 };
+        has_missing.then(last)
+    }
+
+    fn n_ranks(&self, feature: usize) -> usize {
+        self.indptr[feature + 1] - self.indptr[feature]
     }
 
     fn indices(&self) -> &[Option<RankIndex>] {
@@ -124,7 +157,7 @@ impl ValueTable {
         }
         match &self.indices()[feature] {
             Some(index) => index.ranks(threshold),
-            None => 0..self.indptr[feature + 1] - self.indptr[feature],
+            None => 0..self.n_ranks(feature),
         }
     }
 
@@ -172,7 +205,7 @@ impl ValueTable {
             size_of_val(&indices[..])
                 + indices.iter().flatten().map(|index| size_of_val(&index.starts[..])).sum::<usize>()
         });
-        values + size_of_val(&self.indptr[..]) + indices
+        values + size_of_val(&self.indptr[..]) + size_of_val(&self.has_missing[..]) + indices
     }
 }
 
@@ -195,7 +228,7 @@ mod tests {
             }
             values.sort_unstable_by(f64::total_cmp);
             values.dedup();
-            let table = f64::into_table(vec![0, values.len()], values.clone());
+            let table = f64::into_table(vec![0, values.len()], values.clone(), vec![false]);
             for threshold in thresholds {
                 let at = threshold.index(values.len());
                 for threshold in [values[at], values[at] / 2.0 + values[values.len() / 2] / 2.0] {

@@ -10,6 +10,10 @@ pub trait SortKey: Copy + Send + Sync {
     const DIGITS: u32;
     /// Zero.
     const ZERO: Self;
+    /// Infinity.
+    const INFINITY: Self;
+    /// Minus infinity.
+    const NEG_INFINITY: Self;
     /// The key: `a < b` exactly if `a.key() < b.key()`, for all values but NaN; both zeros have one key.
     fn key(self) -> Self::Key;
     /// The 8-bit digit of the key at `position` (0 is the least significant).
@@ -28,6 +32,8 @@ macro_rules! sort_key {
             type Key = $bits;
             const DIGITS: u32 = <$bits>::BITS / 8;
             const ZERO: $float = 0.0;
+            const INFINITY: $float = <$float>::INFINITY;
+            const NEG_INFINITY: $float = <$float>::NEG_INFINITY;
 
             #[inline]
             fn key(self) -> $bits {

@@ -8,15 +8,17 @@ use super::{Node, Search};
 use crate::criterion::Criterion;
 use crate::data::Dataset;
 use crate::num::mid_threshold;
-use crate::rng::{NodeKey, Permutation};
+use crate::rng::{NodeKey, Permutation, Side};
 
-/// A split: rows whose rank is at most `last_left` go left.
+/// A split: rows whose rank is at most `last_left` go left, but for missing values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
     /// The feature.
     pub feature: u32,
-    /// The largest rank that goes left.
+    /// The largest rank of a value that goes left.
     pub last_left: u32,
+    /// Where missing values go, if the node has any.
+    pub missing: Option<Side>,
     /// Where the values of the two sides part.
     pub cut: Cut,
     /// Number of rows that go left.
@@ -43,10 +45,23 @@ pub enum Cut {
 }
 
 impl Candidate {
-    /// Values up to this one go left.
+    /// Whether rows with missing values go left, in a node of this many rows that is parted so. If it has none, they go with
+    /// most rows.
+    pub fn missing_go_left(&self, n_samples: usize) -> bool {
+        self.missing.map_or(self.n_left > n_samples - self.n_left, |side| side == Side::Left)
+    }
+
+    /// Whether rows of a rank go left, given that of missing values.
+    #[inline]
+    pub(super) fn goes_left(&self, rank: u32, missing_rank: u32) -> bool {
+        if rank == missing_rank { self.missing == Some(Side::Left) } else { rank <= self.last_left }
+    }
+
+    /// Values up to this one go left: infinity if missing values are parted from all others.
     pub fn threshold(&self, data: &Dataset) -> f64 {
         match self.cut {
             Cut::Random { key, lowest, highest } => random_threshold(data, key, self.feature, lowest, highest),
+            Cut::Before(first_right) if data.missing_rank(self.feature) == Some(first_right) => f64::INFINITY,
             Cut::Before(first_right) => {
                 let value = |rank| data.value(self.feature, rank);
                 mid_threshold(value(self.last_left), value(first_right))
@@ -99,9 +114,10 @@ impl<C: Criterion> Best<C> {
         Self { bar, max_weight: search.max_weight as f64, ..Self::new() }
     }
 
-    /// None yet; features will be offered in the order of the draw, and none can have a better cut than `summit`.
-    pub fn in_order(summit: Option<C::Proof>) -> Self {
-        Self { summit, in_order: true, ..Self::new() }
+    /// None yet; no feature can have a better cut than `summit`. `in_order` says that features will be offered in the order of
+    /// the draw.
+    pub fn below(summit: Option<C::Proof>, in_order: bool) -> Self {
+        Self { summit, in_order, ..Self::new() }
     }
 
     /// What tells which columns may win, if asked for.
@@ -221,7 +237,8 @@ impl<C: Criterion> Best<C> {
 /// The tie rule.
 fn precedes<P>(order: &Permutation, in_order: bool, new: &mut Holder<P>, old: &mut Holder<P>) -> bool {
     if new.candidate.feature == old.candidate.feature {
-        return new.candidate.last_left < old.candidate.last_left;
+        let place = |candidate: &Candidate| (candidate.missing == Some(Side::Left), candidate.last_left);
+        return place(&new.candidate) < place(&old.candidate);
     }
     if in_order {
         return false;

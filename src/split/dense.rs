@@ -21,11 +21,10 @@ use crate::criterion::Criterion;
 use crate::criterion::bulk::Bulk;
 use crate::data::DenseColumns;
 use crate::data::dense::Ranks;
-use crate::data::sparse::Rank;
 use crate::error::Result;
 use crate::params::{Splitter, Tier};
+use crate::rng::Side;
 use crate::samples::SampleSet;
-use crate::simd::Level;
 
 /// Search one cell of a large node, in nanoseconds (bench `fit`).
 const CELL_COST: f64 = 2.0;
@@ -119,7 +118,7 @@ pub(super) fn best_split<C: Criterion>(
     let work = (samples.len() * search.n_drawn()) as f64 * CELL_COST;
     let mut found = search_columns(at, drawn, &one_by_one, work, scan, buffers)?;
     if let Some(best) = found.best.as_mut().filter(|best| best.is_loose) {
-        tighten(columns, samples, search.level, best, winner);
+        tighten(at, columns, best, winner);
         *is_winner_loaded = true;
     }
     Ok(found)
@@ -178,32 +177,49 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
 }
 
 /// Looks up the ranks of the node beside the cut, and counts the rows. O(W).
-fn tighten(columns: &DenseColumns, samples: &[u32], level: Level, split: &mut Candidate, cells: &mut Cells) {
-    cells.load_ranks(columns.column(split.feature), samples);
-    let (last_left, first_right, n_left) = beside(level, &cells.ranks, split.last_left);
+fn tighten<C: Criterion>(at: NodeSearch<'_, C>, columns: &DenseColumns, split: &mut Candidate, cells: &mut Cells) {
+    cells.load_ranks(columns.column(split.feature), at.node.samples.ids());
+    let (last_left, first_right, mut n_left) = beside(at.search.level, &cells.ranks, split.last_left);
+    if split.missing == Some(Side::Left) {
+        let missing_rank = at.search.data.missing_rank(split.feature);
+        n_left += cells.ranks.iter().filter(|&&rank| Some(rank) == missing_rank).count();
+    }
     *split = Candidate { last_left, cut: Cut::Before(first_right), n_left, is_loose: false, ..*split };
 }
 
-/// Partitions the node that was searched last; returns the number of rows that go left. O(W).
+/// Partitions the node that was searched last, given the rank of missing values in the column of the split if it has any;
+/// returns the number of rows that go left. O(W).
 pub(super) fn partition<C: Criterion>(
     columns: &DenseColumns,
     samples: &mut SampleSet<'_>,
     split: &Candidate,
+    missing_rank: Option<u32>,
     scratch: &mut DenseScratch<C>,
 ) -> usize {
-    fn by<R: Rank>(ranks: &[R], samples: &mut SampleSet<'_>, last_left: u32) -> usize {
-        samples.partition(|sample| ranks[sample as usize].widen() <= last_left)
-    }
-    if let Some(n_left) = scratch.random.partition(samples, split.last_left) {
+    if let Some(n_left) = scratch.random.partition(samples, split) {
         return n_left;
     }
-    if std::mem::take(&mut scratch.is_winner_loaded) {
-        let mut ranks = scratch.winner.ranks.iter();
-        return samples.partition(|_| ranks.next().is_some_and(|&rank| rank <= split.last_left));
+    let loaded = std::mem::take(&mut scratch.is_winner_loaded).then_some(&scratch.winner.ranks[..]);
+    match (loaded, &columns.column(split.feature).ranks) {
+        (Some(ranks), _) => {
+            let mut ranks = ranks.iter();
+            partition_by(samples, split, missing_rank, |_| ranks.next().copied().unwrap_or_default())
+        }
+        (None, Ranks::U8(ranks)) => partition_by(samples, split, missing_rank, |sample| ranks[sample as usize].into()),
+        (None, Ranks::U16(ranks)) => partition_by(samples, split, missing_rank, |sample| ranks[sample as usize].into()),
+        (None, Ranks::U32(ranks)) => partition_by(samples, split, missing_rank, |sample| ranks[sample as usize]),
     }
-    match &columns.column(split.feature).ranks {
-        Ranks::U8(ranks) => by(ranks, samples, split.last_left),
-        Ranks::U16(ranks) => by(ranks, samples, split.last_left),
-        Ranks::U32(ranks) => by(ranks, samples, split.last_left),
+}
+
+/// Partitions by the ranks of rows, which are asked for in their order.
+fn partition_by(
+    samples: &mut SampleSet<'_>,
+    split: &Candidate,
+    missing_rank: Option<u32>,
+    mut rank: impl FnMut(u32) -> u32,
+) -> usize {
+    match missing_rank {
+        Some(missing_rank) => samples.partition(|sample| split.goes_left(rank(sample), missing_rank)),
+        None => samples.partition(|sample| rank(sample) <= split.last_left),
     }
 }

@@ -3,6 +3,9 @@
 //! No sort and no comparison of values: a threshold becomes a rank. The columns of a node go through each step side by
 //! side, one per lane of a vector register, so that a small node costs one loop per step and not one per step and column, and
 //! cache misses overlap. Large nodes take one column after the other, with the rows side by side. O(W) per column.
+//!
+//! Where a column has missing values in the node, three cuts are offered: the threshold with these on either side, and they
+//! against all others.
 
 use super::best::{Best, Candidate, Cut};
 use super::dense::RowsOf;
@@ -35,16 +38,23 @@ pub(super) struct RandomScratch {
 
 impl RandomScratch {
     /// Partitions the node that was searched last, if the ranks that it takes are still here.
-    pub fn partition(&mut self, samples: &mut SampleSet<'_>, last_left: u32) -> Option<usize> {
-        fn by<const N: usize>(ranks: &[[u32; N]], lane: usize, samples: &mut SampleSet<'_>, last_left: u32) -> usize {
+    pub fn partition(&mut self, samples: &mut SampleSet<'_>, split: &Candidate) -> Option<usize> {
+        fn by<const N: usize>(
+            ranks: &[[u32; N]],
+            lane: usize,
+            samples: &mut SampleSet<'_>,
+            split: &Candidate,
+        ) -> usize {
+            // Missing values have moved in front, and then nothing else has rank 0.
+            let first = u32::from(split.missing == Some(Side::Right));
             let mut ranks = ranks.iter();
-            samples.partition(|_| ranks.next().is_some_and(|ranks| ranks[lane] <= last_left))
+            samples.partition(|_| ranks.next().is_some_and(|ranks| (first..=split.last_left).contains(&ranks[lane])))
         }
         let lane = self.winner.take()?;
         Some(if samples.len() < LARGE_FROM {
-            by(&self.side_by_side, lane, samples, last_left)
+            by(&self.side_by_side, lane, samples, split)
         } else {
-            by(&self.alone, lane, samples, last_left)
+            by(&self.alone, lane, samples, split)
         })
     }
 }
@@ -65,7 +75,7 @@ pub(super) fn best_split<C: Criterion>(
     at.list_features(drawn, features);
     let summit = if features.len() > LANES { at.summit(scan) } else { None };
     bulk.load(search.criterion, node.totals, samples, rows);
-    let best = Best::in_order(summit);
+    let best = Best::below(summit, !search.data.has_missing());
     if samples.len() < LARGE_FROM {
         let ranks = resized(side_by_side, samples.len());
         RandomCuts { at, columns, rows, bulk, scan, ranks, best, winner, constants: Vec::new() }.run(features)
@@ -121,7 +131,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
         Ok(Found { best: self.best.candidate(), constants, known: None })
     }
 
-    /// Offers one random cut of each column of the batch. Returns the number of columns that vary.
+    /// Offers the random cuts of each column of the batch. Returns the number of columns that vary.
     fn search(&mut self, batch: &[u32]) -> usize {
         let NodeSearch { search, node, .. } = self.at;
         let (data, level) = (search.data, search.level);
@@ -129,15 +139,22 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
         for (lane, &feature) in batch.iter().enumerate() {
             load_lane(self.columns.column(feature), node.samples.ids(), self.ranks, lane);
         }
-        let (lowest, highest) = extremes(level, self.ranks);
+        let missing = self.missing(batch);
+        let (lowest, highest) = match &missing {
+            None => extremes(level, self.ranks),
+            Some(missing) => extremes_below(level, self.ranks, &missing.ranks),
+        };
+        let n_missing = missing.as_ref().map_or([0; N], |missing| missing.n);
+        // All values of a column may be missing.
+        let varies = |lane: usize| lowest[lane] < highest[lane];
         let mut values = [(0.0, 0.0); N];
-        for (lane, &feature) in batch.iter().enumerate() {
+        for (lane, &feature) in batch.iter().enumerate().filter(|&(lane, _)| varies(lane)) {
             values[lane] = (data.value(feature, lowest[lane]), data.value(feature, highest[lane]));
         }
         // The first rank beyond the threshold is one of a few. Where no row has one of those, any of them parts the rows as
         // it does.
         let (mut ends, mut last, mut thresholds) = ([0; N], [0; N], [0.0; N]);
-        for (lane, &feature) in batch.iter().enumerate() {
+        for (lane, &feature) in batch.iter().enumerate().filter(|&(lane, _)| varies(lane)) {
             let (low, high) = values[lane];
             thresholds[lane] = threshold_between(node.key, feature, low, high);
             let around = data.ranks_around(feature, thresholds[lane]);
@@ -157,19 +174,62 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
         }
         self.bulk.add_below(level, self.rows, self.ranks, &ends);
         let mut n_varying = 0;
+        let candidate = |lane: usize, n_left: u32, side| Candidate {
+            feature: batch[lane],
+            last_left: ends[lane].saturating_sub(1),
+            missing: (n_missing[lane] > 0).then_some(side),
+            cut: Cut::Random { key: node.key, lowest: lowest[lane], highest: highest[lane] },
+            n_left: n_left as usize,
+            is_loose: false,
+        };
         for (lane, &feature) in batch.iter().enumerate() {
-            if lowest[lane] == highest[lane] {
+            let is_part_missing = n_missing[lane] > 0 && n_missing[lane] < node.samples.len() as u32;
+            if varies(lane) {
+                self.offer(lane, candidate(lane, n_left[lane], Side::Right));
+            } else if !is_part_missing {
                 if node.samples.len() > FORGETFUL_UP_TO {
                     self.constants.push(feature);
                 }
                 continue;
             }
             n_varying += 1;
-            let cut = Cut::Random { key: node.key, lowest: lowest[lane], highest: highest[lane] };
-            let n_left = n_left[lane] as usize;
-            self.offer(lane, Candidate { feature, last_left: ends[lane] - 1, cut, n_left, is_loose: false });
+        }
+        if let Some(missing) = missing.filter(|missing| missing.n != [0; N]) {
+            // First all values of each such column, then those below the threshold with missing values in front.
+            self.bulk.add_below(level, self.rows, self.ranks, &missing.ranks);
+            for lane in (0..batch.len()).filter(|&lane| n_missing[lane] > 0) {
+                let n_left = node.samples.len() as u32 - n_missing[lane];
+                let all = candidate(lane, n_left, Side::Right);
+                if n_left > 0 {
+                    self.offer(
+                        lane,
+                        Candidate { last_left: highest[lane], cut: Cut::Before(missing.ranks[lane]), ..all },
+                    );
+                }
+            }
+            rotate(level, self.ranks, &missing.ranks);
+            self.bulk.add_below(level, self.rows, self.ranks, &ends);
+            for lane in (0..batch.len()).filter(|&lane| n_missing[lane] > 0 && varies(lane)) {
+                self.offer(lane, candidate(lane, n_left[lane] + n_missing[lane], Side::Left));
+            }
         }
         n_varying
+    }
+
+    /// The missing values of the columns of a batch, if the data set has any.
+    fn missing(&self, batch: &[u32]) -> Option<Missing<N>> {
+        let data = self.at.search.data;
+        data.has_missing().then(|| {
+            // No rank is so high, unless it is that of missing values.
+            let mut ranks = [u32::MAX; N];
+            for (rank, &feature) in ranks.iter_mut().zip(batch) {
+                *rank = data.missing_rank(feature).unwrap_or(u32::MAX);
+            }
+            let n_values = n_below(self.at.search.level, self.ranks, &ranks);
+            let mut n = n_values.map(|n| self.ranks.len() as u32 - n);
+            n[batch.len()..].fill(0);
+            Missing { ranks, n }
+        })
     }
 
     /// Offers the cut whose rows were added up in a lane.
@@ -186,6 +246,14 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
             }
         }
     }
+}
+
+/// Missing values of columns side by side.
+struct Missing<const N: usize> {
+    /// Their ranks, above all others.
+    ranks: [u32; N],
+    /// Their numbers.
+    n: [u32; N],
 }
 
 fn load_lane<const N: usize>(column: &DenseColumn, samples: &[u32], out: &mut [[u32; N]], lane: usize) {
@@ -211,6 +279,32 @@ vectorized! {
             }
         }
         (lowest, highest)
+    }
+}
+
+vectorized! {
+    /// The extremes of ranks below those of missing values, which are above all others; a lowest rank of those if there are
+    /// no others.
+    fn extremes_below<const N: usize>(ranks: &[[u32; N]], missing: &[u32; N]) -> ([u32; N], [u32; N]) {
+        let (mut lowest, mut highest) = ([u32::MAX; N], [0; N]);
+        for ranks in ranks {
+            for lane in 0..N {
+                lowest[lane] = lowest[lane].min(ranks[lane]);
+                highest[lane] = highest[lane].max(if ranks[lane] == missing[lane] { 0 } else { ranks[lane] });
+            }
+        }
+        (lowest, highest)
+    }
+}
+
+vectorized! {
+    /// Gives missing values rank 0.
+    fn rotate<const N: usize>(ranks: &mut [[u32; N]], missing: &[u32; N]) {
+        for ranks in ranks {
+            for lane in 0..N {
+                ranks[lane] = if ranks[lane] == missing[lane] { 0 } else { ranks[lane] };
+            }
+        }
     }
 }
 

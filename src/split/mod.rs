@@ -5,7 +5,12 @@
 //! instead of multiplying. The search reads samples and never moves them, which is what makes it parallel.
 //!
 //! Order of candidates, and so the tie rule: the exact score; then the position at which the node's permutation draws
-//! the feature; then the lower threshold. It is total, so the order of evaluation cannot show.
+//! the feature; then missing values on the right; then the lower threshold. It is total, so the order of evaluation
+//! cannot show.
+//!
+//! Missing values have the last rank of their column, and rank 0 is free. So a cut that sends them right is an ordinary one,
+//! the last of which parts them from all others; and cuts that send them left are those of the same column with the missing
+//! values in front. Whoever searches a column looks at it both ways if the node has missing values there.
 
 mod best;
 mod block;
@@ -276,10 +281,11 @@ impl<C: Criterion> Search<'_, C> {
         scratch: &mut Scratch<C>,
     ) -> usize {
         let Scratch { dense, sparse, .. } = scratch;
+        let missing_rank = self.data.missing_rank(split.feature);
         match self.data.columns() {
-            Columns::Dense(columns) => dense::partition(columns, samples, split, dense),
-            Columns::SparseU16(columns) => sparse::partition(columns, samples, split, known, sparse),
-            Columns::SparseU32(columns) => sparse::partition(columns, samples, split, known, sparse),
+            Columns::Dense(columns) => dense::partition(columns, samples, split, missing_rank, dense),
+            Columns::SparseU16(columns) => sparse::partition(columns, samples, split, missing_rank, known, sparse),
+            Columns::SparseU32(columns) => sparse::partition(columns, samples, split, missing_rank, known, sparse),
         }
     }
 

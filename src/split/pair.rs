@@ -7,6 +7,7 @@ use super::best::{Candidate, Cut};
 use crate::criterion::Criterion;
 use crate::data::DenseColumns;
 use crate::params::Splitter;
+use crate::rng::Side;
 
 /// The split of a node of two rows that differ in their target, if it may be split. `drawn` are the features in the order
 /// of the draw, or the first of all.
@@ -22,11 +23,13 @@ pub(super) fn best_split<C: Criterion>(
         let column = columns.column(feature);
         let [a, b] = [samples[0], samples[1]].map(|sample| column.rank(sample));
         let (lowest, highest) = (a.min(b), a.max(b));
+        // Missing values are parted from all others, whatever the splitter.
+        let missing = (search.data.missing_rank(feature) == Some(highest)).then_some(Side::Right);
         let cut = match search.params.splitter {
-            Splitter::Best => Cut::Before(highest),
-            Splitter::Random => Cut::Random { key: node.key, lowest, highest },
+            Splitter::Random if missing.is_none() => Cut::Random { key: node.key, lowest, highest },
+            Splitter::Best | Splitter::Random => Cut::Before(highest),
         };
-        (a != b).then_some(Candidate { feature, last_left: lowest, cut, n_left: 1, is_loose: false })
+        (a != b).then_some(Candidate { feature, last_left: lowest, missing, cut, n_left: 1, is_loose: false })
     };
     let n_features = search.data.n_features() as u32;
     let n_known = drawn.map_or(0, <[u32]>::len) as u32;

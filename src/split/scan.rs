@@ -2,7 +2,7 @@
 //!
 //! The rows with the column's common value are one run in the middle. Pushing the entries below it from the left, and
 //! then those above it from the right, visits every cut without ever touching the run: a score does not care which side
-//! was pushed. O(entries).
+//! was pushed. A second pass of the kind has the missing values on the left. O(entries).
 
 use super::best::{Best, Candidate, Cut};
 use super::{NodeColumn, NodeSearch};
@@ -22,23 +22,26 @@ pub(super) fn best_cut<C: Criterion>(
     debug_assert_eq!(column.entries.len() + column.n_common, at.node.samples.len());
     let entries = column.entries;
     let (first, last) = (entries.first()?, entries.last()?);
-    let mut highest = f64::NEG_INFINITY;
-    if column.n_common == 0 {
-        if first.rank() == last.rank() {
-            return None;
-        }
-        let pass = Pass { at, feature: column.feature, side: Side::Left };
-        highest = pass.run(entries.iter().copied(), Start::of(at, scan), None, scan, best);
-    } else {
-        let common = column.common_rank;
-        let (low, high) = entries.split_at(entries.partition_point(|entry| entry.rank() < common));
-        let pass = |side| Pass { at, feature: column.feature, side };
-        if !low.is_empty() {
-            highest = pass(Side::Left).run(low.iter().copied(), Start::of(at, scan), Some(common), scan, best);
-        }
-        if !high.is_empty() {
+    if column.n_common == 0 && first.rank() == last.rank() {
+        return None;
+    }
+    let missing_rank = at.search.data.missing_rank(column.feature);
+    let is_common_missing = column.n_common > 0 && missing_rank == Some(column.common_rank);
+    let has_missing = is_common_missing || missing_rank == Some(last.rank());
+    let mut pass = Pass { at, feature: column.feature, side: Side::Left, missing: has_missing.then_some(Side::Right) };
+    let mut highest = pass.run_inwards(column, &[], scan, best);
+    if has_missing {
+        pass.missing = Some(Side::Left);
+        if is_common_missing {
+            // Nothing is on the right of what is pushed, and what is not pushed is on the left.
+            pass.side = Side::Right;
             let start = Start::of(at, scan);
-            highest = highest.max(pass(Side::Right).run(high.iter().rev().copied(), start, Some(common), scan, best));
+            highest = highest.max(pass.run(entries.iter().rev().copied(), start, None, scan, best));
+        } else {
+            let n_values = entries.partition_point(|entry| Some(entry.rank()) < missing_rank);
+            let (values, missing) = entries.split_at(n_values);
+            let values = NodeColumn { entries: values, ..column };
+            highest = highest.max(pass.run_inwards(values, missing, scan, best));
         }
     }
     Some(highest)
@@ -50,30 +53,64 @@ pub(super) struct Pass<'a, C: Criterion> {
     pub feature: u32,
     /// The end at which the pass begins.
     pub side: Side,
+    /// Where missing values go, if the node has any.
+    pub missing: Option<Side>,
 }
 
 /// What is pushed before a pass.
-pub(super) struct Start<C: Criterion> {
+pub(super) struct Start<'e, C: Criterion> {
     /// The statistics.
     pub pushed: C::Pushed,
     /// The number of rows; none if nobody asks for it, as all cuts are legal and the winner's rows will be counted.
     pub n_pushed: Option<usize>,
+    /// What is yet to be pushed.
+    pub first: &'e [Entry],
 }
 
-impl<C: Criterion> Start<C> {
+impl<C: Criterion> Start<'_, C> {
     /// Nothing.
     pub fn of(at: NodeSearch<'_, C>, scan: &mut C::Scan) -> Self {
-        Self { pushed: at.search.criterion.begin(at.node.totals, scan), n_pushed: Some(0) }
+        Self { pushed: at.search.criterion.begin(at.node.totals, scan), n_pushed: Some(0), first: &[] }
     }
 }
 
 impl<C: Criterion> Pass<'_, C> {
+    /// Offers all cuts of a column with sorted entries but those beside `missing`, which are on the left. Returns the highest
+    /// score, minus infinity if there is none.
+    fn run_inwards(
+        &mut self,
+        column: NodeColumn<'_>,
+        missing: &[Entry],
+        scan: &mut C::Scan,
+        best: &mut Best<C>,
+    ) -> f64 {
+        let NodeColumn { entries, common_rank, .. } = column;
+        let (low, high, end) = if column.n_common == 0 {
+            (entries, &[][..], None)
+        } else {
+            let (low, high) = entries.split_at(entries.partition_point(|entry| entry.rank() < common_rank));
+            (low, high, Some(common_rank))
+        };
+        let mut highest = f64::NEG_INFINITY;
+        if !low.is_empty() {
+            self.side = Side::Left;
+            let start = Start { first: missing, ..Start::of(self.at, scan) };
+            highest = self.run(low.iter().copied(), start, end, scan, best);
+        }
+        if !high.is_empty() {
+            self.side = Side::Right;
+            let start = Start::of(self.at, scan);
+            highest = highest.max(self.run(high.iter().rev().copied(), start, end, scan, best));
+        }
+        highest
+    }
+
     /// Pushes `entries` and offers the cut after each run of equal ranks; the last run is followed by `end`, or is
     /// never pushed. Returns the highest score, or more if none can win.
     pub fn run(
         &self,
         mut entries: impl ExactSizeIterator<Item = Entry> + Clone,
-        Start { mut pushed, n_pushed }: Start<C>,
+        Start { mut pushed, n_pushed, first }: Start<'_, C>,
         end: Option<u32>,
         scan: &mut C::Scan,
         best: &mut Best<C>,
@@ -81,13 +118,16 @@ impl<C: Criterion> Pass<'_, C> {
         let NodeSearch { search, node, order } = self.at;
         let (criterion, totals) = (search.criterion, node.totals);
         let is_loose = n_pushed.is_none();
-        let n_entries = n_pushed.unwrap_or(0) + entries.len();
+        let n_entries = n_pushed.unwrap_or(0) + first.len() + entries.len();
         // What is foreseen has losses alone, and limits are about predictions.
         if node.limits.is_none() {
-            let most = criterion.foresee(totals, scan, entries.clone().map(Entry::sample));
+            let most = criterion.foresee(totals, scan, first.iter().copied().chain(entries.clone()).map(Entry::sample));
             if most < best.floor() {
                 return most;
             }
+        }
+        for entry in first {
+            criterion.push(totals, scan, &mut pushed, entry.sample());
         }
         let mut highest = f64::NEG_INFINITY;
         let Some(mut last) = entries.next() else { return highest };
@@ -118,7 +158,8 @@ impl<C: Criterion> Pass<'_, C> {
             Side::Left => (pushed, next, n_pushed),
             Side::Right => (next, pushed, self.at.node.samples.len() - n_pushed),
         };
-        Candidate { feature: self.feature, last_left, cut: Cut::Before(first_right), n_left, is_loose: false }
+        let cut = Cut::Before(first_right);
+        Candidate { feature: self.feature, last_left, missing: self.missing, cut, n_left, is_loose: false }
     }
 }
 

@@ -6,7 +6,8 @@
 //! nothing is ever mispredicted. O(W log^2 W) steps for as many columns as there are lanes.
 //!
 //! Columns are taken in the order in which the node draws them, so that ties are lost by whoever comes later. If the best
-//! conceivable split is known, the first column that makes it ends the search.
+//! conceivable split is known, the first column that makes it ends the search. Sorted columns with missing values are
+//! copied, with those in front, and wait until they fill a register.
 
 use super::best::{Best, Candidate, Cut};
 use super::dense::RowsOf;
@@ -33,8 +34,11 @@ const SUMMIT_FROM_FEATURES: usize = 2 * LANES;
 #[derive(Debug, Default)]
 pub(super) struct SmallScratch {
     keys: Vec<Keys>,
+    rotated: Vec<Keys>,
     scores: Vec<Scores>,
     features: Vec<u32>,
+    waiting: Vec<u32>,
+    entries: Vec<Entry>,
 }
 
 /// The best split of a node of at most [`MAX_ROWS`] rows, all of whose columns have at most [`MAX_RANKS`] ranks.
@@ -50,7 +54,7 @@ pub(super) fn best_split<C: Criterion>(
     let NodeSearch { search, node, order } = at;
     let samples = node.samples.ids();
     let n_features = search.data.n_features() as u32;
-    let SmallScratch { keys, scores, features } = scratch;
+    let SmallScratch { keys, rotated, scores, features, waiting, entries } = scratch;
     at.list_features(drawn, features);
     let summit = if features.len() > SUMMIT_FROM_FEATURES { at.summit(scan) } else { None };
     keys.resize(samples.len(), [0; LANES]);
@@ -58,12 +62,21 @@ pub(super) fn best_split<C: Criterion>(
     if let Some(bulk) = &bulk {
         bulk.load(search.criterion, node.totals, samples, rows);
     }
-    let mut small = Small { at, columns, rows, bulk, keys, scores, scan, best: Best::in_order(summit) };
+    let has_missing = search.data.has_missing();
+    if has_missing {
+        rotated.resize(samples.len(), [0; LANES]);
+        waiting.clear();
+    }
+    let best = Best::below(summit, !has_missing);
+    let mut small = Small { at, columns, rows, bulk, keys, rotated, scores, waiting, entries, scan, best };
     let mut n_varying = 0;
     for batch in features.chunks(LANES) {
         search.runtime.check_interrupt()?;
         small.sort(batch);
         n_varying += small.search(batch);
+        if has_missing {
+            small.rotate(batch);
+        }
         if small.best.is_final(search.criterion, node.totals) {
             break;
         }
@@ -79,10 +92,14 @@ pub(super) fn best_split<C: Criterion>(
             if let Some(lane) = (0..batch.len()).find(|&lane| small.varies(lane)) {
                 small.sort(&batch[lane..=lane]);
                 small.search(&batch[lane..=lane]);
+                if has_missing {
+                    small.rotate(&batch[lane..=lane]);
+                }
                 break;
             }
         }
     }
+    small.search_rotated();
     Ok(Found { best: small.best.candidate(), constants: None, known: None })
 }
 
@@ -93,9 +110,14 @@ struct Small<'a, C: Criterion> {
     rows: &'a RowsOf<C>,
     bulk: Option<&'a mut C::Bulk>,
     /// A row of keys for each of the node.
-    keys: &'a mut [Keys],
+    keys: &'a mut Vec<Keys>,
+    /// The same of columns with missing values in front.
+    rotated: &'a mut Vec<Keys>,
     /// Of the cuts after each but the last.
     scores: &'a mut [Scores],
+    /// The columns of the rotated lanes.
+    waiting: &'a mut Vec<u32>,
+    entries: &'a mut Vec<Entry>,
     scan: &'a mut C::Scan,
     best: Best<C>,
 }
@@ -118,8 +140,66 @@ impl<C: Criterion> Small<'_, C> {
         rank(self.keys[0][lane]) != rank(self.keys[self.keys.len() - 1][lane])
     }
 
-    /// Offers the cuts of sorted lanes. Returns the number of columns that vary.
+    /// Copies those of the sorted lanes that have missing values, and searches the copies once there are enough.
+    fn rotate(&mut self, batch: &[u32]) {
+        let n = self.keys.len();
+        for (lane, &feature) in batch.iter().enumerate() {
+            let Some(missing_rank) = self.at.search.data.missing_rank(feature) else { continue };
+            if rank(self.keys[n - 1][lane]) != missing_rank {
+                continue;
+            }
+            let n_values = self.keys.partition_point(|row| rank(row[lane]) < missing_rank);
+            if n_values == 0 || rank(self.keys[0][lane]) == rank(self.keys[n_values - 1][lane]) {
+                // The only cut parts missing values from all others.
+                continue;
+            }
+            if self.waiting.is_empty() {
+                self.rotated.iter_mut().zip(0..).for_each(|(row, place)| *row = [place; LANES]);
+            }
+            let slot = self.waiting.len();
+            let (missing, values) = self.rotated.split_at_mut(n - n_values);
+            for (row, own) in missing.iter_mut().zip(&self.keys[n_values..]) {
+                row[slot] = place(own[lane]) as u32;
+            }
+            for (row, own) in values.iter_mut().zip(&*self.keys) {
+                row[slot] = own[lane];
+            }
+            self.waiting.push(feature);
+            if self.waiting.len() == LANES {
+                self.search_rotated();
+            }
+        }
+    }
+
+    /// Offers the cuts of the columns that wait, with missing values on the left.
+    fn search_rotated(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let waiting = std::mem::take(self.waiting);
+        std::mem::swap(self.keys, self.rotated);
+        self.search_lanes(&waiting, true);
+        std::mem::swap(self.keys, self.rotated);
+        *self.waiting = waiting;
+        self.waiting.clear();
+    }
+
+    /// Offers the cuts of sorted lanes with missing values, if any, on the right. Returns the number of columns that vary.
     fn search(&mut self, batch: &[u32]) -> usize {
+        self.search_lanes(batch, false)
+    }
+
+    /// Where missing values of a lane go, if it has any.
+    fn missing(&self, feature: u32, lane: usize, is_rotated: bool) -> Option<Side> {
+        if is_rotated {
+            return Some(Side::Left);
+        }
+        let last = self.keys.last().map(|row| rank(row[lane]));
+        let missing_rank = self.at.search.data.missing_rank(feature);
+        (missing_rank.is_some() && last == missing_rank).then_some(Side::Right)
+    }
+
+    fn search_lanes(&mut self, batch: &[u32], is_rotated: bool) -> usize {
         let NodeSearch { search, node, .. } = self.at;
         if let Some(bulk) = &mut self.bulk
             && bulk.lane_scores(search.level, node.totals, self.rows, self.keys, self.scores)
@@ -132,7 +212,8 @@ impl<C: Criterion> Small<'_, C> {
                     if all_legal {
                         least = least.max(highest[lane] - search.criterion.tolerance(node.totals, highest[lane]));
                     }
-                    self.offer(feature, lane, least);
+                    let missing = self.missing(feature, lane, is_rotated);
+                    self.offer(feature, lane, missing, least);
                 }
             }
             return highest[..batch.len()].iter().filter(|&&score| score > f64::NEG_INFINITY).count();
@@ -141,21 +222,23 @@ impl<C: Criterion> Small<'_, C> {
         for (lane, &feature) in batch.iter().enumerate() {
             if self.varies(lane) {
                 n_varying += 1;
-                self.scan(feature, lane);
+                let missing = self.missing(feature, lane, is_rotated);
+                self.scan(feature, lane, missing);
             }
         }
         n_varying
     }
 
     /// Offers the cuts of a lane that score `least`.
-    fn offer(&mut self, feature: u32, lane: usize, least: f64) {
+    fn offer(&mut self, feature: u32, lane: usize, missing: Option<Side>, least: f64) {
         let NodeSearch { search, node, order } = self.at;
         let (criterion, samples) = (search.criterion, node.samples.ids());
         let mut pushed = criterion.begin(node.totals, self.scan);
         let mut n_pushed = 0;
         for (i, scores) in self.scores.iter().enumerate() {
             let score = scores[lane];
-            if score < least || score == f64::NEG_INFINITY {
+            let is_beside_missing = missing == Some(Side::Left) && rank(self.keys[i][lane]) == 0;
+            if score < least || score == f64::NEG_INFINITY || is_beside_missing {
                 continue;
             }
             for row in &self.keys[n_pushed..=i] {
@@ -166,18 +249,22 @@ impl<C: Criterion> Small<'_, C> {
                 debug_assert_eq!(score, criterion.score(node.totals, self.scan, pushed));
                 let (last_left, first_right) = (rank(self.keys[i][lane]), rank(self.keys[i + 1][lane]));
                 let cut = Cut::Before(first_right);
-                let candidate = Candidate { feature, last_left, cut, n_left: n_pushed, is_loose: false };
+                let candidate = Candidate { feature, last_left, missing, cut, n_left: n_pushed, is_loose: false };
                 self.best.offer(criterion, node.totals, order, (self.scan, pushed), score, candidate);
             }
         }
     }
 
     /// Offers the cuts of a lane, one row after the other.
-    fn scan(&mut self, feature: u32, lane: usize) {
+    fn scan(&mut self, feature: u32, lane: usize, missing: Option<Side>) {
         let samples = self.at.node.samples.ids();
-        let entries = self.keys.iter().map(|row| Entry::new(rank(row[lane]), samples[place(row[lane])]));
-        let start = Start::of(self.at, self.scan);
-        Pass { at: self.at, feature, side: Side::Left }.run(entries, start, None, self.scan, &mut self.best);
+        self.entries.clear();
+        self.entries.extend(self.keys.iter().map(|row| Entry::new(rank(row[lane]), samples[place(row[lane])])));
+        let is_first = |entry: &Entry| missing == Some(Side::Left) && entry.rank() == 0;
+        let (first, entries) = self.entries.split_at(self.entries.partition_point(is_first));
+        let start = Start { first, ..Start::of(self.at, self.scan) };
+        let pass = Pass { at: self.at, feature, side: Side::Left, missing };
+        pass.run(entries.iter().copied(), start, None, self.scan, &mut self.best);
     }
 }
 

@@ -1,6 +1,8 @@
 //! Sparse columns: with what the parent knew while the node is large, one by one, or all together by its rows once
 //! that is cheaper.
 
+use std::ops::Range;
+
 use super::best::Candidate;
 use super::block::Block;
 use super::bounded;
@@ -15,7 +17,7 @@ use crate::data::SparseColumns;
 use crate::data::sparse::{Rank, SparseColumn};
 use crate::error::Result;
 use crate::intersect::{self, Entry, Gather, NodeCosts, Strategy};
-use crate::rng::Permutation;
+use crate::rng::{Permutation, Side};
 use crate::samples::SampleSet;
 
 /// When partitioning, a row is looked up instead of the column being marked if the column has this many times more
@@ -352,26 +354,29 @@ pub(super) fn partition<C: Criterion, R: Rank>(
     columns: &SparseColumns<R>,
     samples: &mut SampleSet<'_>,
     split: &Candidate,
+    missing_rank: Option<u32>,
     known: Option<&Known<C>>,
     scratch: &mut SearchScratch,
 ) -> usize {
     let SearchScratch { members: marked, known_members, lane_map, few, .. } = scratch;
     let column = columns.column(split.feature);
     let zeros_left = column.zero_rank <= split.last_left;
+    // No value has the rank that stands for no missing values.
+    let missing_rank = missing_rank.unwrap_or(u32::MAX);
+    let sides = Sides { split, missing_rank, zeros_left };
     let own = match known {
         Some(Known::Columns(known)) => known.column_of(columns, lane_map, split.feature),
         Some(Known::Counts(counts)) if counts.holds_members => Some(Column::Whole(column)),
         Some(Known::Counts(_)) | None => None,
     };
     let marks = match own {
-        Some(column) => {
+        Some(own) => {
             few.clear();
-            match column {
-                Column::Whole(column) => few.extend(marks(&column, split, zeros_left)),
+            match own {
+                Column::Whole(column) => few.extend(sides.marks(&column).into_iter().flatten()),
                 Column::Local(LocalColumn { entries, .. }) => {
-                    let end = entries.partition_point(|entry| entry.rank() <= split.last_left);
-                    let side = if zeros_left { &entries[end..] } else { &entries[..end] };
-                    few.extend(side.iter().map(|entry| entry.sample()));
+                    let ranges = sides.without_zeros(entries.len(), |at| entries[at].rank());
+                    few.extend(ranges.into_iter().flat_map(|range| &entries[range]).map(|entry| entry.sample()));
                 }
             }
             few.retain(|&sample| known_members.contains(sample));
@@ -379,24 +384,59 @@ pub(super) fn partition<C: Criterion, R: Rank>(
                 few.sort_unstable();
                 return samples.move_few(few, !zeros_left);
             }
-            &few[..]
+            [&few[..], &[]]
         }
-        None => marks(&column, split, zeros_left),
+        None => sides.marks(&column),
     };
-    if marks.len() / MARKS_PER_LOOKUP > samples.len() {
+    if marks.iter().map(|marks| marks.len()).sum::<usize>() / MARKS_PER_LOOKUP > samples.len() {
         return samples.partition(|sample| {
             let rank = intersect::rank_in_row(columns, split.feature, sample);
-            rank.unwrap_or(column.zero_rank) <= split.last_left
+            split.goes_left(rank.unwrap_or(column.zero_rank), missing_rank)
         });
     }
-    marked.insert_all(marks);
+    marks.iter().for_each(|marks| marked.insert_all(marks));
     let n_left = samples.partition(|sample| marked.contains(sample) != zeros_left);
-    marked.remove_all(marks);
+    marks.iter().for_each(|marks| marked.remove_all(marks));
     n_left
 }
 
-/// The rows of the side of a cut that has no zeros.
-fn marks<'a, R: Rank>(column: &SparseColumn<'a, R>, split: &Candidate, zeros_left: bool) -> &'a [u32] {
-    let (left, right) = column.samples.split_at(column.ranks.partition_point(|rank| rank.widen() <= split.last_left));
-    if zeros_left { right } else { left }
+/// Which entries of a column are on which side of a cut.
+struct Sides<'a> {
+    split: &'a Candidate,
+    /// Above all ranks of values.
+    missing_rank: u32,
+    zeros_left: bool,
+}
+
+impl Sides<'_> {
+    /// The entries on the side without the zeros, of a column of so many in the order of their ranks: a run of values and
+    /// the missing ones.
+    fn without_zeros(&self, n_entries: usize, rank: impl Fn(usize) -> u32) -> [Range<usize>; 2] {
+        let before = |end: u32| partition_point(n_entries, |at| rank(at) < end);
+        let n_values = before(self.missing_rank);
+        let middle = before(self.split.last_left + 1);
+        let missing_left = self.split.missing == Some(Side::Left);
+        let missing = if missing_left == self.zeros_left { n_entries..n_entries } else { n_values..n_entries };
+        [if self.zeros_left { middle..n_values } else { 0..middle }, missing]
+    }
+
+    /// Their rows.
+    fn marks<'c, R: Rank>(&self, column: &SparseColumn<'c, R>) -> [&'c [u32]; 2] {
+        let ranges = self.without_zeros(column.ranks.len(), |at| column.ranks[at].widen());
+        ranges.map(|range| &column.samples[range])
+    }
+}
+
+/// The first of `0..n` for which `precedes` does not hold, as it does for all before, or `n`.
+fn partition_point(n: usize, precedes: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, n);
+    while low < high {
+        let middle = low.midpoint(high);
+        if precedes(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
 }

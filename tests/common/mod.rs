@@ -204,6 +204,21 @@ pub fn matrices(
     })
 }
 
+/// Some of the matrices with missing values in some columns: none, few, or most of their cells.
+pub fn with_holes(matrices: impl Strategy<Value = Array2<f64>>) -> impl Strategy<Value = Array2<f64>> {
+    let sixths = prop_oneof![1 => Just(0u8), 1 => Just(1), 1 => Just(4)];
+    let holes = move |x: &Array2<f64>| (vec(sixths.clone(), x.ncols()), vec(0..6u8, x.len()), 0..3u8);
+    matrices.prop_flat_map(move |x| (Just(x.clone()), holes(&x))).prop_map(|(mut x, (sixths, dice, whether))| {
+        let n_columns = x.ncols();
+        for (at, cell) in x.iter_mut().enumerate().filter(|_| whether > 0) {
+            if dice[at] < sixths[at % n_columns] {
+                *cell = f64::NAN;
+            }
+        }
+        x
+    })
+}
+
 fn columns(n: usize) -> impl Strategy<Value = Vec<f64>> {
     let n_levels = prop_oneof![1 => Just(1i16), 3 => Just(2), 3 => 3..=4i16, 2 => Just(40)];
     (n_levels, 0..=4u8, 0..=3i16).prop_flat_map(move |(n_levels, zeros, thirds)| {

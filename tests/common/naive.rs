@@ -15,6 +15,8 @@ use super::Y;
 pub struct Node {
     /// Feature, threshold, left child, right child; none for a leaf.
     pub split: Option<(usize, f64, usize, usize)>,
+    /// Whether missing values go left.
+    pub missing_left: bool,
     pub n_samples: usize,
     /// In units of the integer weights.
     pub weight: u64,
@@ -66,13 +68,14 @@ pub fn weakest_link(nodes: &[Node]) -> Option<(f64, usize)> {
 pub fn collapse(nodes: &[Node], leaf: usize) -> Vec<Node> {
     fn copy(nodes: &[Node], leaf: usize, node: usize, out: &mut Vec<Node>) -> usize {
         let id = out.len();
-        out.push(Node { split: None, ..nodes[node].clone() });
+        out.push(Node { split: None, missing_left: false, ..nodes[node].clone() });
         if node != leaf
             && let Some((feature, threshold, left, right)) = nodes[node].split
         {
             let left = copy(nodes, leaf, left, out);
             let right = copy(nodes, leaf, right, out);
             out[id].split = Some((feature, threshold, left, right));
+            out[id].missing_left = nodes[node].missing_left;
         }
         id
     }
@@ -116,6 +119,15 @@ struct Grower<'a> {
     /// The paths of the nodes that are split before the tree is full, if there is a limit.
     turns: Option<BTreeSet<Vec<bool>>>,
     nodes: Vec<Node>,
+}
+
+/// Where a split parts rows.
+#[derive(Clone, Copy)]
+struct Cut {
+    feature: usize,
+    /// Infinity parts missing values from all others.
+    threshold: f64,
+    missing_left: bool,
 }
 
 /// What a split costs, in any unit.
@@ -209,12 +221,12 @@ impl Grower<'_> {
 
     /// A node, if it can be split.
     fn waiting(&self, rows: &[usize], path: Vec<bool>, key: NodeKey, limits: &Limits) -> Option<Waiting> {
-        let (feature, threshold) = self.split(rows, path.len() as u64, key, limits)?;
-        let (left, right) = self.sides(rows, feature, threshold);
+        let cut = self.split(rows, path.len() as u64, key, limits)?;
+        let (left, right) = self.sides(rows, cut);
         let cost = |rows: &[usize]| self.weight(rows) as f64 * self.impurity(rows);
         let decrease = cost(rows) - (cost(&left) + cost(&right));
         let improvement = if decrease > 1e-12 * cost(rows) { to_31_bits(decrease) } else { 0.0 };
-        let limits = self.limits_below(feature, &left, &right, limits);
+        let limits = self.limits_below(cut.feature, &left, &right, limits);
         Some(Waiting { improvement, path, left, right, key, limits })
     }
 
@@ -235,15 +247,19 @@ impl Grower<'_> {
         }
         self.nodes.push(Node {
             split: None,
+            missing_left: false,
             n_samples: rows.len(),
             weight: self.weight(rows),
             impurity: self.impurity(rows),
             value,
         });
         let has_a_turn = self.turns.as_ref().is_none_or(|turns| turns.contains(path));
-        if has_a_turn && let Some((feature, threshold)) = self.split(rows, path.len() as u64, key, limits) {
-            let (left, right) = self.sides(rows, feature, threshold);
-            let [left_limits, right_limits] = self.limits_below(feature, &left, &right, limits);
+        if has_a_turn && let Some(cut) = self.split(rows, path.len() as u64, key, limits) {
+            let (left, right) = self.sides(rows, cut);
+            let [left_limits, right_limits] = self.limits_below(cut.feature, &left, &right, limits);
+            // With most rows, if there are none.
+            let has_missing = rows.iter().any(|&row| self.x[[row, cut.feature]].is_nan());
+            self.nodes[id].missing_left = if has_missing { cut.missing_left } else { left.len() > right.len() };
             let children = [(left, Side::Left, left_limits), (right, Side::Right, right_limits)];
             let [left, right] = children.map(|(rows, side, limits)| {
                 path.push(matches!(side, Side::Right));
@@ -251,13 +267,13 @@ impl Grower<'_> {
                 path.pop();
                 child
             });
-            self.nodes[id].split = Some((feature, threshold, left, right));
+            self.nodes[id].split = Some((cut.feature, cut.threshold, left, right));
         }
         id
     }
 
     /// The split of a node, unless a stop rule makes it a leaf.
-    fn split(&self, rows: &[usize], depth: u64, key: NodeKey, limits: &Limits) -> Option<(usize, f64)> {
+    fn split(&self, rows: &[usize], depth: u64, key: NodeKey, limits: &Limits) -> Option<Cut> {
         if self.params.max_depth.is_some_and(|max_depth| depth >= max_depth) {
             return None;
         }
@@ -267,8 +283,8 @@ impl Grower<'_> {
         if rows.iter().all(|&row| self.labels(row) == self.labels(rows[0])) {
             return None;
         }
-        let (feature, threshold) = self.best_split(rows, key, limits)?;
-        let (left, right) = self.sides(rows, feature, threshold);
+        let cut = self.best_split(rows, key, limits)?;
+        let (left, right) = self.sides(rows, cut);
         let share = |rows: &[usize]| self.weight(rows) as f64 / self.total_weight as f64;
         let decrease = share(rows) * self.impurity(rows)
             - share(&left) * self.impurity(&left)
@@ -278,16 +294,17 @@ impl Grower<'_> {
         if limit > 0.0 && decrease < limit {
             return None;
         }
-        Some((feature, threshold))
+        Some(cut)
     }
 
-    /// The cheapest legal split; of equals the one whose feature is drawn first, then the lowest threshold.
-    fn best_split(&self, rows: &[usize], key: NodeKey, limits: &Limits) -> Option<(usize, f64)> {
-        let mut best: Option<(Cost, usize, f64)> = None;
+    /// The cheapest legal split; of equals the one whose feature is drawn first, then the one with missing values on the
+    /// right, then the lowest threshold.
+    fn best_split(&self, rows: &[usize], key: NodeKey, limits: &Limits) -> Option<Cut> {
+        let mut best: Option<(Cost, Cut)> = None;
         // In the order of the tie rule, so that only a cheaper split replaces an earlier one.
         for feature in self.drawn_features(rows, key) {
-            for threshold in self.thresholds(rows, feature, key) {
-                let (left, right) = self.sides(rows, feature, threshold);
+            for cut in self.cuts(rows, feature, key) {
+                let (left, right) = self.sides(rows, cut);
                 if !self.is_legal(&left)
                     || !self.is_legal(&right)
                     || self.has_no_counts(&left)
@@ -298,11 +315,11 @@ impl Grower<'_> {
                 }
                 let cost = self.total_cost(&left, &right);
                 if best.as_ref().is_none_or(|best| cost.compare(&best.0) == Ordering::Less) {
-                    best = Some((cost, feature, threshold));
+                    best = Some((cost, cut));
                 }
             }
         }
-        best.map(|(_, feature, threshold)| (feature, threshold))
+        best.map(|(_, cut)| cut)
     }
 
     fn constraint(&self, feature: usize) -> i8 {
@@ -350,7 +367,10 @@ impl Grower<'_> {
         let order = key.feature_order(n_features);
         let mut features: Vec<usize> = (0..n_features).collect();
         features.sort_by_key(|&feature| order.position(feature as u32));
-        let is_constant = |feature: &usize| self.distinct_values(rows, *feature).len() == 1;
+        let is_constant = |feature: &usize| {
+            let n_values = self.distinct_values(rows, *feature).len();
+            n_values + usize::from(self.has_missing(rows, *feature)) == 1
+        };
         let mut n_drawn = self.max_features();
         if self.params.feature_sampling == FeatureSampling::Active {
             features.retain(|feature| !is_constant(feature));
@@ -362,9 +382,21 @@ impl Grower<'_> {
         features
     }
 
-    /// The thresholds to try, ascending.
-    fn thresholds(&self, rows: &[usize], feature: usize, key: NodeKey) -> Vec<f64> {
+    /// The cuts to try, in the order of the tie rule.
+    fn cuts(&self, rows: &[usize], feature: usize, key: NodeKey) -> Vec<Cut> {
         let values = self.distinct_values(rows, feature);
+        let cut = |missing_left| move |threshold| Cut { feature, threshold, missing_left };
+        let thresholds = if values.is_empty() { vec![] } else { self.thresholds(&values, feature, key) };
+        let mut cuts: Vec<Cut> = thresholds.iter().copied().map(cut(false)).collect();
+        if self.has_missing(rows, feature) {
+            cuts.extend((!values.is_empty()).then(|| cut(false)(f64::INFINITY)));
+            cuts.extend(thresholds.into_iter().map(cut(true)));
+        }
+        cuts
+    }
+
+    /// The thresholds between values to try, ascending.
+    fn thresholds(&self, values: &[f64], feature: usize, key: NodeKey) -> Vec<f64> {
         let (low, high) = (values[0], values[values.len() - 1]);
         match self.params.splitter {
             Splitter::Best => values.windows(2).map(|pair| f64::midpoint(pair[0], pair[1])).collect(),
@@ -374,14 +406,21 @@ impl Grower<'_> {
     }
 
     fn distinct_values(&self, rows: &[usize], feature: usize) -> Vec<f64> {
-        let mut values: Vec<f64> = rows.iter().map(|&row| self.x[[row, feature]]).collect();
+        let mut values: Vec<f64> = rows.iter().map(|&row| self.x[[row, feature]]).filter(|v| !v.is_nan()).collect();
         values.sort_by(f64::total_cmp);
         values.dedup();
         values
     }
 
-    fn sides(&self, rows: &[usize], feature: usize, threshold: f64) -> (Vec<usize>, Vec<usize>) {
-        rows.iter().partition(|&&row| self.x[[row, feature]] <= threshold)
+    fn has_missing(&self, rows: &[usize], feature: usize) -> bool {
+        rows.iter().any(|&row| self.x[[row, feature]].is_nan())
+    }
+
+    fn sides(&self, rows: &[usize], cut: Cut) -> (Vec<usize>, Vec<usize>) {
+        rows.iter().partition(|&&row| {
+            let value = self.x[[row, cut.feature]];
+            if value.is_nan() { cut.missing_left } else { value <= cut.threshold }
+        })
     }
 
     fn is_legal(&self, child: &[usize]) -> bool {

@@ -37,6 +37,22 @@ fn unpack(packed: u64) -> BinaryTotals {
     BinaryTotals { weight: packed & 0xFFFF_FFFF, second: packed >> 32 }
 }
 
+impl BinaryBulk {
+    /// Sums over the bins before each.
+    fn add_up(&mut self) {
+        let mut sum = 0;
+        for bin in 0..self.n_bins {
+            sum += self.bins[bin];
+            self.ends[bin + 1] = sum;
+        }
+        for bin in 1..=self.n_bins {
+            let BinaryTotals { weight, second } = unpack(self.ends[bin]);
+            self.weights[bin] = weight as i64 as f64;
+            self.seconds[bin] = second as i64 as f64;
+        }
+    }
+}
+
 impl<W: SampleWeights> Bulk<BinaryGini<'_, W>> for BinaryBulk {
     type Rows = Vec<u64>;
 
@@ -79,16 +95,12 @@ impl<W: SampleWeights> Bulk<BinaryGini<'_, W>> for BinaryBulk {
                 self.bins[bin as usize] += row;
             }
         }
-        let mut sum = 0;
-        for bin in 0..n_bins {
-            sum += self.bins[bin];
-            self.ends[bin + 1] = sum;
-        }
-        for bin in 1..=n_bins {
-            let BinaryTotals { weight, second } = unpack(self.ends[bin]);
-            self.weights[bin] = weight as i64 as f64;
-            self.seconds[bin] = second as i64 as f64;
-        }
+        self.add_up();
+    }
+
+    fn rotate(&mut self, _node: &BinaryTotals) {
+        self.bins[..self.n_bins].rotate_right(1);
+        self.add_up();
     }
 
     fn scores(&self, level: Level, node: &BinaryTotals, scores: &mut [f64]) {

@@ -47,6 +47,23 @@ struct Work {
 
 const ENDS: usize = MAX_BINS + 1;
 
+impl ClassBulk {
+    /// Sums over the bins before each.
+    fn add_up(&mut self) {
+        let Self { n_bins, shift, bins, weights, ends, .. } = self;
+        let weights = &mut weights[..=*n_bins];
+        weights.fill(0.0);
+        for (class, ends) in ends.chunks_exact_mut(ENDS).enumerate() {
+            let mut sum = 0;
+            for bin in 0..*n_bins {
+                sum += bins[(bin << *shift) + class];
+                ends[bin + 1] = f64::from(sum);
+                weights[bin + 1] += f64::from(sum);
+            }
+        }
+    }
+}
+
 impl<W: SampleWeights, M: Measure> Bulk<ClassCriterion<'_, W, M>> for ClassBulk {
     /// The class in the low half, the weight in the high one.
     type Rows = Vec<u64>;
@@ -114,16 +131,12 @@ impl<W: SampleWeights, M: Measure> Bulk<ClassCriterion<'_, W, M>> for ClassBulk 
                 counts[slot(row, bin)] += (row >> 32) as u32;
             }
         }
-        let weights = &mut self.weights[..=n_bins];
-        weights.fill(0.0);
-        for (class, ends) in self.ends.chunks_exact_mut(ENDS).enumerate() {
-            let mut sum = 0;
-            for bin in 0..n_bins {
-                sum += counts[(bin << self.shift) + class];
-                ends[bin + 1] = f64::from(sum);
-                weights[bin + 1] += f64::from(sum);
-            }
-        }
+        self.add_up();
+    }
+
+    fn rotate(&mut self, _node: &ClassTotals<M::Sum>) {
+        self.bins[..self.n_bins << self.shift].rotate_right(1 << self.shift);
+        self.add_up();
     }
 
     fn scores(&self, level: Level, node: &ClassTotals<M::Sum>, scores: &mut [f64]) {

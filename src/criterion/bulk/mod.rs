@@ -80,6 +80,9 @@ pub trait Bulk<C: Criterion + ?Sized>: Send {
     /// Counts rows by their bins, `bins[i]` of `rows[i]`, all below `n_bins`. O(rows + bins).
     fn count(&mut self, node: &C::Totals, rows: &Self::Rows, bins: &[u8], n_bins: usize);
 
+    /// Moves the last bin in front of all others. O(bins).
+    fn rotate(&mut self, node: &C::Totals);
+
     /// Sets `scores`, one per bin, to that of the cut after it, as [`Criterion::score`] has it but for a relative rounding
     /// error of some units of 2^-52; minus infinity after a bin without rows or without rows beyond it. O(bins).
     fn scores(&self, level: Level, node: &C::Totals, scores: &mut [f64]);

@@ -23,6 +23,10 @@ impl<C: Criterion> Bulk<C> for NoBulk {
         match *self {}
     }
 
+    fn rotate(&mut self, _node: &C::Totals) {
+        match *self {}
+    }
+
     fn scores(&self, _level: Level, _node: &C::Totals, _scores: &mut [f64]) {
         match *self {}
     }

@@ -68,6 +68,25 @@ impl Bin {
     }
 }
 
+impl SumBulk {
+    /// Sums over the bins before each, given the fraction of the node's mean.
+    fn add_up(&mut self, fraction: f64) {
+        let mut end = End::default();
+        for bin in 0..self.n_bins {
+            let Bin { sizes, sum, squares } = self.bins[bin];
+            end = End { weight: end.weight + weight_of(sizes), sum: end.sum + sum };
+            self.ends[bin + 1] = end;
+            let weight = end.weight as i64 as f64;
+            self.weights[bin + 1] = weight;
+            // As `SquaredError::squares` has it.
+            self.excesses[bin + 1] = end.sum as f64 - weight * fraction;
+            let weight = weight_of(sizes) as i64 as f64;
+            let distances = squares - 2.0 * fraction * sum as f64 + fraction * fraction * weight;
+            self.squares[bin] = distances + (squares + weight) * 1e-9;
+        }
+    }
+}
+
 impl<W: SampleWeights, M: Moment> Bulk<SquaredError<'_, W, M>> for SumBulk {
     type Rows = SumRows;
 
@@ -108,20 +127,12 @@ impl<W: SampleWeights, M: Moment> Bulk<SquaredError<'_, W, M>> for SumBulk {
                 self.bins[bin as usize].add(u64::from(weight), excess);
             }
         }
-        let fraction = node.outputs[0].fraction;
-        let mut end = End::default();
-        for bin in 0..n_bins {
-            let Bin { sizes, sum, squares } = self.bins[bin];
-            end = End { weight: end.weight + weight_of(sizes), sum: end.sum + sum };
-            self.ends[bin + 1] = end;
-            let weight = end.weight as i64 as f64;
-            self.weights[bin + 1] = weight;
-            // As `SquaredError::squares` has it.
-            self.excesses[bin + 1] = end.sum as f64 - weight * fraction;
-            let weight = weight_of(sizes) as i64 as f64;
-            let distances = squares - 2.0 * fraction * sum as f64 + fraction * fraction * weight;
-            self.squares[bin] = distances + (squares + weight) * 1e-9;
-        }
+        self.add_up(node.outputs[0].fraction);
+    }
+
+    fn rotate(&mut self, node: &SumTotals<M>) {
+        self.bins[..self.n_bins].rotate_right(1);
+        self.add_up(node.outputs[0].fraction);
     }
 
     fn scores(&self, level: Level, node: &SumTotals<M>, scores: &mut [f64]) {

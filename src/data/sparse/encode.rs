@@ -8,8 +8,8 @@ use super::view::{Format, SparseIndex, SparseView};
 use super::{Rank, SparseColumns};
 use crate::data::element::Element;
 use crate::data::ranking::{Pair, distinct_values, number_runs, sort_pairs};
-use crate::data::values::{TableValue, ValueTable};
-use crate::data::{Columns, Dataset, check_shape, nan_found};
+use crate::data::values::{TableValue, ValueTable, padded};
+use crate::data::{Columns, Dataset, check_shape};
 use crate::error::Result;
 use crate::num::SortKey;
 use crate::runtime::Runtime;
@@ -30,7 +30,7 @@ impl Half<u32> {
 }
 
 impl Dataset {
-    /// Encodes a compressed sparse matrix. Absent entries are 0.0; NaN is refused.
+    /// Encodes a compressed sparse matrix. Absent entries are 0.0; NaN is missing.
     pub fn from_sparse<T: Element, I: SparseIndex>(x: &SparseView<'_, T, I>, runtime: &Runtime<'_>) -> Result<Self>
     where
         T::Value: TableValue,
@@ -60,7 +60,7 @@ impl Dataset {
                 let mut scratch = (Vec::new(), Vec::new(), Vec::new());
                 let columns = tasks.into_iter().map(|job| {
                     runtime.check_interrupt()?;
-                    encode_column::<T>(job, &mut scratch)
+                    Ok(encode_column::<T>(job, &mut scratch))
                 });
                 columns.collect::<Result<Vec<_>>>()
             };
@@ -150,17 +150,27 @@ struct Job<'a, V> {
 struct Encoded {
     nnz: usize,
     n_distinct: usize,
-    zero_rank: u32,
+    /// Among the distinct values.
+    zero_place: u32,
+    has_missing: bool,
+}
+
+impl Encoded {
+    /// The rank of the least value.
+    fn first_rank(&self) -> u32 {
+        u32::from(self.has_missing)
+    }
+
+    fn n_ranks(&self) -> usize {
+        self.n_distinct + 1 + 2 * usize::from(self.has_missing)
+    }
 }
 
 type Scratch<V> = (Vec<(u32, V)>, Vec<Pair<V>>, Vec<Pair<V>>);
 
 /// Sums duplicates, drops zeros, sorts by value. Then the fronts of `samples` and `ranks` hold the entries, and the
-/// front of `values` holds the distinct nonzero values.
-fn encode_column<T: Element>(
-    job: Job<'_, T::Value>,
-    (cells, pairs, scratch): &mut Scratch<T::Value>,
-) -> Result<Encoded> {
+/// front of `values` holds the distinct nonzero values. Missing values come last.
+fn encode_column<T: Element>(job: Job<'_, T::Value>, (cells, pairs, scratch): &mut Scratch<T::Value>) -> Encoded {
     let Job { samples, values, ranks } = job;
     cells.clear();
     cells.extend(samples.iter().copied().zip(values.iter().copied()));
@@ -169,35 +179,40 @@ fn encode_column<T: Element>(
         cells.sort_by_key(|cell| cell.0);
     }
     pairs.clear();
+    let mut missing = Vec::new();
     for run in cells.chunk_by(|a, b| a.0 == b.0) {
         let value = run[1..].iter().fold(run[0].1, |sum, cell| T::merge(sum, cell.1));
         let wide = value.widen();
         if wide.is_nan() {
-            return Err(nan_found());
-        }
-        if wide != 0.0 {
+            missing.push(run[0].0);
+        } else if wide != 0.0 {
             pairs.push((value.key(), run[0].0));
         }
     }
     sort_pairs::<T::Value>(pairs, scratch);
-    let (distinct, zero_rank) = distinct_values::<T::Value>(pairs, false);
+    let (distinct, zero_place) = distinct_values::<T::Value>(pairs, false);
     values[..distinct.len()].copy_from_slice(&distinct);
+    let nnz = pairs.len() + missing.len();
+    let encoded = Encoded { nnz, n_distinct: distinct.len(), zero_place, has_missing: !missing.is_empty() };
+    let first_rank = encoded.first_rank();
     let mut at = 0;
-    number_runs::<T::Value>(pairs, Some(zero_rank), |rank, run| {
+    number_runs::<T::Value>(pairs, first_rank, Some(first_rank + zero_place), |rank, run| {
         for &(_, sample) in run {
             samples[at] = sample;
             ranks[at] = rank;
             at += 1;
         }
     });
-    Ok(Encoded { nnz: pairs.len(), n_distinct: distinct.len(), zero_rank })
+    samples[at..nnz].copy_from_slice(&missing);
+    ranks[at..nnz].fill(encoded.n_ranks() as u32 - 1);
+    encoded
 }
 
 /// Moves the fronts of all columns together, in place, and inserts the zero into each value table. Also returns the
-/// largest number of values in a table.
+/// length of the longest table.
 fn compact<V: TableValue>(raw: Raw<V>, mut ranks: Vec<u32>, encoded: &[Encoded]) -> (Half<u32>, ValueTable, usize) {
     let Raw { indptr: raw_indptr, mut samples, values } = raw;
-    let n_values = encoded.iter().map(|column| column.n_distinct + 1).sum();
+    let n_values = encoded.iter().map(Encoded::n_ranks).sum();
     let mut table = Vec::with_capacity(n_values);
     let mut table_indptr = Vec::with_capacity(encoded.len() + 1);
     let mut indptr = Vec::with_capacity(encoded.len() + 1);
@@ -209,12 +224,11 @@ fn compact<V: TableValue>(raw: Raw<V>, mut ranks: Vec<u32>, encoded: &[Encoded])
         ranks.copy_within(start..start + column.nnz, end);
         end += column.nnz;
         indptr.push(end);
-        let (negative, positive) = values[start..start + column.n_distinct].split_at(column.zero_rank as usize);
-        table.extend_from_slice(negative);
-        table.push(V::ZERO);
-        table.extend_from_slice(positive);
+        let (negative, positive) = values[start..start + column.n_distinct].split_at(column.zero_place as usize);
+        let distinct = [negative, &[V::ZERO], positive].concat();
+        table.extend(if column.has_missing { padded(distinct) } else { distinct });
         table_indptr.push(table.len());
-        largest = largest.max(column.n_distinct + 1);
+        largest = largest.max(column.n_ranks());
     }
     samples.truncate(end);
     ranks.truncate(end);
@@ -222,9 +236,10 @@ fn compact<V: TableValue>(raw: Raw<V>, mut ranks: Vec<u32>, encoded: &[Encoded])
         indptr: indptr.into(),
         samples: samples.into(),
         ranks: ranks.into(),
-        zero_ranks: encoded.iter().map(|column| column.zero_rank).collect(),
+        zero_ranks: encoded.iter().map(|column| column.first_rank() + column.zero_place).collect(),
     };
-    (half, V::into_table(table_indptr, table), largest)
+    let has_missing = encoded.iter().map(|column| column.has_missing).collect();
+    (half, V::into_table(table_indptr, table, has_missing), largest)
 }
 
 #[cfg(test)]
