@@ -56,7 +56,7 @@ pub enum Expansion<'s, C: Criterion> {
     Leaf(Leaf<'s, C>),
     /// It was split; its rows are partitioned.
     Split {
-        /// The split.
+        /// The split, which says where missing values go even if the node has none.
         split: Candidate,
         /// The child with `x <= threshold`.
         left: Pending<'s, C>,
@@ -95,7 +95,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
         let node =
             Node { samples: &samples, n_entries, totals: &totals, key, constants: &constants, limits: limits.as_ref() };
         let Found { best, constants: more, known } = search.best_split(&node, known, scratch)?;
-        let Some(split) = best else {
+        let Some(mut split) = best else {
             search.forget(known.as_ref(), samples.ids(), scratch);
             return Ok(Expansion::Leaf(Leaf { samples, totals, limits }));
         };
@@ -129,6 +129,10 @@ impl<'s, C: Criterion> Pending<'s, C> {
         } else {
             (large, small, heirs.large, heirs.small)
         };
+        // With most of the weight, if there are none.
+        let weight = |totals| search.criterion.weight(totals);
+        let larger = if weight(&of_left.0) > weight(&of_right.0) { Side::Left } else { Side::Right };
+        split.missing.get_or_insert(larger);
         let constraint = search.params.constraint(split.feature);
         let [left_limits, right_limits] = match limits {
             Some(limits) => limits.of_children(search.criterion, (&of_left.0, &of_right.0), constraint).map(Some),

@@ -60,8 +60,7 @@ impl Part {
         let Self { mut nodes, splits } = self;
         // Together, as each is two cache misses that do not wait for each other.
         for (node, split) in splits {
-            let missing_go_left = split.missing_go_left(nodes.n_samples(node));
-            nodes.split(node, split.feature, split.threshold(data), missing_go_left);
+            nodes.split(node, split.feature, split.threshold(data), split.missing_go_left());
         }
         nodes.finish(data.n_features(), n_classes)
     }

@@ -214,11 +214,6 @@ impl TreeBuilder {
         Ok((id, &mut nodes.value[id * self.n_values..]))
     }
 
-    /// Training rows of a node.
-    pub fn n_samples(&self, node: usize) -> usize {
-        self.nodes.n_node_samples[node] as usize
-    }
-
     /// Turns a leaf into a split; its children are linked when they are added.
     pub fn split(&mut self, node: usize, feature: u32, threshold: f64, missing_go_left: bool) {
         self.nodes.feature[node] = feature as i32;

@@ -24,7 +24,8 @@ from spinney._validation import check_monotonic_cst, check_sample_weight, native
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_CHECK_X = {"accept_sparse": ("csc", "csr")}
+# NaN is missing, and infinities are values like others.
+_CHECK_X = {"accept_sparse": ("csc", "csr"), "ensure_all_finite": False}
 _CHECK_Y = {"ensure_2d": False, "dtype": None}
 
 
@@ -37,6 +38,7 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
 
     @abstractmethod
@@ -141,7 +143,9 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         if check_input:
             with _quiet():
-                X = validate_data(self, sound(X), accept_sparse="csr", reset=False)
+                X = validate_data(
+                    self, sound(X), accept_sparse="csr", ensure_all_finite=False, reset=False
+                )
         return native(X)
 
 

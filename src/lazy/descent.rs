@@ -164,7 +164,7 @@ impl<'a, C: Criterion> Descent<'a, C> {
             let threshold = split.threshold(search.data);
             self.query.gather(split.feature, query_rows.ids(), &mut values);
             let mut next = values.iter();
-            let missing_left = split.missing_go_left(n_rows);
+            let missing_left = split.missing_go_left();
             let goes_left = |value: f64| value <= threshold || value.is_nan() && missing_left;
             let middle = query_rows.partition(|_| next.next().is_some_and(|&value| goes_left(value)));
             let (left_rows, right_rows) = query_rows.split_at(middle);

@@ -45,16 +45,16 @@ pub enum Cut {
 }
 
 impl Candidate {
-    /// Whether rows with missing values go left, in a node of this many rows that is parted so. If it has none, they go with
-    /// most rows.
-    pub fn missing_go_left(&self, n_samples: usize) -> bool {
-        self.missing.map_or(self.n_left > n_samples - self.n_left, |side| side == Side::Left)
+    /// Whether missing values go left.
+    #[inline]
+    pub fn missing_go_left(&self) -> bool {
+        self.missing == Some(Side::Left)
     }
 
     /// Whether rows of a rank go left, given that of missing values.
     #[inline]
     pub(super) fn goes_left(&self, rank: u32, missing_rank: u32) -> bool {
-        if rank == missing_rank { self.missing == Some(Side::Left) } else { rank <= self.last_left }
+        if rank == missing_rank { self.missing_go_left() } else { rank <= self.last_left }
     }
 
     /// Values up to this one go left: infinity if missing values are parted from all others.

@@ -257,9 +257,10 @@ impl Grower<'_> {
         if has_a_turn && let Some(cut) = self.split(rows, path.len() as u64, key, limits) {
             let (left, right) = self.sides(rows, cut);
             let [left_limits, right_limits] = self.limits_below(cut.feature, &left, &right, limits);
-            // With most rows, if there are none.
+            // With most of the weight, if there are none.
             let has_missing = rows.iter().any(|&row| self.x[[row, cut.feature]].is_nan());
-            self.nodes[id].missing_left = if has_missing { cut.missing_left } else { left.len() > right.len() };
+            self.nodes[id].missing_left =
+                if has_missing { cut.missing_left } else { self.weight(&left) > self.weight(&right) };
             let children = [(left, Side::Left, left_limits), (right, Side::Right, right_limits)];
             let [left, right] = children.map(|(rows, side, limits)| {
                 path.push(matches!(side, Side::Right));
