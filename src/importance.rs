@@ -14,7 +14,11 @@ impl Tree {
             let left = nodes.children_left[node];
             if left != TREE_LEAF {
                 let children = weighted(left as usize) + weighted(nodes.children_right[node] as usize);
-                importances[nodes.feature[node] as usize] += weighted(node) - children;
+                let decrease = weighted(node) - children;
+                // Never below 0 but for rounding.
+                if decrease > 0.0 {
+                    importances[nodes.feature[node] as usize] += decrease;
+                }
             }
         }
         for importance in &mut importances {
