@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::monotonic::Limits;
 use crate::rng::{NodeKey, Side};
 use crate::samples::SampleSet;
-use crate::split::{Candidate, ConstantFeatures, Found, Known, Node, Scratch, Search};
+use crate::split::{Candidate, ConstantFeatures, Found, Known, Node, Scratch, Search, Sides};
 
 /// A node that has been reached and not yet expanded.
 pub struct Pending<'s, C: Criterion> {
@@ -58,6 +58,10 @@ pub enum Expansion<'s, C: Criterion> {
     Split {
         /// The split, which says where missing values go even if the node has none.
         split: Candidate,
+        /// The sides of its categories, if the feature is categorical.
+        sides: Option<Sides>,
+        /// Where whatever the node does not have goes: with most of the weight.
+        larger: Side,
         /// The child with `x <= threshold`.
         left: Pending<'s, C>,
         /// The other child.
@@ -99,7 +103,14 @@ impl<'s, C: Criterion> Pending<'s, C> {
             search.forget(known.as_ref(), samples.ids(), scratch);
             return Ok(Expansion::Leaf(Leaf { samples, totals, limits }));
         };
-        let middle = search.partition(&mut samples, &split, known.as_ref(), scratch);
+        let (sides, goes_left) = search.divide(&node, &mut split).unzip();
+        let middle = match goes_left {
+            None => search.partition(&mut samples, &split, known.as_ref(), scratch),
+            Some(goes_left) => {
+                let mut goes_left = goes_left.into_iter();
+                samples.partition(|_| goes_left.next().unwrap_or_default())
+            }
+        };
         debug_assert_eq!(middle, split.n_left, "the scan's promise");
         // Add up the smaller child and subtract it for the larger: exact, and at most half the work.
         let left_is_small = middle <= samples.len() - middle;
@@ -140,7 +151,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
         };
         let left = child(left_samples, of_left, Side::Left, left_heir, Arc::clone(&constants), left_limits);
         let right = child(right_samples, of_right, Side::Right, right_heir, constants, right_limits);
-        Ok(Expansion::Split { split, left, right })
+        Ok(Expansion::Split { split, sides, larger, left, right })
     }
 
     /// Whether a stop rule holds.

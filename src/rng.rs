@@ -49,6 +49,7 @@ enum Purpose {
     Bootstrap = 3,
     Subsample = 4,
     Poisson = 5,
+    Categories = 6,
 }
 
 /// The seed whose tree number 0 is tree number `tree` of `seed`: a tree of a forest can be grown alone by it.
@@ -83,6 +84,12 @@ impl NodeKey {
     pub fn threshold_position(self, feature: u32) -> f64 {
         let bits = combine(combine(self.0, Purpose::Threshold as u64), u64::from(feature));
         (bits >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// A number that tells whether a category of `feature`, which first occurs in row `first_row`, is in the node's random
+    /// subset: its lowest bit.
+    pub fn category(self, feature: u32, first_row: u32) -> u64 {
+        combine(combine(self.0, Purpose::Categories as u64), u64::from(feature) << 32 | u64::from(first_row))
     }
 
     /// The draws of the rows of a tree; the key is that of its root.

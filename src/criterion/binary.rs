@@ -124,6 +124,24 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
         [self.mean(&own, output), self.mean(&self.minus(node, &own), output)]
     }
 
+    fn n_orders(&self) -> usize {
+        1
+    }
+
+    fn order(&self, _order: usize) -> impl Fn(u32) -> u64 {
+        |sample| u64::from(self.classes[sample as usize])
+    }
+
+    fn pushes_sums(&self) -> bool {
+        true
+    }
+
+    fn push_sum(&self, node: &BinaryTotals, pushed: &mut Self::Pushed, weight: u64, sum: u128) {
+        let gained = pushed.excess.plus_product(sum as u64, node.weight as i64);
+        *pushed =
+            BinaryPushed { weight: pushed.weight + weight, excess: gained.minus_product(weight, node.second as i64) };
+    }
+
     fn scan(&self) {}
 
     #[inline]

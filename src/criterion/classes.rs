@@ -68,6 +68,10 @@ pub struct ClassCriterion<'a, W, M> {
     pub(super) n_outputs: usize,
 }
 
+fn n_orders_of(n_classes: u32) -> u32 {
+    if n_classes == 2 { 1 } else { n_classes }
+}
+
 /// Class counts of a node, over all outputs.
 #[derive(Debug)]
 pub struct ClassTotals<S> {
@@ -217,6 +221,27 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         let own = counts[output + 1];
         let rest = node.counts[output + 1] - own;
         [own as f64 / pushed.weight as f64, rest as f64 / (node.weight - pushed.weight) as f64]
+    }
+
+    /// One against the rest; of two classes only the second.
+    fn n_orders(&self) -> usize {
+        self.classes.first.windows(2).map(|output| n_orders_of(output[1] - output[0])).sum::<u32>() as usize
+    }
+
+    fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
+        let mut order = order as u32;
+        let mut output = 0;
+        let first = &self.classes.first;
+        while order >= n_orders_of(first[output + 1] - first[output]) {
+            order -= n_orders_of(first[output + 1] - first[output]);
+            output += 1;
+        }
+        let slot = first[output] + order + u32::from(first[output + 1] - first[output] == 2);
+        move |sample| u64::from(self.slots(sample)[output] == slot)
+    }
+
+    fn n_shares(&self) -> usize {
+        if self.n_outputs == 1 && self.n_slots() > 2 { self.n_slots() } else { 0 }
     }
 
     fn scan(&self) -> Box<[u64]> {

@@ -81,6 +81,24 @@ pub trait Criterion: Sync {
     /// The same of the pushed samples and of the rest, whichever those are.
     fn side_means(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed, output: usize) -> [f64; 2];
 
+    /// In how many orders categories are tried. One suffices for two classes or one number (Fisher, "On grouping for maximum
+    /// homogeneity", 1958; Breiman et al., "Classification and Regression Trees", 1984, section 4.2.2).
+    fn n_orders(&self) -> usize;
+    /// By what means of categories an order is: of a class being there, or of a number in fixed point.
+    fn order(&self, order: usize) -> impl Fn(u32) -> u64;
+    /// How many of the first orders are of the classes of one output, if those are more than two.
+    fn n_shares(&self) -> usize {
+        0
+    }
+    /// Whether the sums of [the only order](Self::order) can be pushed.
+    fn pushes_sums(&self) -> bool {
+        false
+    }
+    /// Moves samples with this weight and weighted sum of the only order to the pushed side.
+    fn push_sum(&self, _node: &Self::Totals, _pushed: &mut Self::Pushed, _weight: u64, _sum: u128) {
+        unreachable!("asked for by `pushes_sums`")
+    }
+
     /// A new scan. Call [`begin`](Self::begin) before each use.
     fn scan(&self) -> Self::Scan;
     /// Nothing is pushed yet.

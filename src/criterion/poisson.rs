@@ -266,6 +266,14 @@ impl<W: SampleWeights> Criterion for Poisson<'_, W> {
         [self.mean_of(sum, pushed.weight, output), self.mean_of(rest, node.weight - pushed.weight, output)]
     }
 
+    fn n_orders(&self) -> usize {
+        self.n_outputs
+    }
+
+    fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
+        move |sample| self.counts(sample)[order]
+    }
+
     fn scan(&self) -> Box<[u128]> {
         vec![0; self.n_outputs - 1].into()
     }

@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 use super::bulk::SumBulk;
 use super::weights::{Moment, SampleWeights};
 use super::{Criterion, QUOTIENT_SLACK};
-use crate::data::target::{FINE_BITS, Numbers};
+use crate::data::target::{ABOVE_ZERO, FINE_BITS, Numbers, above_zero};
 use crate::num::{Exact, Ratio, Wide, exponent, scale_by_power_of_two};
 
 /// Nodes with a standard deviation below this many fixed-point units (as a power of two) have their mean refined.
@@ -318,6 +318,23 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         let sum = if output == 0 { pushed.first } else { others[output - 1] };
         let rest = node.outputs[output].sum.minus(sum);
         [self.mean_of(sum, pushed.weight, output), self.mean_of(rest, node.weight - pushed.weight, output)]
+    }
+
+    fn n_orders(&self) -> usize {
+        self.n_outputs
+    }
+
+    fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
+        move |sample| above_zero(self.values(sample)[order])
+    }
+
+    fn pushes_sums(&self) -> bool {
+        self.n_outputs == 1
+    }
+
+    fn push_sum(&self, _node: &Self::Totals, pushed: &mut Self::Pushed, weight: u64, sum: u128) {
+        pushed.weight += weight;
+        pushed.first = pushed.first.plus_sum(sum as i128 - i128::from(weight) * i128::from(ABOVE_ZERO));
     }
 
     fn scan(&self) -> Box<[M]> {

@@ -135,6 +135,8 @@ pub trait Moment: Copy + Debug + Send + Sync + Default + PartialEq {
     fn minus_product(self, weight: u64, value: i64) -> Self;
     /// `self - other`.
     fn minus(self, other: Self) -> Self;
+    /// `self + sum`, which fits.
+    fn plus_sum(self, sum: i128) -> Self;
     /// The nearest double, up to two roundings.
     fn to_f64(self) -> f64;
     /// The sum.
@@ -160,6 +162,11 @@ impl Moment for i64 {
     #[inline]
     fn minus(self, other: Self) -> Self {
         self - other
+    }
+
+    #[inline]
+    fn plus_sum(self, sum: i128) -> Self {
+        self + sum as Self
     }
 
     #[inline]
@@ -196,6 +203,11 @@ impl Moment for i128 {
     #[inline]
     fn minus(self, other: Self) -> Self {
         self - other
+    }
+
+    #[inline]
+    fn plus_sum(self, sum: i128) -> Self {
+        self + sum as Self
     }
 
     #[inline]

@@ -4,6 +4,7 @@
 //! and value range end here: the engine compares ranks and reads values only to make a threshold.
 
 pub mod decode;
+mod category;
 pub mod dense;
 mod element;
 pub mod query;
@@ -24,6 +25,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use category::Categories;
 
 /// Row ids are `u32`.
 pub const MAX_SAMPLES: usize = u32::MAX as usize;
@@ -37,6 +39,7 @@ pub struct Dataset {
     n_features: usize,
     columns: Columns,
     values: Arc<ValueTable>,
+    categories: Arc<Categories>,
 }
 
 /// The two storages.
@@ -52,7 +55,43 @@ pub enum Columns {
 
 impl Dataset {
     pub(crate) fn new(n_samples: usize, n_features: usize, columns: Columns, values: ValueTable) -> Self {
-        Self { n_samples, n_features, columns, values: Arc::new(values) }
+        Self { n_samples, n_features, columns, values: Arc::new(values), categories: Arc::default() }
+    }
+
+    /// The same, in which features of more than 0 categories are categorical: they hold codes below that number, or missing
+    /// values. Ranks must not be [keys](dense::Ordinals::Keys). O(cells of such features).
+    pub fn with_categories(mut self, n_categories: &[u32]) -> Result<Self> {
+        self.categories = Arc::new(Categories::of(&self, n_categories)?);
+        Ok(self)
+    }
+
+    /// Whether any feature is categorical.
+    #[inline]
+    pub fn has_categories(&self) -> bool {
+        !self.categories.is_empty()
+    }
+
+    /// Whether all features are numbers, none of them missing.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.has_missing() && !self.has_categories()
+    }
+
+    /// Whether a feature is categorical.
+    #[inline]
+    pub fn is_categorical(&self, feature: u32) -> bool {
+        self.first_rows(feature).is_some()
+    }
+
+    /// By rank, the first row of each category of a categorical feature.
+    #[inline]
+    pub(crate) fn first_rows(&self, feature: u32) -> Option<&[u32]> {
+        self.categories.first_rows(feature)
+    }
+
+    /// Number of ranks of a feature, if they are not keys.
+    pub(crate) fn n_ranks(&self, feature: u32) -> usize {
+        self.values.n_ranks(feature as usize)
     }
 
     /// Some rows of a dense data set, in this order, as a data set of their own: near to each other in memory. Ranks and
@@ -60,7 +99,7 @@ impl Dataset {
     pub(crate) fn subset(&self, samples: &[u32]) -> Option<Self> {
         let Columns::Dense(columns) = &self.columns else { return None };
         let columns = Columns::Dense(columns.subset(samples));
-        Some(Self { n_samples: samples.len(), columns, values: Arc::clone(&self.values), ..*self })
+        Some(Self { n_samples: samples.len(), columns, values: Arc::clone(&self.values), categories: Arc::clone(&self.categories), ..*self })
     }
 
     /// Number of rows.
@@ -81,6 +120,22 @@ impl Dataset {
     /// The value of a rank of a feature; infinite for a missing one.
     pub fn value(&self, feature: u32, rank: u32) -> f64 {
         self.values.value(feature as usize, rank as usize)
+    }
+
+    /// The rank of a feature in a row. O(1), or O(log(row length)) if sparse.
+    pub(crate) fn rank(&self, feature: u32, sample: u32) -> u32 {
+        fn sparse<R: sparse::Rank>(columns: &SparseColumns<R>, feature: u32, sample: u32) -> u32 {
+            let row = columns.row(sample);
+            match row.features.binary_search(&feature) {
+                Ok(at) => row.ranks[at].widen(),
+                Err(_) => columns.zero_rank(feature),
+            }
+        }
+        match &self.columns {
+            Columns::Dense(columns) => columns.column(feature).rank(sample),
+            Columns::SparseU16(columns) => sparse(columns, feature, sample),
+            Columns::SparseU32(columns) => sparse(columns, feature, sample),
+        }
     }
 
     /// Whether any value is missing.

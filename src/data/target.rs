@@ -77,6 +77,15 @@ pub struct Numbers {
     pub sums_fit_i64: bool,
 }
 
+/// Added to fixed-point targets where they must not be negative.
+pub const ABOVE_ZERO: u64 = 1 << 62;
+
+/// A fixed-point target, with [`ABOVE_ZERO`] added.
+#[inline]
+pub fn above_zero(fixed: i64) -> u64 {
+    (fixed + ABOVE_ZERO as i64) as u64
+}
+
 impl Target {
     /// A classification target: `classes` is row-major `(n_samples, n_outputs)`, values of output `o` are below
     /// `n_classes[o]`.

@@ -135,7 +135,7 @@ impl ValueTable {
         has_missing.then(last)
     }
 
-    fn n_ranks(&self, feature: usize) -> usize {
+    pub(crate) fn n_ranks(&self, feature: usize) -> usize {
         self.indptr[feature + 1] - self.indptr[feature]
     }
 

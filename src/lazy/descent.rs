@@ -155,7 +155,7 @@ impl<'a, C: Criterion> Descent<'a, C> {
             let (n_rows, depth) = (node.samples.len(), node.depth);
             reached.visits.visit(n_rows, held);
             let (split, left, right) = match node.expand(search, scratch)? {
-                Expansion::Split { split, left, right } => (split, left, right),
+                Expansion::Split { split, left, right, .. } => (split, left, right),
                 Expansion::Leaf(leaf) => {
                     self.settle(&leaf, query_rows.ids(), depth, reached);
                     continue;

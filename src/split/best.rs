@@ -19,6 +19,8 @@ pub struct Candidate {
     pub last_left: u32,
     /// Where missing values go, if the node has any.
     pub missing: Option<Side>,
+    /// The order in which categories have these ranks; 0 for numbers.
+    pub order: u32,
     /// Where the values of the two sides part.
     pub cut: Cut,
     /// Number of rows that go left.
@@ -237,7 +239,7 @@ impl<C: Criterion> Best<C> {
 /// The tie rule.
 fn precedes<P>(order: &Permutation, in_order: bool, new: &mut Holder<P>, old: &mut Holder<P>) -> bool {
     if new.candidate.feature == old.candidate.feature {
-        let place = |candidate: &Candidate| (candidate.missing == Some(Side::Left), candidate.last_left);
+        let place = |candidate: &Candidate| (candidate.missing_go_left(), candidate.order, candidate.last_left);
         return place(&new.candidate) < place(&old.candidate);
     }
     if in_order {

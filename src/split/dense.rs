@@ -88,7 +88,15 @@ pub(super) fn best_split<C: Criterion>(
     let samples = node.samples.ids();
     let forced = search.params.force_tier;
     if samples.len() == 2 && search.all_legal() && forced.is_none() {
-        let best = pair::best_split(at, columns, drawn);
+        let best = match pair::best_split(at, columns, drawn) {
+            Some(Err(feature)) => {
+                let mut best = Best::new();
+                search_categorical(at, columns, &[feature], &mut scratch.scan, &mut best)?;
+                best.candidate()
+            }
+            Some(Ok(best)) => Some(best),
+            None => None,
+        };
         return Ok(Found { best, constants: None, known: None });
     }
     let Scratch { scan, dense, .. } = scratch;
@@ -156,10 +164,11 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
         best: &mut Best<C>,
     ) -> Outcome {
         let column = self.columns.column(feature);
-        if let (Some(rows), Some(bulk), false) = (self.rows, &mut scratch.bulk, column.is_sparse) {
+        let is_categorical = at.search.data.is_categorical(feature);
+        if let (Some(rows), Some(bulk), false) = (self.rows, &mut scratch.bulk, column.is_sparse || is_categorical) {
             return histogram::best_cut(at, feature, column, rows, bulk, &mut scratch.bins, scan, best);
         }
-        let is_sorted = at.search.params.splitter == Splitter::Best;
+        let is_sorted = at.search.params.splitter == Splitter::Best && !is_categorical;
         let column = sort::node_column(feature, column, self.samples, is_sorted, &mut scratch.sort);
         at.evaluate(column, scan, best)
     }
@@ -174,6 +183,25 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
     fn column_nnz(&self, _feature: u32) -> usize {
         self.samples.len()
     }
+}
+
+/// Offers cuts of categorical columns. Returns the number of those that vary.
+pub(super) fn search_categorical<C: Criterion>(
+    at: NodeSearch<'_, C>,
+    columns: &DenseColumns,
+    features: &[u32],
+    scan: &mut C::Scan,
+    best: &mut Best<C>,
+) -> Result<usize> {
+    let mut scratch = SortScratch::default();
+    let mut n_varying = 0;
+    for &feature in features {
+        at.search.runtime.check_interrupt()?;
+        let samples = at.node.samples.ids();
+        let column = sort::node_column(feature, columns.column(feature), samples, false, &mut scratch);
+        n_varying += usize::from(at.evaluate(column, scan, best) != Outcome::Constant);
+    }
+    Ok(n_varying)
 }
 
 /// Looks up the ranks of the node beside the cut, and counts the rows. O(W).

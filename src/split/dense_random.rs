@@ -8,7 +8,7 @@
 //! against all others.
 
 use super::best::{Best, Candidate, Cut};
-use super::dense::RowsOf;
+use super::dense::{RowsOf, search_categorical};
 use super::random::threshold_between;
 use super::{Found, NodeSearch};
 use crate::criterion::Criterion;
@@ -30,6 +30,7 @@ const FORGETFUL_UP_TO: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct RandomScratch {
     features: Vec<u32>,
+    categorical: Vec<u32>,
     side_by_side: Vec<[u32; LANES]>,
     alone: Vec<[u32; 1]>,
     /// The lane that still has the winning column: the partition needs it next.
@@ -71,17 +72,17 @@ pub(super) fn best_split<C: Criterion>(
 ) -> Result<Found<C>> {
     let NodeSearch { search, node, .. } = at;
     let samples = node.samples.ids();
-    let RandomScratch { features, side_by_side, alone, winner } = scratch;
-    at.list_features(drawn, features);
+    let RandomScratch { features, categorical, side_by_side, alone, winner } = scratch;
+    at.list_features(drawn, features, categorical);
     let summit = if features.len() > LANES { at.summit(scan) } else { None };
     bulk.load(search.criterion, node.totals, samples, rows);
-    let best = Best::below(summit, !search.data.has_missing());
+    let best = Best::below(summit, search.data.is_plain());
     if samples.len() < LARGE_FROM {
         let ranks = resized(side_by_side, samples.len());
-        RandomCuts { at, columns, rows, bulk, scan, ranks, best, winner, constants: Vec::new() }.run(features)
+        RandomCuts { at, columns, rows, bulk, scan, ranks, best, winner, constants: Vec::new() }.run(features, categorical)
     } else {
         let ranks = resized(alone, samples.len());
-        RandomCuts { at, columns, rows, bulk, scan, ranks, best, winner, constants: Vec::new() }.run(features)
+        RandomCuts { at, columns, rows, bulk, scan, ranks, best, winner, constants: Vec::new() }.run(features, categorical)
     }
 }
 
@@ -109,7 +110,7 @@ struct RandomCuts<'a, C: Criterion, const N: usize> {
 
 impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
     /// Searches these features; if none of them varies, the first of the others in the order of the draw that does.
-    fn run(mut self, features: &[u32]) -> Result<Found<C>> {
+    fn run(mut self, features: &[u32], categorical: &[u32]) -> Result<Found<C>> {
         let NodeSearch { search, node, order } = self.at;
         let n_features = search.data.n_features() as u32;
         let mut n_varying = 0;
@@ -120,12 +121,20 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
                 break;
             }
         }
+        if !categorical.is_empty() {
+            n_varying += search_categorical(self.at, self.columns, categorical, self.scan, &mut self.best)?;
+        }
         for position in search.n_drawn() as u32..n_features {
             if n_varying > 0 {
                 break;
             }
             search.runtime.check_interrupt()?;
-            n_varying += self.search(&[order.at(position)]);
+            let feature = order.at(position);
+            n_varying += if search.data.is_categorical(feature) {
+                search_categorical(self.at, self.columns, &[feature], self.scan, &mut self.best)?
+            } else {
+                self.search(&[feature])
+            };
         }
         let constants = node.constants.with(&self.constants, |_| node.samples.len());
         Ok(Found { best: self.best.candidate(), constants, known: None })
@@ -178,6 +187,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
             feature: batch[lane],
             last_left: ends[lane].saturating_sub(1),
             missing: (n_missing[lane] > 0).then_some(side),
+            order: 0,
             cut: Cut::Random { key: node.key, lowest: lowest[lane], highest: highest[lane] },
             n_left: n_left as usize,
             is_loose: false,

@@ -150,7 +150,7 @@ impl<C: Criterion> Counted<'_, C> {
         if all_legal || search.is_legal(node, feature, (Side::Left, n_left), (scan, pushed)) {
             let last_left = self.scratch.cells.last_rank(bin);
             let cut = Cut::Before(last_left + 1);
-            let candidate = Candidate { feature, last_left, missing: self.missing, cut, n_left, is_loose: true };
+            let candidate = Candidate { feature, last_left, missing: self.missing, order: 0, cut, n_left, is_loose: true };
             best.offer(criterion, totals, order, (scan, pushed), score, candidate);
         }
     }
@@ -180,7 +180,7 @@ impl<C: Criterion> Counted<'_, C> {
             let n_pushed = if at.search.all_legal() { None } else { Some(self.n_before(bin)) };
             let pushed = self.histogram.pushed(at.search.criterion, at.node.totals, scan, self.first() + bin);
             let start = Start { pushed, n_pushed, first: &[] };
-            let pass = Pass { at, feature: self.feature, side: Side::Left, missing: self.missing };
+            let pass = Pass { at, feature: self.feature, side: Side::Left, missing: self.missing, order: 0 };
             pass.run(entries.iter().copied(), start, None, scan, best);
         }
     }

@@ -16,6 +16,7 @@ mod best;
 mod block;
 mod bounded;
 mod bounds;
+mod categories;
 mod cells;
 mod counts;
 mod dense;
@@ -33,6 +34,7 @@ mod sort;
 mod sparse;
 
 pub use best::Candidate;
+pub use categories::Sides;
 pub use features::ConstantFeatures;
 pub use known::Known;
 pub use sparse::Effort;
@@ -110,8 +112,9 @@ impl<C: Criterion> Copy for NodeSearch<'_, C> {}
 const SUMMIT_UP_TO: usize = 16;
 
 impl<C: Criterion> NodeSearch<'_, C> {
-    /// Sets `features` to those that the node draws, `drawn` or all, and that may vary in it, in the order of the draw.
-    fn list_features(&self, drawn: Option<&[u32]>, features: &mut Vec<u32>) {
+    /// Sets `features` to those that the node draws, `drawn` or all, and that may vary in it, in the order of the draw; and
+    /// moves those that are categorical to a list of their own.
+    fn list_features(&self, drawn: Option<&[u32]>, features: &mut Vec<u32>, categorical: &mut Vec<u32>) {
         match drawn {
             Some(drawn) => {
                 features.clear();
@@ -120,6 +123,10 @@ impl<C: Criterion> NodeSearch<'_, C> {
             None => self.order.first(self.search.data.n_features() as u32, features),
         }
         features.retain(|&feature| !self.node.constants.contains(feature));
+        categorical.clear();
+        if self.search.data.has_categories() {
+            categorical.extend(features.extract_if(.., |feature| self.search.data.is_categorical(*feature)));
+        }
     }
 
     /// The best conceivable split of a small node, see [`Criterion::summit`].
@@ -135,6 +142,9 @@ impl<C: Criterion> NodeSearch<'_, C> {
     fn evaluate(&self, column: NodeColumn<'_>, scan: &mut C::Scan, best: &mut Best<C>) -> Outcome {
         if column.n_common > 0 && !best.may_win_with(column.entries.len()) && !column.entries.is_empty() {
             return Outcome::Hopeless;
+        }
+        if self.search.data.is_categorical(column.feature) {
+            return categories::search(*self, column, scan, best);
         }
         let score = match self.search.params.splitter {
             Splitter::Best => scan::best_cut(*self, column, scan, best),

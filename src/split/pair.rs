@@ -9,13 +9,13 @@ use crate::data::DenseColumns;
 use crate::params::Splitter;
 use crate::rng::Side;
 
-/// The split of a node of two rows that differ in their target, if it may be split. `drawn` are the features in the order
-/// of the draw, or the first of all.
+/// The split of a node of two rows that differ in their target, if it may be split; or the feature if it is categorical.
+/// `drawn` are the features in the order of the draw, or the first of all.
 pub(super) fn best_split<C: Criterion>(
     at: NodeSearch<'_, C>,
     columns: &DenseColumns,
     drawn: Option<&[u32]>,
-) -> Option<Candidate> {
+) -> Option<Result<Candidate, u32>> {
     let NodeSearch { search, node, order } = at;
     let samples = node.samples.ids();
     debug_assert_eq!(samples.len(), 2);
@@ -29,7 +29,11 @@ pub(super) fn best_split<C: Criterion>(
             Splitter::Random if missing.is_none() => Cut::Random { key: node.key, lowest, highest },
             Splitter::Best | Splitter::Random => Cut::Before(highest),
         };
-        (a != b).then_some(Candidate { feature, last_left: lowest, missing, cut, n_left: 1, is_loose: false })
+        if a != b && search.data.is_categorical(feature) {
+            return Some(Err(feature));
+        }
+        let candidate = Candidate { feature, last_left: lowest, missing, order: 0, cut, n_left: 1, is_loose: false };
+        (a != b).then_some(Ok(candidate))
     };
     let n_features = search.data.n_features() as u32;
     let n_known = drawn.map_or(0, <[u32]>::len) as u32;

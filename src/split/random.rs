@@ -38,6 +38,7 @@ pub(super) fn random_cut<C: Criterion>(
         feature: column.feature,
         last_left: highest,
         missing,
+        order: 0,
         cut: Cut::Before(highest),
         n_left: 0,
         is_loose: false,

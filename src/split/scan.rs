@@ -28,7 +28,7 @@ pub(super) fn best_cut<C: Criterion>(
     let missing_rank = at.search.data.missing_rank(column.feature);
     let is_common_missing = column.n_common > 0 && missing_rank == Some(column.common_rank);
     let has_missing = is_common_missing || missing_rank == Some(last.rank());
-    let mut pass = Pass { at, feature: column.feature, side: Side::Left, missing: has_missing.then_some(Side::Right) };
+    let mut pass = Pass { at, feature: column.feature, side: Side::Left, missing: has_missing.then_some(Side::Right), order: 0 };
     let mut highest = pass.run_inwards(column, &[], scan, best);
     if has_missing {
         pass.missing = Some(Side::Left);
@@ -55,6 +55,8 @@ pub(super) struct Pass<'a, C: Criterion> {
     pub side: Side,
     /// Where missing values go, if the node has any.
     pub missing: Option<Side>,
+    /// The order of categories.
+    pub order: u32,
 }
 
 /// What is pushed before a pass.
@@ -77,7 +79,7 @@ impl<C: Criterion> Start<'_, C> {
 impl<C: Criterion> Pass<'_, C> {
     /// Offers all cuts of a column with sorted entries but those beside `missing`, which are on the left. Returns the highest
     /// score, minus infinity if there is none.
-    fn run_inwards(
+    pub fn run_inwards(
         &mut self,
         column: NodeColumn<'_>,
         missing: &[Entry],
@@ -159,7 +161,7 @@ impl<C: Criterion> Pass<'_, C> {
             Side::Right => (next, pushed, self.at.node.samples.len() - n_pushed),
         };
         let cut = Cut::Before(first_right);
-        Candidate { feature: self.feature, last_left, missing: self.missing, cut, n_left, is_loose: false }
+        Candidate { feature: self.feature, last_left, missing: self.missing, order: self.order, cut, n_left, is_loose: false }
     }
 }
 

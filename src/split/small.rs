@@ -10,7 +10,7 @@
 //! copied, with those in front, and wait until they fill a register.
 
 use super::best::{Best, Candidate, Cut};
-use super::dense::RowsOf;
+use super::dense::{RowsOf, search_categorical};
 use super::scan::{Pass, Start};
 use super::{Found, NodeSearch};
 use crate::criterion::Criterion;
@@ -37,6 +37,7 @@ pub(super) struct SmallScratch {
     rotated: Vec<Keys>,
     scores: Vec<Scores>,
     features: Vec<u32>,
+    categorical: Vec<u32>,
     waiting: Vec<u32>,
     entries: Vec<Entry>,
 }
@@ -54,8 +55,8 @@ pub(super) fn best_split<C: Criterion>(
     let NodeSearch { search, node, order } = at;
     let samples = node.samples.ids();
     let n_features = search.data.n_features() as u32;
-    let SmallScratch { keys, rotated, scores, features, waiting, entries } = scratch;
-    at.list_features(drawn, features);
+    let SmallScratch { keys, rotated, scores, features, categorical, waiting, entries } = scratch;
+    at.list_features(drawn, features, categorical);
     let summit = if features.len() > SUMMIT_FROM_FEATURES { at.summit(scan) } else { None };
     keys.resize(samples.len(), [0; LANES]);
     scores.resize(samples.len() - 1, [0.0; LANES]);
@@ -67,7 +68,7 @@ pub(super) fn best_split<C: Criterion>(
         rotated.resize(samples.len(), [0; LANES]);
         waiting.clear();
     }
-    let best = Best::below(summit, !has_missing);
+    let best = Best::below(summit, search.data.is_plain());
     let mut small = Small { at, columns, rows, bulk, keys, rotated, scores, waiting, entries, scan, best };
     let mut n_varying = 0;
     for batch in features.chunks(LANES) {
@@ -81,6 +82,9 @@ pub(super) fn best_split<C: Criterion>(
             break;
         }
     }
+    if !categorical.is_empty() {
+        n_varying += search_categorical(at, columns, categorical, small.scan, &mut small.best)?;
+    }
     // Of those that are not drawn, the first that varies.
     if n_varying == 0 {
         for start in (search.n_drawn() as u32..n_features).step_by(LANES) {
@@ -90,10 +94,15 @@ pub(super) fn best_split<C: Criterion>(
             order.draw(start, batch);
             small.sort(batch);
             if let Some(lane) = (0..batch.len()).find(|&lane| small.varies(lane)) {
-                small.sort(&batch[lane..=lane]);
-                small.search(&batch[lane..=lane]);
+                let first = &batch[lane..=lane];
+                if search.data.is_categorical(first[0]) {
+                    search_categorical(at, columns, first, small.scan, &mut small.best)?;
+                    break;
+                }
+                small.sort(first);
+                small.search(first);
                 if has_missing {
-                    small.rotate(&batch[lane..=lane]);
+                    small.rotate(first);
                 }
                 break;
             }
@@ -249,7 +258,8 @@ impl<C: Criterion> Small<'_, C> {
                 debug_assert_eq!(score, criterion.score(node.totals, self.scan, pushed));
                 let (last_left, first_right) = (rank(self.keys[i][lane]), rank(self.keys[i + 1][lane]));
                 let cut = Cut::Before(first_right);
-                let candidate = Candidate { feature, last_left, missing, cut, n_left: n_pushed, is_loose: false };
+                let candidate =
+                    Candidate { feature, last_left, missing, order: 0, cut, n_left: n_pushed, is_loose: false };
                 self.best.offer(criterion, node.totals, order, (self.scan, pushed), score, candidate);
             }
         }
@@ -263,7 +273,7 @@ impl<C: Criterion> Small<'_, C> {
         let is_first = |entry: &Entry| missing == Some(Side::Left) && entry.rank() == 0;
         let (first, entries) = self.entries.split_at(self.entries.partition_point(is_first));
         let start = Start { first, ..Start::of(self.at, self.scan) };
-        let pass = Pass { at: self.at, feature, side: Side::Left, missing };
+        let pass = Pass { at: self.at, feature, side: Side::Left, missing, order: 0 };
         pass.run(entries.iter().copied(), start, None, self.scan, &mut self.best);
     }
 }

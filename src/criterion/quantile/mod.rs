@@ -34,7 +34,7 @@ use smallvec::SmallVec;
 use super::Criterion;
 use super::bulk::NoBulk;
 use crate::data::Target;
-use crate::data::target::{Numbers, Weights};
+use crate::data::target::{Numbers, Weights, above_zero};
 use crate::num::{Wide, bit_length, scale_by_power_of_two};
 use crate::params::QuantileLevel;
 
@@ -279,6 +279,16 @@ impl<S: Sum> Criterion for Quantile<'_, S> {
 
     fn n_means(&self) -> usize {
         self.rankings.len()
+    }
+
+    /// By means, which need not give the best subset.
+    fn n_orders(&self) -> usize {
+        self.rankings.len()
+    }
+
+    fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
+        let n_outputs = self.rankings.len();
+        move |sample| above_zero(self.numbers.fixed[sample as usize * n_outputs + order])
     }
 
     fn mean(&self, totals: &Self::Totals, output: usize) -> f64 {
