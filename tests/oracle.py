@@ -8,7 +8,8 @@ rounded: weights and targets are scaled to Python integers, Gini and variance ar
 entropies and Poisson deviances are compared through the integers inside their logarithms.
 
 Cuts that are exactly equally good are all correct (which one is taken is decided by a random
-order of the features), except that within one feature the lowest threshold has to be taken.
+order of the features), except that within one feature missing values go right if they may, and then
+the lowest threshold has to be taken.
 """
 
 import math
@@ -67,6 +68,8 @@ def as_integers(values):
 
 def midpoint(low, high):
     """Return the threshold between two neighbouring values: left is ``x <= threshold``."""
+    if math.isinf(low) or math.isinf(high):
+        return low
     middle = float((Fraction(low) + Fraction(high)) / 2)
     return middle if low <= middle < high else low
 
@@ -282,7 +285,9 @@ class Cut(NamedTuple):
     """One way of cutting a node in two."""
 
     feature: int
+    # infinity parts missing values from all others
     threshold: float
+    missing_left: bool
     left: list
     right: list
 
@@ -347,17 +352,36 @@ class Problem:
     def cuts(self, rows):
         """Yield every cut that leaves enough samples and weight on both sides."""
         for feature in range(self.n_features):
-            values = sorted({self.X[row][feature] for row in rows})
-            for low, high in pairwise(values):
-                cut = self.cut(rows, feature, midpoint(low, high))
+            values = sorted(set(self.present(rows, feature)))
+            thresholds = [midpoint(low, high) for low, high in pairwise(values)]
+            places = [(threshold, False) for threshold in thresholds]
+            if values and self.has_missing(rows, feature):
+                places.append((math.inf, False))
+                places += [(threshold, True) for threshold in thresholds]
+            for threshold, missing_left in places:
+                cut = self.cut(rows, feature, threshold, missing_left)
                 if self.leaves_enough(cut):
                     yield cut
 
-    def cut(self, rows, feature, threshold):
+    def present(self, rows, feature):
+        """Return the values of a feature that are not missing."""
+        values = (self.X[row][feature] for row in rows)
+        return [value for value in values if not math.isnan(value)]
+
+    def has_missing(self, rows, feature):
+        """Say whether some rows lack a value of a feature."""
+        return any(math.isnan(self.X[row][feature]) for row in rows)
+
+    def cut(self, rows, feature, threshold, missing_left):
         """Return the two sides of a cut."""
-        left = [row for row in rows if self.X[row][feature] <= threshold]
-        right = [row for row in rows if not self.X[row][feature] <= threshold]
-        return Cut(feature, threshold, left, right)
+
+        def goes_left(row):
+            value = self.X[row][feature]
+            return missing_left if math.isnan(value) else value <= threshold
+
+        left = [row for row in rows if goes_left(row)]
+        right = [row for row in rows if not goes_left(row)]
+        return Cut(feature, threshold, missing_left, left, right)
 
     def leaves_enough(self, cut):
         """Say whether both sides of a cut have as many samples and weight as a leaf needs."""
@@ -440,7 +464,11 @@ def check_tree(estimator, X, y, sample_weight=None, slack=0.0):
             assert (leaf_of[rows] == node).all()
             continue
         assert not problem.must_stop(rows, depth), f"node {node} should be a leaf"
-        cut = problem.cut(rows, int(tree.feature[node]), float(tree.threshold[node]))
+        feature, missing_left = int(tree.feature[node]), bool(tree.missing_go_to_left[node])
+        cut = problem.cut(rows, feature, float(tree.threshold[node]), missing_left)
+        if not problem.has_missing(rows, feature):
+            # to the heavier side
+            assert missing_left == (problem.weight(cut.left) > problem.weight(cut.right))
         check_choice(problem, node, rows, cut, slack)
         improvements[node] = problem.improvement(rows, cut)
         stack.append((cut.right, depth + 1, node, "children_right"))
@@ -522,9 +550,12 @@ def check_choice(problem, node, rows, cut, slack):
     assert cut.right, f"node {node} has nothing on the right"
     assert problem.leaves_enough(cut)
     assert problem.improvement(rows, cut) >= problem.min_impurity_decrease - ROUNDING
-    values = [problem.X[row][cut.feature] for row in rows]
-    assert min(values) <= cut.threshold < max(values)
+    values = problem.present(rows, cut.feature)
+    has_missing = problem.has_missing(rows, cut.feature)
+    assert min(values) <= cut.threshold
+    assert cut.threshold < max(values) or (has_missing and cut.threshold == math.inf)
     if problem.exhaustive:
         best = best_cuts(problem, list(problem.cuts(rows)), slack)
-        allowed = [(cut.feature, cut.threshold) for cut in best]
-        assert (cut.feature, cut.threshold) in allowed, f"node {node} is not cut at its best"
+        allowed = [(other.feature, other.threshold, other.left) for other in best]
+        taken = (cut.feature, cut.threshold, cut.left)
+        assert taken in allowed, f"node {node} is not cut at its best"

@@ -60,6 +60,8 @@ AWKWARD_NUMBERS = (
     1.7e308,
     2.0**53,
     2.0**53 + 2,
+    np.inf,
+    -np.inf,
 )
 
 
@@ -72,8 +74,12 @@ class Data(NamedTuple):
 
 
 @st.composite
-def data(draw, task="classes", values=SMALL_INTEGERS, max_samples=20, max_features=4):
+def data(
+    draw, task="classes", values=SMALL_INTEGERS, max_samples=20, max_features=4, missing=False
+):
     """Draw a training set with ties, repeated rows, several outputs and exact weights.
+
+    With `missing`, some have missing values.
 
     Labels and targets are integers or quarters, weights quarters, so that all of it is exact in
     fixed point numbers.
@@ -82,6 +88,8 @@ def data(draw, task="classes", values=SMALL_INTEGERS, max_samples=20, max_featur
     n_features = draw(st.integers(1, max_features))
     shape = (n_samples, n_features)
     X = draw(hnp.arrays(np.float64, shape, elements=st.sampled_from(values)))
+    if missing:
+        X[draw(hnp.arrays(np.bool_, shape, fill=st.just(False)))] = np.nan
     n_outputs = draw(st.sampled_from((1, 1, 2, 3)))
     if task == "classes":
         kind, elements = np.int64, st.integers(0, draw(st.integers(1, 4)))

@@ -329,21 +329,6 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize(("value", "told"), [(NAN, "NaN"), (INF, "inf"), (-INF, "inf")])
-@pytest.mark.parametrize("form", FORMS)
-@every_estimator
-def test_missing_and_infinite_values(tree_class, form, value, told, good):
-    """NaN and infinity are refused at fit and at prediction, dense and stored in sparse."""
-    X, y = good
-    broken = X.copy()
-    broken[7, 3] = value
-    broken = FORMS[form](broken)
-    assert_fit_refused(tree_class(), good, (broken, y), ValueError, "X", told)
-    tree = tree_class().fit(X, y)
-    for call in (tree.predict, tree.apply, tree.decision_path):
-        assert_refused(lambda call=call: call(broken), tree, ValueError, "X", told)
-
-
 BAD_MATRICES = {
     "one dimension": (np.arange(30.0), ValueError, "2D", "1D"),
     "a number": (3.0, ValueError, "2D", "scalar"),

@@ -43,6 +43,6 @@ def test_no_check_is_expected_to_fail(tree_class):
     assert not tags.no_validation
     assert not tags._skip_test
     assert tags.input_tags.sparse
-    assert not tags.input_tags.allow_nan
+    assert tags.input_tags.allow_nan
     assert tags.target_tags.multi_output
     assert tags.target_tags.required

@@ -40,7 +40,7 @@ def test_full_tree_is_exact(criterion, drawn, container, seed):
     """A tree without stop rules has the best cut at every node and ends in pure leaves."""
     task = TASK_OF_CRITERION[criterion]
     tree = TREE_OF_TASK[task](criterion=criterion, random_state=seed)
-    fit_and_check(tree, drawn.draw(data(task)), container)
+    fit_and_check(tree, drawn.draw(data(task, missing=True)), container)
 
 
 @every_criterion
@@ -49,7 +49,7 @@ def test_stop_rules_are_exact(criterion, drawn, rules, container):
     """A node is a leaf exactly when a stop rule says so or no cut is allowed."""
     task = TASK_OF_CRITERION[criterion]
     tree = TREE_OF_TASK[task](criterion=criterion, random_state=0, **rules)
-    fit_and_check(tree, drawn.draw(data(task)), container)
+    fit_and_check(tree, drawn.draw(data(task, missing=True)), container)
 
 
 @every_criterion
@@ -100,7 +100,7 @@ def test_random_choices_are_valid(
 ):
     """With random thresholds or few features, every cut is valid and every leaf justified."""
     task = TASK_OF_CRITERION[criterion]
-    drawn = drawn.draw(data(task))
+    drawn = drawn.draw(data(task, missing=True))
     tree = TREE_OF_TASK[task](
         criterion=criterion,
         splitter=splitter,

@@ -80,7 +80,7 @@ def rough_data(density, n_samples=3000, n_features=60, seed=0):
 @given(drawn=st.data(), values=value_pools, features=some_features, seed=seeds)
 def test_storage_does_not_matter(task, splitter, drawn, values, features, seed):
     """Every dense and sparse form of a matrix gives the same tree and the same predictions."""
-    drawn = drawn.draw(data(task, values=values, max_samples=14))
+    drawn = drawn.draw(data(task, values=values, max_samples=14, missing=True))
     params = {"splitter": splitter, "random_state": seed, **features}
     tree = grow(drawn, task, **params)
     leaves, predicted = tree.apply(drawn.X), tree.predict(drawn.X)
@@ -95,7 +95,7 @@ def test_storage_does_not_matter(task, splitter, drawn, values, features, seed):
 @given(drawn=st.data(), values=value_pools, features=some_features, seed=seeds)
 def test_row_order_does_not_matter(task, splitter, drawn, values, features, seed):
     """The same rows in another order give the same tree."""
-    drawn = drawn.draw(data(task, values=values))
+    drawn = drawn.draw(data(task, values=values, missing=True))
     order = np.random.default_rng(seed).permutation(len(drawn.y))
     weight = drawn.sample_weight
     mixed = type(drawn)(drawn.X[order], drawn.y[order], weight if weight is None else weight[order])
@@ -110,7 +110,7 @@ def test_row_order_does_not_matter(task, splitter, drawn, values, features, seed
 @given(drawn=st.data(), features=some_features, seed=seeds)
 def test_weights_are_copies(task, splitter, drawn, features, seed):
     """A row of weight k is worth k rows, and a row of weight 0 none."""
-    drawn = drawn.draw(data(task))
+    drawn = drawn.draw(data(task, missing=True))
     counts = np.random.default_rng(seed).integers(0, 4, len(drawn.y))
     counts[0] = 1
     weighted = drawn._replace(sample_weight=counts.astype(np.float64))
@@ -135,7 +135,7 @@ def test_weights_are_copies(task, splitter, drawn, features, seed):
 @given(drawn=st.data(), seed=seeds)
 def test_unit_of_the_weights_does_not_matter(task, drawn, seed):
     """Weights of 1 are no weights, and a common factor of two changes no cut."""
-    drawn = drawn.draw(data(task))._replace(sample_weight=None)
+    drawn = drawn.draw(data(task, missing=True))._replace(sample_weight=None)
     plain = grow(drawn, task, random_state=seed)
     ones = grow(drawn._replace(sample_weight=np.ones(len(drawn.y))), task, random_state=seed)
     twos = grow(drawn._replace(sample_weight=np.full(len(drawn.y), 2)), task, random_state=seed)
@@ -175,7 +175,7 @@ def test_larger_data_give_one_tree(task, splitter, features, density):
 @given(drawn=st.data(), seed=seeds)
 def test_storage_does_not_matter_for_the_number_of_leaves(task, splitter, leaves, drawn, seed):
     """The order in which nodes are split and pruned is that of the data, not of their form."""
-    drawn = drawn.draw(data(task))
+    drawn = drawn.draw(data(task, missing=True))
     params = {"splitter": splitter, "random_state": seed, **leaves}
     tree = grow(drawn, task, **params)
     for form in (sp.csc_matrix(drawn.X), sp.csr_array(drawn.X)):
@@ -203,7 +203,7 @@ def test_threads_do_not_matter_for_the_number_of_leaves(task, density):
 @given(drawn=st.data(), seed=seeds)
 def test_enough_leaves_are_no_limit(task, drawn, seed):
     """With as many leaves as there can be, the tree is the one without a limit."""
-    drawn = drawn.draw(data(task))
+    drawn = drawn.draw(data(task, missing=True))
     tree = grow(drawn, task, random_state=seed)
     n_leaves = max(2, tree.get_n_leaves())
     assert_same_tree(tree, grow(drawn, task, random_state=seed, max_leaf_nodes=n_leaves))

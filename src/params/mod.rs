@@ -37,7 +37,7 @@ pub mod legal {
     pub const FEATURE_SAMPLING: &str = "a str among {'all', 'active'}";
     /// Of `monotonic_cst`.
     pub const MONOTONIC_CST: &str = "an array of -1, 0 or 1, one per feature, or None";
-    /// `min_samples_category`
+    /// Of `min_samples_category`.
     pub const MIN_SAMPLES_CATEGORY: &str = "an int in the range [1, inf)";
     /// Of `n_estimators`.
     pub const N_ESTIMATORS: &str = "an int in the range [1, inf)";
