@@ -68,25 +68,25 @@ macro_rules! vectorized {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
             fn avx2 $(<const $n: usize>)? ($($arg: $type),*) $(-> $output)? {
-                body($($arg),*)
+                body $(::<$n>)? ($($arg),*)
             }
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
             fn avx512 $(<const $n: usize>)? ($($arg: $type),*) $(-> $output)? {
-                body($($arg),*)
+                body $(::<$n>)? ($($arg),*)
             }
 
             match level.kind() {
-                $crate::simd::Kind::Baseline => body($($arg),*),
+                $crate::simd::Kind::Baseline => body $(::<$n>)? ($($arg),*),
                 // SAFETY: a level of this kind exists only where the processor has its instructions.
                 #[cfg(target_arch = "x86_64")]
                 #[allow(unsafe_code, reason = "the processor has been asked")]
-                $crate::simd::Kind::Avx2 => unsafe { avx2($($arg),*) },
+                $crate::simd::Kind::Avx2 => unsafe { avx2 $(::<$n>)? ($($arg),*) },
                 // SAFETY: as above.
                 #[cfg(target_arch = "x86_64")]
                 #[allow(unsafe_code, reason = "the processor has been asked")]
-                $crate::simd::Kind::Avx512 => unsafe { avx512($($arg),*) },
+                $crate::simd::Kind::Avx512 => unsafe { avx512 $(::<$n>)? ($($arg),*) },
             }
         }
     };

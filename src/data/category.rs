@@ -77,7 +77,8 @@ fn first_rows(data: &Dataset, feature: u32) -> Box<[u32]> {
         let mut stored = column.samples.to_vec();
         stored.sort_unstable();
         // The first row that stores nothing.
-        let first = (0..).zip(&stored).find(|&(row, &sample)| row != sample).map_or(stored.len() as u32, |(row, _)| row);
+        let first =
+            (0..).zip(&stored).find(|&(row, &sample)| row != sample).map_or(stored.len() as u32, |(row, _)| row);
         see(column.zero_rank, first);
     }
     let mut first_rows = vec![u32::MAX; data.n_ranks(feature)];

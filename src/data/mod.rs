@@ -3,8 +3,8 @@
 //! Every column becomes dense integer ranks and a table of the values behind them. Dtype, index width, memory order
 //! and value range end here: the engine compares ranks and reads values only to make a threshold.
 
-pub mod decode;
 mod category;
+pub mod decode;
 pub mod dense;
 mod element;
 pub mod query;
@@ -99,7 +99,13 @@ impl Dataset {
     pub(crate) fn subset(&self, samples: &[u32]) -> Option<Self> {
         let Columns::Dense(columns) = &self.columns else { return None };
         let columns = Columns::Dense(columns.subset(samples));
-        Some(Self { n_samples: samples.len(), columns, values: Arc::clone(&self.values), categories: Arc::clone(&self.categories), ..*self })
+        Some(Self {
+            n_samples: samples.len(),
+            columns,
+            values: Arc::clone(&self.values),
+            categories: Arc::clone(&self.categories),
+            ..*self
+        })
     }
 
     /// Number of rows.

@@ -224,8 +224,7 @@ impl<C: Criterion> Categorical<'_, C> {
         let mut numbers: Vec<Option<u64>> = vec![None; self.units.len()];
         for &(rank, unit) in &self.units.ranks {
             // Of a unit of several the first.
-            numbers[unit as usize]
-                .get_or_insert_with(|| key.category(self.column.feature, first_rows[rank as usize]));
+            numbers[unit as usize].get_or_insert_with(|| key.category(self.column.feature, first_rows[rank as usize]));
         }
         let numbers: Vec<u64> = numbers.into_iter().flatten().collect();
         let mut places: Vec<u32> = numbers.iter().map(|number| (number & 1) as u32).collect();
@@ -343,7 +342,8 @@ fn principal_component(shares: &[Vec<Sum>]) -> Vec<f64> {
         for (part, class) in axis.iter_mut().zip(&centered) {
             *part = (0..n_units).map(|unit| weights[unit] * coordinates[unit] * class[unit]).sum();
         }
-        let largest = axis.iter().fold(0.0, |largest: f64, part| if part.abs() > largest.abs() { *part } else { largest });
+        let largest =
+            axis.iter().fold(0.0, |largest: f64, part| if part.abs() > largest.abs() { *part } else { largest });
         if largest == 0.0 {
             break;
         }
@@ -363,7 +363,8 @@ pub(super) fn search<C: Criterion>(
     let first = column.entries.first().map(|entry| entry.rank());
     let varies = |rank| first.is_some_and(|first| first != rank);
     if column.entries.is_empty()
-        || !(column.n_common > 0 && varies(column.common_rank) || column.entries.iter().any(|entry| varies(entry.rank())))
+        || !(column.n_common > 0 && varies(column.common_rank)
+            || column.entries.iter().any(|entry| varies(entry.rank())))
     {
         return Outcome::Constant;
     }

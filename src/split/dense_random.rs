@@ -79,10 +79,12 @@ pub(super) fn best_split<C: Criterion>(
     let best = Best::below(summit, search.data.is_plain());
     if samples.len() < LARGE_FROM {
         let ranks = resized(side_by_side, samples.len());
-        RandomCuts { at, columns, rows, bulk, scan, ranks, best, winner, constants: Vec::new() }.run(features, categorical)
+        RandomCuts { at, columns, rows, bulk, scan, ranks, best, winner, constants: Vec::new() }
+            .run(features, categorical)
     } else {
         let ranks = resized(alone, samples.len());
-        RandomCuts { at, columns, rows, bulk, scan, ranks, best, winner, constants: Vec::new() }.run(features, categorical)
+        RandomCuts { at, columns, rows, bulk, scan, ranks, best, winner, constants: Vec::new() }
+            .run(features, categorical)
     }
 }
 

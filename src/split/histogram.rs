@@ -150,7 +150,8 @@ impl<C: Criterion> Counted<'_, C> {
         if all_legal || search.is_legal(node, feature, (Side::Left, n_left), (scan, pushed)) {
             let last_left = self.scratch.cells.last_rank(bin);
             let cut = Cut::Before(last_left + 1);
-            let candidate = Candidate { feature, last_left, missing: self.missing, order: 0, cut, n_left, is_loose: true };
+            let candidate =
+                Candidate { feature, last_left, missing: self.missing, order: 0, cut, n_left, is_loose: true };
             best.offer(criterion, totals, order, (scan, pushed), score, candidate);
         }
     }

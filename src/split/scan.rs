@@ -28,7 +28,8 @@ pub(super) fn best_cut<C: Criterion>(
     let missing_rank = at.search.data.missing_rank(column.feature);
     let is_common_missing = column.n_common > 0 && missing_rank == Some(column.common_rank);
     let has_missing = is_common_missing || missing_rank == Some(last.rank());
-    let mut pass = Pass { at, feature: column.feature, side: Side::Left, missing: has_missing.then_some(Side::Right), order: 0 };
+    let mut pass =
+        Pass { at, feature: column.feature, side: Side::Left, missing: has_missing.then_some(Side::Right), order: 0 };
     let mut highest = pass.run_inwards(column, &[], scan, best);
     if has_missing {
         pass.missing = Some(Side::Left);
@@ -161,7 +162,15 @@ impl<C: Criterion> Pass<'_, C> {
             Side::Right => (next, pushed, self.at.node.samples.len() - n_pushed),
         };
         let cut = Cut::Before(first_right);
-        Candidate { feature: self.feature, last_left, missing: self.missing, order: self.order, cut, n_left, is_loose: false }
+        Candidate {
+            feature: self.feature,
+            last_left,
+            missing: self.missing,
+            order: self.order,
+            cut,
+            n_left,
+            is_loose: false,
+        }
     }
 }
 

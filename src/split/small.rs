@@ -6,13 +6,13 @@
 //! nothing is ever mispredicted. O(W log^2 W) steps for as many columns as there are lanes.
 //!
 //! Columns are taken in the order in which the node draws them, so that ties are lost by whoever comes later. If the best
-//! conceivable split is known, the first column that makes it ends the search. Sorted columns with missing values are
-//! copied, with those in front, and wait until they fill a register.
+//! conceivable split is known, the first column that makes it ends the search. Missing values are at the end of the
+//! sorted columns; each cut has the higher of two scores, with them on either side.
 
 use super::best::{Best, Candidate, Cut};
 use super::dense::{RowsOf, search_categorical};
-use super::scan::{Pass, Start};
-use super::{Found, NodeSearch};
+use super::scan::best_cut;
+use super::{Found, NodeColumn, NodeSearch};
 use crate::criterion::Criterion;
 use crate::criterion::bulk::Bulk;
 use crate::criterion::bulk::lanes::{Keys, LANES, MAX_PLACES, PLACE_BITS, Scores, place, rank};
@@ -34,11 +34,9 @@ const SUMMIT_FROM_FEATURES: usize = 2 * LANES;
 #[derive(Debug, Default)]
 pub(super) struct SmallScratch {
     keys: Vec<Keys>,
-    rotated: Vec<Keys>,
     scores: Vec<Scores>,
     features: Vec<u32>,
     categorical: Vec<u32>,
-    waiting: Vec<u32>,
     entries: Vec<Entry>,
 }
 
@@ -55,7 +53,7 @@ pub(super) fn best_split<C: Criterion>(
     let NodeSearch { search, node, order } = at;
     let samples = node.samples.ids();
     let n_features = search.data.n_features() as u32;
-    let SmallScratch { keys, rotated, scores, features, categorical, waiting, entries } = scratch;
+    let SmallScratch { keys, scores, features, categorical, entries } = scratch;
     at.list_features(drawn, features, categorical);
     let summit = if features.len() > SUMMIT_FROM_FEATURES { at.summit(scan) } else { None };
     keys.resize(samples.len(), [0; LANES]);
@@ -63,21 +61,13 @@ pub(super) fn best_split<C: Criterion>(
     if let Some(bulk) = &bulk {
         bulk.load(search.criterion, node.totals, samples, rows);
     }
-    let has_missing = search.data.has_missing();
-    if has_missing {
-        rotated.resize(samples.len(), [0; LANES]);
-        waiting.clear();
-    }
-    let best = Best::below(summit, search.data.is_plain());
-    let mut small = Small { at, columns, rows, bulk, keys, rotated, scores, waiting, entries, scan, best };
+    let best = Best::below(summit, !search.data.has_categories());
+    let mut small = Small { at, columns, rows, bulk, keys, scores, entries, scan, best };
     let mut n_varying = 0;
     for batch in features.chunks(LANES) {
         search.runtime.check_interrupt()?;
         small.sort(batch);
         n_varying += small.search(batch);
-        if has_missing {
-            small.rotate(batch);
-        }
         if small.best.is_final(search.criterion, node.totals) {
             break;
         }
@@ -101,14 +91,10 @@ pub(super) fn best_split<C: Criterion>(
                 }
                 small.sort(first);
                 small.search(first);
-                if has_missing {
-                    small.rotate(first);
-                }
                 break;
             }
         }
     }
-    small.search_rotated();
     Ok(Found { best: small.best.candidate(), constants: None, known: None })
 }
 
@@ -119,13 +105,9 @@ struct Small<'a, C: Criterion> {
     rows: &'a RowsOf<C>,
     bulk: Option<&'a mut C::Bulk>,
     /// A row of keys for each of the node.
-    keys: &'a mut Vec<Keys>,
-    /// The same of columns with missing values in front.
-    rotated: &'a mut Vec<Keys>,
+    keys: &'a mut [Keys],
     /// Of the cuts after each but the last.
     scores: &'a mut [Scores],
-    /// The columns of the rotated lanes.
-    waiting: &'a mut Vec<u32>,
     entries: &'a mut Vec<Entry>,
     scan: &'a mut C::Scan,
     best: Best<C>,
@@ -149,69 +131,31 @@ impl<C: Criterion> Small<'_, C> {
         rank(self.keys[0][lane]) != rank(self.keys[self.keys.len() - 1][lane])
     }
 
-    /// Copies those of the sorted lanes that have missing values, and searches the copies once there are enough.
-    fn rotate(&mut self, batch: &[u32]) {
-        let n = self.keys.len();
+    /// The ranks of missing values in these columns, if there are any in the node; above all ranks where there are none.
+    fn missing(&self, batch: &[u32]) -> Option<Keys> {
+        let data = self.at.search.data;
+        if !data.has_missing() {
+            return None;
+        }
+        let last = self.keys[self.keys.len() - 1];
+        let mut ranks = [u32::MAX; LANES];
         for (lane, &feature) in batch.iter().enumerate() {
-            let Some(missing_rank) = self.at.search.data.missing_rank(feature) else { continue };
-            if rank(self.keys[n - 1][lane]) != missing_rank {
-                continue;
-            }
-            let n_values = self.keys.partition_point(|row| rank(row[lane]) < missing_rank);
-            if n_values == 0 || rank(self.keys[0][lane]) == rank(self.keys[n_values - 1][lane]) {
-                // The only cut parts missing values from all others.
-                continue;
-            }
-            if self.waiting.is_empty() {
-                self.rotated.iter_mut().zip(0..).for_each(|(row, place)| *row = [place; LANES]);
-            }
-            let slot = self.waiting.len();
-            let (missing, values) = self.rotated.split_at_mut(n - n_values);
-            for (row, own) in missing.iter_mut().zip(&self.keys[n_values..]) {
-                row[slot] = place(own[lane]) as u32;
-            }
-            for (row, own) in values.iter_mut().zip(&*self.keys) {
-                row[slot] = own[lane];
-            }
-            self.waiting.push(feature);
-            if self.waiting.len() == LANES {
-                self.search_rotated();
+            if let Some(missing) = data.missing_rank(feature)
+                && rank(last[lane]) == missing
+            {
+                ranks[lane] = missing;
             }
         }
+        (ranks != [u32::MAX; LANES]).then_some(ranks)
     }
 
-    /// Offers the cuts of the columns that wait, with missing values on the left.
-    fn search_rotated(&mut self) {
-        if self.waiting.is_empty() {
-            return;
-        }
-        let waiting = std::mem::take(self.waiting);
-        std::mem::swap(self.keys, self.rotated);
-        self.search_lanes(&waiting, true);
-        std::mem::swap(self.keys, self.rotated);
-        *self.waiting = waiting;
-        self.waiting.clear();
-    }
-
-    /// Offers the cuts of sorted lanes with missing values, if any, on the right. Returns the number of columns that vary.
+    /// Offers the cuts of sorted lanes. Returns the number of columns that vary.
     fn search(&mut self, batch: &[u32]) -> usize {
-        self.search_lanes(batch, false)
-    }
-
-    /// Where missing values of a lane go, if it has any.
-    fn missing(&self, feature: u32, lane: usize, is_rotated: bool) -> Option<Side> {
-        if is_rotated {
-            return Some(Side::Left);
-        }
-        let last = self.keys.last().map(|row| rank(row[lane]));
-        let missing_rank = self.at.search.data.missing_rank(feature);
-        (missing_rank.is_some() && last == missing_rank).then_some(Side::Right)
-    }
-
-    fn search_lanes(&mut self, batch: &[u32], is_rotated: bool) -> usize {
         let NodeSearch { search, node, .. } = self.at;
+        let missing = self.missing(batch);
+        let missing_rank = |lane: usize| missing.map(|ranks| ranks[lane]).filter(|&rank| rank != u32::MAX);
         if let Some(bulk) = &mut self.bulk
-            && bulk.lane_scores(search.level, node.totals, self.rows, self.keys, self.scores)
+            && bulk.lane_scores(search.level, node.totals, self.rows, self.keys, missing.as_ref(), self.scores)
         {
             let all_legal = search.all_legal();
             let highest = highest_scores(search.level, self.scores);
@@ -221,8 +165,7 @@ impl<C: Criterion> Small<'_, C> {
                     if all_legal {
                         least = least.max(highest[lane] - search.criterion.tolerance(node.totals, highest[lane]));
                     }
-                    let missing = self.missing(feature, lane, is_rotated);
-                    self.offer(feature, lane, missing, least);
+                    self.offer(feature, lane, missing_rank(lane), least);
                 }
             }
             return highest[..batch.len()].iter().filter(|&&score| score > f64::NEG_INFINITY).count();
@@ -231,50 +174,72 @@ impl<C: Criterion> Small<'_, C> {
         for (lane, &feature) in batch.iter().enumerate() {
             if self.varies(lane) {
                 n_varying += 1;
-                let missing = self.missing(feature, lane, is_rotated);
-                self.scan(feature, lane, missing);
+                self.scan(feature, lane);
             }
         }
         n_varying
     }
 
     /// Offers the cuts of a lane that score `least`.
-    fn offer(&mut self, feature: u32, lane: usize, missing: Option<Side>, least: f64) {
+    fn offer(&mut self, feature: u32, lane: usize, missing_rank: Option<u32>, least: f64) {
+        let Some(missing_rank) = missing_rank else {
+            return self.offer_from(feature, lane, (0, self.keys.len()), None, least);
+        };
+        let n_values = self.keys.partition_point(|row| rank(row[lane]) < missing_rank);
+        self.offer_from(feature, lane, (0, self.keys.len()), Some(Side::Right), least);
+        self.offer_from(feature, lane, (n_values, n_values), Some(Side::Left), least);
+    }
+
+    /// Offers the cuts of a lane before the end of some rows, which score `least` with missing values on one side or the
+    /// other. Rows from `first` on are on the left of all cuts.
+    fn offer_from(
+        &mut self,
+        feature: u32,
+        lane: usize,
+        (first, end): (usize, usize),
+        missing: Option<Side>,
+        least: f64,
+    ) {
         let NodeSearch { search, node, order } = self.at;
         let (criterion, samples) = (search.criterion, node.samples.ids());
         let mut pushed = criterion.begin(node.totals, self.scan);
+        let mut n_first = 0;
+        if missing == Some(Side::Left) {
+            for row in &self.keys[first..] {
+                criterion.push(node.totals, self.scan, &mut pushed, samples[place(row[lane])]);
+            }
+            n_first = self.keys.len() - first;
+        }
         let mut n_pushed = 0;
-        for (i, scores) in self.scores.iter().enumerate() {
+        for (i, scores) in self.scores[..end - 1].iter().enumerate() {
             let score = scores[lane];
-            let is_beside_missing = missing == Some(Side::Left) && rank(self.keys[i][lane]) == 0;
-            if score < least || score == f64::NEG_INFINITY || is_beside_missing {
+            if score < least || score == f64::NEG_INFINITY {
                 continue;
             }
             for row in &self.keys[n_pushed..=i] {
                 criterion.push(node.totals, self.scan, &mut pushed, samples[place(row[lane])]);
             }
             n_pushed = i + 1;
-            if self.best.may_win(score) && search.is_legal(node, feature, (Side::Left, n_pushed), (self.scan, pushed)) {
-                debug_assert_eq!(score, criterion.score(node.totals, self.scan, pushed));
+            let n_left = n_first + n_pushed;
+            // One of two scores, unless no value is missing.
+            let own = if missing.is_none() { score } else { criterion.score(node.totals, self.scan, pushed) };
+            if self.best.may_win(own) && search.is_legal(node, feature, (Side::Left, n_left), (self.scan, pushed)) {
+                debug_assert_eq!(own, criterion.score(node.totals, self.scan, pushed));
                 let (last_left, first_right) = (rank(self.keys[i][lane]), rank(self.keys[i + 1][lane]));
                 let cut = Cut::Before(first_right);
-                let candidate =
-                    Candidate { feature, last_left, missing, order: 0, cut, n_left: n_pushed, is_loose: false };
-                self.best.offer(criterion, node.totals, order, (self.scan, pushed), score, candidate);
+                let candidate = Candidate { feature, last_left, missing, order: 0, cut, n_left, is_loose: false };
+                self.best.offer(criterion, node.totals, order, (self.scan, pushed), own, candidate);
             }
         }
     }
 
     /// Offers the cuts of a lane, one row after the other.
-    fn scan(&mut self, feature: u32, lane: usize, missing: Option<Side>) {
+    fn scan(&mut self, feature: u32, lane: usize) {
         let samples = self.at.node.samples.ids();
         self.entries.clear();
         self.entries.extend(self.keys.iter().map(|row| Entry::new(rank(row[lane]), samples[place(row[lane])])));
-        let is_first = |entry: &Entry| missing == Some(Side::Left) && entry.rank() == 0;
-        let (first, entries) = self.entries.split_at(self.entries.partition_point(is_first));
-        let start = Start { first, ..Start::of(self.at, self.scan) };
-        let pass = Pass { at: self.at, feature, side: Side::Left, missing, order: 0 };
-        pass.run(entries.iter().copied(), start, None, self.scan, &mut self.best);
+        let column = NodeColumn { feature, entries: self.entries, n_common: 0, common_rank: 0 };
+        best_cut(self.at, column, self.scan, &mut self.best);
     }
 }
 

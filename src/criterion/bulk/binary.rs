@@ -3,7 +3,7 @@
 //! A bin is one integer: its weight in the low half, that of its second class in the high one. So a row costs one
 //! addition, and sums over bins are exact.
 
-use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_ties, place};
+use super::lanes::{Keys, LANES, MAX_PLACES, Scores, add_missing, mask_ties, place, rank};
 use super::{Bulk, FEW_BINS, MAX_BINS, SLACK};
 use crate::criterion::binary::{BinaryGini, BinaryPushed, BinaryTotals};
 use crate::criterion::weights::SampleWeights;
@@ -148,6 +148,7 @@ impl<W: SampleWeights> Bulk<BinaryGini<'_, W>> for BinaryBulk {
         node: &BinaryTotals,
         rows: &Vec<u64>,
         keys: &[Keys],
+        missing: Option<&Keys>,
         scores: &mut [Scores],
     ) -> bool {
         if node.weight >= SMALL_BELOW {
@@ -157,7 +158,14 @@ impl<W: SampleWeights> Bulk<BinaryGini<'_, W>> for BinaryBulk {
             let BinaryTotals { weight, second } = unpack(row);
             *slot = (weight | second << 16) as u32;
         }
-        sorted_scores(level, &self.places, [node.weight as i32, node.second as i32], keys, scores);
+        let whole = [node.weight as i32, node.second as i32];
+        match missing {
+            None => sorted_scores::<0>(level, &self.places, whole, keys, &[0; LANES], &[0; LANES], scores),
+            Some(ranks) => {
+                let missing = add_missing(keys, ranks, |sum: u32, place| sum + self.places[place]);
+                sorted_scores::<1>(level, &self.places, whole, keys, ranks, &missing, scores);
+            }
+        }
         true
     }
 
@@ -224,17 +232,36 @@ vectorized! {
 }
 
 vectorized! {
-    fn sorted_scores(places: &[u32; MAX_PLACES], whole: [i32; 2], keys: &[Keys], scores: &mut [Scores]) {
+    /// With `MISSING` the higher of two scores, the other one with these sums of `missing` ranks on the left.
+    fn sorted_scores<const MISSING: usize>(
+        places: &[u32; MAX_PLACES],
+        whole: [i32; 2],
+        keys: &[Keys],
+        ranks: &Keys,
+        missing: &[u32; LANES],
+        scores: &mut [Scores],
+    ) {
         let [node_weight, node_second] = whole;
+        let score = |sum: u32| {
+            let (weight, second) = ((sum & 0xFFFF) as i32, (sum >> 16) as i32);
+            let excess = f64::from(node_weight * second - node_second * weight);
+            excess * excess / f64::from(weight * (node_weight - weight))
+        };
         let mut sums = [0u32; LANES];
         for (scores, keys) in scores.iter_mut().zip(keys.windows(2)) {
             for lane in 0..LANES {
                 sums[lane] += places[place(keys[0][lane])];
             }
             for lane in 0..LANES {
-                let (weight, second) = ((sums[lane] & 0xFFFF) as i32, (sums[lane] >> 16) as i32);
-                let excess = f64::from(node_weight * second - node_second * weight);
-                scores[lane] = excess * excess / f64::from(weight * (node_weight - weight));
+                scores[lane] = score(sums[lane]);
+            }
+            if MISSING == 1 {
+                for lane in 0..LANES {
+                    let other = score(sums[lane] + missing[lane]);
+                    // The last cut before missing values is one of them against all others.
+                    let is_cut = rank(keys[1][lane]) < ranks[lane];
+                    scores[lane] = if is_cut && other > scores[lane] { other } else { scores[lane] };
+                }
             }
             mask_ties(&keys[0], &keys[1], scores);
         }

@@ -1,6 +1,6 @@
 //! Histograms of the classes of one output, for Gini impurity.
 
-use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_ties, place};
+use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_ties, place, rank};
 use super::{Bulk, ByBin, FEW_BINS, Inside, MAX_BINS, SLACK};
 use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measure};
 use crate::criterion::weights::SampleWeights;
@@ -167,6 +167,7 @@ impl<W: SampleWeights, M: Measure> Bulk<ClassCriterion<'_, W, M>> for ClassBulk 
         node: &ClassTotals<M::Sum>,
         rows: &Vec<u64>,
         keys: &[Keys],
+        missing: Option<&Keys>,
         scores: &mut [Scores],
     ) -> bool {
         if node.weight >= SMALL_BELOW {
@@ -178,7 +179,19 @@ impl<W: SampleWeights, M: Measure> Bulk<ClassCriterion<'_, W, M>> for ClassBulk 
         let mut whole = [0; MAX_CLASSES];
         whole.iter_mut().zip(&node.counts).for_each(|(whole, &count)| *whole = count as i32);
         let counts = &mut self.counts[..self.n_classes];
-        sorted_scores(level, &self.places, node.weight as i32, &whole, counts, keys, scores);
+        let weight = node.weight as i32;
+        counts.fill([0; LANES]);
+        sorted_scores::<0>(level, &self.places, weight, &whole, counts, keys, &[0; LANES], scores);
+        if let Some(ranks) = missing {
+            counts.fill([0; LANES]);
+            for lane in 0..LANES {
+                for key in keys.iter().rev().map(|row| row[lane]).take_while(|&key| rank(key) == ranks[lane]) {
+                    let [class, weight] = self.places[place(key)];
+                    counts[class as usize][lane] += weight as i32;
+                }
+            }
+            sorted_scores::<1>(level, &self.places, weight, &whole, counts, keys, ranks, scores);
+        }
         true
     }
 
@@ -210,18 +223,28 @@ vectorized! {
 }
 
 vectorized! {
-    fn sorted_scores(
+    /// `counts` are of what is on the left before the first cut. With `MISSING`, those of missing values, which have these
+    /// ranks; scores are then raised.
+    fn sorted_scores<const MISSING: usize>(
         places: &[[u32; 2]; MAX_PLACES],
         node_weight: i32,
         whole: &[i32; MAX_CLASSES],
         counts: &mut [[i32; LANES]],
         keys: &[Keys],
+        ranks: &Keys,
         scores: &mut [Scores],
     ) {
-        counts.fill([0; LANES]);
         let mut weights = [0i32; LANES];
         let mut inside = [0i32; LANES];
-        let mut outside = [whole.iter().map(|&count| count * count).sum::<i32>(); LANES];
+        let mut outside = [0i32; LANES];
+        for (counts, &whole) in counts.iter().zip(whole) {
+            for lane in 0..LANES {
+                let (own, rest) = (counts[lane], whole - counts[lane]);
+                weights[lane] += own;
+                inside[lane] += own * own;
+                outside[lane] += rest * rest;
+            }
+        }
         for (scores, keys) in scores.iter_mut().zip(keys.windows(2)) {
             let (mut own, mut before, mut beyond) = ([0; LANES], [0; LANES], [0; LANES]);
             for lane in 0..LANES {
@@ -237,8 +260,12 @@ vectorized! {
                 inside[lane] += own[lane] * (2 * before[lane] + own[lane]);
                 outside[lane] -= own[lane] * (2 * beyond[lane] - own[lane]);
                 let weight = weights[lane];
-                scores[lane] = f64::from(inside[lane]) / f64::from(weight)
+                let score = f64::from(inside[lane]) / f64::from(weight)
                     + f64::from(outside[lane]) / f64::from(node_weight - weight);
+                // The last cut before missing values is one of them against all others.
+                let is_cut = rank(keys[1][lane]) < ranks[lane];
+                let lower = MISSING == 1 && !(is_cut && score > scores[lane]);
+                scores[lane] = if lower { scores[lane] } else { score };
             }
             mask_ties(&keys[0], &keys[1], scores);
         }

@@ -24,6 +24,14 @@ pub fn rank(key: u32) -> u32 {
     key >> PLACE_BITS
 }
 
+/// Adds up, by lane, what `add` says of the rows with the highest rank if that is the lane's of `missing`.
+pub fn add_missing<T: Copy + Default>(keys: &[Keys], missing: &Keys, add: impl Fn(T, usize) -> T) -> [T; LANES] {
+    std::array::from_fn(|lane| {
+        let rows = keys.iter().rev().map(|row| row[lane]).take_while(|&key| rank(key) == missing[lane]);
+        rows.fold(T::default(), |sum, key| add(sum, place(key)))
+    })
+}
+
 /// Sets each score to minus infinity where the next rank is the same, so that there is no cut.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]

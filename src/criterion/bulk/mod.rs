@@ -96,14 +96,16 @@ pub trait Bulk<C: Criterion + ?Sized>: Send {
     fn pushed(&self, criterion: &C, node: &C::Totals, scan: &mut C::Scan, n_bins: usize) -> C::Pushed;
 
     /// Sets `scores[i]` to those of the cuts after the `i`-th of the sorted `keys` of some columns, with the bits of
-    /// [`Criterion::score`]; minus infinity where there is no cut. There is one more key than scores. Returns false, and sets
-    /// nothing, where numbers are too large. O(rows).
+    /// [`Criterion::score`]; minus infinity where there is no cut. There is one more key than scores. With `missing`, the
+    /// ranks of missing values, it is the higher score of the cuts with these on either side. Returns false, and
+    /// sets nothing, where numbers are too large. O(rows).
     fn lane_scores(
         &mut self,
         level: Level,
         node: &C::Totals,
         rows: &Self::Rows,
         keys: &[Keys],
+        missing: Option<&Keys>,
         scores: &mut [Scores],
     ) -> bool;
 
@@ -205,7 +207,7 @@ mod tests {
                 sorted.sort_unstable();
                 let keys: Vec<Keys> = sorted.iter().map(|&key| [key; LANES]).collect();
                 let mut scores = vec![[0.0; LANES]; keys.len() - 1];
-                if bulk.lane_scores(level, &node, &rows, &keys, &mut scores) {
+                if bulk.lane_scores(level, &node, &rows, &keys, None, &mut scores) {
                     for (pair, scores) in keys.windows(2).zip(&scores) {
                         let end = lanes::rank(pair[1][0]);
                         let expected = if lanes::rank(pair[0][0]) < end { cut(end).0 } else { f64::NEG_INFINITY };

@@ -3,7 +3,7 @@
 //! A bin has the number and the weight of its rows, the sum of their targets' excess over the node's mean (its whole
 //! part, so that the sum is an exact integer) and, for the bounds alone, the sum of its squares in floating point.
 
-use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_ties, place};
+use super::lanes::{Keys, LANES, MAX_PLACES, Scores, add_missing, mask_ties, place, rank};
 use super::{Bulk, ByBin, Inside, MAX_BINS, SLACK};
 use crate::criterion::squared_error::{SquaredError, SumPushed, SumTotals};
 use crate::criterion::weights::{Moment, SampleWeights};
@@ -169,6 +169,7 @@ impl<W: SampleWeights, M: Moment> Bulk<SquaredError<'_, W, M>> for SumBulk {
         node: &SumTotals<M>,
         rows: &SumRows,
         keys: &[Keys],
+        missing: Option<&Keys>,
         scores: &mut [Scores],
     ) -> bool {
         // Sums of excesses are then exact in `f64`.
@@ -185,7 +186,21 @@ impl<W: SampleWeights, M: Moment> Bulk<SquaredError<'_, W, M>> for SumBulk {
                 *slot = [(i64::from(weight) * excess) as f64, f64::from(weight)];
             }
         }
-        sorted_scores(level, &self.places, node.weight as f64, fraction, keys, scores);
+        let node_weight = node.weight as f64;
+        match missing {
+            None => {
+                let none = [[0.0; 2]; LANES];
+                sorted_scores::<0>(level, &self.places, node_weight, fraction, keys, &[0; LANES], &none, scores);
+            }
+            Some(ranks) => {
+                let add = |[sum, weight]: [f64; 2], place| {
+                    let [more, one]: [f64; 2] = self.places[place];
+                    [sum + more, weight + one]
+                };
+                let missing = add_missing(keys, ranks, add);
+                sorted_scores::<1>(level, &self.places, node_weight, fraction, keys, ranks, &missing, scores);
+            }
+        }
         true
     }
 
@@ -246,13 +261,20 @@ vectorized! {
 }
 
 vectorized! {
-    fn sorted_scores(
+    /// With `MISSING` the higher of two scores, the other one with these sums of `missing` ranks on the left.
+    fn sorted_scores<const MISSING: usize>(
         places: &[[f64; 2]; MAX_PLACES],
         node_weight: f64,
         fraction: f64,
         keys: &[Keys],
+        ranks: &Keys,
+        missing: &[[f64; 2]; LANES],
         scores: &mut [Scores],
     ) {
+        let score = |sum: f64, weight: f64| {
+            let excess = sum - weight * fraction;
+            excess * excess / (weight * (node_weight - weight))
+        };
         let (mut sums, mut weights) = ([0.0; LANES], [0.0; LANES]);
         for (scores, keys) in scores.iter_mut().zip(keys.windows(2)) {
             for lane in 0..LANES {
@@ -261,9 +283,16 @@ vectorized! {
                 weights[lane] += weight;
             }
             for lane in 0..LANES {
-                let weight: f64 = weights[lane];
-                let excess = sums[lane] - weight * fraction;
-                scores[lane] = excess * excess / (weight * (node_weight - weight));
+                scores[lane] = score(sums[lane], weights[lane]);
+            }
+            if MISSING == 1 {
+                for lane in 0..LANES {
+                    let [sum, weight] = missing[lane];
+                    let other = score(sums[lane] + sum, weights[lane] + weight);
+                    // The last cut before missing values is one of them against all others.
+                    let is_cut = rank(keys[1][lane]) < ranks[lane];
+                    scores[lane] = if is_cut && other > scores[lane] { other } else { scores[lane] };
+                }
             }
             mask_ties(&keys[0], &keys[1], scores);
         }
