@@ -32,6 +32,8 @@ FOREST_OF_TASK = {
     "classes": RandomForestClassifier,
     "numbers": RandomForestRegressor,
     "counts": partial(RandomForestRegressor, criterion="poisson"),
+    "medians": partial(RandomForestRegressor, criterion="absolute_error"),
+    "quantiles": partial(RandomForestRegressor, criterion="quantile", quantile=0.3),
 }
 TREE_OF_TASK = {
     "classes": DecisionTreeClassifier,

@@ -201,7 +201,7 @@ def test_metadata_routing(iris):
     assert bits(routed[-1]) == bits(plain)
 
 
-@pytest.mark.parametrize("task", ["classes", "numbers"])
+@pytest.mark.parametrize("task", ["classes", "numbers", "medians"])
 @pytest.mark.parametrize("bootstrap", ["poisson", True, False])
 def test_folds_share_their_draws(task, bootstrap):
     """Cross-validation with ids is `fit(X[train], y[train], sample_ids=train)`, fold by fold."""

@@ -11,7 +11,7 @@ from forests import bits, every_forest
 from oracle import TREE_ARRAYS, assert_same_tree
 from strategies import FOREST_OF_TASK, data, dense_storages, sparse_storages, stop_rules
 
-every_task = pytest.mark.parametrize("task", ["classes", "numbers"])
+every_task = pytest.mark.parametrize("task", ["classes", "numbers", "medians", "quantiles"])
 seeds = st.integers(0, 2**32 - 1)
 samplings = st.sampled_from(
     [
@@ -29,6 +29,14 @@ few_rows = pytest.mark.filterwarnings("ignore:Using the fractional value:UserWar
 
 def task_of(forest_class):
     return "classes" if is_classifier(forest_class()) else "numbers"
+
+
+def criteria_of(forest_class):
+    """Draw a criterion, of which the medians and quantiles are apart from the sums."""
+    if is_classifier(forest_class()):
+        return st.just({})
+    names = ("squared_error", "absolute_error", "quantile")
+    return st.sampled_from([{"criterion": name, "quantile": 0.3} for name in names])
 
 
 def fit(forest, drawn, X=None):
@@ -50,8 +58,9 @@ def values_of(model, X):
 @given(drawn=st.data(), rules=stop_rules(), sampling=samplings, seed=seeds)
 def test_forest_is_the_mean_of_its_trees(forest_class, drawn, rules, sampling, seed):
     """Bit for bit: the sum in the order of the trees, divided once."""
+    criterion = drawn.draw(criteria_of(forest_class))
     drawn = drawn.draw(data(task_of(forest_class)))
-    forest = fit(forest_class(5, random_state=seed, **rules, **sampling), drawn)
+    forest = fit(forest_class(5, random_state=seed, **criterion, **rules, **sampling), drawn)
     mean = sum(values_of(tree, drawn.X) for tree in forest) / 5
     np.testing.assert_array_equal(values_of(forest, drawn.X), mean)
     leaves = np.column_stack([tree.apply(drawn.X) for tree in forest])
@@ -66,11 +75,12 @@ def test_forest_is_the_mean_of_its_trees(forest_class, drawn, rules, sampling, s
 @given(drawn=st.data(), sampling=samplings, seed=seeds)
 def test_storage_does_not_matter(forest_class, drawn, sampling, seed):
     """Every dense and sparse form of a matrix gives the same forest and predictions."""
+    params = dict(sampling, random_state=seed, **drawn.draw(criteria_of(forest_class)))
     drawn = drawn.draw(data(task_of(forest_class), max_samples=12))
-    forest = fit(forest_class(3, random_state=seed, **sampling), drawn)
+    forest = fit(forest_class(3, **params), drawn)
     predicted = forest.predict(drawn.X)
     for name, stored in [*dense_storages(drawn.X), *sparse_storages(drawn.X, seed)]:
-        other = fit(forest_class(3, random_state=seed, **sampling), drawn, stored)
+        other = fit(forest_class(3, **params), drawn, stored)
         assert bits(other) == bits(forest), name
         np.testing.assert_array_equal(forest.predict(stored), predicted, err_msg=name)
 
@@ -83,9 +93,10 @@ def test_storage_does_not_matter(forest_class, drawn, sampling, seed):
 )
 def test_neither_threads_nor_steps_matter(forest_class, drawn, sampling, seed, steps):
     """One thread or two, at once or in several calls: the same forest."""
+    params = dict(sampling, random_state=seed, **drawn.draw(criteria_of(forest_class)))
     drawn = drawn.draw(data(task_of(forest_class)))
-    forest = fit(forest_class(8, random_state=seed, **sampling), drawn)
-    warm = forest_class(random_state=seed, warm_start=True, n_jobs=2, **sampling)
+    forest = fit(forest_class(8, **params), drawn)
+    warm = forest_class(warm_start=True, n_jobs=2, **params)
     for n_estimators in sorted(steps | {8}):
         fit(warm.set_params(n_estimators=n_estimators), drawn)
     assert bits(warm) == bits(forest)
@@ -98,8 +109,9 @@ def test_neither_threads_nor_steps_matter(forest_class, drawn, sampling, seed, s
 @given(drawn=st.data(), sampling=samplings, seed=seeds)
 def test_every_tree_can_be_grown_again(forest_class, drawn, sampling, seed):
     """A clone of a tree, fitted to the tree's sample, is that tree."""
+    params = dict(sampling, random_state=seed, **drawn.draw(criteria_of(forest_class)))
     drawn = drawn.draw(data(task_of(forest_class)))
-    forest = fit(forest_class(4, random_state=seed, **sampling), drawn)
+    forest = fit(forest_class(4, **params), drawn)
     weight = np.ones(len(drawn.y)) if drawn.sample_weight is None else drawn.sample_weight
     is_spent = sampling["bootstrap"] is True and "replace" not in sampling
     y = drawn.y

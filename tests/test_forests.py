@@ -18,7 +18,7 @@ from spinney import (
     ExtraTreesRegressor,
     RandomForestClassifier,
 )
-from strategies import FORESTS
+from strategies import FOREST_REGRESSORS, FORESTS
 
 OURS = {"feature_sampling": "all", "replace": True}
 
@@ -34,15 +34,16 @@ def iris():
 
 @every_forest
 def test_constructor_is_that_of_scikit_learn(forest_class):
-    """Same parameter names, order, kinds and defaults, and two more."""
+    """Same parameter names, order, kinds and defaults, and two or three more."""
     theirs = inspect.signature(getattr(sklearn.ensemble, forest_class.__name__)).parameters
     ours = inspect.signature(forest_class).parameters
-    expected = {name: p.default for name, p in theirs.items()} | OURS
+    more = OURS | ({"quantile": 0.5} if forest_class in FOREST_REGRESSORS else {})
+    expected = {name: p.default for name, p in theirs.items()} | more
     assert {name: p.default for name, p in ours.items()} == expected
-    assert {name: p.kind for name, p in ours.items() if name not in OURS} == {
+    assert {name: p.kind for name, p in ours.items() if name not in more} == {
         name: p.kind for name, p in theirs.items()
     }
-    assert list(ours)[: -len(OURS)] == list(theirs)
+    assert list(ours)[: -len(more)] == list(theirs)
     assert forest_class().get_params() == expected
     assert forest_class(7).n_estimators == 7
 
@@ -144,6 +145,25 @@ def test_friedman_mse_is_squared_error(forest_class):
     with pytest.warns(FutureWarning, match="friedman_mse"):
         forest.fit(X, y)
     assert bits(forest) == bits(forest_class(3, random_state=0).fit(X, y))
+
+
+@every_regressor
+def test_quantile_is_handed_to_the_trees(forest_class):
+    """Its trees have the level and leaves of quantiles; one half is the median's forest."""
+    X, y = task_of(forest_class)
+    params = {"min_samples_leaf": 20, "random_state": 0}
+    low, high = (
+        forest_class(10, criterion="quantile", quantile=level, **params).fit(X, y)
+        for level in (0.1, 0.9)
+    )
+    for level, forest in ((0.1, low), (0.9, high)):
+        assert [tree.quantile for tree in forest] == [level] * 10
+        assert abs((y <= forest.predict(X)).mean() - level) < 0.1
+    assert (low.predict(X) <= high.predict(X)).all()
+    median = forest_class(3, criterion="absolute_error", **params).fit(X, y)
+    half = forest_class(3, criterion="quantile", **params).fit(X, y)
+    np.testing.assert_array_equal(half.apply(X), median.apply(X))
+    np.testing.assert_array_equal(half.predict(X), median.predict(X))
 
 
 @every_classifier

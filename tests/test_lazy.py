@@ -33,7 +33,7 @@ EAGER = {
 }
 CRITERIA = {
     "classes": ("gini", "entropy", "log_loss"),
-    "numbers": ("squared_error",),
+    "numbers": ("squared_error", "absolute_error", "quantile"),
     "counts": ("poisson",),
 }
 every_lazy = pytest.mark.parametrize("lazy_class", LAZY_FORESTS)
@@ -69,6 +69,8 @@ def test_lazy_is_eager(task, splitter, drawn, rules, sampling, seed):
         params["class_weight"] = drawn.draw(
             st.sampled_from((None, "balanced", "balanced_subsample"))
         )
+    else:
+        params["quantile"] = drawn.draw(st.sampled_from((0.3, 0.5)))
     problem = drawn.draw(data(task))
     queries = drawn.draw(st.permutations(range(len(problem.X))))
     Q = np.concatenate([problem.X[queries], problem.X + 0.5])

@@ -193,8 +193,11 @@ class RandomForestRegressor(ForestRegressor):
     ----------
     n_estimators : int, default=100
         Number of trees.
-    criterion : {"squared_error"}, default="squared_error"
-        What a split minimises: the variance around the mean.
+    criterion : {"squared_error", "absolute_error", "quantile", "poisson"}, default="squared_error"
+        What a split minimises, and so what a leaf predicts: the variance around the mean; the mean
+        absolute error about the median; the mean pinball loss about a quantile; or half the mean
+        Poisson deviance about the mean, for targets that are counts or rates, where a split may not
+        leave a side whose targets are all 0. The forest predicts the mean of its leaves.
     max_depth : int, default=None
         Depth of the deepest leaf at most; None means no limit.
     min_samples_split : int or float, default=2
@@ -250,6 +253,10 @@ class RandomForestRegressor(ForestRegressor):
         Whether `bootstrap=True` draws with replacement. If not, no sample is drawn twice, weights
         are those of the drawn samples in the tree, and `max_samples` is at most the number of
         samples with a weight.
+    quantile : float, default=0.5
+        The share of a leaf's weight that lies below its prediction if `criterion` is "quantile";
+        between 0 and 1, neither included. Where a target meets the share exactly, the prediction is
+        half way to the next one, so that 0.5 gives the median.
 
     Attributes
     ----------
@@ -314,6 +321,7 @@ class RandomForestRegressor(ForestRegressor):
         monotonic_cst: Any = None,
         feature_sampling: str = "all",
         replace: bool = True,
+        quantile: float = 0.5,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -335,6 +343,7 @@ class RandomForestRegressor(ForestRegressor):
         self.monotonic_cst = monotonic_cst
         self.feature_sampling = feature_sampling
         self.replace = replace
+        self.quantile = quantile
 
 
 class ExtraTreesClassifier(ForestClassifier):
@@ -518,8 +527,11 @@ class ExtraTreesRegressor(ForestRegressor):
     ----------
     n_estimators : int, default=100
         Number of trees.
-    criterion : {"squared_error"}, default="squared_error"
-        What a split minimises: the variance around the mean.
+    criterion : {"squared_error", "absolute_error", "quantile", "poisson"}, default="squared_error"
+        What a split minimises, and so what a leaf predicts: the variance around the mean; the mean
+        absolute error about the median; the mean pinball loss about a quantile; or half the mean
+        Poisson deviance about the mean, for targets that are counts or rates, where a split may not
+        leave a side whose targets are all 0. The forest predicts the mean of its leaves.
     max_depth : int, default=None
         Depth of the deepest leaf at most; None means no limit.
     min_samples_split : int or float, default=2
@@ -575,6 +587,10 @@ class ExtraTreesRegressor(ForestRegressor):
         Whether `bootstrap=True` draws with replacement. If not, no sample is drawn twice, weights
         are those of the drawn samples in the tree, and `max_samples` is at most the number of
         samples with a weight.
+    quantile : float, default=0.5
+        The share of a leaf's weight that lies below its prediction if `criterion` is "quantile";
+        between 0 and 1, neither included. Where a target meets the share exactly, the prediction is
+        half way to the next one, so that 0.5 gives the median.
 
     Attributes
     ----------
@@ -639,6 +655,7 @@ class ExtraTreesRegressor(ForestRegressor):
         monotonic_cst: Any = None,
         feature_sampling: str = "all",
         replace: bool = True,
+        quantile: float = 0.5,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -660,3 +677,4 @@ class ExtraTreesRegressor(ForestRegressor):
         self.monotonic_cst = monotonic_cst
         self.feature_sampling = feature_sampling
         self.replace = replace
+        self.quantile = quantile

@@ -369,8 +369,11 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
     ----------
     n_estimators : int, default=100
         Number of trees.
-    criterion : {"squared_error"}, default="squared_error"
-        What a split minimises: the variance around the mean.
+    criterion : {"squared_error", "absolute_error", "quantile", "poisson"}, default="squared_error"
+        What a split minimises, and so what a leaf predicts: the variance around the mean; the mean
+        absolute error about the median; the mean pinball loss about a quantile; or half the mean
+        Poisson deviance about the mean, for targets that are counts or rates, where a split may not
+        leave a side whose targets are all 0. The forest predicts the mean of its leaves.
     splitter : {"best", "random"}, default="best"
         How the threshold of a feature is chosen: the best, as in random forests, or one drawn at
         random, as in extremely randomised trees.
@@ -428,6 +431,10 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
         Whether `bootstrap=True` draws with replacement. If not, no sample is drawn twice, weights
         are those of the drawn samples in the tree, and `max_samples` is at most the number of
         samples with a weight.
+    quantile : float, default=0.5
+        The share of a leaf's weight that lies below its prediction if `criterion` is "quantile";
+        between 0 and 1, neither included. Where a target meets the share exactly, the prediction is
+        half way to the next one, so that 0.5 gives the median.
 
     Attributes
     ----------
@@ -477,6 +484,7 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
         monotonic_cst: Any = None,
         feature_sampling: str = "all",
         replace: bool = True,
+        quantile: float = 0.5,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -498,6 +506,7 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
         self.monotonic_cst = monotonic_cst
         self.feature_sampling = feature_sampling
         self.replace = replace
+        self.quantile = quantile
 
     def _answers(self, values: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
         prediction = values[..., 0]
