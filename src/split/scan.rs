@@ -84,8 +84,9 @@ impl<C: Criterion> Pass<'_, C> {
         let n_entries = n_pushed.unwrap_or(0) + entries.len();
         // What is foreseen has losses alone, and limits are about predictions.
         if node.limits.is_none() {
-            let most = criterion.foresee(totals, scan, entries.clone().map(Entry::sample));
-            if most < best.floor() {
+            let floor = best.floor();
+            let most = criterion.foresee(totals, scan, entries.clone().map(Entry::sample), floor);
+            if most < floor {
                 return most;
             }
         }
