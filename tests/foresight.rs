@@ -27,7 +27,7 @@ impl Visitor for Passes<'_> {
             // Twice: a pass leaves nothing behind.
             for pass in [&pass[..], &pass[..pass.len().div_ceil(2)]] {
                 let mut pushed = criterion.begin(&node, &mut foreseeing);
-                let most = criterion.foresee(&node, &mut foreseeing, pass.iter().copied());
+                let most = criterion.foresee(&node, &mut foreseeing, pass.iter().copied(), f64::NEG_INFINITY);
                 let mut pushed_plainly = criterion.begin(&node, &mut plain);
                 for (i, &sample) in pass.iter().enumerate() {
                     criterion.push(&node, &mut foreseeing, &mut pushed, sample);
@@ -98,4 +98,91 @@ fn adverse_weights() {
     let target = Y::Numbers { values, n_outputs: 1 }.target(Some(&weights));
     let agree = visit(CriterionKind::AbsoluteError, &target, Passes(&[((0..n).collect(), pass)])).unwrap();
     assert!(agree.len() > n as usize && agree.iter().all(|&agrees| agrees));
+}
+
+/// A node, and passes over it.
+struct Bounds<'a>(&'a [Vec<u32>]);
+
+impl Visitor for Bounds<'_> {
+    /// Of each pass the highest score; and of each share of it as the floor, what is said of the cuts and the highest score again
+    /// unless there is nothing to be scored.
+    type Output = Vec<(f64, Vec<(f64, f64, Option<f64>)>)>;
+
+    fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output> {
+        let mut samples: Vec<u32> = self.0[0].clone();
+        samples.sort_unstable();
+        let node = criterion.totals(&samples);
+        let mut scan = criterion.scan();
+        let mut ask = |pass: &[u32], floor: f64| {
+            let mut pushed = criterion.begin(&node, &mut scan);
+            let most = criterion.foresee(&node, &mut scan, pass.iter().copied(), floor);
+            // All of the node is no cut.
+            let n_cuts = pass.len() - usize::from(pass.len() == samples.len());
+            let scores = pass[..n_cuts].iter().map(|&sample| {
+                criterion.push(&node, &mut scan, &mut pushed, sample);
+                criterion.score(&node, &scan, pushed)
+            });
+            (most, (most >= floor).then(|| scores.fold(0.0, f64::max)))
+        };
+        let shares = [0.5, 1.0, 1.0 + 1e-9, 1.5, 4.0, 1e3];
+        Ok(self
+            .0
+            .iter()
+            .map(|pass| {
+                let (most, highest) = ask(pass, f64::NEG_INFINITY);
+                assert_eq!(Some(most), highest);
+                let asked = shares.map(|share| {
+                    let (most_then, highest_then) = ask(pass, most * share);
+                    (most * share, most_then, highest_then)
+                });
+                (most, asked.to_vec())
+            })
+            .collect())
+    }
+}
+
+proptest! {
+    #![proptest_config(common::config(60))]
+
+    /// Long passes may be given up before their cuts are looked at, but only if none is as good as the floor.
+    #[test]
+    fn long_passes_are_bounded(
+        (kind, y, weights, order) in (kinds(), 512..900usize).prop_flat_map(|(kind, n)| {
+            let order = Just((0..n as u32).collect::<Vec<_>>()).prop_shuffle();
+            (Just(kind), vec(-10.0..10.0f64, n), weights(n), order)
+        }),
+        noise in 0.0..1.0f64,
+    ) {
+        let n = y.len();
+        let mut related = order.clone();
+        let key = |sample: u32| y[sample as usize] * (1.0 - noise) + f64::from(order[sample as usize]) / n as f64 * 20.0 * noise;
+        related.sort_by(|&a, &b| key(a).total_cmp(&key(b)));
+        let short = order[..520.min(n - 1)].to_vec();
+        let target = Y::Numbers { values: y, n_outputs: 1 }.target(Some(&weights));
+        // The first has all samples of the node.
+        for (most, asked) in visit(kind, &target, Bounds(&[order, related, short])).unwrap() {
+            for (floor, most_then, highest) in asked {
+                prop_assert!(most_then >= most, "{} {} {}", floor, most_then, most);
+                prop_assert!(highest.is_none_or(|highest| highest == most));
+                prop_assert!(highest.is_some() || most < floor);
+            }
+        }
+    }
+}
+
+/// An order that knows nothing of the target is given up where one that knows it sets the floor.
+#[test]
+fn noise_is_given_up() {
+    let n = 2048u32;
+    let values: Vec<f64> = (0..n).map(f64::from).collect();
+    let noise: Vec<u32> = (0..n / 2).flat_map(|i| [i, n - 1 - i]).collect();
+    let target = Y::Numbers { values, n_outputs: 1 }.target(None);
+    for kind in [CriterionKind::AbsoluteError, QUANTILE] {
+        let passes = [noise.clone(), (0..n).collect()];
+        let found = visit(kind, &target, Bounds(&passes)).unwrap();
+        let given_up = |pass: usize| found[pass].1.iter().filter(|asked| asked.2.is_none()).count();
+        // What is asked for beyond the highest score of the signal is more than any cut can have; the noise scores next to nothing.
+        assert!(given_up(1) >= 1 && given_up(0) >= 1, "{kind:?}");
+        assert!(found[0].0 * 20.0 < found[1].0, "{kind:?}");
+    }
 }

@@ -104,13 +104,15 @@ pub trait Criterion: Sync {
     /// Nothing is pushed yet.
     fn begin(&self, node: &Self::Totals, scan: &mut Self::Scan) -> Self::Pushed;
     /// Says right after [`begin`](Self::begin) which samples will be pushed, in which order, if that is known: what does
-    /// not add up may come at once for all cuts. Returns a score that none of them exceeds.
+    /// not add up may come at once for all cuts. Returns a score that none of them exceeds; if that is below `floor`, there is
+    /// nothing to be scored.
     #[inline]
     fn foresee(
         &self,
         _node: &Self::Totals,
         _scan: &mut Self::Scan,
         _samples: impl Iterator<Item = u32> + Clone,
+        _floor: f64,
     ) -> f64 {
         f64::INFINITY
     }

@@ -124,8 +124,10 @@ impl<C: Criterion> Pass<'_, C> {
         let n_entries = n_pushed.unwrap_or(0) + first.len() + entries.len();
         // What is foreseen has losses alone, and limits are about predictions.
         if node.limits.is_none() {
-            let most = criterion.foresee(totals, scan, first.iter().copied().chain(entries.clone()).map(Entry::sample));
-            if most < best.floor() {
+            let floor = best.floor();
+            let samples = first.iter().copied().chain(entries.clone()).map(Entry::sample);
+            let most = criterion.foresee(totals, scan, samples, floor);
+            if most < floor {
                 return most;
             }
         }

@@ -10,6 +10,9 @@ use crate::intersect::Entry;
 
 /// Nodes from this size on are sorted by radix (bench `scan`).
 const RADIX_FROM: usize = 96;
+/// Rows of the common rank that are this many times fewer than the node's are entries like others: one pass over all costs less
+/// than two, from either end (`benches/peers/absolute_error.py`).
+const FEW_COMMON: usize = 8;
 /// Most bits of a radix digit: its counters stay in the first-level cache.
 const MAX_DIGIT_BITS: u32 = 11;
 
@@ -29,11 +32,17 @@ pub(super) fn node_column<'s>(
     is_sorted: bool,
     scratch: &'s mut SortScratch,
 ) -> NodeColumn<'s> {
-    let common_rank = column.common_rank;
-    match &column.ranks {
-        Ranks::U8(ranks) => gather(ranks, samples, common_rank, &mut scratch.entries),
-        Ranks::U16(ranks) => gather(ranks, samples, common_rank, &mut scratch.entries),
-        Ranks::U32(ranks) => gather(ranks, samples, common_rank, &mut scratch.entries),
+    let mut fill = |common| match &column.ranks {
+        Ranks::U8(ranks) => gather(ranks, samples, common, &mut scratch.entries),
+        Ranks::U16(ranks) => gather(ranks, samples, common, &mut scratch.entries),
+        Ranks::U32(ranks) => gather(ranks, samples, common, &mut scratch.entries),
+    };
+    let mut common_rank = column.common_rank;
+    let n_common = samples.len() - fill(common_rank);
+    if is_sorted && 0 < n_common && n_common * FEW_COMMON < samples.len() {
+        // There are not so many ranks.
+        common_rank = u32::MAX;
+        fill(common_rank);
     }
     if is_sorted {
         scratch.sort();
@@ -42,8 +51,8 @@ pub(super) fn node_column<'s>(
     NodeColumn { feature, entries, n_common: samples.len() - entries.len(), common_rank }
 }
 
-/// The node's entries that do not have the common rank, in the order of its rows. Without branches on ranks.
-fn gather<R: Rank>(ranks: &[R], samples: &[u32], common: u32, entries: &mut Vec<Entry>) {
+/// The node's entries that do not have the common rank, in the order of its rows; returns their number. Without branches on ranks.
+fn gather<R: Rank>(ranks: &[R], samples: &[u32], common: u32, entries: &mut Vec<Entry>) -> usize {
     entries.resize(samples.len(), Entry::new(0, 0));
     let mut n = 0;
     for &sample in samples {
@@ -52,6 +61,7 @@ fn gather<R: Rank>(ranks: &[R], samples: &[u32], common: u32, entries: &mut Vec<
         n += usize::from(rank != common);
     }
     entries.truncate(n);
+    n
 }
 
 impl SortScratch {

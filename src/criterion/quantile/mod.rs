@@ -12,17 +12,20 @@
 //! candidates is that of the integers.
 //!
 //! Sums of targets do not tell a quantile, so statistics are a node's samples in the order of their targets (`order`), and the
-//! losses of all cuts of a column come from one pass over all its samples in advance (`scan`, `peel`; the idea is from "Faster
-//! Regression Tree", section "L1 loss reduction", turned from insertion, which searches, to removal from a list).
+//! losses of all cuts of a column come from one pass over all its samples in advance (`scan`, `peel`, `ring`; the idea is from
+//! "Faster Regression Tree", section "L1 loss reduction", turned from insertion, which searches, to removal from a list). In large
+//! nodes most columns are given up before, as sums by class of targets prove that they cannot win (`bound`).
 //!
 //! Bits, at worst: a weighted sum of targets is below 2^112; the denominator is as small as 126 bits for a loss demand, which
 //! only tells where targets need 61 bits and the total weight more than 36. Losses of outputs are brought to one scale
 //! (2^90) and added (2^20): 126 + 90 + 20 < 640.
 
+mod bound;
 mod fenwick;
 mod level;
 mod order;
 mod peel;
+mod ring;
 mod scan;
 mod sum;
 
@@ -91,8 +94,8 @@ pub struct QuantileScan<S> {
     node: u64,
     outputs: Box<[OutputScan<S>]>,
     pass: PassScratch,
-    /// What the cut after so many samples of the pass scores; empty if the pass was not foreseen.
-    scores: Vec<f64>,
+    /// Whether the losses of all cuts of the pass are known.
+    is_foreseen: bool,
     /// The pushed samples, if it was not.
     pushed: Vec<u32>,
 }
@@ -193,8 +196,8 @@ impl<'a, S: Sum> Quantile<'a, S> {
         pushed: QuantilePushed,
     ) -> impl Iterator<Item = (&'s OutputScan<S>, S)> {
         scan.outputs.iter().map(move |output| {
-            let is_foreseen = !scan.scores.is_empty();
-            let loss = if is_foreseen { output.foreseen(pushed.n as usize) } else { output.walked(self, &scan.pushed) };
+            let loss =
+                if scan.is_foreseen { output.foreseen(pushed.n as usize) } else { output.walked(self, &scan.pushed) };
             (output, loss)
         })
     }
@@ -329,7 +332,7 @@ impl<S: Sum> Criterion for Quantile<'_, S> {
             node: 0,
             outputs: self.rankings.iter().map(|_| OutputScan::new(self.n_samples)).collect(),
             pass: PassScratch::default(),
-            scores: Vec::new(),
+            is_foreseen: false,
             pushed: Vec::new(),
         }
     }
@@ -347,31 +350,44 @@ impl<S: Sum> Criterion for Quantile<'_, S> {
             }
         }
         scan.pushed.clear();
-        scan.scores.clear();
+        scan.is_foreseen = false;
         QuantilePushed { n: 0, weight: 0 }
     }
 
     fn foresee(
         &self,
-        _node: &Self::Totals,
+        node: &Self::Totals,
         scan: &mut QuantileScan<S>,
         samples: impl Iterator<Item = u32> + Clone,
+        floor: f64,
     ) -> f64 {
-        let QuantileScan { outputs, pass, scores, .. } = scan;
+        let QuantileScan { outputs, pass, is_foreseen, .. } = scan;
+        let is_only = outputs.len() == 1;
         for (output, &factor) in outputs.iter_mut().zip(&self.factors) {
-            pass.foresee(self, output, samples.clone());
-            scores.resize(output.n_cuts(), 0.0);
-            output.add_gains(factor, scores);
+            pass.list(output, samples.clone());
+            if is_only && floor > 0.0 {
+                let most = pass.most_gain(self, output) * factor;
+                if most < floor {
+                    return most;
+                }
+            }
+            pass.foresee(self, output);
         }
+        *is_foreseen = true;
         // None and all are no cuts, and score 0.
-        scores.iter().fold(0.0, |most, &score| if score > most { score } else { most })
+        if let ([output], [factor]) = (&scan.outputs[..], &self.factors[..]) {
+            return output.most_gain() * factor;
+        }
+        let scores =
+            (0..scan.outputs[0].n_cuts() as u32).map(|n| self.score(node, scan, QuantilePushed { n, weight: 0 }));
+        scores.fold(0.0, |most, score| if score > most { score } else { most })
     }
 
     #[inline]
     fn push(&self, _node: &Self::Totals, scan: &mut QuantileScan<S>, pushed: &mut QuantilePushed, sample: u32) {
         pushed.n += 1;
         pushed.weight += self.weight_of(sample);
-        if scan.scores.is_empty() {
+        if !scan.is_foreseen {
             if scan.pushed.is_empty() {
                 scan.outputs.iter_mut().for_each(OutputScan::sum_up);
             }
@@ -388,8 +404,8 @@ impl<S: Sum> Criterion for Quantile<'_, S> {
     /// O(1) if the pass was foreseen, else O(W), or O(m log m) for m samples that are few beside those.
     #[inline]
     fn score(&self, _node: &Self::Totals, scan: &QuantileScan<S>, pushed: QuantilePushed) -> f64 {
-        if let Some(&score) = scan.scores.get(pushed.n as usize) {
-            return score;
+        if let ([output], [factor], true) = (&scan.outputs[..], &self.factors[..], scan.is_foreseen) {
+            return output.gain(output.foreseen(pushed.n as usize)) * factor;
         }
         let gains = self.losses(scan, pushed).zip(&self.factors);
         gains.fold(0.0, |score, ((output, loss), factor)| score + output.gain(loss) * factor)

@@ -11,10 +11,12 @@
 //!   share; the balance says what the loss changes by. Few steps per removal unless weights are adverse; beyond
 //!   [`STEPS_PER_SAMPLE`] of them per sample a tree of partial sums takes over.
 //!
-//! O(W), or O(W log W) with adverse weights. Integers throughout, so that the order of removal does not show.
+//! O(W), or O(W log W) with adverse weights. Integers throughout, so that the order of removal does not show. The list is of one of
+//! two kinds, see `ring`.
 
 use super::fenwick::Fenwick;
 use super::level::{Balance, Level};
+use super::ring::Ring;
 use super::sum::{Part, Sum};
 
 /// Steps of the pointer, per sample of the list, that are cheaper than a tree.
@@ -48,34 +50,6 @@ impl Line {
     }
 }
 
-/// The neighbours of each place: before, after.
-pub(super) type Links = Vec<[u32; 2]>;
-
-/// Links `n` places to a ring, and place 0.
-pub(super) fn link_all(links: &mut Links, n: usize) {
-    links.clear();
-    links.extend((0..=n as u32).map(|i| [i.wrapping_sub(1), i + 1]));
-    links[0][0] = n as u32;
-    links[n][1] = 0;
-}
-
-/// Undoes the removal of these places, of the last first.
-pub(super) fn relink(links: &mut Links, removed: &[u32]) {
-    for &place in removed.iter().rev() {
-        let [before, after] = links[place as usize];
-        links[before as usize][1] = place;
-        links[after as usize][0] = place;
-    }
-}
-
-#[inline(always)]
-#[allow(clippy::inline_always, reason = "as `remove`")]
-fn unlink(links: &mut Links, place: u32) {
-    let [before, after] = links[place as usize];
-    links[before as usize][1] = after;
-    links[after as usize][0] = before;
-}
-
 /// A set that samples are removed from.
 pub(super) trait Peel<S> {
     /// Removes the sample at a place; returns the loss of the rest.
@@ -83,45 +57,49 @@ pub(super) trait Peel<S> {
 }
 
 /// Unit weights, median.
-pub(super) struct Plain<'a, S> {
-    values: &'a [i64],
-    links: &'a mut Links,
+pub(super) struct Plain<R, S> {
+    ring: R,
     n_left: usize,
     median: u32,
+    /// The target at the median, if the number of samples is odd.
+    point: i64,
     loss: S,
 }
 
-impl<'a, S: Sum> Plain<'a, S> {
-    /// All samples of a line that `links` link, and their loss.
-    pub fn new(line: &'a Line, links: &'a mut Links, loss: S) -> Self {
-        let n_left = line.len();
-        Self { values: &line.values, links, n_left, median: n_left.div_ceil(2) as u32, loss }
-    }
-
-    /// The loss of all samples of a line.
-    pub fn loss_of(line: &Line) -> S {
-        let (low, high) = line.values[1..].split_at(line.len() / 2);
-        let sum = |values: &[i64]| values.iter().fold(S::default(), |sum, &value| sum.plus_product(1, value));
-        // Of an odd number, the one in the middle is its own median.
-        let middle = if line.len() % 2 == 1 { S::from(high[0]) } else { S::default() };
-        sum(high) - sum(low) - middle
+impl<R: Ring, S: Sum> Plain<R, S> {
+    /// All of the `n` samples of a ring, and their loss.
+    pub fn new(ring: R, n: usize, loss: S) -> Self {
+        let median = n.div_ceil(2) as u32;
+        Self { n_left: n, median, point: ring.value(median), ring, loss }
     }
 }
 
-impl<S: Sum> Peel<S> for Plain<'_, S> {
+/// The loss of all samples of a line about their median, with unit weights.
+pub(super) fn plain_loss<S: Sum>(line: &Line) -> S {
+    let (low, high) = line.values[1..].split_at(line.len() / 2);
+    let sum = |values: &[i64]| values.iter().fold(S::default(), |sum, &value| sum.plus_product(1, value));
+    // Of an odd number, the one in the middle is its own median.
+    let middle = if line.len() % 2 == 1 { S::from(high[0]) } else { S::default() };
+    sum(high) - sum(low) - middle
+}
+
+impl<R: Ring, S: Sum> Peel<S> for Plain<R, S> {
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "the removals of two lists only overlap in one loop")]
     fn remove(&mut self, place: u32) -> S {
-        let [before, after] = self.links[self.median as usize];
-        let is_odd = self.n_left % 2 == 1;
         let old = self.median;
+        let value = self.ring.value(place);
         // Only the parity is known in advance: a branch on the side would be mispredicted half the time.
-        let (moves, to) = if is_odd { (place >= old, before) } else { (place <= old, after) };
-        self.median = old ^ ((old ^ to) & u32::from(moves).wrapping_neg());
-        let from = if is_odd { old } else { self.median };
-        let distance = self.values[from as usize] - self.values[place as usize];
-        self.loss = self.loss - S::from(distance.abs());
-        unlink(self.links, place);
+        let choose = |moves: bool, to: u32| old ^ ((old ^ to) & u32::from(moves).wrapping_neg());
+        if self.n_left % 2 == 1 {
+            self.median = choose(place >= old, self.ring.before(old));
+        } else {
+            self.median = choose(place <= old, self.ring.after(old));
+            // Where the pointer stays when the next sample leaves, whichever it is.
+            self.point = self.ring.value(self.median);
+        }
+        self.loss = self.loss - S::from((self.point - value).abs());
+        self.ring.unlink(place);
         self.n_left -= 1;
         self.loss
     }
@@ -158,9 +136,9 @@ impl<S: Sum> Start<S> {
 }
 
 /// Any weights, any level.
-pub(super) struct Weighted<'a, S, L: Balance<S>> {
+pub(super) struct Weighted<'a, R, S, L: Balance<S>> {
     line: &'a Line,
-    links: &'a mut Links,
+    ring: R,
     level: L,
     pointer: u32,
     /// Of the pointer.
@@ -170,17 +148,17 @@ pub(super) struct Weighted<'a, S, L: Balance<S>> {
     tree: Option<Fenwick<S>>,
 }
 
-impl<'a, S: Sum, L: Balance<S>> Weighted<'a, S, L> {
-    /// All samples of a line that `links` link.
-    pub fn new(line: &'a Line, links: &'a mut Links, level: L, start: Start<S>) -> Self {
+impl<'a, R: Ring, S: Sum, L: Balance<S>> Weighted<'a, R, S, L> {
+    /// All samples of a line, of which this is the ring.
+    pub fn new(line: &'a Line, ring: R, level: L, start: Start<S>) -> Self {
         let balance = level.below(start.below) - level.whole(start.weight);
-        Self { line, links, level, pointer: start.pointer, balance, loss: start.loss, n_steps: 0, tree: None }
+        Self { line, ring, level, pointer: start.pointer, balance, loss: start.loss, n_steps: 0, tree: None }
     }
 
     /// The weight and the target at a place.
     #[inline]
     fn at(&self, place: u32) -> (u64, i64) {
-        (self.line.weights[place as usize], self.line.values[place as usize])
+        (self.line.weights[place as usize], self.ring.value(place))
     }
 
     /// Moves the pointer until neither side has more than its share. The first step, often none, is without branches.
@@ -192,7 +170,7 @@ impl<'a, S: Sum, L: Balance<S>> Weighted<'a, S, L> {
         loop {
             let above = self.balance + self.level.below(w);
             let (goes_down, goes_up) = (self.balance > zero, above < zero);
-            let neighbour = self.links[self.pointer as usize][usize::from(goes_up)];
+            let neighbour = self.ring.neighbour(self.pointer, goes_up);
             self.pointer = if goes_down | goes_up { neighbour } else { self.pointer };
             let (next_w, next_value) = self.at(self.pointer);
             let slope = if goes_down { self.balance } else { above };
@@ -212,10 +190,10 @@ impl<'a, S: Sum, L: Balance<S>> Weighted<'a, S, L> {
     #[cold]
     fn plant(&self) -> Fenwick<S> {
         let mut weights = vec![0; self.line.len()];
-        let mut place = self.links[0][1];
+        let mut place = self.ring.after(0);
         while place != 0 {
             weights[place as usize - 1] = self.line.weights[place as usize];
-            place = self.links[place as usize][1];
+            place = self.ring.after(place);
         }
         Fenwick::new(weights.into_iter().zip(self.line.values[1..].iter().copied()))
     }
@@ -223,7 +201,7 @@ impl<'a, S: Sum, L: Balance<S>> Weighted<'a, S, L> {
     /// Removes the sample that the pointer is at: the pointer goes to the next, or to the last that is left.
     #[cold]
     fn leave(&mut self) {
-        let [before, after] = self.links[self.pointer as usize];
+        let (before, after) = (self.ring.before(self.pointer), self.ring.after(self.pointer));
         let (_, value) = self.at(self.pointer);
         if after != 0 {
             self.loss = self.loss + L::times(self.balance, self.at(after).1 - value);
@@ -239,7 +217,7 @@ impl<'a, S: Sum, L: Balance<S>> Weighted<'a, S, L> {
     }
 }
 
-impl<S: Sum, L: Balance<S>> Peel<S> for Weighted<'_, S, L> {
+impl<R: Ring, S: Sum, L: Balance<S>> Peel<S> for Weighted<'_, R, S, L> {
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "the removals of two lists only overlap in one loop")]
     fn remove(&mut self, place: u32) -> S {
@@ -249,18 +227,60 @@ impl<S: Sum, L: Balance<S>> Peel<S> for Weighted<'_, S, L> {
             return tree.loss(self.level, &self.line.values);
         }
         let is_below = place < self.pointer;
-        let distance = self.line.values[self.pointer as usize] - value;
+        let distance = self.ring.value(self.pointer) - value;
         self.loss = self.loss - self.level.loss_of(w, distance.abs(), is_below);
         let below = if is_below { self.level.below(w) } else { L::Integer::default() };
         self.balance = self.balance + self.level.whole(w) - below;
         if place == self.pointer {
             self.leave();
         }
-        unlink(self.links, place);
+        self.ring.unlink(place);
         self.settle();
         if self.n_steps > STEPS_PER_SAMPLE * self.line.len() {
             self.tree = Some(self.plant());
         }
         self.loss
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::level::Half;
+    use super::super::ring::{Links, Mask};
+    use super::*;
+
+    /// Whether a tree takes over while the places are removed in this order.
+    fn falls_back(weights: impl Iterator<Item = u64>, order: impl Iterator<Item = u32>, is_small: bool) -> bool {
+        let mut line = Line::default();
+        line.clear();
+        line.weights.extend(weights);
+        line.values.extend((1..line.weights.len()).map(|place| place as i64));
+        let n = line.len();
+        let start = Start::<i64>::of(&line, Half);
+        fn run<R: Ring>(mut list: Weighted<'_, R, i64, Half>, order: impl Iterator<Item = u32>) -> bool {
+            let last = order.map(|place| list.remove(place)).last();
+            assert_eq!(last, Some(0));
+            list.tree.is_some()
+        }
+        if is_small {
+            run(Weighted::new(&line, Mask::new(&line, n), Half, start), order)
+        } else {
+            let mut links = Links::default();
+            links.link_all(&line);
+            run(Weighted::new(&line, links.ring(), Half, start), order)
+        }
+    }
+
+    #[test]
+    fn a_tree_takes_over_when_the_pointer_runs() {
+        // Of 3m places the m in the middle are light; the others leave in turns from both ends, so that the pointer crosses the
+        // light ones each time: m^2 steps.
+        for (m, is_small) in [(20u32, true), (20, false), (200, false)] {
+            let is_light = |place: u32| (m..2 * m).contains(&(place - 1));
+            let weights = |heavy: u64| (1..=3 * m).map(move |place| if is_light(place) { 1 } else { heavy });
+            let order = || (0..m).flat_map(|i| [1 + i, 3 * m - i]).chain(m + 1..=2 * m);
+            assert!(!falls_back(weights(1), order(), is_small));
+            assert_eq!(falls_back(weights(100_000), order(), is_small), m * m > 8 * 3 * m, "{m}");
+        }
     }
 }

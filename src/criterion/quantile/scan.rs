@@ -12,14 +12,19 @@
 //! few, it sorts them and finds the quantile of the others between them, in the node's sums by place: O(m log m + log W).
 
 use super::Quantile;
+use super::bound::{Classes, Parts};
 use super::level::{Balance, Half, Level};
 use super::order::Ranking;
-use super::peel::{Line, Links, Peel, Plain, Start, Weighted, link_all, relink};
+use super::peel::{Line, Peel, Plain, Start, Weighted, plain_loss};
+use super::ring::{Links, Mask, Ring};
 use super::sum::{Part, Sum};
 use crate::params::QuantileLevel;
 
 /// A pass over this many times fewer samples than the node has sorts them, and repairs the list of the node.
 const FEW: usize = 16;
+
+/// Passes from this length on are bounded before.
+const BOUND_FROM: usize = 512;
 
 /// The samples of a node in the order of one output, and the losses of cuts.
 pub(super) struct OutputScan<S> {
@@ -27,7 +32,7 @@ pub(super) struct OutputScan<S> {
     line: Line,
     loss: S,
     start: Start<S>,
-    /// All linked, between two passes.
+    /// All linked, between two passes; unless the node is small.
     links: Links,
     /// The place of each sample of the node in the line.
     places: Vec<u32>,
@@ -35,6 +40,8 @@ pub(super) struct OutputScan<S> {
     marks: Vec<bool>,
     /// The samples up to each place; empty until asked for.
     sums: Vec<Part<S>>,
+    /// The samples by class; once asked for.
+    by_class: Option<Box<Parts<S>>>,
     /// After so many samples: the loss of the others, and theirs.
     rest: Vec<S>,
     part: Vec<S>,
@@ -50,6 +57,7 @@ impl<S: Sum> OutputScan<S> {
             places: vec![0; n_samples],
             marks: Vec::new(),
             sums: Vec::new(),
+            by_class: None,
             rest: Vec::new(),
             part: Vec::new(),
         }
@@ -72,10 +80,13 @@ impl<S: Sum> OutputScan<S> {
         if !has_plain_median {
             self.start = start_of(&self.line, criterion.level);
         }
-        link_all(&mut self.links, ranks.len());
+        if ranks.len() > Mask::MAX {
+            self.links.link_all(&self.line);
+        }
         self.marks.clear();
         self.marks.resize(ranks.len() + 1, false);
         self.sums.clear();
+        self.by_class = None;
     }
 
     /// Prepares for a pass that is not foreseen. O(W) for the first of a node.
@@ -111,11 +122,10 @@ impl<S: Sum> OutputScan<S> {
         self.rest.len()
     }
 
-    /// Adds what each cut gains, times `factor`, to its score.
-    pub fn add_gains(&self, factor: f64, scores: &mut [f64]) {
-        for ((score, &rest), &part) in scores.iter_mut().zip(&self.rest).zip(&self.part) {
-            *score += (self.loss - rest - part).to_f64() * factor;
-        }
+    /// The most that one of these cuts gains.
+    pub fn most_gain(&self) -> f64 {
+        let least = self.rest.iter().zip(&self.part).fold(self.loss, |least, (&rest, &part)| least.min(rest + part));
+        self.gain(least)
     }
 
     /// What a cut with this loss gains.
@@ -221,52 +231,63 @@ pub(super) struct PassScratch {
 }
 
 impl PassScratch {
-    /// The losses of all cuts of a pass over these samples.
-    pub fn foresee<S: Sum>(
-        &mut self,
-        criterion: &Quantile<'_, S>,
-        output: &mut OutputScan<S>,
-        samples: impl Iterator<Item = u32>,
-    ) {
+    /// Sets the samples of a pass.
+    pub fn list<S: Sum>(&mut self, output: &OutputScan<S>, samples: impl Iterator<Item = u32>) {
         self.order.clear();
         self.order.extend(samples.map(|sample| output.places[sample as usize]));
+    }
+
+    /// What no cut of the pass can gain more than. Infinity if asking costs too much.
+    pub fn most_gain<S: Sum>(&self, criterion: &Quantile<'_, S>, output: &mut OutputScan<S>) -> f64 {
+        if self.order.len() < BOUND_FROM {
+            return f64::INFINITY;
+        }
+        let classes = Classes::new(&output.line);
+        let whole = output.by_class.get_or_insert_with(|| Box::new(classes.whole()));
+        let least = if criterion.is_half() {
+            classes.least_loss(Half, whole, &self.order)
+        } else {
+            classes.least_loss(criterion.level, whole, &self.order)
+        };
+        output.gain(least)
+    }
+
+    /// The losses of all cuts of the pass.
+    pub fn foresee<S: Sum>(&mut self, criterion: &Quantile<'_, S>, output: &mut OutputScan<S>) {
         let (n, m) = (output.line.len(), self.order.len());
         output.rest.resize(m + 1, S::default());
         output.part.resize(m + 1, S::default());
         let is_whole = m == n;
-        if is_whole {
-            self.own_links.clone_from(&output.links);
-        } else {
+        if !is_whole {
             self.make_own(&output.line, n);
         }
+        let own = if is_whole { &output.line } else { &self.own };
         let own_order = if is_whole { &self.order } else { &self.own_order };
         let orders = (&self.order[..], &own_order[..]);
-        let (line, links) = (&output.line, &mut output.links);
-        let own = if is_whole { line } else { &self.own };
         let losses = (&mut output.rest[..], &mut output.part[..]);
-        let own_links = &mut self.own_links;
-        if criterion.has_plain_median() {
-            let own_loss = if is_whole { output.loss } else { Plain::loss_of(own) };
-            let lists = (Plain::new(line, links, output.loss), Plain::new(own, own_links, own_loss));
-            remove_all(lists, (output.loss, own_loss), orders, losses);
-        } else if criterion.is_half() {
-            let starts = (output.start, if is_whole { output.start } else { Start::of(own, Half) });
-            weighted(Half, (line, links), (own, own_links), starts, orders, losses);
-        } else {
-            let level = criterion.level;
-            let starts = (output.start, if is_whole { output.start } else { Start::of(own, level) });
-            weighted(level, (line, links), (own, own_links), starts, orders, losses);
+        let lines = (&output.line, own);
+        let starts = (output.start, output.loss);
+        if n <= Mask::MAX {
+            let rings = (Mask::new(&output.line, n), Mask::new(own, m));
+            peel(criterion, lines, rings, starts, orders, losses);
+            return;
         }
-        if m * FEW < n {
-            relink(&mut output.links, &self.order);
+        if is_whole {
+            self.own_links.copy_from(&output.links);
         } else {
-            link_all(&mut output.links, n);
+            self.own_links.link_all(own);
+        }
+        peel(criterion, lines, (output.links.ring(), self.own_links.ring()), starts, orders, losses);
+        if m * FEW < n {
+            output.links.relink(&self.order);
+        } else {
+            output.links.link_all(&output.line);
         }
     }
 
     /// The line of the samples of the pass alone.
     fn make_own(&mut self, line: &Line, n: usize) {
-        let Self { order, own_order, own, own_links, few } = self;
+        let Self { order, own_order, own, few, .. } = self;
         own.clear();
         own_order.resize(order.len(), 0);
         few.clear();
@@ -288,7 +309,6 @@ impl PassScratch {
         for (own_place, &(_, i)) in (1..).zip(few.iter()) {
             own_order[i as usize] = own_place;
         }
-        link_all(own_links, order.len());
     }
 }
 
@@ -297,16 +317,41 @@ fn start_of<S: Sum>(line: &Line, level: QuantileLevel) -> Start<S> {
     if level == QuantileLevel::HALF { Start::of(line, Half) } else { Start::of(line, level) }
 }
 
+/// The losses of all that is left of the node, and of the pass's own samples: of their lines, rings and orders. Of the node the
+/// start and the loss are known.
+fn peel<R: Ring, S: Sum>(
+    criterion: &Quantile<'_, S>,
+    (line, own): (&Line, &Line),
+    rings: (R, R),
+    (start, loss): (Start<S>, S),
+    orders: (&[u32], &[u32]),
+    losses: (&mut [S], &mut [S]),
+) {
+    let is_whole = line.len() == own.len();
+    if criterion.has_plain_median() {
+        let own_loss = if is_whole { loss } else { plain_loss(own) };
+        let lists = (Plain::new(rings.0, line.len(), loss), Plain::new(rings.1, own.len(), own_loss));
+        remove_all(lists, (loss, own_loss), orders, losses);
+    } else {
+        let starts = (start, if is_whole { start } else { start_of(own, criterion.level) });
+        if criterion.is_half() {
+            weighted(Half, (line, own), rings, starts, orders, losses);
+        } else {
+            weighted(criterion.level, (line, own), rings, starts, orders, losses);
+        }
+    }
+}
+
 #[inline(never)]
-fn weighted<S: Sum, L: Balance<S>>(
+fn weighted<R: Ring, S: Sum, L: Balance<S>>(
     level: L,
-    (line, links): (&Line, &mut Links),
-    (own, own_links): (&Line, &mut Links),
+    lines: (&Line, &Line),
+    rings: (R, R),
     starts: (Start<S>, Start<S>),
     orders: (&[u32], &[u32]),
     losses: (&mut [S], &mut [S]),
 ) {
-    let lists = (Weighted::new(line, links, level, starts.0), Weighted::new(own, own_links, level, starts.1));
+    let lists = (Weighted::new(lines.0, rings.0, level, starts.0), Weighted::new(lines.1, rings.1, level, starts.1));
     remove_all(lists, (starts.0.loss, starts.1.loss), orders, losses);
 }
 

@@ -1,0 +1,192 @@
+//! Lists in the order of places that give up members in O(1), and find the neighbours of any.
+//!
+//! * [`Links`]: doubly linked, each place beside its target, so that one line of the cache has both.
+//! * [`Mask`]: up to 63 places are the bits of a word; neighbours come from counting zeros. Nothing to set up, and in registers.
+
+use super::peel::Line;
+
+/// Members by place, from 1 on; place 0 closes the ring.
+pub(super) trait Ring {
+    /// The target at a place.
+    fn value(&self, place: u32) -> i64;
+    /// The member before this one, or 0.
+    fn before(&self, place: u32) -> u32;
+    /// The member after this one, or 0. That of 0 is the first.
+    fn after(&self, place: u32) -> u32;
+    /// Either, without a branch.
+    fn neighbour(&self, place: u32, is_after: bool) -> u32;
+    /// Takes a member out.
+    fn unlink(&mut self, place: u32);
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    value: i64,
+    /// Before, after.
+    neighbours: [u32; 2],
+}
+
+/// Doubly linked places.
+#[derive(Debug, Default)]
+pub(super) struct Links(Vec<Link>);
+
+impl Links {
+    /// Links all places of a line.
+    pub fn link_all(&mut self, line: &Line) {
+        let n = line.len() as u32;
+        let link = |(place, &value): (u32, &i64)| Link { value, neighbours: [place.wrapping_sub(1), place + 1] };
+        self.0.clear();
+        self.0.extend((0..).zip(&line.values).map(link));
+        self.0[0].neighbours[0] = n;
+        self.0[n as usize].neighbours[1] = 0;
+    }
+
+    /// The list.
+    pub fn ring(&mut self) -> Linked<'_> {
+        Linked(&mut self.0)
+    }
+
+    /// Becomes the other.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.0.clone_from(&other.0);
+    }
+
+    /// Undoes the removal of these places, of the last first.
+    pub fn relink(&mut self, removed: &[u32]) {
+        for &place in removed.iter().rev() {
+            let [before, after] = self.0[place as usize].neighbours;
+            self.0[before as usize].neighbours[1] = place;
+            self.0[after as usize].neighbours[0] = place;
+        }
+    }
+}
+
+/// Places that are linked.
+pub(super) struct Linked<'a>(&'a mut [Link]);
+
+impl Ring for Linked<'_> {
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
+    fn value(&self, place: u32) -> i64 {
+        self.0[place as usize].value
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
+    fn before(&self, place: u32) -> u32 {
+        self.0[place as usize].neighbours[0]
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
+    fn after(&self, place: u32) -> u32 {
+        self.0[place as usize].neighbours[1]
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
+    fn neighbour(&self, place: u32, is_after: bool) -> u32 {
+        self.0[place as usize].neighbours[usize::from(is_after)]
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
+    fn unlink(&mut self, place: u32) {
+        let [before, after] = self.0[place as usize].neighbours;
+        self.0[before as usize].neighbours[1] = after;
+        self.0[after as usize].neighbours[0] = before;
+    }
+}
+
+/// Places as bits, of which the lowest is place 0 and stays.
+pub(super) struct Mask<'a> {
+    values: &'a [i64],
+    members: u64,
+}
+
+impl<'a> Mask<'a> {
+    /// Most places.
+    pub const MAX: usize = 63;
+
+    /// All of the `n` places of a line.
+    pub fn new(line: &'a Line, n: usize) -> Self {
+        debug_assert!(n == line.len() && n <= Self::MAX);
+        Self { values: &line.values, members: u64::MAX >> (Self::MAX - n) }
+    }
+}
+
+impl Ring for Mask<'_> {
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
+    fn value(&self, place: u32) -> i64 {
+        self.values[place as usize]
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
+    fn before(&self, place: u32) -> u32 {
+        let below = self.members & ((1 << place) - 1);
+        // Place 0 is below all others, and has none below: who asks for that gets 0.
+        63 - (below | 1).leading_zeros()
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
+    fn after(&self, place: u32) -> u32 {
+        // None above: 64, and so 0.
+        (self.members & (u64::MAX - 1) << place).trailing_zeros() & 63
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
+    fn neighbour(&self, place: u32, is_after: bool) -> u32 {
+        let (before, after) = (self.before(place), self.after(place));
+        before ^ ((before ^ after) & u32::from(is_after).wrapping_neg())
+    }
+
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
+    fn unlink(&mut self, place: u32) {
+        self.members &= !(1 << place);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn rings_agree(order in (1..=Mask::MAX as u32).prop_flat_map(|n| Just((1..=n).collect::<Vec<_>>()).prop_shuffle())) {
+            let n = order.len();
+            let mut line = Line::default();
+            line.clear();
+            line.values.extend((1..=n as i64).map(|place| place * place));
+            let mut links = Links::default();
+            links.link_all(&line);
+            let (mut linked, mut masked) = (links.ring(), Mask::new(&line, n));
+            let mut left: Vec<u32> = (0..=n as u32).collect();
+            for &gone in &order {
+                for (i, &place) in left.iter().enumerate().skip(1) {
+                    let (before, after) = (left[i - 1], left.get(i + 1).copied().unwrap_or(0));
+                    prop_assert_eq!([linked.before(place), linked.after(place)], [before, after]);
+                    prop_assert_eq!([masked.before(place), masked.after(place)], [before, after]);
+                    prop_assert_eq!([linked.neighbour(place, false), linked.neighbour(place, true)], [before, after]);
+                    prop_assert_eq!([masked.neighbour(place, false), masked.neighbour(place, true)], [before, after]);
+                    prop_assert_eq!([linked.value(place), masked.value(place)], [line.values[place as usize]; 2]);
+                }
+                prop_assert_eq!([linked.after(0), masked.after(0)], [left[1]; 2]);
+                linked.unlink(gone);
+                masked.unlink(gone);
+                left.retain(|&place| place != gone);
+            }
+            prop_assert_eq!([linked.after(0), masked.after(0)], [0; 2]);
+            links.relink(&order);
+            let mut fresh = Links::default();
+            fresh.link_all(&line);
+            prop_assert!(links.0.iter().zip(&fresh.0).all(|(a, b)| a.neighbours == b.neighbours));
+        }
+    }
+}
