@@ -32,6 +32,7 @@
 
 mod best_first;
 pub mod bitset;
+pub mod categories;
 mod copies;
 pub mod criterion;
 pub mod data;

@@ -5,7 +5,13 @@
 //! record of integers (rows, classes and their weights), of which the shares, weights and counts of all nodes above are
 //! sums and quotients. Whether nothing is lost is not assumed but tried: a tree that does not come back as it was keeps
 //! its arrays of statistics. O(nodes) in both directions.
+//!
+//! The split of a categorical feature has a NaN for a threshold, whose lower bits say where its set begins: no comparison
+//! holds then, so numeric splits pay one branch that is never taken, and nothing in memory.
 
+use std::sync::Arc;
+
+use crate::categories::{CategorySets, SetView};
 use crate::data::rows::RowReader;
 use crate::error::Result;
 use crate::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, n_values};
@@ -14,6 +20,8 @@ use crate::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, n_values};
 const LEAF: u32 = 1 << 31;
 /// In a feature: missing values go left.
 const MISSING_LEFT: u32 = 1 << 31;
+/// As a threshold: the feature is categorical, and the lower bits are the first word of the set.
+const SET: u64 = 0x7FF8 << 48;
 
 /// A decision tree, packed. Immutable.
 #[derive(Debug, PartialEq)]
@@ -24,6 +32,10 @@ pub struct PackedTree {
     /// In preorder, as everything here.
     splits: Box<[Split]>,
     statistics: Statistics,
+    /// By feature; empty if all are numeric.
+    n_categories: Arc<[u32]>,
+    /// Sets of categories.
+    sets: Box<[u64]>,
 }
 
 /// Four-byte parts, so that there is no padding.
@@ -54,6 +66,12 @@ impl Split {
     #[inline]
     fn feature(&self) -> u32 {
         self.feature & !MISSING_LEFT
+    }
+
+    /// Where the set of a split begins whose threshold is NaN.
+    #[inline]
+    fn set(&self) -> usize {
+        (self.threshold().to_bits() & !SET) as usize
     }
 }
 
@@ -95,13 +113,25 @@ impl PackedTree {
             .collect();
         let split = |node: usize| {
             let missing_left = nodes.missing_go_to_left[node] != 0;
+            let threshold = match tree.category_set(node) {
+                None => nodes.threshold[node],
+                Some(_) => f64::from_bits(SET | tree.category_sets().start(nodes.threshold[node] as usize) as u64),
+            };
             let children = [nodes.children_left[node], nodes.children_right[node]].map(|child| numbers[child as usize]);
-            Split { children, ..Split::new(nodes.threshold[node], nodes.feature[node] as u32, missing_left) }
+            Split { children, ..Split::new(threshold, nodes.feature[node] as u32, missing_left) }
         };
         let splits = (0..tree.node_count()).filter(|&node| is_split(node)).map(split).collect();
         let (n_features, n_classes) = (tree.n_features(), tree.n_classes().to_vec());
         let max_depth = tree.max_depth();
-        let packed = |statistics| Self { n_features, n_classes: n_classes.clone(), max_depth, splits, statistics };
+        let packed = |statistics| Self {
+            n_features,
+            n_classes: n_classes.clone(),
+            max_depth,
+            splits,
+            statistics,
+            n_categories: Arc::clone(tree.n_categories()),
+            sets: tree.category_sets().words().into(),
+        };
         let is_of_shares = n_classes.iter().any(|&n| n > 1);
         let shares = is_of_shares.then(|| Shares::new(tree, unit)).flatten();
         packed(match shares.filter(|shares| shares.give_back(nodes, &n_classes)) {
@@ -121,6 +151,7 @@ impl PackedTree {
             missing_go_to_left: vec![0; n],
             ..NodeArrays::default()
         };
+        let mut n_sets = 0u32;
         // Nodes in preorder; with a right child its parent.
         let mut pending = vec![(self.root(), None)];
         for id in 0..n {
@@ -132,6 +163,10 @@ impl PackedTree {
                 nodes.children_left[id] = id as i32 + 1;
                 nodes.feature[id] = split.feature() as i32;
                 nodes.threshold[id] = split.threshold();
+                if nodes.threshold[id].is_nan() {
+                    nodes.threshold[id] = f64::from(n_sets);
+                    n_sets += 1;
+                }
                 nodes.missing_go_to_left[id] = u8::from(split.feature & MISSING_LEFT != 0);
                 pending.push((split.children[1], Some(id)));
                 pending.push((split.children[0], None));
@@ -153,7 +188,8 @@ impl PackedTree {
                 nodes = NodeArrays { impurity, n_node_samples, weighted_n_node_samples, value, ..nodes };
             }
         }
-        Tree::new(self.n_features, self.n_classes.clone(), nodes)
+        let sets = CategorySets::from_words(self.sets.to_vec())?;
+        Tree::with_categories(self.n_features, self.n_classes.clone(), nodes, Arc::clone(&self.n_categories), sets)
     }
 
     /// Number of features of the training data.
@@ -164,6 +200,11 @@ impl PackedTree {
     /// Number of classes of each output; 1 for regression.
     pub fn n_classes(&self) -> &[u32] {
         &self.n_classes
+    }
+
+    /// The number of categories of each feature, 0 of a numeric one; empty if all are numeric.
+    pub fn n_categories(&self) -> &[u32] {
+        &self.n_categories
     }
 
     /// Values per prediction: outputs times classes of the output that has most.
@@ -194,7 +235,8 @@ impl PackedTree {
                 size_of_val(&impurity[..]) + size_of_val(&starts[..]) + records.len()
             }
         };
-        size_of::<Self>() + size_of_val(&self.splits[..]) + statistics
+        let categories = size_of_val(&self.sets[..]) + size_of_val(&self.n_categories[..]);
+        size_of::<Self>() + size_of_val(&self.splits[..]) + statistics + categories
     }
 
     /// The leaf that a row reaches; `pass` is called with the id of each node on the way. O(depth).
@@ -207,8 +249,12 @@ impl PackedTree {
         while at & LEAF == 0 {
             pass(id);
             let split = &self.splits[at as usize];
-            let value = row.value(split.feature());
-            let goes_left = value <= split.threshold() || value.is_nan() && split.missing_go_left();
+            let (value, threshold) = (row.value(split.feature()), split.threshold());
+            let goes_left = if value.is_nan() || threshold.is_nan() {
+                self.goes_left_without_threshold(split, value)
+            } else {
+                value <= threshold
+            };
             let child = split.children[usize::from(!goes_left)];
             if goes_left {
                 id += 1;
@@ -222,6 +268,14 @@ impl PackedTree {
         }
         pass(id);
         Leaf { number: at & !LEAF, id }
+    }
+
+    /// Whether a value goes left that is missing, or of a categorical feature.
+    fn goes_left_without_threshold(&self, split: &Split, value: f64) -> bool {
+        if value.is_nan() {
+            return split.missing_go_left();
+        }
+        SetView::at(&self.sets, split.set()).goes_left(value)
     }
 
     /// Adds the value of a leaf to `sums`: class shares, padded to the output that has most, or means.

@@ -1,5 +1,7 @@
 //! A part of a tree while it grows: how every policy of growth records nodes.
 
+use std::sync::Arc;
+
 use crate::criterion::Criterion;
 use crate::data::{Dataset, Target};
 use crate::error::Result;
@@ -60,8 +62,13 @@ impl Part {
         let Self { mut nodes, splits } = self;
         // Together, as each is two cache misses that do not wait for each other.
         for (node, split) in splits {
-            nodes.split(node, split.feature, split.threshold(data), split.missing_go_left());
+            nodes.split(node, split.feature, split.rule(data), split.missing_go_left());
         }
-        nodes.finish(data.n_features(), n_classes)
+        nodes.finish(data.n_features(), n_classes, n_categories(data))
     }
+}
+
+/// The number of categories of each feature, 0 of a numeric one; empty if all are numeric.
+fn n_categories(_data: &Dataset) -> Arc<[u32]> {
+    Arc::default()
 }

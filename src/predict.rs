@@ -43,8 +43,7 @@ impl Tree {
                 return node;
             }
             let value = row.value(nodes.feature[node] as u32);
-            let goes_left = value <= nodes.threshold[node] || value.is_nan() && nodes.missing_go_to_left[node] != 0;
-            node = if goes_left { left } else { nodes.children_right[node] } as usize;
+            node = if self.goes_left(node, value) { left } else { nodes.children_right[node] } as usize;
         }
     }
 

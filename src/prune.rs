@@ -12,6 +12,9 @@
 //! Ties: a node hides descendants of the same price; other links of one price stay apart, the lower id first. Both are
 //! scikit-learn's rules.
 
+use std::sync::Arc;
+
+use crate::categories::CategorySets;
 use crate::error::Result;
 use crate::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 
@@ -58,6 +61,7 @@ impl Tree {
     fn cut_at(&self, becomes_leaf: &[bool]) -> Result<Self> {
         let old = self.nodes();
         let mut new = NodeArrays::default();
+        let mut sets = CategorySets::default();
         // (node, its parent if it is a right child, both as they were and as they are): preorder, as ids are.
         let mut stack = vec![(0, None)];
         while let Some((node, parent)) = stack.pop() {
@@ -70,7 +74,12 @@ impl Tree {
             new.children_left.push(if is_leaf { TREE_LEAF } else { id as i32 + 1 });
             new.children_right.push(TREE_LEAF);
             new.feature.push(if is_leaf { TREE_UNDEFINED } else { old.feature[node] });
-            new.threshold.push(if is_leaf { f64::from(TREE_UNDEFINED) } else { old.threshold[node] });
+            new.threshold.push(match self.category_set(node) {
+                _ if is_leaf => f64::from(TREE_UNDEFINED),
+                // Numbered anew: sets of cut nodes are gone.
+                Some(set) => sets.push(set) as f64,
+                None => old.threshold[node],
+            });
             new.missing_go_to_left.push(if is_leaf { 0 } else { old.missing_go_to_left[node] });
             new.impurity.push(old.impurity[node]);
             new.n_node_samples.push(old.n_node_samples[node]);
@@ -81,7 +90,8 @@ impl Tree {
                 stack.push((old.children_left[node] as usize, None));
             }
         }
-        Self::new(self.n_features(), self.n_classes().to_vec(), new)
+        let n_categories = Arc::clone(self.n_categories());
+        Self::with_categories(self.n_features(), self.n_classes().to_vec(), new, n_categories, sets)
     }
 }
 

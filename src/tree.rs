@@ -3,7 +3,13 @@
 //! Nodes are numbered in preorder, left child first, whatever the order in which they were grown: the parent comes
 //! before its children, `children_left[i] == i + 1`. That is an invariant of the type; arrays from outside are checked
 //! for it, so a traversal always ends.
+//!
+//! The split of a categorical feature has, in the place of its threshold, the number of its [set](crate::categories), in the
+//! order of the nodes. Trees without such features hold nothing for them.
 
+use std::sync::Arc;
+
+use crate::categories::{CategorySet, CategorySets, Rule, SetView};
 use crate::error::{Error, Result};
 
 /// In `children_left` and `children_right`: the node is a leaf.
@@ -22,7 +28,7 @@ pub struct NodeArrays {
     pub children_right: Vec<i32>,
     /// The feature of the split, or [`TREE_UNDEFINED`].
     pub feature: Vec<i32>,
-    /// Rows with a value up to this go left.
+    /// Rows with a value up to this go left; of a categorical feature, the number of the split's set.
     pub threshold: Vec<f64>,
     /// Whether missing values go left.
     pub missing_go_to_left: Vec<u8>,
@@ -44,11 +50,26 @@ pub struct Tree {
     max_depth: usize,
     n_leaves: usize,
     nodes: NodeArrays,
+    /// By feature; empty if all are numeric.
+    n_categories: Arc<[u32]>,
+    sets: CategorySets,
 }
 
 impl Tree {
-    /// A tree from its arrays, which must be consistent and in preorder.
+    /// A tree over numeric features from its arrays, which must be consistent and in preorder.
     pub fn new(n_features: usize, n_classes: Vec<u32>, nodes: NodeArrays) -> Result<Self> {
+        Self::with_categories(n_features, n_classes, nodes, Arc::default(), CategorySets::default())
+    }
+
+    /// The same with features that have this number of categories, or are numeric where it is 0, or all if it is empty; and
+    /// the sets of the splits on these, in their order.
+    pub fn with_categories(
+        n_features: usize,
+        n_classes: Vec<u32>,
+        nodes: NodeArrays,
+        n_categories: Arc<[u32]>,
+        sets: CategorySets,
+    ) -> Result<Self> {
         let illegal = |got: String, expected: &str| {
             Err(Error::InvalidArgument { name: "the tree's state", got, expected: expected.into() })
         };
@@ -69,6 +90,13 @@ impl Tree {
                 "arrays of one entry per node",
             );
         }
+        if !n_categories.is_empty() && n_categories.len() != n_features {
+            return illegal(format!("{} numbers of categories", n_categories.len()), "a number per feature, or none");
+        }
+        // All numeric is one state, not two.
+        let is_numeric = n_categories.iter().all(|&n| n == 0);
+        let n_categories = if is_numeric { Arc::default() } else { n_categories };
+        let mut n_sets = 0;
         // In preorder a left child comes next, and after a leaf the last right child that still waits.
         let mut waiting = Vec::new();
         let (mut depth, mut max_depth, mut n_leaves) = (0, 0, 0);
@@ -92,13 +120,33 @@ impl Tree {
                     "in preorder, with features in range",
                 );
             }
+            let threshold = nodes.threshold[node];
+            match n_categories.get(nodes.feature[node] as usize) {
+                None | Some(0) if threshold.is_nan() => {
+                    return illegal(format!("threshold NaN at node {node}"), "with thresholds that are numbers");
+                }
+                None | Some(0) => {}
+                Some(&n) => {
+                    let is_next = threshold == n_sets as f64 && n_sets < sets.len();
+                    if !is_next || sets.get(n_sets).last().is_some_and(|code| code >= n) {
+                        return illegal(
+                            format!("category set {threshold} of {} at node {node}", sets.len()),
+                            "with one set of its feature's categories per split on a categorical feature, in order",
+                        );
+                    }
+                    n_sets += 1;
+                }
+            }
             depth += 1;
             waiting.push((right, depth));
+        }
+        if n_sets != sets.len() {
+            return illegal(format!("{} category sets for {n_sets} splits", sets.len()), "one set per split");
         }
         if !waiting.is_empty() {
             return illegal(format!("{n} nodes"), "a tree whose last node is a leaf");
         }
-        Ok(Self { n_features, n_classes, max_depth, n_leaves, nodes })
+        Ok(Self { n_features, n_classes, max_depth, n_leaves, nodes, n_categories, sets })
     }
 
     /// Number of features of the training data.
@@ -146,6 +194,37 @@ impl Tree {
         &self.nodes
     }
 
+    /// The number of categories of each feature, 0 of a numeric one; empty if all are numeric.
+    pub fn n_categories(&self) -> &Arc<[u32]> {
+        &self.n_categories
+    }
+
+    /// The sets of the splits on categorical features.
+    pub fn category_sets(&self) -> &CategorySets {
+        &self.sets
+    }
+
+    /// The set of a node, if it is a split on a categorical feature.
+    #[inline]
+    pub fn category_set(&self, node: usize) -> Option<SetView<'_>> {
+        let feature = usize::try_from(self.nodes.feature[node]).ok()?;
+        let is_split = self.nodes.children_left[node] != TREE_LEAF;
+        let is_categorical = is_split && self.n_categories.get(feature).is_some_and(|&n| n > 0);
+        is_categorical.then(|| self.sets.get(self.nodes.threshold[node] as usize))
+    }
+
+    /// Whether a value of its feature goes left at a split.
+    #[inline]
+    pub(crate) fn goes_left(&self, node: usize, value: f64) -> bool {
+        let missing_left = || self.nodes.missing_go_to_left[node] != 0;
+        if !self.sets.is_empty()
+            && let Some(set) = self.category_set(node)
+        {
+            return if value.is_nan() { missing_left() } else { set.goes_left(value) };
+        }
+        value <= self.nodes.threshold[node] || value.is_nan() && missing_left()
+    }
+
     /// The values of a node.
     pub fn value(&self, node: usize) -> &[f64] {
         &self.nodes.value[node * self.n_values()..][..self.n_values()]
@@ -161,6 +240,8 @@ pub(crate) fn n_values(n_classes: &[u32]) -> usize {
 pub(crate) struct TreeBuilder {
     n_values: usize,
     nodes: NodeArrays,
+    /// With the splits that they belong to.
+    sets: Vec<(usize, CategorySet)>,
 }
 
 /// Nodes for which a builder has room at first: nine arrays that grow step by step are a tenth of the time of a tree of
@@ -192,7 +273,7 @@ impl TreeBuilder {
             weighted_n_node_samples: Vec::with_capacity(FIRST_NODES),
             value: Vec::with_capacity(FIRST_NODES * n_values.min(8)),
         };
-        Self { n_values, nodes }
+        Self { n_values, nodes, sets: Vec::new() }
     }
 
     /// Adds a leaf and returns its id and its value, to be written.
@@ -215,9 +296,12 @@ impl TreeBuilder {
     }
 
     /// Turns a leaf into a split; its children are linked when they are added.
-    pub fn split(&mut self, node: usize, feature: u32, threshold: f64, missing_go_left: bool) {
+    pub fn split(&mut self, node: usize, feature: u32, rule: Rule, missing_go_left: bool) {
         self.nodes.feature[node] = feature as i32;
-        self.nodes.threshold[node] = threshold;
+        match rule {
+            Rule::Threshold(threshold) => self.nodes.threshold[node] = threshold,
+            Rule::Categories(set) => self.sets.push((node, set)),
+        }
         self.nodes.missing_go_to_left[node] = missing_go_left.into();
     }
 
@@ -234,6 +318,7 @@ impl TreeBuilder {
         if n > MAX_NODES {
             return Err(Error::TooLarge { what: "the number of nodes", limit: MAX_NODES as u64, got: n as u64 });
         }
+        self.sets.extend(part.sets.into_iter().map(|(node, set)| (offset + node, set)));
         if offset == 0 {
             self.nodes = part.nodes;
             return Ok(0);
@@ -263,8 +348,8 @@ impl TreeBuilder {
         Ok(offset)
     }
 
-    pub fn finish(self, n_features: usize, n_classes: Vec<u32>) -> Result<Tree> {
-        let Self { n_values, nodes } = self;
+    pub fn finish(self, n_features: usize, n_classes: Vec<u32>, n_categories: Arc<[u32]>) -> Result<Tree> {
+        let Self { n_values, nodes, sets: mut sets_of_nodes } = self;
         // order[new] = old
         let mut order = Vec::with_capacity(nodes.feature.len());
         let mut stack = vec![0usize];
@@ -282,7 +367,7 @@ impl TreeBuilder {
         let children = |array: &[i32]| -> Vec<i32> {
             order.iter().map(|&old| usize::try_from(array[old]).map_or(TREE_LEAF, |child| new_id[child])).collect()
         };
-        let nodes = NodeArrays {
+        let mut nodes = NodeArrays {
             children_left: children(&nodes.children_left),
             children_right: children(&nodes.children_right),
             feature: pick(&order, &nodes.feature),
@@ -293,6 +378,11 @@ impl TreeBuilder {
             weighted_n_node_samples: pick(&order, &nodes.weighted_n_node_samples),
             value: order.iter().flat_map(|&old| &nodes.value[old * n_values..][..n_values]).copied().collect(),
         };
-        Tree::new(n_features, n_classes, nodes)
+        sets_of_nodes.sort_unstable_by_key(|&(old, _)| new_id[old]);
+        let mut sets = CategorySets::default();
+        for (old, set) in sets_of_nodes {
+            nodes.threshold[new_id[old] as usize] = sets.push(set.view()) as f64;
+        }
+        Tree::with_categories(n_features, n_classes, nodes, n_categories, sets)
     }
 }

@@ -47,6 +47,14 @@ impl Forest {
                 expected: "at least one".into(),
             });
         };
+        if members.iter().any(|member| member.tree.n_categories() != members[0].tree.n_categories()) {
+            return Err(Error::InvalidArgument {
+                name: "the forest's trees",
+                got: "trees of which some take features for categorical that others do not, or with other categories"
+                    .into(),
+                expected: "alike in their categorical features".into(),
+            });
+        }
         if let Some(other) = members.iter().map(shape).find(|other| *other != first) {
             return Err(Error::InvalidArgument {
                 name: "the forest's trees",

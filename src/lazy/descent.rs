@@ -161,12 +161,12 @@ impl<'a, C: Criterion> Descent<'a, C> {
                     continue;
                 }
             };
-            let threshold = split.threshold(search.data);
+            let rule = split.rule(search.data);
             self.query.gather(split.feature, query_rows.ids(), &mut values);
             let mut next = values.iter();
             let missing_left = split.missing_go_left();
-            let goes_left = |value: f64| value <= threshold || value.is_nan() && missing_left;
-            let middle = query_rows.partition(|_| next.next().is_some_and(|&value| goes_left(value)));
+            let middle =
+                query_rows.partition(|_| next.next().is_some_and(|&value| rule.goes_left(value, missing_left)));
             let (left_rows, right_rows) = query_rows.split_at(middle);
             let held = held + n_rows as u64;
             if left_rows.is_empty() || right_rows.is_empty() {

@@ -35,6 +35,8 @@ pub mod legal {
         "an int in the range [1, inf), a float in the range (0.0, 1.0], a str among {'sqrt', 'log2'} or None";
     /// Of `feature_sampling`.
     pub const FEATURE_SAMPLING: &str = "a str among {'all', 'active'}";
+    /// Of `min_samples_category`.
+    pub const MIN_SAMPLES_CATEGORY: &str = "an int in the range [1, inf)";
     /// Of `monotonic_cst`.
     pub const MONOTONIC_CST: &str = "an array of -1, 0 or 1, one per feature, or None";
     /// Of `min_samples_category`.

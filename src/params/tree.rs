@@ -112,6 +112,8 @@ pub struct TreeParams {
     pub max_features: MaxFeatures,
     /// Among which features it draws them; scikit-learn has no such parameter.
     pub feature_sampling: FeatureSampling,
+    /// Categories with fewer samples in a node are not told apart there.
+    pub min_samples_category: u64,
     /// Least decrease of impurity, weighted by the node's share of the total weight.
     pub min_impurity_decrease: f64,
     /// Leaves at most, by splitting the node that gains most first; `None`: no limit, depth first.
@@ -147,6 +149,7 @@ impl TreeParams {
             min_weight_fraction_leaf: 0.0,
             max_features: MaxFeatures::All,
             feature_sampling: FeatureSampling::All,
+            min_samples_category: 1,
             min_impurity_decrease: 0.0,
             max_leaf_nodes: None,
             ccp_alpha: 0.0,
@@ -192,6 +195,8 @@ impl TreeParams {
             fraction,
             legal::MIN_WEIGHT_FRACTION_LEAF,
         )?;
+        let least = self.min_samples_category;
+        require(least >= 1, "min_samples_category", least, legal::MIN_SAMPLES_CATEGORY)?;
         let decrease = self.min_impurity_decrease;
         require(
             decrease >= 0.0 && decrease.is_finite(),
@@ -239,6 +244,7 @@ impl TreeParams {
             min_weight_fraction_leaf: fraction,
             max_features,
             feature_sampling: self.feature_sampling,
+            min_samples_category: least,
             min_impurity_decrease: decrease,
             max_leaf_nodes: self.max_leaf_nodes,
             ccp_alpha: alpha,
@@ -265,6 +271,8 @@ pub struct ValidTreeParams {
     pub(crate) min_weight_fraction_leaf: f64,
     pub(crate) max_features: u64,
     pub(crate) feature_sampling: FeatureSampling,
+    #[expect(dead_code, reason = "for the search of categorical features")]
+    pub(crate) min_samples_category: u64,
     pub(crate) min_impurity_decrease: f64,
     pub(crate) max_leaf_nodes: Option<u64>,
     pub(crate) ccp_alpha: f64,
@@ -325,6 +333,8 @@ mod tests {
         assert_eq!(message, "The 'max_depth' parameter must be an int in the range [1, inf) or None. Got 0 instead.");
         let params = TreeParams { min_impurity_decrease: f64::NAN, ..TreeParams::new(CriterionKind::Gini) };
         assert!(params.check(10, 10).is_err());
+        let params = TreeParams { min_samples_category: 0, ..TreeParams::new(CriterionKind::Gini) };
+        assert!(params.check(10, 10).unwrap_err().to_string().contains("'min_samples_category'"));
         let params = TreeParams { max_leaf_nodes: Some(1), ..TreeParams::new(CriterionKind::Gini) };
         assert!(params.check(10, 10).unwrap_err().to_string().contains("'max_leaf_nodes'"));
         for ccp_alpha in [-0.1, f64::NAN, f64::INFINITY] {

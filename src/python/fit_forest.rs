@@ -38,6 +38,8 @@ use crate::runtime::Runtime;
 /// n_threads : int
 /// watcher : callable or None
 ///     Is called with the number of grown trees now and then.
+/// n_categories : list of int or None
+///     As for `fit_tree`.
 ///
 /// Returns
 /// -------
@@ -46,7 +48,8 @@ use crate::runtime::Runtime;
 ///     The number of features that each node draws.
 #[pyfunction]
 #[pyo3(signature = (
-    x, y, n_classes, draws, balanced_subsample, estimator, params, seed, first_tree, n_trees, n_threads, watcher = None
+    x, y, n_classes, draws, balanced_subsample, estimator, params, seed, first_tree, n_trees, n_threads, watcher = None,
+    n_categories = None
 ))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "the boundary to Python")]
 pub fn fit_forest(
@@ -63,6 +66,7 @@ pub fn fit_forest(
     n_trees: u64,
     n_threads: usize,
     watcher: Option<&Bound<'_, PyAny>>,
+    n_categories: Option<Vec<u32>>,
 ) -> PyResult<(PyForest, u64)> {
     let tree = tree_params(params, estimator, n_classes.is_some(), seed)?;
     let target = encode_target(y, n_classes, draws.sample_weight.as_ref())?;
@@ -76,6 +80,7 @@ pub fn fit_forest(
     // Drawing many times from few rows takes longer than growing on them.
     let n_trees = (n_trees as usize).saturating_mul(draws.n_steps() / n_samples.max(1) + 1);
     let (n_outputs, ordinals) = (target.n_outputs(), valid.tree().ordinals());
-    let forest = visit_matrix(x, Fit { py, n_threads, n_outputs, n_trees, ordinals, watcher, grow })?;
+    let fit = Fit { py, n_threads, n_outputs, n_trees, ordinals, n_categories, watcher, grow };
+    let forest = visit_matrix(x, fit)?;
     Ok((PyForest::new(forest), valid.tree().max_features()))
 }

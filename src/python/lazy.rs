@@ -45,6 +45,8 @@ const TRAVERSALS: &str = "a str among {'auto', 'batched', 'single', 'eager'}";
 ///     Hyperparameters of the trees under scikit-learn's names. They are kept.
 /// seed : int
 /// n_trees : int
+/// n_categories : list of int or None
+///     As for `fit_tree`.
 /// n_threads : int
 #[pyclass(name = "LazyForest", module = "spinney._spinney", frozen)]
 pub struct PyLazyForest {
@@ -56,7 +58,9 @@ pub struct PyLazyForest {
 #[pymethods]
 impl PyLazyForest {
     #[new]
-    #[pyo3(signature = (x, y, n_classes, draws, balanced_subsample, estimator, params, seed, n_trees, n_threads = 1))]
+    #[pyo3(signature = (
+        x, y, n_classes, draws, balanced_subsample, estimator, params, seed, n_trees, n_categories = None, n_threads = 1
+    ))]
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "the boundary to Python")]
     fn new(
         py: Python<'_>,
@@ -69,10 +73,12 @@ impl PyLazyForest {
         params: &Bound<'_, PyDict>,
         seed: u64,
         n_trees: u64,
+        n_categories: Option<Vec<u32>>,
         n_threads: usize,
     ) -> PyResult<Self> {
-        let arguments = (y, n_classes.clone(), draws, balanced_subsample, estimator, params, seed, n_trees);
-        let arguments = arguments.into_pyobject(py)?.unbind();
+        let of_target = (y, n_classes.clone(), draws, balanced_subsample);
+        let arguments = of_target.into_pyobject(py)?.add((estimator, params, seed, n_trees, n_categories.clone()))?;
+        let arguments = arguments.cast_into::<PyTuple>()?.unbind();
         let draws: Draws<'_> = draws.extract()?;
         let tree = tree_params(params, estimator, n_classes.is_some(), seed)?;
         let target = encode_target(y, n_classes, draws.sample_weight.as_ref())?;
@@ -85,7 +91,7 @@ impl PyLazyForest {
         let (n_outputs, ordinals) = (target.n_outputs(), valid.tree().ordinals());
         // Nothing is grown.
         let keep = |data: Dataset, _: &Runtime<'_>| LazyForest::new(data, target, valid, sample_ids);
-        let fit = Fit { py, n_threads, n_outputs, n_trees: 1, ordinals, watcher: None, grow: keep };
+        let fit = Fit { py, n_threads, n_outputs, n_trees: 1, ordinals, n_categories, watcher: None, grow: keep };
         Ok(Self { forest: visit_matrix(x, fit)?, arguments })
     }
 

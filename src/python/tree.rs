@@ -8,10 +8,12 @@ use numpy::ndarray::{ArrayView1, ArrayView3};
 use numpy::{
     Element as NumpyElement, IntoPyArray, PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray3,
 };
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::on_rows::{RowVisitor, visit_rows};
+use crate::categories::{CategorySets, SetView};
 use crate::data::rows::Rows;
 use crate::error::Result;
 use crate::packed::PackedTree;
@@ -50,6 +52,17 @@ impl PyTree {
         }
     }
 
+    fn set_of(&self, node: usize) -> PyResult<SetView<'_>> {
+        let tree = self.tree()?;
+        if node >= tree.node_count() {
+            let message = format!("the tree has {} nodes. Got node {node}.", tree.node_count());
+            return Err(PyIndexError::new_err(message));
+        }
+        tree.category_set(node).ok_or_else(|| {
+            PyValueError::new_err(format!("node must be one that splits a categorical feature. Got {node} instead."))
+        })
+    }
+
     fn tree(&self) -> Result<&Tree> {
         match &self.source {
             Source::Grown(tree) => Ok(tree),
@@ -86,6 +99,10 @@ fn read_only(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 #[pymethods]
 impl PyTree {
     #[new]
+    #[pyo3(signature = (
+        n_features, n_classes, children_left, children_right, feature, threshold, missing_go_to_left, impurity,
+        n_node_samples, weighted_n_node_samples, value, n_categories = None, category_words = None
+    ))]
     #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "the state that pickles carry")]
     fn from_arrays(
         n_features: usize,
@@ -99,7 +116,11 @@ impl PyTree {
         n_node_samples: PyReadonlyArray1<'_, i64>,
         weighted_n_node_samples: PyReadonlyArray1<'_, f64>,
         value: PyReadonlyArray3<'_, f64>,
+        n_categories: Option<PyReadonlyArray1<'_, u32>>,
+        category_words: Option<PyReadonlyArray1<'_, u64>>,
     ) -> PyResult<Self> {
+        let n_categories = n_categories.map_or_else(Arc::default, |array| array.as_array().to_vec().into());
+        let words = category_words.map_or_else(Vec::new, |array| array.as_array().to_vec());
         let nodes = NodeArrays {
             children_left: children_left.as_array().to_vec(),
             children_right: children_right.as_array().to_vec(),
@@ -111,7 +132,8 @@ impl PyTree {
             weighted_n_node_samples: weighted_n_node_samples.as_array().to_vec(),
             value: value.as_array().iter().copied().collect(),
         };
-        Ok(Self::new(Tree::new(n_features, n_classes, nodes)?))
+        let sets = CategorySets::from_words(words)?;
+        Ok(Self::new(Tree::with_categories(n_features, n_classes, nodes, n_categories, sets)?))
     }
 
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
@@ -130,7 +152,12 @@ impl PyTree {
             Self::weighted_n_node_samples(this)?,
             Self::value(this)?,
         );
-        Ok((py.get_type::<Self>().into_any(), state.into_pyobject(py)?.into_any()))
+        let mut state = state.into_pyobject(py)?.into_any();
+        if !tree.n_categories().is_empty() {
+            let words = tree.category_sets().words().to_vec().into_pyarray(py);
+            state = state.add((tree.n_categories().to_vec().into_pyarray(py), words).into_pyobject(py)?)?;
+        }
+        Ok((py.get_type::<Self>().into_any(), state))
     }
 
     /// Left child of each node, -1 for a leaf. Shape (node_count,), int32.
@@ -151,7 +178,8 @@ impl PyTree {
         view(this, |nodes| &nodes.feature)
     }
 
-    /// Threshold of each split, -2.0 for a leaf; values up to it go left. Shape (node_count,), float64.
+    /// Threshold of each split, -2.0 for a leaf; values up to it go left. Of a categorical feature it is the number of the
+    /// split's category set, see `category_set`. Shape (node_count,), float64.
     #[getter]
     fn threshold<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         view(this, |nodes| &nodes.threshold)
@@ -235,6 +263,33 @@ impl PyTree {
     #[getter]
     fn max_n_classes(&self) -> PyResult<usize> {
         Ok(self.tree()?.max_n_classes())
+    }
+
+    /// Number of categories of each feature, 0 of a numeric one. Shape (n_features,), int64.
+    #[getter]
+    fn n_categories<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let tree = self.tree()?;
+        let mut counts: Vec<i64> = tree.n_categories().iter().map(|&n| i64::from(n)).collect();
+        counts.resize(tree.n_features(), 0);
+        Ok(counts.into_pyarray(py))
+    }
+
+    /// What the split of a node lists, on a categorical feature: codes of categories, ascending, int64; and whether these go
+    /// left. All other values go the other way: the node's other categories, those that it did not hold, and those that are
+    /// not known from training.
+    fn category_set<'py>(&self, py: Python<'py>, node: usize) -> PyResult<(Bound<'py, PyArray1<i64>>, bool)> {
+        let set = self.set_of(node)?;
+        Ok((set.listed().map(i64::from).collect::<Vec<_>>().into_pyarray(py), !set.others_left()))
+    }
+
+    /// The codes of all categories known from training that go left at a node that splits a categorical feature, ascending,
+    /// int64.
+    fn categories_left<'py>(&self, py: Python<'py>, node: usize) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let set = self.set_of(node)?;
+        let tree = self.tree()?;
+        let n = tree.n_categories()[tree.nodes().feature[node] as usize];
+        let goes_left = |&code: &i64| set.goes_left(code as f64);
+        Ok((0..i64::from(n)).filter(goes_left).collect::<Vec<_>>().into_pyarray(py))
     }
 
     /// Mean decrease of impurity per feature. Shape (n_features,), float64.
