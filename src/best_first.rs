@@ -20,9 +20,9 @@ use std::collections::BinaryHeap;
 use crate::criterion::Criterion;
 use crate::data::Target;
 use crate::error::Result;
-use crate::expand::{Expansion, Pending};
+use crate::expand::{Expansion, Pending, Split};
 use crate::part::Part;
-use crate::split::{Candidate, Effort, Scratch, Search};
+use crate::split::{Effort, Scratch, Search};
 
 /// Improvements are compared to so many significant bits: the rounding of a node that gains a thousandth of its cost is
 /// ten bits below, and those of small statistics that differ at all differ by more.
@@ -62,7 +62,7 @@ pub fn grow<C: Criterion>(
 struct Waiting<'s, C: Criterion> {
     improvement: f64,
     id: usize,
-    split: Candidate,
+    split: Split,
     left: Pending<'s, C>,
     right: Pending<'s, C>,
 }
@@ -76,7 +76,7 @@ fn expand<'s, C: Criterion>(
 ) -> Result<Option<Waiting<'s, C>>> {
     let cost = |node: &Pending<'_, C>| search.criterion.cost(&node.totals);
     let before = cost(&node);
-    let Expansion::Split { split, mut left, mut right, .. } = node.expand(search, scratch)? else { return Ok(None) };
+    let Expansion::Split { split, mut left, mut right } = node.expand(search, scratch)? else { return Ok(None) };
     for child in [&mut left, &mut right] {
         search.forget(child.known.take().as_ref(), child.samples.ids(), scratch);
     }

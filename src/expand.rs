@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::categories::{CategorySet, Rule};
 use crate::criterion::Criterion;
+use crate::data::Dataset;
 use crate::error::Result;
 use crate::monotonic::Limits;
 use crate::rng::{NodeKey, Side};
 use crate::samples::SampleSet;
-use crate::split::{Candidate, ConstantFeatures, Found, Known, Node, Scratch, Search, Sides};
+use crate::split::{Candidate, ConstantFeatures, Found, Known, Node, Scratch, Search};
 
 /// A node that has been reached and not yet expanded.
 pub struct Pending<'s, C: Criterion> {
@@ -56,17 +58,39 @@ pub enum Expansion<'s, C: Criterion> {
     Leaf(Leaf<'s, C>),
     /// It was split; its rows are partitioned.
     Split {
-        /// The split, which says where missing values go even if the node has none.
-        split: Candidate,
-        /// The sides of its categories, if the feature is categorical.
-        sides: Option<Sides>,
-        /// Where whatever the node does not have goes: with most of the weight.
-        larger: Side,
+        /// The split.
+        split: Split,
         /// The child with `x <= threshold`.
         left: Pending<'s, C>,
         /// The other child.
         right: Pending<'s, C>,
     },
+}
+
+/// A split, for rows that the node has and others.
+#[derive(Debug)]
+pub struct Split {
+    /// The cut, which says where missing values go even if the node has none.
+    cut: Candidate,
+    /// If the feature is categorical, what goes left; what the node does not have goes with most of the weight.
+    set: Option<CategorySet>,
+}
+
+impl Split {
+    /// The feature.
+    pub fn feature(&self) -> u32 {
+        self.cut.feature
+    }
+
+    /// Whether missing values go left.
+    pub fn missing_go_left(&self) -> bool {
+        self.cut.missing_go_left()
+    }
+
+    /// What goes left of all that is not missing.
+    pub fn rule(self, data: &Dataset) -> Rule {
+        self.set.map_or_else(|| Rule::Threshold(self.cut.threshold(data)), Rule::Categories)
+    }
 }
 
 impl<'s, C: Criterion> Pending<'s, C> {
@@ -151,7 +175,8 @@ impl<'s, C: Criterion> Pending<'s, C> {
         };
         let left = child(left_samples, of_left, Side::Left, left_heir, Arc::clone(&constants), left_limits);
         let right = child(right_samples, of_right, Side::Right, right_heir, constants, right_limits);
-        Ok(Expansion::Split { split, sides, larger, left, right })
+        let set = sides.map(|sides| CategorySet::new(&sides.left, &sides.right, larger == Side::Left));
+        Ok(Expansion::Split { split: Split { cut: split, set }, left, right })
     }
 
     /// Whether a stop rule holds.

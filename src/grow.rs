@@ -268,7 +268,7 @@ impl<'a, C: Criterion> Growth<'a, C> {
                 continue;
             }
             let id = grown.add(&self.search, self.target, &node, parent)?;
-            if let Expansion::Split { split, left, right, .. } = node.expand(&self.search, scratch)? {
+            if let Expansion::Split { split, left, right } = node.expand(&self.search, scratch)? {
                 grown.splits.push((id, split));
                 let left_is_small = left.samples.len() <= right.samples.len();
                 let (small, large) = if left_is_small { (left, right) } else { (right, left) };

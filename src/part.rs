@@ -5,14 +5,14 @@ use std::sync::Arc;
 use crate::criterion::Criterion;
 use crate::data::{Dataset, Target};
 use crate::error::Result;
-use crate::expand::Pending;
-use crate::split::{Candidate, Search};
+use crate::expand::{Pending, Split};
+use crate::split::Search;
 use crate::tree::{NodeRecord, Tree, TreeBuilder};
 
 /// Nodes in the order in which they were reached, and the splits of some.
 pub struct Part {
     pub nodes: TreeBuilder,
-    pub splits: Vec<(usize, Candidate)>,
+    pub splits: Vec<(usize, Split)>,
 }
 
 impl Part {
@@ -62,13 +62,9 @@ impl Part {
         let Self { mut nodes, splits } = self;
         // Together, as each is two cache misses that do not wait for each other.
         for (node, split) in splits {
-            nodes.split(node, split.feature, split.rule(data), split.missing_go_left());
+            let (feature, missing_go_left) = (split.feature(), split.missing_go_left());
+            nodes.split(node, feature, split.rule(data), missing_go_left);
         }
-        nodes.finish(data.n_features(), n_classes, n_categories(data))
+        nodes.finish(data.n_features(), n_classes, Arc::clone(data.n_categories()))
     }
-}
-
-/// The number of categories of each feature, 0 of a numeric one; empty if all are numeric.
-fn n_categories(_data: &Dataset) -> Arc<[u32]> {
-    Arc::default()
 }

@@ -3,6 +3,8 @@
 //! A categorical column holds codes, integers from 0 on. They are ranked as numbers are, but neither their order nor their
 //! values mean anything: where categories have to be told apart for no other reason, the row counts in which each occurs first.
 
+use std::sync::Arc;
+
 use super::{Columns, Dataset, SparseColumns};
 use crate::data::sparse::Rank;
 use crate::error::{Error, Result};
@@ -11,6 +13,8 @@ use crate::error::{Error, Result};
 /// none is categorical.
 #[derive(Debug, Default)]
 pub(super) struct Categories {
+    /// By feature, 0 of a number.
+    pub n_categories: Arc<[u32]>,
     first_rows: Box<[Option<Box<[u32]>>]>,
 }
 
@@ -45,7 +49,7 @@ impl Categories {
             })
         };
         let first_rows = (0..).zip(n_categories).map(|pair| of_feature(pair).transpose());
-        Ok(Self { first_rows: first_rows.collect::<Result<_>>()? })
+        Ok(Self { n_categories: n_categories.into(), first_rows: first_rows.collect::<Result<_>>()? })
     }
 }
 

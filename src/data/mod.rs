@@ -83,6 +83,11 @@ impl Dataset {
         self.first_rows(feature).is_some()
     }
 
+    /// The number of categories of each feature, 0 of a numeric one; empty if all are numeric.
+    pub fn n_categories(&self) -> &Arc<[u32]> {
+        &self.categories.n_categories
+    }
+
     /// By rank, the first row of each category of a categorical feature.
     #[inline]
     pub(crate) fn first_rows(&self, feature: u32) -> Option<&[u32]> {

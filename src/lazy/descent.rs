@@ -155,16 +155,16 @@ impl<'a, C: Criterion> Descent<'a, C> {
             let (n_rows, depth) = (node.samples.len(), node.depth);
             reached.visits.visit(n_rows, held);
             let (split, left, right) = match node.expand(search, scratch)? {
-                Expansion::Split { split, left, right, .. } => (split, left, right),
+                Expansion::Split { split, left, right } => (split, left, right),
                 Expansion::Leaf(leaf) => {
                     self.settle(&leaf, query_rows.ids(), depth, reached);
                     continue;
                 }
             };
-            let rule = split.rule(search.data);
-            self.query.gather(split.feature, query_rows.ids(), &mut values);
-            let mut next = values.iter();
             let missing_left = split.missing_go_left();
+            self.query.gather(split.feature(), query_rows.ids(), &mut values);
+            let rule = split.rule(search.data);
+            let mut next = values.iter();
             let middle =
                 query_rows.partition(|_| next.next().is_some_and(|&value| rule.goes_left(value, missing_left)));
             let (left_rows, right_rows) = query_rows.split_at(middle);

@@ -39,8 +39,6 @@ pub mod legal {
     pub const MIN_SAMPLES_CATEGORY: &str = "an int in the range [1, inf)";
     /// Of `monotonic_cst`.
     pub const MONOTONIC_CST: &str = "an array of -1, 0 or 1, one per feature, or None";
-    /// Of `min_samples_category`.
-    pub const MIN_SAMPLES_CATEGORY: &str = "an int in the range [1, inf)";
     /// Of `n_estimators`.
     pub const N_ESTIMATORS: &str = "an int in the range [1, inf)";
     /// Of `max_samples`, as resolved to a number of draws.

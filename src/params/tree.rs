@@ -122,8 +122,6 @@ pub struct TreeParams {
     pub ccp_alpha: f64,
     /// Per feature, whether predictions must not fall (1) or not rise (-1) where it grows, or neither (0).
     pub monotonic_cst: Option<Vec<i8>>,
-    /// Categories with fewer rows in a node are not told apart in it.
-    pub min_samples_category: u64,
     /// Key of all random choices.
     pub seed: u64,
     /// Use this way to intersect a sparse column with a node instead of the cost rule's. For tests and benches: the
@@ -154,7 +152,6 @@ impl TreeParams {
             max_leaf_nodes: None,
             ccp_alpha: 0.0,
             monotonic_cst: None,
-            min_samples_category: 1,
             seed: 0,
             force_strategy: None,
             force_tier: None,
@@ -220,8 +217,6 @@ impl TreeParams {
             let is_legal = |constraint: &i8| (-1..=1).contains(constraint);
             require(constraints.iter().all(is_legal), "monotonic_cst", constraints, legal::MONOTONIC_CST)?;
         }
-        let least = self.min_samples_category;
-        require(least >= 1, "min_samples_category", least, legal::MIN_SAMPLES_CATEGORY)?;
         let max_features = match self.max_features {
             MaxFeatures::All => n_features as u64,
             MaxFeatures::Sqrt => ((n_features as f64).sqrt() as u64).max(1),
@@ -250,7 +245,6 @@ impl TreeParams {
             ccp_alpha: alpha,
             // No constraint at all costs nothing.
             monotonic_cst: self.monotonic_cst.clone().filter(|constraints| constraints.iter().any(|&c| c != 0)),
-            min_samples_category: least,
             seed: self.seed,
             force_strategy: self.force_strategy,
             force_tier: self.force_tier,
@@ -271,14 +265,12 @@ pub struct ValidTreeParams {
     pub(crate) min_weight_fraction_leaf: f64,
     pub(crate) max_features: u64,
     pub(crate) feature_sampling: FeatureSampling,
-    #[expect(dead_code, reason = "for the search of categorical features")]
     pub(crate) min_samples_category: u64,
     pub(crate) min_impurity_decrease: f64,
     pub(crate) max_leaf_nodes: Option<u64>,
     pub(crate) ccp_alpha: f64,
     /// None if nothing is constrained.
     pub(crate) monotonic_cst: Option<Vec<i8>>,
-    pub(crate) min_samples_category: u64,
     pub(crate) seed: u64,
     pub(crate) force_strategy: Option<Strategy>,
     pub(crate) force_tier: Option<Tier>,

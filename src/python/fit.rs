@@ -150,15 +150,18 @@ impl<T: Send, G: FnOnce(Dataset, &Runtime<'_>) -> Result<T> + Send> Fit<'_, '_, 
 
 /// Tells a data set which of its features are categorical.
 fn categories(data: Dataset, n_categories: Option<Vec<u32>>) -> Result<Dataset> {
-    let _ = n_categories;
-    Ok(data)
+    match n_categories {
+        Some(n_categories) => data.with_categories(&n_categories),
+        None => Ok(data),
+    }
 }
 
 impl<R: Send, G: FnOnce(Dataset, &Runtime<'_>) -> Result<R> + Send> MatrixVisitor for Fit<'_, '_, G> {
     type Output = R;
 
     fn dense<T: Element<Value: TableValue>>(self, x: ArrayView2<'_, T>) -> PyResult<R> {
-        let ordinals = self.ordinals;
+        // Categories are ranks.
+        let ordinals = if self.n_categories.is_some() { Ordinals::Ranks } else { self.ordinals };
         self.fit(x.nrows(), x.len(), |runtime| Dataset::from_dense_with(x, ordinals, runtime))
     }
 

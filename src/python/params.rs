@@ -58,11 +58,6 @@ pub fn tree_params(
         max_leaf_nodes: get("max_leaf_nodes")?.optional(|p| p.integer(legal::MAX_LEAF_NODES))?,
         ccp_alpha: get("ccp_alpha")?.real(legal::CCP_ALPHA)?,
         monotonic_cst: get("monotonic_cst")?.optional(Parameter::constraints)?,
-        min_samples_category: if params.contains("min_samples_category")? {
-            get("min_samples_category")?.integer(legal::MIN_SAMPLES_CATEGORY)?
-        } else {
-            1
-        },
         seed,
         force_strategy: None,
         force_tier: None,

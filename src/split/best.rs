@@ -5,7 +5,6 @@ use std::cmp::Ordering;
 use super::bounds::Bar;
 use super::random::random_threshold;
 use super::{Node, Search};
-use crate::categories::Rule;
 use crate::criterion::Criterion;
 use crate::data::Dataset;
 use crate::num::mid_threshold;
@@ -59,12 +58,6 @@ impl Candidate {
     pub(super) fn goes_left(&self, rank: u32, missing_rank: u32) -> bool {
         if rank == missing_rank { self.missing_go_left() } else { rank <= self.last_left }
     }
-
-    /// How values that are not missing are divided.
-    pub fn rule(&self, data: &Dataset) -> Rule {
-        Rule::Threshold(self.threshold(data))
-    }
-
     /// Values up to this one go left: infinity if missing values are parted from all others.
     pub fn threshold(&self, data: &Dataset) -> f64 {
         match self.cut {
