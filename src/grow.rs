@@ -93,6 +93,16 @@ pub(crate) fn search_of<'a, C: Criterion>(
             expected: "None unless the target is numbers or two classes".into(),
         });
     }
+    let is_constrained = |&feature: &u32| data.is_categorical(feature) && params.constraint(feature) != 0;
+    if data.has_categories()
+        && let Some(feature) = (0..data.n_features() as u32).find(is_constrained)
+    {
+        return Err(Error::InvalidArgument {
+            name: "monotonic_cst",
+            got: format!("a constraint on feature {feature}, which is categorical"),
+            expected: "0 for categorical features".into(),
+        });
+    }
     let max_weight = target.weights().max();
     let level = params.force_level.unwrap_or_else(Level::widest);
     Ok(Search { data, criterion, params, total_weight: 0, max_weight, min_weight_leaf: 0.0, runtime, level })

@@ -9,7 +9,9 @@ use spinney::data::Format;
 use spinney::params::{CriterionKind, MaxFeatures, QuantileLevel, Splitter, TreeParams};
 use spinney::tree::{TREE_LEAF, TREE_UNDEFINED, Tree};
 
-use common::{Sparse, Y, config, constraints, encode, grow, matrices, naive, params, runtime, targets, with_holes};
+use common::{
+    Sparse, Y, config, constraints, encode, grow, is_regression, matrices, naive, params, runtime, targets, with_holes,
+};
 
 #[derive(Debug, Clone, Copy)]
 enum Storage {
@@ -27,6 +29,8 @@ struct Case {
     /// Integers and the weight that 1 stands for.
     weights: (Vec<u64>, f64),
     params: TreeParams,
+    /// Of each feature, 0 of a number.
+    n_categories: Vec<u32>,
     storage: Storage,
 }
 
@@ -44,6 +48,7 @@ impl Case {
             Storage::Csr => Sparse::<f32, i64>::new(&self.x, Format::Csr, |v| v as f32).dataset(&runtime),
             Storage::Untidy(format, seed) => Sparse::<f64, i32>::untidy(&self.x, format, |v| v, seed).dataset(&runtime),
         };
+        let data = data.with_categories(&self.n_categories).unwrap();
         let (integers, unit) = &self.weights;
         let weights: Vec<f64> = integers.iter().map(|&w| w as f64 * unit).collect();
         let weights = if integers.iter().all(|&w| w == 1) && *unit == 1.0 { None } else { Some(&weights[..]) };
@@ -51,7 +56,7 @@ impl Case {
     }
 
     fn naive_tree(&self) -> Vec<naive::Node> {
-        naive::grow(&self.x, &self.y, &self.weights.0, &self.params)
+        naive::grow(&self.x, &self.y, &self.weights.0, &self.n_categories, &self.params)
     }
 }
 
@@ -75,18 +80,37 @@ fn cases(
     with_holes(matrices(n_samples, n_features)).prop_flat_map(move |x| {
         let n = x.nrows();
         let params = (params(criterion), constraints(x.ncols()));
-        (Just(x), targets(n, criterion), weights(n, criterion), params, storage.clone()).prop_map(
-            |(x, y, weights, (mut params, constraints), storage)| {
+        let categorical = (prop_oneof![1 => Just(0u8), 1 => Just(2), 1 => Just(4)], vec(0..4u8, x.ncols()));
+        let least = prop_oneof![3 => Just(1u64), 1 => 2..=4u64];
+        let categorical = (categorical, least);
+        (Just(x), targets(n, criterion), weights(n, criterion), params, categorical, storage.clone()).prop_map(
+            |(mut x, y, weights, (mut params, constraints), ((share, dice), least), storage)| {
+                let is_categorical = |feature: usize| dice[feature] < share;
+                let n_categories: Vec<u32> = (0..x.ncols())
+                    .map(|feature| if is_categorical(feature) { to_codes(&mut x, feature) } else { 0 })
+                    .collect();
+                params.min_samples_category = least;
+                let constraints = constraints.map(|constraints| {
+                    let own = constraints.iter().zip(&n_categories);
+                    own.map(|(&constraint, &n)| if n > 0 { 0 } else { constraint }).collect::<Vec<_>>()
+                });
                 params.monotonic_cst = constraints.filter(|_| y.has_order());
                 // Beside huge weights improvements are rounding, and turns a matter of it.
                 if weights.0.iter().any(|&w| w >= 1 << 32) {
                     params.max_leaf_nodes = None;
                     params.monotonic_cst = None;
                 }
-                Case { x, y, weights, params, storage }
+                Case { x, y, weights, params, n_categories, storage }
             },
         )
     })
+}
+
+/// Makes codes of a column, and returns their number; some of the codes do not occur.
+fn to_codes(x: &mut Array2<f64>, feature: usize) -> u32 {
+    x.column_mut(feature).mapv_inplace(|value| if value < 0.0 { 40.0 - value } else { value });
+    let largest = x.column(feature).iter().copied().fold(0.0, f64::max);
+    largest as u32 + 2
 }
 
 /// Unit weights, integers, dyadic fractions, and zeros among them; huge integers too, unless powers of them are taken.
@@ -115,13 +139,19 @@ fn node(tree: &Tree, id: usize, unit: f64) -> naive::Node {
         assert_eq!((right, nodes.feature[id]), (TREE_LEAF, TREE_UNDEFINED));
         None
     } else {
-        Some((nodes.feature[id] as usize, nodes.threshold[id], left as usize, right as usize))
+        let threshold = if tree.category_set(id).is_some() { 0.0 } else { nodes.threshold[id] };
+        Some((nodes.feature[id] as usize, threshold, left as usize, right as usize))
     };
+    let codes_left = tree.category_set(id).map_or(vec![], |set| {
+        let n_categories = tree.n_categories()[nodes.feature[id] as usize];
+        (0..=n_categories).map(|code| set.goes_left(f64::from(code))).collect()
+    });
     let weight = nodes.weighted_n_node_samples[id] / unit;
     assert_eq!(weight.fract(), 0.0, "sums of dyadic weights are exact");
     naive::Node {
         split,
         missing_left: nodes.missing_go_to_left[id] != 0,
+        codes_left,
         n_samples: nodes.n_node_samples[id] as usize,
         weight: weight as u64,
         impurity: nodes.impurity[id],
@@ -137,7 +167,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
     let (tree, expected) = (case.tree(), case.naive_tree());
     let got: Vec<_> = (0..tree.node_count()).map(|id| node(&tree, id, case.weights.1)).collect();
     let shape = |nodes: &[naive::Node]| -> Vec<_> {
-        nodes.iter().map(|n| (n.split, n.missing_left, n.n_samples, n.weight)).collect()
+        nodes.iter().map(|n| (n.split, n.missing_left, n.codes_left.clone(), n.n_samples, n.weight)).collect()
     };
     prop_assert_eq!(shape(&got), shape(&expected));
     for (got, expected) in got.iter().zip(&expected) {
@@ -196,6 +226,41 @@ fn quantiles() -> impl Strategy<Value = CriterionKind> {
 proptest! {
     #![proptest_config(config(500))]
 
+    /// For two classes and for one number, the order of the means has the best of all subsets.
+    #[test]
+    fn no_subset_of_categories_is_better(
+        (x, y, criterion) in (2..=24usize, 2..=8i8).prop_flat_map(|(n, levels)| {
+            let criteria = vec![CriterionKind::Gini, CriterionKind::Entropy, CriterionKind::SquaredError, CriterionKind::Poisson];
+            let level = prop_oneof![6 => (0..levels).prop_map(f64::from), 1 => Just(f64::NAN)];
+            (vec(level, n), vec(0..=3u8, n), prop::sample::select(criteria)).prop_map(|(levels, noise, criterion)| {
+                let y = if is_regression(criterion) {
+                    Y::Numbers { values: noise.iter().map(|&v| f64::from(v + 1)).collect(), n_outputs: 1 }
+                } else {
+                    Y::Classes { values: noise.iter().map(|&v| u32::from(v % 2)).collect(), n_classes: vec![2] }
+                };
+                (Array2::from_shape_vec((levels.len(), 1), levels).unwrap(), y, criterion)
+            })
+        }),
+        seed: u64,
+    ) {
+        let n = x.nrows();
+        let params = TreeParams { seed, max_depth: Some(1), ..TreeParams::new(criterion) };
+        let case = Case {
+            n_categories: vec![9],
+            weights: (vec![1; n], 1.0),
+            x,
+            y,
+            params,
+            storage: Storage::Dense,
+        };
+        let tree = case.tree();
+        if tree.node_count() > 1 {
+            let nodes: Vec<_> = (0..tree.node_count()).map(|id| node(&tree, id, 1.0)).collect();
+            let order = naive::costs_of_subsets(&case.x, &case.y, &case.weights.0, &case.params, &nodes);
+            prop_assert_eq!(order, std::cmp::Ordering::Equal);
+        }
+    }
+
     /// So many features that the permutation is not a table, most of them constant in most nodes: the draw goes on.
     #[test]
     fn few_of_many_features(
@@ -219,7 +284,8 @@ fn ties_between_mirrored_cuts() {
             let params = TreeParams { splitter, seed: 3, ..TreeParams::new(criterion) };
             for storage in [Storage::Dense, Storage::Csc, Storage::Csr] {
                 let weights = (vec![1; 24], 1.0);
-                let case = Case { x: x.clone(), y: y.clone(), weights, params: params.clone(), storage };
+                let n_categories = vec![0; 3];
+                let case = Case { x: x.clone(), y: y.clone(), weights, params: params.clone(), n_categories, storage };
                 check(&case).unwrap();
             }
         }

@@ -744,6 +744,7 @@ fn naive_nodes(tree: &Tree) -> Vec<naive::Node> {
     let nodes = tree.nodes();
     let node = |id: usize| naive::Node {
         missing_left: nodes.missing_go_to_left[id] != 0,
+        codes_left: vec![],
         split: (nodes.children_left[id] != TREE_LEAF)
             .then(|| (0, 0.0, nodes.children_left[id] as usize, nodes.children_right[id] as usize)),
         n_samples: nodes.n_node_samples[id] as usize,

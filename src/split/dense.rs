@@ -87,7 +87,9 @@ pub(super) fn best_split<C: Criterion>(
     let NodeSearch { search, node, .. } = at;
     let samples = node.samples.ids();
     let forced = search.params.force_tier;
-    if samples.len() == 2 && search.all_legal() && forced.is_none() {
+    // Where single rows are categories too small to be told apart, two rows may have no cut.
+    let are_told_apart = !search.data.has_categories() || search.params.min_samples_category <= 1;
+    if samples.len() == 2 && search.all_legal() && forced.is_none() && are_told_apart {
         let best = match pair::best_split(at, columns, drawn) {
             Some(Err(feature)) => {
                 let mut best = Best::new();

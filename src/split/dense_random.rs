@@ -138,6 +138,10 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
                 self.search(&[feature])
             };
         }
+        if self.best.feature().is_some_and(|feature| search.data.is_categorical(feature)) {
+            // It was not in a lane.
+            *self.winner = None;
+        }
         let constants = node.constants.with(&self.constants, |_| node.samples.len());
         Ok(Found { best: self.best.candidate(), constants, known: None })
     }

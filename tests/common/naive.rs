@@ -17,6 +17,9 @@ pub struct Node {
     pub split: Option<(usize, f64, usize, usize)>,
     /// Whether missing values go left.
     pub missing_left: bool,
+    /// If the feature is categorical, whether each code goes left, and at last one that does not exist. There is no
+    /// threshold then.
+    pub codes_left: Vec<bool>,
     pub n_samples: usize,
     /// In units of the integer weights.
     pub weight: u64,
@@ -26,11 +29,12 @@ pub struct Node {
     pub value: Vec<f64>,
 }
 
-/// Grows the tree. Targets must be integers; weights are integers, 0 leaves a row out.
-pub fn grow(x: &Array2<f64>, y: &Y, weights: &[u64], params: &TreeParams) -> Vec<Node> {
+/// Grows the tree. Targets must be integers; weights are integers, 0 leaves a row out. Features of more than 0 categories
+/// are categorical.
+pub fn grow(x: &Array2<f64>, y: &Y, weights: &[u64], n_categories: &[u32], params: &TreeParams) -> Vec<Node> {
     let rows: Vec<usize> = (0..x.nrows()).filter(|&row| weights[row] > 0).collect();
     let total_weight = weights.iter().sum();
-    let mut grower = Grower { x, y, weights, params, total_weight, turns: None, nodes: Vec::new() };
+    let mut grower = Grower { x, y, weights, n_categories, params, total_weight, turns: None, nodes: Vec::new() };
     let root = NodeKey::root(params.seed, 0);
     let limits = vec![[f64::NEG_INFINITY, f64::INFINITY]; y.n_outputs()];
     grower.turns = params.max_leaf_nodes.map(|max_leaf_nodes| grower.turns(&rows, root, &limits, max_leaf_nodes));
@@ -68,7 +72,7 @@ pub fn weakest_link(nodes: &[Node]) -> Option<(f64, usize)> {
 pub fn collapse(nodes: &[Node], leaf: usize) -> Vec<Node> {
     fn copy(nodes: &[Node], leaf: usize, node: usize, out: &mut Vec<Node>) -> usize {
         let id = out.len();
-        out.push(Node { split: None, missing_left: false, ..nodes[node].clone() });
+        out.push(Node { split: None, missing_left: false, codes_left: vec![], ..nodes[node].clone() });
         if node != leaf
             && let Some((feature, threshold, left, right)) = nodes[node].split
         {
@@ -76,6 +80,7 @@ pub fn collapse(nodes: &[Node], leaf: usize) -> Vec<Node> {
             let right = copy(nodes, leaf, right, out);
             out[id].split = Some((feature, threshold, left, right));
             out[id].missing_left = nodes[node].missing_left;
+            out[id].codes_left.clone_from(&nodes[node].codes_left);
         }
         id
     }
@@ -114,6 +119,7 @@ struct Grower<'a> {
     x: &'a Array2<f64>,
     y: &'a Y,
     weights: &'a [u64],
+    n_categories: &'a [u32],
     params: &'a TreeParams,
     total_weight: u64,
     /// The paths of the nodes that are split before the tree is full, if there is a limit.
@@ -122,12 +128,14 @@ struct Grower<'a> {
 }
 
 /// Where a split parts rows.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Cut {
     feature: usize,
     /// Infinity parts missing values from all others.
     threshold: f64,
     missing_left: bool,
+    /// The codes that go left, if the feature is categorical.
+    codes: Option<Vec<u32>>,
 }
 
 /// What a split costs, in any unit.
@@ -200,6 +208,62 @@ fn to_31_bits(value: f64) -> f64 {
     (value / unit).round() * unit
 }
 
+/// By category, the coordinate along the first principal component of class shares; 16 powers of their covariance.
+fn principal_component(sums: &[&Vec<(i64, u64)>]) -> Vec<f64> {
+    let n = sums[0].len();
+    let weight = |unit: usize| sums[0][unit].1 as f64;
+    let total: f64 = (0..n).map(weight).sum();
+    let shares: Vec<Vec<f64>> = sums
+        .iter()
+        .map(|class| {
+            let mean = class.iter().map(|sum| sum.0 as f64).sum::<f64>() / total;
+            class.iter().map(|sum| sum.0 as f64 / sum.1 as f64 - mean).collect()
+        })
+        .collect();
+    let along = |axis: &[f64], unit: usize| -> f64 { axis.iter().zip(&shares).map(|(a, class)| a * class[unit]).sum() };
+    let mut axis: Vec<f64> = (0..sums.len()).map(|class| 1.0 / (class as f64 + 1.0)).collect();
+    for _ in 0..16 {
+        let coordinates: Vec<f64> = (0..n).map(|unit| along(&axis, unit)).collect();
+        let next: Vec<f64> = shares
+            .iter()
+            .map(|class| (0..n).map(|unit| weight(unit) * coordinates[unit] * class[unit]).sum())
+            .collect();
+        let largest =
+            next.iter().fold(0.0f64, |largest, part| if part.abs() > largest.abs() { *part } else { largest });
+        if largest == 0.0 {
+            axis = next;
+            break;
+        }
+        axis = next.into_iter().map(|part| part / largest).collect();
+    }
+    (0..n).map(|unit| along(&axis, unit)).collect()
+}
+
+/// The least that a split into two sets of categories of one feature may cost, and what the split of this tree's root costs.
+pub fn costs_of_subsets(x: &Array2<f64>, y: &Y, weights: &[u64], params: &TreeParams, tree: &[Node]) -> Ordering {
+    let rows: Vec<usize> = (0..x.nrows()).filter(|&row| weights[row] > 0).collect();
+    let n_categories = [u32::MAX];
+    let total_weight = weights.iter().sum();
+    let grower =
+        Grower { x, y, weights, n_categories: &n_categories, params, total_weight, turns: None, nodes: Vec::new() };
+    let units = grower.units(&rows, 0);
+    let cost = |is_left: &dyn Fn(usize) -> bool| {
+        let (left, right): (Vec<usize>, Vec<usize>) = (0..units.len()).partition(|&unit| is_left(unit));
+        let rows_of = |side: Vec<usize>| -> Vec<usize> {
+            side.into_iter().flat_map(|unit| grower.rows_of(&rows, 0, &units[unit])).collect()
+        };
+        grower.total_cost(&rows_of(left), &rows_of(right))
+    };
+    let subsets = (1u32..1 << (units.len() - 1)).map(|subset| cost(&|unit| subset >> unit & 1 == 1));
+    let least = subsets.reduce(|a, b| if b.compare(&a) == Ordering::Less { b } else { a }).unwrap();
+    let root = &tree[0];
+    let own = cost(&|unit| {
+        let code = units[unit][0];
+        if code.is_nan() { root.missing_left } else { root.codes_left[code as usize] }
+    });
+    own.compare(&least)
+}
+
 impl Grower<'_> {
     /// The paths of the nodes that are split if the one whose split lowers the impurity most, to 31 bits, always comes
     /// first; of equals the one that was reached first.
@@ -222,7 +286,7 @@ impl Grower<'_> {
     /// A node, if it can be split.
     fn waiting(&self, rows: &[usize], path: Vec<bool>, key: NodeKey, limits: &Limits) -> Option<Waiting> {
         let cut = self.split(rows, path.len() as u64, key, limits)?;
-        let (left, right) = self.sides(rows, cut);
+        let (left, right) = self.sides(rows, &cut);
         let cost = |rows: &[usize]| self.weight(rows) as f64 * self.impurity(rows);
         let decrease = cost(rows) - (cost(&left) + cost(&right));
         let improvement = if decrease > 1e-12 * cost(rows) { to_31_bits(decrease) } else { 0.0 };
@@ -248,6 +312,7 @@ impl Grower<'_> {
         self.nodes.push(Node {
             split: None,
             missing_left: false,
+            codes_left: vec![],
             n_samples: rows.len(),
             weight: self.weight(rows),
             impurity: self.impurity(rows),
@@ -255,12 +320,18 @@ impl Grower<'_> {
         });
         let has_a_turn = self.turns.as_ref().is_none_or(|turns| turns.contains(path));
         if has_a_turn && let Some(cut) = self.split(rows, path.len() as u64, key, limits) {
-            let (left, right) = self.sides(rows, cut);
+            let (left, right) = self.sides(rows, &cut);
             let [left_limits, right_limits] = self.limits_below(cut.feature, &left, &right, limits);
             // With most of the weight, if there are none.
             let has_missing = rows.iter().any(|&row| self.x[[row, cut.feature]].is_nan());
             self.nodes[id].missing_left =
                 if has_missing { cut.missing_left } else { self.weight(&left) > self.weight(&right) };
+            if let Some(codes) = &cut.codes {
+                let is_here = |code: &u32| rows.iter().any(|&row| self.x[[row, cut.feature]] == f64::from(*code));
+                let others = self.weight(&left) > self.weight(&right);
+                let goes_left = |code| if is_here(&code) { codes.contains(&code) } else { others };
+                self.nodes[id].codes_left = (0..=self.n_categories[cut.feature]).map(goes_left).collect();
+            }
             let children = [(left, Side::Left, left_limits), (right, Side::Right, right_limits)];
             let [left, right] = children.map(|(rows, side, limits)| {
                 path.push(matches!(side, Side::Right));
@@ -285,7 +356,7 @@ impl Grower<'_> {
             return None;
         }
         let cut = self.best_split(rows, key, limits)?;
-        let (left, right) = self.sides(rows, cut);
+        let (left, right) = self.sides(rows, &cut);
         let share = |rows: &[usize]| self.weight(rows) as f64 / self.total_weight as f64;
         let decrease = share(rows) * self.impurity(rows)
             - share(&left) * self.impurity(&left)
@@ -305,7 +376,7 @@ impl Grower<'_> {
         // In the order of the tie rule, so that only a cheaper split replaces an earlier one.
         for feature in self.drawn_features(rows, key) {
             for cut in self.cuts(rows, feature, key) {
-                let (left, right) = self.sides(rows, cut);
+                let (left, right) = self.sides(rows, &cut);
                 if !self.is_legal(&left)
                     || !self.is_legal(&right)
                     || self.has_no_counts(&left)
@@ -385,8 +456,11 @@ impl Grower<'_> {
 
     /// The cuts to try, in the order of the tie rule.
     fn cuts(&self, rows: &[usize], feature: usize, key: NodeKey) -> Vec<Cut> {
+        if self.n_categories[feature] > 0 {
+            return self.orders(rows, feature, key).iter().flat_map(|units| self.cuts_of(feature, units)).collect();
+        }
         let values = self.distinct_values(rows, feature);
-        let cut = |missing_left| move |threshold| Cut { feature, threshold, missing_left };
+        let cut = |missing_left| move |threshold| Cut { feature, threshold, missing_left, codes: None };
         let thresholds = if values.is_empty() { vec![] } else { self.thresholds(&values, feature, key) };
         let mut cuts: Vec<Cut> = thresholds.iter().copied().map(cut(false)).collect();
         if self.has_missing(rows, feature) {
@@ -394,6 +468,125 @@ impl Grower<'_> {
             cuts.extend(thresholds.into_iter().map(cut(true)));
         }
         cuts
+    }
+
+    /// The cuts of an order of groups of categories.
+    fn cuts_of(&self, feature: usize, units: &[Vec<f64>]) -> Vec<Cut> {
+        let cut = |n: usize| {
+            let left = units[..n].concat();
+            Cut {
+                feature,
+                threshold: 0.0,
+                missing_left: left.iter().any(|code| code.is_nan()),
+                codes: Some(left.into_iter().filter(|code| !code.is_nan()).map(|code| code as u32).collect()),
+            }
+        };
+        (1..units.len()).map(cut).collect()
+    }
+
+    /// The categories of a node, NaN among them, by the rows of the whole in which they first occur; small ones together.
+    fn units(&self, rows: &[usize], feature: usize) -> Vec<Vec<f64>> {
+        let bits = |row: usize| (self.x[[row, feature]] + 0.0).to_bits();
+        let mut units: Vec<Vec<f64>> = Vec::new();
+        let (mut seen, mut small) = (BTreeSet::new(), None);
+        for first in 0..self.x.nrows() {
+            let n = rows.iter().filter(|&&row| bits(row) == bits(first)).count() as u64;
+            if n == 0 || !seen.insert(bits(first)) {
+                continue;
+            }
+            let code = self.x[[first, feature]];
+            if n >= self.params.min_samples_category {
+                units.push(vec![code]);
+            } else if let Some(small) = small {
+                units[small as usize].push(code);
+            } else {
+                small = Some(units.len() as u32);
+                units.push(vec![code]);
+            }
+        }
+        units
+    }
+
+    /// The rows of a group of categories.
+    fn rows_of(&self, rows: &[usize], feature: usize, unit: &[f64]) -> Vec<usize> {
+        let is_of = |row: &&usize| {
+            let value = self.x[[**row, feature]];
+            unit.iter().any(|code| *code == value || code.is_nan() && value.is_nan())
+        };
+        rows.iter().filter(is_of).copied().collect()
+    }
+
+    /// The orders of categories to try.
+    fn orders(&self, rows: &[usize], feature: usize, key: NodeKey) -> Vec<Vec<Vec<f64>>> {
+        let units = self.units(rows, feature);
+        if units.len() < 2 {
+            return vec![];
+        }
+        if self.params.splitter == Splitter::Random {
+            let first_row = |unit: &Vec<f64>| {
+                let is_first = |row: &usize| {
+                    let value = self.x[[*row, feature]];
+                    value == unit[0] || value.is_nan() && unit[0].is_nan()
+                };
+                (0..self.x.nrows()).find(is_first).unwrap() as u32
+            };
+            let numbers: Vec<u64> = units.iter().map(|unit| key.category(feature as u32, first_row(unit))).collect();
+            let mut is_right: Vec<bool> = numbers.iter().map(|number| number % 2 == 1).collect();
+            if is_right.iter().all(|&one| one == is_right[0]) {
+                let least = (0..units.len()).min_by_key(|&unit| numbers[unit]).unwrap();
+                is_right[least] = !is_right[least];
+            }
+            let side = |right: bool| -> Vec<f64> {
+                units.iter().zip(&is_right).filter(|pair| *pair.1 == right).flat_map(|pair| pair.0.clone()).collect()
+            };
+            return vec![vec![side(false), side(true)]];
+        }
+        let sums: Vec<Vec<(i64, u64)>> = self
+            .measures()
+            .iter()
+            .map(|measure| {
+                let sum = |unit: &Vec<f64>| {
+                    let rows = self.rows_of(rows, feature, unit);
+                    (rows.iter().map(|&row| measure(row) * self.weights[row] as i64).sum(), self.weight(&rows))
+                };
+                units.iter().map(sum).collect()
+            })
+            .collect();
+        let is_number = matches!(self.y, Y::Numbers { .. });
+        let present: Vec<&Vec<(i64, u64)>> =
+            sums.iter().filter(|sums| is_number || sums.iter().any(|sum| sum.0 > 0)).collect();
+        let sorted = |compare: &dyn Fn(usize, usize) -> Ordering| {
+            let mut order: Vec<usize> = (0..units.len()).collect();
+            order.sort_by(|&a, &b| compare(a, b));
+            order.into_iter().map(|unit| units[unit].clone()).collect::<Vec<_>>()
+        };
+        let mean = |(sum, weight): (i64, u64)| Fraction { numerator: sum.into(), denominator: weight.into() };
+        let mut orders: Vec<_> =
+            present.iter().map(|sums| sorted(&|a, b| mean(sums[a]).compare(&mean(sums[b])))).collect();
+        let is_one_of_many = matches!(self.y, Y::Classes { n_classes, .. } if n_classes.len() == 1 && n_classes[0] > 2);
+        if is_one_of_many && present.len() > 2 && units.len() > 2 {
+            let scores = principal_component(&present);
+            orders.push(sorted(&|a, b| scores[a].total_cmp(&scores[b])));
+        }
+        orders
+    }
+
+    /// What categories are ordered by the means of: numbers, or a class against the rest, of two only the second.
+    fn measures(&self) -> Vec<Box<dyn Fn(usize) -> i64 + '_>> {
+        let mut measures: Vec<Box<dyn Fn(usize) -> i64 + '_>> = Vec::new();
+        for output in 0..self.y.n_outputs() {
+            match self.y {
+                Y::Classes { n_classes, .. } => {
+                    let classes = if n_classes[output] == 2 { 1..2 } else { 0..n_classes[output] };
+                    measures.extend(classes.map(|class| {
+                        let is_class = move |row| i64::from(self.labels(row)[output] == i64::from(class));
+                        Box::new(is_class) as Box<dyn Fn(usize) -> i64 + '_>
+                    }));
+                }
+                Y::Numbers { .. } => measures.push(Box::new(move |row| self.labels(row)[output])),
+            }
+        }
+        measures
     }
 
     /// The thresholds between values to try, ascending.
@@ -417,10 +610,14 @@ impl Grower<'_> {
         rows.iter().any(|&row| self.x[[row, feature]].is_nan())
     }
 
-    fn sides(&self, rows: &[usize], cut: Cut) -> (Vec<usize>, Vec<usize>) {
+    fn sides(&self, rows: &[usize], cut: &Cut) -> (Vec<usize>, Vec<usize>) {
         rows.iter().partition(|&&row| {
             let value = self.x[[row, cut.feature]];
-            if value.is_nan() { cut.missing_left } else { value <= cut.threshold }
+            match &cut.codes {
+                _ if value.is_nan() => cut.missing_left,
+                Some(codes) => codes.contains(&(value as u32)),
+                None => value <= cut.threshold,
+            }
         })
     }
 
