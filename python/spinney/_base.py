@@ -193,6 +193,8 @@ class BaseDecisionTree(BaseTreeEstimator):
 
     tree_: Tree
     max_features_: int
+    # The features that had missing values in training: what is told of others is moot.
+    _with_missing: NDArray[np.int64]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Grow the tree.
@@ -231,7 +233,7 @@ class BaseDecisionTree(BaseTreeEstimator):
         y = self._remember_shape(X, y)
         target, weights = self._check_target(y, sample_weight)
         params["monotonic_cst"] = self._constraints(target)
-        self.tree_, self.max_features_ = fit_tree(
+        self.tree_, self.max_features_, self._with_missing = fit_tree(
             native(X),
             target.y,
             target.n_classes,

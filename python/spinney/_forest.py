@@ -39,8 +39,9 @@ class BaseForest(BaseBaggedTrees):
     oob_score_: Any
     _estimators: list[Any]
     _draws: Draws
-    # Of each tree, the parameters it was grown with and the number of features its nodes draw.
-    _growths: list[tuple[dict[str, Any], int]]
+    # Of each tree, the parameters it was grown with, the number of features that its nodes draw and
+    # the features that had missing values.
+    _growths: list[tuple[dict[str, Any], int, NDArray[np.int64]]]
 
     # The attributes that come and go with `oob_score`.
     _OOB_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("oob_score_",)
@@ -112,7 +113,7 @@ class BaseForest(BaseBaggedTrees):
                 return self
         else:
             with progress(int(self.verbose), n_grown, n_more) as watcher:
-                more, max_features = fit_forest(
+                more, max_features, with_missing = fit_forest(
                     X,
                     target.y,
                     target.n_classes,
@@ -129,7 +130,8 @@ class BaseForest(BaseBaggedTrees):
                 )
             self.forest_ = more if forest is None else forest.extended(more)
             growths = [] if forest is None else self._growths
-            self._growths = growths + [(self._tree_params(), max_features)] * n_more
+            growth = (self._tree_params(), max_features, with_missing)
+            self._growths = growths + [growth] * n_more
             self._draws = draws.kept()
             for name in ("_estimators", *self._OOB_ATTRIBUTES):
                 self.__dict__.pop(name, None)
@@ -275,7 +277,8 @@ class BaseForest(BaseBaggedTrees):
                 "as many categories of each."
             )
         self._growths = [
-            (without_seed(tree.get_params(deep=False)), tree.max_features_) for tree in trees
+            (without_seed(tree.get_params(deep=False)), tree.max_features_, tree._with_missing)
+            for tree in trees
         ]
         self.forest_, self._estimators = forest, trees
 
@@ -300,10 +303,11 @@ class BaseForest(BaseBaggedTrees):
         return without_seed({name: own[name] for name in names & own.keys()})
 
     def _tree_estimator(self, tree: int, seed: int) -> Any:
-        params, max_features = self._growths[tree]
+        params, max_features, with_missing = self._growths[tree]
         estimator: Any = self._tree_class(random_state=seed, **params)
         estimator.tree_ = self.forest_.tree(tree)
         estimator.max_features_ = max_features
+        estimator._with_missing = with_missing
         estimator.n_features_in_ = self.n_features_in_
         estimator.n_outputs_ = self.n_outputs_
         estimator.is_categorical_ = self.is_categorical_
