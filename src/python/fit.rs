@@ -161,6 +161,11 @@ impl<T: Send, G: FnOnce(Dataset, &Runtime<'_>) -> Result<T> + Send> Fit<'_, '_, 
 }
 
 /// Tells a data set which of its features are categorical.
+#[expect(
+    clippy::unnecessary_wraps,
+    clippy::needless_pass_by_value,
+    reason = "codes are checked where they are encoded"
+)]
 fn categories(data: Dataset, n_categories: Option<Vec<u32>>) -> Result<Dataset> {
     let _ = n_categories;
     Ok(data)
