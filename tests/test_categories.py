@@ -585,3 +585,23 @@ def test_unsound_states_are_refused(changes):
     tree_of_two_splits()
     with pytest.raises(ValueError, match="the tree's"):
         tree_of_two_splits(**changes)
+
+
+@pytest.mark.parametrize("estimator", ALL)
+@pytest.mark.parametrize("name", ["csc_matrix", "csr_array"])
+def test_sparse_models_are_those_of_dense_data(estimator, name):
+    """Zeros that are stored or not, categories that are new, and columns that had no zeros."""
+    container = getattr(sparse, name)
+    rng = np.random.default_rng(1)
+    X = rng.choice([0, 0, 0, 1, 2, -4, 9], (80, 4)).astype(float)
+    X[:, 3] = rng.choice([5, 6, 7], 80)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    query = rng.choice([0, 1, 2, -4, 9, 33, 6, np.nan], (50, 4))
+    y = rng.integers(0, 2, 80)
+    dense = make(estimator, categorical_features=[0, 3]).fit(X, y)
+    stored = make(estimator, categorical_features=[0, 3]).fit(container(X), y)
+    assert stored.categories_[3].tolist() == [5, 6, 7]
+    expected = dense.predict(query)
+    for model in (dense, stored):
+        assert_array_equal(model.predict(query), expected)
+        assert_array_equal(model.predict(container(query)), expected)
