@@ -271,6 +271,7 @@ impl PackedTree {
     }
 
     /// Whether a value goes left that is missing, or of a categorical feature.
+    #[inline]
     fn goes_left_without_threshold(&self, split: &Split, value: f64) -> bool {
         if value.is_nan() {
             return split.missing_go_left();

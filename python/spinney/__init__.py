@@ -7,6 +7,7 @@ from spinney.forest import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from spinney.inspection import export_text
 from spinney.lazy import LazyForestClassifier, LazyForestRegressor
 from spinney.tree import (
     DecisionTreeClassifier,
@@ -27,4 +28,5 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",
+    "export_text",
 ]

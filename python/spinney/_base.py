@@ -17,9 +17,16 @@ from sklearn.utils import Bunch, Tags, check_consistent_length, check_random_sta
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from spinney._categories import Categories, categorical_mask, encode, learn, numbers_of
 from spinney._spinney import Tree, fit_tree
 from spinney._target import EncodedTarget
-from spinney._validation import check_monotonic_cst, check_sample_weight, native, sound
+from spinney._validation import (
+    check_monotonic_cst,
+    check_sample_weight,
+    native,
+    numbers,
+    sound,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -34,6 +41,8 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
 
     n_features_in_: int
     n_outputs_: int
+    is_categorical_: NDArray[np.bool_] | None
+    categories_: Categories | None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -59,9 +68,24 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
             raise
 
     def _validate_X_y(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        """Return X with codes for categories, and y."""
         with _quiet():
-            X, y = validate_data(self, sound(X), y, validate_separately=(_CHECK_X, _CHECK_Y))
-        return X, y
+            coded = self._learn_categories(X)
+            checked, y = validate_data(
+                self, sound(coded), y, validate_separately=(_CHECK_X, _CHECK_Y)
+            )
+            if coded is not X:
+                # Codes have no names.
+                validate_data(self, X, skip_check_array=True)
+        return numbers(checked), y
+
+    def _learn_categories(self, X: Any) -> Any:
+        """Return X with codes for categories, from now on for the same ones."""
+        self.is_categorical_ = categorical_mask(X, self.categorical_features)
+        self.categories_ = None
+        if self.is_categorical_ is not None:
+            X, self.categories_ = learn(X, self.is_categorical_)
+        return X
 
     def _remember_shape(self, X: Any, y: NDArray[Any]) -> NDArray[Any]:
         """Return the targets with an axis for the outputs."""
@@ -102,7 +126,10 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
             raise ValueError(
                 "Monotonicity constraints are not supported with multiclass classification"
             )
-        return check_monotonic_cst(self.monotonic_cst, self.n_features_in_)
+        constraints = check_monotonic_cst(self.monotonic_cst, self.n_features_in_)
+        if self.is_categorical_ is not None and np.any(np.array(constraints)[self.is_categorical_]):
+            raise ValueError("Categorical features cannot have monotonic constraints.")
+        return constraints
 
     def _illegal(self, name: str, expected: str) -> ValueError:
         return ValueError(
@@ -141,11 +168,19 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
 
     def _validate_X_predict(self, X: Any, check_input: bool) -> Any:
         check_is_fitted(self)
+        if self.is_categorical_ is not None:
+            assert self.categories_ is not None
+            with _quiet():
+                if check_input:
+                    validate_data(self, X, skip_check_array=True, reset=False)
+                X = encode(X, self.is_categorical_, self.categories_)
+            return native(X.tocsr() if hasattr(X, "tocsr") else X)
         if check_input:
             with _quiet():
                 X = validate_data(
                     self, sound(X), accept_sparse="csr", ensure_all_finite=False, reset=False
                 )
+            X = numbers(X)
         return native(X)
 
 
@@ -158,6 +193,8 @@ class BaseDecisionTree(BaseTreeEstimator):
 
     tree_: Tree
     max_features_: int
+    # The features that had missing values in training: what is told of others is moot.
+    _with_missing: NDArray[np.int64]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Grow the tree.
@@ -167,7 +204,8 @@ class BaseDecisionTree(BaseTreeEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The training samples: any real dtype and memory order, CSC or CSR with either index
             width (other sparse formats are converted). Values are compared as float64; an entry
-            that a sparse matrix does not store is 0.
+            that a sparse matrix does not store is 0. NaN is missing, and so are None and NA in data
+            frames. Columns of categorical features may hold strings or anything that has an order.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The targets: class labels of any type, or numbers.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -190,10 +228,12 @@ class BaseDecisionTree(BaseTreeEstimator):
         n_threads = self._n_threads()
         if check_input:
             X, y = self._validate_X_y(X, y)
+        else:
+            X = self._learn_categories(X)
         y = self._remember_shape(X, y)
         target, weights = self._check_target(y, sample_weight)
         params["monotonic_cst"] = self._constraints(target)
-        self.tree_, self.max_features_ = fit_tree(
+        self.tree_, self.max_features_, self._with_missing = fit_tree(
             native(X),
             target.y,
             target.n_classes,
@@ -202,6 +242,7 @@ class BaseDecisionTree(BaseTreeEstimator):
             params,
             seed,
             n_threads,
+            numbers_of(self.categories_),
         )
         return self
 

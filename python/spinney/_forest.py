@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._bagged import BaggedClassifier, BaggedRegressor, BaseBaggedTrees, is_bool
 from spinney._base import BaseDecisionTree
+from spinney._categories import are_same, codes_of, numbers_of
 from spinney._draws import Draws
 from spinney._progress import progress
 from spinney._spinney import Forest, fit_forest
@@ -38,8 +39,9 @@ class BaseForest(BaseBaggedTrees):
     oob_score_: Any
     _estimators: list[Any]
     _draws: Draws
-    # Of each tree, the parameters it was grown with and the number of features its nodes draw.
-    _growths: list[tuple[dict[str, Any], int]]
+    # Of each tree, the parameters it was grown with, the number of features that its nodes draw and
+    # the features that had missing values.
+    _growths: list[tuple[dict[str, Any], int, NDArray[np.int64]]]
 
     # The attributes that come and go with `oob_score`.
     _OOB_ATTRIBUTES: ClassVar[tuple[str, ...]] = ("oob_score_",)
@@ -54,7 +56,8 @@ class BaseForest(BaseBaggedTrees):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The training samples: any real dtype and memory order, CSC or CSR with either index
             width (other sparse formats are converted). Values are compared as float64; an entry
-            that a sparse matrix does not store is 0.
+            that a sparse matrix does not store is 0. NaN is missing, and so are None and NA in data
+            frames. Columns of categorical features may hold strings or anything that has an order.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The targets: class labels of any type, or numbers.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -110,7 +113,7 @@ class BaseForest(BaseBaggedTrees):
                 return self
         else:
             with progress(int(self.verbose), n_grown, n_more) as watcher:
-                more, max_features = fit_forest(
+                more, max_features, with_missing = fit_forest(
                     X,
                     target.y,
                     target.n_classes,
@@ -123,10 +126,12 @@ class BaseForest(BaseBaggedTrees):
                     n_more,
                     n_threads,
                     watcher,
+                    numbers_of(self.categories_),
                 )
             self.forest_ = more if forest is None else forest.extended(more)
             growths = [] if forest is None else self._growths
-            self._growths = growths + [(self._tree_params(), max_features)] * n_more
+            growth = (self._tree_params(), max_features, with_missing)
+            self._growths = growths + [growth] * n_more
             self._draws = draws.kept()
             for name in ("_estimators", *self._OOB_ATTRIBUTES):
                 self.__dict__.pop(name, None)
@@ -152,6 +157,11 @@ class BaseForest(BaseBaggedTrees):
                 "warm_start=True adds to the trees of earlier calls: X and y must have their "
                 f"{grown[0]} feature(s) and {grown[1]} output(s). "
                 f"Got {given[0]} and {given[1]} instead."
+            )
+        if not are_same(before.get("categories_"), self.categories_):
+            raise ValueError(
+                "warm_start=True adds to the trees of earlier calls: the categorical features of X "
+                "must be theirs and have their categories, see categories_."
             )
 
     def _check_forest_params(self) -> None:
@@ -221,7 +231,9 @@ class BaseForest(BaseBaggedTrees):
 
         They are made when they are first asked for and share the memory of the forest. As in
         scikit-learn they know neither the names of the features nor the labels: a classifier's
-        predict the codes of the classes, which are their indices in `classes_`, as floats.
+        predict the codes of the classes, which are their indices in `classes_`, as floats. Nor do
+        they know the categories of categorical features: for those they take codes, which are
+        indices in `categories_`, and any other number for a category that is not known.
 
         A clone of one grows the same tree from the same sample. Its `random_state` sees to that,
         an int from 2**32 on, which scikit-learn's own estimators do not take. The sample is
@@ -259,8 +271,14 @@ class BaseForest(BaseBaggedTrees):
                 "estimators_ must have the numbers of features, and of classes of each output, of "
                 f"the trees that were there, {known}. Got {given} instead."
             )
+        if self._n_categories_of(self.forest_) != self._n_categories_of(forest):
+            raise ValueError(
+                "estimators_ must have the categorical features of the trees that were there, and "
+                "as many categories of each."
+            )
         self._growths = [
-            (without_seed(tree.get_params(deep=False)), tree.max_features_) for tree in trees
+            (without_seed(tree.get_params(deep=False)), tree.max_features_, tree._with_missing)
+            for tree in trees
         ]
         self.forest_, self._estimators = forest, trees
 
@@ -268,21 +286,32 @@ class BaseForest(BaseBaggedTrees):
     def _shape_of(forest: Forest) -> tuple[int, list[int]]:
         return forest.n_features, forest.tree(0).n_classes.tolist()
 
+    @staticmethod
+    def _n_categories_of(forest: Forest) -> list[int]:
+        n_categories: list[int] = forest.tree(0).n_categories.tolist()
+        return n_categories
+
     def _tree_params(self) -> dict[str, Any]:
         """Return the parameters that trees share with the forest."""
         own = self.get_params(deep=False)
+        # Trees see codes, which have neither names nor dtypes.
+        mask = self.is_categorical_
+        own["categorical_features"] = None if mask is None else np.flatnonzero(mask).tolist()
         # Threads belong to the forest, and class weights were spent on the draws or are in the
         # weights of the nodes.
         names = parameter_names(self._tree_class) - {"class_weight", "n_jobs"}
         return without_seed({name: own[name] for name in names & own.keys()})
 
     def _tree_estimator(self, tree: int, seed: int) -> Any:
-        params, max_features = self._growths[tree]
+        params, max_features, with_missing = self._growths[tree]
         estimator: Any = self._tree_class(random_state=seed, **params)
         estimator.tree_ = self.forest_.tree(tree)
         estimator.max_features_ = max_features
+        estimator._with_missing = with_missing
         estimator.n_features_in_ = self.n_features_in_
         estimator.n_outputs_ = self.n_outputs_
+        estimator.is_categorical_ = self.is_categorical_
+        estimator.categories_ = codes_of(self.categories_)
         return estimator
 
     @property

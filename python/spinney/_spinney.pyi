@@ -33,7 +33,7 @@ def fit_forest(
     n_threads: int,
     watcher: Callable[[int], Any] | None = None,
     n_categories: list[int] | None = None,
-) -> tuple[Forest, int]: ...
+) -> tuple[Forest, int, NDArray[np.int64]]: ...
 def fit_tree(
     x: Any,
     y: NDArray[np.uint32] | NDArray[np.float64],
@@ -44,7 +44,7 @@ def fit_tree(
     seed: int,
     n_threads: int,
     n_categories: list[int] | None = None,
-) -> tuple[Tree, int]: ...
+) -> tuple[Tree, int, NDArray[np.int64]]: ...
 
 @final
 class Forest:

@@ -71,6 +71,14 @@ class CompressedMatrix:
         self.indptr = indptr
 
 
+def numbers(X: Any) -> Any:
+    """Return X, as float64 if it has objects: numbers, and None for what is missing.
+
+    scikit-learn converts such arrays, but not those that it makes of some data frames.
+    """
+    return X.astype(np.float64) if X.dtype == object else X
+
+
 def sound(X: Any) -> Any:
     """Return X, without what a sparse matrix stores beyond its last entry.
 

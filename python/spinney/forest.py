@@ -88,6 +88,14 @@ class RandomForestClassifier(ForestClassifier):
         Whether `bootstrap=True` draws with replacement. If not, no sample is drawn twice, weights
         are those of the drawn samples in the tree, and `max_samples` is at most the number of
         samples with a weight.
+    categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
+        Which features are categorical: none; those columns of a data frame that have a categorical
+        dtype; or those that a mask, indices or names tell. Values of a categorical feature may be
+        of any type that has an order, strings among them, and there may be any number of them. A
+        split sends some of its node's categories to one side. Categories that are not in the node,
+        or were not in training, go with the child of larger weight.
+    min_samples_category : int, default=1
+        Categories with fewer samples in a node are not told apart there.
 
     Attributes
     ----------
@@ -109,6 +117,11 @@ class RandomForestClassifier(ForestClassifier):
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had names that are all strings.
+    is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
+        Which features are categorical; None if none is.
+    categories_ : list of (ndarray or None), or None
+        Of each categorical feature the values seen in `fit`, ascending but for 0, which comes
+        first. The code of a value, in `tree_`, is its place. None if no feature is categorical.
     n_outputs_ : int
         Number of outputs.
     oob_score_ : float
@@ -158,6 +171,8 @@ class RandomForestClassifier(ForestClassifier):
         monotonic_cst: Any = None,
         feature_sampling: str = "all",
         replace: bool = True,
+        categorical_features: Any = None,
+        min_samples_category: int = 1,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -180,6 +195,8 @@ class RandomForestClassifier(ForestClassifier):
         self.monotonic_cst = monotonic_cst
         self.feature_sampling = feature_sampling
         self.replace = replace
+        self.categorical_features = categorical_features
+        self.min_samples_category = min_samples_category
 
 
 class RandomForestRegressor(ForestRegressor):
@@ -257,6 +274,14 @@ class RandomForestRegressor(ForestRegressor):
         The share of a leaf's weight that lies below its prediction if `criterion` is "quantile";
         between 0 and 1, neither included. Where a target meets the share exactly, the prediction is
         half way to the next one, so that 0.5 gives the median.
+    categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
+        Which features are categorical: none; those columns of a data frame that have a categorical
+        dtype; or those that a mask, indices or names tell. Values of a categorical feature may be
+        of any type that has an order, strings among them, and there may be any number of them. A
+        split sends some of its node's categories to one side. Categories that are not in the node,
+        or were not in training, go with the child of larger weight.
+    min_samples_category : int, default=1
+        Categories with fewer samples in a node are not told apart there.
 
     Attributes
     ----------
@@ -274,6 +299,11 @@ class RandomForestRegressor(ForestRegressor):
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had names that are all strings.
+    is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
+        Which features are categorical; None if none is.
+    categories_ : list of (ndarray or None), or None
+        Of each categorical feature the values seen in `fit`, ascending but for 0, which comes
+        first. The code of a value, in `tree_`, is its place. None if no feature is categorical.
     n_outputs_ : int
         Number of outputs.
     oob_score_ : float
@@ -322,6 +352,8 @@ class RandomForestRegressor(ForestRegressor):
         feature_sampling: str = "all",
         replace: bool = True,
         quantile: float = 0.5,
+        categorical_features: Any = None,
+        min_samples_category: int = 1,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -344,6 +376,8 @@ class RandomForestRegressor(ForestRegressor):
         self.feature_sampling = feature_sampling
         self.replace = replace
         self.quantile = quantile
+        self.categorical_features = categorical_features
+        self.min_samples_category = min_samples_category
 
 
 class ExtraTreesClassifier(ForestClassifier):
@@ -421,6 +455,14 @@ class ExtraTreesClassifier(ForestClassifier):
         Whether `bootstrap=True` draws with replacement. If not, no sample is drawn twice, weights
         are those of the drawn samples in the tree, and `max_samples` is at most the number of
         samples with a weight.
+    categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
+        Which features are categorical: none; those columns of a data frame that have a categorical
+        dtype; or those that a mask, indices or names tell. Values of a categorical feature may be
+        of any type that has an order, strings among them, and there may be any number of them. A
+        split sends some of its node's categories to one side. Categories that are not in the node,
+        or were not in training, go with the child of larger weight.
+    min_samples_category : int, default=1
+        Categories with fewer samples in a node are not told apart there.
 
     Attributes
     ----------
@@ -442,6 +484,11 @@ class ExtraTreesClassifier(ForestClassifier):
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had names that are all strings.
+    is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
+        Which features are categorical; None if none is.
+    categories_ : list of (ndarray or None), or None
+        Of each categorical feature the values seen in `fit`, ascending but for 0, which comes
+        first. The code of a value, in `tree_`, is its place. None if no feature is categorical.
     n_outputs_ : int
         Number of outputs.
     oob_score_ : float
@@ -491,6 +538,8 @@ class ExtraTreesClassifier(ForestClassifier):
         monotonic_cst: Any = None,
         feature_sampling: str = "all",
         replace: bool = True,
+        categorical_features: Any = None,
+        min_samples_category: int = 1,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -513,6 +562,8 @@ class ExtraTreesClassifier(ForestClassifier):
         self.monotonic_cst = monotonic_cst
         self.feature_sampling = feature_sampling
         self.replace = replace
+        self.categorical_features = categorical_features
+        self.min_samples_category = min_samples_category
 
 
 class ExtraTreesRegressor(ForestRegressor):
@@ -591,6 +642,14 @@ class ExtraTreesRegressor(ForestRegressor):
         The share of a leaf's weight that lies below its prediction if `criterion` is "quantile";
         between 0 and 1, neither included. Where a target meets the share exactly, the prediction is
         half way to the next one, so that 0.5 gives the median.
+    categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
+        Which features are categorical: none; those columns of a data frame that have a categorical
+        dtype; or those that a mask, indices or names tell. Values of a categorical feature may be
+        of any type that has an order, strings among them, and there may be any number of them. A
+        split sends some of its node's categories to one side. Categories that are not in the node,
+        or were not in training, go with the child of larger weight.
+    min_samples_category : int, default=1
+        Categories with fewer samples in a node are not told apart there.
 
     Attributes
     ----------
@@ -608,6 +667,11 @@ class ExtraTreesRegressor(ForestRegressor):
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had names that are all strings.
+    is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
+        Which features are categorical; None if none is.
+    categories_ : list of (ndarray or None), or None
+        Of each categorical feature the values seen in `fit`, ascending but for 0, which comes
+        first. The code of a value, in `tree_`, is its place. None if no feature is categorical.
     n_outputs_ : int
         Number of outputs.
     oob_score_ : float
@@ -656,6 +720,8 @@ class ExtraTreesRegressor(ForestRegressor):
         feature_sampling: str = "all",
         replace: bool = True,
         quantile: float = 0.5,
+        categorical_features: Any = None,
+        min_samples_category: int = 1,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -678,3 +744,5 @@ class ExtraTreesRegressor(ForestRegressor):
         self.feature_sampling = feature_sampling
         self.replace = replace
         self.quantile = quantile
+        self.categorical_features = categorical_features
+        self.min_samples_category = min_samples_category

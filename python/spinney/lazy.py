@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spinney._bagged import BaggedClassifier, BaggedRegressor, BaseBaggedTrees
+from spinney._categories import numbers_of
 from spinney._progress import progress
 from spinney._spinney import LazyForest
 
@@ -22,6 +23,7 @@ _TRAVERSALS = ("auto", "batched", "single", "eager")
 _NOT_OF_TREES = frozenset(
     {
         "bootstrap",
+        "categorical_features",
         "class_weight",
         "max_samples",
         "n_estimators",
@@ -84,7 +86,8 @@ class BaseLazyForest(BaseBaggedTrees):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The training samples: any real dtype and memory order, CSC or CSR with either index
             width (other sparse formats are converted). Values are compared as float64; an entry
-            that a sparse matrix does not store is 0.
+            that a sparse matrix does not store is 0. NaN is missing, and so are None and NA in data
+            frames. Columns of categorical features may hold strings or anything that has an order.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The targets: class labels of any type, or numbers.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -124,6 +127,7 @@ class BaseLazyForest(BaseBaggedTrees):
             {name: value for name, value in params.items() if name not in _NOT_OF_TREES},
             seed,
             int(self.n_estimators),
+            numbers_of(self.categories_),
             n_threads,
         )
         forest.check_traversal(traversal)
@@ -272,6 +276,14 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
         Whether `bootstrap=True` draws with replacement. If not, no sample is drawn twice, weights
         are those of the drawn samples in the tree, and `max_samples` is at most the number of
         samples with a weight.
+    categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
+        Which features are categorical: none; those columns of a data frame that have a categorical
+        dtype; or those that a mask, indices or names tell. Values of a categorical feature may be
+        of any type that has an order, strings among them, and there may be any number of them. A
+        split sends some of its node's categories to one side. Categories that are not in the node,
+        or were not in training, go with the child of larger weight.
+    min_samples_category : int, default=1
+        Categories with fewer samples in a node are not told apart there.
 
     Attributes
     ----------
@@ -285,6 +297,11 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had names that are all strings.
+    is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
+        Which features are categorical; None if none is.
+    categories_ : list of (ndarray or None), or None
+        Of each categorical feature the values seen in `fit`, ascending but for 0, which comes
+        first. The code of a value, in `tree_`, is its place. None if no feature is categorical.
     n_outputs_ : int
         Number of outputs.
 
@@ -326,6 +343,8 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
         monotonic_cst: Any = None,
         feature_sampling: str = "all",
         replace: bool = True,
+        categorical_features: Any = None,
+        min_samples_category: int = 1,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -348,6 +367,8 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
         self.monotonic_cst = monotonic_cst
         self.feature_sampling = feature_sampling
         self.replace = replace
+        self.categorical_features = categorical_features
+        self.min_samples_category = min_samples_category
 
     def _answers(self, values: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
         return self._labels(values), self._probabilities(values)
@@ -435,6 +456,14 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
         The share of a leaf's weight that lies below its prediction if `criterion` is "quantile";
         between 0 and 1, neither included. Where a target meets the share exactly, the prediction is
         half way to the next one, so that 0.5 gives the median.
+    categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
+        Which features are categorical: none; those columns of a data frame that have a categorical
+        dtype; or those that a mask, indices or names tell. Values of a categorical feature may be
+        of any type that has an order, strings among them, and there may be any number of them. A
+        split sends some of its node's categories to one side. Categories that are not in the node,
+        or were not in training, go with the child of larger weight.
+    min_samples_category : int, default=1
+        Categories with fewer samples in a node are not told apart there.
 
     Attributes
     ----------
@@ -444,6 +473,11 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had names that are all strings.
+    is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
+        Which features are categorical; None if none is.
+    categories_ : list of (ndarray or None), or None
+        Of each categorical feature the values seen in `fit`, ascending but for 0, which comes
+        first. The code of a value, in `tree_`, is its place. None if no feature is categorical.
     n_outputs_ : int
         Number of outputs.
 
@@ -485,6 +519,8 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
         feature_sampling: str = "all",
         replace: bool = True,
         quantile: float = 0.5,
+        categorical_features: Any = None,
+        min_samples_category: int = 1,
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -507,6 +543,8 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
         self.feature_sampling = feature_sampling
         self.replace = replace
         self.quantile = quantile
+        self.categorical_features = categorical_features
+        self.min_samples_category = min_samples_category
 
     def _answers(self, values: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
         prediction = values[..., 0]

@@ -59,6 +59,14 @@ class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
     feature_sampling : {"all", "active"}, default="all"
         Among which features a node draws `max_features`: all, or those that are not constant in
         the node (all of them if they are fewer). There is no difference if all are drawn.
+    categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
+        Which features are categorical: none; those columns of a data frame that have a categorical
+        dtype; or those that a mask, indices or names tell. Values of a categorical feature may be
+        of any type that has an order, strings among them, and there may be any number of them. A
+        split sends some of its node's categories to one side. Categories that are not in the node,
+        or were not in training, go with the child of larger weight.
+    min_samples_category : int, default=1
+        Categories with fewer samples in a node are not told apart there.
 
     Attributes
     ----------
@@ -74,6 +82,11 @@ class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had names that are all strings.
+    is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
+        Which features are categorical; None if none is.
+    categories_ : list of (ndarray or None), or None
+        Of each categorical feature the values seen in `fit`, ascending but for 0, which comes
+        first. The code of a value, in `tree_`, is its place. None if no feature is categorical.
     n_outputs_ : int
         Number of outputs.
     tree_ : Tree
@@ -110,6 +123,8 @@ class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
         monotonic_cst: Any = None,
         n_jobs: int | None = None,
         feature_sampling: str = "all",
+        categorical_features: Any = None,
+        min_samples_category: int = 1,
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -126,6 +141,8 @@ class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
         self.monotonic_cst = monotonic_cst
         self.n_jobs = n_jobs
         self.feature_sampling = feature_sampling
+        self.categorical_features = categorical_features
+        self.min_samples_category = min_samples_category
 
     def _class_weights(
         self,
@@ -223,6 +240,14 @@ class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
         The share of a leaf's weight that lies below its prediction if `criterion` is "quantile";
         between 0 and 1, neither included. Where a target meets the share exactly, the prediction is
         half way to the next one, so that 0.5 gives the median.
+    categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
+        Which features are categorical: none; those columns of a data frame that have a categorical
+        dtype; or those that a mask, indices or names tell. Values of a categorical feature may be
+        of any type that has an order, strings among them, and there may be any number of them. A
+        split sends some of its node's categories to one side. Categories that are not in the node,
+        or were not in training, go with the child of larger weight.
+    min_samples_category : int, default=1
+        Categories with fewer samples in a node are not told apart there.
 
     Attributes
     ----------
@@ -234,6 +259,11 @@ class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had names that are all strings.
+    is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
+        Which features are categorical; None if none is.
+    categories_ : list of (ndarray or None), or None
+        Of each categorical feature the values seen in `fit`, ascending but for 0, which comes
+        first. The code of a value, in `tree_`, is its place. None if no feature is categorical.
     n_outputs_ : int
         Number of outputs.
     tree_ : Tree
@@ -270,6 +300,8 @@ class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
         n_jobs: int | None = None,
         feature_sampling: str = "all",
         quantile: float = 0.5,
+        categorical_features: Any = None,
+        min_samples_category: int = 1,
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -286,6 +318,8 @@ class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
         self.n_jobs = n_jobs
         self.feature_sampling = feature_sampling
         self.quantile = quantile
+        self.categorical_features = categorical_features
+        self.min_samples_category = min_samples_category
 
     def predict(self, X: Any, check_input: bool = True) -> NDArray[np.float64]:
         """Predict the target of each sample: the mean of the sample's leaf, its median or quantile.
@@ -355,6 +389,14 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     feature_sampling : {"all", "active"}, default="all"
         Among which features a node draws `max_features`: all, or those that are not constant in
         the node (all of them if they are fewer). There is no difference if all are drawn.
+    categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
+        Which features are categorical: none; those columns of a data frame that have a categorical
+        dtype; or those that a mask, indices or names tell. Values of a categorical feature may be
+        of any type that has an order, strings among them, and there may be any number of them. A
+        split sends some of its node's categories to one side. Categories that are not in the node,
+        or were not in training, go with the child of larger weight.
+    min_samples_category : int, default=1
+        Categories with fewer samples in a node are not told apart there.
 
     Attributes
     ----------
@@ -370,6 +412,11 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had names that are all strings.
+    is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
+        Which features are categorical; None if none is.
+    categories_ : list of (ndarray or None), or None
+        Of each categorical feature the values seen in `fit`, ascending but for 0, which comes
+        first. The code of a value, in `tree_`, is its place. None if no feature is categorical.
     n_outputs_ : int
         Number of outputs.
     tree_ : Tree
@@ -406,6 +453,8 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         monotonic_cst: Any = None,
         n_jobs: int | None = None,
         feature_sampling: str = "all",
+        categorical_features: Any = None,
+        min_samples_category: int = 1,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -423,6 +472,8 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
             monotonic_cst=monotonic_cst,
             n_jobs=n_jobs,
             feature_sampling=feature_sampling,
+            categorical_features=categorical_features,
+            min_samples_category=min_samples_category,
         )
 
 
@@ -479,6 +530,14 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         The share of a leaf's weight that lies below its prediction if `criterion` is "quantile";
         between 0 and 1, neither included. Where a target meets the share exactly, the prediction is
         half way to the next one, so that 0.5 gives the median.
+    categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
+        Which features are categorical: none; those columns of a data frame that have a categorical
+        dtype; or those that a mask, indices or names tell. Values of a categorical feature may be
+        of any type that has an order, strings among them, and there may be any number of them. A
+        split sends some of its node's categories to one side. Categories that are not in the node,
+        or were not in training, go with the child of larger weight.
+    min_samples_category : int, default=1
+        Categories with fewer samples in a node are not told apart there.
 
     Attributes
     ----------
@@ -490,6 +549,11 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Their names, if X had names that are all strings.
+    is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
+        Which features are categorical; None if none is.
+    categories_ : list of (ndarray or None), or None
+        Of each categorical feature the values seen in `fit`, ascending but for 0, which comes
+        first. The code of a value, in `tree_`, is its place. None if no feature is categorical.
     n_outputs_ : int
         Number of outputs.
     tree_ : Tree
@@ -526,6 +590,8 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         n_jobs: int | None = None,
         feature_sampling: str = "all",
         quantile: float = 0.5,
+        categorical_features: Any = None,
+        min_samples_category: int = 1,
     ) -> None:
         super().__init__(
             criterion=criterion,
@@ -543,4 +609,6 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
             n_jobs=n_jobs,
             feature_sampling=feature_sampling,
             quantile=quantile,
+            categorical_features=categorical_features,
+            min_samples_category=min_samples_category,
         )

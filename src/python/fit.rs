@@ -2,7 +2,7 @@
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
 use numpy::ndarray::ArrayView2;
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -44,11 +44,13 @@ use crate::runtime::Runtime;
 /// tree : Tree
 /// max_features : int
 ///     The number of features that each node draws.
+/// with_missing : int64 ndarray
+///     The features that have missing values in `x`, ascending.
 #[pyfunction]
 #[pyo3(signature = (x, y, n_classes, sample_weight, estimator, params, seed, n_threads, n_categories = None))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "the boundary to Python")]
-pub fn fit_tree(
-    py: Python<'_>,
+pub fn fit_tree<'py>(
+    py: Python<'py>,
     x: &Bound<'_, PyAny>,
     y: &Bound<'_, PyAny>,
     n_classes: Option<Vec<u32>>,
@@ -58,12 +60,14 @@ pub fn fit_tree(
     seed: u64,
     n_threads: usize,
     n_categories: Option<Vec<u32>>,
-) -> PyResult<(PyTree, u64)> {
+) -> PyResult<(PyTree, u64, Bound<'py, PyArray1<i64>>)> {
     let checked = tree_params(params, estimator, n_classes.is_some(), seed)?;
     let target = encode_target(y, n_classes, sample_weight.as_ref())?;
     let (n_samples, n_features) = x.getattr("shape")?.extract()?;
     let valid = checked.check(n_samples, n_features).map_err(|error| of_estimator(error, estimator, params))?;
-    let grow = |data: Dataset, runtime: &Runtime<'_>| grow(&data, &target, &valid, 0, runtime);
+    let grow = |data: Dataset, runtime: &Runtime<'_>| {
+        Ok((grow(&data, &target, &valid, 0, runtime)?, features_with_missing(&data)))
+    };
     let fit = Fit {
         py,
         n_threads,
@@ -74,8 +78,16 @@ pub fn fit_tree(
         watcher: None,
         grow,
     };
-    let tree = visit_matrix(x, fit)?;
-    Ok((PyTree::new(tree), valid.max_features()))
+    let (tree, with_missing) = visit_matrix(x, fit)?;
+    Ok((PyTree::new(tree), valid.max_features(), with_missing.into_pyarray(py)))
+}
+
+/// The features that have missing values.
+pub fn features_with_missing(data: &Dataset) -> Vec<i64> {
+    if !data.has_missing() {
+        return Vec::new();
+    }
+    (0..data.n_features() as u32).filter(|&f| data.missing_rank(f).is_some()).map(i64::from).collect()
 }
 
 /// The target and weights of a fit, as [`fit_tree`] describes them.
@@ -149,6 +161,11 @@ impl<T: Send, G: FnOnce(Dataset, &Runtime<'_>) -> Result<T> + Send> Fit<'_, '_, 
 }
 
 /// Tells a data set which of its features are categorical.
+#[expect(
+    clippy::unnecessary_wraps,
+    clippy::needless_pass_by_value,
+    reason = "codes are checked where they are encoded"
+)]
 fn categories(data: Dataset, n_categories: Option<Vec<u32>>) -> Result<Dataset> {
     match n_categories {
         Some(n_categories) => data.with_categories(&n_categories),

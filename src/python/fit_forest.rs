@@ -1,12 +1,13 @@
 //! Growing a forest from Python arrays.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::array::visit_matrix;
 use super::error::of_estimator;
-use super::fit::{Fit, encode_target};
+use super::fit::{Fit, encode_target, features_with_missing};
 use super::forest::PyForest;
 use super::params::tree_params;
 use super::rows::Draws;
@@ -46,14 +47,16 @@ use crate::runtime::Runtime;
 /// forest : Forest
 /// max_features : int
 ///     The number of features that each node draws.
+/// with_missing : int64 ndarray
+///     The features that have missing values in `x`, ascending.
 #[pyfunction]
 #[pyo3(signature = (
     x, y, n_classes, draws, balanced_subsample, estimator, params, seed, first_tree, n_trees, n_threads, watcher = None,
     n_categories = None
 ))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "the boundary to Python")]
-pub fn fit_forest(
-    py: Python<'_>,
+pub fn fit_forest<'py>(
+    py: Python<'py>,
     x: &Bound<'_, PyAny>,
     y: &Bound<'_, PyAny>,
     n_classes: Option<Vec<u32>>,
@@ -67,7 +70,7 @@ pub fn fit_forest(
     n_threads: usize,
     watcher: Option<&Bound<'_, PyAny>>,
     n_categories: Option<Vec<u32>>,
-) -> PyResult<(PyForest, u64)> {
+) -> PyResult<(PyForest, u64, Bound<'py, PyArray1<i64>>)> {
     let tree = tree_params(params, estimator, n_classes.is_some(), seed)?;
     let target = encode_target(y, n_classes, draws.sample_weight.as_ref())?;
     let (n_samples, n_features): (usize, usize) = x.getattr("shape")?.extract()?;
@@ -76,11 +79,13 @@ pub fn fit_forest(
         .check(n_samples, n_features)
         .map_err(|error| of_estimator(error, estimator, params))?;
     let sample_ids = draws.sample_ids()?;
-    let grow = |data: Dataset, runtime: &Runtime<'_>| grow_forest(&data, &target, &valid, sample_ids, runtime);
+    let grow = |data: Dataset, runtime: &Runtime<'_>| {
+        Ok((grow_forest(&data, &target, &valid, sample_ids, runtime)?, features_with_missing(&data)))
+    };
     // Drawing many times from few rows takes longer than growing on them.
     let n_trees = (n_trees as usize).saturating_mul(draws.n_steps() / n_samples.max(1) + 1);
     let (n_outputs, ordinals) = (target.n_outputs(), valid.tree().ordinals());
     let fit = Fit { py, n_threads, n_outputs, n_trees, ordinals, n_categories, watcher, grow };
-    let forest = visit_matrix(x, fit)?;
-    Ok((PyForest::new(forest), valid.tree().max_features()))
+    let (forest, with_missing) = visit_matrix(x, fit)?;
+    Ok((PyForest::new(forest), valid.tree().max_features(), with_missing.into_pyarray(py)))
 }

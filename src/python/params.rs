@@ -53,7 +53,7 @@ pub fn tree_params(
         max_features: get("max_features")?.max_features()?,
         feature_sampling: get("feature_sampling")?
             .choice(&[("all", FeatureSampling::All), ("active", FeatureSampling::Active)], legal::FEATURE_SAMPLING)?,
-        min_samples_category: 1,
+        min_samples_category: get("min_samples_category")?.integer(legal::MIN_SAMPLES_CATEGORY)?,
         min_impurity_decrease: get("min_impurity_decrease")?.real(legal::MIN_IMPURITY_DECREASE)?,
         max_leaf_nodes: get("max_leaf_nodes")?.optional(|p| p.integer(legal::MAX_LEAF_NODES))?,
         ccp_alpha: get("ccp_alpha")?.real(legal::CCP_ALPHA)?,

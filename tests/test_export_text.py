@@ -1,0 +1,241 @@
+"""Trees as text: scikit-learn's, with categories and missing values beyond."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.tree
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+
+import spinney
+from spinney import export_text
+from spinney._spinney import Tree
+
+
+@given(
+    st.data(),
+    st.integers(0, 6),
+    st.integers(1, 5),
+    st.integers(0, 4),
+    st.booleans(),
+    st.sampled_from(["classes", "names", "one class", "numbers", "outputs", "outputs of classes"]),
+)
+def test_the_text_is_that_of_scikit_learn(data, max_depth, spacing, decimals, show_weights, kind):
+    """The best splits of distinct numbers are the same, so their text is."""
+    seed = data.draw(st.integers(0, 10**6))
+    rng = np.random.default_rng(seed)
+    n = data.draw(st.integers(1, 25))
+    X = rng.permutation(n).reshape(-1, 1) * 1.25
+    options = {}
+    if kind in ("classes", "outputs of classes", "one class"):
+        y = rng.integers(0, 1 if kind == "one class" else 3, n)
+    elif kind == "names":
+        y = np.array(["a", "bc", "d"])[rng.integers(0, 3, n)]
+        options["class_names"] = [f"class {label}" for label in np.unique(y)]
+    else:
+        y = rng.normal(size=n)
+    if kind.startswith("outputs"):
+        y = np.column_stack([y, y])
+    if data.draw(st.booleans()):
+        options["feature_names"] = np.array(["a feature"])
+    name = "Regressor" if y.dtype.kind == "f" else "Classifier"
+    weights = rng.integers(1, 4, n) / 2
+    texts = []
+    for module, export in ((sklearn.tree, sklearn.tree.export_text), (spinney, export_text)):
+        tree = getattr(module, f"DecisionTree{name}")(random_state=0)
+        tree.fit(X, y, sample_weight=weights)
+        arrays = {"max_depth": max_depth, "spacing": spacing, "decimals": decimals}
+        texts.append(export(tree, show_weights=show_weights, **arrays, **options))
+    assert texts[0] == texts[1]
+
+
+def test_the_text_of_iris_and_diabetes():
+    iris, diabetes = load_iris(), load_diabetes()
+    for data, name in ((iris, "Classifier"), (diabetes, "Regressor")):
+        features = data["feature_names"]
+        # With more levels ties would be decided otherwise.
+        depth = 2
+        for names in (None, features):
+            for show_weights in (False, True):
+                ours, theirs = (
+                    export(
+                        getattr(module, f"DecisionTree{name}")(
+                            max_depth=depth, random_state=1, min_impurity_decrease=0.1
+                        ).fit(data["data"][:, 2:3], data["target"]),
+                        feature_names=names if names is None else names[2:3],
+                        show_weights=show_weights,
+                    )
+                    for module, export in (
+                        (spinney, export_text),
+                        (sklearn.tree, sklearn.tree.export_text),
+                    )
+                )
+                assert ours == theirs
+
+
+# --- Missing values -----------------------------------------------------------------------------
+
+
+def test_missing_values_are_shown_where_there_were_any():
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [np.nan, 2.0], [np.nan, 3.0]])
+    model = spinney.DecisionTreeRegressor(max_features=None, random_state=0)
+    assert export_text(model.fit(X[:, :1], [0, 1, 0, 0]), decimals=1) == (
+        "|--- feature_0 <= 0.5 or missing\n"
+        "|   |--- value: [0.0]\n"
+        "|--- feature_0 >  0.5\n"
+        "|   |--- value: [1.0]\n"
+    )
+    assert export_text(model.fit(X[:, :1], [1, 0, 0, 0]), decimals=1) == (
+        "|--- feature_0 <= 0.5\n"
+        "|   |--- value: [1.0]\n"
+        "|--- feature_0 >  0.5 or missing\n"
+        "|   |--- value: [0.0]\n"
+    )
+    assert export_text(model.fit(X[:, :1], [0, 0, 1, 1]), feature_names=["a"]) == (
+        "|--- a is not missing\n|   |--- value: [0.00]\n|--- a is missing\n|   |--- value: [1.00]\n"
+    )
+    assert "missing" not in export_text(model.fit(X[:, 1:], [0, 0, 1, 1]))
+
+
+def test_trees_of_forests_know_of_missing_values():
+    X = np.where(np.arange(40) % 4 == 0, np.nan, np.arange(40.0))[:, None]
+    y = np.arange(40) % 4 == 0
+    model = spinney.RandomForestClassifier(3, random_state=0).fit(X, y)
+    for tree in model.estimators_:
+        assert "feature_0 is missing" in export_text(tree)
+    other = spinney.RandomForestClassifier(1, random_state=0).fit(X, y)
+    other.estimators_ = model.estimators_
+    del other._estimators
+    assert "feature_0 is missing" in export_text(other.estimators_[2])
+
+
+# --- Categories ---------------------------------------------------------------------------------
+
+
+def with_tree(codes, go_left, missing_left, with_missing, n=30):
+    """Return a fitted tree whose root lists these categories of a feature that has `n`."""
+    colors = [f"color {code:02}" for code in range(n)]
+    X = pd.DataFrame({"color": colors, "size": np.arange(float(n))})
+    model = spinney.DecisionTreeClassifier(categorical_features=["color"], random_state=0)
+    if with_missing:
+        X.loc[n] = [None, 0.0]
+    model.fit(X, np.where(np.arange(len(X)) < 3, "few", "many"))
+    first = min(codes, default=0) // 64
+    words = [0] * (max(codes) // 64 - first + 1 if codes else 0)
+    for code in codes:
+        words[code // 64 - first] |= 1 << code % 64
+    header = (0 if go_left else 1 << 63) | len(words) << 32 | first
+    model.tree_ = Tree(
+        2,
+        [2],
+        np.array([1, -1, -1], dtype=np.int32),
+        np.array([2, -1, -1], dtype=np.int32),
+        np.array([0, -2, -2], dtype=np.int32),
+        np.array([0.0, -2.0, -2.0]),
+        np.array([missing_left, 0, 0], dtype=np.uint8),
+        np.zeros(3),
+        np.array([4, 2, 2]),
+        np.array([4.0, 2.0, 2.0]),
+        np.array([[[0.5, 0.5]], [[1.0, 0.0]], [[0.0, 1.0]]]),
+        np.array([n, 0], dtype=np.uint32),
+        np.array([header, *words], dtype=np.uint64),
+    )
+    return model
+
+
+@pytest.mark.parametrize(
+    ("codes", "go_left", "missing_left", "with_missing", "left", "right"),
+    [
+        ([1], True, False, False, "in {color 01}", "not in {color 01}"),
+        ([1, 4], True, True, False, "in {color 01, color 04}", "not in {color 01, color 04}"),
+        ([1], False, False, False, "not in {color 01}", "in {color 01}"),
+        ([1], True, False, True, "in {color 01}", "not in {color 01} or missing"),
+        ([1], True, True, True, "in {color 01} or missing", "not in {color 01}"),
+        ([1], False, True, True, "not in {color 01} or missing", "in {color 01}"),
+        ([], True, True, True, "is missing", "is not missing"),
+        ([], False, False, True, "is not missing", "is missing"),
+        ([], True, False, True, "in {}", "not in {} or missing"),
+        ([99], True, True, False, "in {color 99}", "not in {color 99}"),
+    ],
+)
+def test_categories_are_named(codes, go_left, missing_left, with_missing, left, right):
+    n = 120 if codes and max(codes) > 30 else 30
+    model = with_tree(codes, go_left, missing_left, with_missing, n)
+    if n > 100:
+        model.categories_[0] = np.array([f"color {code}" for code in range(n)], dtype=object)
+    assert export_text(model, feature_names=["it", "size"]) == (
+        f"|--- it {left}\n|   |--- class: few\n|--- it {right}\n|   |--- class: many\n"
+    )
+
+
+def test_long_sets_are_cut_short():
+    text = export_text(with_tree(list(range(3, 28)), True, False, False))
+    names = ", ".join(f"color {code:02}" for code in range(3, 13))
+    assert text.splitlines()[0] == f"|--- feature_0 in {{{names}, ... 15 more}}"
+    assert text.splitlines()[2] == f"|--- feature_0 not in {{{names}, ... 15 more}}"
+
+
+def test_whole_numbers_are_shown_as_such():
+    model = with_tree([0, 1, 2], True, False, False)
+    model.categories_[0] = np.array([0.0, -3.0, 0.5] + [9.0] * 27)
+    assert export_text(model).splitlines()[0] == "|--- feature_0 in {0, -3, 0.5}"
+
+
+# --- Arguments ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_depth": -1}, r"'max_depth' .* must be an int in the range \[0, inf\) or None. Got"),
+        ({"max_depth": 1.5}, r"'max_depth' .* Got 1.5 instead"),
+        ({"spacing": 0}, r"'spacing' .* must be an int in the range \[1, inf\)"),
+        ({"spacing": None}, r"'spacing' .* Got None instead"),
+        ({"decimals": -1}, r"'decimals' .* must be an int in the range \[0, inf\)"),
+        ({"show_weights": 3}, r"'show_weights' .* must be a bool. Got 3 instead"),
+        ({"feature_names": 5}, r"'feature_names' .* must be an array-like or None. Got 5"),
+        ({"feature_names": ["a"]}, "feature_names must contain 4 elements, got 1"),
+        ({"class_names": "abc"}, r"'class_names' .* must be an array-like or None"),
+        ({"class_names": ["a"]}, r"as many items as .* Got 1 while .* with 3 classes"),
+    ],
+)
+def test_illegal_arguments_are_named(options, message):
+    tree = spinney.DecisionTreeClassifier().fit(*load_iris(return_X_y=True))
+    with pytest.raises(ValueError, match=message):
+        export_text(tree, **options)
+
+
+def test_only_fitted_trees_have_a_text():
+    with pytest.raises(NotFittedError):
+        export_text(spinney.DecisionTreeClassifier())
+    with pytest.raises(TypeError, match=r"must be a decision tree of spinney\. Got RandomForest"):
+        export_text(RandomForestClassifier())
+
+
+def test_deep_trees_are_no_problem():
+    """A chain: every split has a leaf on its left."""
+    depth = 3000
+    n = 2 * depth + 1
+    node = np.arange(n)
+    is_split = (node % 2 == 0) & (node < n - 1)
+    model = spinney.DecisionTreeRegressor().fit([[0.0], [1.0]], [0, 1])
+    model.tree_ = Tree(
+        1,
+        [1],
+        np.where(is_split, node + 1, -1).astype(np.int32),
+        np.where(is_split, node + 2, -1).astype(np.int32),
+        np.where(is_split, 0, -2).astype(np.int32),
+        np.where(is_split, 0.5, -2.0),
+        np.zeros(n, dtype=np.uint8),
+        np.zeros(n),
+        np.ones(n, dtype=np.int64),
+        np.ones(n),
+        np.zeros((n, 1, 1)),
+    )
+    lines = export_text(model, max_depth=None, spacing=1).splitlines()
+    assert len(lines) == 2 * depth + depth + 1
+    text = export_text(model, max_depth=0)
+    assert text.splitlines()[-1] == f"|   |--- truncated branch of depth {depth}"
