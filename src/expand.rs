@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::monotonic::Limits;
 use crate::rng::{NodeKey, Side};
 use crate::samples::SampleSet;
-use crate::split::{Candidate, ConstantFeatures, Found, Known, Node, Scratch, Search};
+use crate::split::{Candidate, ConstantFeatures, Found, Heirs, Known, Node, Scratch, Search, Wanted};
 
 /// A node that has been reached and not yet expanded.
 pub struct Pending<'s, C: Criterion> {
@@ -54,15 +54,22 @@ impl<C: Criterion> Leaf<'_, C> {
 pub enum Expansion<'s, C: Criterion> {
     /// A stop rule holds, or no split is legal.
     Leaf(Leaf<'s, C>),
-    /// It was split; its rows are partitioned.
-    Split {
-        /// The split.
-        split: Candidate,
-        /// The child with `x <= threshold`.
-        left: Pending<'s, C>,
-        /// The other child.
-        right: Pending<'s, C>,
-    },
+    /// It is split.
+    Split(Fork<'s, C>),
+}
+
+/// A node that is split. What its children need is done when it is known which of them are wanted.
+pub struct Fork<'s, C: Criterion> {
+    /// The split.
+    pub split: Candidate,
+    node: Pending<'s, C>,
+    parts: Option<Parts<C>>,
+}
+
+/// The children of a node whose rows are partitioned: statistics and numbers of entries.
+struct Parts<C: Criterion> {
+    small: (C::Totals, usize),
+    large: (C::Totals, usize),
 }
 
 impl<'s, C: Criterion> Pending<'s, C> {
@@ -82,61 +89,41 @@ impl<'s, C: Criterion> Pending<'s, C> {
 
     /// Splits the node, or finds that it is a leaf.
     ///
-    /// Of the two children the smaller and all its descendants must be expanded first if the same scratch is used for
-    /// both.
-    pub fn expand(self, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Result<Expansion<'s, C>> {
+    /// Of two children the smaller and all its descendants must be expanded first if the same scratch is used for both.
+    pub fn expand(mut self, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Result<Expansion<'s, C>> {
         search.runtime.check_interrupt()?;
-        let stops = self.must_stop(search);
-        let Self { mut samples, depth, key, totals, n_entries, constants, known, limits } = self;
-        if stops {
-            search.forget(known.as_ref(), samples.ids(), scratch);
-            return Ok(Expansion::Leaf(Leaf { samples, totals, limits }));
+        if self.must_stop(search) {
+            return Ok(self.into_leaf(search, scratch));
         }
-        let node =
-            Node { samples: &samples, n_entries, totals: &totals, key, constants: &constants, limits: limits.as_ref() };
-        let Found { best, constants: more, known } = search.best_split(&node, known, scratch)?;
-        let Some(split) = best else {
-            search.forget(known.as_ref(), samples.ids(), scratch);
-            return Ok(Expansion::Leaf(Leaf { samples, totals, limits }));
+        let node = Node {
+            samples: &self.samples,
+            n_entries: self.n_entries,
+            totals: &self.totals,
+            key: self.key,
+            constants: &self.constants,
+            limits: self.limits.as_ref(),
         };
-        let middle = search.partition(&mut samples, &split, known.as_ref(), scratch);
-        debug_assert_eq!(middle, split.n_left, "the scan's promise");
-        // Add up the smaller child and subtract it for the larger: exact, and at most half the work.
-        let left_is_small = middle <= samples.len() - middle;
-        let (left_ids, right_ids) = samples.ids().split_at(middle);
-        let small_ids = if left_is_small { left_ids } else { right_ids };
-        let small = (search.criterion.totals(small_ids), search.n_entries(small_ids));
-        let large = (search.criterion.minus(&totals, &small.0), n_entries - small.1);
-        if search.params.min_impurity_decrease > 0.0 && gains_too_little(search, &totals, &small.0, &large.0) {
-            search.forget(known.as_ref(), samples.ids(), scratch);
-            return Ok(Expansion::Leaf(Leaf { samples, totals, limits }));
+        let Found { best, constants, known } = search.best_split(&node, self.known.take(), scratch)?;
+        self.known = known;
+        let Some(split) = best else { return Ok(self.into_leaf(search, scratch)) };
+        if let Some(constants) = constants {
+            self.constants = constants;
         }
-        let heirs = search.bequeath(known, (&totals, &small.0, &large.0), (small_ids, small.1), large.1, scratch);
-        let (left_samples, right_samples) = samples.split_at(middle);
-        let constants = more.unwrap_or(constants);
-        let child = |samples, (totals, n_entries), side, known, constants, limits| Self {
-            samples,
-            depth: depth + 1,
-            key: key.child(side),
-            totals,
-            n_entries,
-            constants,
-            known,
-            limits,
-        };
-        let (of_left, of_right, left_heir, right_heir) = if left_is_small {
-            (small, large, heirs.small, heirs.large)
-        } else {
-            (large, small, heirs.large, heirs.small)
-        };
-        let constraint = search.params.constraint(split.feature);
-        let [left_limits, right_limits] = match limits {
-            Some(limits) => limits.of_children(search.criterion, (&of_left.0, &of_right.0), constraint).map(Some),
-            None => [None, None],
-        };
-        let left = child(left_samples, of_left, Side::Left, left_heir, Arc::clone(&constants), left_limits);
-        let right = child(right_samples, of_right, Side::Right, right_heir, constants, right_limits);
-        Ok(Expansion::Split { split, left, right })
+        let mut fork = Fork { split, node: self, parts: None };
+        if search.params.min_impurity_decrease > 0.0 {
+            let parts = fork.part(search, scratch);
+            if gains_too_little(search, &fork.node.totals, &parts.small.0, &parts.large.0) {
+                return Ok(fork.node.into_leaf(search, scratch));
+            }
+            fork.parts = Some(parts);
+        }
+        Ok(Expansion::Split(fork))
+    }
+
+    fn into_leaf(self, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Expansion<'s, C> {
+        let Self { samples, totals, known, limits, .. } = self;
+        search.forget(known.as_ref(), samples.ids(), scratch);
+        Expansion::Leaf(Leaf { samples, totals, limits })
     }
 
     /// Whether a stop rule holds.
@@ -146,6 +133,107 @@ impl<'s, C: Criterion> Pending<'s, C> {
             || (self.samples.len() as u64) < params.min_samples_split
             || (search.criterion.weight(&self.totals) as f64) < 2.0 * search.min_weight_leaf
             || search.criterion.is_pure(&self.totals)
+    }
+}
+
+impl<'s, C: Criterion> Fork<'s, C> {
+    /// Both children: the one with `x <= threshold`, and the other.
+    pub fn children(mut self, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> (Pending<'s, C>, Pending<'s, C>) {
+        let parts = self.take_parts(search, scratch);
+        let heirs = self.bequeath(&parts, Wanted::Both, search, scratch);
+        let left_is_small = self.left_is_small();
+        let limits = self.limits(&parts, search);
+        let Self { split, node, .. } = self;
+        let Parts { small, large } = parts;
+        let ((of_left, left_heir), (of_right, right_heir)) = if left_is_small {
+            ((small, heirs.small), (large, heirs.large))
+        } else {
+            ((large, heirs.large), (small, heirs.small))
+        };
+        let Pending { samples, depth, key, constants, .. } = node;
+        let (left_samples, right_samples) = samples.split_at(split.n_left);
+        let [left_limits, right_limits] = limits;
+        let child = |samples, (totals, n_entries), side, known, constants, limits| Pending {
+            samples,
+            depth: depth + 1,
+            key: key.child(side),
+            totals,
+            n_entries,
+            constants,
+            known,
+            limits,
+        };
+        let left = child(left_samples, of_left, Side::Left, left_heir, Arc::clone(&constants), left_limits);
+        let right = child(right_samples, of_right, Side::Right, right_heir, constants, right_limits);
+        (left, right)
+    }
+
+    /// The child on one side; the other is dropped, and nothing is prepared for it.
+    pub fn child(mut self, side: Side, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Pending<'s, C> {
+        let parts = self.take_parts(search, scratch);
+        let is_small = self.left_is_small() == (side == Side::Left);
+        if is_small {
+            let (left, right) = self.node.samples.ids().split_at(self.split.n_left);
+            let dropped = if side == Side::Left { right } else { left };
+            search.forget(self.node.known.as_ref(), dropped, scratch);
+        }
+        let wanted = if is_small { Wanted::Small } else { Wanted::Large };
+        let heirs = self.bequeath(&parts, wanted, search, scratch);
+        let [left_limits, right_limits] = self.limits(&parts, search);
+        let Self { split, node, .. } = self;
+        let ((totals, n_entries), known) =
+            if is_small { (parts.small, heirs.small) } else { (parts.large, heirs.large) };
+        let (left, right) = node.samples.split_at(split.n_left);
+        let (samples, limits) = if side == Side::Left { (left, left_limits) } else { (right, right_limits) };
+        let (depth, key) = (node.depth + 1, node.key.child(side));
+        Pending { samples, depth, key, totals, n_entries, constants: node.constants, known, limits }
+    }
+
+    fn left_is_small(&self) -> bool {
+        self.split.n_left <= self.node.samples.len() - self.split.n_left
+    }
+
+    fn take_parts(&mut self, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Parts<C> {
+        self.parts.take().unwrap_or_else(|| self.part(search, scratch))
+    }
+
+    /// Partitions the rows.
+    fn part(&mut self, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Parts<C> {
+        let left_is_small = self.left_is_small();
+        let Pending { samples, totals, n_entries, known, .. } = &mut self.node;
+        let middle = search.partition(samples, &self.split, known.as_ref(), scratch);
+        debug_assert_eq!(middle, self.split.n_left, "the scan's promise");
+        // Add up the smaller child and subtract it for the larger: exact, and at most half the work.
+        let (left_ids, right_ids) = samples.ids().split_at(middle);
+        let small_ids = if left_is_small { left_ids } else { right_ids };
+        let small = (search.criterion.totals(small_ids), search.n_entries(small_ids));
+        let large = (search.criterion.minus(totals, &small.0), *n_entries - small.1);
+        Parts { small, large }
+    }
+
+    /// Divides what is known of the node among the children.
+    fn bequeath(
+        &mut self,
+        parts: &Parts<C>,
+        wanted: Wanted,
+        search: &Search<'_, C>,
+        scratch: &mut Scratch<C>,
+    ) -> Heirs<C> {
+        let (left_is_small, middle) = (self.left_is_small(), self.split.n_left);
+        let Pending { samples, totals, known, .. } = &mut self.node;
+        let (left_ids, right_ids) = samples.ids().split_at(middle);
+        let small_ids = if left_is_small { left_ids } else { right_ids };
+        let Parts { small, large } = parts;
+        let (totals, small) = ((&*totals, &small.0, &large.0), (small_ids, small.1));
+        search.bequeath(known.take(), totals, small, large.1, wanted, scratch)
+    }
+
+    /// Between what the predictions of the left and of the right child must lie.
+    fn limits(&self, Parts { small, large }: &Parts<C>, search: &Search<'_, C>) -> [Option<Limits>; 2] {
+        let Some(limits) = &self.node.limits else { return [None, None] };
+        let (left, right) = if self.left_is_small() { (&small.0, &large.0) } else { (&large.0, &small.0) };
+        let constraint = search.params.constraint(self.split.feature);
+        limits.of_children(search.criterion, (left, right), constraint).map(Some)
     }
 }
 
