@@ -58,8 +58,8 @@ class Exploration:
     weights : sparse matrix of shape (n_queries, n_samples) or None
         CSR, if asked for: the weights of the training rows behind each prediction, the mean over
         the trees of their shares of the leaf. Rows sum to 1, and weights @ y is the prediction, or
-        with a column per class its probability, up to rounding (and up to `monotonic_cst`, which
-        may cut predictions off).
+        with a column per class its probability, up to rounding (unless leaves predict medians, and
+        up to `monotonic_cst`, which may cut predictions off).
     """
 
     prediction: NDArray[Any]
@@ -138,7 +138,7 @@ class BaseLazyForest(BaseBaggedTrees):
     def _predict_values(self, X: Any) -> NDArray[np.float64]:
         X = self._validate_X_predict(X, True)
         traversal, n_threads = self._checked_traversal(), self._n_threads()
-        with progress(int(self.verbose), 0, len(self.forest_)) as watcher:
+        with progress(self._checked_verbose(), 0, len(self.forest_)) as watcher:
             values = self.forest_.predict(X, traversal, n_threads, watcher)
         return self._shaped(values)
 
@@ -172,7 +172,7 @@ class BaseLazyForest(BaseBaggedTrees):
                 self.forest_.check_traversal(traversal)
             except ValueError as error:
                 raise ValueError(f"weights=True needs a lazy traversal: {error}") from error
-        with progress(int(self.verbose), 0, len(self.forest_)) as watcher:
+        with progress(self._checked_verbose(), 0, len(self.forest_)) as watcher:
             values, visits, path_lengths, csr = self.forest_.explore(
                 X, traversal, bool(weights), n_threads, watcher
             )
@@ -369,8 +369,11 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
     ----------
     n_estimators : int, default=100
         Number of trees.
-    criterion : {"squared_error"}, default="squared_error"
-        What a split minimises: the variance around the mean.
+    criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
+        What a split minimises, and so what a leaf predicts: the variance around the mean; the mean
+        absolute error about the median; or half the mean Poisson deviance about the mean, for
+        targets that are counts or rates, where a split may not leave a side whose targets are all
+        0.
     splitter : {"best", "random"}, default="best"
         How the threshold of a feature is chosen: the best, as in random forests, or one drawn at
         random, as in extremely randomised trees.
