@@ -76,7 +76,8 @@ fn expand<'s, C: Criterion>(
 ) -> Result<Option<Waiting<'s, C>>> {
     let cost = |node: &Pending<'_, C>| search.criterion.cost(&node.totals);
     let before = cost(&node);
-    let Expansion::Split { split, mut left, mut right } = node.expand(search, scratch)? else { return Ok(None) };
+    let Expansion::Split(fork) = node.expand(search, scratch)? else { return Ok(None) };
+    let (split, mut left, mut right) = fork.children(search, scratch);
     for child in [&mut left, &mut right] {
         search.forget(child.known.take().as_ref(), child.samples.ids(), scratch);
     }

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::monotonic::Limits;
 use crate::rng::{NodeKey, Side};
 use crate::samples::SampleSet;
-use crate::split::{Candidate, ConstantFeatures, Found, Known, Node, Scratch, Search};
+use crate::split::{Candidate, ConstantFeatures, Found, Heirs, Known, Node, Scratch, Search, Wanted};
 
 /// A node that has been reached and not yet expanded.
 pub struct Pending<'s, C: Criterion> {
@@ -56,15 +56,23 @@ impl<C: Criterion> Leaf<'_, C> {
 pub enum Expansion<'s, C: Criterion> {
     /// A stop rule holds, or no split is legal.
     Leaf(Leaf<'s, C>),
-    /// It was split; its rows are partitioned.
-    Split {
-        /// The split.
-        split: Split,
-        /// The child with `x <= threshold`.
-        left: Pending<'s, C>,
-        /// The other child.
-        right: Pending<'s, C>,
-    },
+    /// It is split.
+    Split(Fork<'s, C>),
+}
+
+/// A node that is split. What its children need is done when it is known which of them are wanted.
+pub struct Fork<'s, C: Criterion> {
+    /// The split.
+    pub split: Split,
+    node: Pending<'s, C>,
+    parts: Parts<C>,
+}
+
+/// The children of a node whose rows are partitioned: statistics and numbers of entries.
+struct Parts<C: Criterion> {
+    left_is_small: bool,
+    small: (C::Totals, usize),
+    large: (C::Totals, usize),
 }
 
 /// A split, for rows that the node has and others.
@@ -88,8 +96,8 @@ impl Split {
     }
 
     /// What goes left of all that is not missing.
-    pub fn rule(self, data: &Dataset) -> Rule {
-        self.set.map_or_else(|| Rule::Threshold(self.cut.threshold(data)), Rule::Categories)
+    pub fn rule(&self, data: &Dataset) -> Rule {
+        self.set.clone().map_or_else(|| Rule::Threshold(self.cut.threshold(data)), Rule::Categories)
     }
 }
 
@@ -110,73 +118,73 @@ impl<'s, C: Criterion> Pending<'s, C> {
 
     /// Splits the node, or finds that it is a leaf.
     ///
-    /// Of the two children the smaller and all its descendants must be expanded first if the same scratch is used for
-    /// both.
-    pub fn expand(self, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Result<Expansion<'s, C>> {
+    /// Of two children the smaller and all its descendants must be expanded first if the same scratch is used for both.
+    pub fn expand(mut self, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Result<Expansion<'s, C>> {
         search.runtime.check_interrupt()?;
-        let stops = self.must_stop(search);
-        let Self { mut samples, depth, key, totals, n_entries, constants, known, limits } = self;
-        if stops {
-            search.forget(known.as_ref(), samples.ids(), scratch);
-            return Ok(Expansion::Leaf(Leaf { samples, totals, limits }));
+        if self.must_stop(search) {
+            return Ok(self.into_leaf(search, scratch));
         }
-        let node =
-            Node { samples: &samples, n_entries, totals: &totals, key, constants: &constants, limits: limits.as_ref() };
-        let Found { best, constants: more, known } = search.best_split(&node, known, scratch)?;
-        let Some(mut split) = best else {
-            search.forget(known.as_ref(), samples.ids(), scratch);
-            return Ok(Expansion::Leaf(Leaf { samples, totals, limits }));
+        let node = Node {
+            samples: &self.samples,
+            n_entries: self.n_entries,
+            totals: &self.totals,
+            key: self.key,
+            constants: &self.constants,
+            limits: self.limits.as_ref(),
         };
-        let (sides, goes_left) = search.divide(&node, &mut split).unzip();
+        let Found { best, constants, known } = search.best_split(&node, self.known.take(), scratch)?;
+        let division = best.map(|mut cut| (search.divide(&node, &mut cut), cut));
+        self.known = known;
+        let Some((division, mut cut)) = division else { return Ok(self.into_leaf(search, scratch)) };
+        if let Some(constants) = constants {
+            self.constants = constants;
+        }
+        let (sides, goes_left) = division.unzip();
+        let parts = self.part(&cut, goes_left, search, scratch);
+        if search.params.min_impurity_decrease > 0.0
+            && gains_too_little(search, &self.totals, &parts.small.0, &parts.large.0)
+        {
+            return Ok(self.into_leaf(search, scratch));
+        }
+        let weight = |part: &(C::Totals, usize)| search.criterion.weight(&part.0);
+        let (left, right) =
+            if parts.left_is_small { (&parts.small, &parts.large) } else { (&parts.large, &parts.small) };
+        let heavier = if weight(left) > weight(right) { Side::Left } else { Side::Right };
+        cut.missing.get_or_insert(heavier);
+        let set = sides.map(|sides| CategorySet::new(&sides.left, &sides.right, heavier == Side::Left));
+        Ok(Expansion::Split(Fork { split: Split { cut, set }, node: self, parts }))
+    }
+
+    /// Partitions the rows by a cut, or by what is said of each row.
+    fn part(
+        &mut self,
+        cut: &Candidate,
+        goes_left: Option<Vec<bool>>,
+        search: &Search<'_, C>,
+        scratch: &mut Scratch<C>,
+    ) -> Parts<C> {
+        let Self { samples, totals, n_entries, known, .. } = self;
         let middle = match goes_left {
-            None => search.partition(&mut samples, &split, known.as_ref(), scratch),
+            None => search.partition(samples, cut, known.as_ref(), scratch),
             Some(goes_left) => {
                 let mut goes_left = goes_left.into_iter();
                 samples.partition(|_| goes_left.next().unwrap_or_default())
             }
         };
-        debug_assert_eq!(middle, split.n_left, "the scan's promise");
+        debug_assert_eq!(middle, cut.n_left, "the scan's promise");
         // Add up the smaller child and subtract it for the larger: exact, and at most half the work.
         let left_is_small = middle <= samples.len() - middle;
         let (left_ids, right_ids) = samples.ids().split_at(middle);
         let small_ids = if left_is_small { left_ids } else { right_ids };
         let small = (search.criterion.totals(small_ids), search.n_entries(small_ids));
-        let large = (search.criterion.minus(&totals, &small.0), n_entries - small.1);
-        if search.params.min_impurity_decrease > 0.0 && gains_too_little(search, &totals, &small.0, &large.0) {
-            search.forget(known.as_ref(), samples.ids(), scratch);
-            return Ok(Expansion::Leaf(Leaf { samples, totals, limits }));
-        }
-        let heirs = search.bequeath(known, (&totals, &small.0, &large.0), (small_ids, small.1), large.1, scratch);
-        let (left_samples, right_samples) = samples.split_at(middle);
-        let constants = more.unwrap_or(constants);
-        let child = |samples, (totals, n_entries), side, known, constants, limits| Self {
-            samples,
-            depth: depth + 1,
-            key: key.child(side),
-            totals,
-            n_entries,
-            constants,
-            known,
-            limits,
-        };
-        let (of_left, of_right, left_heir, right_heir) = if left_is_small {
-            (small, large, heirs.small, heirs.large)
-        } else {
-            (large, small, heirs.large, heirs.small)
-        };
-        // With most of the weight, if there are none.
-        let weight = |totals| search.criterion.weight(totals);
-        let larger = if weight(&of_left.0) > weight(&of_right.0) { Side::Left } else { Side::Right };
-        split.missing.get_or_insert(larger);
-        let constraint = search.params.constraint(split.feature);
-        let [left_limits, right_limits] = match limits {
-            Some(limits) => limits.of_children(search.criterion, (&of_left.0, &of_right.0), constraint).map(Some),
-            None => [None, None],
-        };
-        let left = child(left_samples, of_left, Side::Left, left_heir, Arc::clone(&constants), left_limits);
-        let right = child(right_samples, of_right, Side::Right, right_heir, constants, right_limits);
-        let set = sides.map(|sides| CategorySet::new(&sides.left, &sides.right, larger == Side::Left));
-        Ok(Expansion::Split { split: Split { cut: split, set }, left, right })
+        let large = (search.criterion.minus(totals, &small.0), *n_entries - small.1);
+        Parts { left_is_small, small, large }
+    }
+
+    fn into_leaf(self, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Expansion<'s, C> {
+        let Self { samples, totals, known, limits, .. } = self;
+        search.forget(known.as_ref(), samples.ids(), scratch);
+        Expansion::Leaf(Leaf { samples, totals, limits })
     }
 
     /// Whether a stop rule holds.
@@ -186,6 +194,80 @@ impl<'s, C: Criterion> Pending<'s, C> {
             || (self.samples.len() as u64) < params.min_samples_split
             || (search.criterion.weight(&self.totals) as f64) < 2.0 * search.min_weight_leaf
             || search.criterion.is_pure(&self.totals)
+    }
+}
+
+impl<'s, C: Criterion> Fork<'s, C> {
+    /// The split, and both children: the one with `x <= threshold`, and the other.
+    pub fn children(
+        mut self,
+        search: &Search<'_, C>,
+        scratch: &mut Scratch<C>,
+    ) -> (Split, Pending<'s, C>, Pending<'s, C>) {
+        let heirs = self.bequeath(Wanted::Both, search, scratch);
+        let limits = self.limits(search);
+        let Self { split, node, parts } = self;
+        let Parts { left_is_small, small, large } = parts;
+        let ((of_left, left_heir), (of_right, right_heir)) = if left_is_small {
+            ((small, heirs.small), (large, heirs.large))
+        } else {
+            ((large, heirs.large), (small, heirs.small))
+        };
+        let Pending { samples, depth, key, constants, .. } = node;
+        let (left_samples, right_samples) = samples.split_at(split.cut.n_left);
+        let [left_limits, right_limits] = limits;
+        let child = |samples, (totals, n_entries), side, known, constants, limits| Pending {
+            samples,
+            depth: depth + 1,
+            key: key.child(side),
+            totals,
+            n_entries,
+            constants,
+            known,
+            limits,
+        };
+        let left = child(left_samples, of_left, Side::Left, left_heir, Arc::clone(&constants), left_limits);
+        let right = child(right_samples, of_right, Side::Right, right_heir, constants, right_limits);
+        (split, left, right)
+    }
+
+    /// The child on one side; the other is dropped, and nothing is prepared for it.
+    pub fn child(mut self, side: Side, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Pending<'s, C> {
+        let is_small = self.parts.left_is_small == (side == Side::Left);
+        if is_small {
+            let (left, right) = self.node.samples.ids().split_at(self.split.cut.n_left);
+            let dropped = if side == Side::Left { right } else { left };
+            search.forget(self.node.known.as_ref(), dropped, scratch);
+        }
+        let wanted = if is_small { Wanted::Small } else { Wanted::Large };
+        let heirs = self.bequeath(wanted, search, scratch);
+        let [left_limits, right_limits] = self.limits(search);
+        let Self { split: Split { cut, .. }, node, parts } = self;
+        let ((totals, n_entries), known) =
+            if is_small { (parts.small, heirs.small) } else { (parts.large, heirs.large) };
+        let (left, right) = node.samples.split_at(cut.n_left);
+        let (samples, limits) = if side == Side::Left { (left, left_limits) } else { (right, right_limits) };
+        let (depth, key) = (node.depth + 1, node.key.child(side));
+        Pending { samples, depth, key, totals, n_entries, constants: node.constants, known, limits }
+    }
+
+    /// Divides what is known of the node among the children.
+    fn bequeath(&mut self, wanted: Wanted, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Heirs<C> {
+        let Parts { left_is_small, small, large } = &self.parts;
+        let Pending { samples, totals, known, .. } = &mut self.node;
+        let (left_ids, right_ids) = samples.ids().split_at(self.split.cut.n_left);
+        let small_ids = if *left_is_small { left_ids } else { right_ids };
+        let (totals, small) = ((&*totals, &small.0, &large.0), (small_ids, small.1));
+        search.bequeath(known.take(), totals, small, large.1, wanted, scratch)
+    }
+
+    /// Between what the predictions of the left and of the right child must lie.
+    fn limits(&self, search: &Search<'_, C>) -> [Option<Limits>; 2] {
+        let Some(limits) = &self.node.limits else { return [None, None] };
+        let Parts { left_is_small, small, large } = &self.parts;
+        let (left, right) = if *left_is_small { (&small.0, &large.0) } else { (&large.0, &small.0) };
+        let constraint = search.params.constraint(self.split.feature());
+        limits.of_children(search.criterion, (left, right), constraint).map(Some)
     }
 }
 

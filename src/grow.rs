@@ -114,6 +114,14 @@ pub(crate) fn weigh<C: Criterion>(search: &mut Search<'_, C>, root: &Pending<'_,
     search.min_weight_leaf = search.params.min_weight_fraction_leaf * search.total_weight as f64;
 }
 
+/// Whether the subtree of a node is worth a task of its own.
+pub(crate) fn is_a_task<C: Criterion>(search: &Search<'_, C>, node: &Pending<'_, C>) -> bool {
+    match search.data.columns() {
+        Columns::Dense(_) => node.samples.len() * search.n_drawn() >= TASK_FROM_CELLS,
+        Columns::SparseU16(_) | Columns::SparseU32(_) => node.n_entries >= TASK_FROM_NONZEROS,
+    }
+}
+
 struct Whole<'a> {
     data: &'a Dataset,
     target: &'a Target,
@@ -223,7 +231,7 @@ impl<'a, C: Criterion> Growth<'a, C> {
     /// Grows the whole subtree of `root`, on several threads if it is large.
     fn grow_all<'s>(&'s self, root: Pending<'s, C>) -> Result<Part> {
         let runtime = self.search.runtime;
-        if runtime.n_threads() > 1 && self.is_a_task(&root) {
+        if runtime.n_threads() > 1 && is_a_task(&self.search, &root) {
             runtime.scope(|scope| self.grow_part(0, None, root, Some(scope)))?;
         } else {
             self.grow_part(0, None, root, None);
@@ -278,13 +286,14 @@ impl<'a, C: Criterion> Growth<'a, C> {
                 continue;
             }
             let id = grown.add(&self.search, self.target, &node, parent)?;
-            if let Expansion::Split { split, left, right } = node.expand(&self.search, scratch)? {
+            if let Expansion::Split(fork) = node.expand(&self.search, scratch)? {
+                let (split, left, right) = fork.children(&self.search, scratch);
                 grown.splits.push((id, split));
                 let left_is_small = left.samples.len() <= right.samples.len();
                 let (small, large) = if left_is_small { (left, right) } else { (right, left) };
                 stack.push((Some((id, !left_is_small)), large));
                 match scope {
-                    Some(scope) if self.is_a_task(&small) => {
+                    Some(scope) if is_a_task(&self.search, &small) => {
                         self.search.forget(small.known.as_ref(), small.samples.ids(), scratch);
                         let link = Link { part, node: id, is_left: left_is_small };
                         let new = self.n_parts.fetch_add(1, Ordering::Relaxed);
@@ -323,13 +332,6 @@ impl<'a, C: Criterion> Growth<'a, C> {
             limits: node.limits.clone(),
         };
         criterion::visit(params.criterion, &target, on_copy)
-    }
-
-    fn is_a_task(&self, node: &Pending<'_, C>) -> bool {
-        match self.search.data.columns() {
-            Columns::Dense(_) => node.samples.len() * self.search.n_drawn() >= TASK_FROM_CELLS,
-            Columns::SparseU16(_) | Columns::SparseU32(_) => node.n_entries >= TASK_FROM_NONZEROS,
-        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State<C>> {

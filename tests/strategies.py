@@ -27,7 +27,9 @@ ESTIMATORS = CLASSIFIERS + REGRESSORS
 FOREST_CLASSIFIERS = (RandomForestClassifier, ExtraTreesClassifier)
 FOREST_REGRESSORS = (RandomForestRegressor, ExtraTreesRegressor)
 FORESTS = FOREST_CLASSIFIERS + FOREST_REGRESSORS
-LAZY_FORESTS = (LazyForestClassifier, LazyForestRegressor)
+LAZY_CLASSIFIERS = (LazyForestClassifier,)
+LAZY_REGRESSORS = (LazyForestRegressor,)
+LAZY_FORESTS = LAZY_CLASSIFIERS + LAZY_REGRESSORS
 FOREST_OF_TASK = {
     "classes": RandomForestClassifier,
     "numbers": RandomForestRegressor,

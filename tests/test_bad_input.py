@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,21 +14,29 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 from oracle import assert_same_tree, frozen
-from spinney import DecisionTreeClassifier, DecisionTreeRegressor
+from spinney import DecisionTreeClassifier, DecisionTreeRegressor, LazyForestClassifier
 from strategies import (
     CLASSIFIERS,
     ESTIMATORS,
     FOREST_CLASSIFIERS,
     FOREST_REGRESSORS,
     FORESTS,
+    LAZY_CLASSIFIERS,
+    LAZY_FORESTS,
+    LAZY_REGRESSORS,
     REGRESSORS,
 )
 
 every_tree = pytest.mark.parametrize("tree_class", ESTIMATORS)
 every_forest = pytest.mark.parametrize("forest_class", FORESTS)
-every_estimator = pytest.mark.parametrize("tree_class", ESTIMATORS + FORESTS)
-every_classifier = pytest.mark.parametrize("tree_class", CLASSIFIERS + FOREST_CLASSIFIERS)
-every_regressor = pytest.mark.parametrize("tree_class", REGRESSORS + FOREST_REGRESSORS)
+every_bagged = pytest.mark.parametrize("forest_class", FORESTS + LAZY_FORESTS)
+every_estimator = pytest.mark.parametrize("tree_class", ESTIMATORS + FORESTS + LAZY_FORESTS)
+every_classifier = pytest.mark.parametrize(
+    "tree_class", CLASSIFIERS + FOREST_CLASSIFIERS + LAZY_CLASSIFIERS
+)
+every_regressor = pytest.mark.parametrize(
+    "tree_class", REGRESSORS + FOREST_REGRESSORS + LAZY_REGRESSORS
+)
 NAN, INF = float("nan"), float("inf")
 N_SAMPLES, N_FEATURES = 30, 5
 # Seconds from Ctrl-C to the end of a fit: the promise is one, and a busy machine gets one more.
@@ -68,8 +77,17 @@ def assert_fit_refused(tree, good, args, kinds, *fragments, **keywords):
     predicted = tree.predict(X)
     tree.set_params(**refused)
     assert_refused(lambda: tree.fit(*args, **keywords), tree, kinds, *fragments)
-    # An illegal n_jobs is refused by predict too: the tree is the same under a legal one.
-    np.testing.assert_array_equal(tree.set_params(n_jobs=None).predict(X), predicted)
+    # What is illegal for predict too is refused there: the model is the same under legal ones.
+    legal = {"n_jobs": None, "verbose": 0, "traversal": "auto"}
+    legal = {name: legal[name] for name in legal.keys() & refused.keys()}
+    np.testing.assert_array_equal(tree.set_params(**legal).predict(X), predicted)
+
+
+def askers_of(fitted):
+    """Return the methods that read a matrix as prediction does."""
+    if isinstance(fitted, LAZY_FORESTS):
+        return fitted.predict, fitted.explore
+    return fitted.predict, fitted.apply, fitted.decision_path
 
 
 # --- Parameters ---------------------------------------------------------------------------------
@@ -129,7 +147,7 @@ def test_illegal_parameter(tree_class, name, value, allowed, good):
 
 
 @pytest.mark.parametrize(("value", "allowed"), [("worst", "'best'"), (None, "'random'")])
-@every_tree
+@pytest.mark.parametrize("tree_class", ESTIMATORS + LAZY_FORESTS)
 def test_illegal_splitter(tree_class, value, allowed, good):
     """A tree splits at the best threshold or at a random one."""
     told = ("splitter", tree_class.__name__, repr(value), allowed)
@@ -156,11 +174,18 @@ BAD_FOREST_PARAMETERS = [
     ("max_samples", "half", "(0.0, inf)"),
 ]
 
+# Parameters that lazy forests do not have.
+OF_KEPT_TREES = ("oob_score", "warm_start")
+
 
 @pytest.mark.parametrize(("name", "value", "allowed"), BAD_FOREST_PARAMETERS)
-@every_forest
+@every_bagged
 def test_illegal_forest_parameter(forest_class, name, value, allowed, good):
     """The message names the parameter, the class, what was got and what is allowed."""
+    if forest_class in LAZY_FORESTS and name in OF_KEPT_TREES:
+        with pytest.raises(TypeError, match=name):
+            forest_class(**{name: value})
+        return
     forest = forest_class(**{"bootstrap": True, name: value})
     told = (f"{name!r} parameter of {forest_class.__name__}", repr(value), allowed)
     assert_fit_refused(forest, good, good, ValueError, *told)
@@ -176,10 +201,24 @@ CONTRADICTIONS = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [("verbose", "loud", "'verbose'"), ("traversal", "lazy", "'traversal'")],
+)
+@pytest.mark.parametrize("forest_class", LAZY_FORESTS)
+def test_parameters_of_lazy_answers(forest_class, name, value, told, good):
+    """What is asked for when predicting is checked when predicting."""
+    forest = forest_class(3, random_state=0).fit(*good).set_params(**{name: value})
+    for call in askers_of(forest):
+        assert_refused(partial(call, good[0]), forest, ValueError, told, repr(value))
+
+
 @pytest.mark.parametrize(("params", "told"), CONTRADICTIONS)
-@every_forest
+@every_bagged
 def test_parameters_that_contradict_each_other(forest_class, params, told, good):
     """Nothing is ignored: what would have no meaning is refused."""
+    if forest_class in LAZY_FORESTS and "oob_score" in params:
+        pytest.skip("nothing is out of bag")
     assert_fit_refused(forest_class(**params), good, good, ValueError, told)
 
 
@@ -197,7 +236,7 @@ BAD_IDS = {
 
 @pytest.mark.parametrize("bootstrap", [True, False, "poisson"])
 @pytest.mark.parametrize("case", BAD_IDS)
-@every_forest
+@every_bagged
 def test_bad_sample_ids(forest_class, case, bootstrap, good):
     """Ids are one non-negative integer per sample, whether they matter or not."""
     ids, *told = BAD_IDS[case]
@@ -294,7 +333,7 @@ def test_no_counts_at_all(tree_class, y):
 
 @pytest.mark.parametrize("quantile", [0.0, 1.0, -0.5, 2, NAN, INF, "half", None])
 @pytest.mark.parametrize("criterion", ["quantile", "squared_error"])
-@every_regressor
+@pytest.mark.parametrize("tree_class", REGRESSORS + FOREST_REGRESSORS)
 def test_illegal_quantile(tree_class, criterion, quantile, good):
     """A level lies between 0 and 1, whether or not the criterion asks for it."""
     tree = tree_class(criterion=criterion, quantile=quantile)
@@ -305,9 +344,9 @@ def test_illegal_quantile(tree_class, criterion, quantile, good):
 @pytest.mark.parametrize(
     ("classes", "criterion"),
     [
-        (CLASSIFIERS + FOREST_CLASSIFIERS, "squared_error"),
-        (CLASSIFIERS + FOREST_CLASSIFIERS, "absolute_error"),
-        (REGRESSORS + FOREST_REGRESSORS, "gini"),
+        (CLASSIFIERS + FOREST_CLASSIFIERS + LAZY_CLASSIFIERS, "squared_error"),
+        (CLASSIFIERS + FOREST_CLASSIFIERS + LAZY_CLASSIFIERS, "absolute_error"),
+        (REGRESSORS + FOREST_REGRESSORS + LAZY_REGRESSORS, "gini"),
     ],
 )
 def test_criterion_of_the_other_task(classes, criterion, good):
@@ -428,16 +467,13 @@ def test_weights_of_words(tree_class, good):
 def test_not_fitted(tree_class, good):
     """Whatever needs a fitted tree says that it is not fitted."""
     tree, (X, y) = tree_class(), good
-    calls = [
-        lambda: tree.predict(X),
-        lambda: tree.apply(X),
-        lambda: tree.decision_path(X),
-        lambda: tree.score(X, y),
-        lambda: tree.feature_importances_,
-    ]
+    calls = [partial(call, X) for call in askers_of(tree)]
+    calls += [lambda: tree.score(X, y)]
+    if tree_class not in LAZY_FORESTS:
+        calls += [lambda: tree.feature_importances_]
     if tree_class in ESTIMATORS:
         calls += [tree.get_depth, tree.get_n_leaves]
-    if tree_class in CLASSIFIERS + FOREST_CLASSIFIERS:
+    if tree_class in CLASSIFIERS + FOREST_CLASSIFIERS + LAZY_CLASSIFIERS:
         calls += [lambda: tree.predict_proba(X), lambda: tree.predict_log_proba(X)]
     for call in calls:
         assert_refused(call, tree, NotFittedError, tree_class.__name__, "not fitted yet")
@@ -451,7 +487,7 @@ def test_wrong_number_of_features(tree_class, form, good):
     tree = tree_class().fit(X, y)
     for width in (N_FEATURES - 1, N_FEATURES + 2):
         wrong = FORMS[form](np.ones((3, width)))
-        for call in (tree.predict, tree.apply, tree.decision_path):
+        for call in askers_of(tree):
             told = ("X", f"{width} features", f"{N_FEATURES} features")
             assert_refused(lambda c=call, w=wrong: c(w), tree, ValueError, *told)
 
@@ -475,7 +511,7 @@ def test_bad_matrix_at_prediction(tree_class, case, good):
     """A matrix that cannot be fitted cannot be predicted either."""
     wrong, *expected = BAD_MATRICES[case]
     tree = tree_class().fit(*good)
-    for call in (tree.predict, tree.apply, tree.decision_path):
+    for call in askers_of(tree):
         assert_refused(lambda call=call: call(wrong), tree, *expected)
 
 
@@ -484,7 +520,11 @@ def test_tree_refuses_what_it_cannot_read(tree_class, good):
     """`tree_` and `forest_` check their argument too: they are public."""
     fitted = tree_class().fit(*good)
     inner = fitted.tree_ if tree_class in ESTIMATORS else fitted.forest_
-    for call in (inner.predict, inner.apply, inner.decision_path):
+    if tree_class in LAZY_FORESTS:
+        askers = inner.predict, inner.explore
+    else:
+        askers = inner.predict, inner.apply, inner.decision_path
+    for call in askers:
         for wrong in (np.ones((3, 4), dtype=np.float32), np.ones(5, dtype=np.float32), "X", None):
             with pytest.raises((ValueError, TypeError)):
                 call(wrong)
@@ -567,7 +607,7 @@ def assert_structure_refused(make, tree_class, good, *fragments):
     assert_refused(lambda: new.fit(make(), y), new, kinds, *fragments)
     tree = tree_class(random_state=0).fit(X, y)
     predicted = tree.predict(X)
-    for call in (tree.fit, tree.predict, tree.apply, tree.decision_path):
+    for call in (tree.fit, *askers_of(tree)):
         args = (make(), y) if call == tree.fit else (make(),)
         assert_refused(lambda c=call, a=args: c(*a), tree, kinds, *fragments)
     np.testing.assert_array_equal(tree.predict(X), predicted)
@@ -576,7 +616,9 @@ def assert_structure_refused(make, tree_class, good, *fragments):
 @pytest.mark.parametrize("index_type", [np.int32, np.int64], ids=["int32", "int64"])
 @pytest.mark.parametrize("case", TAMPERINGS)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("tree_class", [DecisionTreeClassifier, DecisionTreeRegressor])
+@pytest.mark.parametrize(
+    "tree_class", [DecisionTreeClassifier, DecisionTreeRegressor, LazyForestClassifier]
+)
 def test_hostile_structure(tree_class, kind, case, index_type, good):
     """A structure that does not hold together is named and refused, and nothing is read by it."""
     assert_structure_refused(
@@ -654,7 +696,7 @@ if {sparse}:
 y = rng.random(80_000)
 tree = spinney.{estimator}(n_jobs={n_jobs}, random_state=0)
 before = dict(vars(tree))
-print("fitting", flush=True)
+print("working", flush=True)
 try:
     while True:
         tree.fit(X, y)
@@ -665,17 +707,12 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
-@pytest.mark.parametrize("delay", [0.3, 1.5])
-@pytest.mark.parametrize("estimator", ["DecisionTreeRegressor", "RandomForestRegressor"])
-@pytest.mark.parametrize(("n_jobs", "sparse"), [(1, False), (2, False), (1, True)])
-def test_ctrl_c_ends_a_fit(n_jobs, sparse, estimator, delay):
-    """A long fit ends soon after Ctrl-C, with KeyboardInterrupt, and changes nothing."""
-    script = LONG_FIT.format(n_jobs=n_jobs, sparse=sparse, estimator=estimator)
+def assert_ctrl_c_ends(script, delay):
+    """Check that a script which prints "working" ends soon after Ctrl-C and says "True"."""
     command = [sys.executable, "-c", script]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
-            assert process.stdout.readline() == "fitting\n"
+            assert process.stdout.readline() == "working\n"
             time.sleep(delay)
             assert process.poll() is None
             sent = time.monotonic()
@@ -687,3 +724,54 @@ def test_ctrl_c_ends_a_fit(n_jobs, sparse, estimator, delay):
     ended, unchanged = out.split()
     assert unchanged == "True"
     assert float(ended) - sent < PROMPT
+
+
+needs_sigint = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
+
+
+@needs_sigint
+@pytest.mark.parametrize("delay", [0.3, 1.5])
+@pytest.mark.parametrize("estimator", ["DecisionTreeRegressor", "RandomForestRegressor"])
+@pytest.mark.parametrize(("n_jobs", "sparse"), [(1, False), (2, False), (1, True)])
+def test_ctrl_c_ends_a_fit(n_jobs, sparse, estimator, delay):
+    """A long fit ends soon after Ctrl-C, with KeyboardInterrupt, and changes nothing."""
+    script = LONG_FIT.format(n_jobs=n_jobs, sparse=sparse, estimator=estimator)
+    assert_ctrl_c_ends(script, delay)
+
+
+LONG_ANSWER = """
+import time
+import numpy as np
+import scipy.sparse as sp
+import spinney
+
+rng = np.random.default_rng(0)
+X = rng.random((80_000, 40), dtype=np.float32)
+if {sparse}:
+    X[X < 0.5] = 0
+    X = sp.csr_matrix(X)
+y = rng.random(80_000)
+lazy = spinney.LazyForestRegressor(
+    100_000, n_jobs={n_jobs}, traversal="{traversal}", random_state=0
+)
+lazy.fit(X, y)
+before = dict(vars(lazy))
+print("working", flush=True)
+try:
+    lazy.explore(X[:2000], weights={weights})
+except KeyboardInterrupt:
+    ended = time.monotonic()
+    print(ended, vars(lazy) == before)
+"""
+
+
+@needs_sigint
+@pytest.mark.parametrize(("n_jobs", "sparse"), [(1, False), (2, False), (1, True)])
+@pytest.mark.parametrize(
+    ("traversal", "weights"),
+    [("batched", False), ("batched", True), ("single", False), ("eager", False)],
+)
+def test_ctrl_c_ends_a_lazy_answer(traversal, weights, n_jobs, sparse):
+    """What takes the time of a lazy forest is what it is asked."""
+    params = {"traversal": traversal, "weights": weights, "n_jobs": n_jobs, "sparse": sparse}
+    assert_ctrl_c_ends(LONG_ANSWER.format(**params), 0.7)

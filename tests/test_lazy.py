@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -216,6 +218,26 @@ def test_weights_explain_predictions(lazy_class, bootstrap):
         kernel = (of_Q[:, [tree]] == of_X[None, :, tree]) * drawn
         expected += kernel / kernel.sum(axis=1, keepdims=True) / 6
     np.testing.assert_allclose(weights.toarray(), expected, rtol=1e-6, atol=1e-9)
+
+
+MANY_TREES = """
+import resource
+from sklearn.datasets import load_diabetes
+from spinney import LazyForestRegressor
+X, y = load_diabetes(return_X_y=True)
+for n_trees in (20, 2000):
+    LazyForestRegressor(n_trees, traversal={traversal!r}, random_state=0).fit(X, y).predict(X[:100])
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere ru_maxrss has other units")
+@pytest.mark.parametrize("traversal", ["batched", "eager"])
+def test_memory_does_not_grow_with_trees(traversal):
+    """A grown forest of so many trees, of some 560 nodes each, takes 40 MB."""
+    command = [sys.executable, "-c", MANY_TREES.format(traversal=traversal)]
+    few, many = map(int, subprocess.check_output(command, text=True).split())
+    assert many - few < 3000, "kB"
 
 
 def test_weights_need_a_lazy_traversal():

@@ -28,6 +28,7 @@ RESET_PEAK = "5"  # see proc(5), clear_refs
 NEWS20 = SHARED_DATA / "news20_bydate_tfidf.npz"
 NEWS20_META = SHARED_DATA / "news20_bydate_meta.npz"
 COVERTYPE = SHARED_DATA / "covertype.npz"
+GAMMA = SHARED_DATA / "magic04.csv.gz"
 
 
 def news20() -> tuple[sp.csc_matrix, np.ndarray]:
@@ -40,6 +41,12 @@ def covertype() -> tuple[np.ndarray, np.ndarray]:
     arrays = np.load(COVERTYPE)
     train = np.random.default_rng(0).permutation(len(arrays["y"]))[: len(arrays["y"]) * 4 // 5]
     return arrays["X"][train], arrays["y"][train]
+
+
+def gamma() -> tuple[np.ndarray, np.ndarray]:
+    from lazy import gamma
+
+    return gamma()
 
 
 def random_sparse() -> tuple[sp.csc_matrix, np.ndarray]:
@@ -59,14 +66,19 @@ CASES: dict[str, Callable[[], tuple[object, np.ndarray]]] = {
     "sparse 100000 x 1000, 0.05": random_sparse,
     "dense 100000 x 30": random_dense,
     "covertype, forest of 500": covertype,
+    "Gamma, lazy forest of 50": gamma,
+    "Gamma, lazy forest of 5000": gamma,
 }
 # Minutes of scikit-learn.
 LONG_CASES = {"sparse 100000 x 1000, 0.05", "covertype, forest of 500"}
 LIBRARIES = ("spinney", "scikit-learn")
 # Grows a forest of that many trees instead of one tree.
 FORESTS = {"20 Newsgroups, forest": 100, "covertype, forest of 500": 500}
+# Predicts some rows by a lazy forest of that many trees, which must not show.
+LAZY_FORESTS = {"Gamma, lazy forest of 50": 50, "Gamma, lazy forest of 5000": 5000}
+N_QUERIES = 1000
 # What the cases read.
-FILES = {news20: (NEWS20, NEWS20_META), covertype: (COVERTYPE,)}
+FILES = {news20: (NEWS20, NEWS20_META), covertype: (COVERTYPE,), gamma: (GAMMA,)}
 
 
 def make_tree(library: str, n_jobs: int):
@@ -81,6 +93,12 @@ def make_tree(library: str, n_jobs: int):
 
 def grow(case: str, library: str, n_jobs: int, X, y):
     """The case's model."""
+    if case in LAZY_FORESTS:
+        from spinney import LazyForestClassifier
+
+        lazy = LazyForestClassifier(LAZY_FORESTS[case], random_state=0, n_jobs=n_jobs)
+        lazy.fit(X[N_QUERIES:], y[N_QUERIES:]).predict_proba(X[:N_QUERIES])
+        return lazy
     n_trees = FORESTS.get(case)
     if n_trees is None:
         return make_tree(library, n_jobs).fit(X, y)
@@ -93,7 +111,9 @@ def grow(case: str, library: str, n_jobs: int, X, y):
 
 
 def trees(model) -> Iterator:
-    """The trees, one after the other: spinney's forests unpack them."""
+    """The trees, one after the other: spinney's forests unpack them, lazy ones have none."""
+    if type(model).__name__.startswith("Lazy"):
+        return
     if hasattr(model, "forest_"):
         yield from (model.forest_.tree(number) for number in range(len(model.forest_)))
     elif hasattr(model, "estimators_"):
@@ -186,7 +206,7 @@ def main() -> int:
         if missing:
             print(f"{case:28}skipped: {missing[0]} not found")
             continue
-        for library in LIBRARIES:
+        for library in LIBRARIES[:1] if case in LAZY_FORESTS else LIBRARIES:
             result = measure_in_fresh_process(case, library, arguments.n_jobs)
             print(
                 f"{case:28}{library:14}{result['input'] / 1e6:>9.1f} MB"

@@ -28,9 +28,13 @@ class BaseBaggedTrees(BaseTreeEstimator):
             raise self._illegal("bootstrap", "a bool or 'poisson'")
         if not is_bool(self.replace):
             raise self._illegal("replace", "a bool")
+        self._checked_verbose()
+        self._check_max_samples()
+
+    def _checked_verbose(self) -> int:
         if not isinstance(self.verbose, (Integral, np.bool_)) or self.verbose < 0:
             raise self._illegal("verbose", "an int in the range [0, inf) or a bool")
-        self._check_max_samples()
+        return int(self.verbose)
 
     def _check_max_samples(self) -> None:
         drawing = is_drawing(self.bootstrap)

@@ -60,8 +60,8 @@ class Exploration:
     weights : sparse matrix of shape (n_queries, n_samples) or None
         CSR, if asked for: the weights of the training rows behind each prediction, the mean over
         the trees of their shares of the leaf. Rows sum to 1, and weights @ y is the prediction, or
-        with a column per class its probability, up to rounding (and up to `monotonic_cst`, which
-        may cut predictions off).
+        with a column per class its probability, up to rounding (unless leaves predict medians, and
+        up to `monotonic_cst`, which may cut predictions off).
     """
 
     prediction: NDArray[Any]
@@ -142,7 +142,7 @@ class BaseLazyForest(BaseBaggedTrees):
     def _predict_values(self, X: Any) -> NDArray[np.float64]:
         X = self._validate_X_predict(X, True)
         traversal, n_threads = self._checked_traversal(), self._n_threads()
-        with progress(int(self.verbose), 0, len(self.forest_)) as watcher:
+        with progress(self._checked_verbose(), 0, len(self.forest_)) as watcher:
             values = self.forest_.predict(X, traversal, n_threads, watcher)
         return self._shaped(values)
 
@@ -176,7 +176,7 @@ class BaseLazyForest(BaseBaggedTrees):
                 self.forest_.check_traversal(traversal)
             except ValueError as error:
                 raise ValueError(f"weights=True needs a lazy traversal: {error}") from error
-        with progress(int(self.verbose), 0, len(self.forest_)) as watcher:
+        with progress(self._checked_verbose(), 0, len(self.forest_)) as watcher:
             values, visits, path_lengths, csr = self.forest_.explore(
                 X, traversal, bool(weights), n_threads, watcher
             )

@@ -10,8 +10,7 @@
 use ndarray::ArrayView2;
 
 use super::element::Element;
-use super::sparse::{Format, SparseIndex, SparseView};
-use crate::error::{Error, Result};
+use super::sparse::{SparseIndex, SparseView};
 use crate::num::SortKey;
 
 /// A matrix of query rows.
@@ -43,7 +42,7 @@ impl<T: Element> Query for ArrayView2<'_, T> {
 
 /// The rows of a sparse matrix, by ascending feature, each once.
 #[derive(Debug)]
-pub struct SparseQuery {
+pub(super) struct SparseQuery {
     n_features: usize,
     indptr: Vec<usize>,
     features: Vec<u32>,
@@ -53,14 +52,7 @@ pub struct SparseQuery {
 impl SparseQuery {
     /// The rows of a CSR matrix. Entries stored more than once are added up in their order, as when a grown tree reads
     /// them.
-    pub fn new<T: Element, I: SparseIndex>(x: &SparseView<'_, T, I>) -> Result<Self> {
-        if x.format() == Format::Csc {
-            return Err(Error::InvalidArgument {
-                name: "X",
-                got: "CSC".into(),
-                expected: "in CSR format for prediction".into(),
-            });
-        }
+    pub(super) fn new<T: Element, I: SparseIndex>(x: &SparseView<'_, T, I>) -> Self {
         let (n_samples, n_features) = x.shape();
         let mut query =
             Self { n_features, indptr: Vec::with_capacity(n_samples + 1), features: Vec::new(), values: Vec::new() };
@@ -78,7 +70,7 @@ impl SparseQuery {
             }
             query.indptr.push(query.features.len());
         }
-        Ok(query)
+        query
     }
 }
 

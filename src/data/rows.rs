@@ -3,6 +3,7 @@
 use ndarray::ArrayView2;
 
 use super::element::Element;
+use super::query::{Query, SparseQuery};
 use super::sparse::{Format, SparseIndex, SparseView};
 use crate::error::{Error, Result};
 use crate::num::SortKey;
@@ -17,6 +18,8 @@ pub trait Rows: Sync {
     fn shape(&self) -> (usize, usize);
     /// A reader, one per thread.
     fn reader(&self) -> Self::Reader<'_>;
+    /// The rows as they are asked node by node.
+    fn query(&self) -> Box<dyn Query + '_>;
 }
 
 /// A cursor over rows.
@@ -39,6 +42,10 @@ impl<T: Element> Rows for ArrayView2<'_, T> {
 
     fn reader(&self) -> DenseReader<'_, T> {
         DenseReader { x: self.view(), sample: 0 }
+    }
+
+    fn query(&self) -> Box<dyn Query + '_> {
+        Box::new(self.view())
     }
 }
 
@@ -90,6 +97,10 @@ impl<T: Element, I: SparseIndex> Rows for SparseRows<'_, T, I> {
     fn reader(&self) -> SparseReader<'_, T, I> {
         let n_features = self.0.shape().1;
         SparseReader { x: &self.0, stamp: 0, stamps: vec![0; n_features], cells: vec![T::Value::ZERO; n_features] }
+    }
+
+    fn query(&self) -> Box<dyn Query + '_> {
+        Box::new(SparseQuery::new(&self.0))
     }
 }
 

@@ -221,13 +221,24 @@ impl Target {
 
     /// The rows that take part in training, ascending: those with a weight above 0.
     pub fn weighted_samples(&self) -> Vec<u32> {
-        let all = 0..self.n_samples as u32;
         match &self.weights {
-            Weights::Unit => all.collect(),
-            Weights::Small(weights) => all.filter(|&i| weights[i as usize] > 0).collect(),
-            Weights::Large(weights) => all.filter(|&i| weights[i as usize] > 0).collect(),
+            Weights::Unit => (0..self.n_samples as u32).collect(),
+            Weights::Small(weights) => positive(weights.iter().map(|&weight| weight > 0)),
+            Weights::Large(weights) => positive(weights.iter().map(|&weight| weight > 0)),
         }
     }
+}
+
+/// Where `is_positive` holds. Without branches on it: in bootstrap samples they are mispredicted.
+fn positive(is_positive: impl ExactSizeIterator<Item = bool>) -> Vec<u32> {
+    let mut samples = vec![0; is_positive.len()];
+    let mut n = 0;
+    for (sample, is_positive) in (0..).zip(is_positive) {
+        samples[n] = sample;
+        n += usize::from(is_positive);
+    }
+    samples.truncate(n);
+    samples
 }
 
 impl Numbers {

@@ -1,6 +1,6 @@
 //! Lazy forests: what a forest predicts, without the forest.
 //!
-//! Trees are the unit of work, in waves of a few per thread; when a wave is done, its leaves are added to the sums in the
+//! Trees are the unit of work, or subtrees where trees are fewer than threads, in waves of a few per thread; when a wave is done, its leaves are added to the sums in the
 //! order of the trees, so that they have the one rounding of [`Forest::predict`](super::Forest::predict) whatever the
 //! threads. Memory beside data and sums: O(training rows + query rows) per tree of a wave, however many trees there are.
 
@@ -114,7 +114,10 @@ impl LazyForest {
         let ask = |number: u64| {
             let (_, target) = bags.bag(number, runtime)?;
             let tree = LazyTree { data: &self.data, target: &target, params: &self.params.tree, number };
-            let reached = tree.ask(query, traversal, weights, &runtime.serial())?;
+            // Trees are one thread's work each, unless they are fewer than the threads.
+            let serial = runtime.serial();
+            let threads = if self.n_trees() < runtime.n_threads() { runtime } else { &serial };
+            let reached = tree.ask(query, traversal, weights, threads)?;
             runtime.advance();
             Ok(reached)
         };

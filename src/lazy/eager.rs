@@ -31,7 +31,8 @@ pub fn ask(lazy: &LazyTree<'_>, query: &dyn Query, runtime: &Runtime<'_>) -> Res
         let leaf = tree.leaf(&row, |_| ());
         if numbers[leaf] == UNSEEN {
             numbers[leaf] = reached.depths.len() as u32;
-            reached.add(&[], depths[leaf], tree.n_values()).copy_from_slice(tree.value(leaf));
+            reached.depths.push(depths[leaf]);
+            reached.values.extend_from_slice(tree.value(leaf));
         }
         reached.leaves[sample] = numbers[leaf];
     }

@@ -9,14 +9,24 @@
 //! tree; which others are visited does not matter. Costs: the nodes that some query row reaches, each once (batched)
 //! or once per row (single). With m query rows a node that a share q of them may reach is visited with chance
 //! `1 - (1 - q)^m`. Memory O(training rows + query rows): pending nodes are disjoint ranges of two arrays, the larger
-//! child waits, so at most log2(n) nodes are pending. Explicit stack; the unit of parallel work is the tree.
+//! child waits, so at most log2(n) nodes are pending. Explicit stack. The unit of parallel work is the tree, or the
+//! subtree where trees are fewer than threads.
+//!
+//! The rule of "auto". A node costs batched what it costs eager, or less: a child that is not reached is not prepared. So
+//! batched saves the nodes that are not visited, which are the small ones: with m query rows, about those of fewer than n/m
+//! training rows. It pays for the query rows: each is divided among children on each level of its path, where eager walks it
+//! down the finished tree, for less. Both are m times the depth; against the search, of columns of n rows per level, that
+//! counts only where m exceeds n, and then hardly a node is left out. Hence: batched up to twice as many query rows as
+//! training rows, then eager. Single is batched for one row, and never better.
 //!
 //! Trees that are pruned or grown best first (`ccp_alpha`, `max_leaf_nodes`) are known only as a whole: they cannot be lazy.
 
 mod descent;
 mod eager;
 mod visits;
+mod whole;
 
+use visits::Finds;
 pub use visits::{LeafRows, Reached, Visits};
 
 use crate::criterion;
@@ -38,14 +48,11 @@ pub enum Traversal {
     Eager,
 }
 
-/// From this many query rows per training row on, "auto" is eager: nearly every leaf is reached then, and walking rows down a
-/// tree costs less than dividing them among its nodes (last table of `benches/peers/lazy.py`).
+/// From this many query rows per training row on, "auto" is eager (last table of `benches/peers/lazy.py`).
 const EAGER_FROM: usize = 2;
 
 impl Traversal {
-    /// The cheapest: batched, unless trees are needed as a whole, or there are some times as many query rows
-    /// as training rows. Batched visits no node that eager does not, nor any twice; single never beats it. For one row they
-    /// are the same.
+    /// The cheapest, by the rule above; eager if trees are needed as a whole.
     pub fn auto(params: &ValidTreeParams, n_training: usize, n_query: usize) -> Self {
         let is_flooded = n_query / EAGER_FROM >= n_training;
         if Self::whole_trees(params).is_some() || is_flooded { Self::Eager } else { Self::Batched }
@@ -103,7 +110,7 @@ impl LazyTree<'_> {
             return eager::ask(self, query, runtime);
         }
         let is_single = traversal == Traversal::Single;
-        let descent = descent::Whole { tree: *self, query, is_single, rows, runtime };
+        let descent = whole::Whole { tree: *self, query, is_single, rows, runtime };
         criterion::visit(self.params.criterion, self.target, descent)
     }
 }

@@ -42,6 +42,13 @@ pub struct LeafRows {
 }
 
 impl LeafRows {
+    fn append(&mut self, other: Self) {
+        let offset = self.rows.len();
+        self.ends.extend(other.ends.into_iter().map(|end| offset + end));
+        self.rows.extend(other.rows);
+        self.shares.extend(other.shares);
+    }
+
     /// The rows of a leaf with their shares.
     pub fn of(&self, leaf: u32) -> impl Iterator<Item = (u32, f64)> {
         let leaf = leaf as usize;
@@ -77,14 +84,77 @@ impl Reached {
         }
     }
 
-    /// Adds a leaf that these query rows reach; returns its value, to be written.
-    pub(super) fn add(&mut self, query_rows: &[u32], depth: u64, n_values: usize) -> &mut [f64] {
-        let leaf = self.depths.len();
-        self.depths.push(depth);
-        for &row in query_rows {
-            self.leaves[row as usize] = leaf as u32;
+    /// Adds leaves that query rows reach who have reached none so far.
+    pub(super) fn append(&mut self, found: Finds) {
+        let mut start = 0;
+        for (leaf, &end) in (self.depths.len() as u32..).zip(&found.ends) {
+            for &row in &found.query_rows[start..end] {
+                self.leaves[row as usize] = leaf;
+            }
+            start = end;
         }
-        self.values.resize((leaf + 1) * n_values, 0.0);
-        &mut self.values[leaf * n_values..]
+        self.values.extend(found.values);
+        self.depths.extend(found.depths);
+        if let (Some(rows), Some(more)) = (&mut self.rows, found.rows) {
+            rows.append(more);
+        }
+        self.visits += found.visits;
+    }
+}
+
+/// Leaves in the order in which they were found.
+#[derive(Debug)]
+pub(super) struct Finds {
+    /// The query rows that reach leaf `i` end at `ends[i]` and begin where those of the leaf before it end.
+    ends: Vec<usize>,
+    query_rows: Vec<u32>,
+    n_values: usize,
+    values: Vec<f64>,
+    depths: Vec<u64>,
+    /// Their training rows, if asked for.
+    pub rows: Option<LeafRows>,
+    /// What it took.
+    pub visits: Visits,
+}
+
+impl Finds {
+    pub fn new(n_values: usize, rows: bool) -> Self {
+        Self {
+            ends: Vec::new(),
+            query_rows: Vec::new(),
+            n_values,
+            values: Vec::new(),
+            depths: Vec::new(),
+            rows: rows.then(LeafRows::default),
+            visits: Visits::default(),
+        }
+    }
+
+    /// Adds a leaf that these query rows reach; returns its value, to be written.
+    pub fn add(&mut self, query_rows: &[u32], depth: u64) -> &mut [f64] {
+        self.query_rows.extend_from_slice(query_rows);
+        self.ends.push(self.query_rows.len());
+        self.depths.push(depth);
+        let start = self.values.len();
+        self.values.resize(start + self.n_values, 0.0);
+        &mut self.values[start..]
+    }
+
+    /// Adds leaves that others reach.
+    pub fn append(&mut self, other: Self) {
+        let offset = self.query_rows.len();
+        self.ends.extend(other.ends.into_iter().map(|end| offset + end));
+        self.query_rows.extend(other.query_rows);
+        self.values.extend(other.values);
+        self.depths.extend(other.depths);
+        if let (Some(rows), Some(more)) = (&mut self.rows, other.rows) {
+            rows.append(more);
+        }
+        self.visits += other.visits;
+    }
+
+    /// A query row that reaches the first leaf.
+    pub fn first_row(&self) -> Option<u32> {
+        self.query_rows.first().copied()
     }
 }

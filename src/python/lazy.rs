@@ -1,23 +1,21 @@
 //! The class `LazyForest`: encoded training data that is asked for what a forest would predict.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
-use numpy::ndarray::ArrayView2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict, PyTuple};
 
-use super::array::{MatrixVisitor, visit_matrix};
+use super::array::visit_matrix;
 use super::error::of_estimator;
 use super::fit::{Fit, encode_target};
+use super::on_rows::{RowVisitor, visit_rows_watched};
 use super::params::tree_params;
 use super::rows::Draws;
-use super::run::{run, run_watched};
+use super::run::run;
+use crate::data::Dataset;
 use crate::data::decode::Decoded;
-use crate::data::query::{Query, SparseQuery};
-use crate::data::sparse::SparseIndex;
-use crate::data::values::TableValue;
-use crate::data::{Dataset, Element, SparseView};
+use crate::data::rows::Rows;
 use crate::error::Result;
 use crate::forest::{Explored, LazyForest};
 use crate::lazy::Traversal;
@@ -138,7 +136,7 @@ impl PyLazyForest {
 
     /// Fails unless the parameters allow for a traversal.
     fn check_traversal(&self, traversal: &str) -> PyResult<()> {
-        Ok(self.traversal(traversal, 1)?.check(self.forest.params().tree())?)
+        traversal_of(traversal)?.map_or(Ok(()), |traversal| Ok(traversal.check(self.forest.params().tree())?))
     }
 
     /// What the forest predicts: (n_query, n_outputs * max_n_classes).
@@ -189,16 +187,6 @@ impl PyLazyForest {
 }
 
 impl PyLazyForest {
-    fn traversal(&self, name: &str, n_query: usize) -> PyResult<Traversal> {
-        match name {
-            "auto" => Ok(self.forest.auto(n_query)),
-            "batched" => Ok(Traversal::Batched),
-            "single" => Ok(Traversal::Single),
-            "eager" => Ok(Traversal::Eager),
-            _ => Err(PyValueError::new_err(format!("traversal must be {TRAVERSALS}. Got {name:?} instead."))),
-        }
-    }
-
     fn ask(
         &self,
         py: Python<'_>,
@@ -208,41 +196,41 @@ impl PyLazyForest {
         n_threads: usize,
         watcher: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Explored> {
-        let n_query = x.getattr("shape")?.extract::<(usize, usize)>()?.0;
-        let traversal = self.traversal(traversal, n_query)?;
-        visit_matrix(x, Ask { py, forest: &self.forest, traversal, weights, n_threads, watcher })
+        let traversal = traversal_of(traversal)?;
+        visit_rows_watched(py, x, n_threads, watcher, Ask { forest: &self.forest, traversal, weights })
     }
 }
 
-/// Asks a forest about the rows of a matrix.
-struct Ask<'a, 'py> {
-    py: Python<'py>,
+/// The traversal of a name; nothing for "auto".
+fn traversal_of(name: &str) -> PyResult<Option<Traversal>> {
+    match name {
+        "auto" => Ok(None),
+        "batched" => Ok(Some(Traversal::Batched)),
+        "single" => Ok(Some(Traversal::Single)),
+        "eager" => Ok(Some(Traversal::Eager)),
+        _ => Err(PyValueError::new_err(format!("traversal must be {TRAVERSALS}. Got {name:?} instead."))),
+    }
+}
+
+/// Asks a forest about rows.
+struct Ask<'a> {
     forest: &'a LazyForest,
-    traversal: Traversal,
+    traversal: Option<Traversal>,
     weights: bool,
-    n_threads: usize,
-    watcher: Option<&'a Bound<'py, PyAny>>,
 }
 
-impl Ask<'_, '_> {
-    fn ask<Q: Query>(self, query: impl FnOnce() -> Result<Q> + Send) -> PyResult<Explored> {
-        let Self { py, forest, traversal, weights, n_threads, watcher } = self;
-        let data = forest.data();
-        // A tree may be as deep as it has rows, and read all cells on every level.
-        let cells = data.n_samples().saturating_mul(data.n_features()).saturating_mul(data.n_samples());
-        let steps = cells.saturating_mul(forest.n_trees());
-        run_watched(py, n_threads, steps, watcher, |runtime| forest.explore(&query()?, traversal, weights, runtime))
-    }
-}
-
-impl MatrixVisitor for Ask<'_, '_> {
+impl RowVisitor for Ask<'_> {
     type Output = Explored;
 
-    fn dense<T: Element<Value: TableValue>>(self, x: ArrayView2<'_, T>) -> PyResult<Explored> {
-        self.ask(|| Ok(x))
+    fn steps(&self, n_samples: usize) -> usize {
+        let data = self.forest.data();
+        // A tree may be as deep as it has rows, and read all cells on every level.
+        let cells = data.n_samples().saturating_mul(data.n_features()).saturating_mul(data.n_samples());
+        cells.saturating_add(n_samples).saturating_mul(self.forest.n_trees())
     }
 
-    fn sparse<T: Element<Value: TableValue>, I: SparseIndex>(self, x: SparseView<'_, T, I>) -> PyResult<Explored> {
-        self.ask(|| SparseQuery::new(&x))
+    fn visit(self, rows: &impl Rows, runtime: &Runtime<'_>) -> Result<Explored> {
+        let traversal = self.traversal.unwrap_or_else(|| self.forest.auto(rows.shape().0));
+        self.forest.explore(&*rows.query(), traversal, self.weights, runtime)
     }
 }

@@ -4,7 +4,7 @@ use numpy::ndarray::ArrayView2;
 use pyo3::prelude::*;
 
 use super::array::{MatrixVisitor, visit_matrix};
-use super::run::run;
+use super::run::run_watched;
 use crate::data::rows::{Rows, SparseRows};
 use crate::data::sparse::SparseIndex;
 use crate::data::values::TableValue;
@@ -27,24 +27,37 @@ pub fn visit_rows<V: RowVisitor>(
     n_threads: usize,
     visitor: V,
 ) -> PyResult<V::Output> {
-    visit_matrix(x, OnRows { py, n_threads, visitor })
+    visit_rows_watched(py, x, n_threads, None, visitor)
 }
 
-struct OnRows<'py, V> {
+/// The same, and calls `watcher` with the number of finished items of work whenever it has grown.
+pub fn visit_rows_watched<V: RowVisitor>(
+    py: Python<'_>,
+    x: &Bound<'_, PyAny>,
+    n_threads: usize,
+    watcher: Option<&Bound<'_, PyAny>>,
+    visitor: V,
+) -> PyResult<V::Output> {
+    visit_matrix(x, OnRows { py, n_threads, watcher, visitor })
+}
+
+struct OnRows<'a, 'py, V> {
     py: Python<'py>,
     n_threads: usize,
+    watcher: Option<&'a Bound<'py, PyAny>>,
     visitor: V,
 }
 
-impl<V: RowVisitor> OnRows<'_, V> {
+impl<V: RowVisitor> OnRows<'_, '_, V> {
     fn rows(self, n_samples: usize, rows: Result<impl Rows + Send>) -> PyResult<V::Output> {
-        let Self { py, n_threads, visitor } = self;
+        let Self { py, n_threads, watcher, visitor } = self;
         let rows = rows?;
-        run(py, n_threads, visitor.steps(n_samples), move |runtime| visitor.visit(&rows, runtime))
+        let steps = visitor.steps(n_samples);
+        run_watched(py, n_threads, steps, watcher, move |runtime| visitor.visit(&rows, runtime))
     }
 }
 
-impl<V: RowVisitor> MatrixVisitor for OnRows<'_, V> {
+impl<V: RowVisitor> MatrixVisitor for OnRows<'_, '_, V> {
     type Output = V::Output;
 
     fn dense<T: Element<Value: TableValue>>(self, x: ArrayView2<'_, T>) -> PyResult<V::Output> {

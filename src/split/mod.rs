@@ -216,6 +216,17 @@ pub struct Heirs<C: Criterion> {
     pub large: Option<Known<C>>,
 }
 
+/// Which children of a node will be searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// Both, the smaller first.
+    Both,
+    /// The smaller one.
+    Small,
+    /// The larger one.
+    Large,
+}
+
 impl<C: Criterion> Search<'_, C> {
     /// The best legal split of a node over the features it draws. `known` is what the node has taken over from its
     /// parent, if anything.
@@ -241,8 +252,8 @@ impl<C: Criterion> Search<'_, C> {
         Ok(Found { constants: found.constants.or(constants), ..found })
     }
 
-    /// Divides what is known of a node among its children, given their statistics, the rows of the smaller one and
-    /// the numbers of their entries. Whoever has something must be searched with this scratch, the smaller child and all
+    /// Divides what is known of a node among its children that are wanted, given their statistics, the rows of the smaller
+    /// one and the numbers of their entries. If the larger one is not wanted, it is forgotten already. Whoever has something must be searched with this scratch, the smaller child and all
     /// its descendants first.
     pub fn bequeath(
         &self,
@@ -250,15 +261,16 @@ impl<C: Criterion> Search<'_, C> {
         totals: (&C::Totals, &C::Totals, &C::Totals),
         small: (&[u32], usize),
         n_large_entries: usize,
+        wanted: Wanted,
         scratch: &mut Scratch<C>,
     ) -> Heirs<C> {
         match (known, self.data.columns()) {
             (None, _) | (_, Columns::Dense(_)) => Heirs { small: None, large: None },
             (Some(known), Columns::SparseU16(columns)) => {
-                sparse::bequeath(self, known, columns, totals, small, n_large_entries, scratch)
+                sparse::bequeath(self, known, columns, totals, small, n_large_entries, wanted, scratch)
             }
             (Some(known), Columns::SparseU32(columns)) => {
-                sparse::bequeath(self, known, columns, totals, small, n_large_entries, scratch)
+                sparse::bequeath(self, known, columns, totals, small, n_large_entries, wanted, scratch)
             }
         }
     }

@@ -10,7 +10,7 @@ use super::counts::ColumnCounts;
 use super::features::{ColumnSearch, PARALLEL_FROM, search_columns};
 use super::known::{Column, Known, KnownColumns, LaneMap, LocalColumn};
 use super::rows::search_rows;
-use super::{Best, Found, Heirs, Node, NodeColumn, NodeSearch, Outcome, Scratch, Search};
+use super::{Best, Found, Heirs, Node, NodeColumn, NodeSearch, Outcome, Scratch, Search, Wanted};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
@@ -297,8 +297,9 @@ fn plan<C: Criterion, R: Rank>(
     (by_columns, by_rows)
 }
 
-/// Divides what was known of a node among its children; only the larger child always gets something. O(entries of the
+/// Divides what was known of a node among its children that are wanted; of both, only the larger always gets something. O(entries of the
 /// smaller child).
+#[allow(clippy::too_many_arguments, reason = "a node and its children")]
 pub(super) fn bequeath<C: Criterion, R: Rank>(
     search: &Search<'_, C>,
     known: Known<C>,
@@ -306,6 +307,7 @@ pub(super) fn bequeath<C: Criterion, R: Rank>(
     totals: (&C::Totals, &C::Totals, &C::Totals),
     small: (&[u32], usize),
     n_large_entries: usize,
+    wanted: Wanted,
     scratch: &mut Scratch<C>,
 ) -> Heirs<C> {
     let Scratch { scan, sparse, .. } = scratch;
@@ -315,16 +317,22 @@ pub(super) fn bequeath<C: Criterion, R: Rank>(
     match known {
         Known::Columns(mut known) => {
             let mut branch = None;
-            if !criterion.is_pure(totals.1) && is_worth_knowing(search, samples.len(), nnz, false) {
+            if wanted != Wanted::Large
+                && !criterion.is_pure(totals.1)
+                && is_worth_knowing(search, samples.len(), nnz, false)
+            {
                 members.insert_all(samples);
                 branch = known.branch(criterion, columns, members, nnz, scan);
                 members.remove_all(samples);
             }
-            known.leave(criterion, columns, totals, samples, nnz, lane_map);
             if branch.is_none() {
                 known_members.remove_all(samples);
             }
             let small = branch.map(|branch| Known::Columns(Box::new(branch)));
+            if wanted == Wanted::Small {
+                return Heirs { small, large: None };
+            }
+            known.leave(criterion, columns, totals, samples, nnz, lane_map);
             Heirs { small, large: Some(Known::Columns(known)) }
         }
         Known::Counts(mut counts) => {
@@ -332,9 +340,11 @@ pub(super) fn bequeath<C: Criterion, R: Rank>(
                 known_members.remove_all(samples);
             }
             let is_worth = |totals, nnz| !criterion.is_pure(totals) && is_worth_counting(search, nnz);
-            let (for_small, for_large) = (is_worth(totals.1, nnz), is_worth(totals.2, n_large_entries));
+            let for_small = wanted != Wanted::Large && is_worth(totals.1, nnz);
+            let for_large = wanted != Wanted::Small && is_worth(totals.2, n_large_entries);
             let small = counts.leave(columns, samples, for_small, for_large).map(Known::Counts);
-            let large = (counts.holds_members || for_large).then_some(Known::Counts(counts));
+            let is_kept = wanted != Wanted::Small && (counts.holds_members || for_large);
+            let large = is_kept.then_some(Known::Counts(counts));
             Heirs { small, large }
         }
     }
