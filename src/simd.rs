@@ -60,6 +60,7 @@ macro_rules! vectorized {
         $vis:vis fn $name:ident $(<const $n:ident: usize>)? ($($arg:ident: $type:ty),* $(,)?) $(-> $output:ty)? $body:block
     ) => {
         $(#[$meta])*
+        #[allow(clippy::too_many_arguments, reason = "a level, and those of the loop")]
         $vis fn $name $(<const $n: usize>)? (level: $crate::simd::Level, $($arg: $type),*) $(-> $output)? {
             #[inline(always)]
             #[allow(clippy::inline_always, reason = "compiled for each width")]

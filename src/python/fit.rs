@@ -156,19 +156,16 @@ impl<T: Send, G: FnOnce(Dataset, &Runtime<'_>) -> Result<T> + Send> Fit<'_, '_, 
         let Self { py, n_threads, n_outputs, n_trees, n_categories, watcher, grow, .. } = self;
         // A tree may be as deep as it has rows, and read all cells on every level.
         let steps = n_cells.saturating_mul(n_samples).saturating_mul(n_outputs).saturating_mul(n_trees);
-        run_watched(py, n_threads, steps, watcher, |runtime| grow(categories(encode(runtime)?, n_categories)?, runtime))
+        run_watched(py, n_threads, steps, watcher, |runtime| {
+            grow(categories(encode(runtime)?, n_categories.as_deref())?, runtime)
+        })
     }
 }
 
 /// Tells a data set which of its features are categorical.
-#[expect(
-    clippy::unnecessary_wraps,
-    clippy::needless_pass_by_value,
-    reason = "codes are checked where they are encoded"
-)]
-fn categories(data: Dataset, n_categories: Option<Vec<u32>>) -> Result<Dataset> {
+fn categories(data: Dataset, n_categories: Option<&[u32]>) -> Result<Dataset> {
     match n_categories {
-        Some(n_categories) => data.with_categories(&n_categories),
+        Some(n_categories) => data.with_categories(n_categories),
         None => Ok(data),
     }
 }

@@ -94,7 +94,9 @@ impl Units {
             unit_rows[unit as usize] += n;
             units[place as usize] = unit;
         }
-        of_entries.iter_mut().for_each(|place| *place = units[*place as usize]);
+        for place in &mut of_entries {
+            *place = units[*place as usize];
+        }
         Self {
             of_entries,
             common: common.map(|place| units[place as usize]),
@@ -348,7 +350,9 @@ fn principal_component(shares: &[Vec<Sum>]) -> Vec<f64> {
             break;
         }
         // The sign is that of the largest part.
-        axis.iter_mut().for_each(|part| *part /= largest);
+        for part in &mut axis {
+            *part /= largest;
+        }
     }
     along(&axis)
 }

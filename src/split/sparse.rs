@@ -404,9 +404,13 @@ pub(super) fn partition<C: Criterion, R: Rank>(
             split.goes_left(rank.unwrap_or(column.zero_rank), missing_rank)
         });
     }
-    marks.iter().for_each(|marks| marked.insert_all(marks));
+    for marks in marks {
+        marked.insert_all(marks);
+    }
     let n_left = samples.partition(|sample| marked.contains(sample) != zeros_left);
-    marks.iter().for_each(|marks| marked.remove_all(marks));
+    for marks in marks {
+        marked.remove_all(marks);
+    }
     n_left
 }
 

@@ -208,6 +208,20 @@ fn to_31_bits(value: f64) -> f64 {
     (value / unit).round() * unit
 }
 
+/// The cuts of an order of groups of categories.
+fn cuts_of(feature: usize, units: &[Vec<f64>]) -> Vec<Cut> {
+    let cut = |n: usize| {
+        let left = units[..n].concat();
+        Cut {
+            feature,
+            threshold: 0.0,
+            missing_left: left.iter().any(|code| code.is_nan()),
+            codes: Some(left.into_iter().filter(|code| !code.is_nan()).map(|code| code as u32).collect()),
+        }
+    };
+    (1..units.len()).map(cut).collect()
+}
+
 /// By category, the coordinate along the first principal component of class shares; 16 powers of their covariance.
 fn principal_component(sums: &[&Vec<(i64, u64)>]) -> Vec<f64> {
     let n = sums[0].len();
@@ -457,7 +471,7 @@ impl Grower<'_> {
     /// The cuts to try, in the order of the tie rule.
     fn cuts(&self, rows: &[usize], feature: usize, key: NodeKey) -> Vec<Cut> {
         if self.n_categories[feature] > 0 {
-            return self.orders(rows, feature, key).iter().flat_map(|units| self.cuts_of(feature, units)).collect();
+            return self.orders(rows, feature, key).iter().flat_map(|units| cuts_of(feature, units)).collect();
         }
         let values = self.distinct_values(rows, feature);
         let cut = |missing_left| move |threshold| Cut { feature, threshold, missing_left, codes: None };
@@ -468,20 +482,6 @@ impl Grower<'_> {
             cuts.extend(thresholds.into_iter().map(cut(true)));
         }
         cuts
-    }
-
-    /// The cuts of an order of groups of categories.
-    fn cuts_of(&self, feature: usize, units: &[Vec<f64>]) -> Vec<Cut> {
-        let cut = |n: usize| {
-            let left = units[..n].concat();
-            Cut {
-                feature,
-                threshold: 0.0,
-                missing_left: left.iter().any(|code| code.is_nan()),
-                codes: Some(left.into_iter().filter(|code| !code.is_nan()).map(|code| code as u32).collect()),
-            }
-        };
-        (1..units.len()).map(cut).collect()
     }
 
     /// The categories of a node, NaN among them, by the rows of the whole in which they first occur; small ones together.

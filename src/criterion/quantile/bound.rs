@@ -52,7 +52,9 @@ impl<'a> Classes<'a> {
         let mut least = None;
         let mut own = S::default();
         for block in order.chunks(order.len().div_ceil(BLOCKS).max(BLOCK_FROM)) {
-            block.iter().for_each(|&place| self.add(&mut pushed, place as usize));
+            for &place in block {
+                self.add(&mut pushed, place as usize);
+            }
             let rest = std::array::from_fn(|class| whole[class].minus(pushed[class]));
             let loss = own + self.at_most_loss(level, &rest);
             least = Some(least.map_or(loss, |least: S| least.min(loss)));

@@ -249,6 +249,13 @@ mod tests {
     use super::super::ring::{Links, Mask};
     use super::*;
 
+    /// The same of a list.
+    fn run<R: Ring>(mut list: Weighted<'_, R, i64, Half>, order: impl Iterator<Item = u32>) -> bool {
+        let last = order.map(|place| list.remove(place)).last();
+        assert_eq!(last, Some(0));
+        list.tree.is_some()
+    }
+
     /// Whether a tree takes over while the places are removed in this order.
     fn falls_back(weights: impl Iterator<Item = u64>, order: impl Iterator<Item = u32>, is_small: bool) -> bool {
         let mut line = Line::default();
@@ -257,11 +264,6 @@ mod tests {
         line.values.extend((1..line.weights.len()).map(|place| place as i64));
         let n = line.len();
         let start = Start::<i64>::of(&line, Half);
-        fn run<R: Ring>(mut list: Weighted<'_, R, i64, Half>, order: impl Iterator<Item = u32>) -> bool {
-            let last = order.map(|place| list.remove(place)).last();
-            assert_eq!(last, Some(0));
-            list.tree.is_some()
-        }
         if is_small {
             run(Weighted::new(&line, Mask::new(&line, n), Half, start), order)
         } else {

@@ -127,7 +127,7 @@ impl Ring for Mask<'_> {
     fn before(&self, place: u32) -> u32 {
         let below = self.members & ((1 << place) - 1);
         // Place 0 is below all others, and has none below: who asks for that gets 0.
-        63 - (below | 1).leading_zeros()
+        (below | 1).ilog2()
     }
 
     #[inline(always)]
