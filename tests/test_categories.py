@@ -605,3 +605,46 @@ def test_sparse_models_are_those_of_dense_data(estimator, name):
     for model in (dense, stored):
         assert_array_equal(model.predict(query), expected)
         assert_array_equal(model.predict(container(query)), expected)
+
+
+@pytest.mark.parametrize("estimator", ALL)
+def test_names_and_order_of_categories_never_matter(estimator):
+    """Neither in training nor in prediction."""
+    rng = np.random.default_rng(2)
+    codes = rng.integers(0, 12, 200)
+    y = np.array([3, 1, 4, 1.5, 9, 2.6, 5, 3.5, 8, 9.7, 2, 6])[codes]
+    y = y if "Regressor" in estimator.__name__ else (y > 4).astype(int)
+    names = rng.permutation([f"level {n}" for n in range(12)])
+    one = make(estimator, categorical_features=["a"], max_features=None)
+    other = clone(one).fit(pd.DataFrame({"a": names[codes]}), y)
+    one.fit(pd.DataFrame({"a": codes}), y)
+    for query in (codes, rng.integers(0, 14, 50)):
+        given = np.where(query < 12, names[np.minimum(query, 11)], "unknown")
+        predictions = other.predict(pd.DataFrame({"a": given}))
+        assert_array_equal(one.predict(pd.DataFrame({"a": query})), predictions)
+    if estimator in TREES[:2]:
+        assert_array_equal(other.predict(pd.DataFrame({"a": names[codes]})), y)
+        assert_array_equal(one.predict(pd.DataFrame({"a": codes})), y)
+
+
+@pytest.mark.parametrize("estimator", TREES[:2])
+def test_unknown_categories_go_with_the_larger_child(estimator):
+    """The set of a split lists the categories of the other child."""
+    X = pd.DataFrame({"a": ["x"] * 2 + ["y"] * 5 + ["z"] * 2})
+    y = [1] * 2 + [0] * 5 + [1] * 2
+    model = estimator(categorical_features=["a"]).fit(X, y)
+    assert model.get_n_leaves() == 2
+    assert model.predict(pd.DataFrame({"a": ["new", "y", "x", "z"]})).tolist() == [0, 0, 1, 1]
+    codes, _ = model.tree_.category_set(0)
+    assert codes.tolist() == [0, 2]
+
+
+def test_rare_categories_are_not_told_apart():
+    """Those with too few rows in a node share its side."""
+    X = pd.DataFrame({"a": ["x"] * 5 + ["y"] * 5 + ["z", "w"]})
+    y = [0.0] * 5 + [1.0] * 5 + [100.0, -100.0]
+    for least, n_leaves in ((1, 4), (2, 3), (6, 1)):
+        model = spinney.DecisionTreeRegressor(
+            categorical_features=["a"], min_samples_category=least
+        )
+        assert model.fit(X, y).get_n_leaves() == n_leaves

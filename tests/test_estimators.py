@@ -71,10 +71,11 @@ def chain(n_levels):
 
 @every_estimator
 def test_constructor_is_that_of_scikit_learn(tree_class):
-    """Same parameter names and defaults, and two or three more."""
+    """Same parameter names and defaults, and some more."""
     theirs = getattr(sklearn.tree, tree_class.__name__)
     expected = {p.name: p.default for p in inspect.signature(theirs).parameters.values()}
     expected |= {"n_jobs": None, "feature_sampling": "all"}
+    expected |= {"categorical_features": None, "min_samples_category": 1}
     if tree_class in REGRESSORS:
         expected["quantile"] = 0.5
     parameters = inspect.signature(tree_class).parameters

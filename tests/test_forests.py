@@ -20,7 +20,12 @@ from spinney import (
 )
 from strategies import FOREST_REGRESSORS, FORESTS
 
-OURS = {"feature_sampling": "all", "replace": True}
+OURS = {
+    "feature_sampling": "all",
+    "replace": True,
+    "categorical_features": None,
+    "min_samples_category": 1,
+}
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +39,7 @@ def iris():
 
 @every_forest
 def test_constructor_is_that_of_scikit_learn(forest_class):
-    """Same parameter names, order, kinds and defaults, and two or three more."""
+    """Same parameter names, order, kinds and defaults, and some more."""
     theirs = inspect.signature(getattr(sklearn.ensemble, forest_class.__name__)).parameters
     ours = inspect.signature(forest_class).parameters
     more = OURS | ({"quantile": 0.5} if forest_class in FOREST_REGRESSORS else {})
