@@ -260,7 +260,7 @@ vectorized! {
                     let other = score(sums[lane] + missing[lane]);
                     // The last cut before missing values is one of them against all others.
                     let is_cut = rank(keys[1][lane]) < ranks[lane];
-                    scores[lane] = if is_cut && other > scores[lane] { other } else { scores[lane] };
+                    scores[lane] = if is_cut & (other > scores[lane]) { other } else { scores[lane] };
                 }
             }
             mask_ties(&keys[0], &keys[1], scores);

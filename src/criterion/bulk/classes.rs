@@ -264,7 +264,7 @@ vectorized! {
                     + f64::from(outside[lane]) / f64::from(node_weight - weight);
                 // The last cut before missing values is one of them against all others.
                 let is_cut = rank(keys[1][lane]) < ranks[lane];
-                let lower = MISSING == 1 && !(is_cut && score > scores[lane]);
+                let lower = (MISSING == 1) & !(is_cut & (score > scores[lane]));
                 scores[lane] = if lower { scores[lane] } else { score };
             }
             mask_ties(&keys[0], &keys[1], scores);

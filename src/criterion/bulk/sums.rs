@@ -271,10 +271,9 @@ vectorized! {
         missing: &[[f64; 2]; LANES],
         scores: &mut [Scores],
     ) {
-        let score = |sum: f64, weight: f64| {
-            let excess = sum - weight * fraction;
-            excess * excess / (weight * (node_weight - weight))
-        };
+
+        let missing_sums: [f64; LANES] = std::array::from_fn(|lane| missing[lane][0]);
+        let missing_weights: [f64; LANES] = std::array::from_fn(|lane| missing[lane][1]);
         let (mut sums, mut weights) = ([0.0; LANES], [0.0; LANES]);
         for (scores, keys) in scores.iter_mut().zip(keys.windows(2)) {
             for lane in 0..LANES {
@@ -283,15 +282,18 @@ vectorized! {
                 weights[lane] += weight;
             }
             for lane in 0..LANES {
-                scores[lane] = score(sums[lane], weights[lane]);
+                let weight: f64 = weights[lane];
+                let excess = sums[lane] - weight * fraction;
+                scores[lane] = excess * excess / (weight * (node_weight - weight));
             }
             if MISSING == 1 {
                 for lane in 0..LANES {
-                    let [sum, weight] = missing[lane];
-                    let other = score(sums[lane] + sum, weights[lane] + weight);
+                    let weight = weights[lane] + missing_weights[lane];
+                    let excess = sums[lane] + missing_sums[lane] - weight * fraction;
+                    let other = excess * excess / (weight * (node_weight - weight));
                     // The last cut before missing values is one of them against all others.
                     let is_cut = rank(keys[1][lane]) < ranks[lane];
-                    scores[lane] = if is_cut && other > scores[lane] { other } else { scores[lane] };
+                    scores[lane] = if is_cut & (other > scores[lane]) { other } else { scores[lane] };
                 }
             }
             mask_ties(&keys[0], &keys[1], scores);
