@@ -51,7 +51,7 @@ PINS_oldest := \
 	"scipy==1.14.1; python_version <= '3.13'" \
 	"scipy==1.16.2; python_version > '3.13'"
 # What each environment is given if there is a wheel for its platform and its Python.
-OPTIONAL_peers := scikit-learn-intelex ydf
+OPTIONAL_peers := pandas scikit-learn-intelex ydf
 OLDEST_TESTS := $(wildcard $(addprefix tests/test_, estimator_checks.py estimators.py forest*.py composition.py))
 
 # Directories are listed too, so that a removed file is seen as a change.
@@ -124,6 +124,7 @@ peers: $(VENVS)/peers.stamp ## Print the side-by-side tables (QUICK=1: the short
 	$(VENVS)/peers/bin/python benches/peers/dense.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/overheads.py $(if $(QUICK),--repeats 1)
 	$(VENVS)/peers/bin/python benches/peers/absolute_error.py $(if $(QUICK),--rows 5000 --repeats 1)
+	$(VENVS)/peers/bin/python benches/peers/mixed.py $(if $(QUICK),--repeats 1 --trees 10)
 	$(VENVS)/peers/bin/python benches/peers/threads.py $(if $(QUICK),--repeats 1)
 	$(VENVS)/peers/bin/python benches/peers/lazy.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/memory.py $(if $(QUICK),--quick)
