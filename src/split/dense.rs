@@ -249,7 +249,11 @@ fn partition_by(
     mut rank: impl FnMut(u32) -> u32,
 ) -> usize {
     match missing_rank {
-        Some(missing_rank) => samples.partition(|sample| split.goes_left(rank(sample), missing_rank)),
-        None => samples.partition(|sample| rank(sample) <= split.last_left),
+        // Seen from the rank of missing values, which is above all others, ranks wrap around, and it comes first.
+        Some(missing_rank) if split.missing_go_left() => {
+            let last_left = split.last_left.wrapping_sub(missing_rank);
+            samples.partition(|sample| rank(sample).wrapping_sub(missing_rank) <= last_left)
+        }
+        Some(_) | None => samples.partition(|sample| rank(sample) <= split.last_left),
     }
 }

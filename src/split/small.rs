@@ -7,7 +7,7 @@
 //!
 //! Columns are taken in the order in which the node draws them, so that ties are lost by whoever comes later. If the best
 //! conceivable split is known, the first column that makes it ends the search. Missing values are at the end of the
-//! sorted columns; each cut has the higher of two scores, with them on either side.
+//! sorted columns; each cut has two scores, with them on either side.
 
 use super::best::{Best, Candidate, Cut};
 use super::dense::{RowsOf, search_categorical};
@@ -35,6 +35,7 @@ const SUMMIT_FROM_FEATURES: usize = 2 * LANES;
 pub(super) struct SmallScratch {
     keys: Vec<Keys>,
     scores: Vec<Scores>,
+    others: Vec<Scores>,
     features: Vec<u32>,
     categorical: Vec<u32>,
     entries: Vec<Entry>,
@@ -53,16 +54,17 @@ pub(super) fn best_split<C: Criterion>(
     let NodeSearch { search, node, order } = at;
     let samples = node.samples.ids();
     let n_features = search.data.n_features() as u32;
-    let SmallScratch { keys, scores, features, categorical, entries } = scratch;
+    let SmallScratch { keys, scores, others, features, categorical, entries } = scratch;
     at.list_features(drawn, features, categorical);
     let summit = if features.len() > SUMMIT_FROM_FEATURES { at.summit(scan) } else { None };
     keys.resize(samples.len(), [0; LANES]);
     scores.resize(samples.len() - 1, [0.0; LANES]);
+    others.resize(samples.len() - 1, [0.0; LANES]);
     if let Some(bulk) = &bulk {
         bulk.load(search.criterion, node.totals, samples, rows);
     }
     let best = Best::below(summit, !search.data.has_categories());
-    let mut small = Small { at, columns, rows, bulk, keys, scores, entries, scan, best };
+    let mut small = Small { at, columns, rows, bulk, keys, scores, others, entries, scan, best };
     let mut n_varying = 0;
     for batch in features.chunks(LANES) {
         search.runtime.check_interrupt()?;
@@ -108,6 +110,8 @@ struct Small<'a, C: Criterion> {
     keys: &'a mut [Keys],
     /// Of the cuts after each but the last.
     scores: &'a mut [Scores],
+    /// The same with missing values on the left.
+    others: &'a mut [Scores],
     entries: &'a mut Vec<Entry>,
     scan: &'a mut C::Scan,
     best: Best<C>,
@@ -155,20 +159,38 @@ impl<C: Criterion> Small<'_, C> {
         let missing = self.missing(batch);
         let missing_rank = |lane: usize| missing.map(|ranks| ranks[lane]).filter(|&rank| rank != u32::MAX);
         if let Some(bulk) = &mut self.bulk
-            && bulk.lane_scores(search.level, node.totals, self.rows, self.keys, missing.as_ref(), self.scores)
+            && bulk.lane_scores(
+                search.level,
+                node.totals,
+                self.rows,
+                self.keys,
+                missing.as_ref().map(|ranks| (ranks, &mut *self.others)),
+                self.scores,
+            )
         {
             let all_legal = search.all_legal();
-            let highest = highest_scores(search.level, self.scores);
+            let plain = highest_scores(search.level, self.scores);
+            let none = [f64::NEG_INFINITY; LANES];
+            let other = if missing.is_some() { highest_scores(search.level, self.others) } else { none };
             for (lane, &feature) in batch.iter().enumerate() {
-                if highest[lane] > f64::NEG_INFINITY && self.best.may_win(highest[lane]) {
-                    let mut least = self.best.floor();
-                    if all_legal {
-                        least = least.max(highest[lane] - search.criterion.tolerance(node.totals, highest[lane]));
-                    }
-                    self.offer(feature, lane, missing_rank(lane), least);
+                let highest = plain[lane].max(other[lane]);
+                if highest == f64::NEG_INFINITY || !self.best.may_win(highest) {
+                    continue;
+                }
+                let mut least = self.best.floor();
+                if all_legal {
+                    least = least.max(highest - search.criterion.tolerance(node.totals, highest));
+                }
+                let missing_rank = missing_rank(lane);
+                if plain[lane] >= least {
+                    self.offer(feature, lane, missing_rank.map(|_| Side::Right), 0, least);
+                }
+                if let Some(missing_rank) = missing_rank.filter(|_| other[lane] >= least) {
+                    let n_values = self.keys.partition_point(|row| rank(row[lane]) < missing_rank);
+                    self.offer(feature, lane, Some(Side::Left), self.keys.len() - n_values, least);
                 }
             }
-            return highest[..batch.len()].iter().filter(|&&score| score > f64::NEG_INFINITY).count();
+            return plain[..batch.len()].iter().filter(|&&score| score > f64::NEG_INFINITY).count();
         }
         let mut n_varying = 0;
         for (lane, &feature) in batch.iter().enumerate() {
@@ -180,38 +202,18 @@ impl<C: Criterion> Small<'_, C> {
         n_varying
     }
 
-    /// Offers the cuts of a lane that score `least`.
-    fn offer(&mut self, feature: u32, lane: usize, missing_rank: Option<u32>, least: f64) {
-        let Some(missing_rank) = missing_rank else {
-            return self.offer_from(feature, lane, (0, self.keys.len()), None, least);
-        };
-        let n_values = self.keys.partition_point(|row| rank(row[lane]) < missing_rank);
-        self.offer_from(feature, lane, (0, self.keys.len()), Some(Side::Right), least);
-        self.offer_from(feature, lane, (n_values, n_values), Some(Side::Left), least);
-    }
-
-    /// Offers the cuts of a lane before the end of some rows, which score `least` with missing values on one side or the
-    /// other. Rows from `first` on are on the left of all cuts.
-    fn offer_from(
-        &mut self,
-        feature: u32,
-        lane: usize,
-        (first, end): (usize, usize),
-        missing: Option<Side>,
-        least: f64,
-    ) {
+    /// Offers the cuts of a lane that score `least`, with missing values on one side if there are any. The last `n_first` rows
+    /// are on the left of all cuts.
+    fn offer(&mut self, feature: u32, lane: usize, missing: Option<Side>, n_first: usize, least: f64) {
         let NodeSearch { search, node, order } = self.at;
         let (criterion, samples) = (search.criterion, node.samples.ids());
         let mut pushed = criterion.begin(node.totals, self.scan);
-        let mut n_first = 0;
-        if missing == Some(Side::Left) {
-            for row in &self.keys[first..] {
-                criterion.push(node.totals, self.scan, &mut pushed, samples[place(row[lane])]);
-            }
-            n_first = self.keys.len() - first;
+        for row in &self.keys[self.keys.len() - n_first..] {
+            criterion.push(node.totals, self.scan, &mut pushed, samples[place(row[lane])]);
         }
+        let scores = if missing == Some(Side::Left) { &*self.others } else { &*self.scores };
         let mut n_pushed = 0;
-        for (i, scores) in self.scores[..end - 1].iter().enumerate() {
+        for (i, scores) in scores.iter().enumerate() {
             let score = scores[lane];
             if score < least || score == f64::NEG_INFINITY {
                 continue;
@@ -221,14 +223,12 @@ impl<C: Criterion> Small<'_, C> {
             }
             n_pushed = i + 1;
             let n_left = n_first + n_pushed;
-            // One of two scores, unless no value is missing.
-            let own = if missing.is_none() { score } else { criterion.score(node.totals, self.scan, pushed) };
-            if self.best.may_win(own) && search.is_legal(node, feature, (Side::Left, n_left), (self.scan, pushed)) {
-                debug_assert_eq!(own, criterion.score(node.totals, self.scan, pushed));
+            if self.best.may_win(score) && search.is_legal(node, feature, (Side::Left, n_left), (self.scan, pushed)) {
+                debug_assert_eq!(score, criterion.score(node.totals, self.scan, pushed));
                 let (last_left, first_right) = (rank(self.keys[i][lane]), rank(self.keys[i + 1][lane]));
                 let cut = Cut::Before(first_right);
                 let candidate = Candidate { feature, last_left, missing, order: 0, cut, n_left, is_loose: false };
-                self.best.offer(criterion, node.totals, order, (self.scan, pushed), own, candidate);
+                self.best.offer(criterion, node.totals, order, (self.scan, pushed), score, candidate);
             }
         }
     }

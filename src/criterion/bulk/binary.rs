@@ -3,7 +3,7 @@
 //! A bin is one integer: its weight in the low half, that of its second class in the high one. So a row costs one
 //! addition, and sums over bins are exact.
 
-use super::lanes::{Keys, LANES, MAX_PLACES, Scores, add_missing, mask_ties, place, rank};
+use super::lanes::{Keys, LANES, MAX_PLACES, Scores, add_missing, mask_missing, mask_ties, place};
 use super::{Bulk, FEW_BINS, MAX_BINS, SLACK};
 use crate::criterion::binary::{BinaryGini, BinaryPushed, BinaryTotals};
 use crate::criterion::weights::SampleWeights;
@@ -148,7 +148,7 @@ impl<W: SampleWeights> Bulk<BinaryGini<'_, W>> for BinaryBulk {
         node: &BinaryTotals,
         rows: &Vec<u64>,
         keys: &[Keys],
-        missing: Option<&Keys>,
+        missing: Option<(&Keys, &mut [Scores])>,
         scores: &mut [Scores],
     ) -> bool {
         if node.weight >= SMALL_BELOW {
@@ -160,10 +160,10 @@ impl<W: SampleWeights> Bulk<BinaryGini<'_, W>> for BinaryBulk {
         }
         let whole = [node.weight as i32, node.second as i32];
         match missing {
-            None => sorted_scores::<0>(level, &self.places, whole, keys, &[0; LANES], &[0; LANES], scores),
-            Some(ranks) => {
+            None => sorted_scores::<0>(level, &self.places, whole, keys, &[0; LANES], &[0; LANES], scores, &mut []),
+            Some((ranks, others)) => {
                 let missing = add_missing(keys, ranks, |sum: u32, place| sum + self.places[place]);
-                sorted_scores::<1>(level, &self.places, whole, keys, ranks, &missing, scores);
+                sorted_scores::<1>(level, &self.places, whole, keys, ranks, &missing, scores, others);
             }
         }
         true
@@ -232,7 +232,7 @@ vectorized! {
 }
 
 vectorized! {
-    /// With `MISSING` the higher of two scores, the other one with these sums of `missing` ranks on the left.
+    /// With `MISSING` also sets `others` to the scores with these sums of `missing` values, which have these ranks, on the left.
     fn sorted_scores<const MISSING: usize>(
         places: &[u32; MAX_PLACES],
         whole: [i32; 2],
@@ -240,6 +240,7 @@ vectorized! {
         ranks: &Keys,
         missing: &[u32; LANES],
         scores: &mut [Scores],
+        others: &mut [Scores],
     ) {
         let [node_weight, node_second] = whole;
         let score = |sum: u32| {
@@ -248,7 +249,7 @@ vectorized! {
             excess * excess / f64::from(weight * (node_weight - weight))
         };
         let mut sums = [0u32; LANES];
-        for (scores, keys) in scores.iter_mut().zip(keys.windows(2)) {
+        for (i, (scores, keys)) in scores.iter_mut().zip(keys.windows(2)).enumerate() {
             for lane in 0..LANES {
                 sums[lane] += places[place(keys[0][lane])];
             }
@@ -257,11 +258,10 @@ vectorized! {
             }
             if MISSING == 1 {
                 for lane in 0..LANES {
-                    let other = score(sums[lane] + missing[lane]);
-                    // The last cut before missing values is one of them against all others.
-                    let is_cut = rank(keys[1][lane]) < ranks[lane];
-                    scores[lane] = if is_cut & (other > scores[lane]) { other } else { scores[lane] };
+                    others[i][lane] = score(sums[lane] + missing[lane]);
                 }
+                mask_missing(&keys[1], ranks, &mut others[i]);
+                mask_ties(&keys[0], &keys[1], &mut others[i]);
             }
             mask_ties(&keys[0], &keys[1], scores);
         }

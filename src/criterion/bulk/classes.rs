@@ -1,6 +1,6 @@
 //! Histograms of the classes of one output, for Gini impurity.
 
-use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_ties, place, rank};
+use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place, rank};
 use super::{Bulk, ByBin, FEW_BINS, Inside, MAX_BINS, SLACK};
 use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measure};
 use crate::criterion::weights::SampleWeights;
@@ -167,7 +167,7 @@ impl<W: SampleWeights, M: Measure> Bulk<ClassCriterion<'_, W, M>> for ClassBulk 
         node: &ClassTotals<M::Sum>,
         rows: &Vec<u64>,
         keys: &[Keys],
-        missing: Option<&Keys>,
+        missing: Option<(&Keys, &mut [Scores])>,
         scores: &mut [Scores],
     ) -> bool {
         if node.weight >= SMALL_BELOW {
@@ -181,8 +181,8 @@ impl<W: SampleWeights, M: Measure> Bulk<ClassCriterion<'_, W, M>> for ClassBulk 
         let counts = &mut self.counts[..self.n_classes];
         let weight = node.weight as i32;
         counts.fill([0; LANES]);
-        sorted_scores::<0>(level, &self.places, weight, &whole, counts, keys, &[0; LANES], scores);
-        if let Some(ranks) = missing {
+        sorted_scores(level, &self.places, weight, &whole, counts, keys, scores);
+        if let Some((ranks, others)) = missing {
             counts.fill([0; LANES]);
             for lane in 0..LANES {
                 for key in keys.iter().rev().map(|row| row[lane]).take_while(|&key| rank(key) == ranks[lane]) {
@@ -190,7 +190,10 @@ impl<W: SampleWeights, M: Measure> Bulk<ClassCriterion<'_, W, M>> for ClassBulk 
                     counts[class as usize][lane] += weight as i32;
                 }
             }
-            sorted_scores::<1>(level, &self.places, weight, &whole, counts, keys, ranks, scores);
+            sorted_scores(level, &self.places, weight, &whole, counts, keys, others);
+            for (scores, keys) in others.iter_mut().zip(&keys[1..]) {
+                mask_missing(keys, ranks, scores);
+            }
         }
         true
     }
@@ -223,15 +226,13 @@ vectorized! {
 }
 
 vectorized! {
-    /// `counts` are of what is on the left before the first cut. With `MISSING`, those of missing values, which have these
-    /// ranks; scores are then raised.
-    fn sorted_scores<const MISSING: usize>(
+    /// `counts` are of what is on the left before the first cut.
+    fn sorted_scores(
         places: &[[u32; 2]; MAX_PLACES],
         node_weight: i32,
         whole: &[i32; MAX_CLASSES],
         counts: &mut [[i32; LANES]],
         keys: &[Keys],
-        ranks: &Keys,
         scores: &mut [Scores],
     ) {
         let mut weights = [0i32; LANES];
@@ -260,12 +261,8 @@ vectorized! {
                 inside[lane] += own[lane] * (2 * before[lane] + own[lane]);
                 outside[lane] -= own[lane] * (2 * beyond[lane] - own[lane]);
                 let weight = weights[lane];
-                let score = f64::from(inside[lane]) / f64::from(weight)
+                scores[lane] = f64::from(inside[lane]) / f64::from(weight)
                     + f64::from(outside[lane]) / f64::from(node_weight - weight);
-                // The last cut before missing values is one of them against all others.
-                let is_cut = rank(keys[1][lane]) < ranks[lane];
-                let lower = (MISSING == 1) & !(is_cut & (score > scores[lane]));
-                scores[lane] = if lower { scores[lane] } else { score };
             }
             mask_ties(&keys[0], &keys[1], scores);
         }

@@ -32,6 +32,17 @@ pub fn add_missing<T: Copy + Default>(keys: &[Keys], missing: &Keys, add: impl F
     })
 }
 
+/// Sets each score to minus infinity where the next rank is that of missing values.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+pub fn mask_missing(next: &Keys, missing: &Keys, scores: &mut Scores) {
+    for lane in 0..LANES {
+        if rank(next[lane]) >= missing[lane] {
+            scores[lane] = f64::NEG_INFINITY;
+        }
+    }
+}
+
 /// Sets each score to minus infinity where the next rank is the same, so that there is no cut.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]

@@ -96,16 +96,16 @@ pub trait Bulk<C: Criterion + ?Sized>: Send {
     fn pushed(&self, criterion: &C, node: &C::Totals, scan: &mut C::Scan, n_bins: usize) -> C::Pushed;
 
     /// Sets `scores[i]` to those of the cuts after the `i`-th of the sorted `keys` of some columns, with the bits of
-    /// [`Criterion::score`]; minus infinity where there is no cut. There is one more key than scores. With `missing`, the
-    /// ranks of missing values, it is the higher score of the cuts with these on either side. Returns false, and
-    /// sets nothing, where numbers are too large. O(rows).
+    /// [`Criterion::score`]; minus infinity where there is no cut. There is one more key than scores. With the
+    /// ranks of missing values, also sets the scores of the cuts that have these on the left, but for the one that parts them from
+    /// all others. Returns false, and sets nothing, where numbers are too large. O(rows).
     fn lane_scores(
         &mut self,
         level: Level,
         node: &C::Totals,
         rows: &Self::Rows,
         keys: &[Keys],
-        missing: Option<&Keys>,
+        missing: Option<(&Keys, &mut [Scores])>,
         scores: &mut [Scores],
     ) -> bool;
 

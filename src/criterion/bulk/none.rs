@@ -45,7 +45,7 @@ impl<C: Criterion> Bulk<C> for NoBulk {
         _node: &C::Totals,
         _rows: &(),
         _keys: &[Keys],
-        _missing: Option<&Keys>,
+        _missing: Option<(&Keys, &mut [Scores])>,
         _scores: &mut [Scores],
     ) -> bool {
         match *self {}

@@ -3,7 +3,7 @@
 //! A bin has the number and the weight of its rows, the sum of their targets' excess over the node's mean (its whole
 //! part, so that the sum is an exact integer) and, for the bounds alone, the sum of its squares in floating point.
 
-use super::lanes::{Keys, LANES, MAX_PLACES, Scores, add_missing, mask_ties, place, rank};
+use super::lanes::{Keys, LANES, MAX_PLACES, Scores, add_missing, mask_missing, mask_ties, place};
 use super::{Bulk, ByBin, Inside, MAX_BINS, SLACK};
 use crate::criterion::squared_error::{SquaredError, SumPushed, SumTotals};
 use crate::criterion::weights::{Moment, SampleWeights};
@@ -169,7 +169,7 @@ impl<W: SampleWeights, M: Moment> Bulk<SquaredError<'_, W, M>> for SumBulk {
         node: &SumTotals<M>,
         rows: &SumRows,
         keys: &[Keys],
-        missing: Option<&Keys>,
+        missing: Option<(&Keys, &mut [Scores])>,
         scores: &mut [Scores],
     ) -> bool {
         // Sums of excesses are then exact in `f64`.
@@ -190,15 +190,25 @@ impl<W: SampleWeights, M: Moment> Bulk<SquaredError<'_, W, M>> for SumBulk {
         match missing {
             None => {
                 let none = [[0.0; 2]; LANES];
-                sorted_scores::<0>(level, &self.places, node_weight, fraction, keys, &[0; LANES], &none, scores);
+                sorted_scores::<0>(
+                    level,
+                    &self.places,
+                    node_weight,
+                    fraction,
+                    keys,
+                    &[0; LANES],
+                    &none,
+                    scores,
+                    &mut [],
+                );
             }
-            Some(ranks) => {
+            Some((ranks, others)) => {
                 let add = |[sum, weight]: [f64; 2], place| {
                     let [more, one]: [f64; 2] = self.places[place];
                     [sum + more, weight + one]
                 };
                 let missing = add_missing(keys, ranks, add);
-                sorted_scores::<1>(level, &self.places, node_weight, fraction, keys, ranks, &missing, scores);
+                sorted_scores::<1>(level, &self.places, node_weight, fraction, keys, ranks, &missing, scores, others);
             }
         }
         true
@@ -261,7 +271,7 @@ vectorized! {
 }
 
 vectorized! {
-    /// With `MISSING` the higher of two scores, the other one with these sums of `missing` ranks on the left.
+    /// With `MISSING` also sets `others` to the scores with these sums of `missing` values, which have these ranks, on the left.
     fn sorted_scores<const MISSING: usize>(
         places: &[[f64; 2]; MAX_PLACES],
         node_weight: f64,
@@ -270,12 +280,13 @@ vectorized! {
         ranks: &Keys,
         missing: &[[f64; 2]; LANES],
         scores: &mut [Scores],
+        others: &mut [Scores],
     ) {
 
         let missing_sums: [f64; LANES] = std::array::from_fn(|lane| missing[lane][0]);
         let missing_weights: [f64; LANES] = std::array::from_fn(|lane| missing[lane][1]);
         let (mut sums, mut weights) = ([0.0; LANES], [0.0; LANES]);
-        for (scores, keys) in scores.iter_mut().zip(keys.windows(2)) {
+        for (i, (scores, keys)) in scores.iter_mut().zip(keys.windows(2)).enumerate() {
             for lane in 0..LANES {
                 let [sum, weight] = places[place(keys[0][lane])];
                 sums[lane] += sum;
@@ -290,11 +301,10 @@ vectorized! {
                 for lane in 0..LANES {
                     let weight = weights[lane] + missing_weights[lane];
                     let excess = sums[lane] + missing_sums[lane] - weight * fraction;
-                    let other = excess * excess / (weight * (node_weight - weight));
-                    // The last cut before missing values is one of them against all others.
-                    let is_cut = rank(keys[1][lane]) < ranks[lane];
-                    scores[lane] = if is_cut & (other > scores[lane]) { other } else { scores[lane] };
+                    others[i][lane] = excess * excess / (weight * (node_weight - weight));
                 }
+                mask_missing(&keys[1], ranks, &mut others[i]);
+                mask_ties(&keys[0], &keys[1], &mut others[i]);
             }
             mask_ties(&keys[0], &keys[1], scores);
         }
