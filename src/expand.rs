@@ -189,11 +189,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
 
     /// Whether a stop rule holds.
     pub fn must_stop(&self, search: &Search<'_, C>) -> bool {
-        let params = search.params;
-        self.depth >= params.max_depth
-            || (self.samples.len() as u64) < params.min_samples_split
-            || (search.criterion.weight(&self.totals) as f64) < 2.0 * search.min_weight_leaf
-            || search.criterion.is_pure(&self.totals)
+        must_stop(search, self.depth, self.samples.len(), &self.totals)
     }
 }
 
@@ -269,6 +265,15 @@ impl<'s, C: Criterion> Fork<'s, C> {
         let constraint = search.params.constraint(self.split.feature());
         limits.of_children(search.criterion, (left, right), constraint).map(Some)
     }
+}
+
+/// Whether a stop rule holds for a node of this depth and so many rows.
+pub fn must_stop<C: Criterion>(search: &Search<'_, C>, depth: u64, n_samples: usize, totals: &C::Totals) -> bool {
+    let params = search.params;
+    depth >= params.max_depth
+        || (n_samples as u64) < params.min_samples_split
+        || (search.criterion.weight(totals) as f64) < 2.0 * search.min_weight_leaf
+        || search.criterion.is_pure(totals)
 }
 
 /// Whether the decrease of impurity, weighted by the node's share of the total, is too small. A decrease within one unit

@@ -32,6 +32,19 @@ pub(super) struct Visit<'s, C: Criterion> {
     pub held: u64,
 }
 
+/// What query rows find below a node, on one thread. The node has taken nothing over.
+pub(crate) fn descend<C: Criterion>(
+    search: Search<'_, C>,
+    target: &Target,
+    query: &dyn Query,
+    node: Pending<'_, C>,
+    query_rows: SampleSet<'_>,
+    scratch: &mut Scratch<C>,
+) -> Result<Finds> {
+    let descent = Descent::new(search, target, query, false);
+    descent.run_with(Visit { node, query_rows, held: 0 }, scratch, None)
+}
+
 /// What the threads share.
 pub(super) struct Descent<'a, C: Criterion> {
     pub search: Search<'a, C>,

@@ -26,7 +26,8 @@ mod eager;
 mod visits;
 mod whole;
 
-use visits::Finds;
+pub(crate) use descent::descend;
+pub(crate) use visits::Finds;
 pub use visits::{LeafRows, Reached, Visits};
 
 use crate::criterion;

@@ -14,7 +14,7 @@ pub struct Visits {
 
 impl Visits {
     /// A node is visited while nodes above it hold so many words.
-    pub(super) fn visit(&mut self, n_rows: usize, held: u64) {
+    pub(crate) fn visit(&mut self, n_rows: usize, held: u64) {
         self.n_nodes += 1;
         self.n_rows += n_rows as u64;
         self.peak_words = self.peak_words.max(held + n_rows as u64);
@@ -74,7 +74,7 @@ pub struct Reached {
 }
 
 impl Reached {
-    pub(super) fn new(n_query: usize, rows: bool) -> Self {
+    pub(crate) fn new(n_query: usize, rows: bool) -> Self {
         Self {
             leaves: vec![0; n_query],
             values: Vec::new(),
@@ -85,7 +85,7 @@ impl Reached {
     }
 
     /// Adds leaves that query rows reach who have reached none so far.
-    pub(super) fn append(&mut self, found: Finds) {
+    pub(crate) fn append(&mut self, found: Finds) {
         let mut start = 0;
         for (leaf, &end) in (self.depths.len() as u32..).zip(&found.ends) {
             for &row in &found.query_rows[start..end] {
@@ -104,7 +104,7 @@ impl Reached {
 
 /// Leaves in the order in which they were found.
 #[derive(Debug)]
-pub(super) struct Finds {
+pub(crate) struct Finds {
     /// The query rows that reach leaf `i` end at `ends[i]` and begin where those of the leaf before it end.
     ends: Vec<usize>,
     query_rows: Vec<u32>,

@@ -49,7 +49,7 @@ impl<C: Criterion> Search<'_, C> {
         self.params.max_features.min(self.data.n_features() as u64) as usize
     }
 
-    pub(super) fn draws_all(&self) -> bool {
+    pub(crate) fn draws_all(&self) -> bool {
         self.n_drawn() == self.data.n_features()
     }
 

@@ -23,6 +23,7 @@ mod dense;
 mod dense_random;
 mod draw;
 mod features;
+pub mod folds;
 mod histogram;
 mod known;
 mod pair;
