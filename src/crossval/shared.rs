@@ -22,7 +22,7 @@ use crate::params::ValidTreeParams;
 use crate::rng::{NodeKey, Side};
 use crate::runtime::Runtime;
 use crate::samples::Samples;
-use crate::split::folds::{FoldRows, FoldScratch, FoldsNode, NOBODY, Verdict, best_among, best_splits};
+use crate::split::folds::{Contest, FoldRows, FoldScratch, FoldsNode, NOBODY, Verdict, best_among, best_splits};
 use crate::split::{Candidate, ConstantFeatures, Scratch, Search};
 
 /// Folds of one data set.
@@ -275,7 +275,9 @@ impl<C: Criterion> Descent<'_, C> {
                 self.lanes[fold as usize] = number as u32;
             }
         }
+        let n_held_out: Vec<usize> = live.iter().map(|lane| lane.held_out.len()).collect();
         let node = FoldsNode {
+            n_held_out: &n_held_out,
             samples: &group.ids,
             key: group.key,
             constants: &group.constants,
@@ -285,21 +287,25 @@ impl<C: Criterion> Descent<'_, C> {
             n_lanes: live.len(),
         };
         let (verdicts, constants) = best_splits(&self.search, &self.rows, &node, &mut self.folds_scratch)?;
+        let mut contests: Vec<Contest<'_, C>> = Vec::new();
+        for (lane, verdict) in verdicts.iter().enumerate() {
+            if let Verdict::Among(features) = verdict {
+                contests.push(Contest { lane, totals: &live[lane].totals, features });
+            }
+        }
+        let (folds, scratch) = (&mut self.folds_scratch, &mut self.scratch);
+        let mut found = best_among(&self.search, &self.rows, &node, &contests, folds, scratch)?.into_iter();
         let mut fates = Vec::with_capacity(live.len());
-        for (number, verdict) in verdicts.into_iter().enumerate() {
-            fates.push(match verdict {
-                Verdict::Split(candidate) => Fate::Split(candidate),
-                Verdict::Constant if self.search.draws_all() => Fate::Leaf,
-                Verdict::Constant => Fate::Alone,
-                Verdict::Among(features) => {
-                    let among = (&live[number].totals, &features[..]);
-                    let (folds, scratch) = (&mut self.folds_scratch, &mut self.scratch);
-                    match best_among(&self.search, &self.rows, &node, number, among, folds, scratch) {
-                        Some(candidate) => Fate::Split(candidate),
-                        None if self.search.draws_all() => Fate::Leaf,
-                        None => Fate::Alone,
-                    }
-                }
+        for verdict in &verdicts {
+            let split = match verdict {
+                Verdict::Split(candidate) => Some(*candidate),
+                Verdict::Constant => None,
+                Verdict::Among(_) => found.next().flatten(),
+            };
+            fates.push(match split {
+                Some(candidate) => Fate::Split(candidate),
+                None if self.search.draws_all() => Fate::Leaf,
+                None => Fate::Alone,
             });
         }
         for fold in live.iter().filter_map(|lane| lane.fold) {

@@ -21,7 +21,7 @@ use smallvec::{SmallVec, smallvec};
 use super::best::{Best, Candidate, Cut};
 use super::sort::{self, SortScratch};
 use super::sparse::node_column;
-use super::{ConstantFeatures, Node, NodeColumn, NodeSearch, Outcome, Scratch, Search};
+use super::{ConstantFeatures, Node, NodeColumn, NodeSearch, Scratch, Search};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::sparse::Rank;
@@ -31,7 +31,7 @@ use crate::error::Result;
 use crate::intersect::{self, Entry, Gather, NodeCosts, Strategy};
 use crate::params::{CriterionKind, FeatureSampling, Splitter, ValidTreeParams};
 use crate::rng::{NodeKey, Permutation};
-use crate::samples::Samples;
+use crate::samples::{SampleSet, Samples};
 
 /// A row that no fold holds out.
 pub const NOBODY: u32 = u32::MAX;
@@ -41,6 +41,8 @@ const MAX_CLASSES: usize = 16;
 const MAX_WEIGHT: u64 = 1 << 20;
 /// Class of a run with several.
 const MIXED: u32 = u32::MAX;
+
+type Counts = SmallVec<[u32; 4]>;
 
 /// What the pass needs to know of the rows of a tree.
 pub struct FoldRows {
@@ -134,9 +136,16 @@ pub struct FoldsNode<'a> {
     pub lanes: &'a [u32],
     /// Number of lanes.
     pub n_lanes: usize,
+    /// By lane, the number of rows that it holds out.
+    pub n_held_out: &'a [usize],
 }
 
 impl FoldsNode<'_> {
+    /// The number of rows of a lane.
+    fn n_samples(&self, lane: usize) -> usize {
+        self.samples.len() - self.n_held_out[lane]
+    }
+
     /// The lane that holds a row out, or the one after the last.
     #[inline]
     pub fn lane(&self, owner: u32) -> usize {
@@ -161,8 +170,8 @@ struct Leader {
     feature: u32,
     /// Ranks up to this one go left.
     rank: u32,
-    /// Weight on the left: tells the cuts of a column apart.
-    weight: u32,
+    /// Class counts on the left.
+    left: Counts,
     /// Columns with a cut that comes near, this one included.
     near: SmallVec<[u32; 4]>,
     is_alone: bool,
@@ -191,18 +200,13 @@ impl FoldScratch {
             },
         }
     }
-
-    /// Sets the entries to those of a column: of all rows, in their order.
-    fn load(&mut self, data: &Dataset, samples: &[u32], feature: u32) {
-        self.entries.clear();
-        self.entries.extend(samples.iter().map(|&sample| Entry::new(data.rank(feature, sample), sample)));
-    }
 }
 
 /// The search of one node.
 struct Sweep<'a, 'n> {
     rows: &'a FoldRows,
     node: &'a FoldsNode<'n>,
+    order: &'a Permutation,
     /// By lane, its class counts.
     totals: Vec<u32>,
     floors: Vec<f64>,
@@ -218,13 +222,14 @@ struct Sweep<'a, 'n> {
 }
 
 impl<'a, 'n> Sweep<'a, 'n> {
-    fn new(rows: &'a FoldRows, node: &'a FoldsNode<'n>, own: Vec<u32>) -> Self {
+    fn new(rows: &'a FoldRows, node: &'a FoldsNode<'n>, order: &'a Permutation, own: Vec<u32>) -> Self {
         let totals = node.held_out.chunks_exact(rows.n_classes).flat_map(|held_out| {
             node.counts.iter().zip(held_out).map(|(all, own)| all - own)
         });
         Self {
             rows,
             node,
+            order,
             totals: totals.collect(),
             floors: vec![f64::NEG_INFINITY; node.n_lanes],
             leaders: (0..node.n_lanes).map(|_| None).collect(),
@@ -313,7 +318,7 @@ impl<'a, 'n> Sweep<'a, 'n> {
                 let at = |count: u32| table[count as usize];
                 let score = (at(a) + at(b) - at(a + b)) + (at(c) + at(d) - at(c + d));
                 if score >= self.floors[lane] {
-                    self.consider(lane, score, feature, last, a + b, a + b + c + d);
+                    self.consider(lane, score, feature, last);
                 }
             }
             return;
@@ -332,73 +337,79 @@ impl<'a, 'n> Sweep<'a, 'n> {
             }
             let score = (inside - table[weight as usize]) + (outside - table[rest as usize]);
             if score >= self.floors[lane] {
-                self.consider(lane, score, feature, last, weight, weight + rest);
+                self.consider(lane, score, feature, last);
             }
         }
     }
 
+    /// Takes a cut that may be the best of a lane.
     #[cold]
-    fn consider(&mut self, lane: usize, score: f64, feature: u32, rank: u32, weight: u32, total: u32) {
-        if weight == 0 || weight == total {
+    fn consider(&mut self, lane: usize, score: f64, feature: u32, rank: u32) {
+        let n_classes = self.rows.n_classes;
+        let own = &self.own[n_classes * lane..][..n_classes];
+        let totals = &self.totals[n_classes * lane..][..n_classes];
+        let left: Counts = self.left.iter().zip(own).map(|(left, own)| left - own).collect();
+        if left.iter().all(|&count| count == 0) || left[..] == *totals {
             return;
         }
         let tolerance = self.rows.tolerance;
-        match &mut self.leaders[lane] {
-            // Only rows that the fold holds out lie between.
-            Some(leader) if leader.feature == feature && leader.weight == weight => return,
+        let slot = &mut self.leaders[lane];
+        match slot {
             Some(leader) if score <= leader.score + tolerance => {
-                leader.is_alone = false;
-                if leader.near.last() != Some(&feature) {
-                    leader.near.push(feature);
+                let mirrored = leader.left.iter().zip(&left).zip(totals).all(|((a, b), total)| a + b == *total);
+                if leader.left == left || mirrored {
+                    // A tie. Of one column the first is kept, which also is the one where only rows that the fold
+                    // holds out lie between.
+                    if feature != leader.feature && self.order.position(feature) < self.order.position(leader.feature) {
+                        if leader.is_alone {
+                            leader.near.clear();
+                        }
+                        leader.near.push(feature);
+                        (leader.feature, leader.rank) = (feature, rank);
+                    }
+                } else {
+                    leader.is_alone = false;
+                    if leader.near.last() != Some(&feature) {
+                        leader.near.push(feature);
+                    }
+                    leader.score = leader.score.max(score);
                 }
-                leader.score = leader.score.max(score);
             }
-            leader => {
-                *leader = Some(Leader { score, feature, rank, weight, near: smallvec![feature], is_alone: true });
-            }
+            _ => *slot = Some(Leader { score, feature, rank, left, near: smallvec![feature], is_alone: true }),
         }
-        if let Some(leader) = &self.leaders[lane] {
+        if let Some(leader) = slot {
             self.floors[lane] = leader.score - tolerance;
         }
     }
 }
 
-/// Calls `visit` with the columns of the features that a node draws, sorted.
+/// Calls `visit` with the columns of some features, sorted: all that may vary or not; sparse ones without entries may be left
+/// out.
 fn fill_columns<C: Criterion>(
     search: &Search<'_, C>,
-    node: &FoldsNode<'_>,
-    order: &Permutation,
+    samples: &[u32],
+    (features, are_all): (&[u32], bool),
     scratch: &mut FoldScratch,
     mut visit: impl FnMut(NodeColumn<'_>),
 ) -> Result<()> {
-    let FoldScratch { features, .. } = scratch;
-    if search.draws_all() {
-        features.clear();
-        features.extend(0..search.data.n_features() as u32);
-    } else {
-        order.first(search.n_drawn() as u32, features);
-    }
-    features.retain(|&feature| !node.constants.contains(feature));
-    let features = std::mem::take(features);
     match search.data.columns() {
         Columns::Dense(columns) => {
-            for &feature in &features {
+            for &feature in features {
                 search.runtime.check_interrupt()?;
-                visit(sort::node_column(feature, columns.column(feature), node.samples, true, &mut scratch.sort));
+                visit(sort::node_column(feature, columns.column(feature), samples, true, &mut scratch.sort));
             }
+            Ok(())
         }
-        Columns::SparseU16(columns) => fill_sparse(search, columns, node.samples, &features, scratch, &mut visit)?,
-        Columns::SparseU32(columns) => fill_sparse(search, columns, node.samples, &features, scratch, &mut visit)?,
+        Columns::SparseU16(columns) => fill_sparse(search, columns, samples, (features, are_all), scratch, &mut visit),
+        Columns::SparseU32(columns) => fill_sparse(search, columns, samples, (features, are_all), scratch, &mut visit),
     }
-    scratch.features = features;
-    Ok(())
 }
 
 fn fill_sparse<C: Criterion, R: Rank>(
     search: &Search<'_, C>,
     columns: &SparseColumns<R>,
     samples: &[u32],
-    features: &[u32],
+    (features, are_all): (&[u32], bool),
     scratch: &mut FoldScratch,
     visit: &mut impl FnMut(NodeColumn<'_>),
 ) -> Result<()> {
@@ -407,7 +418,7 @@ fn fill_sparse<C: Criterion, R: Rank>(
     let costs = NodeCosts::new(samples.len(), n_entries);
     let one_by_one: f64 = features.iter().map(|&feature| costs.column_cost(columns.column_nnz(feature))).sum();
     let one_by_one = one_by_one + costs.columns_visited_cost(features.len());
-    if search.draws_all() && costs.gather_cost(None) < one_by_one {
+    if are_all && costs.gather_cost(None) < one_by_one {
         gather.for_each(columns, samples, |feature, entries| {
             entries.sort_unstable();
             visit(node_column(columns, samples, feature, entries));
@@ -439,89 +450,117 @@ pub fn best_splits<C: Criterion>(
     scratch: &mut FoldScratch,
 ) -> Result<(Vec<Verdict>, Arc<ConstantFeatures>)> {
     let order = node.key.feature_order(search.data.n_features());
-    let mut sweep = Sweep::new(rows, node, std::mem::take(&mut scratch.own));
+    let mut features = std::mem::take(&mut scratch.features);
+    if search.draws_all() {
+        features.clear();
+        features.extend(0..search.data.n_features() as u32);
+    } else {
+        order.first(search.n_drawn() as u32, &mut features);
+    }
+    features.retain(|&feature| !node.constants.contains(feature));
+    let mut sweep = Sweep::new(rows, node, &order, std::mem::take(&mut scratch.own));
     let mut constants = Vec::new();
-    fill_columns(search, node, &order, scratch, |column| {
+    fill_columns(search, node.samples, (&features, search.draws_all()), scratch, |column| {
         let feature = column.feature;
         if !sweep.column(column, search.data.missing_rank(feature)) {
             constants.push(feature);
         }
     })?;
     let Sweep { leaders, others, own, .. } = sweep;
-    scratch.own = own;
+    (scratch.own, scratch.features) = (own, features);
     let constants = node.constants.with(&constants, |_| 0).unwrap_or_else(|| Arc::clone(node.constants));
-    let mut column = None;
-    let mut verdict = |(lane, leader): (usize, Option<Leader>)| match leader {
-        Some(leader) if leader.is_alone && others.is_empty() => {
-            if column.replace(leader.feature) != Some(leader.feature) {
-                scratch.load(search.data, node.samples, leader.feature);
+    let mut verdicts: Vec<Verdict> = Vec::with_capacity(leaders.len());
+    let mut winners: Vec<(u32, usize, u32)> = Vec::new();
+    for (lane, leader) in leaders.into_iter().enumerate() {
+        verdicts.push(match leader {
+            Some(leader) if leader.is_alone && others.is_empty() => {
+                winners.push((leader.feature, lane, leader.rank));
+                Verdict::Constant
             }
-            Verdict::Split(candidate_of(rows, node, lane, &leader, &scratch.entries))
-        }
-        Some(leader) => Verdict::Among(leader.near.iter().chain(&others).copied().collect()),
-        None if others.is_empty() => Verdict::Constant,
-        None => Verdict::Among(others.clone()),
-    };
-    let found = leaders.into_iter().enumerate().map(&mut verdict).collect();
-    Ok((found, constants))
+            Some(leader) => Verdict::Among(leader.near.iter().chain(&others).copied().collect()),
+            None if others.is_empty() => Verdict::Constant,
+            None => Verdict::Among(others.clone()),
+        });
+    }
+    winners.sort_unstable();
+    for winners in winners.chunk_by(|a, b| a.0 == b.0) {
+        fill_columns(search, node.samples, (&[winners[0].0], false), scratch, |column| {
+            for &(_, lane, rank) in winners.iter().filter(|winner| winner.0 == column.feature) {
+                verdicts[lane] = Verdict::Split(candidate_of(rows, node, lane, rank, column));
+            }
+        })?;
+    }
+    Ok((verdicts, constants))
 }
 
-/// The cut of a lane, between ranks that it has.
-fn candidate_of(
-    rows: &FoldRows,
-    node: &FoldsNode<'_>,
-    lane: usize,
-    leader: &Leader,
-    entries: &[Entry],
-) -> Candidate {
-    let (mut last_left, mut first_right, mut n_left) = (0, u32::MAX, 0);
-    for entry in entries {
-        if node.lane(rows.owner(entry.sample())) == lane {
-            continue;
-        }
-        if entry.rank() <= leader.rank {
-            last_left = last_left.max(entry.rank());
-            n_left += 1;
-        } else {
-            first_right = first_right.min(entry.rank());
-        }
+/// The cut of a lane above a rank, between ranks that it has.
+fn candidate_of(rows: &FoldRows, node: &FoldsNode<'_>, lane: usize, rank: u32, column: NodeColumn<'_>) -> Candidate {
+    let NodeColumn { feature, entries, common_rank, .. } = column;
+    let is_in = |entry: &&Entry| node.lane(rows.owner(entry.sample())) != lane;
+    let n_low = entries.partition_point(|entry| entry.rank() <= rank);
+    let (low, high) = entries.split_at(n_low);
+    let mut n_left = low.iter().filter(is_in).count();
+    let n_right = high.iter().filter(is_in).count();
+    let n_common = node.n_samples(lane) - n_left - n_right;
+    let (mut last_left, mut first_right) =
+        (low.iter().rev().find(is_in).map(|entry| entry.rank()), high.iter().find(is_in).map(|entry| entry.rank()));
+    if n_common > 0 && common_rank <= rank {
+        n_left += n_common;
+        last_left = last_left.max(Some(common_rank));
+    } else if n_common > 0 {
+        first_right = Some(first_right.map_or(common_rank, |first_right| first_right.min(common_rank)));
     }
-    Candidate {
-        feature: leader.feature,
-        last_left,
-        missing: None,
-        order: 0,
-        cut: Cut::Before(first_right),
-        n_left,
-        is_loose: false,
-    }
+    let (last_left, first_right) = (last_left.unwrap_or(rank), first_right.unwrap_or(rank + 1));
+    let cut = Cut::Before(first_right);
+    Candidate { feature, last_left, missing: None, order: 0, cut, n_left, is_loose: false }
 }
 
-/// The best split of a lane among some columns: exact, by the scan that everybody uses.
+/// A lane whose best split is in one of some columns.
+pub struct Contest<'a, C: Criterion> {
+    /// The lane.
+    pub lane: usize,
+    /// The statistics of its rows.
+    pub totals: &'a C::Totals,
+    /// The columns.
+    pub features: &'a [u32],
+}
+
+/// The best splits of lanes among some columns: exact, by the scan that everybody uses.
 pub fn best_among<C: Criterion>(
     search: &Search<'_, C>,
     rows: &FoldRows,
     node: &FoldsNode<'_>,
-    lane: usize,
-    (totals, features): (&C::Totals, &[u32]),
+    contests: &[Contest<'_, C>],
     folds: &mut FoldScratch,
     scratch: &mut Scratch<C>,
-) -> Option<Candidate> {
+) -> Result<Vec<Option<Candidate>>> {
     let order = node.key.feature_order(search.data.n_features());
-    let is_of_lane = |sample: u32| node.lane(rows.owner(sample)) != lane;
-    let ids: Vec<u32> = node.samples.iter().copied().filter(|&sample| is_of_lane(sample)).collect();
-    let mut samples = Samples::new(ids, search.data.n_samples(), false);
-    let samples = &samples.root();
-    let alone = Node { samples, n_entries: 0, totals, key: node.key, constants: node.constants, limits: None };
-    let at = NodeSearch { search, node: &alone, order: &order };
-    let mut best = Best::new();
-    for &feature in features {
-        folds.sort.entries.clear();
-        folds.sort.entries.extend(samples.ids().iter().map(|&id| Entry::new(search.data.rank(feature, id), id)));
-        folds.sort.sort();
-        let column = NodeColumn { feature, entries: &folds.sort.entries, n_common: 0, common_rank: u32::MAX };
-        let outcome = at.evaluate(column, &mut scratch.scan, &mut best);
-        debug_assert!(outcome != Outcome::Hopeless, "no entries are common");
-    }
-    best.candidate()
+    let mut features: Vec<u32> = contests.iter().flat_map(|contest| contest.features).copied().collect();
+    features.sort_unstable();
+    features.dedup();
+    let mut samples: Vec<Samples> = contests
+        .iter()
+        .map(|contest| {
+            let is_in = |&sample: &u32| node.lane(rows.owner(sample)) != contest.lane;
+            Samples::new(node.samples.iter().copied().filter(is_in).collect(), search.data.n_samples(), false)
+        })
+        .collect();
+    let samples: Vec<SampleSet<'_>> = samples.iter_mut().map(Samples::root).collect();
+    let mut bests: Vec<Best<C>> = contests.iter().map(|_| Best::new()).collect();
+    let mut own = Vec::new();
+    fill_columns(search, node.samples, (&features, false), folds, |column| {
+        for ((contest, samples), best) in contests.iter().zip(&samples).zip(&mut bests) {
+            if !contest.features.contains(&column.feature) {
+                continue;
+            }
+            own.clear();
+            let is_in = |entry: &Entry| node.lane(rows.owner(entry.sample())) != contest.lane;
+            own.extend(column.entries.iter().copied().filter(is_in));
+            let (totals, n_common) = (contest.totals, samples.len() - own.len());
+            let alone = Node { samples, n_entries: 0, totals, key: node.key, constants: node.constants, limits: None };
+            let at = NodeSearch { search, node: &alone, order: &order };
+            at.evaluate(NodeColumn { entries: &own, n_common, ..column }, &mut scratch.scan, best);
+        }
+    })?;
+    Ok(bests.into_iter().map(Best::candidate).collect())
 }
