@@ -5,11 +5,10 @@ mod common;
 use ndarray::{Array2, Axis};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use spinney::crossval::{SharedFolds, ask_shared};
+use spinney::crossval::{NOBODY, SharedFolds, ask_shared};
 use spinney::data::{Dataset, Format, Target};
 use spinney::lazy::{LazyTree, Reached, Traversal};
 use spinney::params::{CriterionKind, MaxFeatures, TreeParams};
-use spinney::split::folds::NOBODY;
 
 use common::{Sparse, config, encode, matrices, noise, runtime, with_holes};
 

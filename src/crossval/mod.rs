@@ -2,4 +2,4 @@
 
 mod shared;
 
-pub use shared::{SharedFolds, ask_shared};
+pub use shared::{NOBODY, SharedFolds, ask_shared};

@@ -1,19 +1,20 @@
 //! One tree of several folds at once.
 //!
-//! All folds begin with one root: the rows of all of them, of which each fold holds a few out itself. Where they split alike
-//! they stay together, one search for all (`split::folds`); where they differ each group goes on with the rows of its own
-//! children; and a fold that is left alone goes on as a lazy tree. Only query rows make a fold worth following: a child that
-//! none of a fold's query rows reaches is not visited for it.
+//! All folds begin with one root: the rows of all of them, of which each fold holds a few out. A node is searched once for all
+//! (`split::folds`), and each fold gets its own exact split. Children of folds whose rows are nearly the same are one node
+//! again: the rows of all of them, of which each holds out what is not its own, whether the folds split by the same
+//! feature or not. A fold that is left alone goes on as a lazy tree. Only query rows make a fold worth following: a child
+//! that none of a fold's query rows reaches is not visited for it.
 //!
 //! Folds that hold nothing out of a node have one and the same split there and count as one, however many they are. So with
-//! one row left out per fold a node costs what its own rows make it cost.
+//! one row left out per fold, a node costs what its own rows make it cost.
 
 use std::sync::Arc;
 
 use crate::categories::Rule;
 use crate::criterion::{self, Criterion, Visitor};
 use crate::data::query::Query;
-use crate::data::{Dataset, Target};
+use crate::data::{Columns, Dataset, Target};
 use crate::error::Result;
 use crate::expand::{Pending, must_stop};
 use crate::grow::{check_lengths, search_of};
@@ -22,8 +23,15 @@ use crate::params::ValidTreeParams;
 use crate::rng::{NodeKey, Side};
 use crate::runtime::Runtime;
 use crate::samples::Samples;
-use crate::split::folds::{Contest, FoldRows, FoldScratch, FoldsNode, NOBODY, Verdict, best_among, best_splits};
+use crate::split::folds::{Contest, FoldRows, FoldScratch, FoldsNode, HeldOut, Verdict, best_among, best_splits, goes_left};
 use crate::split::{Candidate, ConstantFeatures, Scratch, Search};
+
+/// A row that no fold holds out.
+pub const NOBODY: u32 = u32::MAX;
+/// Nodes of several folds have at most this many times the rows of the smallest of them.
+const SPREAD: f64 = 1.5;
+/// Nodes that are tried for a fold before it gets its own.
+const MAX_TRIALS: usize = 8;
 
 /// Folds of one data set.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +56,7 @@ pub fn ask_shared(
     runtime: &Runtime<'_>,
 ) -> Result<Option<Reached>> {
     check_lengths(data, target)?;
-    let Some(rows) = FoldRows::new(data, target, params, folds.owners) else { return Ok(None) };
+    let Some(rows) = FoldRows::new(data, target, params) else { return Ok(None) };
     let shared = Shared { data, target, params, number, folds, query, runtime, rows };
     criterion::visit(params.criterion, target, shared)
 }
@@ -81,24 +89,34 @@ impl Visitor for Shared<'_> {
         if weights.contains(&search.total_weight) {
             return Ok(None);
         }
+        let mut lanes: Vec<Lane> = Vec::new();
+        let mut lane_of = vec![usize::MAX; folds.n_folds];
+        for (row, &fold) in (0..).zip(folds.askers) {
+            let lane = &mut lane_of[fold as usize];
+            if *lane == usize::MAX {
+                *lane = lanes.len();
+                lanes.push(Lane { fold: Some(fold), held_out: Vec::new(), queries: Vec::new() });
+            }
+            lanes[*lane].queries.push(row);
+        }
+        for &id in &ids {
+            let lane = lane_of.get(folds.owners[id as usize] as usize).and_then(|&lane| lanes.get_mut(lane));
+            if let Some(lane) = lane {
+                lane.held_out.push(id);
+            }
+        }
+        let constants = Arc::new(ConstantFeatures::none(data.n_features()));
+        let root = Group { ids, lanes, depth: 0, key: NodeKey::root(params.seed, number), constants };
         let mut descent = Descent {
             scratch: Scratch::new(&search),
-            folds_scratch: FoldScratch::new(data),
+            folds: FoldScratch::new(data),
             search,
             target,
             query,
-            folds,
             rows,
-            held_out: weights,
-            lanes: vec![NOBODY; folds.n_folds],
+            held_out_weights: weights,
+            held_out: HeldOut::new(data.n_samples()),
             finds: Finds::new(criterion.n_values(), false),
-        };
-        let root = Group {
-            ids,
-            queries: (0..query.shape().0 as u32).collect(),
-            depth: 0,
-            key: NodeKey::root(params.seed, number),
-            constants: Arc::new(ConstantFeatures::none(data.n_features())),
         };
         descent.run(root)?;
         let mut reached = Reached::new(query.shape().0, false);
@@ -107,46 +125,65 @@ impl Visitor for Shared<'_> {
     }
 }
 
-/// A node of several folds, which are those that the query rows ask.
+/// A node of several folds.
 struct Group {
     /// The rows of all of them.
     ids: Vec<u32>,
-    queries: Vec<u32>,
+    lanes: Vec<Lane>,
     depth: u64,
     key: NodeKey,
     constants: Arc<ConstantFeatures>,
 }
 
-/// Folds of a group with the same rows in the node: one that holds some out, or all that hold none.
-struct Lane<C: Criterion> {
-    /// The fold that holds rows out.
+/// Folds with the same rows in a node: one, or all that hold nothing out.
+struct Lane {
+    /// If it is one fold.
     fold: Option<u32>,
+    /// The rows of the node that are not its own, ascending.
     held_out: Vec<u32>,
+    /// Those of its query rows that have reached the node.
     queries: Vec<u32>,
-    totals: C::Totals,
 }
 
-/// A split of some lanes, and the ranks between which it is the same for all of them.
-struct Common {
+/// What becomes of a lane.
+enum Fate {
+    Leaf,
+    /// It is to be searched on its own.
+    Alone,
+    Split(Candidate),
+}
+
+/// A cut that parts the rows of some lanes as each wants it.
+struct Cut {
     candidate: Candidate,
     lanes: Vec<usize>,
+    /// The ranks between which it is.
     last_left: u32,
     first_right: u32,
+}
+
+/// Children of one side that are one node.
+struct Union {
+    /// By position in the parent, whether a row is in one of them.
+    holds: Vec<bool>,
+    n_rows: usize,
+    /// Rows of the smallest.
+    n_least: usize,
+    cuts: Vec<usize>,
 }
 
 struct Descent<'a, C: Criterion> {
     search: Search<'a, C>,
     target: &'a Target,
     query: &'a dyn Query,
-    folds: SharedFolds<'a>,
     rows: FoldRows,
     /// By fold, the weight that it holds out of the tree.
-    held_out: Vec<u64>,
-    /// By fold, its lane in the node that is visited.
-    lanes: Vec<u32>,
+    held_out_weights: Vec<u64>,
+    /// Of the node that is searched; empty otherwise.
+    held_out: HeldOut,
     finds: Finds,
     scratch: Scratch<C>,
-    folds_scratch: FoldScratch,
+    folds: FoldScratch,
 }
 
 impl<C: Criterion> Descent<'_, C> {
@@ -159,91 +196,61 @@ impl<C: Criterion> Descent<'_, C> {
         Ok(())
     }
 
-    fn visit(&mut self, group: Group, stack: &mut Vec<Group>) -> Result<()> {
+    fn visit(&mut self, mut group: Group, stack: &mut Vec<Group>) -> Result<()> {
         self.finds.visits.visit(group.ids.len(), 0);
-        let (totals, lanes) = self.lanes_of(&group);
-        let mut live = Vec::new();
-        for lane in lanes {
+        let criterion = self.search.criterion;
+        let whole: Vec<Lane> = group.lanes.extract_if(.., |lane| lane.held_out.is_empty()).collect();
+        if !whole.is_empty() {
+            let queries = whole.into_iter().flat_map(|lane| lane.queries).collect();
+            group.lanes.push(Lane { fold: None, held_out: Vec::new(), queries });
+        }
+        let all = criterion.totals(&group.ids);
+        let mut totals = Vec::with_capacity(group.lanes.len());
+        for lane in std::mem::take(&mut group.lanes) {
+            let own = criterion.minus(&all, &criterion.totals(&lane.held_out));
             let n_samples = group.ids.len() - lane.held_out.len();
-            if must_stop(&self.search, group.depth, n_samples, &lane.totals) {
-                self.settle(&group, &lane);
+            if must_stop(&self.search, group.depth, n_samples, &own) {
+                self.settle(&group, &lane, &own);
             } else {
-                live.push(lane);
+                totals.push(own);
+                group.lanes.push(lane);
             }
         }
-        if live.len() < 2 {
-            return live.into_iter().try_for_each(|lane| self.go_alone(&group, &lane));
+        if let [] | [_] = &group.lanes[..] {
+            return group.lanes.iter().try_for_each(|lane| self.go_alone(&group, lane));
         }
-        let (splits, constants) = self.splits(&group, &totals, &live)?;
-        for (lane, fate) in splits.iter().enumerate() {
+        let constants = std::mem::replace(&mut group.constants, Arc::new(ConstantFeatures::none(0)));
+        let (fates, constants) = self.splits(&group, &constants, &totals)?;
+        group.constants = constants;
+        for ((lane, own), fate) in group.lanes.iter().zip(&totals).zip(&fates) {
             match fate {
-                Fate::Leaf => self.settle(&group, &live[lane]),
-                Fate::Alone => self.go_alone(&group, &live[lane])?,
+                Fate::Leaf => self.settle(&group, lane, own),
+                Fate::Alone => self.go_alone(&group, lane)?,
                 Fate::Split(_) => {}
             }
         }
-        for common in agree(&splits) {
-            self.part(&group, &live, &splits, common, &constants, stack);
-        }
-        Ok(())
-    }
-
-    /// The folds that are asked, and the statistics of all rows.
-    fn lanes_of(&mut self, group: &Group) -> (C::Totals, Vec<Lane<C>>) {
-        let criterion = self.search.criterion;
-        let all = criterion.totals(&group.ids);
-        let mut queries = group.queries.clone();
-        let asker = |&row: &u32| self.folds.askers[row as usize];
-        queries.sort_by_key(asker);
-        let mut members: Vec<(u32, &[u32], Vec<u32>)> = Vec::new();
-        for rows in queries.chunk_by(|a, b| asker(a) == asker(b)) {
-            self.lanes[asker(&rows[0]) as usize] = members.len() as u32;
-            members.push((asker(&rows[0]), rows, Vec::new()));
-        }
-        for &id in &group.ids {
-            let lane = self.lanes.get(self.rows.owner(id) as usize).map_or(usize::MAX, |&lane| lane as usize);
-            if let Some((_, _, held_out)) = members.get_mut(lane) {
-                held_out.push(id);
-            }
-        }
-        let mut lanes: Vec<Lane<C>> = Vec::new();
-        let mut whole: Vec<u32> = Vec::new();
-        for (fold, rows, held_out) in members {
-            self.lanes[fold as usize] = NOBODY;
-            if held_out.is_empty() {
-                whole.extend_from_slice(rows);
-            } else {
-                let totals = criterion.minus(&all, &criterion.totals(&held_out));
-                lanes.push(Lane { fold: Some(fold), held_out, queries: rows.to_vec(), totals });
-            }
-        }
-        if !whole.is_empty() {
-            let totals = criterion.totals(&group.ids);
-            lanes.push(Lane { fold: None, held_out: Vec::new(), queries: whole, totals });
-        }
-        (all, lanes)
+        self.part(&group, &fates, stack)
     }
 
     /// The rows of a lane.
-    fn ids_of(&self, group: &Group, lane: &Lane<C>) -> Vec<u32> {
-        let is_in = |&id: &u32| lane.fold.is_none_or(|fold| self.rows.owner(id) != fold);
-        group.ids.iter().copied().filter(is_in).collect()
+    fn ids_of(group: &Group, lane: &Lane) -> Vec<u32> {
+        let mut held_out = lane.held_out.iter().peekable();
+        group.ids.iter().copied().filter(|id| held_out.next_if_eq(&id).is_none()).collect()
     }
 
     /// Gives the value of a leaf to the query rows.
-    fn settle(&mut self, group: &Group, lane: &Lane<C>) {
-        let ids = self.ids_of(group, lane);
-        self.search.criterion.write_value(&lane.totals, &ids, self.finds.add(&lane.queries, group.depth));
+    fn settle(&mut self, group: &Group, lane: &Lane, totals: &C::Totals) {
+        let ids = Self::ids_of(group, lane);
+        self.search.criterion.write_value(totals, &ids, self.finds.add(&lane.queries, group.depth));
     }
 
     /// Goes on with a lane as a lazy tree.
-    fn go_alone(&mut self, group: &Group, lane: &Lane<C>) -> Result<()> {
+    fn go_alone(&mut self, group: &Group, lane: &Lane) -> Result<()> {
         let Search { data, criterion, params, total_weight, max_weight, min_weight_leaf, runtime, level } = self.search;
-        let held_out = lane.fold.map_or(0, |fold| self.held_out[fold as usize]);
-        let total_weight = total_weight - held_out;
+        let total_weight = total_weight - lane.fold.map_or(0, |fold| self.held_out_weights[fold as usize]);
         let search = Search { data, criterion, params, total_weight, max_weight, min_weight_leaf, runtime, level };
-        let is_sparse = !matches!(data.columns(), crate::data::Columns::Dense(_));
-        let mut samples = Samples::new(self.ids_of(group, lane), data.n_samples(), is_sparse);
+        let is_sparse = !matches!(data.columns(), Columns::Dense(_));
+        let mut samples = Samples::new(Self::ids_of(group, lane), data.n_samples(), is_sparse);
         let samples = samples.root();
         let node = Pending {
             totals: criterion.totals(samples.ids()),
@@ -264,137 +271,164 @@ impl<C: Criterion> Descent<'_, C> {
     }
 
     /// What becomes of each lane, and the features that are known not to vary.
-    fn splits(&mut self, group: &Group, _all: &C::Totals, live: &[Lane<C>]) -> Result<(Vec<Fate>, Arc<ConstantFeatures>)> {
-        let n_classes = self.rows.n_classes();
-        let mut counts = vec![0; n_classes];
-        self.rows.count(&group.ids, &mut counts);
-        let mut held_out = vec![0; n_classes * live.len()];
-        for (number, (lane, counts)) in live.iter().zip(held_out.chunks_exact_mut(n_classes)).enumerate() {
-            self.rows.count(&lane.held_out, counts);
-            if let Some(fold) = lane.fold {
-                self.lanes[fold as usize] = number as u32;
-            }
+    fn splits(
+        &mut self,
+        group: &Group,
+        constants: &Arc<ConstantFeatures>,
+        totals: &[C::Totals],
+    ) -> Result<(Vec<Fate>, Arc<ConstantFeatures>)> {
+        let held_out: Vec<&[u32]> = group.lanes.iter().map(|lane| &lane.held_out[..]).collect();
+        for (lane, samples) in held_out.iter().enumerate() {
+            self.held_out.insert(lane, samples);
         }
-        let n_held_out: Vec<usize> = live.iter().map(|lane| lane.held_out.len()).collect();
-        let node = FoldsNode {
-            n_held_out: &n_held_out,
-            samples: &group.ids,
-            key: group.key,
-            constants: &group.constants,
-            counts: &counts,
-            held_out: &held_out,
-            lanes: &self.lanes,
-            n_lanes: live.len(),
-        };
-        let (verdicts, constants) = best_splits(&self.search, &self.rows, &node, &mut self.folds_scratch)?;
+        let (samples, key) = (&group.ids[..], group.key);
+        let node = FoldsNode { samples, key, constants, held_out: &held_out, lanes: &self.held_out };
+        let (verdicts, constants) = best_splits(&self.search, &self.rows, &node, &mut self.folds)?;
         let mut contests: Vec<Contest<'_, C>> = Vec::new();
         for (lane, verdict) in verdicts.iter().enumerate() {
             if let Verdict::Among(features) = verdict {
-                contests.push(Contest { lane, totals: &live[lane].totals, features });
+                contests.push(Contest { lane, totals: &totals[lane], features });
             }
         }
-        let (folds, scratch) = (&mut self.folds_scratch, &mut self.scratch);
-        let mut found = best_among(&self.search, &self.rows, &node, &contests, folds, scratch)?.into_iter();
-        let mut fates = Vec::with_capacity(live.len());
-        for verdict in &verdicts {
+        let found = best_among(&self.search, &node, &contests, &mut self.folds, &mut self.scratch)?;
+        let mut found = found.into_iter();
+        let fate = |verdict: &Verdict| {
             let split = match verdict {
                 Verdict::Split(candidate) => Some(*candidate),
                 Verdict::Constant => None,
                 Verdict::Among(_) => found.next().flatten(),
             };
-            fates.push(match split {
+            match split {
                 Some(candidate) => Fate::Split(candidate),
                 None if self.search.draws_all() => Fate::Leaf,
                 None => Fate::Alone,
-            });
-        }
-        for fold in live.iter().filter_map(|lane| lane.fold) {
-            self.lanes[fold as usize] = NOBODY;
-        }
+            }
+        };
+        let fates = verdicts.iter().map(fate).collect();
+        self.held_out.clear(held_out.into_iter());
         Ok((fates, constants))
     }
 
-    /// Makes the children of folds that split alike.
-    fn part(
-        &mut self,
-        group: &Group,
-        live: &[Lane<C>],
-        splits: &[Fate],
-        common: Common,
-        constants: &Arc<ConstantFeatures>,
-        stack: &mut Vec<Group>,
-    ) {
-        let data = self.search.data;
-        let Common { candidate, lanes, last_left, .. } = common;
-        let feature = candidate.feature;
-        let missing_rank = data.missing_rank(feature);
-        let ids = match &lanes[..] {
-            &[only] => &self.ids_of(group, &live[only]),
-            _ => &group.ids,
-        };
-        let goes_left = |&id: &u32| {
-            let rank = data.rank(feature, id);
-            if Some(rank) == missing_rank { candidate.missing_go_left() } else { rank <= last_left }
-        };
-        let (left_ids, right_ids): (Vec<u32>, Vec<u32>) = ids.iter().partition(|id| goes_left(id));
-        let mut queries = [Vec::new(), Vec::new()];
-        let mut values = Vec::new();
-        for &lane in &lanes {
-            let Fate::Split(candidate) = &splits[lane] else { continue };
-            let lane = &live[lane];
-            let rule = Rule::Threshold(candidate.threshold(data));
-            self.query.gather(feature, &lane.queries, &mut values);
-            let missing_left = match candidate.missing {
-                Some(side) => side == Side::Left,
-                None => values.iter().any(|value| value.is_nan()) && {
-                    let is_in = |id: &&u32| lane.fold.is_none_or(|fold| self.rows.owner(**id) != fold);
-                    let weight = |ids: &[u32]| -> u64 {
-                        ids.iter().filter(is_in).map(|&id| self.target.weights().get(id as usize)).sum()
-                    };
-                    weight(&left_ids) > weight(&right_ids)
-                },
-            };
-            for (&row, &value) in lane.queries.iter().zip(&values) {
-                queries[usize::from(!rule.goes_left(value, missing_left))].push(row);
+    /// Makes the children.
+    fn part(&mut self, group: &Group, fates: &[Fate], stack: &mut Vec<Group>) -> Result<()> {
+        let cuts = cuts_of(fates);
+        let mut sides = Vec::with_capacity(cuts.len());
+        for cut in &cuts {
+            sides.push(goes_left(&self.search, &group.ids, &cut.candidate, cut.last_left, &mut self.folds)?);
+        }
+        let mut queries: Vec<[Vec<u32>; 2]> = group.lanes.iter().map(|_| [Vec::new(), Vec::new()]).collect();
+        for (cut, goes_left) in cuts.iter().zip(&sides) {
+            for &lane in &cut.lanes {
+                if let Fate::Split(candidate) = &fates[lane] {
+                    queries[lane] = self.route(group, &group.lanes[lane], candidate, goes_left);
+                }
             }
         }
-        let [left_queries, right_queries] = queries;
-        for (ids, queries, side) in [(left_ids, left_queries, Side::Left), (right_ids, right_queries, Side::Right)] {
-            if !queries.is_empty() {
+        for (at, side) in [Side::Left, Side::Right].into_iter().enumerate() {
+            // Whose query rows go there.
+            let wanted: Vec<usize> =
+                (0..cuts.len()).filter(|&cut| cuts[cut].lanes.iter().any(|&lane| !queries[lane][at].is_empty())).collect();
+            for union in unite(&wanted, &sides, side == Side::Left) {
+                let ids: Vec<u32> =
+                    group.ids.iter().zip(&union.holds).filter(|(_, holds)| **holds).map(|(&id, _)| id).collect();
+                let mut lanes = Vec::new();
+                for &cut in &union.cuts {
+                    // What the union has and this side of the cut has not.
+                    let is_foreign = |(holds, &left): (&bool, &bool)| *holds && left != (side == Side::Left);
+                    let foreign: Vec<bool> = union.holds.iter().zip(&sides[cut]).map(is_foreign).collect();
+                    for &lane in &cuts[cut].lanes {
+                        let queries = std::mem::take(&mut queries[lane][at]);
+                        if queries.is_empty() {
+                            continue;
+                        }
+                        let Lane { fold, held_out, .. } = &group.lanes[lane];
+                        let mut own = held_out.iter().peekable();
+                        let held_out = group.ids.iter().zip(union.holds.iter().zip(&foreign)).filter_map(
+                            |(&id, (&holds, &foreign))| {
+                                let is_own = own.next_if_eq(&&id).is_some();
+                                (holds && (is_own || foreign)).then_some(id)
+                            },
+                        );
+                        let held_out = held_out.collect();
+                        lanes.push(Lane { fold: *fold, held_out, queries });
+                    }
+                }
                 let (depth, key) = (group.depth + 1, group.key.child(side));
-                stack.push(Group { ids, queries, depth, key, constants: Arc::clone(constants) });
+                stack.push(Group { ids, lanes, depth, key, constants: Arc::clone(&group.constants) });
             }
         }
+        Ok(())
+    }
+
+    /// The query rows of a lane that go left and right.
+    fn route(&self, group: &Group, lane: &Lane, candidate: &Candidate, goes_left: &[bool]) -> [Vec<u32>; 2] {
+        let rule = Rule::Threshold(candidate.threshold(self.search.data));
+        let mut values = Vec::new();
+        self.query.gather(candidate.feature, &lane.queries, &mut values);
+        let missing_left = match candidate.missing {
+            Some(side) => side == Side::Left,
+            // Where most of the weight goes.
+            None => values.iter().any(|value| value.is_nan()) && {
+                let mut held_out = lane.held_out.iter().peekable();
+                let mut weights = [0, 0];
+                for (&id, &left) in group.ids.iter().zip(goes_left) {
+                    if held_out.next_if_eq(&&id).is_none() {
+                        weights[usize::from(left)] += self.target.weights().get(id as usize);
+                    }
+                }
+                weights[1] > weights[0]
+            },
+        };
+        let mut queries = [Vec::new(), Vec::new()];
+        for (&row, &value) in lane.queries.iter().zip(&values) {
+            queries[usize::from(!rule.goes_left(value, missing_left))].push(row);
+        }
+        queries
     }
 }
 
-/// What becomes of a lane.
-enum Fate {
-    Leaf,
-    /// It is to be searched on its own.
-    Alone,
-    Split(Candidate),
+/// Unites the children on one side of some cuts where they have nearly the same rows.
+fn unite(cuts: &[usize], goes_left: &[Vec<bool>], left: bool) -> Vec<Union> {
+    let mut unions: Vec<Union> = Vec::new();
+    for &cut in cuts {
+        let holds = || goes_left[cut].iter().map(|&goes_left| goes_left == left);
+        let n_own = holds().filter(|&holds| holds).count();
+        let n_more = |union: &Union| holds().zip(&union.holds).filter(|&(own, &holds)| own && !holds).count();
+        let fits = |union: &&mut Union| {
+            (union.n_rows + n_more(union)) as f64 <= SPREAD * n_own.min(union.n_least) as f64
+        };
+        match unions.iter_mut().take(MAX_TRIALS).find(fits) {
+            Some(union) => {
+                union.n_rows += n_more(union);
+                union.n_least = union.n_least.min(n_own);
+                union.holds.iter_mut().zip(holds()).for_each(|(all, own)| *all |= own);
+                union.cuts.push(cut);
+            }
+            None => unions.push(Union { holds: holds().collect(), n_rows: n_own, n_least: n_own, cuts: vec![cut] }),
+        }
+    }
+    unions
 }
 
-/// Groups lanes that split alike: where one cut of all rows gives each its own.
-fn agree(fates: &[Fate]) -> Vec<Common> {
-    let mut found: Vec<Common> = Vec::new();
+/// The cuts of the lanes, of which one serves all lanes that have a cut of the same feature between the same of their rows.
+fn cuts_of(fates: &[Fate]) -> Vec<Cut> {
+    let mut cuts: Vec<Cut> = Vec::new();
     for (lane, fate) in fates.iter().enumerate() {
         let Fate::Split(candidate) = fate else { continue };
         let (last_left, first_right) = candidate.ranks();
-        let fits = |common: &&mut Common| {
-            common.candidate.feature == candidate.feature
-                && common.candidate.missing == candidate.missing
-                && common.last_left.max(last_left) < common.first_right.min(first_right)
+        let serves = |cut: &&mut Cut| {
+            cut.candidate.feature == candidate.feature
+                && cut.candidate.missing == candidate.missing
+                && cut.last_left.max(last_left) < cut.first_right.min(first_right)
         };
-        match found.iter_mut().find(fits) {
-            Some(common) => {
-                common.last_left = common.last_left.max(last_left);
-                common.first_right = common.first_right.min(first_right);
-                common.lanes.push(lane);
+        match cuts.iter_mut().find(serves) {
+            Some(cut) => {
+                cut.last_left = cut.last_left.max(last_left);
+                cut.first_right = cut.first_right.min(first_right);
+                cut.lanes.push(lane);
             }
-            None => found.push(Common { candidate: *candidate, lanes: vec![lane], last_left, first_right }),
+            None => cuts.push(Cut { candidate: *candidate, lanes: vec![lane], last_left, first_right }),
         }
     }
-    found
+    cuts
 }

@@ -1,8 +1,8 @@
 //! The best splits of a node for several folds at once.
 //!
-//! The folds' rows are those of one node without the few that each holds out itself. A column is filled and sorted once;
-//! then one pass keeps the class counts of all rows and of the rows that each fold holds out, and the difference is what the
-//! fold sees. After Blockeel & Struyf, "Efficient algorithms for decision tree cross-validation", JMLR 3, 2002, who
+//! Each fold, here a lane, has the rows of one set without a few that it holds out. A column is filled and sorted once;
+//! then one pass keeps the class counts of all rows and of the rows that each lane holds out, and the difference is what the
+//! lane sees. After Blockeel & Struyf, "Efficient algorithms for decision tree cross-validation", JMLR 3, 2002, who
 //! share the tests that are evaluated; here the folds get their own exact splits.
 //!
 //! The pass scores in `f64` from a table of `c log2 c` and is no more than a filter: where a fold's best cut is ahead
@@ -33,8 +33,6 @@ use crate::params::{CriterionKind, FeatureSampling, Splitter, ValidTreeParams};
 use crate::rng::{NodeKey, Permutation};
 use crate::samples::{SampleSet, Samples};
 
-/// A row that no fold holds out.
-pub const NOBODY: u32 = u32::MAX;
 /// Classes from which on folds are searched one by one.
 const MAX_CLASSES: usize = 16;
 /// The same for the total weight: the table of `c log2 c` has an entry for each.
@@ -58,14 +56,12 @@ pub struct FoldRows {
 struct Row {
     class: u32,
     weight: u32,
-    /// The fold that holds it out.
-    owner: u32,
 }
 
 impl FoldRows {
-    /// Of the rows of a target, given the fold that holds each out or [`NOBODY`]. Nothing if folds cannot be searched together
-    /// with these parameters: the pass knows class counts of one output, and takes any cut for legal.
-    pub fn new(data: &Dataset, target: &Target, params: &ValidTreeParams, owners: &[u32]) -> Option<Self> {
+    /// Of the rows of a target. Nothing if folds cannot be searched together with these parameters: the pass knows class
+    /// counts of one output, and takes any cut for legal.
+    pub fn new(data: &Dataset, target: &Target, params: &ValidTreeParams) -> Option<Self> {
         let TargetValues::Classes(classes) = target.values() else { return None };
         let n_classes = classes.first[1] as usize;
         let weights = target.weights();
@@ -88,31 +84,16 @@ impl FoldRows {
         {
             return None;
         }
-        let row = |(sample, &owner): (usize, &u32)| Row {
-            class: classes.slots[sample],
-            weight: weights.get(sample) as u32,
-            owner,
-        };
+        let row = |sample: usize| Row { class: classes.slots[sample], weight: weights.get(sample) as u32 };
         let table: Vec<f64> = (0..=total).map(|c| if c == 0 { 0.0 } else { c as f64 * (c as f64).log2() }).collect();
         let most = table.last().copied().unwrap_or_default();
         // Each side is a sum of one term per class and one of the weight, none above the last of the table.
         let tolerance = 16.0 * f64::EPSILON * (n_classes + 1) as f64 * most;
-        Some(Self { rows: owners.iter().enumerate().map(row).collect(), n_classes, table, tolerance })
-    }
-
-    /// The fold that holds a row out.
-    #[inline]
-    pub fn owner(&self, sample: u32) -> u32 {
-        self.rows[sample as usize].owner
-    }
-
-    /// Number of classes.
-    pub fn n_classes(&self) -> usize {
-        self.n_classes
+        Some(Self { rows: (0..target.n_samples()).map(row).collect(), n_classes, table, tolerance })
     }
 
     /// Adds the class counts of some rows.
-    pub fn count(&self, samples: &[u32], counts: &mut [u32]) {
+    fn count(&self, samples: &[u32], counts: &mut [u32]) {
         for &sample in samples {
             let row = self.rows[sample as usize];
             counts[row.class as usize] += row.weight;
@@ -120,36 +101,79 @@ impl FoldRows {
     }
 }
 
+/// Which lanes hold a row out.
+#[derive(Debug)]
+pub struct HeldOut {
+    /// By row: 0 for none, one more than the lane for one, or a list with the highest bit set.
+    tags: Vec<u32>,
+    lists: Vec<Vec<u32>>,
+}
+
+const IS_LIST: u32 = 1 << 31;
+
+impl HeldOut {
+    /// Nothing is held out of so many rows.
+    pub fn new(n_samples: usize) -> Self {
+        Self { tags: vec![0; n_samples], lists: Vec::new() }
+    }
+
+    /// A lane holds these rows out.
+    pub fn insert(&mut self, lane: usize, samples: &[u32]) {
+        let lane = lane as u32;
+        for &sample in samples {
+            let tag = &mut self.tags[sample as usize];
+            if *tag == 0 {
+                *tag = lane + 1;
+            } else if *tag & IS_LIST != 0 {
+                self.lists[(*tag ^ IS_LIST) as usize].push(lane);
+            } else {
+                self.lists.push(vec![*tag - 1, lane]);
+                *tag = IS_LIST | (self.lists.len() - 1) as u32;
+            }
+        }
+    }
+
+    /// Nobody holds these rows out, which are all that anybody did.
+    pub fn clear<'a>(&mut self, samples: impl Iterator<Item = &'a [u32]>) {
+        samples.flatten().for_each(|&sample| self.tags[sample as usize] = 0);
+        self.lists.clear();
+    }
+
+    /// Whether a lane does not hold a row out.
+    #[inline]
+    fn is_in(&self, lane: usize, sample: u32) -> bool {
+        let tag = self.tags[sample as usize];
+        if tag & IS_LIST == 0 { tag != lane as u32 + 1 } else { !self.list(tag).contains(&(lane as u32)) }
+    }
+
+    #[inline]
+    fn list(&self, tag: u32) -> &[u32] {
+        &self.lists[(tag ^ IS_LIST) as usize]
+    }
+}
+
 /// A node, to be split for several folds.
 pub struct FoldsNode<'a> {
-    /// The rows of all folds.
+    /// The rows of all lanes.
     pub samples: &'a [u32],
     /// The key of its random choices.
     pub key: NodeKey,
     /// Features known not to vary in it.
     pub constants: &'a Arc<ConstantFeatures>,
-    /// The class counts of all rows.
-    pub counts: &'a [u32],
-    /// For each lane one after the other, the class counts of what it holds out.
-    pub held_out: &'a [u32],
-    /// By fold, its lane; anything above for those that hold nothing out here.
-    pub lanes: &'a [u32],
-    /// Number of lanes.
-    pub n_lanes: usize,
-    /// By lane, the number of rows that it holds out.
-    pub n_held_out: &'a [usize],
+    /// For each lane, the rows that it holds out.
+    pub held_out: &'a [&'a [u32]],
+    /// The same by row.
+    pub lanes: &'a HeldOut,
 }
 
 impl FoldsNode<'_> {
-    /// The number of rows of a lane.
-    fn n_samples(&self, lane: usize) -> usize {
-        self.samples.len() - self.n_held_out[lane]
+    fn n_lanes(&self) -> usize {
+        self.held_out.len()
     }
 
-    /// The lane that holds a row out, or the one after the last.
-    #[inline]
-    pub fn lane(&self, owner: u32) -> usize {
-        self.lanes.get(owner as usize).map_or(self.n_lanes, |&lane| self.n_lanes.min(lane as usize))
+    /// The number of rows of a lane.
+    fn n_samples(&self, lane: usize) -> usize {
+        self.samples.len() - self.held_out[lane].len()
     }
 }
 
@@ -183,6 +207,7 @@ pub struct FoldScratch {
     sort: SortScratch,
     gather: Gather,
     members: Bitset,
+    marks: Bitset,
     entries: Vec<Entry>,
     own: Vec<u32>,
     features: Vec<u32>,
@@ -196,6 +221,7 @@ impl FoldScratch {
             Columns::SparseU16(_) | Columns::SparseU32(_) => Self {
                 gather: Gather::new(data.n_features()),
                 members: Bitset::new(data.n_samples()),
+                marks: Bitset::new(data.n_samples()),
                 ..Self::default()
             },
         }
@@ -207,7 +233,9 @@ struct Sweep<'a, 'n> {
     rows: &'a FoldRows,
     node: &'a FoldsNode<'n>,
     order: &'a Permutation,
-    /// By lane, its class counts.
+    /// The class counts of all rows; by lane, what it holds out, and the rest.
+    counts: Counts,
+    held_out: Vec<u32>,
     totals: Vec<u32>,
     floors: Vec<f64>,
     leaders: Vec<Option<Leader>>,
@@ -223,18 +251,25 @@ struct Sweep<'a, 'n> {
 
 impl<'a, 'n> Sweep<'a, 'n> {
     fn new(rows: &'a FoldRows, node: &'a FoldsNode<'n>, order: &'a Permutation, own: Vec<u32>) -> Self {
-        let totals = node.held_out.chunks_exact(rows.n_classes).flat_map(|held_out| {
-            node.counts.iter().zip(held_out).map(|(all, own)| all - own)
-        });
+        let (n_classes, n_lanes) = (rows.n_classes, node.n_lanes());
+        let mut counts: Counts = smallvec![0; n_classes];
+        rows.count(node.samples, &mut counts);
+        let mut held_out = vec![0; n_classes * n_lanes];
+        for (samples, counts) in node.held_out.iter().zip(held_out.chunks_exact_mut(n_classes)) {
+            rows.count(samples, counts);
+        }
+        let totals = held_out.chunks_exact(n_classes).flat_map(|own| counts.iter().zip(own).map(|(all, own)| all - own));
         Self {
             rows,
             node,
             order,
             totals: totals.collect(),
-            floors: vec![f64::NEG_INFINITY; node.n_lanes],
-            leaders: (0..node.n_lanes).map(|_| None).collect(),
+            counts,
+            held_out,
+            floors: vec![f64::NEG_INFINITY; n_lanes],
+            leaders: (0..n_lanes).map(|_| None).collect(),
             others: SmallVec::new(),
-            left: smallvec![0; rows.n_classes],
+            left: smallvec![0; n_classes],
             own,
             class: MIXED,
             rank: None,
@@ -255,8 +290,7 @@ impl<'a, 'n> Sweep<'a, 'n> {
         self.rank = None;
         self.left.fill(0);
         self.own.clear();
-        // One more lane for rows that nobody here holds out.
-        self.own.resize((self.node.n_lanes + 1) * self.rows.n_classes, 0);
+        self.own.resize(self.held_out.len(), 0);
         if n_common == 0 {
             self.runs(feature, entries);
             return true;
@@ -265,38 +299,40 @@ impl<'a, 'n> Sweep<'a, 'n> {
         self.runs(feature, low);
         // What is on the left with the common run is all but what is above it.
         self.cut(feature, MIXED, common_rank);
-        self.left.copy_from_slice(self.node.counts);
-        let n_own = self.node.held_out.len();
-        self.own[..n_own].copy_from_slice(self.node.held_out);
-        for entry in high {
-            let (row, lane) = self.row(*entry);
-            self.left[row.class as usize] -= row.weight;
-            let own = &mut self.own[lane * self.rows.n_classes + row.class as usize];
-            *own = own.wrapping_sub(row.weight);
+        self.left.copy_from_slice(&self.counts);
+        self.own.copy_from_slice(&self.held_out);
+        for &entry in high {
+            self.push::<false>(entry);
         }
         self.runs(feature, high);
         true
     }
 
+    /// Puts a row on the left, or takes it away.
     #[inline]
-    fn row(&self, entry: Entry) -> (Row, usize) {
-        let row = self.rows.rows[entry.sample() as usize];
-        (row, self.node.lane(row.owner))
+    fn push<const IN: bool>(&mut self, entry: Entry) {
+        let Row { class, weight } = self.rows.rows[entry.sample() as usize];
+        let add = |count: &mut u32| if IN { *count += weight } else { *count -= weight };
+        add(&mut self.left[class as usize]);
+        let (n_classes, tag) = (self.rows.n_classes, self.node.lanes.tags[entry.sample() as usize]);
+        if tag & IS_LIST != 0 {
+            for &lane in self.node.lanes.list(tag) {
+                add(&mut self.own[lane as usize * n_classes + class as usize]);
+            }
+        } else if tag > 0 {
+            add(&mut self.own[(tag as usize - 1) * n_classes + class as usize]);
+        }
     }
 
     /// Goes through runs of equal ranks.
     fn runs(&mut self, feature: u32, entries: &[Entry]) {
-        let n_classes = self.rows.n_classes;
         for run in entries.chunk_by(|a, b| a.rank() == b.rank()) {
             let class_of = |entry: &Entry| self.rows.rows[entry.sample() as usize].class;
             let first = class_of(&run[0]);
             let class = if run[1..].iter().all(|entry| class_of(entry) == first) { first } else { MIXED };
             self.cut(feature, class, run[0].rank());
             for &entry in run {
-                let (row, lane) = self.row(entry);
-                self.left[row.class as usize] += row.weight;
-                let own = &mut self.own[lane * n_classes + row.class as usize];
-                *own = own.wrapping_add(row.weight);
+                self.push::<true>(entry);
             }
         }
     }
@@ -311,7 +347,7 @@ impl<'a, 'n> Sweep<'a, 'n> {
         }
         let table = &self.rows.table[..];
         if let &[left_0, left_1] = &self.left[..] {
-            for lane in 0..self.node.n_lanes {
+            for lane in 0..self.floors.len() {
                 let (own, totals) = (&self.own[2 * lane..2 * lane + 2], &self.totals[2 * lane..2 * lane + 2]);
                 let (a, b) = (left_0 - own[0], left_1 - own[1]);
                 let (c, d) = (totals[0] - a, totals[1] - b);
@@ -324,7 +360,7 @@ impl<'a, 'n> Sweep<'a, 'n> {
             return;
         }
         let n_classes = self.rows.n_classes;
-        for lane in 0..self.node.n_lanes {
+        for lane in 0..self.floors.len() {
             let own = &self.own[n_classes * lane..][..n_classes];
             let totals = &self.totals[n_classes * lane..][..n_classes];
             let (mut inside, mut outside, mut weight, mut rest) = (0.0, 0.0, 0, 0);
@@ -486,7 +522,7 @@ pub fn best_splits<C: Criterion>(
     for winners in winners.chunk_by(|a, b| a.0 == b.0) {
         fill_columns(search, node.samples, (&[winners[0].0], false), scratch, |column| {
             for &(_, lane, rank) in winners.iter().filter(|winner| winner.0 == column.feature) {
-                verdicts[lane] = Verdict::Split(candidate_of(rows, node, lane, rank, column));
+                verdicts[lane] = Verdict::Split(candidate_of(node, lane, rank, column));
             }
         })?;
     }
@@ -494,9 +530,9 @@ pub fn best_splits<C: Criterion>(
 }
 
 /// The cut of a lane above a rank, between ranks that it has.
-fn candidate_of(rows: &FoldRows, node: &FoldsNode<'_>, lane: usize, rank: u32, column: NodeColumn<'_>) -> Candidate {
+fn candidate_of(node: &FoldsNode<'_>, lane: usize, rank: u32, column: NodeColumn<'_>) -> Candidate {
     let NodeColumn { feature, entries, common_rank, .. } = column;
-    let is_in = |entry: &&Entry| node.lane(rows.owner(entry.sample())) != lane;
+    let is_in = |entry: &&Entry| node.lanes.is_in(lane, entry.sample());
     let n_low = entries.partition_point(|entry| entry.rank() <= rank);
     let (low, high) = entries.split_at(n_low);
     let mut n_left = low.iter().filter(is_in).count();
@@ -528,7 +564,6 @@ pub struct Contest<'a, C: Criterion> {
 /// The best splits of lanes among some columns: exact, by the scan that everybody uses.
 pub fn best_among<C: Criterion>(
     search: &Search<'_, C>,
-    rows: &FoldRows,
     node: &FoldsNode<'_>,
     contests: &[Contest<'_, C>],
     folds: &mut FoldScratch,
@@ -541,7 +576,7 @@ pub fn best_among<C: Criterion>(
     let mut samples: Vec<Samples> = contests
         .iter()
         .map(|contest| {
-            let is_in = |&sample: &u32| node.lane(rows.owner(sample)) != contest.lane;
+            let is_in = |&sample: &u32| node.lanes.is_in(contest.lane, sample);
             Samples::new(node.samples.iter().copied().filter(is_in).collect(), search.data.n_samples(), false)
         })
         .collect();
@@ -554,7 +589,7 @@ pub fn best_among<C: Criterion>(
                 continue;
             }
             own.clear();
-            let is_in = |entry: &Entry| node.lane(rows.owner(entry.sample())) != contest.lane;
+            let is_in = |entry: &Entry| node.lanes.is_in(contest.lane, entry.sample());
             own.extend(column.entries.iter().copied().filter(is_in));
             let (totals, n_common) = (contest.totals, samples.len() - own.len());
             let alone = Node { samples, n_entries: 0, totals, key: node.key, constants: node.constants, limits: None };
@@ -563,4 +598,34 @@ pub fn best_among<C: Criterion>(
         }
     })?;
     Ok(bests.into_iter().map(Best::candidate).collect())
+}
+
+/// Of each row whether it goes left by a cut whose last rank on the left is `last_left`.
+pub fn goes_left<C: Criterion>(
+    search: &Search<'_, C>,
+    samples: &[u32],
+    split: &Candidate,
+    last_left: u32,
+    scratch: &mut FoldScratch,
+) -> Result<Vec<bool>> {
+    let missing_rank = search.data.missing_rank(split.feature);
+    let goes_left = |rank| if Some(rank) == missing_rank { split.missing_go_left() } else { rank <= last_left };
+    if let Columns::Dense(columns) = search.data.columns() {
+        let column = columns.column(split.feature);
+        return Ok(samples.iter().map(|&sample| goes_left(column.rank(sample))).collect());
+    }
+    // Marks are on the rows that do not go where the common value goes.
+    let mut marks = std::mem::take(&mut scratch.marks);
+    let mut marked = Vec::new();
+    let mut common_left = false;
+    fill_columns(search, samples, (&[split.feature], false), scratch, |column| {
+        common_left = goes_left(column.common_rank);
+        let others = column.entries.iter().filter(|entry| goes_left(entry.rank()) != common_left);
+        marked.extend(others.map(|entry| entry.sample()));
+    })?;
+    marks.insert_all(&marked);
+    let sides = samples.iter().map(|&sample| marks.contains(sample) != common_left).collect();
+    marks.remove_all(&marked);
+    scratch.marks = marks;
+    Ok(sides)
 }
