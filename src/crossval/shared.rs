@@ -9,8 +9,10 @@
 //! Folds that hold nothing out of a node have one and the same split there and count as one, however many they are. So with
 //! one row left out per fold, a node costs what its own rows make it cost.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
+use crate::bitset::Bitset;
 use crate::categories::Rule;
 use crate::criterion::{self, Criterion, Visitor};
 use crate::data::query::Query;
@@ -23,13 +25,11 @@ use crate::params::ValidTreeParams;
 use crate::rng::{NodeKey, Side};
 use crate::runtime::Runtime;
 use crate::samples::Samples;
-use crate::split::folds::{Contest, FoldRows, FoldScratch, FoldsNode, HeldOut, Verdict, best_among, best_splits, goes_left};
-use crate::split::{Candidate, ConstantFeatures, Scratch, Search};
+use crate::split::folds::{Contest, FoldRows, FoldSplit, FoldScratch, FoldsNode, HeldOut, Verdict, best_among, best_splits, goes_left};
+use crate::split::{ConstantFeatures, Scratch, Search};
 
 /// A row that no fold holds out.
 pub const NOBODY: u32 = u32::MAX;
-/// Nodes of several folds have at most this many times the rows of the smallest of them.
-const SPREAD: f64 = 1.5;
 /// Nodes that are tried for a fold before it gets its own.
 const MAX_TRIALS: usize = 8;
 
@@ -116,6 +116,7 @@ impl Visitor for Shared<'_> {
             rows,
             held_out_weights: weights,
             held_out: HeldOut::new(data.n_samples()),
+            members: Bitset::new(data.n_samples()),
             finds: Finds::new(criterion.n_values(), false),
         };
         descent.run(root)?;
@@ -150,16 +151,13 @@ enum Fate {
     Leaf,
     /// It is to be searched on its own.
     Alone,
-    Split(Candidate),
+    Split(FoldSplit),
 }
 
-/// A cut that parts the rows of some lanes as each wants it.
+/// A split that parts the rows of some lanes as each wants it.
 struct Cut {
-    candidate: Candidate,
+    split: FoldSplit,
     lanes: Vec<usize>,
-    /// The ranks between which it is.
-    last_left: u32,
-    first_right: u32,
 }
 
 /// Children of one side that are one node.
@@ -167,8 +165,7 @@ struct Union {
     /// By position in the parent, whether a row is in one of them.
     holds: Vec<bool>,
     n_rows: usize,
-    /// Rows of the smallest.
-    n_least: usize,
+    n_lanes: usize,
     cuts: Vec<usize>,
 }
 
@@ -184,6 +181,8 @@ struct Descent<'a, C: Criterion> {
     finds: Finds,
     scratch: Scratch<C>,
     folds: FoldScratch,
+    /// The rows of a child; empty between two uses.
+    members: Bitset,
 }
 
 impl<C: Criterion> Descent<'_, C> {
@@ -294,12 +293,12 @@ impl<C: Criterion> Descent<'_, C> {
         let mut found = found.into_iter();
         let fate = |verdict: &Verdict| {
             let split = match verdict {
-                Verdict::Split(candidate) => Some(*candidate),
+                Verdict::Split(split) => Some(*split),
                 Verdict::Constant => None,
                 Verdict::Among(_) => found.next().flatten(),
             };
             match split {
-                Some(candidate) => Fate::Split(candidate),
+                Some(split) => Fate::Split(split),
                 None if self.search.draws_all() => Fate::Leaf,
                 None => Fate::Alone,
             }
@@ -314,45 +313,50 @@ impl<C: Criterion> Descent<'_, C> {
         let cuts = cuts_of(fates);
         let mut sides = Vec::with_capacity(cuts.len());
         for cut in &cuts {
-            sides.push(goes_left(&self.search, &group.ids, &cut.candidate, cut.last_left, &mut self.folds)?);
+            sides.push(goes_left(&self.search, &group.ids, &cut.split, &mut self.folds)?);
         }
         let mut queries: Vec<[Vec<u32>; 2]> = group.lanes.iter().map(|_| [Vec::new(), Vec::new()]).collect();
         for (cut, goes_left) in cuts.iter().zip(&sides) {
             for &lane in &cut.lanes {
-                if let Fate::Split(candidate) = &fates[lane] {
-                    queries[lane] = self.route(group, &group.lanes[lane], candidate, goes_left);
+                if let Fate::Split(split) = &fates[lane] {
+                    queries[lane] = self.route(group, &group.lanes[lane], split, goes_left);
                 }
             }
         }
         for (at, side) in [Side::Left, Side::Right].into_iter().enumerate() {
-            // Whose query rows go there.
-            let wanted: Vec<usize> =
-                (0..cuts.len()).filter(|&cut| cuts[cut].lanes.iter().any(|&lane| !queries[lane][at].is_empty())).collect();
+            // Lanes whose query rows go there.
+            let mut wanted: Vec<(usize, usize)> = Vec::new();
+            for (cut, Cut { lanes, .. }) in cuts.iter().enumerate() {
+                let n_lanes = lanes.iter().filter(|&&lane| !queries[lane][at].is_empty()).count();
+                if n_lanes > 0 {
+                    wanted.push((cut, n_lanes));
+                }
+            }
+            // The most common first, as others are to join it.
+            wanted.sort_by_key(|&(_, n_lanes)| Reverse(n_lanes));
             for union in unite(&wanted, &sides, side == Side::Left) {
                 let ids: Vec<u32> =
                     group.ids.iter().zip(&union.holds).filter(|(_, holds)| **holds).map(|(&id, _)| id).collect();
+                self.members.insert_all(&ids);
                 let mut lanes = Vec::new();
                 for &cut in &union.cuts {
                     // What the union has and this side of the cut has not.
-                    let is_foreign = |(holds, &left): (&bool, &bool)| *holds && left != (side == Side::Left);
-                    let foreign: Vec<bool> = union.holds.iter().zip(&sides[cut]).map(is_foreign).collect();
+                    let foreign: Vec<u32> = if union.cuts.len() == 1 {
+                        Vec::new()
+                    } else {
+                        let rows = group.ids.iter().zip(union.holds.iter().zip(&sides[cut]));
+                        rows.filter(|(_, (holds, left))| **holds && **left != (side == Side::Left)).map(|(&id, _)| id).collect()
+                    };
                     for &lane in &cuts[cut].lanes {
                         let queries = std::mem::take(&mut queries[lane][at]);
-                        if queries.is_empty() {
-                            continue;
+                        if !queries.is_empty() {
+                            let Lane { fold, held_out, .. } = &group.lanes[lane];
+                            let own = held_out.iter().copied().filter(|&id| self.members.contains(id));
+                            lanes.push(Lane { fold: *fold, held_out: merged(own, &foreign), queries });
                         }
-                        let Lane { fold, held_out, .. } = &group.lanes[lane];
-                        let mut own = held_out.iter().peekable();
-                        let held_out = group.ids.iter().zip(union.holds.iter().zip(&foreign)).filter_map(
-                            |(&id, (&holds, &foreign))| {
-                                let is_own = own.next_if_eq(&&id).is_some();
-                                (holds && (is_own || foreign)).then_some(id)
-                            },
-                        );
-                        let held_out = held_out.collect();
-                        lanes.push(Lane { fold: *fold, held_out, queries });
                     }
                 }
+                self.members.remove_all(&ids);
                 let (depth, key) = (group.depth + 1, group.key.child(side));
                 stack.push(Group { ids, lanes, depth, key, constants: Arc::clone(&group.constants) });
             }
@@ -361,11 +365,11 @@ impl<C: Criterion> Descent<'_, C> {
     }
 
     /// The query rows of a lane that go left and right.
-    fn route(&self, group: &Group, lane: &Lane, candidate: &Candidate, goes_left: &[bool]) -> [Vec<u32>; 2] {
-        let rule = Rule::Threshold(candidate.threshold(self.search.data));
+    fn route(&self, group: &Group, lane: &Lane, split: &FoldSplit, goes_left: &[bool]) -> [Vec<u32>; 2] {
+        let rule = Rule::Threshold(split.threshold(self.search.data));
         let mut values = Vec::new();
-        self.query.gather(candidate.feature, &lane.queries, &mut values);
-        let missing_left = match candidate.missing {
+        self.query.gather(split.feature, &lane.queries, &mut values);
+        let missing_left = match split.missing {
             Some(side) => side == Side::Left,
             // Where most of the weight goes.
             None => values.iter().any(|value| value.is_nan()) && {
@@ -387,47 +391,71 @@ impl<C: Criterion> Descent<'_, C> {
     }
 }
 
-/// Unites the children on one side of some cuts where they have nearly the same rows.
-fn unite(cuts: &[usize], goes_left: &[Vec<bool>], left: bool) -> Vec<Union> {
+/// Two ascending sequences as one; what is in both is in it once.
+fn merged(own: impl Iterator<Item = u32>, foreign: &[u32]) -> Vec<u32> {
+    let mut foreign = foreign.iter().copied().peekable();
+    let mut all = Vec::new();
+    for id in own {
+        while let Some(before) = foreign.next_if(|&other| other <= id) {
+            if before < id {
+                all.push(before);
+            }
+        }
+        all.push(id);
+    }
+    all.extend(foreign);
+    all
+}
+
+/// What it costs to go on with a union, or with its lanes alone.
+fn cost(n_rows: usize, n_lanes: usize) -> f64 {
+    n_rows as f64 * if n_lanes == 1 { costs().2 } else { costs().0 + n_lanes as f64 * costs().1 }
+}
+
+/// Unites the children on one side of some cuts, of so many lanes each, where that is cheaper than not to.
+fn unite(cuts: &[(usize, usize)], goes_left: &[Vec<bool>], left: bool) -> Vec<Union> {
     let mut unions: Vec<Union> = Vec::new();
-    for &cut in cuts {
+    for &(cut, n_lanes) in cuts {
         let holds = || goes_left[cut].iter().map(|&goes_left| goes_left == left);
         let n_own = holds().filter(|&holds| holds).count();
         let n_more = |union: &Union| holds().zip(&union.holds).filter(|&(own, &holds)| own && !holds).count();
-        let fits = |union: &&mut Union| {
-            (union.n_rows + n_more(union)) as f64 <= SPREAD * n_own.min(union.n_least) as f64
+        let alone = cost(n_own, n_lanes);
+        let pays = |union: &&mut Union| {
+            let together = cost(union.n_rows + n_more(union), union.n_lanes + n_lanes);
+            together < cost(union.n_rows, union.n_lanes) + alone
         };
-        match unions.iter_mut().take(MAX_TRIALS).find(fits) {
+        match unions.iter_mut().take(MAX_TRIALS).find(pays) {
             Some(union) => {
                 union.n_rows += n_more(union);
-                union.n_least = union.n_least.min(n_own);
+                union.n_lanes += n_lanes;
                 union.holds.iter_mut().zip(holds()).for_each(|(all, own)| *all |= own);
                 union.cuts.push(cut);
             }
-            None => unions.push(Union { holds: holds().collect(), n_rows: n_own, n_least: n_own, cuts: vec![cut] }),
+            None => unions.push(Union { holds: holds().collect(), n_rows: n_own, n_lanes, cuts: vec![cut] }),
         }
     }
     unions
 }
 
+fn costs() -> (f64, f64, f64) { static S: std::sync::LazyLock<(f64,f64,f64)> = std::sync::LazyLock::new(|| { let v: Vec<f64> = std::env::var("COSTS").map_or(vec![30.0,5.0,20.0], |v| v.split(',').map(|x| x.parse().unwrap()).collect()); (v[0],v[1],v[2]) }); *S }
+
 /// The cuts of the lanes, of which one serves all lanes that have a cut of the same feature between the same of their rows.
 fn cuts_of(fates: &[Fate]) -> Vec<Cut> {
     let mut cuts: Vec<Cut> = Vec::new();
     for (lane, fate) in fates.iter().enumerate() {
-        let Fate::Split(candidate) = fate else { continue };
-        let (last_left, first_right) = candidate.ranks();
+        let Fate::Split(split) = fate else { continue };
         let serves = |cut: &&mut Cut| {
-            cut.candidate.feature == candidate.feature
-                && cut.candidate.missing == candidate.missing
-                && cut.last_left.max(last_left) < cut.first_right.min(first_right)
+            cut.split.feature == split.feature
+                && cut.split.missing == split.missing
+                && cut.split.last_left.max(split.last_left) < cut.split.first_right.min(split.first_right)
         };
         match cuts.iter_mut().find(serves) {
             Some(cut) => {
-                cut.last_left = cut.last_left.max(last_left);
-                cut.first_right = cut.first_right.min(first_right);
+                cut.split.last_left = cut.split.last_left.max(split.last_left);
+                cut.split.first_right = cut.split.first_right.min(split.first_right);
                 cut.lanes.push(lane);
             }
-            None => cuts.push(Cut { candidate: *candidate, lanes: vec![lane], last_left, first_right }),
+            None => cuts.push(Cut { split: *split, lanes: vec![lane] }),
         }
     }
     cuts

@@ -58,15 +58,6 @@ impl Candidate {
     pub(super) fn goes_left(&self, rank: u32, missing_rank: u32) -> bool {
         if rank == missing_rank { self.missing_go_left() } else { rank <= self.last_left }
     }
-
-    /// The ranks beside the cut: the last that goes left, and the first that goes right.
-    pub fn ranks(&self) -> (u32, u32) {
-        match self.cut {
-            Cut::Before(first_right) => (self.last_left, first_right),
-            Cut::Random { .. } => (self.last_left, self.last_left + 1),
-        }
-    }
-
     /// Values up to this one go left: infinity if missing values are parted from all others.
     pub fn threshold(&self, data: &Dataset) -> f64 {
         match self.cut {

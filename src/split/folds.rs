@@ -30,7 +30,7 @@ use crate::data::{Columns, Dataset, SparseColumns};
 use crate::error::Result;
 use crate::intersect::{self, Entry, Gather, NodeCosts, Strategy};
 use crate::params::{CriterionKind, FeatureSampling, Splitter, ValidTreeParams};
-use crate::rng::{NodeKey, Permutation};
+use crate::rng::{NodeKey, Permutation, Side};
 use crate::samples::{SampleSet, Samples};
 
 /// Classes from which on folds are searched one by one.
@@ -90,6 +90,28 @@ impl FoldRows {
         // Each side is a sum of one term per class and one of the weight, none above the last of the table.
         let tolerance = 16.0 * f64::EPSILON * (n_classes + 1) as f64 * most;
         Some(Self { rows: (0..target.n_samples()).map(row).collect(), n_classes, table, tolerance })
+    }
+
+    /// The score of a cut, given class counts of the left side and of both.
+    #[inline]
+    fn score(&self, left: impl Iterator<Item = u32>, totals: impl Iterator<Item = u32>) -> f64 {
+        let at = |count: u32| self.table[count as usize];
+        let (mut inside, mut outside, mut weight, mut rest) = (0.0, 0.0, 0, 0);
+        for (count, total) in left.zip(totals) {
+            inside += at(count);
+            outside += at(total - count);
+            weight += count;
+            rest += total - count;
+        }
+        (inside - at(weight)) + (outside - at(rest))
+    }
+
+    /// The same for two classes.
+    #[inline]
+    fn score_of_two(&self, [a, b]: [u32; 2], totals: [u32; 2]) -> f64 {
+        let at = |count: u32| self.table[count as usize];
+        let (c, d) = (totals[0] - a, totals[1] - b);
+        (at(a) + at(b) - at(a + b)) + (at(c) + at(d) - at(c + d))
     }
 
     /// Adds the class counts of some rows.
@@ -177,11 +199,42 @@ impl FoldsNode<'_> {
     }
 }
 
-/// What is known of the best split of a fold.
+/// A split of a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoldSplit {
+    /// The feature, which is a number.
+    pub feature: u32,
+    /// Where missing values go, if the lane has any.
+    pub missing: Option<Side>,
+    /// The rank before the cut.
+    pub last_left: u32,
+    /// The rank behind it.
+    pub first_right: u32,
+}
+
+impl FoldSplit {
+    fn of(candidate: &Candidate) -> Self {
+        let &Candidate { feature, missing, last_left, cut, .. } = candidate;
+        let first_right = match cut {
+            Cut::Before(first_right) => first_right,
+            Cut::Random { .. } => unreachable!("thresholds are not random"),
+        };
+        Self { feature, missing, last_left, first_right }
+    }
+
+    /// Values up to this one go left.
+    pub fn threshold(&self, data: &Dataset) -> f64 {
+        let &Self { feature, missing, last_left, first_right } = self;
+        let cut = Cut::Before(first_right);
+        Candidate { feature, last_left, missing, order: 0, cut, n_left: 0, is_loose: false }.threshold(data)
+    }
+}
+
+/// What is known of the best split of a lane.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     /// It is this one.
-    Split(Candidate),
+    Split(FoldSplit),
     /// It is in one of these columns.
     Among(SmallVec<[u32; 4]>),
     /// No feature that was drawn varies.
@@ -228,6 +281,15 @@ impl FoldScratch {
     }
 }
 
+/// Lanes that hold out one row each, of the same class and weight: any cut has one of two scores for all of them.
+struct Singles {
+    class: u32,
+    weight: u32,
+    lanes: Vec<u32>,
+    /// The least of their floors, or lower.
+    floor: f64,
+}
+
 /// The search of one node.
 struct Sweep<'a, 'n> {
     rows: &'a FoldRows,
@@ -239,11 +301,17 @@ struct Sweep<'a, 'n> {
     totals: Vec<u32>,
     floors: Vec<f64>,
     leaders: Vec<Option<Leader>>,
+    /// Lanes that hold out one row, by its class and weight.
+    singles: Vec<Singles>,
+    /// All other lanes.
+    plural: Vec<u32>,
     /// Columns that the pass cannot score.
     others: SmallVec<[u32; 4]>,
     /// In one column: counts of what is on the left, of all rows and of those that the lanes hold out.
     left: SmallVec<[u32; MAX_CLASSES]>,
     own: Vec<u32>,
+    /// Lanes for which a cut may be the best, and its scores.
+    hits: Vec<(u32, f64)>,
     /// The last run.
     class: u32,
     rank: Option<u32>,
@@ -259,10 +327,25 @@ impl<'a, 'n> Sweep<'a, 'n> {
             rows.count(samples, counts);
         }
         let totals = held_out.chunks_exact(n_classes).flat_map(|own| counts.iter().zip(own).map(|(all, own)| all - own));
+        let mut singles: Vec<Singles> = Vec::new();
+        let mut plural = Vec::new();
+        for (lane, held_out) in (0..).zip(node.held_out) {
+            let &[sample] = *held_out else {
+                plural.push(lane);
+                continue;
+            };
+            let Row { class, weight } = rows.rows[sample as usize];
+            match singles.iter_mut().find(|singles| singles.class == class && singles.weight == weight) {
+                Some(singles) => singles.lanes.push(lane),
+                None => singles.push(Singles { class, weight, lanes: vec![lane], floor: f64::NEG_INFINITY }),
+            }
+        }
         Self {
             rows,
             node,
             order,
+            singles,
+            plural,
             totals: totals.collect(),
             counts,
             held_out,
@@ -271,6 +354,7 @@ impl<'a, 'n> Sweep<'a, 'n> {
             others: SmallVec::new(),
             left: smallvec![0; n_classes],
             own,
+            hits: Vec::new(),
             class: MIXED,
             rank: None,
         }
@@ -286,6 +370,10 @@ impl<'a, 'n> Sweep<'a, 'n> {
         if missing_rank.is_some_and(|rank| last.rank() == rank || (n_common > 0 && common_rank == rank)) {
             self.others.push(feature);
             return true;
+        }
+        for singles in &mut self.singles {
+            let floors = singles.lanes.iter().map(|&lane| self.floors[lane as usize]);
+            singles.floor = floors.fold(f64::INFINITY, f64::min);
         }
         self.rank = None;
         self.left.fill(0);
@@ -345,35 +433,63 @@ impl<'a, 'n> Sweep<'a, 'n> {
         if !is_boundary {
             return;
         }
-        let table = &self.rows.table[..];
-        if let &[left_0, left_1] = &self.left[..] {
-            for lane in 0..self.floors.len() {
-                let (own, totals) = (&self.own[2 * lane..2 * lane + 2], &self.totals[2 * lane..2 * lane + 2]);
-                let (a, b) = (left_0 - own[0], left_1 - own[1]);
-                let (c, d) = (totals[0] - a, totals[1] - b);
-                let at = |count: u32| table[count as usize];
-                let score = (at(a) + at(b) - at(a + b)) + (at(c) + at(d) - at(c + d));
-                if score >= self.floors[lane] {
-                    self.consider(lane, score, feature, last);
+        let mut hits = std::mem::take(&mut self.hits);
+        self.score_singles(&mut hits);
+        self.score_plural(&mut hits);
+        for (lane, score) in hits.drain(..) {
+            self.consider(lane as usize, score, feature, last);
+        }
+        self.hits = hits;
+    }
+
+    /// Scores a cut for the lanes that hold out one row: on the left, or on the right.
+    fn score_singles(&self, hits: &mut Vec<(u32, f64)>) {
+        let n_classes = self.rows.n_classes;
+        for singles in &self.singles {
+            let (class, weight) = (singles.class as usize, singles.weight);
+            let totals = || self.counts.iter().enumerate().map(|(at, &all)| all - if at == class { weight } else { 0 });
+            let score_of = |on_left: bool| {
+                let taken = if on_left { weight } else { 0 };
+                let left = self.left.iter().enumerate().map(|(at, &n)| n - if at == class { taken } else { 0 });
+                self.rows.score(left, totals())
+            };
+            // A row is where the cut has it: one of the two may not occur.
+            let inside = if self.left[class] >= weight { score_of(true) } else { f64::NEG_INFINITY };
+            let outside =
+                if self.left[class] + weight <= self.counts[class] { score_of(false) } else { f64::NEG_INFINITY };
+            if inside.max(outside) < singles.floor {
+                continue;
+            }
+            for &lane in &singles.lanes {
+                let is_left = self.own[lane as usize * n_classes + class] > 0;
+                let score = if is_left { inside } else { outside };
+                if score >= self.floors[lane as usize] {
+                    hits.push((lane, score));
+                }
+            }
+        }
+    }
+
+    /// Scores a cut for all other lanes.
+    fn score_plural(&self, hits: &mut Vec<(u32, f64)>) {
+        if let (&[left_0, left_1], true) = (&self.left[..], self.singles.is_empty()) {
+            // The usual case, without indirection.
+            let lanes = self.own.as_chunks::<2>().0.iter().zip(self.totals.as_chunks::<2>().0).zip(&self.floors);
+            for (lane, ((own, totals), &floor)) in (0..).zip(lanes) {
+                let score = self.rows.score_of_two([left_0 - own[0], left_1 - own[1]], *totals);
+                if score >= floor {
+                    hits.push((lane, score));
                 }
             }
             return;
         }
         let n_classes = self.rows.n_classes;
-        for lane in 0..self.floors.len() {
-            let own = &self.own[n_classes * lane..][..n_classes];
-            let totals = &self.totals[n_classes * lane..][..n_classes];
-            let (mut inside, mut outside, mut weight, mut rest) = (0.0, 0.0, 0, 0);
-            for ((left, own), total) in self.left.iter().zip(own).zip(totals) {
-                let count = left - own;
-                inside += table[count as usize];
-                outside += table[(total - count) as usize];
-                weight += count;
-                rest += total - count;
-            }
-            let score = (inside - table[weight as usize]) + (outside - table[rest as usize]);
-            if score >= self.floors[lane] {
-                self.consider(lane, score, feature, last);
+        for &lane in &self.plural {
+            let slots = lane as usize * n_classes..(lane as usize + 1) * n_classes;
+            let left = self.left.iter().zip(&self.own[slots.clone()]).map(|(left, own)| left - own);
+            let score = self.rows.score(left, self.totals[slots].iter().copied());
+            if score >= self.floors[lane as usize] {
+                hits.push((lane, score));
             }
         }
     }
@@ -518,37 +634,50 @@ pub fn best_splits<C: Criterion>(
             None => Verdict::Among(others.clone()),
         });
     }
-    winners.sort_unstable();
-    for winners in winners.chunk_by(|a, b| a.0 == b.0) {
-        fill_columns(search, node.samples, (&[winners[0].0], false), scratch, |column| {
-            for &(_, lane, rank) in winners.iter().filter(|winner| winner.0 == column.feature) {
-                verdicts[lane] = Verdict::Split(candidate_of(node, lane, rank, column));
+    winners.sort_unstable_by_key(|&(feature, lane, rank)| (feature, rank, lane));
+    for winners in winners.chunk_by(|a, b| (a.0, a.2) == (b.0, b.2)) {
+        let (feature, _, rank) = winners[0];
+        fill_columns(search, node.samples, (&[feature], false), scratch, |column| {
+            let beside = |lane: Option<usize>| beside(node, lane, rank, column);
+            let whole = beside(None);
+            for &(_, lane, _) in winners {
+                // Most lanes have the rows beside the cut.
+                let (last_left, first_right, at) = whole;
+                let has_both = at.iter().all(|sample| sample.is_some_and(|sample| node.lanes.is_in(lane, sample)));
+                let (last_left, first_right, _) =
+                    if has_both { (last_left, first_right, at) } else { beside(Some(lane)) };
+                verdicts[lane] = Verdict::Split(FoldSplit { feature, missing: None, last_left, first_right });
             }
         })?;
     }
     Ok((verdicts, constants))
 }
 
-/// The cut of a lane above a rank, between ranks that it has.
-fn candidate_of(node: &FoldsNode<'_>, lane: usize, rank: u32, column: NodeColumn<'_>) -> Candidate {
-    let NodeColumn { feature, entries, common_rank, .. } = column;
-    let is_in = |entry: &&Entry| node.lanes.is_in(lane, entry.sample());
-    let n_low = entries.partition_point(|entry| entry.rank() <= rank);
-    let (low, high) = entries.split_at(n_low);
-    let mut n_left = low.iter().filter(is_in).count();
-    let n_right = high.iter().filter(is_in).count();
-    let n_common = node.n_samples(lane) - n_left - n_right;
-    let (mut last_left, mut first_right) =
-        (low.iter().rev().find(is_in).map(|entry| entry.rank()), high.iter().find(is_in).map(|entry| entry.rank()));
-    if n_common > 0 && common_rank <= rank {
-        n_left += n_common;
-        last_left = last_left.max(Some(common_rank));
-    } else if n_common > 0 {
-        first_right = Some(first_right.map_or(common_rank, |first_right| first_right.min(common_rank)));
+/// The last rank up to `rank`, and the first above, of all rows or of a lane's; and a row of either, if it is in an entry.
+fn beside(
+    node: &FoldsNode<'_>,
+    lane: Option<usize>,
+    rank: u32,
+    column: NodeColumn<'_>,
+) -> (u32, u32, [Option<u32>; 2]) {
+    let NodeColumn { entries, n_common, common_rank, .. } = column;
+    let is_in = |entry: &&Entry| lane.is_none_or(|lane| node.lanes.is_in(lane, entry.sample()));
+    let (low, high) = entries.split_at(entries.partition_point(|entry| entry.rank() <= rank));
+    let (below, above) = (low.iter().rev().find(is_in), high.iter().find(is_in));
+    let has_common = match lane {
+        _ if n_common == 0 => false,
+        None => true,
+        Some(lane) => entries.iter().filter(is_in).count() < node.n_samples(lane),
+    };
+    let (mut last_left, mut first_right) = (below.map(|entry| entry.rank()), above.map(|entry| entry.rank()));
+    let mut at = [below, above].map(|entry| entry.map(|entry| entry.sample()));
+    if has_common && common_rank <= rank && last_left.is_none_or(|last_left| last_left < common_rank) {
+        (last_left, at[0]) = (Some(common_rank), None);
     }
-    let (last_left, first_right) = (last_left.unwrap_or(rank), first_right.unwrap_or(rank + 1));
-    let cut = Cut::Before(first_right);
-    Candidate { feature, last_left, missing: None, order: 0, cut, n_left, is_loose: false }
+    if has_common && common_rank > rank && first_right.is_none_or(|first_right| first_right > common_rank) {
+        (first_right, at[1]) = (Some(common_rank), None);
+    }
+    (last_left.unwrap_or(rank), first_right.unwrap_or(rank + 1), at)
 }
 
 /// A lane whose best split is in one of some columns.
@@ -568,7 +697,7 @@ pub fn best_among<C: Criterion>(
     contests: &[Contest<'_, C>],
     folds: &mut FoldScratch,
     scratch: &mut Scratch<C>,
-) -> Result<Vec<Option<Candidate>>> {
+) -> Result<Vec<Option<FoldSplit>>> {
     let order = node.key.feature_order(search.data.n_features());
     let mut features: Vec<u32> = contests.iter().flat_map(|contest| contest.features).copied().collect();
     features.sort_unstable();
@@ -597,19 +726,20 @@ pub fn best_among<C: Criterion>(
             at.evaluate(NodeColumn { entries: &own, n_common, ..column }, &mut scratch.scan, best);
         }
     })?;
-    Ok(bests.into_iter().map(Best::candidate).collect())
+    Ok(bests.into_iter().map(|best| best.candidate().map(|candidate| FoldSplit::of(&candidate))).collect())
 }
 
-/// Of each row whether it goes left by a cut whose last rank on the left is `last_left`.
+/// Of each row whether it goes left by a split.
 pub fn goes_left<C: Criterion>(
     search: &Search<'_, C>,
     samples: &[u32],
-    split: &Candidate,
-    last_left: u32,
+    split: &FoldSplit,
     scratch: &mut FoldScratch,
 ) -> Result<Vec<bool>> {
     let missing_rank = search.data.missing_rank(split.feature);
-    let goes_left = |rank| if Some(rank) == missing_rank { split.missing_go_left() } else { rank <= last_left };
+    let goes_left = |rank| {
+        if Some(rank) == missing_rank { split.missing == Some(Side::Left) } else { rank <= split.last_left }
+    };
     if let Columns::Dense(columns) = search.data.columns() {
         let column = columns.column(split.feature);
         return Ok(samples.iter().map(|&sample| goes_left(column.rank(sample))).collect());
