@@ -37,6 +37,8 @@ use crate::samples::{SampleSet, Samples};
 const MAX_CLASSES: usize = 16;
 /// The same for the total weight: the table of `c log2 c` has an entry for each.
 const MAX_WEIGHT: u64 = 1 << 20;
+/// Lanes from which on those that hold out one row of the same kind are scored together: each kind has two scores.
+const SINGLES_FROM: usize = 4;
 /// Class of a run with several.
 const MIXED: u32 = u32::MAX;
 
@@ -339,6 +341,9 @@ impl<'a, 'n> Sweep<'a, 'n> {
                 Some(singles) => singles.lanes.push(lane),
                 None => singles.push(Singles { class, weight, lanes: vec![lane], floor: f64::NEG_INFINITY }),
             }
+        }
+        for few in singles.extract_if(.., |singles| singles.lanes.len() < SINGLES_FROM) {
+            plural.extend(few.lanes);
         }
         Self {
             rows,
