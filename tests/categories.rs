@@ -8,13 +8,15 @@ use std::sync::Arc;
 use ndarray::Array2;
 use proptest::prelude::*;
 use spinney::categories::{CategorySet, CategorySets};
+use spinney::data::Dataset;
+use spinney::data::dense::Ordinals;
 use spinney::data::rows::{RowReader, Rows};
 use spinney::forest::{Forest, Member};
 use spinney::packed::PackedTree;
-use spinney::params::TreeParams;
+use spinney::params::{Splitter, TreeParams};
 use spinney::tree::{NodeArrays, TREE_LEAF, Tree};
 
-use common::{CRITERIA, Y, config, grow_dense, matrices, noise, params, runtime, targets, with_holes};
+use common::{CRITERIA, Y, config, grow, grow_dense, matrices, noise, params, runtime, targets, with_holes};
 
 /// What the split of a node lists, and whether all else goes left.
 type Split = (HashSet<u32>, bool);
@@ -169,6 +171,30 @@ fn trees_with_unsound_sets_are_refused() {
     }
     // A tree without categorical features has one state.
     assert_eq!(tree(nodes(), &[0, 0], sets(&[])), tree(nodes(), &[], sets(&[])));
+}
+
+#[test]
+fn data_that_cannot_be_categorical_is_refused() {
+    let n = (1 << 16) + 1;
+    let x = Array2::from_shape_fn((n, 2), |(row, column)| if column == 0 { row as f32 } else { (row % 3) as f32 });
+    let data = |ordinals| Dataset::from_dense_with(x.view(), ordinals, &runtime(1)).unwrap();
+    let refused = |ordinals, n_categories: &[u32], message: &str| {
+        let error = data(ordinals).with_categories(n_categories).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    };
+    refused(Ordinals::Keys, &[n as u32, 0], "ordinals must be ranks where features are categorical. Got keys");
+    refused(Ordinals::Keys, &[n as u32, 3], "the categorical feature 0");
+    refused(Ordinals::Ranks, &[n as u32], "n_categories must have 2 features. Got 1");
+    refused(Ordinals::Ranks, &[0, 2], "X must be codes from 0 to 1. Got 2 in the categorical feature 1");
+    assert!(data(Ordinals::Ranks).with_categories(&[n as u32, 3]).unwrap().is_categorical(0));
+    // Only columns of many values have keys.
+    let mixed = data(Ordinals::Keys).with_categories(&[0, 3]).unwrap();
+    assert_eq!((mixed.is_categorical(0), mixed.is_categorical(1)), (false, true));
+    let y = Y::Classes { values: (0..n as u32).map(|row| row / 7 % 2).collect(), n_classes: vec![2] };
+    let params = TreeParams { splitter: Splitter::Random, max_depth: Some(6), ..TreeParams::new(CRITERIA[0]) };
+    let ranked = data(Ordinals::Ranks).with_categories(&[0, 3]).unwrap();
+    let [keyed, ranked] = [&mixed, &ranked].map(|data| grow(data, &y, None, &params, &runtime(1)));
+    assert_eq!(keyed, ranked);
 }
 
 #[test]

@@ -54,6 +54,13 @@ impl Categories {
 }
 
 fn check_codes(data: &Dataset, feature: u32, n_categories: u32) -> Result<()> {
+    if data.values.is_keyed(feature as usize) {
+        return Err(Error::InvalidArgument {
+            name: "ordinals",
+            got: format!("keys, which stand for the values of the categorical feature {feature}"),
+            expected: "ranks where features are categorical".into(),
+        });
+    }
     let values = data.n_ranks(feature) as u32;
     let missing = data.missing_rank(feature);
     // Where there are missing values, the first and the last rank are none of a code.

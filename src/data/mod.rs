@@ -59,7 +59,7 @@ impl Dataset {
     }
 
     /// The same, in which features of more than 0 categories are categorical: they hold codes below that number, or missing
-    /// values. Ranks must not be [keys](dense::Ordinals::Keys). O(cells of such features).
+    /// values. Their ordinals must be [ranks](dense::Ordinals::Ranks). O(cells of such features).
     pub fn with_categories(mut self, n_categories: &[u32]) -> Result<Self> {
         self.categories = Arc::new(Categories::of(&self, n_categories)?);
         Ok(self)
