@@ -133,7 +133,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
             limits: self.limits.as_ref(),
         };
         let Found { best, constants, known } = search.best_split(&node, self.known.take(), scratch)?;
-        let division = best.map(|mut cut| (search.divide(&node, &mut cut), cut));
+        let division = best.map(|mut cut| Ok((search.divide(&node, &mut cut)?, cut))).transpose()?;
         self.known = known;
         let Some((division, mut cut)) = division else { return Ok(self.into_leaf(search, scratch)) };
         if let Some(constants) = constants {

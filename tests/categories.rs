@@ -4,19 +4,23 @@ mod common;
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use ndarray::Array2;
 use proptest::prelude::*;
 use spinney::categories::{CategorySet, CategorySets};
-use spinney::data::Dataset;
 use spinney::data::dense::Ordinals;
 use spinney::data::rows::{RowReader, Rows};
+use spinney::data::{Dataset, Target};
+use spinney::error::Error;
 use spinney::forest::{Forest, Member};
 use spinney::packed::PackedTree;
-use spinney::params::{Splitter, TreeParams};
+use spinney::params::{CriterionKind, Splitter, TreeParams};
+use spinney::runtime::Runtime;
 use spinney::tree::{NodeArrays, TREE_LEAF, Tree};
 
-use common::{CRITERIA, Y, config, grow, grow_dense, matrices, noise, params, runtime, targets, with_holes};
+use common::{CRITERIA, Y, config, encode, grow, grow_dense, matrices, noise, params, runtime, targets, with_holes};
 
 /// What the split of a node lists, and whether all else goes left.
 type Split = (HashSet<u32>, bool);
@@ -195,6 +199,37 @@ fn data_that_cannot_be_categorical_is_refused() {
     let ranked = data(Ordinals::Ranks).with_categories(&[0, 3]).unwrap();
     let [keyed, ranked] = [&mixed, &ranked].map(|data| grow(data, &y, None, &params, &runtime(1)));
     assert_eq!(keyed, ranked);
+}
+
+/// A column has as many orders as the target has classes; a raised flag is seen between two.
+#[test]
+fn a_raised_stop_flag_ends_the_search_of_a_column() {
+    let (n, n_categories, n_classes) = (20_000, 200, 300);
+    let code = |row| (noise(1, row) * f64::from(n_categories)).floor();
+    let x = Array2::from_shape_fn((n, 1), |(row, _)| code(row));
+    let data = encode(&x.view(), &runtime(1)).with_categories(&[n_categories]).unwrap();
+    let classes: Vec<u32> = (0..n).map(|row| (noise(2, row) * f64::from(n_classes)) as u32).collect();
+    let target = Target::classification(&classes, &[n_classes], None).unwrap();
+    // The search of the root and nothing else.
+    let params = TreeParams { max_depth: Some(1), ..TreeParams::new(CriterionKind::Gini) }.check(n, 1).unwrap();
+    let begin = Instant::now();
+    assert_eq!(spinney::grow::grow(&data, &target, &params, 0, &runtime(1)).unwrap().node_count(), 3);
+    let whole = begin.elapsed();
+    // A busy machine may be late, but not each time.
+    let is_prompt = (0..5).any(|_| {
+        let stop = AtomicBool::new(false);
+        let begin = Instant::now();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(whole / 20);
+                stop.store(true, Ordering::Relaxed);
+            });
+            let grown = spinney::grow::grow(&data, &target, &params, 0, &Runtime::new(1, &stop));
+            assert_eq!(grown.unwrap_err(), Error::Interrupted);
+        });
+        begin.elapsed() < whole / 2
+    });
+    assert!(is_prompt, "the search takes {whole:?} and does not end before");
 }
 
 #[test]

@@ -17,6 +17,7 @@ use super::sort::SortScratch;
 use super::{Node, NodeColumn, NodeSearch, Outcome, Search};
 use crate::criterion::Criterion;
 use crate::data::Dataset;
+use crate::error::Result;
 use crate::intersect::Entry;
 use crate::params::Splitter;
 use crate::rng::{NodeKey, Side};
@@ -187,7 +188,8 @@ impl<C: Criterion> Categorical<'_, C> {
         Some(Order { number: number as u32, places: places(&order), sums })
     }
 
-    /// Calls `visit` with the orders to try, until it says that one is enough.
+    /// Calls `visit` with the orders to try, until it says that one is enough, or the call is to end: then what has been
+    /// visited is not all, and whoever called must not use it.
     fn orders(&self, mut visit: impl FnMut(Order) -> bool) {
         let NodeSearch { search, node, .. } = self.at;
         let criterion = search.criterion;
@@ -198,6 +200,10 @@ impl<C: Criterion> Categorical<'_, C> {
         let n_shares = criterion.n_shares();
         let mut shares: Vec<Vec<Sum>> = Vec::new();
         for number in 0..criterion.n_orders() {
+            // There may be as many orders as classes.
+            if search.runtime.check_interrupt().is_err() {
+                return;
+            }
             let sums = self.sums(number);
             let is_class = number < n_shares && sums.iter().any(|sum| sum.sum > 0);
             let kept = if is_class { Some(sums.clone()) } else { None };
@@ -357,7 +363,7 @@ fn principal_component(shares: &[Vec<Sum>]) -> Vec<f64> {
     along(&axis)
 }
 
-/// Offers cuts of a categorical column, whose entries may come in any order.
+/// Offers cuts of a categorical column, whose entries may come in any order. Not all of them if the call is to end.
 pub(super) fn search<C: Criterion>(
     at: NodeSearch<'_, C>,
     column: NodeColumn<'_>,
@@ -396,10 +402,10 @@ pub struct Sides {
 impl<C: Criterion> Search<'_, C> {
     /// What a split on a categorical feature does: the codes of either side, and whether each of the node's rows goes left.
     /// Completes `split` by where missing values go, if there are any. O(W + C log C) per order.
-    pub fn divide(&self, node: &Node<'_, C>, split: &mut Candidate) -> Option<(Sides, Vec<bool>)> {
+    pub fn divide(&self, node: &Node<'_, C>, split: &mut Candidate) -> Result<Option<(Sides, Vec<bool>)>> {
         let data = self.data;
         if !data.is_categorical(split.feature) {
-            return None;
+            return Ok(None);
         }
         let order = node.key.feature_order(data.n_features());
         let at = NodeSearch { search: self, node, order: &order };
@@ -416,6 +422,7 @@ impl<C: Criterion> Search<'_, C> {
             goes_left = order.places.iter().map(|&place| place <= split.last_left).collect();
             true
         });
+        self.runtime.check_interrupt()?;
         let missing_rank = data.missing_rank(split.feature);
         let mut sides = Sides { left: Vec::new(), right: Vec::new() };
         for &(rank, unit) in &units.ranks {
@@ -429,6 +436,6 @@ impl<C: Criterion> Search<'_, C> {
         }
         sides.left.sort_unstable();
         sides.right.sort_unstable();
-        Some((sides, units.of_entries.iter().map(|&unit| goes_left[unit as usize]).collect()))
+        Ok(Some((sides, units.of_entries.iter().map(|&unit| goes_left[unit as usize]).collect())))
     }
 }
