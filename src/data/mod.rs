@@ -136,11 +136,7 @@ impl Dataset {
     /// The rank of a feature in a row. O(1), or O(log(row length)) if sparse.
     pub(crate) fn rank(&self, feature: u32, sample: u32) -> u32 {
         fn sparse<R: sparse::Rank>(columns: &SparseColumns<R>, feature: u32, sample: u32) -> u32 {
-            let row = columns.row(sample);
-            match row.features.binary_search(&feature) {
-                Ok(at) => row.ranks[at].widen(),
-                Err(_) => columns.zero_rank(feature),
-            }
+            columns.stored_rank(feature, sample).unwrap_or_else(|| columns.zero_rank(feature))
         }
         match &self.columns {
             Columns::Dense(columns) => columns.column(feature).rank(sample),
