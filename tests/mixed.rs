@@ -116,7 +116,8 @@ fn wide_cases() -> impl Strategy<Value = (Case, Option<Vec<f64>>)> {
                     let value = |row: usize| (signal[row] * 40.0).round() / 8.0 + (row % 3) as f64;
                     Y::Numbers { values: (0..n).map(value).collect(), n_outputs: 1 }
                 } else {
-                    let class = |row: usize| ((signal[row] * 9.0) as u32 + u32::from(row % 5 == 0)) % n_classes;
+                    let class =
+                        |row: usize| ((signal[row] * 9.0) as u32 + u32::from(row.is_multiple_of(5))) % n_classes;
                     Y::Classes { values: (0..n).map(class).collect(), n_classes: vec![n_classes] }
                 };
                 let params = TreeParams { monotonic_cst, min_samples_category, ..params };
@@ -319,7 +320,9 @@ fn forest_cases() -> impl Strategy<Value = (Case, Array2<f64>, ForestParams)> {
             // Lazy trees need no other; and a total of 0 has no Poisson deviance.
             let whole = TreeParams { max_leaf_nodes: None, ccp_alpha: 0.0, force_copies, ..case.params };
             if let (CriterionKind::Poisson, Y::Numbers { values, .. }) = (whole.criterion, &mut case.y) {
-                values.iter_mut().for_each(|value| *value += 1.0);
+                for value in values {
+                    *value += 1.0;
+                }
             }
             case.params = whole.clone();
             let query = concatenate![Axis(0), case.x, query];

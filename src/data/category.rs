@@ -29,6 +29,11 @@ impl Categories {
         self.first_rows.get(feature as usize)?.as_deref()
     }
 
+    pub fn n_bytes(&self) -> usize {
+        let first_rows = self.first_rows.iter().flatten().map(|rows| size_of_val(&rows[..])).sum::<usize>();
+        first_rows + size_of_val(&self.first_rows[..]) + size_of_val(&self.n_categories[..])
+    }
+
     /// Those of a data set; `n_categories[f]` says how many codes feature `f` has, 0 that it is numeric. O(cells of
     /// categorical columns).
     pub fn of(data: &Dataset, n_categories: &[u32]) -> Result<Self> {

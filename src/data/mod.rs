@@ -170,14 +170,14 @@ impl Dataset {
         ranks.start as u32..ranks.end as u32
     }
 
-    /// Bytes held: ranks, indices and value tables.
+    /// Bytes held: ranks, indices, value tables and what tells categories apart.
     pub fn n_bytes(&self) -> usize {
         let columns = match &self.columns {
             Columns::Dense(dense) => dense.n_bytes(),
             Columns::SparseU16(sparse) => sparse.n_bytes(),
             Columns::SparseU32(sparse) => sparse.n_bytes(),
         };
-        columns + self.values.n_bytes()
+        columns + self.values.n_bytes() + self.categories.n_bytes()
     }
 }
 

@@ -9,7 +9,8 @@
 //! A random split draws a subset.
 //!
 //! A missing value is one more category. Equal means are told apart by the rows in which categories first occur, so that
-//! neither codes nor their order show. O(W + C log C) per order, for C categories in the node.
+//! neither codes nor their order show. O(E + C log C) per order, for E entries and C categories of the column in the node. Classes that
+//! the node does not have cost nothing.
 
 use super::best::{Best, Candidate, Cut};
 use super::scan::Pass;
@@ -147,7 +148,8 @@ struct Categorical<'a, C: Criterion> {
 }
 
 impl<C: Criterion> Categorical<'_, C> {
-    fn sums(&self, order: usize) -> Vec<Sum> {
+    /// By unit; `total` is of all units.
+    fn sums(&self, order: usize, total: u128) -> Vec<Sum> {
         let NodeSearch { search, node, .. } = self.at;
         let criterion = search.criterion;
         let value = criterion.order(order);
@@ -163,10 +165,7 @@ impl<C: Criterion> Categorical<'_, C> {
         }
         if let Some(common) = self.units.common {
             // All that the node has and no entry.
-            let mut rest = Sum { weight: criterion.weight(node.totals), sum: 0 };
-            for &sample in node.samples.ids() {
-                rest.sum += u128::from(criterion.sample_weight(sample)) * u128::from(value(sample));
-            }
+            let mut rest = Sum { weight: criterion.weight(node.totals), sum: total };
             for (entry, _) in self.column.entries.iter().zip(&self.units.of_entries) {
                 let weight = criterion.sample_weight(entry.sample());
                 rest.weight -= weight;
@@ -179,13 +178,10 @@ impl<C: Criterion> Categorical<'_, C> {
         sums
     }
 
-    /// The units by rising mean; nothing if all of their means are 0.
-    fn by_mean(&self, number: usize, sums: Vec<Sum>) -> Option<Order> {
-        if sums.iter().all(|sum| sum.sum == 0) {
-            return None;
-        }
+    /// The units by rising mean.
+    fn by_mean(&self, number: usize, sums: Vec<Sum>) -> Order {
         let order = sorted(self.units.len(), |&a, &b| sums[a as usize].compare(&sums[b as usize]));
-        Some(Order { number: number as u32, places: places(&order), sums })
+        Order { number: number as u32, places: places(&order), sums }
     }
 
     /// Calls `visit` with the orders to try, until it says that one is enough, or the call is to end: then what has been
@@ -198,28 +194,33 @@ impl<C: Criterion> Categorical<'_, C> {
             return;
         }
         let n_shares = criterion.n_shares();
-        let mut shares: Vec<Vec<Sum>> = Vec::new();
+        let mut classes: Vec<Vec<(u32, f64)>> = Vec::new();
         for number in 0..criterion.n_orders() {
             // There may be as many orders as classes.
             if search.runtime.check_interrupt().is_err() {
                 return;
             }
-            let sums = self.sums(number);
-            let is_class = number < n_shares && sums.iter().any(|sum| sum.sum > 0);
-            let kept = if is_class { Some(sums.clone()) } else { None };
-            if let Some(order) = self.by_mean(number, sums)
-                && (visit(order) || self.units.len() == 2)
-            {
-                return;
+            let total = criterion.order_total(node.totals, node.samples.ids(), number);
+            debug_assert_eq!(total, {
+                let value = criterion.order(number);
+                let part = |&sample| u128::from(criterion.sample_weight(sample)) * u128::from(value(sample));
+                node.samples.ids().iter().map(part).sum::<u128>()
+            });
+            if total == 0 {
+                // A class that the node does not have.
+                continue;
             }
-            shares.extend(kept);
-            // The classes that are in the node.
-            if number + 1 == n_shares && shares.len() == 2 {
+            let sums = self.sums(number, total);
+            if number < n_shares {
+                let units = (0..).zip(&sums).filter(|(_, sum)| sum.sum > 0);
+                classes.push(units.map(|(unit, sum)| (unit, sum.sum as f64)).collect());
+            }
+            if visit(self.by_mean(number, sums)) || self.units.len() == 2 {
                 return;
             }
         }
-        if shares.len() > 2 {
-            let scores = principal_component(&shares);
+        if classes.len() > 2 {
+            let scores = principal_component(self.units.len(), &classes);
             let order = sorted(self.units.len(), |&a, &b| scores[a as usize].total_cmp(&scores[b as usize]));
             visit(Order { number: criterion.n_orders() as u32, places: places(&order), sums: Vec::new() });
         }
@@ -325,30 +326,37 @@ fn places(order: &[u32]) -> Vec<u32> {
     places
 }
 
-/// By unit, the coordinate along the first principal component of its class shares, which `shares` has by class. By powers of
-/// the covariance matrix, which is never made; from a fixed start and in a fixed order, so that the bits are always the
-/// same.
-fn principal_component(shares: &[Vec<Sum>]) -> Vec<f64> {
-    let n_units = shares[0].len();
-    let weights: Vec<f64> = shares[0].iter().map(|sum| sum.weight as f64).collect();
+/// By unit, the coordinate along the first principal component of its class shares. `classes` has by class the units that
+/// have it, and with what weight. By powers of the covariance matrix, which is never made; from a fixed start and in a fixed
+/// order, so that the bits are always the same. O(pairs of a unit and one of its classes), and those are at most the rows.
+fn principal_component(n_units: usize, classes: &[Vec<(u32, f64)>]) -> Vec<f64> {
+    let mut weights = vec![0.0; n_units];
+    for &(unit, weight) in classes.iter().flatten() {
+        weights[unit as usize] += weight;
+    }
     let total: f64 = weights.iter().sum();
-    let centered: Vec<Vec<f64>> = shares
-        .iter()
-        .map(|class| {
-            let mean = class.iter().map(|sum| sum.sum as f64).sum::<f64>() / total;
-            class.iter().map(|sum| sum.sum as f64 / sum.weight as f64 - mean).collect()
-        })
-        .collect();
+    let means: Vec<f64> =
+        classes.iter().map(|class| class.iter().map(|(_, weight)| weight).sum::<f64>() / total).collect();
     let along = |axis: &[f64]| -> Vec<f64> {
-        let coordinate = |unit: usize| axis.iter().zip(&centered).map(|(part, class)| part * class[unit]).sum();
-        (0..n_units).map(coordinate).collect()
+        let mut coordinates = vec![0.0; n_units];
+        for (part, class) in axis.iter().zip(classes) {
+            for &(unit, weight) in class {
+                coordinates[unit as usize] += part * (weight / weights[unit as usize]);
+            }
+        }
+        let center: f64 = axis.iter().zip(&means).map(|(part, mean)| part * mean).sum();
+        for coordinate in &mut coordinates {
+            *coordinate -= center;
+        }
+        coordinates
     };
     // Not all the same, as shares that add up to 1 have no such component.
-    let mut axis: Vec<f64> = (0..shares.len()).map(|class| 1.0 / (class + 1) as f64).collect();
+    let mut axis: Vec<f64> = (0..classes.len()).map(|class| 1.0 / (class + 1) as f64).collect();
     for _ in 0..N_STEPS {
+        // These are centered, so the shares need not be.
         let coordinates = along(&axis);
-        for (part, class) in axis.iter_mut().zip(&centered) {
-            *part = (0..n_units).map(|unit| weights[unit] * coordinates[unit] * class[unit]).sum();
+        for (part, class) in axis.iter_mut().zip(classes) {
+            *part = class.iter().map(|&(unit, weight)| weight * coordinates[unit as usize]).sum();
         }
         let largest =
             axis.iter().fold(0.0, |largest: f64, part| if part.abs() > largest.abs() { *part } else { largest });
