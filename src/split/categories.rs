@@ -184,9 +184,9 @@ impl<C: Criterion> Categorical<'_, C> {
         Order { number: number as u32, places: places(&order), sums }
     }
 
-    /// Calls `visit` with the orders to try, until it says that one is enough, or the call is to end: then what has been
-    /// visited is not all, and whoever called must not use it.
-    fn orders(&self, mut visit: impl FnMut(Order) -> bool) {
+    /// Calls `visit` with the orders to try, or with the one of this number. If the call is to end, what has been visited is
+    /// not all, and whoever called must not use it.
+    fn orders(&self, wanted: Option<u32>, mut visit: impl FnMut(Order)) {
         let NodeSearch { search, node, .. } = self.at;
         let criterion = search.criterion;
         if search.params.splitter == Splitter::Random {
@@ -194,8 +194,14 @@ impl<C: Criterion> Categorical<'_, C> {
             return;
         }
         let n_shares = criterion.n_shares();
+        let of_component = criterion.n_orders() as u32;
+        let is_wanted = |number| wanted.is_none_or(|wanted| wanted == number);
         let mut classes: Vec<Vec<(u32, f64)>> = Vec::new();
         for number in 0..criterion.n_orders() {
+            let is_visited = is_wanted(number as u32);
+            if !is_visited && !is_wanted(of_component) {
+                continue;
+            }
             // There may be as many orders as classes.
             if search.runtime.check_interrupt().is_err() {
                 return;
@@ -215,14 +221,17 @@ impl<C: Criterion> Categorical<'_, C> {
                 let units = (0..).zip(&sums).filter(|(_, sum)| sum.sum > 0);
                 classes.push(units.map(|(unit, sum)| (unit, sum.sum as f64)).collect());
             }
-            if visit(self.by_mean(number, sums)) || self.units.len() == 2 {
-                return;
+            if is_visited {
+                visit(self.by_mean(number, sums));
+                if self.units.len() == 2 {
+                    return;
+                }
             }
         }
-        if classes.len() > 2 {
+        if classes.len() > 2 && is_wanted(of_component) {
             let scores = principal_component(self.units.len(), &classes);
             let order = sorted(self.units.len(), |&a, &b| scores[a as usize].total_cmp(&scores[b as usize]));
-            visit(Order { number: criterion.n_orders() as u32, places: places(&order), sums: Vec::new() });
+            visit(Order { number: of_component, places: places(&order), sums: Vec::new() });
         }
     }
 
@@ -389,10 +398,7 @@ pub(super) fn search<C: Criterion>(
     let units = Units::new(at.search.data, column, at.search.params.min_samples_category);
     if units.len() > 1 {
         let categorical = Categorical { at, column, units: &units };
-        categorical.orders(|order| {
-            categorical.offer(&order, scan, best);
-            false
-        });
+        categorical.orders(None, |order| categorical.offer(&order, scan, best));
     }
     // Of other subsets of the categories, which its children may try, nothing is known.
     Outcome::Hopeless
@@ -409,7 +415,7 @@ pub struct Sides {
 
 impl<C: Criterion> Search<'_, C> {
     /// What a split on a categorical feature does: the codes of either side, and whether each of the node's rows goes left.
-    /// Completes `split` by where missing values go, if there are any. O(W + C log C) per order.
+    /// Completes `split` by where missing values go, if there are any. O(W + C log C), or as much for each class in the node.
     pub fn divide(&self, node: &Node<'_, C>, split: &mut Candidate) -> Result<Option<(Sides, Vec<bool>)>> {
         let data = self.data;
         if !data.is_categorical(split.feature) {
@@ -423,12 +429,8 @@ impl<C: Criterion> Search<'_, C> {
         let column = NodeColumn { feature: split.feature, entries: &entries, n_common: 0, common_rank: 0 };
         let units = Units::new(data, column, self.params.min_samples_category);
         let mut goes_left = vec![false; units.len()];
-        Categorical { at, column, units: &units }.orders(|order| {
-            if order.number != split.order {
-                return false;
-            }
+        Categorical { at, column, units: &units }.orders(Some(split.order), |order| {
             goes_left = order.places.iter().map(|&place| place <= split.last_left).collect();
-            true
         });
         self.runtime.check_interrupt()?;
         let missing_rank = data.missing_rank(split.feature);
