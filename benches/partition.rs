@@ -7,7 +7,6 @@ use common::{Csc, NEVER, Random};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use spinney::bitset::Bitset;
 use spinney::data::Columns;
-use spinney::intersect::rank_in_row;
 use spinney::runtime::Runtime;
 use spinney::samples::Samples;
 
@@ -55,7 +54,7 @@ fn partition(c: &mut Criterion) {
     });
     group.throughput(Throughput::Elements(1000));
     group.bench_function("sparse/look up, per row", |b| {
-        b.iter(|| (0..1000).filter(|&sample| rank_in_row(columns, 7, sample * 100).is_some()).count());
+        b.iter(|| (0..1000).filter(|&sample| columns.stored_rank(7, sample * 100).is_some()).count());
     });
     group.finish();
 }

@@ -19,20 +19,20 @@ const LEN_SHIFT: u32 = 32;
 const MAX_WORDS: u64 = 1 << (u32::BITS - 6);
 
 /// How a split divides the values of its feature that are not missing.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Rule {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rule<'a> {
     /// Values up to this one go left.
     Threshold(f64),
     /// The feature is categorical.
-    Categories(CategorySet),
+    Categories(&'a CategorySet),
 }
 
-impl Rule {
+impl Rule<'_> {
     /// Whether a value goes left, given whether missing ones do.
     #[inline]
-    pub fn goes_left(&self, value: f64, missing_left: bool) -> bool {
+    pub fn goes_left(self, value: f64, missing_left: bool) -> bool {
         match self {
-            Self::Threshold(threshold) => value <= *threshold || value.is_nan() && missing_left,
+            Self::Threshold(threshold) => value <= threshold || value.is_nan() && missing_left,
             Self::Categories(_) if value.is_nan() => missing_left,
             Self::Categories(set) => set.goes_left(value),
         }
@@ -232,7 +232,7 @@ mod tests {
                 prop_assert_eq!(set.goes_left(f64::from(code) + 0.5), others_left);
                 prop_assert_eq!(set.goes_left(-f64::from(code) - 1.0), others_left);
                 for missing_left in [false, true] {
-                    let rule = Rule::Categories(set.clone());
+                    let rule = Rule::Categories(&set);
                     prop_assert_eq!(rule.goes_left(f64::from(code), missing_left), goes_left);
                     prop_assert_eq!(rule.goes_left(f64::NAN, missing_left), missing_left);
                 }

@@ -96,8 +96,8 @@ impl Split {
     }
 
     /// What goes left of all that is not missing.
-    pub fn rule(&self, data: &Dataset) -> Rule {
-        self.set.clone().map_or_else(|| Rule::Threshold(self.cut.threshold(data)), Rule::Categories)
+    pub fn rule(&self, data: &Dataset) -> Rule<'_> {
+        self.set.as_ref().map_or_else(|| Rule::Threshold(self.cut.threshold(data)), Rule::Categories)
     }
 }
 
@@ -133,7 +133,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
             limits: self.limits.as_ref(),
         };
         let Found { best, constants, known } = search.best_split(&node, self.known.take(), scratch)?;
-        let division = best.map(|mut cut| (search.divide(&node, &mut cut), cut));
+        let division = best.map(|mut cut| Ok((search.divide(&node, &mut cut)?, cut))).transpose()?;
         self.known = known;
         let Some((division, mut cut)) = division else { return Ok(self.into_leaf(search, scratch)) };
         if let Some(constants) = constants {
@@ -194,37 +194,14 @@ impl<'s, C: Criterion> Pending<'s, C> {
 }
 
 impl<'s, C: Criterion> Fork<'s, C> {
-    /// The split, and both children: the one with `x <= threshold`, and the other.
+    /// The split, and both children: the left one and the right one.
     pub fn children(
         mut self,
         search: &Search<'_, C>,
         scratch: &mut Scratch<C>,
     ) -> (Split, Pending<'s, C>, Pending<'s, C>) {
         let heirs = self.bequeath(Wanted::Both, search, scratch);
-        let limits = self.limits(search);
-        let Self { split, node, parts } = self;
-        let Parts { left_is_small, small, large } = parts;
-        let ((of_left, left_heir), (of_right, right_heir)) = if left_is_small {
-            ((small, heirs.small), (large, heirs.large))
-        } else {
-            ((large, heirs.large), (small, heirs.small))
-        };
-        let Pending { samples, depth, key, constants, .. } = node;
-        let (left_samples, right_samples) = samples.split_at(split.cut.n_left);
-        let [left_limits, right_limits] = limits;
-        let child = |samples, (totals, n_entries), side, known, constants, limits| Pending {
-            samples,
-            depth: depth + 1,
-            key: key.child(side),
-            totals,
-            n_entries,
-            constants,
-            known,
-            limits,
-        };
-        let left = child(left_samples, of_left, Side::Left, left_heir, Arc::clone(&constants), left_limits);
-        let right = child(right_samples, of_right, Side::Right, right_heir, constants, right_limits);
-        (split, left, right)
+        self.into_children(heirs, search)
     }
 
     /// The child on one side; the other is dropped, and nothing is prepared for it.
@@ -235,16 +212,32 @@ impl<'s, C: Criterion> Fork<'s, C> {
             let dropped = if side == Side::Left { right } else { left };
             search.forget(self.node.known.as_ref(), dropped, scratch);
         }
-        let wanted = if is_small { Wanted::Small } else { Wanted::Large };
-        let heirs = self.bequeath(wanted, search, scratch);
+        let heirs = self.bequeath(if is_small { Wanted::Small } else { Wanted::Large }, search, scratch);
+        let (_, left, right) = self.into_children(heirs, search);
+        if side == Side::Left { left } else { right }
+    }
+
+    /// The split, and both children with what they have inherited.
+    fn into_children(self, heirs: Heirs<C>, search: &Search<'_, C>) -> (Split, Pending<'s, C>, Pending<'s, C>) {
         let [left_limits, right_limits] = self.limits(search);
-        let Self { split: Split { cut, .. }, node, parts } = self;
-        let ((totals, n_entries), known) =
-            if is_small { (parts.small, heirs.small) } else { (parts.large, heirs.large) };
-        let (left, right) = node.samples.split_at(cut.n_left);
-        let (samples, limits) = if side == Side::Left { (left, left_limits) } else { (right, right_limits) };
-        let (depth, key) = (node.depth + 1, node.key.child(side));
-        Pending { samples, depth, key, totals, n_entries, constants: node.constants, known, limits }
+        let Self { split, node, parts: Parts { left_is_small, small, large } } = self;
+        let (small, large) = ((small, heirs.small), (large, heirs.large));
+        let (of_left, of_right) = if left_is_small { (small, large) } else { (large, small) };
+        let Pending { samples, depth, key, constants, .. } = node;
+        let (left, right) = samples.split_at(split.cut.n_left);
+        let child = |side, samples, ((totals, n_entries), known), constants, limits| Pending {
+            samples,
+            depth: depth + 1,
+            key: key.child(side),
+            totals,
+            n_entries,
+            constants,
+            known,
+            limits,
+        };
+        let left = child(Side::Left, left, of_left, Arc::clone(&constants), left_limits);
+        let right = child(Side::Right, right, of_right, constants, right_limits);
+        (split, left, right)
     }
 
     /// Divides what is known of the node among the children.

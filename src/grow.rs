@@ -6,24 +6,22 @@
 //! not depend on any of this (see `tree`).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::Scope;
 
 use crate::best_first;
-use crate::copies::Copies;
+use crate::copies::{Copies, Subtree, on_copy};
 use crate::criterion::{self, Criterion, Visitor};
 use crate::data::{Columns, Dataset, Target};
 use crate::error::{Error, Result};
 use crate::expand::{Expansion, Pending};
-use crate::monotonic::Limits;
 use crate::params::ValidTreeParams;
 use crate::part::Part;
-use crate::rng::NodeKey;
 use crate::runtime::Runtime;
 use crate::samples::Samples;
 use crate::simd::Level;
-use crate::split::{ConstantFeatures, Effort, Scratch, Search};
+use crate::split::{Effort, Scratch, Search};
 use crate::tree::Tree;
 
 /// A smaller child with this many nonzeros, or this many cells of columns that it draws, is a task of its own: some 10 us of
@@ -151,43 +149,13 @@ impl Visitor for Whole<'_> {
     }
 }
 
-/// A subtree whose rows are a data set and a target of their own.
-struct OnCopy<'a> {
-    data: &'a Dataset,
-    target: &'a Target,
-    params: &'a ValidTreeParams,
-    runtime: &'a Runtime<'a>,
-    level: Level,
-    /// These three are of the whole tree.
-    total_weight: u64,
-    max_weight: u64,
-    min_weight_leaf: f64,
-    depth: u64,
-    key: NodeKey,
-    constants: Arc<ConstantFeatures>,
-    limits: Option<Limits>,
-}
+/// A subtree on a copy of its rows.
+struct OnCopy;
 
-impl Visitor for OnCopy<'_> {
+impl Subtree for OnCopy {
     type Output = Part;
 
-    fn visit<C: Criterion>(self, criterion: &C) -> Result<Part> {
-        let Self { data, target, params, runtime, level, depth, key, constants, limits, .. } = self;
-        let Self { total_weight, max_weight, min_weight_leaf, .. } = self;
-        let search = Search { data, criterion, params, total_weight, max_weight, min_weight_leaf, runtime, level };
-        let n_samples = data.n_samples();
-        let mut samples = Samples::new((0..n_samples as u32).collect(), n_samples, false);
-        let samples = samples.root();
-        let root = Pending {
-            totals: criterion.totals(samples.ids()),
-            n_entries: search.n_entries(samples.ids()),
-            samples,
-            depth,
-            key,
-            constants,
-            known: None,
-            limits,
-        };
+    fn grow<C: Criterion>(self, search: Search<'_, C>, target: &Target, root: Pending<'_, C>) -> Result<Part> {
         Growth::new(search, target).grow_all(root)
     }
 }
@@ -279,7 +247,7 @@ impl<'a, C: Criterion> Growth<'a, C> {
         let mut stack = vec![(None, root)];
         while let Some((parent, node)) = stack.pop() {
             if let Some(copy) = self.copy(&node) {
-                let id = grown.append(self.grow_on(&copy, &node)?)?;
+                let id = grown.append(on_copy(&copy, &self.search, self.target, &node, OnCopy)?)?;
                 if let Some((parent, is_left)) = parent {
                     grown.nodes.link(parent, is_left, id);
                 }
@@ -310,28 +278,6 @@ impl<'a, C: Criterion> Growth<'a, C> {
     fn copy(&self, node: &Pending<'_, C>) -> Option<Dataset> {
         let admits = self.copies.as_ref()?.admit(node.samples.len()) && !node.must_stop(&self.search);
         if admits { self.search.data.subset(node.samples.ids()) } else { None }
-    }
-
-    /// Grows the subtree of a node on a copy of its rows.
-    fn grow_on(&self, data: &Dataset, node: &Pending<'_, C>) -> Result<Part> {
-        let Search { params, runtime, level, total_weight, max_weight, min_weight_leaf, .. } = self.search;
-        let target = self.target.subset(node.samples.ids());
-        let constants = Arc::clone(&node.constants);
-        let on_copy = OnCopy {
-            data,
-            target: &target,
-            params,
-            runtime,
-            level,
-            total_weight,
-            max_weight,
-            min_weight_leaf,
-            depth: node.depth,
-            key: node.key,
-            constants,
-            limits: node.limits.clone(),
-        };
-        criterion::visit(params.criterion, &target, on_copy)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State<C>> {

@@ -108,19 +108,12 @@ pub fn by_search<'a, R: Rank>(
 ) -> &'a [Entry] {
     out.clear();
     for &sample in samples {
-        if let Some(rank) = rank_in_row(sparse, feature, sample) {
+        if let Some(rank) = sparse.stored_rank(feature, sample) {
             out.push(Entry::new(rank, sample));
         }
     }
     out.sort_unstable();
     out
-}
-
-/// The rank of a stored entry, by binary search in its row.
-#[inline]
-pub fn rank_in_row<R: Rank>(sparse: &SparseColumns<R>, feature: u32, sample: u32) -> Option<u32> {
-    let row = sparse.row(sample);
-    row.features.binary_search(&feature).ok().map(|at| row.ranks[at].widen())
 }
 
 /// The entries of a node grouped by feature. Scratch: O(features) once, O(entries of the node) in use.

@@ -296,11 +296,11 @@ impl TreeBuilder {
     }
 
     /// Turns a leaf into a split; its children are linked when they are added.
-    pub fn split(&mut self, node: usize, feature: u32, rule: Rule, missing_go_left: bool) {
+    pub fn split(&mut self, node: usize, feature: u32, rule: Rule<'_>, missing_go_left: bool) {
         self.nodes.feature[node] = feature as i32;
         match rule {
             Rule::Threshold(threshold) => self.nodes.threshold[node] = threshold,
-            Rule::Categories(set) => self.sets.push((node, set)),
+            Rule::Categories(set) => self.sets.push((node, set.clone())),
         }
         self.nodes.missing_go_to_left[node] = missing_go_left.into();
     }

@@ -4,17 +4,23 @@ mod common;
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use ndarray::Array2;
 use proptest::prelude::*;
 use spinney::categories::{CategorySet, CategorySets};
+use spinney::data::dense::Ordinals;
 use spinney::data::rows::{RowReader, Rows};
+use spinney::data::{Dataset, Target};
+use spinney::error::Error;
 use spinney::forest::{Forest, Member};
 use spinney::packed::PackedTree;
-use spinney::params::TreeParams;
+use spinney::params::{CriterionKind, Splitter, TreeParams};
+use spinney::runtime::Runtime;
 use spinney::tree::{NodeArrays, TREE_LEAF, Tree};
 
-use common::{CRITERIA, Y, config, grow_dense, matrices, noise, params, runtime, targets, with_holes};
+use common::{CRITERIA, Y, config, encode, grow, grow_dense, matrices, noise, params, runtime, targets, with_holes};
 
 /// What the split of a node lists, and whether all else goes left.
 type Split = (HashSet<u32>, bool);
@@ -169,6 +175,61 @@ fn trees_with_unsound_sets_are_refused() {
     }
     // A tree without categorical features has one state.
     assert_eq!(tree(nodes(), &[0, 0], sets(&[])), tree(nodes(), &[], sets(&[])));
+}
+
+#[test]
+fn data_that_cannot_be_categorical_is_refused() {
+    let n = (1 << 16) + 1;
+    let x = Array2::from_shape_fn((n, 2), |(row, column)| if column == 0 { row as f32 } else { (row % 3) as f32 });
+    let data = |ordinals| Dataset::from_dense_with(x.view(), ordinals, &runtime(1)).unwrap();
+    let refused = |ordinals, n_categories: &[u32], message: &str| {
+        let error = data(ordinals).with_categories(n_categories).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    };
+    refused(Ordinals::Keys, &[n as u32, 0], "ordinals must be ranks where features are categorical. Got keys");
+    refused(Ordinals::Keys, &[n as u32, 3], "the categorical feature 0");
+    refused(Ordinals::Ranks, &[n as u32], "n_categories must have 2 features. Got 1");
+    refused(Ordinals::Ranks, &[0, 2], "X must be codes from 0 to 1. Got 2 in the categorical feature 1");
+    assert!(data(Ordinals::Ranks).with_categories(&[n as u32, 3]).unwrap().is_categorical(0));
+    // Only columns of many values have keys.
+    let mixed = data(Ordinals::Keys).with_categories(&[0, 3]).unwrap();
+    assert_eq!((mixed.is_categorical(0), mixed.is_categorical(1)), (false, true));
+    let y = Y::Classes { values: (0..n as u32).map(|row| row / 7 % 2).collect(), n_classes: vec![2] };
+    let params = TreeParams { splitter: Splitter::Random, max_depth: Some(6), ..TreeParams::new(CRITERIA[0]) };
+    let ranked = data(Ordinals::Ranks).with_categories(&[0, 3]).unwrap();
+    let [keyed, ranked] = [&mixed, &ranked].map(|data| grow(data, &y, None, &params, &runtime(1)));
+    assert_eq!(keyed, ranked);
+}
+
+/// A column has as many orders as the target has classes; a raised flag is seen between two.
+#[test]
+fn a_raised_stop_flag_ends_the_search_of_a_column() {
+    let (n, n_categories, n_classes) = (20_000, 200, 300);
+    let code = |row| (noise(1, row) * f64::from(n_categories)).floor();
+    let x = Array2::from_shape_fn((n, 1), |(row, _)| code(row));
+    let data = encode(&x.view(), &runtime(1)).with_categories(&[n_categories]).unwrap();
+    let classes: Vec<u32> = (0..n).map(|row| (noise(2, row) * f64::from(n_classes)) as u32).collect();
+    let target = Target::classification(&classes, &[n_classes], None).unwrap();
+    // The search of the root and nothing else.
+    let params = TreeParams { max_depth: Some(1), ..TreeParams::new(CriterionKind::Gini) }.check(n, 1).unwrap();
+    let begin = Instant::now();
+    assert_eq!(spinney::grow::grow(&data, &target, &params, 0, &runtime(1)).unwrap().node_count(), 3);
+    let whole = begin.elapsed();
+    // A busy machine may be late, but not each time.
+    let is_prompt = (0..5).any(|_| {
+        let stop = AtomicBool::new(false);
+        let begin = Instant::now();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(whole / 20);
+                stop.store(true, Ordering::Relaxed);
+            });
+            let grown = spinney::grow::grow(&data, &target, &params, 0, &Runtime::new(1, &stop));
+            assert_eq!(grown.unwrap_err(), Error::Interrupted);
+        });
+        begin.elapsed() < whole / 2
+    });
+    assert!(is_prompt, "the search takes {whole:?} and does not end before");
 }
 
 #[test]

@@ -10,7 +10,8 @@ use spinney::params::{CriterionKind, MaxFeatures, QuantileLevel, Splitter, TreeP
 use spinney::tree::{TREE_LEAF, TREE_UNDEFINED, Tree};
 
 use common::{
-    Sparse, Y, config, constraints, encode, grow, is_regression, matrices, naive, params, runtime, targets, with_holes,
+    Sparse, Y, config, constraints, encode, grow, is_regression, matrices, naive, params, runtime, targets, to_codes,
+    with_holes,
 };
 
 #[derive(Debug, Clone, Copy)]
@@ -104,13 +105,6 @@ fn cases(
             },
         )
     })
-}
-
-/// Makes codes of a column, and returns their number; some of the codes do not occur.
-fn to_codes(x: &mut Array2<f64>, feature: usize) -> u32 {
-    x.column_mut(feature).mapv_inplace(|value| if value < 0.0 { 40.0 - value } else { value });
-    let largest = x.column(feature).iter().copied().fold(0.0, f64::max);
-    largest as u32 + 2
 }
 
 /// Unit weights, integers, dyadic fractions, and zeros among them; huge integers too, unless powers of them are taken.

@@ -104,7 +104,8 @@ def test_names_of_the_package():
     """The forests are exported and say where they come from."""
     for forest_class in FORESTS:
         assert forest_class.__name__ in spinney.__all__
-        assert forest_class.__module__ == "spinney.forest"
+        is_random = forest_class in (spinney.ExtraTreesClassifier, spinney.ExtraTreesRegressor)
+        assert forest_class.__module__ == f"spinney.{'extra_trees' if is_random else 'forest'}"
 
 
 # --- Fitting and predicting ---------------------------------------------------------------------

@@ -1,12 +1,8 @@
 """Exact decision trees and forests, fast, on sparse and dense data; scikit-learn's interface."""
 
 from spinney._spinney import __version__
-from spinney.forest import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+from spinney.forest import RandomForestClassifier, RandomForestRegressor
 from spinney.inspection import export_text
 from spinney.lazy import LazyForestClassifier, LazyForestRegressor
 from spinney.tree import (

@@ -45,8 +45,7 @@ def categorical_mask(X: Any, categorical_features: Any) -> NDArray[np.bool_] | N
             )
         if not _is_frame(X):
             return None
-        columns = (_column(X, at) for at in range(X.shape[1]))
-        wanted = np.array([_has_categorical_dtype(column) for column in columns], dtype=bool)
+        wanted = np.array([_is_categorical(dtype) for dtype in X.dtypes], dtype=bool)
     else:
         wanted = np.asarray(categorical_features)
     if wanted.size == 0:
@@ -89,13 +88,15 @@ def _mask(X: Any, wanted: NDArray[Any]) -> NDArray[np.bool_]:
             "when the model is fitted on data without feature names."
         )
     names = list(X.columns)
+    # Of equal names the first.
+    places = {name: place for place, name in reversed(list(enumerate(names)))}
     for name in wanted:
-        if name not in names:
+        if name not in places:
             raise ValueError(
                 f"categorical_features has an item value '{name}' which is not a valid feature "
                 f"name of the training data. Observed feature names: {names}"
             )
-        mask[names.index(name)] = True
+        mask[places[name]] = True
     return mask
 
 
@@ -208,8 +209,10 @@ def _recoded(X: Any, mask: NDArray[np.bool_], recode: Recode) -> Any:
     coded = np.empty(X.shape, dtype=np.float64, order="F")
     if not mask.all():
         coded[:, ~mask] = _numeric_part(X, np.flatnonzero(~mask))
+    names = None if isinstance(X, np.ndarray) else list(X.columns)
     for feature in np.flatnonzero(mask).tolist():
-        levels, at = _factorised(_column(X, feature), _name(X, feature))
+        name = f"at index {feature}" if names is None else repr(names[feature])
+        levels, at = _factorised(_column(X, feature), name)
         # The last is of those that are missing, at -1.
         coded[:, feature] = np.append(recode(feature, levels), np.nan)[at]
     return coded
@@ -219,7 +222,8 @@ def _numeric_part(X: Any, features: NDArray[np.intp]) -> Any:
     if hasattr(X, "iloc"):
         part = X.iloc[:, features]
     elif _is_frame(X):
-        part = X.select([X.columns[feature] for feature in features])
+        names = X.columns
+        part = X.select([names[feature] for feature in features])
     else:
         part = X[:, features]
     return numbers(check_array(part, ensure_all_finite=False, ensure_min_samples=0))
@@ -392,18 +396,14 @@ def _items(values: NDArray[Any]) -> list[Any]:
 
 def _is_frame(X: Any) -> bool:
     """Return whether X is a data frame of pandas or polars, or one alike."""
-    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "get_column"))
+    return hasattr(X, "columns") and (hasattr(X, "iloc") or hasattr(X, "to_series"))
 
 
 def _column(X: Any, feature: int) -> Any:
     if isinstance(X, np.ndarray):
         return X[:, feature]
-    return X.iloc[:, feature] if hasattr(X, "iloc") else X.get_column(X.columns[feature])
+    return X.iloc[:, feature] if hasattr(X, "iloc") else X.to_series(feature)
 
 
-def _name(X: Any, feature: int) -> str:
-    return f"at index {feature}" if isinstance(X, np.ndarray) else repr(list(X.columns)[feature])
-
-
-def _has_categorical_dtype(column: Any) -> bool:
-    return type(column.dtype).__name__ in {"CategoricalDtype", "Categorical", "Enum"}
+def _is_categorical(dtype: Any) -> bool:
+    return type(dtype).__name__ in {"CategoricalDtype", "Categorical", "Enum"}

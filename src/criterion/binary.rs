@@ -132,6 +132,10 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
         |sample| u64::from(self.classes[sample as usize])
     }
 
+    fn order_total(&self, totals: &BinaryTotals, _samples: &[u32], _order: usize) -> u128 {
+        totals.second.into()
+    }
+
     fn pushes_sums(&self) -> bool {
         true
     }

@@ -134,6 +134,18 @@ impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
         self.classes.first[self.n_outputs] as usize
     }
 
+    /// The output that an order is about, and the class that it is by.
+    fn slot_of_order(&self, order: usize) -> (usize, u32) {
+        let mut order = order as u32;
+        let mut output = 0;
+        let first = &self.classes.first;
+        while order >= n_orders_of(first[output + 1] - first[output]) {
+            order -= n_orders_of(first[output + 1] - first[output]);
+            output += 1;
+        }
+        (output, first[output] + order + u32::from(first[output + 1] - first[output] == 2))
+    }
+
     #[inline]
     fn slots(&self, sample: u32) -> &[u32] {
         if self.n_outputs == 1 {
@@ -229,15 +241,12 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
     }
 
     fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
-        let mut order = order as u32;
-        let mut output = 0;
-        let first = &self.classes.first;
-        while order >= n_orders_of(first[output + 1] - first[output]) {
-            order -= n_orders_of(first[output + 1] - first[output]);
-            output += 1;
-        }
-        let slot = first[output] + order + u32::from(first[output + 1] - first[output] == 2);
+        let (output, slot) = self.slot_of_order(order);
         move |sample| u64::from(self.slots(sample)[output] == slot)
+    }
+
+    fn order_total(&self, totals: &Self::Totals, _samples: &[u32], order: usize) -> u128 {
+        totals.counts[self.slot_of_order(order).1 as usize].into()
     }
 
     fn n_shares(&self) -> usize {

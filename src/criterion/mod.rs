@@ -86,6 +86,12 @@ pub trait Criterion: Sync {
     fn n_orders(&self) -> usize;
     /// By what means of categories an order is: of a class being there, or of a number in fixed point.
     fn order(&self, order: usize) -> impl Fn(u32) -> u64;
+    /// The weighted sum of what an [order](Self::order) is by, over the samples of a node. O(1) if the statistics have it,
+    /// O(samples) otherwise.
+    fn order_total(&self, _totals: &Self::Totals, samples: &[u32], order: usize) -> u128 {
+        let value = self.order(order);
+        samples.iter().map(|&sample| u128::from(self.sample_weight(sample)) * u128::from(value(sample))).sum()
+    }
     /// How many of the first orders are of the classes of one output, if those are more than two.
     fn n_shares(&self) -> usize {
         0

@@ -274,6 +274,10 @@ impl<W: SampleWeights> Criterion for Poisson<'_, W> {
         move |sample| self.counts(sample)[order]
     }
 
+    fn order_total(&self, totals: &PoissonTotals, _samples: &[u32], order: usize) -> u128 {
+        totals.outputs[order].sum
+    }
+
     fn scan(&self) -> Box<[u128]> {
         vec![0; self.n_outputs - 1].into()
     }

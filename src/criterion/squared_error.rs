@@ -328,6 +328,10 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         move |sample| above_zero(self.values(sample)[order])
     }
 
+    fn order_total(&self, totals: &Self::Totals, _samples: &[u32], order: usize) -> u128 {
+        (totals.outputs[order].sum.to_i128() + i128::from(totals.weight) * i128::from(ABOVE_ZERO)) as u128
+    }
+
     fn pushes_sums(&self) -> bool {
         self.n_outputs == 1
     }

@@ -29,6 +29,11 @@ impl Categories {
         self.first_rows.get(feature as usize)?.as_deref()
     }
 
+    pub fn n_bytes(&self) -> usize {
+        let first_rows = self.first_rows.iter().flatten().map(|rows| size_of_val(&rows[..])).sum::<usize>();
+        first_rows + size_of_val(&self.first_rows[..]) + size_of_val(&self.n_categories[..])
+    }
+
     /// Those of a data set; `n_categories[f]` says how many codes feature `f` has, 0 that it is numeric. O(cells of
     /// categorical columns).
     pub fn of(data: &Dataset, n_categories: &[u32]) -> Result<Self> {
@@ -54,6 +59,13 @@ impl Categories {
 }
 
 fn check_codes(data: &Dataset, feature: u32, n_categories: u32) -> Result<()> {
+    if data.values.is_keyed(feature as usize) {
+        return Err(Error::InvalidArgument {
+            name: "ordinals",
+            got: format!("keys, which stand for the values of the categorical feature {feature}"),
+            expected: "ranks where features are categorical".into(),
+        });
+    }
     let values = data.n_ranks(feature) as u32;
     let missing = data.missing_rank(feature);
     // Where there are missing values, the first and the last rank are none of a code.

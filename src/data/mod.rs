@@ -59,7 +59,7 @@ impl Dataset {
     }
 
     /// The same, in which features of more than 0 categories are categorical: they hold codes below that number, or missing
-    /// values. Ranks must not be [keys](dense::Ordinals::Keys). O(cells of such features).
+    /// values. Their ordinals must be [ranks](dense::Ordinals::Ranks). O(cells of such features).
     pub fn with_categories(mut self, n_categories: &[u32]) -> Result<Self> {
         self.categories = Arc::new(Categories::of(&self, n_categories)?);
         Ok(self)
@@ -136,11 +136,7 @@ impl Dataset {
     /// The rank of a feature in a row. O(1), or O(log(row length)) if sparse.
     pub(crate) fn rank(&self, feature: u32, sample: u32) -> u32 {
         fn sparse<R: sparse::Rank>(columns: &SparseColumns<R>, feature: u32, sample: u32) -> u32 {
-            let row = columns.row(sample);
-            match row.features.binary_search(&feature) {
-                Ok(at) => row.ranks[at].widen(),
-                Err(_) => columns.zero_rank(feature),
-            }
+            columns.stored_rank(feature, sample).unwrap_or_else(|| columns.zero_rank(feature))
         }
         match &self.columns {
             Columns::Dense(columns) => columns.column(feature).rank(sample),
@@ -174,14 +170,14 @@ impl Dataset {
         ranks.start as u32..ranks.end as u32
     }
 
-    /// Bytes held: ranks, indices and value tables.
+    /// Bytes held: ranks, indices, value tables and what tells categories apart.
     pub fn n_bytes(&self) -> usize {
         let columns = match &self.columns {
             Columns::Dense(dense) => dense.n_bytes(),
             Columns::SparseU16(sparse) => sparse.n_bytes(),
             Columns::SparseU32(sparse) => sparse.n_bytes(),
         };
-        columns + self.values.n_bytes()
+        columns + self.values.n_bytes() + self.categories.n_bytes()
     }
 }
 

@@ -163,7 +163,7 @@ impl ValueTable {
 
     /// Whether the ranks of a feature are the keys of its values, all of them `f32`, so that no table is needed.
     #[inline]
-    fn is_keyed(&self, feature: usize) -> bool {
+    pub(super) fn is_keyed(&self, feature: usize) -> bool {
         self.indptr[feature] == self.indptr[feature + 1]
     }
 

@@ -1,7 +1,7 @@
 //! The lazy descent of query rows through a tree, or through one of its subtrees.
 //!
 //! Of two children that are both reached the larger waits, and the smaller may become a task for another thread, as in
-//! [`grow`](crate::grow). A child that no query row reaches is not even made. Leaves are values of their own: which task
+//! [`grow`](crate::grow). Nothing is prepared for a child that no query row reaches. Leaves are values of their own: which task
 //! found them does not show.
 //!
 //! Scratch of sparse searches knows the rows of some pending nodes, and wants the smaller of two children first. A child
@@ -12,8 +12,8 @@ use std::sync::{Mutex, PoisonError};
 use rayon::Scope;
 
 use super::Finds;
-use super::whole::run_on_copy;
-use crate::copies::Copies;
+use super::whole::OnCopy;
+use crate::copies::{Copies, on_copy};
 use crate::criterion::Criterion;
 use crate::data::query::Query;
 use crate::data::{Dataset, Target};
@@ -107,7 +107,8 @@ impl<'a, C: Criterion> Descent<'a, C> {
         let mut stack = vec![root];
         while let Some(Visit { node, mut query_rows, held }) = stack.pop() {
             if let Some(copy) = self.copy(&node, query_rows.len()) {
-                for more in run_on_copy(self, &copy, &node, query_rows, held)? {
+                let descent = OnCopy { query: self.query, query_rows, held };
+                for more in on_copy(&copy, search, self.target, &node, descent)? {
                     finds.append(more);
                 }
                 continue;

@@ -1,23 +1,18 @@
 //! Where a lazy descent begins: at the root of a tree, with all query rows or with one after the other, or at a node whose
 //! rows have been copied.
 
-use std::sync::Arc;
-
 use super::descent::{Descent, Visit};
 use super::{Finds, LazyTree, Reached};
-use crate::criterion::{self, Criterion, Visitor};
+use crate::copies::Subtree;
+use crate::criterion::{Criterion, Visitor};
+use crate::data::Target;
 use crate::data::query::Query;
-use crate::data::{Dataset, Target};
 use crate::error::Result;
 use crate::expand::Pending;
 use crate::grow::{samples_of, search_of, weigh};
-use crate::monotonic::Limits;
-use crate::params::ValidTreeParams;
-use crate::rng::NodeKey;
 use crate::runtime::Runtime;
 use crate::samples::{SampleSet, Samples};
-use crate::simd::Level;
-use crate::split::{ConstantFeatures, Search};
+use crate::split::Search;
 
 /// Tasks per thread where query rows descend one by one, so that those of unequal cost even out.
 const TASKS_PER_THREAD: usize = 8;
@@ -88,76 +83,18 @@ impl Whole<'_> {
     }
 }
 
-/// Goes on with a descent in a copy of the rows of a node.
-pub(super) fn run_on_copy<C: Criterion>(
-    descent: &Descent<'_, C>,
-    data: &Dataset,
-    node: &Pending<'_, C>,
-    query_rows: SampleSet<'_>,
-    held: u64,
-) -> Result<Vec<Finds>> {
-    let Search { params, runtime, level, total_weight, max_weight, min_weight_leaf, .. } = descent.search;
-    let target = descent.target.subset(node.samples.ids());
-    let on_copy = OnCopy {
-        data,
-        target: &target,
-        params,
-        runtime,
-        level,
-        total_weight,
-        max_weight,
-        min_weight_leaf,
-        depth: node.depth,
-        key: node.key,
-        constants: Arc::clone(&node.constants),
-        limits: node.limits.clone(),
-        query: descent.query,
-        query_rows,
-        held,
-    };
-    criterion::visit(params.criterion, &target, on_copy)
+/// A descent that goes on in a copy of the rows of a node.
+pub(super) struct OnCopy<'a> {
+    pub query: &'a dyn Query,
+    pub query_rows: SampleSet<'a>,
+    pub held: u64,
 }
 
-/// A subtree whose rows are a data set and a target of their own.
-struct OnCopy<'a> {
-    data: &'a Dataset,
-    target: &'a Target,
-    params: &'a ValidTreeParams,
-    runtime: &'a Runtime<'a>,
-    level: Level,
-    /// These three are of the whole tree.
-    total_weight: u64,
-    max_weight: u64,
-    min_weight_leaf: f64,
-    depth: u64,
-    key: NodeKey,
-    constants: Arc<ConstantFeatures>,
-    limits: Option<Limits>,
-    query: &'a dyn Query,
-    query_rows: SampleSet<'a>,
-    held: u64,
-}
-
-impl Visitor for OnCopy<'_> {
+impl Subtree for OnCopy<'_> {
     type Output = Vec<Finds>;
 
-    fn visit<C: Criterion>(self, criterion: &C) -> Result<Vec<Finds>> {
-        let Self { data, target, params, runtime, level, total_weight, max_weight, min_weight_leaf, .. } = self;
-        let search = Search { data, criterion, params, total_weight, max_weight, min_weight_leaf, runtime, level };
-        let n_samples = data.n_samples();
-        let mut samples = Samples::new((0..n_samples as u32).collect(), n_samples, false);
-        let samples = samples.root();
-        let node = Pending {
-            totals: criterion.totals(samples.ids()),
-            n_entries: search.n_entries(samples.ids()),
-            samples,
-            depth: self.depth,
-            key: self.key,
-            constants: self.constants,
-            known: None,
-            limits: self.limits,
-        };
-        let descent = Descent::new(search, target, self.query, false);
-        descent.run(Visit { node, query_rows: self.query_rows, held: self.held })
+    fn grow<C: Criterion>(self, search: Search<'_, C>, target: &Target, node: Pending<'_, C>) -> Result<Vec<Finds>> {
+        let Self { query, query_rows, held } = self;
+        Descent::new(search, target, query, false).run(Visit { node, query_rows, held })
     }
 }

@@ -9,7 +9,8 @@
 //! A random split draws a subset.
 //!
 //! A missing value is one more category. Equal means are told apart by the rows in which categories first occur, so that
-//! neither codes nor their order show. O(W + C log C) per order, for C categories in the node.
+//! neither codes nor their order show. O(E + C log C) per order, for E entries and C categories of the column in the node. Classes that
+//! the node does not have cost nothing.
 
 use super::best::{Best, Candidate, Cut};
 use super::scan::Pass;
@@ -17,6 +18,7 @@ use super::sort::SortScratch;
 use super::{Node, NodeColumn, NodeSearch, Outcome, Search};
 use crate::criterion::Criterion;
 use crate::data::Dataset;
+use crate::error::Result;
 use crate::intersect::Entry;
 use crate::params::Splitter;
 use crate::rng::{NodeKey, Side};
@@ -146,7 +148,8 @@ struct Categorical<'a, C: Criterion> {
 }
 
 impl<C: Criterion> Categorical<'_, C> {
-    fn sums(&self, order: usize) -> Vec<Sum> {
+    /// By unit; `total` is of all units.
+    fn sums(&self, order: usize, total: u128) -> Vec<Sum> {
         let NodeSearch { search, node, .. } = self.at;
         let criterion = search.criterion;
         let value = criterion.order(order);
@@ -162,10 +165,7 @@ impl<C: Criterion> Categorical<'_, C> {
         }
         if let Some(common) = self.units.common {
             // All that the node has and no entry.
-            let mut rest = Sum { weight: criterion.weight(node.totals), sum: 0 };
-            for &sample in node.samples.ids() {
-                rest.sum += u128::from(criterion.sample_weight(sample)) * u128::from(value(sample));
-            }
+            let mut rest = Sum { weight: criterion.weight(node.totals), sum: total };
             for (entry, _) in self.column.entries.iter().zip(&self.units.of_entries) {
                 let weight = criterion.sample_weight(entry.sample());
                 rest.weight -= weight;
@@ -178,17 +178,15 @@ impl<C: Criterion> Categorical<'_, C> {
         sums
     }
 
-    /// The units by rising mean; nothing if all of their means are 0.
-    fn by_mean(&self, number: usize, sums: Vec<Sum>) -> Option<Order> {
-        if sums.iter().all(|sum| sum.sum == 0) {
-            return None;
-        }
+    /// The units by rising mean.
+    fn by_mean(&self, number: usize, sums: Vec<Sum>) -> Order {
         let order = sorted(self.units.len(), |&a, &b| sums[a as usize].compare(&sums[b as usize]));
-        Some(Order { number: number as u32, places: places(&order), sums })
+        Order { number: number as u32, places: places(&order), sums }
     }
 
-    /// Calls `visit` with the orders to try, until it says that one is enough.
-    fn orders(&self, mut visit: impl FnMut(Order) -> bool) {
+    /// Calls `visit` with the orders to try, or with the one of this number. If the call is to end, what has been visited is
+    /// not all, and whoever called must not use it.
+    fn orders(&self, wanted: Option<u32>, mut visit: impl FnMut(Order)) {
         let NodeSearch { search, node, .. } = self.at;
         let criterion = search.criterion;
         if search.params.splitter == Splitter::Random {
@@ -196,26 +194,44 @@ impl<C: Criterion> Categorical<'_, C> {
             return;
         }
         let n_shares = criterion.n_shares();
-        let mut shares: Vec<Vec<Sum>> = Vec::new();
+        let of_component = criterion.n_orders() as u32;
+        let is_wanted = |number| wanted.is_none_or(|wanted| wanted == number);
+        let mut classes: Vec<Vec<(u32, f64)>> = Vec::new();
         for number in 0..criterion.n_orders() {
-            let sums = self.sums(number);
-            let is_class = number < n_shares && sums.iter().any(|sum| sum.sum > 0);
-            let kept = if is_class { Some(sums.clone()) } else { None };
-            if let Some(order) = self.by_mean(number, sums)
-                && (visit(order) || self.units.len() == 2)
-            {
+            let is_visited = is_wanted(number as u32);
+            if !is_visited && !is_wanted(of_component) {
+                continue;
+            }
+            // There may be as many orders as classes.
+            if search.runtime.check_interrupt().is_err() {
                 return;
             }
-            shares.extend(kept);
-            // The classes that are in the node.
-            if number + 1 == n_shares && shares.len() == 2 {
-                return;
+            let total = criterion.order_total(node.totals, node.samples.ids(), number);
+            debug_assert_eq!(total, {
+                let value = criterion.order(number);
+                let part = |&sample| u128::from(criterion.sample_weight(sample)) * u128::from(value(sample));
+                node.samples.ids().iter().map(part).sum::<u128>()
+            });
+            if total == 0 {
+                // A class that the node does not have.
+                continue;
+            }
+            let sums = self.sums(number, total);
+            if number < n_shares {
+                let units = (0..).zip(&sums).filter(|(_, sum)| sum.sum > 0);
+                classes.push(units.map(|(unit, sum)| (unit, sum.sum as f64)).collect());
+            }
+            if is_visited {
+                visit(self.by_mean(number, sums));
+                if self.units.len() == 2 {
+                    return;
+                }
             }
         }
-        if shares.len() > 2 {
-            let scores = principal_component(&shares);
+        if classes.len() > 2 && is_wanted(of_component) {
+            let scores = principal_component(self.units.len(), &classes);
             let order = sorted(self.units.len(), |&a, &b| scores[a as usize].total_cmp(&scores[b as usize]));
-            visit(Order { number: criterion.n_orders() as u32, places: places(&order), sums: Vec::new() });
+            visit(Order { number: of_component, places: places(&order), sums: Vec::new() });
         }
     }
 
@@ -319,30 +335,37 @@ fn places(order: &[u32]) -> Vec<u32> {
     places
 }
 
-/// By unit, the coordinate along the first principal component of its class shares, which `shares` has by class. By powers of
-/// the covariance matrix, which is never made; from a fixed start and in a fixed order, so that the bits are always the
-/// same.
-fn principal_component(shares: &[Vec<Sum>]) -> Vec<f64> {
-    let n_units = shares[0].len();
-    let weights: Vec<f64> = shares[0].iter().map(|sum| sum.weight as f64).collect();
+/// By unit, the coordinate along the first principal component of its class shares. `classes` has by class the units that
+/// have it, and with what weight. By powers of the covariance matrix, which is never made; from a fixed start and in a fixed
+/// order, so that the bits are always the same. O(pairs of a unit and one of its classes), and those are at most the rows.
+fn principal_component(n_units: usize, classes: &[Vec<(u32, f64)>]) -> Vec<f64> {
+    let mut weights = vec![0.0; n_units];
+    for &(unit, weight) in classes.iter().flatten() {
+        weights[unit as usize] += weight;
+    }
     let total: f64 = weights.iter().sum();
-    let centered: Vec<Vec<f64>> = shares
-        .iter()
-        .map(|class| {
-            let mean = class.iter().map(|sum| sum.sum as f64).sum::<f64>() / total;
-            class.iter().map(|sum| sum.sum as f64 / sum.weight as f64 - mean).collect()
-        })
-        .collect();
+    let means: Vec<f64> =
+        classes.iter().map(|class| class.iter().map(|(_, weight)| weight).sum::<f64>() / total).collect();
     let along = |axis: &[f64]| -> Vec<f64> {
-        let coordinate = |unit: usize| axis.iter().zip(&centered).map(|(part, class)| part * class[unit]).sum();
-        (0..n_units).map(coordinate).collect()
+        let mut coordinates = vec![0.0; n_units];
+        for (part, class) in axis.iter().zip(classes) {
+            for &(unit, weight) in class {
+                coordinates[unit as usize] += part * (weight / weights[unit as usize]);
+            }
+        }
+        let center: f64 = axis.iter().zip(&means).map(|(part, mean)| part * mean).sum();
+        for coordinate in &mut coordinates {
+            *coordinate -= center;
+        }
+        coordinates
     };
     // Not all the same, as shares that add up to 1 have no such component.
-    let mut axis: Vec<f64> = (0..shares.len()).map(|class| 1.0 / (class + 1) as f64).collect();
+    let mut axis: Vec<f64> = (0..classes.len()).map(|class| 1.0 / (class + 1) as f64).collect();
     for _ in 0..N_STEPS {
+        // These are centered, so the shares need not be.
         let coordinates = along(&axis);
-        for (part, class) in axis.iter_mut().zip(&centered) {
-            *part = (0..n_units).map(|unit| weights[unit] * coordinates[unit] * class[unit]).sum();
+        for (part, class) in axis.iter_mut().zip(classes) {
+            *part = class.iter().map(|&(unit, weight)| weight * coordinates[unit as usize]).sum();
         }
         let largest =
             axis.iter().fold(0.0, |largest: f64, part| if part.abs() > largest.abs() { *part } else { largest });
@@ -357,7 +380,7 @@ fn principal_component(shares: &[Vec<Sum>]) -> Vec<f64> {
     along(&axis)
 }
 
-/// Offers cuts of a categorical column, whose entries may come in any order.
+/// Offers cuts of a categorical column, whose entries may come in any order. Not all of them if the call is to end.
 pub(super) fn search<C: Criterion>(
     at: NodeSearch<'_, C>,
     column: NodeColumn<'_>,
@@ -375,10 +398,7 @@ pub(super) fn search<C: Criterion>(
     let units = Units::new(at.search.data, column, at.search.params.min_samples_category);
     if units.len() > 1 {
         let categorical = Categorical { at, column, units: &units };
-        categorical.orders(|order| {
-            categorical.offer(&order, scan, best);
-            false
-        });
+        categorical.orders(None, |order| categorical.offer(&order, scan, best));
     }
     // Of other subsets of the categories, which its children may try, nothing is known.
     Outcome::Hopeless
@@ -395,11 +415,11 @@ pub struct Sides {
 
 impl<C: Criterion> Search<'_, C> {
     /// What a split on a categorical feature does: the codes of either side, and whether each of the node's rows goes left.
-    /// Completes `split` by where missing values go, if there are any. O(W + C log C) per order.
-    pub fn divide(&self, node: &Node<'_, C>, split: &mut Candidate) -> Option<(Sides, Vec<bool>)> {
+    /// Completes `split` by where missing values go, if there are any. O(W + C log C), or as much for each class in the node.
+    pub fn divide(&self, node: &Node<'_, C>, split: &mut Candidate) -> Result<Option<(Sides, Vec<bool>)>> {
         let data = self.data;
         if !data.is_categorical(split.feature) {
-            return None;
+            return Ok(None);
         }
         let order = node.key.feature_order(data.n_features());
         let at = NodeSearch { search: self, node, order: &order };
@@ -409,13 +429,10 @@ impl<C: Criterion> Search<'_, C> {
         let column = NodeColumn { feature: split.feature, entries: &entries, n_common: 0, common_rank: 0 };
         let units = Units::new(data, column, self.params.min_samples_category);
         let mut goes_left = vec![false; units.len()];
-        Categorical { at, column, units: &units }.orders(|order| {
-            if order.number != split.order {
-                return false;
-            }
+        Categorical { at, column, units: &units }.orders(Some(split.order), |order| {
             goes_left = order.places.iter().map(|&place| place <= split.last_left).collect();
-            true
         });
+        self.runtime.check_interrupt()?;
         let missing_rank = data.missing_rank(split.feature);
         let mut sides = Sides { left: Vec::new(), right: Vec::new() };
         for &(rank, unit) in &units.ranks {
@@ -429,6 +446,6 @@ impl<C: Criterion> Search<'_, C> {
         }
         sides.left.sort_unstable();
         sides.right.sort_unstable();
-        Some((sides, units.of_entries.iter().map(|&unit| goes_left[unit as usize]).collect()))
+        Ok(Some((sides, units.of_entries.iter().map(|&unit| goes_left[unit as usize]).collect())))
     }
 }

@@ -20,7 +20,7 @@ use crate::data::dense::Ranks;
 use crate::data::sparse::{Rank, SparseColumn};
 use crate::data::{Columns, DenseColumns, SparseColumns};
 use crate::error::Result;
-use crate::intersect::{self, Entry, Gather, NodeCosts, Strategy};
+use crate::intersect::{Entry, Gather, NodeCosts, Strategy};
 use crate::params::FeatureSampling;
 use crate::rng::Permutation;
 use crate::runtime::Runtime;
@@ -154,7 +154,7 @@ impl ActiveDraw<'_> {
             let varies = |members: &Bitset, feature| {
                 let column = columns.column(feature);
                 match forced.unwrap_or_else(|| costs.strategy_for_column(column.samples.len())) {
-                    Strategy::Search => differ(ids, |sample| intersect::rank_in_row(columns, feature, sample)),
+                    Strategy::Search => differ(ids, |sample| columns.stored_rank(feature, sample)),
                     _ if marks => column_varies(column, self.samples.len(), |sample| members.contains(sample)),
                     _ => column_varies(column, self.samples.len(), |sample| self.samples.contains(sample)),
                 }

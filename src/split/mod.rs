@@ -250,6 +250,10 @@ impl<C: Criterion> Search<'_, C> {
             Columns::SparseU16(columns) => sparse::best_split(self, node, known, columns, &order, drawn, scratch),
             Columns::SparseU32(columns) => sparse::best_split(self, node, known, columns, &order, drawn, scratch),
         }?;
+        if self.data.has_categories() {
+            // Categorical columns are left half-way when the call is to end.
+            self.runtime.check_interrupt()?;
+        }
         Ok(Found { constants: found.constants.or(constants), ..found })
     }
 

@@ -10,7 +10,7 @@ use crate::criterion::Criterion;
 use crate::data::SparseColumns;
 use crate::data::sparse::Rank;
 use crate::error::Result;
-use crate::intersect::{self, Entry, Gather, Strategy};
+use crate::intersect::{Entry, Gather, Strategy};
 use crate::params::Splitter;
 use crate::rng::Permutation;
 
@@ -42,7 +42,7 @@ pub(super) fn search_rows<C: Criterion, R: Rank>(
                 if groups.best.may_win_with(rows.len()) {
                     buffer.clear();
                     // The block says that there is an entry.
-                    let rank = |sample| intersect::rank_in_row(columns, feature, sample).unwrap_or_default();
+                    let rank = |sample| columns.stored_rank(feature, sample).unwrap_or_default();
                     buffer.extend(rows.iter().map(|sample| Entry::new(rank(sample), sample)));
                     groups.visit(feature, buffer);
                 }

@@ -400,7 +400,7 @@ pub(super) fn partition<C: Criterion, R: Rank>(
     };
     if marks.iter().map(|marks| marks.len()).sum::<usize>() / MARKS_PER_LOOKUP > samples.len() {
         return samples.partition(|sample| {
-            let rank = intersect::rank_in_row(columns, split.feature, sample);
+            let rank = columns.stored_rank(split.feature, sample);
             split.goes_left(rank.unwrap_or(column.zero_rank), missing_rank)
         });
     }

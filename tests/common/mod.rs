@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file is a crate of its own and uses its own share")]
 
 pub mod naive;
+pub mod storages;
 
 use std::sync::atomic::AtomicBool;
 
@@ -217,6 +218,13 @@ pub fn with_holes(matrices: impl Strategy<Value = Array2<f64>>) -> impl Strategy
         }
         x
     })
+}
+
+/// Makes codes of a column, and returns their number; some of the codes do not occur.
+pub fn to_codes(x: &mut Array2<f64>, feature: usize) -> u32 {
+    x.column_mut(feature).mapv_inplace(|value| if value < 0.0 { 40.0 - value } else { value });
+    let largest = x.column(feature).iter().copied().fold(0.0, f64::max);
+    largest as u32 + 2
 }
 
 fn columns(n: usize) -> impl Strategy<Value = Vec<f64>> {

@@ -227,21 +227,18 @@ fn principal_component(sums: &[&Vec<(i64, u64)>]) -> Vec<f64> {
     let n = sums[0].len();
     let weight = |unit: usize| sums[0][unit].1 as f64;
     let total: f64 = (0..n).map(weight).sum();
-    let shares: Vec<Vec<f64>> = sums
-        .iter()
-        .map(|class| {
-            let mean = class.iter().map(|sum| sum.0 as f64).sum::<f64>() / total;
-            class.iter().map(|sum| sum.0 as f64 / sum.1 as f64 - mean).collect()
-        })
-        .collect();
-    let along = |axis: &[f64], unit: usize| -> f64 { axis.iter().zip(&shares).map(|(a, class)| a * class[unit]).sum() };
+    let add = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, |sum, value| sum + value);
+    let means: Vec<f64> = sums.iter().map(|class| add(&mut class.iter().map(|sum| sum.0 as f64)) / total).collect();
+    let along = |axis: &[f64], unit: usize| -> f64 {
+        let share = |class: usize| sums[class][unit].0 as f64 / weight(unit);
+        let center = add(&mut axis.iter().zip(&means).map(|(part, mean)| part * mean));
+        add(&mut axis.iter().enumerate().map(|(class, part)| part * share(class))) - center
+    };
     let mut axis: Vec<f64> = (0..sums.len()).map(|class| 1.0 / (class as f64 + 1.0)).collect();
     for _ in 0..16 {
         let coordinates: Vec<f64> = (0..n).map(|unit| along(&axis, unit)).collect();
-        let next: Vec<f64> = shares
-            .iter()
-            .map(|class| (0..n).map(|unit| weight(unit) * coordinates[unit] * class[unit]).sum())
-            .collect();
+        let next: Vec<f64> =
+            sums.iter().map(|class| add(&mut (0..n).map(|unit| class[unit].0 as f64 * coordinates[unit]))).collect();
         let largest =
             next.iter().fold(0.0f64, |largest, part| if part.abs() > largest.abs() { *part } else { largest });
         if largest == 0.0 {

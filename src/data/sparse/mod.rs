@@ -86,7 +86,7 @@ impl<R: Rank> SparseColumns<R> {
         self.samples.len()
     }
 
-    /// Number of columns.
+    /// Number of rows.
     pub fn n_samples(&self) -> usize {
         self.row_indptr.len() - 1
     }
@@ -130,6 +130,13 @@ impl<R: Rank> SparseColumns<R> {
     pub fn row(&self, sample: u32) -> SparseRow<'_, R> {
         let range = self.row_indptr[sample as usize]..self.row_indptr[sample as usize + 1];
         SparseRow { features: &self.features[range.clone()], ranks: &self.row_ranks[range] }
+    }
+
+    /// The rank of a cell, if it is stored. By binary search in its row: O(log(row length)).
+    #[inline]
+    pub fn stored_rank(&self, feature: u32, sample: u32) -> Option<u32> {
+        let row = self.row(sample);
+        row.features.binary_search(&feature).ok().map(|at| row.ranks[at].widen())
     }
 
     /// The feature that has the most entries but `rank` others.
