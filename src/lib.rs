@@ -35,6 +35,7 @@ pub mod bitset;
 pub mod categories;
 mod copies;
 pub mod criterion;
+pub mod crossval;
 pub mod data;
 pub mod error;
 pub mod expand;
