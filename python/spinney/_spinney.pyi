@@ -46,7 +46,6 @@ def fit_tree(
     n_threads: int,
     n_categories: list[int] | None = None,
 ) -> tuple[Tree, int, NDArray[np.int64]]: ...
-
 def predict_folds(
     x: Any,
     y: NDArray[np.uint32] | NDArray[np.float64],
