@@ -134,7 +134,9 @@ def _checked_params(template: Any) -> dict[str, Any]:
         params["splitter"] = template._splitter
     elif isinstance(template, BaseLazyForest):
         template._check_sampling_params()
-        template._checked_traversal()
+        is_whole = template.max_leaf_nodes is not None or template.ccp_alpha > 0.0
+        if template._checked_traversal() in ("batched", "single") and is_whole:
+            raise ValueError("trees with max_leaf_nodes or ccp_alpha are known only as a whole")
     return params
 
 
