@@ -208,8 +208,8 @@ class _Answering:
         new._expected = self._folds[next(self._numbers) % len(self._folds)]
         return new
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - known already
-        """Become the estimator of the fold with these training rows."""
+    def fit(self, X: Any, y: Any = None, check_input: bool = True) -> Self:  # noqa: ARG002
+        """Become the estimator of the fold with these training rows; all else is known already."""
         self._train = X
         self.__dict__.update(self._fold(None).attributes)
         return self
