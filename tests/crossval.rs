@@ -85,12 +85,13 @@ impl Case {
         n_threads: usize,
     ) -> Result<Vec<Vec<f64>>> {
         let target = self.y.target(None);
-        let all = CrossValidation { data, target: &target, params: &self.params, is_tree };
+        let sample_ids = self.ids.as_deref();
+        let all = CrossValidation { data, target: &target, sample_ids, params: &self.params, is_tree };
         let of_rows = self.of_rows();
         let mut folds = Vec::new();
-        for ((train, test), Own { weights, ids }) in self.folds.iter().zip(&of_rows) {
+        for ((train, test), Own { weights, .. }) in self.folds.iter().zip(&of_rows) {
             let (sample_weight, bootstrap) = (weights.as_deref(), self.bootstrap(train.len()));
-            folds.push(Fold { train, sample_weight, sample_ids: Some(ids), bootstrap, test });
+            folds.push(Fold { train, sample_weight, bootstrap, test });
         }
         all.predict(&folds, query, &runtime(n_threads))
     }
@@ -330,8 +331,8 @@ fn rows_that_are_none_are_refused() {
     let data = encode(&x.view(), &runtime(1));
     let target = Target::classification(&[0, 1, 0, 1], &[2], None).unwrap();
     let params = ForestParams::new(TreeParams::new(CriterionKind::Gini), 2);
-    let all = CrossValidation { data: &data, target: &target, params: &params, is_tree: false };
-    let legal = Fold { train: &[0, 1], sample_weight: None, sample_ids: None, bootstrap: Bootstrap::None, test: &[3] };
+    let all = CrossValidation { data: &data, target: &target, sample_ids: None, params: &params, is_tree: false };
+    let legal = Fold { train: &[0, 1], sample_weight: None, bootstrap: Bootstrap::None, test: &[3] };
     let view = x.view();
     let predict = |fold: Fold<'_>| all.predict(&[legal, fold], &view, &runtime(1));
     assert_eq!(predict(legal).unwrap()[1], [0.0, 1.0]);
@@ -344,7 +345,8 @@ fn rows_that_are_none_are_refused() {
     assert!(error.starts_with("test must be rows below 4"), "{error}");
     let error = predict(Fold { sample_weight: Some(&[0.0, 0.0]), ..legal }).unwrap_err().to_string();
     assert!(error.starts_with("sample_weight must be"), "{error}");
-    let error = predict(Fold { sample_ids: Some(&[0]), ..legal }).unwrap_err().to_string();
+    let misnamed = CrossValidation { sample_ids: Some(&[0]), ..all };
+    let error = misnamed.predict(&[legal], &view, &runtime(1)).unwrap_err().to_string();
     assert!(error.starts_with("sample_ids must have"), "{error}");
     let error = all.predict(&[legal], &x.slice(ndarray::s![.., ..1]), &runtime(1)).unwrap_err().to_string();
     assert!(error.starts_with("X must have 2 features"), "{error}");

@@ -38,14 +38,6 @@ class Split(NamedTuple):
     test: NDArray[np.uint32]
 
 
-class Rows(NamedTuple):
-    """What is known of each row beside `X` and `y`."""
-
-    sample_weight: NDArray[np.float64] | None
-    sample_ids: NDArray[np.uint64] | None
-    """None: their numbers."""
-
-
 class Fold(NamedTuple):
     """What the estimator of a split is asked for."""
 
@@ -98,8 +90,12 @@ def answering(
     if class_weight is not None:
         template.class_weight = class_weight
     tree_params["monotonic_cst"] = template._constraints(target)
-    rows = _rows(params, X.shape[0])
-    parts = [_part(template, y, target, split, rows) for split in splits]
+    weights, ids = params.get("sample_weight"), params.get("sample_ids")
+    if weights is not None:
+        weights = check_sample_weight(weights, X.shape[0])
+    if ids is not None:
+        ids = check_sample_ids(ids, X.shape[0])
+    parts = [_part(template, y, target, split.train, weights) for split in splits]
     is_forest = isinstance(template, BaseBaggedTrees)
     n_trees = int(template.n_estimators) if is_forest else 1
     with progress(verbose, 0, n_trees * len(splits)) as watcher:
@@ -108,6 +104,7 @@ def answering(
             target.y,
             target.n_classes,
             [(*split, draws) for split, (draws, _) in zip(splits, parts, strict=True)],
+            ids,
             is_forest and template._balances_subsamples(),
             type(template).__name__,
             tree_params,
@@ -140,21 +137,16 @@ def _checked_params(template: Any) -> dict[str, Any]:
     return params
 
 
-def _rows(params: dict[str, Any], n_samples: int) -> Rows:
-    weight, ids = params.get("sample_weight"), params.get("sample_ids")
-    return Rows(
-        None if weight is None else check_sample_weight(weight, n_samples),
-        None if ids is None else check_sample_ids(ids, n_samples),
-    )
-
-
 def _part(
-    template: Any, y: NDArray[Any], target: EncodedTarget, split: Split, rows: Rows
+    template: Any,
+    y: NDArray[Any],
+    target: EncodedTarget,
+    train: NDArray[np.uint32],
+    sample_weight: NDArray[np.float64] | None,
 ) -> tuple[Draws, dict[str, Any]]:
     """Return what a refit makes of the training rows: their draws, and fitted attributes."""
-    train = split.train
     n_samples = train.shape[0]
-    weights = None if rows.sample_weight is None else rows.sample_weight[train]
+    weights = None if sample_weight is None else sample_weight[train]
     attributes: dict[str, Any] = {}
     if isinstance(template, ClassTarget):
         codes = target.y[train]
@@ -172,10 +164,7 @@ def _part(
         check_counts(target.y[train].astype(np.float64, copy=False), template._wanted_sum)
     if not isinstance(template, BaseBaggedTrees):
         return Draws("all", n_samples, template.n_outputs_, None, weights, None), attributes
-    ids = None
-    if isinstance(template.bootstrap, str):
-        ids = train.astype(np.uint64) if rows.sample_ids is None else rows.sample_ids[train]
-    return template._resolve_draws(n_samples, weights, ids), attributes
+    return template._resolve_draws(n_samples, weights, None), attributes
 
 
 def _classes(template: Any, present: list[NDArray[np.intp]]) -> dict[str, Any]:

@@ -51,6 +51,7 @@ def predict_folds(
     y: NDArray[np.uint32] | NDArray[np.float64],
     n_classes: list[int] | None,
     folds: list[tuple[NDArray[np.uint32], NDArray[np.uint32], Any]],
+    sample_ids: NDArray[np.uint64] | None,
     balanced_subsample: bool,
     estimator: str,
     params: dict[str, Any],

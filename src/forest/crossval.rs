@@ -7,8 +7,8 @@
 //!
 //! Trees are the unit of work, in waves as in [lazy forests](super::LazyForest): for each tree, [`ask_folds`] answers for all
 //! folds, and values are added in the order of the trees. Folds are taken in portions, so that the memory beside data and
-//! results is bounded: some 8 bytes per fold and row of a portion, as much again per thread, and 16 per output where folds
-//! have fixed points of their own.
+//! results is bounded. Per row of a fold: 4 to 8 bytes for weights, twice, and once more per thread; 8 for Poisson counts or
+//! draws by weight; per output 4 (classes) or 16 (numbers), twice where the fold has classes or a fixed point of its own.
 
 use super::grow::Bags;
 use super::predict::divide;
@@ -34,6 +34,8 @@ pub struct CrossValidation<'a> {
     pub data: &'a Dataset,
     /// The targets of all rows. Its weights do not matter.
     pub target: &'a Target,
+    /// The names of all rows in Poisson samples; without them, a row's name is its number among all.
+    pub sample_ids: Option<&'a [u64]>,
     /// Hyperparameters, as written: shares are of a fold's training rows. Each fold has its own `bootstrap`.
     pub params: &'a ForestParams,
     /// The estimator is a single tree rather than a forest of one: its values are not added to anything.
@@ -47,8 +49,6 @@ pub struct Fold<'a> {
     pub train: &'a [u32],
     /// Their weights, if any.
     pub sample_weight: Option<&'a [f64]>,
-    /// Their names in Poisson samples; without them, a row's name is its place among the training rows.
-    pub sample_ids: Option<&'a [u64]>,
     /// On which of them each tree is grown.
     pub bootstrap: Bootstrap,
     /// Rows of the query.
@@ -60,10 +60,18 @@ impl CrossValidation<'_> {
     /// fold's own classes ask for. Each tree of each fold counts as an item of work.
     pub fn predict(&self, folds: &[Fold<'_>], query: &dyn Query, runtime: &Runtime<'_>) -> Result<Vec<Vec<f64>>> {
         check_lengths(self.data, self.target)?;
+        let n_samples = self.data.n_samples();
+        if let Some(ids) = self.sample_ids.filter(|ids| ids.len() != n_samples) {
+            return Err(Error::ShapeMismatch {
+                what: "sample_ids",
+                expected: format!("{n_samples} values, one per sample"),
+                got: format!("{} values", ids.len()),
+            });
+        }
         for fold in folds {
             self.check(fold, query)?;
         }
-        let per_portion = (ROWS_AT_ONCE / (self.data.n_samples() + self.data.n_own_numbers())).max(1);
+        let per_portion = (ROWS_AT_ONCE / (n_samples + self.data.n_own_numbers())).max(1);
         let mut values = Vec::with_capacity(folds.len());
         for portion in folds.chunks(per_portion) {
             values.extend(self.predict_portion(portion, query, runtime)?);
@@ -96,7 +104,7 @@ impl CrossValidation<'_> {
 
     fn predict_portion(&self, folds: &[Fold<'_>], query: &dyn Query, runtime: &Runtime<'_>) -> Result<Vec<Vec<f64>>> {
         let learners = runtime.map(folds.iter().collect(), |fold| Learner::new(self, fold, runtime))?;
-        let bags = learners.iter().map(Learner::bags).collect::<Result<Vec<_>>>()?;
+        let bags = learners.iter().map(|learner| learner.bags(self.sample_ids)).collect::<Result<Vec<_>>>()?;
         let ask = |number: u64| {
             // Trees are one thread's work each, unless they are fewer than the threads.
             let serial = runtime.serial();
@@ -156,8 +164,14 @@ impl<'a> Learner<'a> {
         Ok(Self { fold, params, data: all.data.on_rows(fold.train), target, spread })
     }
 
-    fn bags(&self) -> Result<Bags<'_>> {
-        Bags::new(&self.target, &self.params, self.fold.sample_ids)
+    /// What each tree is grown on, of the training rows alone.
+    fn bags(&self, sample_ids: Option<&[u64]>) -> Result<Bags<'_>> {
+        if self.params.bootstrap != Bootstrap::Poisson {
+            return Bags::new(&self.target, &self.params, None);
+        }
+        let name = |&row: &u32| sample_ids.map_or(row.into(), |ids| ids[row as usize]);
+        let ids: Vec<u64> = self.fold.train.iter().map(name).collect();
+        Bags::new(&self.target, &self.params, Some(&ids))
     }
 
     fn n_values(&self) -> usize {

@@ -34,7 +34,9 @@ use crate::runtime::Runtime;
 ///     Number of classes of each output.
 /// folds : list of tuple of (ndarray, ndarray, Draws)
 ///     Of each fold the training rows, uint32 and ascending; the test rows, uint32; and on which of the training rows each
-///     tree is grown, with their weights.
+///     tree is grown, with their weights, but without their names.
+/// sample_ids : uint64 ndarray of shape (n_samples,) or None
+///     The names of all rows in Poisson samples; None means their numbers.
 /// balanced_subsample : bool
 ///     Weigh the rows of each tree's sample such that its classes weigh the same.
 /// estimator : str
@@ -57,7 +59,7 @@ use crate::runtime::Runtime;
 ///     For each fold the means over its trees. Classes that do not occur in its training rows are left out.
 #[pyfunction]
 #[pyo3(signature = (
-    x, y, n_classes, folds, balanced_subsample, estimator, params, seed, n_trees, is_tree, n_threads, watcher = None,
+    x, y, n_classes, folds, sample_ids, balanced_subsample, estimator, params, seed, n_trees, is_tree, n_threads, watcher = None,
     n_categories = None
 ))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "the boundary to Python")]
@@ -67,6 +69,7 @@ pub fn predict_folds<'py>(
     y: &Bound<'_, PyAny>,
     n_classes: Option<Vec<u32>>,
     folds: Vec<(PyReadonlyArray1<'_, u32>, PyReadonlyArray1<'_, u32>, Draws<'_>)>,
+    sample_ids: Option<PyReadonlyArray1<'_, u64>>,
     balanced_subsample: bool,
     estimator: &str,
     params: &Bound<'_, PyDict>,
@@ -95,6 +98,7 @@ pub fn predict_folds<'py>(
         params: &params_of_folds,
         is_tree,
         folds: &slices,
+        sample_ids: sample_ids.as_ref().map(|ids| ids.as_slice()).transpose()?,
         ordinals: valid.tree().ordinals(),
         n_categories,
         // Drawing many times from few rows takes longer than growing on them.
@@ -119,7 +123,6 @@ fn fold<'a>(
     Ok(Fold {
         train: train.as_slice()?,
         sample_weight: draws.sample_weight.as_ref().map(|weights| weights.as_slice()).transpose()?,
-        sample_ids: draws.sample_ids()?,
         bootstrap: draws.bootstrap()?,
         test: test.as_slice()?,
     })
@@ -133,6 +136,7 @@ struct CrossFit<'a, 'py> {
     params: &'a ForestParams,
     is_tree: bool,
     folds: &'a [Fold<'a>],
+    sample_ids: Option<&'a [u64]>,
     ordinals: Ordinals,
     n_categories: Option<Vec<u32>>,
     n_trees: usize,
@@ -146,13 +150,14 @@ impl CrossFit<'_, '_> {
         n_cells: usize,
         read: impl FnOnce(&Runtime<'_>) -> Result<(Dataset, R)> + Send,
     ) -> PyResult<Vec<Vec<f64>>> {
-        let Self { py, n_threads, target, params, is_tree, folds, n_categories, n_trees, watcher, .. } = self;
+        let Self { py, n_threads, target, params, is_tree, folds, sample_ids, n_categories, n_trees, watcher, .. } =
+            self;
         // A tree may be as deep as it has rows, and read all cells on every level.
         let steps = n_cells.saturating_mul(n_samples).saturating_mul(target.n_outputs()).saturating_mul(n_trees);
         run_watched(py, n_threads, steps, watcher, |runtime| {
             let (data, rows) = read(runtime)?;
             let data = &categories(data, n_categories.as_deref())?;
-            CrossValidation { data, target, params, is_tree }.predict(folds, &*rows.query(), runtime)
+            CrossValidation { data, target, sample_ids, params, is_tree }.predict(folds, &*rows.query(), runtime)
         })
     }
 }
