@@ -52,7 +52,7 @@ PINS_oldest := \
 	"scipy==1.16.2; python_version > '3.13'"
 # What each environment is given if there is a wheel for its platform and its Python.
 OPTIONAL_peers := pandas scikit-learn-intelex ydf
-OLDEST_TESTS := $(wildcard $(addprefix tests/test_, estimator_checks.py estimators.py forest*.py composition.py))
+OLDEST_TESTS := $(wildcard $(addprefix tests/test_, estimator_checks.py estimators.py forest*.py composition.py model_selection.py))
 
 # Directories are listed too, so that a removed file is seen as a change.
 WHEEL_SOURCES := $(shell find src python -not -path '*/__pycache__*' -not -name '.*' 2>/dev/null) \

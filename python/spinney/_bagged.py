@@ -59,6 +59,16 @@ class BaseBaggedTrees(BaseTreeEstimator):
         self, X: Any, y: Any, sample_weight: Any, sample_ids: Any
     ) -> tuple[Any, EncodedTarget, Draws, list[int] | None]:
         """Return what `fit` is given as the compiled part wants it; the last are constraints."""
+        X, y = self._read_X_y(X, y)
+        n_samples = X.shape[0]
+        if sample_ids is not None:
+            sample_ids = check_sample_ids(sample_ids, n_samples)
+        target, weights = self._check_target(y, sample_weight)
+        constraints = self._constraints(target)
+        draws = self._resolve_draws(n_samples, weights, sample_ids)
+        return native(X), target, draws, constraints
+
+    def _read_X_y(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         if sparse.issparse(y):
             raise ValueError("sparse multilabel-indicator for y is not supported.")
         X, y = self._validate_X_y(X, y)
@@ -67,16 +77,9 @@ class BaseBaggedTrees(BaseTreeEstimator):
                 "A column-vector y was passed when a 1d array was expected. Please change the "
                 "shape of y to (n_samples,), for example using ravel().",
                 DataConversionWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-        y = self._remember_shape(X, y)
-        n_samples = X.shape[0]
-        if sample_ids is not None:
-            sample_ids = check_sample_ids(sample_ids, n_samples)
-        target, weights = self._check_target(y, sample_weight)
-        constraints = self._constraints(target)
-        draws = self._resolve_draws(n_samples, weights, sample_ids)
-        return native(X), target, draws, constraints
+        return X, self._remember_shape(X, y)
 
     def _resolve_draws(
         self,

@@ -87,6 +87,11 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
             X, self.categories_ = learn(X, self.is_categorical_)
         return X
 
+    def _read_X_y(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        """Return X with codes for categories, and y with an axis for the outputs."""
+        X, y = self._validate_X_y(X, y)
+        return X, self._remember_shape(X, y)
+
     def _remember_shape(self, X: Any, y: NDArray[Any]) -> NDArray[Any]:
         """Return the targets with an axis for the outputs."""
         self.n_features_in_ = X.shape[1]

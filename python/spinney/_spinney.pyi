@@ -13,6 +13,7 @@ __all__ = [
     "draw_rows",
     "fit_forest",
     "fit_tree",
+    "predict_folds",
 ]
 
 __version__: str
@@ -45,6 +46,22 @@ def fit_tree(
     n_threads: int,
     n_categories: list[int] | None = None,
 ) -> tuple[Tree, int, NDArray[np.int64]]: ...
+def predict_folds(
+    x: Any,
+    y: NDArray[np.uint32] | NDArray[np.float64],
+    n_classes: list[int] | None,
+    folds: list[tuple[NDArray[np.uint32], NDArray[np.uint32], Any]],
+    sample_ids: NDArray[np.uint64] | None,
+    balanced_subsample: bool,
+    estimator: str,
+    params: dict[str, Any],
+    seed: int,
+    n_trees: int,
+    is_tree: bool,
+    n_threads: int,
+    watcher: Callable[[int], Any] | None = None,
+    n_categories: list[int] | None = None,
+) -> list[NDArray[np.float64]]: ...
 
 @final
 class Forest:

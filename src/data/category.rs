@@ -9,13 +9,16 @@ use super::{Columns, Dataset, SparseColumns};
 use crate::data::sparse::Rank;
 use crate::error::{Error, Result};
 
+/// The first row of what does not occur.
+const NOWHERE: u32 = u32::MAX;
+
 /// By feature and rank, the first row of a category; nothing for features that are numbers, and no features at all if
 /// none is categorical.
 #[derive(Debug, Default)]
 pub(super) struct Categories {
     /// By feature, 0 of a number.
     pub n_categories: Arc<[u32]>,
-    first_rows: Box<[Option<Box<[u32]>>]>,
+    first_rows: Box<[Option<Arc<[u32]>>]>,
 }
 
 impl Categories {
@@ -56,6 +59,21 @@ impl Categories {
         let first_rows = (0..).zip(n_categories).map(|pair| of_feature(pair).transpose());
         Ok(Self { n_categories: n_categories.into(), first_rows: first_rows.collect::<Result<_>>()? })
     }
+
+    /// The same where only these rows of the data set count, ascending, and are counted.
+    pub fn on_rows(&self, data: &Dataset, rows: &[u32]) -> Self {
+        let of_feature =
+            |(feature, first): (u32, &Option<Arc<[u32]>>)| Some(first_places(data, feature, first.as_deref()?, rows));
+        Self {
+            n_categories: Arc::clone(&self.n_categories),
+            first_rows: (0..).zip(&self.first_rows).map(of_feature).collect(),
+        }
+    }
+
+    /// Number of categories, of all features, that occur or might.
+    pub fn len(&self) -> usize {
+        self.first_rows.iter().flatten().map(|first| first.len()).sum()
+    }
 }
 
 fn check_codes(data: &Dataset, feature: u32, n_categories: u32) -> Result<()> {
@@ -84,7 +102,28 @@ fn check_codes(data: &Dataset, feature: u32, n_categories: u32) -> Result<()> {
     Ok(())
 }
 
-fn first_rows(data: &Dataset, feature: u32) -> Box<[u32]> {
+/// The place among these rows, ascending, of the first that has each rank, given the first of all rows.
+fn first_places(data: &Dataset, feature: u32, first: &[u32], rows: &[u32]) -> Arc<[u32]> {
+    let place = |&row: &u32| rows.binary_search(&row).map_or(NOWHERE, |place| place as u32);
+    let mut places: Vec<u32> = first.iter().map(place).collect();
+    // Those whose first row is another, and where to look for the next.
+    let lost = || first.iter().zip(&places).filter(|&(&row, &place)| row != NOWHERE && place == NOWHERE);
+    let (mut n_lost, start) = (lost().count(), lost().map(|(&row, _)| row).min());
+    let start = start.map_or(rows.len(), |start| rows.partition_point(|&row| row < start));
+    for (place, &row) in (start as u32..).zip(&rows[start..]) {
+        let first = &mut places[data.rank(feature, row) as usize];
+        if *first == NOWHERE {
+            *first = place;
+            n_lost -= 1;
+            if n_lost == 0 {
+                break;
+            }
+        }
+    }
+    places.into()
+}
+
+fn first_rows(data: &Dataset, feature: u32) -> Arc<[u32]> {
     fn sparse<R: Rank>(columns: &SparseColumns<R>, feature: u32, mut see: impl FnMut(u32, u32)) {
         let column = columns.column(feature);
         for (&sample, rank) in column.samples.iter().zip(column.ranks) {
@@ -97,7 +136,7 @@ fn first_rows(data: &Dataset, feature: u32) -> Box<[u32]> {
             (0..).zip(&stored).find(|&(row, &sample)| row != sample).map_or(stored.len() as u32, |(row, _)| row);
         see(column.zero_rank, first);
     }
-    let mut first_rows = vec![u32::MAX; data.n_ranks(feature)];
+    let mut first_rows = vec![NOWHERE; data.n_ranks(feature)];
     let mut see = |rank: u32, sample: u32| {
         let first = &mut first_rows[rank as usize];
         *first = sample.min(*first);

@@ -37,7 +37,7 @@ pub const MAX_FEATURES: usize = i32::MAX as usize;
 pub struct Dataset {
     n_samples: usize,
     n_features: usize,
-    columns: Columns,
+    columns: Arc<Columns>,
     values: Arc<ValueTable>,
     categories: Arc<Categories>,
 }
@@ -55,7 +55,7 @@ pub enum Columns {
 
 impl Dataset {
     pub(crate) fn new(n_samples: usize, n_features: usize, columns: Columns, values: ValueTable) -> Self {
-        Self { n_samples, n_features, columns, values: Arc::new(values), categories: Arc::default() }
+        Self { n_samples, n_features, columns: Arc::new(columns), values: Arc::new(values), categories: Arc::default() }
     }
 
     /// The same, in which features of more than 0 categories are categorical: they hold codes below that number, or missing
@@ -102,15 +102,33 @@ impl Dataset {
     /// Some rows of a dense data set, in this order, as a data set of their own: near to each other in memory. Ranks and
     /// values are those of the whole. Nothing for a sparse one. O(cells).
     pub(crate) fn subset(&self, samples: &[u32]) -> Option<Self> {
-        let Columns::Dense(columns) = &self.columns else { return None };
+        let Columns::Dense(columns) = self.columns() else { return None };
         let columns = Columns::Dense(columns.subset(samples));
         Some(Self {
             n_samples: samples.len(),
-            columns,
+            columns: Arc::new(columns),
             values: Arc::clone(&self.values),
             categories: Arc::clone(&self.categories),
             ..*self
         })
+    }
+
+    /// The same data for trees that are grown on these rows alone, ascending: rows in which categories first occur are
+    /// counted among them. Shares columns and values. O(1) if nothing is categorical, else O(categories * log(rows)), and
+    /// O(rows) for a feature with categories whose first row is another.
+    pub fn on_rows(&self, rows: &[u32]) -> Self {
+        let (columns, values) = (Arc::clone(&self.columns), Arc::clone(&self.values));
+        let categories = if self.has_categories() {
+            Arc::new(self.categories.on_rows(self, rows))
+        } else {
+            Arc::clone(&self.categories)
+        };
+        Self { columns, values, categories, ..*self }
+    }
+
+    /// What [`on_rows`](Self::on_rows) does not share: a number for each category.
+    pub(crate) fn n_own_numbers(&self) -> usize {
+        self.categories.len()
     }
 
     /// Number of rows.
@@ -138,7 +156,7 @@ impl Dataset {
         fn sparse<R: sparse::Rank>(columns: &SparseColumns<R>, feature: u32, sample: u32) -> u32 {
             columns.stored_rank(feature, sample).unwrap_or_else(|| columns.zero_rank(feature))
         }
-        match &self.columns {
+        match self.columns() {
             Columns::Dense(columns) => columns.column(feature).rank(sample),
             Columns::SparseU16(columns) => sparse(columns, feature, sample),
             Columns::SparseU32(columns) => sparse(columns, feature, sample),
@@ -172,7 +190,7 @@ impl Dataset {
 
     /// Bytes held: ranks, indices, value tables and what tells categories apart.
     pub fn n_bytes(&self) -> usize {
-        let columns = match &self.columns {
+        let columns = match self.columns() {
             Columns::Dense(dense) => dense.n_bytes(),
             Columns::SparseU16(sparse) => sparse.n_bytes(),
             Columns::SparseU32(sparse) => sparse.n_bytes(),

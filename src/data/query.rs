@@ -40,6 +40,36 @@ impl<T: Element> Query for ArrayView2<'_, T> {
     }
 }
 
+/// Some rows of a query, as a query: its row `i` is row `rows[i]` there.
+#[derive(Clone, Copy)]
+pub struct SomeRows<'a> {
+    query: &'a dyn Query,
+    rows: &'a [u32],
+}
+
+impl<'a> SomeRows<'a> {
+    /// These rows.
+    pub fn new(query: &'a dyn Query, rows: &'a [u32]) -> Self {
+        Self { query, rows }
+    }
+}
+
+impl Query for SomeRows<'_> {
+    fn shape(&self) -> (usize, usize) {
+        (self.rows.len(), self.query.shape().1)
+    }
+
+    #[inline]
+    fn value(&self, row: u32, feature: u32) -> f64 {
+        self.query.value(self.rows[row as usize], feature)
+    }
+
+    fn gather(&self, feature: u32, rows: &[u32], values: &mut Vec<f64>) {
+        let rows: Vec<u32> = rows.iter().map(|&row| self.rows[row as usize]).collect();
+        self.query.gather(feature, &rows, values);
+    }
+}
+
 /// The rows of a sparse matrix, by ascending feature, each once.
 #[derive(Debug)]
 pub(super) struct SparseQuery {

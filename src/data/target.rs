@@ -153,11 +153,64 @@ impl Target {
         self.with_weights(self.weights.equal(self.n_samples, self.n_outputs), 1.0)
     }
 
+    /// The target of some samples alone, in this order, with their weights: what it is if nobody knows of the others. Classes
+    /// that do not occur among them are none; the others keep their order.
+    pub fn alone(&self, samples: &[u32], sample_weight: Option<&[f64]>) -> Result<Self> {
+        let n_outputs = self.n_outputs;
+        match &self.values {
+            TargetValues::Classes(classes) => {
+                let (weights, weight_unit) = encode_weights(sample_weight, samples.len(), n_outputs)?;
+                let values = TargetValues::Classes(classes.alone(samples, n_outputs));
+                Ok(Self { n_samples: samples.len(), n_outputs, weights, weight_unit, values })
+            }
+            TargetValues::Numbers(numbers) => {
+                Self::regression(&gather(&numbers.raw, samples, n_outputs), n_outputs, sample_weight)
+            }
+        }
+    }
+
+    /// This target in a larger set of samples, where its own are those of the numbers `rows`, ascending, and the others
+    /// have weight 0. Fixed point and kinds of integers stay those of this target.
+    ///
+    /// `whole` is a target of the larger set that has the same values for the same samples. Where it has them in the same
+    /// integers they are shared, whatever it has for the others; else those have 0.
+    pub fn spread(&self, rows: &[u32], whole: &Self) -> Self {
+        let (n_outputs, n_samples) = (self.n_outputs, whole.n_samples);
+        debug_assert_eq!(rows.len(), self.n_samples);
+        let values = match (&self.values, &whole.values) {
+            (TargetValues::Numbers(own), TargetValues::Numbers(all)) => {
+                let (fixed, raw) = if own.is_in_units_of(all) {
+                    (Arc::clone(&all.fixed), Arc::clone(&all.raw))
+                } else {
+                    let n_values = n_samples * n_outputs;
+                    let (mut fixed, mut raw) = (vec![0; n_values], vec![0.0; n_values]);
+                    scatter(&own.fixed, rows, n_outputs, &mut fixed);
+                    scatter(&own.raw, rows, n_outputs, &mut raw);
+                    (fixed.into(), raw.into())
+                };
+                TargetValues::Numbers(Numbers {
+                    fixed,
+                    raw,
+                    center: own.center.clone(),
+                    peak: own.peak.clone(),
+                    scale: own.scale.clone(),
+                    ..*own
+                })
+            }
+            (TargetValues::Classes(own), TargetValues::Classes(all)) if own.first != all.first => {
+                // Elsewhere any class will do.
+                let mut slots = own.first[..n_outputs].repeat(n_samples);
+                scatter(&own.slots, rows, n_outputs, &mut slots);
+                TargetValues::Classes(Classes { slots: slots.into(), first: Arc::clone(&own.first) })
+            }
+            (_, all) => all.clone(),
+        };
+        let weights = self.weights.spread(rows, n_samples);
+        Self { n_samples, n_outputs, weights, weight_unit: self.weight_unit, values }
+    }
+
     /// The same for some samples, in this order; fixed point and kinds of integers are those of the whole.
     pub(crate) fn subset(&self, samples: &[u32]) -> Self {
-        fn gather<T: Copy>(values: &[T], samples: &[u32], n_outputs: usize) -> Arc<[T]> {
-            samples.iter().flat_map(|&sample| &values[sample as usize * n_outputs..][..n_outputs]).copied().collect()
-        }
         let n_outputs = self.n_outputs;
         let values = match &self.values {
             TargetValues::Classes(classes) => {
@@ -241,7 +294,47 @@ fn positive(is_positive: impl ExactSizeIterator<Item = bool>) -> Vec<u32> {
     samples
 }
 
+/// The values of some samples, in their order.
+fn gather<T: Copy>(values: &[T], samples: &[u32], n_outputs: usize) -> Arc<[T]> {
+    samples.iter().flat_map(|&sample| &values[sample as usize * n_outputs..][..n_outputs]).copied().collect()
+}
+
+/// The inverse: gives these values to some of all samples.
+fn scatter<T: Copy>(values: &[T], samples: &[u32], n_outputs: usize, all: &mut [T]) {
+    for (&sample, values) in samples.iter().zip(values.chunks_exact(n_outputs)) {
+        all[sample as usize * n_outputs..][..n_outputs].copy_from_slice(values);
+    }
+}
+
+impl Classes {
+    /// Those of some samples, in their order, numbered without those that do not occur.
+    fn alone(&self, samples: &[u32], n_outputs: usize) -> Self {
+        let mut slots = gather(&self.slots, samples, n_outputs);
+        let mut occurs = vec![false; self.first[n_outputs] as usize];
+        slots.iter().for_each(|&slot| occurs[slot as usize] = true);
+        if occurs.iter().all(|&occurs| occurs) {
+            return Self { slots, first: Arc::clone(&self.first) };
+        }
+        // The number of slots that occur before each, and of all.
+        let count = |n: &mut u32, &occurs: &bool| {
+            *n += u32::from(occurs);
+            Some(*n)
+        };
+        let before: Vec<u32> = std::iter::once(0).chain(occurs.iter().scan(0, count)).collect();
+        for slot in Arc::make_mut(&mut slots) {
+            *slot = before[*slot as usize];
+        }
+        Self { slots, first: self.first.iter().map(|&first| before[first as usize]).collect() }
+    }
+}
+
 impl Numbers {
+    /// Whether equal targets are equal integers here and there.
+    fn is_in_units_of(&self, other: &Self) -> bool {
+        let bits = |centers: &[f64]| centers.iter().map(|center| center.to_bits()).collect::<Vec<_>>();
+        self.bits == other.bits && self.scale == other.scale && bits(&self.center) == bits(&other.center)
+    }
+
     /// Rows that do not take part must not show: they have no say in the range, and their value is 0.
     fn encode(y: &[f64], n_outputs: usize, weights: &Weights) -> Self {
         let ranges: Vec<Range> = (0..n_outputs)

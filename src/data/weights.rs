@@ -62,6 +62,21 @@ impl Weights {
         }
     }
 
+    /// Those of a larger set of `n_samples` samples, in which these are the samples `rows` and all others weigh 0.
+    pub(super) fn spread(&self, rows: &[u32], n_samples: usize) -> Self {
+        fn scatter<T: Copy + Default>(values: impl Iterator<Item = T>, rows: &[u32], n_samples: usize) -> Box<[T]> {
+            let mut all = vec![T::default(); n_samples].into_boxed_slice();
+            rows.iter().zip(values).for_each(|(&row, value)| all[row as usize] = value);
+            all
+        }
+        match self {
+            Self::Unit if rows.len() == n_samples => Self::Unit,
+            Self::Unit => Self::Small(scatter(std::iter::repeat_n(1, rows.len()), rows, n_samples)),
+            Self::Small(weights) => Self::Small(scatter(weights.iter().copied(), rows, n_samples)),
+            Self::Large(weights) => Self::Large(scatter(weights.iter().copied(), rows, n_samples)),
+        }
+    }
+
     /// The largest weight. O(samples).
     pub fn max(&self) -> u64 {
         match self {

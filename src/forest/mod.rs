@@ -1,8 +1,10 @@
 //! Forests: many trees over one data set.
 //!
 //! [`grow_forest`] grows them, [`RowSampler`] says on which rows, [`Forest`] holds them and predicts with their mean. How
-//! the trees are stored is this module's own business.
+//! the trees are stored is this module's own business. [`LazyForest`] predicts without them, and [`CrossValidation`] does so
+//! for the folds of one data set.
 
+mod crossval;
 mod grow;
 mod importance;
 mod lazy;
@@ -12,6 +14,7 @@ mod urn;
 
 use std::sync::Arc;
 
+pub use crossval::{CrossValidation, Fold};
 pub use grow::grow_forest;
 pub use lazy::{Explored, Kernel, LazyForest};
 pub use predict::OobPrediction;

@@ -163,7 +163,7 @@ impl<T: Send, G: FnOnce(Dataset, &Runtime<'_>) -> Result<T> + Send> Fit<'_, '_, 
 }
 
 /// Tells a data set which of its features are categorical.
-fn categories(data: Dataset, n_categories: Option<&[u32]>) -> Result<Dataset> {
+pub fn categories(data: Dataset, n_categories: Option<&[u32]>) -> Result<Dataset> {
     match n_categories {
         Some(n_categories) => data.with_categories(n_categories),
         None => Ok(data),

@@ -4,6 +4,7 @@
 //! estimator conventions live in `python/spinney`.
 
 mod array;
+mod crossval;
 mod error;
 mod fit;
 mod fit_forest;
@@ -20,6 +21,8 @@ use pyo3::prelude::*;
 /// Compiled part of spinney. Use the estimators in `spinney` instead.
 #[pymodule]
 mod _spinney {
+    #[pymodule_export]
+    use super::crossval::predict_folds;
     #[pymodule_export]
     use super::fit::{check_sparse, fit_tree};
     #[pymodule_export]

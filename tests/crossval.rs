@@ -1,0 +1,353 @@
+//! Cross-validation: what the folds predict is, bit for bit, what forests predict that are grown on each fold alone.
+
+mod common;
+
+use ndarray::{Array2, Axis};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use spinney::data::dense::Ordinals;
+use spinney::data::query::{Query, SomeRows};
+use spinney::data::rows::{Rows, SparseRows};
+use spinney::data::target::{TargetValues, Weights};
+use spinney::data::{Dataset, Format, Target};
+use spinney::error::Result;
+use spinney::forest::{CrossValidation, Fold, grow_forest};
+use spinney::grow::grow;
+use spinney::params::{Bootstrap, CriterionKind, ForestParams, TreeParams};
+
+use common::{
+    CRITERIA, Sparse, Y, config, constraints, encode, is_regression, matrices, noise, params, runtime, targets,
+    with_holes,
+};
+
+/// Codes of categorical columns are below this.
+const N_CATEGORIES: u32 = 64;
+
+#[derive(Debug, Clone)]
+struct Case {
+    x: Array2<f64>,
+    /// Of each column; none if all are numeric.
+    n_categories: Option<Vec<u32>>,
+    y: Y,
+    weights: Option<Vec<f64>>,
+    ids: Option<Vec<u64>>,
+    params: ForestParams,
+    /// Training rows and test rows.
+    folds: Vec<(Vec<u32>, Vec<u32>)>,
+}
+
+/// What goes with the training rows of a fold.
+struct Own {
+    weights: Option<Vec<f64>>,
+    ids: Vec<u64>,
+}
+
+fn pick<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
+    rows.iter().map(|&row| values[row as usize]).collect()
+}
+
+impl Case {
+    fn categorised(&self, data: Dataset) -> Dataset {
+        match &self.n_categories {
+            Some(n_categories) => data.with_categories(n_categories).unwrap(),
+            None => data,
+        }
+    }
+
+    fn rows(&self, rows: &[u32]) -> Array2<f64> {
+        self.x.select(Axis(0), &rows.iter().map(|&row| row as usize).collect::<Vec<_>>())
+    }
+
+    fn bootstrap(&self, n_train: usize) -> Bootstrap {
+        match self.params.bootstrap {
+            Bootstrap::WithReplacement { n_draws } => {
+                Bootstrap::WithReplacement { n_draws: n_draws.min(2 * n_train as u64) }
+            }
+            other => other,
+        }
+    }
+
+    /// Weights and names of the rows of each fold.
+    fn of_rows(&self) -> Vec<Own> {
+        let of_fold = |(train, _): &(Vec<u32>, Vec<u32>)| {
+            let names = train.iter().map(|&row| u64::from(row)).collect();
+            let ids = self.ids.as_ref().map_or(names, |ids| pick(ids, train));
+            Own { weights: self.weights.as_ref().map(|weights| pick(weights, train)), ids }
+        };
+        self.folds.iter().map(of_fold).collect()
+    }
+
+    fn cross_validated(
+        &self,
+        data: &Dataset,
+        query: &dyn Query,
+        is_tree: bool,
+        n_threads: usize,
+    ) -> Result<Vec<Vec<f64>>> {
+        let target = self.y.target(None);
+        let sample_ids = self.ids.as_deref();
+        let all = CrossValidation { data, target: &target, sample_ids, params: &self.params, is_tree };
+        let of_rows = self.of_rows();
+        let mut folds = Vec::new();
+        for ((train, test), Own { weights, .. }) in self.folds.iter().zip(&of_rows) {
+            let (sample_weight, bootstrap) = (weights.as_deref(), self.bootstrap(train.len()));
+            folds.push(Fold { train, sample_weight, bootstrap, test });
+        }
+        all.predict(&folds, query, &runtime(n_threads))
+    }
+
+    /// The definition: each fold as a data set of its own. Classes that it lacks are none of its classes.
+    fn refitted(&self, is_tree: bool) -> Result<Vec<Vec<f64>>> {
+        let mut all = Vec::new();
+        for ((train, test), Own { weights, ids }) in self.folds.iter().zip(self.of_rows()) {
+            let data = self.categorised(encode(&self.rows(train).view(), &runtime(1)));
+            let y = self.y.select(&train.iter().map(|&row| row as usize).collect::<Vec<_>>());
+            let target = compact(&y, weights.as_deref())?;
+            let bootstrap = self.bootstrap(train.len());
+            let valid = ForestParams { bootstrap, ..self.params.clone() }.check(train.len(), self.x.ncols())?;
+            let query = self.rows(test);
+            let values = if is_tree {
+                grow(&data, &target, valid.tree(), 0, &runtime(1))?.predict(&query.view(), &runtime(1))?
+            } else {
+                grow_forest(&data, &target, &valid, Some(&ids), &runtime(1))?.predict(&query.view(), &runtime(1))?
+            };
+            all.push(values);
+        }
+        Ok(all)
+    }
+
+    fn expected(&self) -> Result<Vec<Vec<u64>>> {
+        Ok(self.refitted(false)?.iter().map(|values| bits(values)).collect())
+    }
+}
+
+/// The target with the classes that occur.
+fn compact(y: &Y, weights: Option<&[f64]>) -> Result<Target> {
+    match y {
+        Y::Numbers { values, n_outputs } => Target::regression(values, *n_outputs, weights),
+        Y::Classes { values, n_classes } => {
+            let n_outputs = n_classes.len();
+            let occurs = |output: usize, class: &u32| values.iter().skip(output).step_by(n_outputs).any(|c| c == class);
+            let present: Vec<Vec<u32>> = (0..n_outputs)
+                .map(|output| (0..n_classes[output]).filter(|class| occurs(output, class)).collect())
+                .collect();
+            let code =
+                |(at, class): (usize, &u32)| present[at % n_outputs].iter().position(|c| c == class).unwrap() as u32;
+            let codes: Vec<u32> = values.iter().enumerate().map(code).collect();
+            let numbers: Vec<u32> = present.iter().map(|classes| classes.len() as u32).collect();
+            Target::classification(&codes, &numbers, weights)
+        }
+    }
+}
+
+fn bits(values: &[f64]) -> Vec<u64> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
+/// Numbers that are not exact in fixed point, or with some far out: what the rows of a fold have to say about it shows.
+fn rougher(y: Y, roughness: u8, seed: u64) -> Y {
+    match y {
+        Y::Numbers { values, n_outputs } if roughness > 0 => {
+            let rough = |(at, value): (usize, f64)| match (noise(seed, at) * 8.0) as u8 {
+                0 if roughness == 2 => value * 1e13 / 3.0,
+                1 if value == 0.0 && roughness == 1 => -0.0,
+                _ => value * 0.1 + value.abs() * noise(!seed, at),
+            };
+            Y::Numbers { values: values.into_iter().enumerate().map(rough).collect(), n_outputs }
+        }
+        y => y,
+    }
+}
+
+fn folds(n: usize) -> impl Strategy<Value = Vec<(Vec<u32>, Vec<u32>)>> {
+    let all = move || 0..n as u32;
+    let but_one = (1..=n).prop_map(move |n_folds| {
+        (0..n_folds as u32).map(|out| (all().filter(|&row| row != out).collect(), vec![out])).collect()
+    });
+    let parts = (2..6u32, any::<u64>()).prop_map(move |(n_parts, seed)| {
+        let part = move |row: u32| (noise(seed, row as usize) * f64::from(n_parts)) as u32;
+        let fold = |number| all().partition(|&row| part(row) != number);
+        (0..n_parts).map(fold).collect::<Vec<(Vec<u32>, Vec<u32>)>>()
+    });
+    // Any rows may be tested, several times and those of training too.
+    let random = vec((vec(any::<bool>(), n), vec(0..n as u32, 0..20usize)), 1..4).prop_map(move |folds| {
+        folds.into_iter().map(|(is_in, test)| (all().filter(|&row| is_in[row as usize]).collect(), test)).collect()
+    });
+    prop_oneof![1 => but_one, 2 => parts, 2 => random]
+        .prop_map(|folds: Vec<(Vec<u32>, Vec<u32>)>| folds.into_iter().filter(|(train, _)| !train.is_empty()).collect())
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let bootstraps = prop_oneof![
+        2 => Just(Bootstrap::None),
+        2 => (1..80u64).prop_map(|n_draws| Bootstrap::WithReplacement { n_draws }),
+        1 => prop::option::of(Just(1)).prop_map(|n_draws| Bootstrap::WithoutReplacement { n_draws }),
+        2 => Just(Bootstrap::Poisson),
+    ];
+    let x = with_holes(matrices(2..40usize, 1..7usize));
+    (prop::sample::select(CRITERIA.to_vec()), x).prop_flat_map(move |(criterion, x)| {
+        let (n, m) = x.dim();
+        let weights = prop_oneof![
+            2 => Just(None),
+            1 => vec((1..=6u8).prop_map(|w| f64::from(w) / 2.0), n).prop_map(Some),
+            1 => vec((0..=3u8).prop_map(f64::from), n).prop_map(Some),
+            1 => any::<u64>().prop_map(move |seed| Some((0..n).map(|row| noise(seed, row) + 1e-9).collect())),
+        ];
+        let forest =
+            (bootstraps.clone(), 1..6u64, any::<bool>(), prop::option::of(any::<bool>()), 0..3u8, any::<u64>());
+        let rows = (weights, prop::option::of(vec(0..9u64, n)), prop::option::of(vec(any::<bool>(), m)));
+        (targets(n, criterion), rows, params(criterion), constraints(m), forest, folds(n)).prop_map(
+            move |(y, (weights, ids, categorical), tree, monotonic_cst, forest, folds)| {
+                let (bootstrap, n_estimators, balanced, force_copies, roughness, seed) = forest;
+                let monotonic_cst = monotonic_cst.filter(|_| is_regression(criterion) && categorical.is_none());
+                let mut x = x.clone();
+                let n_categories = categorical.map(|categorical| {
+                    for (column, _) in categorical.iter().enumerate().filter(|pair| *pair.1) {
+                        x.column_mut(column).mapv_inplace(f64::abs);
+                    }
+                    categorical.iter().map(|&is| if is { N_CATEGORIES } else { 0 }).collect()
+                });
+                // A total of 0 has no Poisson deviance.
+                let y = match rougher(y, roughness, seed) {
+                    Y::Numbers { values, n_outputs } if criterion == CriterionKind::Poisson => {
+                        Y::Numbers { values: values.iter().map(|value| value + 1.0).collect(), n_outputs }
+                    }
+                    y => y,
+                };
+                let tree = TreeParams { monotonic_cst, force_copies, ..tree };
+                let params =
+                    ForestParams { bootstrap, balanced_subsample: balanced, ..ForestParams::new(tree, n_estimators) };
+                Case { x, n_categories, y, weights, ids, params, folds }
+            },
+        )
+    })
+}
+
+proptest! {
+    #![proptest_config(config(400))]
+
+    #[test]
+    fn folds_are_refits(case in cases(), seed in any::<u64>()) {
+        let expected = case.expected();
+        let dense = case.categorised(encode(&case.x.view(), &runtime(1)));
+        let sparse = Sparse::<f64, i32>::untidy(&case.x, Format::Csc, |v| v, seed).dataset(&runtime(1));
+        let sparse = case.categorised(sparse);
+        let rows = Sparse::<f64, i64>::untidy(&case.x, Format::Csr, |v| v, !seed);
+        let rows = SparseRows::new(rows.view()).unwrap();
+        let sparse_query = rows.query();
+        let view = case.x.view();
+        let queries: [&dyn Query; 2] = [&view, &*sparse_query];
+        for (data, query, n_threads) in [(&dense, queries[0], 1), (&dense, queries[1], 3), (&sparse, queries[1], 1), (&sparse, queries[0], 2)] {
+            let found = case.cross_validated(data, query, false, n_threads);
+            let found = found.map(|folds| folds.iter().map(|values| bits(values)).collect::<Vec<_>>());
+            prop_assert_eq!(found.is_err(), expected.is_err(), "{:?} {:?}", &found, &expected);
+            if let (Ok(found), Ok(expected)) = (&found, &expected) {
+                prop_assert_eq!(found, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn folds_of_a_tree_are_refits(case in cases()) {
+        let params = ForestParams { n_estimators: 1, bootstrap: Bootstrap::None, balanced_subsample: false, ..case.params.clone() };
+        let case = Case { params, ..case };
+        let (Ok(expected), ordinals) = (case.refitted(true), Ordinals::Keys) else { return Ok(()) };
+        let mut found = vec![case.categorised(encode(&case.x.view(), &runtime(1)))];
+        if case.n_categories.is_none() {
+            found.push(Dataset::from_dense_with(case.x.view(), ordinals, &runtime(1)).unwrap());
+        }
+        for data in found {
+            let found = case.cross_validated(&data, &case.x.view(), true, 2).unwrap();
+            for (found, expected) in found.iter().zip(&expected) {
+                // Of a tree, zeros keep their signs.
+                prop_assert_eq!(bits(found), bits(expected));
+            }
+        }
+    }
+
+    #[test]
+    fn a_spread_target_is_the_one_of_its_rows(case in cases()) {
+        let whole = case.y.target(None);
+        for ((train, _), Own { weights, .. }) in case.folds.iter().zip(case.of_rows()) {
+            let y = case.y.select(&train.iter().map(|&row| row as usize).collect::<Vec<_>>());
+            let Ok(alone) = whole.alone(train, weights.as_deref()) else {
+                prop_assert!(weights.is_some_and(|weights| weights.iter().all(|&weight| weight == 0.0)));
+                continue;
+            };
+            let refit = compact(&y, weights.as_deref()).unwrap();
+            let spread = alone.spread(train, &whole);
+            prop_assert_eq!(spread.n_samples(), case.x.nrows());
+            prop_assert_eq!(spread.n_classes(), refit.n_classes());
+            let weighted: Vec<u32> = alone.weighted_samples().iter().map(|&at| train[at as usize]).collect();
+            prop_assert_eq!(spread.weighted_samples(), weighted);
+            for target in [&alone, &spread] {
+                prop_assert_eq!(target.weight_unit().to_bits(), refit.weight_unit().to_bits());
+                prop_assert_eq!(target.weights().max(), refit.weights().max());
+                prop_assert_eq!(matches!(target.weights(), Weights::Large(_)), matches!(refit.weights(), Weights::Large(_)));
+            }
+            let n_outputs = case.y.n_outputs();
+            for (at, &row) in train.iter().enumerate() {
+                prop_assert_eq!(spread.weights().get(row as usize), refit.weights().get(at));
+                if !refit.weights().is_positive(at) {
+                    continue;
+                }
+                let (own, wide) = (at * n_outputs..(at + 1) * n_outputs, row as usize * n_outputs..(row as usize + 1) * n_outputs);
+                match (refit.values(), spread.values()) {
+                    (TargetValues::Classes(a), TargetValues::Classes(b)) => prop_assert_eq!(&a.slots[own], &b.slots[wide]),
+                    (TargetValues::Numbers(a), TargetValues::Numbers(b)) => {
+                        prop_assert_eq!(&a.fixed[own.clone()], &b.fixed[wide.clone()]);
+                        prop_assert_eq!(bits(&a.raw[own]), bits(&b.raw[wide]));
+                        prop_assert_eq!((&a.center, &a.peak, &a.scale), (&b.center, &b.peak, &b.scale));
+                        prop_assert_eq!((a.bits, a.sums_fit_i64), (b.bits, b.sums_fit_i64));
+                    }
+                    _ => prop_assert!(false, "another task"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_of_a_query_are_a_query(x in matrices(1..20usize, 1..5usize), rows in vec(any::<prop::sample::Index>(), 0..20usize)) {
+        let rows: Vec<u32> = rows.iter().map(|index| index.index(x.nrows()) as u32).collect();
+        let view = x.view();
+        let some = SomeRows::new(&view, &rows);
+        prop_assert_eq!(some.shape(), (rows.len(), x.ncols()));
+        let backwards: Vec<u32> = (0..rows.len() as u32).rev().collect();
+        for feature in 0..x.ncols() as u32 {
+            let mut values = vec![7.0];
+            some.gather(feature, &backwards, &mut values);
+            let expected: Vec<f64> = rows.iter().rev().map(|&row| x[[row as usize, feature as usize]]).collect();
+            prop_assert_eq!(values, expected);
+            for (at, &row) in rows.iter().enumerate() {
+                prop_assert_eq!(some.value(at as u32, feature), x[[row as usize, feature as usize]]);
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_that_are_none_are_refused() {
+    let x = Array2::from_shape_fn((4, 2), |(row, column)| (row + column) as f64);
+    let data = encode(&x.view(), &runtime(1));
+    let target = Target::classification(&[0, 1, 0, 1], &[2], None).unwrap();
+    let params = ForestParams::new(TreeParams::new(CriterionKind::Gini), 2);
+    let all = CrossValidation { data: &data, target: &target, sample_ids: None, params: &params, is_tree: false };
+    let legal = Fold { train: &[0, 1], sample_weight: None, bootstrap: Bootstrap::None, test: &[3] };
+    let view = x.view();
+    let predict = |fold: Fold<'_>| all.predict(&[legal, fold], &view, &runtime(1));
+    assert_eq!(predict(legal).unwrap()[1], [0.0, 1.0]);
+    assert!(all.predict(&[], &view, &runtime(1)).unwrap().is_empty());
+    for train in [&[][..], &[1, 1], &[1, 0], &[0, 4]] {
+        let error = predict(Fold { train, ..legal }).unwrap_err().to_string();
+        assert!(error.starts_with("train must be"), "{error}");
+    }
+    let error = predict(Fold { test: &[4], ..legal }).unwrap_err().to_string();
+    assert!(error.starts_with("test must be rows below 4"), "{error}");
+    let error = predict(Fold { sample_weight: Some(&[0.0, 0.0]), ..legal }).unwrap_err().to_string();
+    assert!(error.starts_with("sample_weight must be"), "{error}");
+    let misnamed = CrossValidation { sample_ids: Some(&[0]), ..all };
+    let error = misnamed.predict(&[legal], &view, &runtime(1)).unwrap_err().to_string();
+    assert!(error.starts_with("sample_ids must have"), "{error}");
+    let error = all.predict(&[legal], &x.slice(ndarray::s![.., ..1]), &runtime(1)).unwrap_err().to_string();
+    assert!(error.starts_with("X must have 2 features"), "{error}");
+}
