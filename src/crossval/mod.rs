@@ -1,10 +1,12 @@
 //! What the trees of several folds of one data set predict, each for the rows that its fold is tested on, without the trees.
 //!
 //! Invariant: the tree of a fold is the one that is grown on the fold's training rows alone; that others are asked in the same
-//! call does not show. The folds share the encoded columns. Costs are those of asking each [`LazyTree`] alone.
+//! call does not show. The folds share the encoded columns; those that differ by few rows may descend [together](ask_shared),
+//! all others are asked [one by one](ask_folds), at the cost of asking each [`LazyTree`] alone.
 
 mod shared;
 
+pub use crate::split::folds::shares;
 pub use shared::{NOBODY, SharedFolds, ask_shared};
 
 use crate::data::query::{Query, SomeRows};

@@ -40,7 +40,7 @@ pub struct SharedFolds<'a> {
     pub n_folds: usize,
     /// For each training row, the fold that holds it out, or [`NOBODY`].
     pub owners: &'a [u32],
-    /// For each query row, the fold that is asked about it.
+    /// For each query row, the fold that is asked about it, or [`NOBODY`].
     pub askers: &'a [u32],
 }
 
@@ -92,7 +92,7 @@ impl Visitor for Shared<'_> {
         let mut lanes: Vec<Lane> = Vec::new();
         let mut lane_of = vec![usize::MAX; folds.n_folds];
         for (row, &fold) in (0..).zip(folds.askers) {
-            let lane = &mut lane_of[fold as usize];
+            let Some(lane) = lane_of.get_mut(fold as usize) else { continue };
             if *lane == usize::MAX {
                 *lane = lanes.len();
                 lanes.push(Lane { fold: Some(fold), held_out: Vec::new(), queries: Vec::new() });
@@ -164,8 +164,7 @@ struct Cut {
 struct Union {
     /// By position in the parent, whether a row is in one of them.
     holds: Vec<bool>,
-    n_rows: usize,
-    n_lanes: usize,
+    size: Size,
     cuts: Vec<usize>,
 }
 
@@ -310,6 +309,7 @@ impl<C: Criterion> Descent<'_, C> {
 
     /// Makes the children.
     fn part(&mut self, group: &Group, fates: &[Fate], stack: &mut Vec<Group>) -> Result<()> {
+        let costs = if matches!(self.search.data.columns(), Columns::Dense(_)) { &DENSE } else { &SPARSE };
         let cuts = cuts_of(fates);
         let mut sides = Vec::with_capacity(cuts.len());
         for cut in &cuts {
@@ -334,7 +334,7 @@ impl<C: Criterion> Descent<'_, C> {
             }
             // The most common first, as others are to join it.
             wanted.sort_by_key(|&(_, n_lanes)| Reverse(n_lanes));
-            for union in unite(&wanted, &sides, side == Side::Left) {
+            for union in unite(&wanted, &sides, side == Side::Left, costs) {
                 let ids: Vec<u32> =
                     group.ids.iter().zip(&union.holds).filter(|(_, holds)| **holds).map(|(&id, _)| id).collect();
                 self.members.insert_all(&ids);
@@ -407,37 +407,73 @@ fn merged(own: impl Iterator<Item = u32>, foreign: &[u32]) -> Vec<u32> {
     all
 }
 
-/// What it costs to go on with a union, or with its lanes alone.
-fn cost(n_rows: usize, n_lanes: usize) -> f64 {
-    n_rows as f64 * if n_lanes == 1 { costs().2 } else { costs().0 + n_lanes as f64 * costs().1 }
-}
-
 /// Unites the children on one side of some cuts, of so many lanes each, where that is cheaper than not to.
-fn unite(cuts: &[(usize, usize)], goes_left: &[Vec<bool>], left: bool) -> Vec<Union> {
+fn unite(cuts: &[(usize, usize)], goes_left: &[Vec<bool>], left: bool, costs: &Costs) -> Vec<Union> {
     let mut unions: Vec<Union> = Vec::new();
     for &(cut, n_lanes) in cuts {
         let holds = || goes_left[cut].iter().map(|&goes_left| goes_left == left);
-        let n_own = holds().filter(|&holds| holds).count();
+        let size = holds().filter(|&holds| holds).count();
+        let own = Size { n_rows: size, n_lanes, n_lane_rows: n_lanes * size };
         let n_more = |union: &Union| holds().zip(&union.holds).filter(|&(own, &holds)| own && !holds).count();
-        let alone = cost(n_own, n_lanes);
         let pays = |union: &&mut Union| {
-            let together = cost(union.n_rows + n_more(union), union.n_lanes + n_lanes);
-            together < cost(union.n_rows, union.n_lanes) + alone
+            costs.of(union.size.with(own, n_more(union))) < costs.of(union.size) + costs.of(own)
         };
         match unions.iter_mut().take(MAX_TRIALS).find(pays) {
             Some(union) => {
-                union.n_rows += n_more(union);
-                union.n_lanes += n_lanes;
+                union.size = union.size.with(own, n_more(union));
                 union.holds.iter_mut().zip(holds()).for_each(|(all, own)| *all |= own);
                 union.cuts.push(cut);
             }
-            None => unions.push(Union { holds: holds().collect(), n_rows: n_own, n_lanes, cuts: vec![cut] }),
+            None => unions.push(Union { holds: holds().collect(), size: own, cuts: vec![cut] }),
         }
     }
     unions
 }
 
-fn costs() -> (f64, f64, f64) { static S: std::sync::LazyLock<(f64,f64,f64)> = std::sync::LazyLock::new(|| { let v: Vec<f64> = std::env::var("COSTS").map_or(vec![30.0,5.0,20.0], |v| v.split(',').map(|x| x.parse().unwrap()).collect()); (v[0],v[1],v[2]) }); *S }
+/// What the cost of a node depends on.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    n_rows: usize,
+    n_lanes: usize,
+    /// The rows of all lanes, added up.
+    n_lane_rows: usize,
+}
+
+impl Size {
+    /// With other lanes, whose rows are so many more.
+    fn with(self, other: Self, n_more: usize) -> Self {
+        Self {
+            n_rows: self.n_rows + n_more,
+            n_lanes: self.n_lanes + other.n_lanes,
+            n_lane_rows: self.n_lane_rows + other.n_lane_rows,
+        }
+    }
+}
+
+/// What a node costs per row: of all lanes, of each lane, for each lane that holds it out; or of a lane that is alone. Only
+/// the ratios matter, and only for speed (`benches/peers/crossval.py`).
+struct Costs {
+    union: f64,
+    lane: f64,
+    held_out: f64,
+    alone: f64,
+}
+
+/// Columns are sorted.
+const DENSE: Costs = Costs { union: 30.0, lane: 5.0, held_out: 10.0, alone: 20.0 };
+/// They are sorted already, and most have few values.
+const SPARSE: Costs = Costs { union: 8.0, lane: 2.0, held_out: 15.0, alone: 6.0 };
+
+impl Costs {
+    fn of(&self, size: Size) -> f64 {
+        let Size { n_rows, n_lanes, n_lane_rows } = size;
+        if n_lanes == 1 {
+            return n_rows as f64 * self.alone;
+        }
+        let n_held_out = n_lanes * n_rows - n_lane_rows;
+        n_rows as f64 * self.union + (n_lanes * n_rows) as f64 * self.lane + n_held_out as f64 * self.held_out
+    }
+}
 
 /// The cuts of the lanes, of which one serves all lanes that have a cut of the same feature between the same of their rows.
 fn cuts_of(fates: &[Fate]) -> Vec<Cut> {

@@ -5,14 +5,15 @@
 //! drawn of the training rows alone, and only then spread over the rows of the whole, where all others weigh 0 and so take no
 //! part in a tree.
 //!
-//! Trees are the unit of work, in waves as in [lazy forests](super::LazyForest): for each tree, [`ask_folds`] answers for all
-//! folds, and values are added in the order of the trees. Folds are taken in portions, so that the memory beside data and
+//! Trees are the unit of work, in waves as in [lazy forests](super::LazyForest): for each tree, [`ask_shared`] answers for all
+//! folds of a [group](super::groups), and [`ask_folds`] for those that are in none, and values are added in the order of the trees. Folds are taken in portions, so that the memory beside data and
 //! results is bounded. Per row of a fold: 4 to 8 bytes for weights, twice, and once more per thread; 8 for Poisson counts or
 //! draws by weight; per output 4 (classes) or 16 (numbers), twice where the fold has classes or a fixed point of its own.
 
 use super::grow::Bags;
+use super::groups::{self, Group};
 use super::predict::divide;
-use crate::crossval::{FoldTree, ask_folds};
+use crate::crossval::{FoldTree, SharedFolds, ask_folds, ask_shared};
 use crate::data::query::Query;
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
@@ -71,10 +72,19 @@ impl CrossValidation<'_> {
         for fold in folds {
             self.check(fold, query)?;
         }
+        let mut values = vec![Vec::new(); folds.len()];
+        let (groups, others) = groups::of(self, folds, query.shape().0);
+        for group in groups {
+            for (&fold, found) in group.folds.iter().zip(self.predict_group(&group, folds, query, runtime)?) {
+                values[fold] = found;
+            }
+        }
         let per_portion = (ROWS_AT_ONCE / (n_samples + self.data.n_own_numbers())).max(1);
-        let mut values = Vec::with_capacity(folds.len());
-        for portion in folds.chunks(per_portion) {
-            values.extend(self.predict_portion(portion, query, runtime)?);
+        for portion in others.chunks(per_portion) {
+            let folds: Vec<&Fold<'_>> = portion.iter().map(|&fold| &folds[fold]).collect();
+            for (&fold, found) in portion.iter().zip(self.predict_portion(&folds, query, runtime)?) {
+                values[fold] = found;
+            }
         }
         Ok(values)
     }
@@ -102,8 +112,8 @@ impl CrossValidation<'_> {
         Ok(())
     }
 
-    fn predict_portion(&self, folds: &[Fold<'_>], query: &dyn Query, runtime: &Runtime<'_>) -> Result<Vec<Vec<f64>>> {
-        let learners = runtime.map(folds.iter().collect(), |fold| Learner::new(self, fold, runtime))?;
+    fn predict_portion(&self, folds: &[&Fold<'_>], query: &dyn Query, runtime: &Runtime<'_>) -> Result<Vec<Vec<f64>>> {
+        let learners = runtime.map(folds.to_vec(), |fold| Learner::new(self, fold, runtime))?;
         let bags = learners.iter().map(|learner| learner.bags(self.sample_ids)).collect::<Result<Vec<_>>>()?;
         let ask = |number: u64| {
             // Trees are one thread's work each, unless they are fewer than the threads.
@@ -121,14 +131,12 @@ impl CrossValidation<'_> {
             }
             Ok(reached)
         };
-        // To nothing: of all numbers, minus 0 alone leaves the other as it is, minus 0 included.
-        let nothing = if self.is_tree { -0.0 } else { 0.0 };
+        let nothing = self.nothing();
         let mut values: Vec<Vec<f64>> =
             learners.iter().map(|learner| vec![nothing; learner.fold.test.len() * learner.n_values()]).collect();
         let n_test: usize = folds.iter().map(|fold| fold.test.len()).sum();
-        let per_thread = (MANY_TEST_ROWS / n_test.max(1)).clamp(1, TREES_PER_THREAD);
-        let numbers: Vec<u64> = (self.params.first_tree..).take(self.params.n_estimators as usize).collect();
-        for wave in numbers.chunks(per_thread * runtime.n_threads()) {
+        let numbers = self.numbers();
+        for wave in numbers.chunks(wave_len(n_test, runtime)) {
             for tree in runtime.map(wave.to_vec(), ask)? {
                 for ((sums, reached), learner) in values.iter_mut().zip(&tree).zip(&learners) {
                     add(sums, reached, learner.n_values());
@@ -140,6 +148,88 @@ impl CrossValidation<'_> {
         }
         Ok(values)
     }
+
+    /// The same for folds whose trees descend together.
+    fn predict_group(
+        &self,
+        group: &Group,
+        folds: &[Fold<'_>],
+        query: &dyn Query,
+        runtime: &Runtime<'_>,
+    ) -> Result<Vec<Vec<f64>>> {
+        let members: Vec<&Fold<'_>> = group.folds.iter().map(|&fold| &folds[fold]).collect();
+        let bags = Bags::new(self.target, &group.params, self.sample_ids)?;
+        let shared = SharedFolds { n_folds: members.len(), owners: &group.owners, askers: &group.askers };
+        let n_values = crate::tree::n_values(&self.target.n_classes());
+        let ask = |number: u64| {
+            let (_, target) = bags.bag(number, runtime)?;
+            let params = group.params.tree();
+            let reached = match ask_shared(self.data, &target, params, number, shared, query, &runtime.serial())? {
+                Some(reached) => Answer::Shared(reached),
+                // A fold without rows in this sample draws again, on its own.
+                None => Answer::Alone(self.ask_each(&members, number, query, &runtime.serial())?),
+            };
+            members.iter().for_each(|_| runtime.advance());
+            Ok(reached)
+        };
+        let mut values: Vec<Vec<f64>> =
+            members.iter().map(|fold| vec![self.nothing(); fold.test.len() * n_values]).collect();
+        let n_test: usize = members.iter().map(|fold| fold.test.len()).sum();
+        let numbers = self.numbers();
+        for wave in numbers.chunks(wave_len(n_test, runtime)) {
+            for answer in runtime.map(wave.to_vec(), ask)? {
+                for (at, (sums, fold)) in values.iter_mut().zip(&members).enumerate() {
+                    match &answer {
+                        Answer::Shared(reached) => add_leaves(sums, reached, n_values, fold.test.iter().copied()),
+                        Answer::Alone(each) => add(sums, &each[at], n_values),
+                    }
+                }
+            }
+        }
+        for sums in &mut values {
+            divide(sums, numbers.len() as f64);
+        }
+        Ok(values)
+    }
+
+    /// What a tree of each fold alone predicts.
+    fn ask_each(
+        &self,
+        folds: &[&Fold<'_>],
+        number: u64,
+        query: &dyn Query,
+        runtime: &Runtime<'_>,
+    ) -> Result<Vec<Reached>> {
+        let ask = |fold: &&Fold<'_>| {
+            let learner = Learner::new(self, fold, runtime)?;
+            let target = learner.bags(self.sample_ids)?.bag(number, runtime)?.1.spread(fold.train, &learner.spread);
+            let mut reached = ask_folds(&[learner.tree(&target, number)], query, runtime)?;
+            Ok(reached.remove(0))
+        };
+        folds.iter().map(ask).collect()
+    }
+
+    /// To what values are added: of all numbers, minus 0 alone leaves the other as it is, minus 0 included.
+    fn nothing(&self) -> f64 {
+        if self.is_tree { -0.0 } else { 0.0 }
+    }
+
+    fn numbers(&self) -> Vec<u64> {
+        (self.params.first_tree..).take(self.params.n_estimators as usize).collect()
+    }
+}
+
+/// What a tree of the folds of a group predicts.
+enum Answer {
+    /// For each query row that is asked about.
+    Shared(Reached),
+    /// Fold by fold, for its test rows.
+    Alone(Vec<Reached>),
+}
+
+/// Trees of a wave.
+fn wave_len(n_test: usize, runtime: &Runtime<'_>) -> usize {
+    (MANY_TEST_ROWS / n_test.max(1)).clamp(1, TREES_PER_THREAD) * runtime.n_threads()
 }
 
 /// What a fold's forest is grown on.
@@ -184,10 +274,16 @@ impl<'a> Learner<'a> {
     }
 }
 
-/// Adds the values of the leaves that test rows reach.
+/// Adds the values of the leaves that all rows of an answer reach.
 fn add(sums: &mut [f64], reached: &Reached, n_values: usize) {
-    for (sums, &leaf) in sums.chunks_exact_mut(n_values).zip(&reached.leaves) {
-        let values = &reached.values[leaf as usize * n_values..][..n_values];
+    add_leaves(sums, reached, n_values, 0..reached.leaves.len() as u32);
+}
+
+/// Adds the values of the leaves that some rows of an answer reach.
+fn add_leaves(sums: &mut [f64], reached: &Reached, n_values: usize, rows: impl Iterator<Item = u32>) {
+    for (sums, row) in sums.chunks_exact_mut(n_values).zip(rows) {
+        let leaf = reached.leaves[row as usize] as usize;
+        let values = &reached.values[leaf * n_values..][..n_values];
         sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
     }
 }

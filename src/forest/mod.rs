@@ -6,6 +6,7 @@
 
 mod crossval;
 mod grow;
+mod groups;
 mod importance;
 mod lazy;
 mod predict;

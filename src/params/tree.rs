@@ -279,6 +279,12 @@ pub struct ValidTreeParams {
 }
 
 impl ValidTreeParams {
+    /// Whether stop rules and draws are the same in numbers, where both come from the same parameters.
+    pub(crate) fn splits_like(&self, other: &Self) -> bool {
+        (self.max_depth, self.min_samples_split, self.min_samples_leaf, self.max_features)
+            == (other.max_depth, other.min_samples_split, other.min_samples_leaf, other.max_features)
+    }
+
     /// The number of features a node draws, as resolved; it may exceed the number there is, as in scikit-learn.
     pub fn max_features(&self) -> u64 {
         self.max_features

@@ -44,6 +44,27 @@ const MIXED: u32 = u32::MAX;
 
 type Counts = SmallVec<[u32; 4]>;
 
+/// Whether folds of a data set can be searched together with these parameters, unless they weigh too much: the pass knows
+/// entropies of one output, and takes any cut for legal. Other criteria are searched faster fold by fold, by their packed
+/// forms.
+pub fn shares(data: &Dataset, target: &Target, params: &ValidTreeParams) -> bool {
+    let TargetValues::Classes(classes) = target.values() else { return false };
+    let draws_as_told =
+        params.feature_sampling == FeatureSampling::All || params.max_features >= data.n_features() as u64;
+    target.n_outputs() == 1
+        && classes.first[1] as usize <= MAX_CLASSES
+        && params.criterion == CriterionKind::Entropy
+        && params.splitter == Splitter::Best
+        && params.min_samples_leaf <= 1
+        && params.min_weight_fraction_leaf <= 0.0
+        && params.min_impurity_decrease <= 0.0
+        && params.monotonic_cst.is_none()
+        && params.max_leaf_nodes.is_none()
+        && params.ccp_alpha <= 0.0
+        && draws_as_told
+        && !data.has_categories()
+}
+
 /// What the pass needs to know of the rows of a tree.
 pub struct FoldRows {
     rows: Vec<Row>,
@@ -61,29 +82,13 @@ struct Row {
 }
 
 impl FoldRows {
-    /// Of the rows of a target. Nothing if folds cannot be searched together with these parameters: the pass knows class
-    /// counts of one output, and takes any cut for legal.
+    /// Of the rows of a target. Nothing if folds cannot be searched together, see [`shares`].
     pub fn new(data: &Dataset, target: &Target, params: &ValidTreeParams) -> Option<Self> {
         let TargetValues::Classes(classes) = target.values() else { return None };
         let n_classes = classes.first[1] as usize;
         let weights = target.weights();
         let total: u64 = (0..target.n_samples()).map(|sample| weights.get(sample)).sum();
-        let draws_as_told = params.feature_sampling == FeatureSampling::All || params.max_features >= data.n_features() as u64;
-        let is_plain = params.splitter == Splitter::Best
-            && params.min_samples_leaf <= 1
-            && params.min_weight_fraction_leaf <= 0.0
-            && params.min_impurity_decrease <= 0.0
-            && params.monotonic_cst.is_none()
-            && params.max_leaf_nodes.is_none()
-            && params.ccp_alpha <= 0.0
-            && draws_as_told;
-        if target.n_outputs() > 1
-            || params.criterion != CriterionKind::Entropy
-            || n_classes > MAX_CLASSES
-            || total > MAX_WEIGHT
-            || data.has_categories()
-            || !is_plain
-        {
+        if total > MAX_WEIGHT || !shares(data, target, params) {
             return None;
         }
         let row = |sample: usize| Row { class: classes.slots[sample], weight: weights.get(sample) as u32 };
@@ -94,21 +99,25 @@ impl FoldRows {
         Some(Self { rows: (0..target.n_samples()).map(row).collect(), n_classes, table, tolerance })
     }
 
-    /// The score of a cut, given class counts of the left side and of both.
+    /// The score of a cut, given class counts of all rows on the left, of those of them that a lane holds out, and of all
+    /// rows of the lane.
     #[inline]
-    fn score(&self, left: impl Iterator<Item = u32>, totals: impl Iterator<Item = u32>) -> f64 {
+    fn score(&self, left: &[u32], own: &[u32], totals: &[u32]) -> f64 {
+        let (left, own, totals) = (&left[..self.n_classes], &own[..self.n_classes], &totals[..self.n_classes]);
         let at = |count: u32| self.table[count as usize];
         let (mut inside, mut outside, mut weight, mut rest) = (0.0, 0.0, 0, 0);
-        for (count, total) in left.zip(totals) {
+        for class in 0..left.len() {
+            let count = left[class] - own[class];
+            let other = totals[class] - count;
             inside += at(count);
-            outside += at(total - count);
+            outside += at(other);
             weight += count;
-            rest += total - count;
+            rest += other;
         }
         (inside - at(weight)) + (outside - at(rest))
     }
 
-    /// The same for two classes.
+    /// The same for two classes, given those of the lane on the left.
     #[inline]
     fn score_of_two(&self, [a, b]: [u32; 2], totals: [u32; 2]) -> f64 {
         let at = |count: u32| self.table[count as usize];
@@ -452,12 +461,12 @@ impl<'a, 'n> Sweep<'a, 'n> {
         let n_classes = self.rows.n_classes;
         for singles in &self.singles {
             let (class, weight) = (singles.class as usize, singles.weight);
-            let totals = || self.counts.iter().enumerate().map(|(at, &all)| all - if at == class { weight } else { 0 });
-            let score_of = |on_left: bool| {
-                let taken = if on_left { weight } else { 0 };
-                let left = self.left.iter().enumerate().map(|(at, &n)| n - if at == class { taken } else { 0 });
-                self.rows.score(left, totals())
-            };
+            let mut own: Counts = smallvec![0; n_classes];
+            let mut totals = self.counts.clone();
+            totals[class] -= weight;
+            own[class] = weight;
+            let none: Counts = smallvec![0; n_classes];
+            let score_of = |on_left: bool| self.rows.score(&self.left, if on_left { &own } else { &none }, &totals);
             // A row is where the cut has it: one of the two may not occur.
             let inside = if self.left[class] >= weight { score_of(true) } else { f64::NEG_INFINITY };
             let outside =
@@ -491,8 +500,7 @@ impl<'a, 'n> Sweep<'a, 'n> {
         let n_classes = self.rows.n_classes;
         for &lane in &self.plural {
             let slots = lane as usize * n_classes..(lane as usize + 1) * n_classes;
-            let left = self.left.iter().zip(&self.own[slots.clone()]).map(|(left, own)| left - own);
-            let score = self.rows.score(left, self.totals[slots].iter().copied());
+            let score = self.rows.score(&self.left, &self.own[slots.clone()], &self.totals[slots]);
             if score >= self.floors[lane as usize] {
                 hits.push((lane, score));
             }

@@ -1,0 +1,104 @@
+//! Which folds of a cross-validation descend together.
+//!
+//! Their forests must be functions of one target, of which each fold leaves out rows that no other does: the folds of one
+//! round of a k-fold, stratified or grouped split, or of leave-one-out. The samples of the trees must not depend on who draws
+//! them: all rows, or Poisson counts by name. And what decides on splits must be the same in numbers: classes, weights of 1,
+//! and parameters as resolved for the fold's number of rows.
+
+use super::crossval::{CrossValidation, Fold};
+use crate::crossval::{NOBODY, shares};
+use crate::data::target::{TargetValues, Weights};
+use crate::params::{Bootstrap, ForestParams, ValidForestParams};
+
+/// Folds that descend together.
+pub(super) struct Group {
+    /// Their numbers.
+    pub folds: Vec<usize>,
+    /// For each row, the one of them that does not train on it, or [`NOBODY`].
+    pub owners: Vec<u32>,
+    /// For each row of the query, the one of them that is asked about it, or [`NOBODY`].
+    pub askers: Vec<u32>,
+    pub params: ValidForestParams,
+}
+
+/// Divides folds into groups of two or more, and others.
+pub(super) fn of(all: &CrossValidation<'_>, folds: &[Fold<'_>], n_query: usize) -> (Vec<Group>, Vec<usize>) {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut others = Vec::new();
+    if !matches!(all.target.weights(), Weights::Unit) {
+        return (groups, (0..folds.len()).collect());
+    }
+    let counts = class_counts(all);
+    let mut left_out = Vec::new();
+    for (number, fold) in folds.iter().enumerate() {
+        set_left_out(fold.train, all.data.n_samples(), &mut left_out);
+        let params = ForestParams { bootstrap: fold.bootstrap, ..all.params.clone() };
+        let params = params.check(fold.train.len(), all.data.n_features()).ok();
+        let params = params.filter(|params| {
+            let draws = matches!(fold.bootstrap, Bootstrap::None | Bootstrap::Poisson) && !params.balanced_subsample;
+            draws && fold.sample_weight.is_none() && shares(all.data, all.target, params.tree())
+        });
+        let Some(params) = params.filter(|_| has_all_classes(all, &counts, &left_out)) else {
+            others.push(number);
+            continue;
+        };
+        let is_free = |rows: &[u32], of: &[u32]| rows.iter().all(|&row| of[row as usize] == NOBODY);
+        let fits = |group: &&mut Group| {
+            is_free(&left_out, &group.owners)
+                && is_free(fold.test, &group.askers)
+                && group.params.bootstrap == params.bootstrap
+                && group.params.tree().splits_like(params.tree())
+        };
+        // The last, as folds come round by round.
+        let group = match groups.last_mut().filter(fits) {
+            Some(group) => group,
+            None => {
+                let (owners, askers) = (vec![NOBODY; all.data.n_samples()], vec![NOBODY; n_query]);
+                groups.push(Group { folds: Vec::new(), owners, askers, params });
+                let last = groups.len() - 1;
+                &mut groups[last]
+            }
+        };
+        let member = group.folds.len() as u32;
+        group.folds.push(number);
+        left_out.iter().for_each(|&row| group.owners[row as usize] = member);
+        fold.test.iter().for_each(|&row| group.askers[row as usize] = member);
+    }
+    for alone in groups.extract_if(.., |group| group.folds.len() < 2) {
+        others.extend(alone.folds);
+    }
+    others.sort_unstable();
+    (groups, others)
+}
+
+/// The rows below `n_samples` that are not among `train`, which is ascending.
+fn set_left_out(train: &[u32], n_samples: usize, left_out: &mut Vec<u32>) {
+    left_out.clear();
+    let mut next = 0;
+    for &row in train {
+        left_out.extend(next..row);
+        next = row + 1;
+    }
+    left_out.extend(next..n_samples as u32);
+}
+
+/// Rows per class; none of numbers.
+fn class_counts(all: &CrossValidation<'_>) -> Vec<usize> {
+    let TargetValues::Classes(classes) = all.target.values() else { return Vec::new() };
+    let mut counts = vec![0; classes.first.last().map_or(0, |&n| n as usize)];
+    classes.slots.iter().for_each(|&slot| counts[slot as usize] += 1);
+    counts
+}
+
+/// Whether each class has rows that are not left out.
+fn has_all_classes(all: &CrossValidation<'_>, counts: &[usize], left_out: &[u32]) -> bool {
+    let TargetValues::Classes(classes) = all.target.values() else { return false };
+    let mut rest = counts.to_vec();
+    for &row in left_out {
+        let n_outputs = all.target.n_outputs();
+        for &slot in &classes.slots[row as usize * n_outputs..][..n_outputs] {
+            rest[slot as usize] -= 1;
+        }
+    }
+    rest.iter().all(|&count| count > 0)
+}
