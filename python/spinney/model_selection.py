@@ -23,12 +23,8 @@ from sklearn.utils import indexable
 from spinney._bagged import BaseBaggedTrees
 from spinney._crossval import Split, answering
 from spinney._forest import BaseForest
-from spinney.forest import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+from spinney.forest import RandomForestClassifier, RandomForestRegressor
 from spinney.lazy import BaseLazyForest, LazyForestClassifier, LazyForestRegressor
 from spinney.tree import (
     DecisionTreeClassifier,
