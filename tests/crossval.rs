@@ -223,7 +223,7 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-/// Cases whose folds descend together: entropy, rows that weigh the same, and draws that do not depend on the fold. Rounds of
+/// Cases whose folds descend together: class counts, rows that weigh the same, and draws that do not depend on the fold. Rounds of
 /// folds, of which each leaves out rows that the others of its round do not.
 fn groups() -> impl Strategy<Value = Case> {
     let x = prop_oneof![matrices(6..50usize, 1..6usize).boxed(), with_holes(matrices(6..50usize, 1..6usize)).boxed()];
@@ -252,8 +252,9 @@ fn groups() -> impl Strategy<Value = Case> {
                     folds.extend((0..n_parts).map(fold).filter(|(train, _)| !train.is_empty()));
                 }
                 let min_samples_split = Count::Absolute(min_samples_split);
-                let entropy = TreeParams::new(CriterionKind::Entropy);
-                let tree = TreeParams { max_depth, min_samples_split, max_features, seed, ..entropy };
+                let criterion = if noisy % 3 == 0 { CriterionKind::Gini } else { CriterionKind::Entropy };
+                let plain = TreeParams::new(criterion);
+                let tree = TreeParams { max_depth, min_samples_split, max_features, seed, ..plain };
                 let params = ForestParams { bootstrap, ..ForestParams::new(tree, n_estimators) };
                 Case { x: x.clone(), n_categories: None, y, weights: None, ids, params, folds }
             },

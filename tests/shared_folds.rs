@@ -34,9 +34,9 @@ fn cases(with_missing: bool) -> impl Strategy<Value = Case> {
         let owners = vec((0..n_folds as u32 + 1).prop_map(move |o| if o as usize == n_folds { NOBODY } else { o }), n);
         let owners = if n_folds == n { Just((0..n as u32).collect()).boxed() } else { owners.boxed() };
         let draws = prop_oneof![Just(MaxFeatures::All), (1..=m as u64).prop_map(MaxFeatures::Absolute)];
-        let limits = (prop_oneof![Just(None), (1..6u64).prop_map(Some)], 2..6u64, any::<u64>());
+        let limits = (prop_oneof![Just(None), (1..6u64).prop_map(Some)], 2..6u64, any::<u64>(), any::<bool>());
         (classes, counts, owners, draws, limits).prop_map(
-            move |(classes, counts, owners, max_features, (max_depth, min_split, seed))| {
+            move |(classes, counts, owners, max_features, (max_depth, min_split, seed, is_gini))| {
                 // A part of the classes follows the data, so that splits agree.
                 let classes = classes
                     .iter()
@@ -48,7 +48,7 @@ fn cases(with_missing: bool) -> impl Strategy<Value = Case> {
                     max_depth,
                     min_samples_split: spinney::params::Count::Absolute(min_split),
                     seed,
-                    ..TreeParams::new(CriterionKind::Entropy)
+                    ..TreeParams::new(if is_gini { CriterionKind::Gini } else { CriterionKind::Entropy })
                 };
                 Case { x: x.clone(), classes, n_classes, counts, owners, n_folds, params }
             },

@@ -7,7 +7,7 @@
 mod shared;
 
 pub use crate::split::folds::shares;
-pub use shared::{NOBODY, SharedFolds, ask_shared};
+pub use shared::{NOBODY, SharedFolds, ask_shared, pays};
 
 use crate::data::query::{Query, SomeRows};
 use crate::error::Result;

@@ -21,7 +21,7 @@ use crate::error::Result;
 use crate::expand::{Pending, must_stop};
 use crate::grow::{check_lengths, search_of};
 use crate::lazy::{Finds, Reached, descend};
-use crate::params::ValidTreeParams;
+use crate::params::{CriterionKind, ValidTreeParams};
 use crate::rng::{NodeKey, Side};
 use crate::runtime::Runtime;
 use crate::samples::Samples;
@@ -309,7 +309,7 @@ impl<C: Criterion> Descent<'_, C> {
 
     /// Makes the children.
     fn part(&mut self, group: &Group, fates: &[Fate], stack: &mut Vec<Group>) -> Result<()> {
-        let costs = if matches!(self.search.data.columns(), Columns::Dense(_)) { &DENSE } else { &SPARSE };
+        let costs = Costs::new(self.search.data, self.search.params);
         let cuts = cuts_of(fates);
         let mut sides = Vec::with_capacity(cuts.len());
         for cut in &cuts {
@@ -325,16 +325,17 @@ impl<C: Criterion> Descent<'_, C> {
         }
         for (at, side) in [Side::Left, Side::Right].into_iter().enumerate() {
             // Lanes whose query rows go there.
-            let mut wanted: Vec<(usize, usize)> = Vec::new();
+            let mut wanted: Vec<Wanted> = Vec::new();
             for (cut, Cut { lanes, .. }) in cuts.iter().enumerate() {
-                let n_lanes = lanes.iter().filter(|&&lane| !queries[lane][at].is_empty()).count();
-                if n_lanes > 0 {
-                    wanted.push((cut, n_lanes));
+                let lanes = || lanes.iter().filter(|&&lane| !queries[lane][at].is_empty());
+                let n_singles = lanes().filter(|&&lane| group.lanes[lane].held_out.len() <= 1).count();
+                if lanes().next().is_some() {
+                    wanted.push(Wanted { cut, n_lanes: lanes().count(), n_singles });
                 }
             }
             // The most common first, as others are to join it.
-            wanted.sort_by_key(|&(_, n_lanes)| Reverse(n_lanes));
-            for union in unite(&wanted, &sides, side == Side::Left, costs) {
+            wanted.sort_by_key(|wanted| Reverse(wanted.n_lanes));
+            for union in unite(&wanted, &sides, side == Side::Left, &costs) {
                 let ids: Vec<u32> =
                     group.ids.iter().zip(&union.holds).filter(|(_, holds)| **holds).map(|(&id, _)| id).collect();
                 self.members.insert_all(&ids);
@@ -358,7 +359,12 @@ impl<C: Criterion> Descent<'_, C> {
                 }
                 self.members.remove_all(&ids);
                 let (depth, key) = (group.depth + 1, group.key.child(side));
-                stack.push(Group { ids, lanes, depth, key, constants: Arc::clone(&group.constants) });
+                let node = |ids, lanes| Group { ids, lanes, depth, key, constants: Arc::clone(&group.constants) };
+                if costs.pays(union.size) {
+                    stack.push(node(ids, lanes));
+                } else {
+                    stack.extend(lanes.into_iter().map(|lane| node(ids.clone(), vec![lane])));
+                }
             }
         }
         Ok(())
@@ -407,16 +413,25 @@ fn merged(own: impl Iterator<Item = u32>, foreign: &[u32]) -> Vec<u32> {
     all
 }
 
-/// Unites the children on one side of some cuts, of so many lanes each, where that is cheaper than not to.
-fn unite(cuts: &[(usize, usize)], goes_left: &[Vec<bool>], left: bool, costs: &Costs) -> Vec<Union> {
+/// Lanes that want the child on one side of a cut.
+struct Wanted {
+    cut: usize,
+    n_lanes: usize,
+    /// Those that held one row out of the parent, or none.
+    n_singles: usize,
+}
+
+/// Unites the children on one side of some cuts where that is cheaper than not to.
+fn unite(cuts: &[Wanted], goes_left: &[Vec<bool>], left: bool, costs: &Costs) -> Vec<Union> {
     let mut unions: Vec<Union> = Vec::new();
-    for &(cut, n_lanes) in cuts {
+    for &Wanted { cut, n_lanes, n_singles } in cuts {
         let holds = || goes_left[cut].iter().map(|&goes_left| goes_left == left);
-        let size = holds().filter(|&holds| holds).count();
-        let own = Size { n_rows: size, n_lanes, n_lane_rows: n_lanes * size };
+        let n_rows = holds().filter(|&holds| holds).count();
+        let own = Size { n_rows, n_lanes, n_singles, n_lane_rows: n_lanes * n_rows };
         let n_more = |union: &Union| holds().zip(&union.holds).filter(|&(own, &holds)| own && !holds).count();
         let pays = |union: &&mut Union| {
-            costs.of(union.size.with(own, n_more(union))) < costs.of(union.size) + costs.of(own)
+            let together = costs.of(union.size.with(own, n_more(union)));
+            together < costs.of_best(union.size) + costs.of_best(own)
         };
         match unions.iter_mut().take(MAX_TRIALS).find(pays) {
             Some(union) => {
@@ -435,16 +450,19 @@ fn unite(cuts: &[(usize, usize)], goes_left: &[Vec<bool>], left: bool, costs: &C
 struct Size {
     n_rows: usize,
     n_lanes: usize,
+    /// Lanes that hold out a row at most.
+    n_singles: usize,
     /// The rows of all lanes, added up.
     n_lane_rows: usize,
 }
 
 impl Size {
-    /// With other lanes, whose rows are so many more.
+    /// With other lanes, whose rows are so many more: they hold out what is not theirs.
     fn with(self, other: Self, n_more: usize) -> Self {
         Self {
             n_rows: self.n_rows + n_more,
             n_lanes: self.n_lanes + other.n_lanes,
+            n_singles: self.n_singles,
             n_lane_rows: self.n_lane_rows + other.n_lane_rows,
         }
     }
@@ -459,20 +477,52 @@ struct Costs {
     alone: f64,
 }
 
-/// Columns are sorted.
-const DENSE: Costs = Costs { union: 30.0, lane: 5.0, held_out: 10.0, alone: 20.0 };
-/// They are sorted already, and most have few values.
-const SPARSE: Costs = Costs { union: 8.0, lane: 2.0, held_out: 15.0, alone: 6.0 };
+/// Lanes that hold out one row are so many times cheaper: most are scored together.
+const SINGLES_PER_LANE: f64 = 8.0;
 
 impl Costs {
-    fn of(&self, size: Size) -> f64 {
-        let Size { n_rows, n_lanes, n_lane_rows } = size;
-        if n_lanes == 1 {
-            return n_rows as f64 * self.alone;
+    /// Dense columns are sorted for a union; for a lane that is alone only if the criterion has no packed forms. Sparse ones are
+    /// sorted already, and most have few values.
+    fn new(data: &Dataset, params: &ValidTreeParams) -> Self {
+        let is_packed = params.criterion == CriterionKind::Gini;
+        match data.columns() {
+            Columns::Dense(_) => {
+                Self { union: 30.0, lane: 5.0, held_out: 10.0, alone: if is_packed { 4.0 } else { 20.0 } }
+            }
+            Columns::SparseU16(_) | Columns::SparseU32(_) => {
+                Self { union: 8.0, lane: 2.0, held_out: 15.0, alone: if is_packed { 3.0 } else { 6.0 } }
+            }
         }
-        let n_held_out = n_lanes * n_rows - n_lane_rows;
-        n_rows as f64 * self.union + (n_lanes * n_rows) as f64 * self.lane + n_held_out as f64 * self.held_out
     }
+
+    /// Of a node.
+    fn of(&self, size: Size) -> f64 {
+        let Size { n_rows, n_lanes, n_singles, n_lane_rows } = size;
+        let lanes = (n_lanes - n_singles) as f64 + n_singles as f64 / SINGLES_PER_LANE;
+        let n_held_out = n_lanes * n_rows - n_lane_rows;
+        n_rows as f64 * (self.union + lanes * self.lane) + n_held_out as f64 * self.held_out
+    }
+
+    /// Of its lanes, each alone.
+    fn of_lanes(&self, size: Size) -> f64 {
+        size.n_lane_rows as f64 * self.alone
+    }
+
+    fn of_best(&self, size: Size) -> f64 {
+        self.of(size).min(self.of_lanes(size))
+    }
+
+    fn pays(&self, size: Size) -> bool {
+        self.of(size) < self.of_lanes(size)
+    }
+}
+
+/// Whether it is cheaper for so many folds, which hold out so many rows in all, to descend together than alone.
+pub fn pays(data: &Dataset, params: &ValidTreeParams, n_folds: usize, n_held_out: usize) -> bool {
+    let n_rows = data.n_samples();
+    let n_singles = if n_held_out <= n_folds { n_folds } else { 0 };
+    let size = Size { n_rows, n_lanes: n_folds, n_singles, n_lane_rows: n_folds * n_rows - n_held_out };
+    Costs::new(data, params).pays(size)
 }
 
 /// The cuts of the lanes, of which one serves all lanes that have a cut of the same feature between the same of their rows.

@@ -6,7 +6,7 @@
 //! and parameters as resolved for the fold's number of rows.
 
 use super::crossval::{CrossValidation, Fold};
-use crate::crossval::{NOBODY, shares};
+use crate::crossval::{NOBODY, pays, shares};
 use crate::data::target::{TargetValues, Weights};
 use crate::params::{Bootstrap, ForestParams, ValidForestParams};
 
@@ -21,7 +21,7 @@ pub(super) struct Group {
     pub params: ValidForestParams,
 }
 
-/// Divides folds into groups of two or more, and others.
+/// Divides folds into groups for which it pays, and others.
 pub(super) fn of(all: &CrossValidation<'_>, folds: &[Fold<'_>], n_query: usize) -> (Vec<Group>, Vec<usize>) {
     let mut groups: Vec<Group> = Vec::new();
     let mut others = Vec::new();
@@ -64,7 +64,11 @@ pub(super) fn of(all: &CrossValidation<'_>, folds: &[Fold<'_>], n_query: usize) 
         left_out.iter().for_each(|&row| group.owners[row as usize] = member);
         fold.test.iter().for_each(|&row| group.askers[row as usize] = member);
     }
-    for alone in groups.extract_if(.., |group| group.folds.len() < 2) {
+    let is_dear = |group: &mut Group| {
+        let n_held_out = group.owners.iter().filter(|&&owner| owner != NOBODY).count();
+        !pays(all.data, group.params.tree(), group.folds.len(), n_held_out)
+    };
+    for alone in groups.extract_if(.., is_dear) {
         others.extend(alone.folds);
     }
     others.sort_unstable();

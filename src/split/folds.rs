@@ -5,7 +5,7 @@
 //! lane sees. After Blockeel & Struyf, "Efficient algorithms for decision tree cross-validation", JMLR 3, 2002, who
 //! share the tests that are evaluated; here the folds get their own exact splits.
 //!
-//! The pass scores in `f64` from a table of `c log2 c` and is no more than a filter: where a fold's best cut is ahead
+//! The pass scores in `f64` from a table of `c log2 c`, or `c^2` for Gini impurity, and is no more than a filter: where a fold's best cut is ahead
 //! of all others by more than the error of that, it is the best; otherwise the columns that come near are searched for this
 //! fold alone, by the scan that everybody uses, which is exact and knows the tie rule. Only cuts at boundary points are
 //! scored, between runs of equal values that are not both of one and the same class: any other is worse than one of
@@ -35,7 +35,7 @@ use crate::samples::{SampleSet, Samples};
 
 /// Classes from which on folds are searched one by one.
 const MAX_CLASSES: usize = 16;
-/// The same for the total weight: the table of `c log2 c` has an entry for each.
+/// The same for the total weight: the table has an entry for each.
 const MAX_WEIGHT: u64 = 1 << 20;
 /// Lanes from which on those that hold out one row of the same kind are scored together: each kind has two scores.
 const SINGLES_FROM: usize = 4;
@@ -45,15 +45,14 @@ const MIXED: u32 = u32::MAX;
 type Counts = SmallVec<[u32; 4]>;
 
 /// Whether folds of a data set can be searched together with these parameters, unless they weigh too much: the pass knows
-/// entropies of one output, and takes any cut for legal. Other criteria are searched faster fold by fold, by their packed
-/// forms.
+/// class counts of one output, and takes any cut for legal.
 pub fn shares(data: &Dataset, target: &Target, params: &ValidTreeParams) -> bool {
     let TargetValues::Classes(classes) = target.values() else { return false };
     let draws_as_told =
         params.feature_sampling == FeatureSampling::All || params.max_features >= data.n_features() as u64;
     target.n_outputs() == 1
         && classes.first[1] as usize <= MAX_CLASSES
-        && params.criterion == CriterionKind::Entropy
+        && matches!(params.criterion, CriterionKind::Entropy | CriterionKind::Gini)
         && params.splitter == Splitter::Best
         && params.min_samples_leaf <= 1
         && params.min_weight_fraction_leaf <= 0.0
@@ -69,7 +68,8 @@ pub fn shares(data: &Dataset, target: &Target, params: &ValidTreeParams) -> bool
 pub struct FoldRows {
     rows: Vec<Row>,
     n_classes: usize,
-    /// `c log2 c`.
+    is_gini: bool,
+    /// `c log2 c`, or `c^2`.
     table: Vec<f64>,
     /// What the scores of two cuts may differ by for rounding.
     tolerance: f64,
@@ -92,11 +92,15 @@ impl FoldRows {
             return None;
         }
         let row = |sample: usize| Row { class: classes.slots[sample], weight: weights.get(sample) as u32 };
-        let table: Vec<f64> = (0..=total).map(|c| if c == 0 { 0.0 } else { c as f64 * (c as f64).log2() }).collect();
-        let most = table.last().copied().unwrap_or_default();
-        // Each side is a sum of one term per class and one of the weight, none above the last of the table.
+        let is_gini = params.criterion == CriterionKind::Gini;
+        let of = |c: f64| if is_gini { c * c } else { c * c.max(1.0).log2() };
+        let table: Vec<f64> = (0..=total).map(|c| of(c as f64)).collect();
+        // Each side is made of one term per class and one of the weight. None is above the last of the table, or, after the
+        // division, above the weight.
+        let most = if is_gini { total as f64 } else { table.last().copied().unwrap_or_default() };
         let tolerance = 16.0 * f64::EPSILON * (n_classes + 1) as f64 * most;
-        Some(Self { rows: (0..target.n_samples()).map(row).collect(), n_classes, table, tolerance })
+        let rows = (0..target.n_samples()).map(row).collect();
+        Some(Self { rows, n_classes, is_gini, table, tolerance })
     }
 
     /// The score of a cut, given class counts of all rows on the left, of those of them that a lane holds out, and of all
@@ -114,7 +118,14 @@ impl FoldRows {
             weight += count;
             rest += other;
         }
-        (inside - at(weight)) + (outside - at(rest))
+        self.side(inside, weight) + self.side(outside, rest)
+    }
+
+    /// What a side adds to a score: the negative cost, or the sum of squares that Gini impurity takes from it.
+    #[inline]
+    fn side(&self, sum: f64, weight: u32) -> f64 {
+        // A side without rows is no side; its sum is 0.
+        if self.is_gini { sum / f64::from(weight.max(1)) } else { sum - self.table[weight as usize] }
     }
 
     /// The same for two classes, given those of the lane on the left.
@@ -122,7 +133,7 @@ impl FoldRows {
     fn score_of_two(&self, [a, b]: [u32; 2], totals: [u32; 2]) -> f64 {
         let at = |count: u32| self.table[count as usize];
         let (c, d) = (totals[0] - a, totals[1] - b);
-        (at(a) + at(b) - at(a + b)) + (at(c) + at(d) - at(c + d))
+        self.side(at(a) + at(b), a + b) + self.side(at(c) + at(d), c + d)
     }
 
     /// Adds the class counts of some rows.

@@ -1,0 +1,119 @@
+"""Cross-validation: CPU seconds of `spinney.model_selection` against refitting each fold.
+
+The table of "Batched Lazy Decision Trees" (Guillame-Bert & Dubrawski, 2016) for the samples that folds
+can share: entropy trees, min_samples_split=5, max_depth=20, ten folds, against our own refits fold by
+fold. Then leave-one-out, against one fit. All times include fitting and encoding, and the two ways
+must agree in every bit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import numpy as np
+from sklearn.model_selection import LeaveOneOut
+
+from common import SHARED_DATA, print_versions
+from lazy import DATA, QUICK, SEED, Problem, cpu_seconds, tenfold
+from spinney import RandomForestClassifier
+from spinney.model_selection import cross_val_predict
+
+BOOTSTRAPS = ("poisson", False)
+NAMES = ("Breast", "Adult", "Gamma", "ALL", "C-to-U")
+# Of each, so many rows are left out one by one; all of them if None.
+LEFT_OUT = {"Breast": None, "Gamma": 600}
+
+
+def forest(n_trees: int, bootstrap: object) -> RandomForestClassifier:
+    return RandomForestClassifier(
+        n_trees,
+        criterion="entropy",
+        max_features=None,
+        min_samples_split=5,
+        max_depth=20,
+        random_state=SEED,
+        bootstrap=bootstrap,
+    )
+
+
+def refit(problem: Problem, folds: list, n_trees: int, bootstrap: object) -> np.ndarray:
+    """Return what a forest per fold predicts, in the order of the rows."""
+    X, y = problem
+    proba = np.empty((len(y), len(np.unique(y))))
+    for train, test in folds:
+        model = forest(n_trees, bootstrap)
+        proba[test] = model.fit(X[train], y[train], sample_ids=train).predict_proba(X[test])
+    return proba
+
+
+def compare_tenfold(name: str, problem: Problem, bootstrap: object, arguments) -> None:
+    X, y = problem
+    folds = tenfold(y)
+
+    def share() -> np.ndarray:
+        estimator = forest(arguments.trees, bootstrap)
+        return cross_val_predict(estimator, X, y, cv=folds, method="predict_proba")
+
+    ours, found = cpu_seconds(share, arguments.repeats)
+    refits, expected = cpu_seconds(
+        lambda: refit(problem, folds, arguments.trees, bootstrap), arguments.repeats
+    )
+    assert (found == expected).all(), "folds are refits"
+    print(f"{name:12}{bootstrap!s:>10}{ours:>10.2f}{refits:>10.2f}{refits / ours:>10.2f}", flush=True)
+
+
+def compare_leave_one_out(name: str, problem: Problem, n_rows: int | None, arguments) -> None:
+    X, y = problem
+    if n_rows is not None:
+        rows = np.sort(np.random.default_rng(SEED).permutation(len(y))[:n_rows])
+        X, y = X[rows], y[rows]
+
+    def share() -> np.ndarray:
+        estimator = forest(arguments.trees, "poisson")
+        return cross_val_predict(estimator, X, y, cv=LeaveOneOut(), method="predict_proba")
+
+    ours, found = cpu_seconds(share, arguments.repeats)
+    fit, _ = cpu_seconds(lambda: forest(arguments.trees, "poisson").fit(X, y), arguments.repeats)
+    # A few of them the slow way.
+    some = np.random.default_rng(SEED).permutation(len(y))[:5]
+    folds = [(np.delete(np.arange(len(y)), row), [row]) for row in some]
+    expected = refit((X, y), folds, arguments.trees, "poisson")
+    assert (found[some] == expected[some]).all(), "folds are refits"
+    print(f"{name:12}{len(y):>10}{ours:>10.2f}{fit:>10.3f}{ours / fit:>10.1f}", flush=True)
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=3, help="runs per contender (default: 3)")
+    parser.add_argument("--trees", type=int, default=100, help="trees per forest (default: 100)")
+    parser.add_argument("--quick", action="store_true", help="10 trees, one run, small data")
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.repeats, arguments.trees = 1, min(arguments.trees, 10)
+    for name in ("repeats", "trees"):
+        if getattr(arguments, name) < 1:
+            parser.error(f"--{name} must be at least 1, got {getattr(arguments, name)}")
+    return arguments
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    print(f"Cross-validation of forests of {arguments.trees} trees: CPU seconds")
+    print_versions()
+    if not SHARED_DATA.exists():
+        print(f"skipped: {SHARED_DATA} not found")
+        return 0
+    print(f"\n{'ten folds':12}{'bootstrap':>10}{'shared':>10}{'refits':>10}{'ratio':>10}")
+    for name in QUICK if arguments.quick else NAMES:
+        problem = DATA[name]()
+        for bootstrap in BOOTSTRAPS:
+            compare_tenfold(name, problem, bootstrap, arguments)
+    print(f"\n{'one left out':12}{'rows':>10}{'shared':>10}{'one fit':>10}{'fits':>10}")
+    for name, n_rows in LEFT_OUT.items():
+        compare_leave_one_out(name, DATA[name](), n_rows, arguments)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
