@@ -237,22 +237,20 @@ fn groups() -> impl Strategy<Value = Case> {
             move |(noisy, bootstrap, max_features, rounds, (max_depth, min_samples_split, seed), ids, n_estimators)| {
                 let class = |row: usize| {
                     let drawn = (noise(noisy, row) * f64::from(n_classes)) as u32;
-                    if row % 4 == 0 { drawn } else { u32::from(x[[row, 0]] > 0.0) }
+                    if row.is_multiple_of(4) { drawn } else { u32::from(x[[row, 0]] > 0.0) }
                 };
                 let y = Y::Classes { values: (0..n).map(class).collect(), n_classes: vec![n_classes] };
                 let mut folds = Vec::new();
                 for (n_parts, seed) in rounds {
                     let n_parts = if n_parts == 6 { n as u32 } else { n_parts };
-                    let part = |row: u32| match n_parts as usize == n {
-                        true => row,
-                        false => (noise(seed, row as usize) * f64::from(n_parts)) as u32,
-                    };
+                    let drawn = |row: u32| (noise(seed, row as usize) * f64::from(n_parts)) as u32;
+                    let part = |row: u32| if n_parts as usize == n { row } else { drawn(row) };
                     let fold = |number| (0..n as u32).partition(|&row| part(row) != number);
                     let fold = |number| -> (Vec<u32>, Vec<u32>) { fold(number) };
                     folds.extend((0..n_parts).map(fold).filter(|(train, _)| !train.is_empty()));
                 }
                 let min_samples_split = Count::Absolute(min_samples_split);
-                let criterion = if noisy % 3 == 0 { CriterionKind::Gini } else { CriterionKind::Entropy };
+                let criterion = if noisy.is_multiple_of(3) { CriterionKind::Gini } else { CriterionKind::Entropy };
                 let plain = TreeParams::new(criterion);
                 let tree = TreeParams { max_depth, min_samples_split, max_features, seed, ..plain };
                 let params = ForestParams { bootstrap, ..ForestParams::new(tree, n_estimators) };

@@ -76,7 +76,9 @@ fn check(case: &Case, data: &Dataset) -> bool {
         owners.iter().enumerate().map(|(row, &o)| if o == NOBODY { (row % n_folds) as u32 } else { o }).collect();
     let folds = SharedFolds { n_folds: *n_folds, owners, askers: &askers };
     let query = x.view();
-    let Some(together) = ask_shared(data, &target, &valid, 3, folds, &query, &runtime(1)).unwrap() else { return false };
+    let Some(together) = ask_shared(data, &target, &valid, 3, folds, &query, &runtime(1)).unwrap() else {
+        return false;
+    };
     for fold in 0..*n_folds {
         let asked: Vec<usize> = (0..x.nrows()).filter(|&row| askers[row] as usize == fold).collect();
         if asked.is_empty() {
@@ -131,4 +133,20 @@ fn large_folds_agree() {
             assert!(check(&case, &Sparse::<f64, i32>::new(&x, Format::Csc, |v| v).dataset(&runtime(1))));
         }
     }
+}
+
+#[test]
+fn folds_of_other_rows_are_refused() {
+    let x = Array2::<f64>::eye(4);
+    let data = encode(&x.view(), &runtime(1));
+    let target = Target::classification(&[0, 1, 0, 1], &[2], None).unwrap();
+    let params = TreeParams::new(CriterionKind::Entropy).check(4, 4).unwrap();
+    let ask = |owners: &[u32], askers: &[u32]| {
+        let folds = SharedFolds { n_folds: 2, owners, askers };
+        ask_shared(&data, &target, &params, 0, folds, &x.view(), &runtime(1)).map_err(|error| error.to_string())
+    };
+    assert!(ask(&[0, 1, NOBODY, 0], &[0, 1, 0, NOBODY]).is_ok_and(|reached| reached.is_some()));
+    assert_eq!(ask(&[0, 1], &[0; 4]).unwrap_err(), "owners must have 4 values, one per row. Got 2 values instead.");
+    assert_eq!(ask(&[0; 4], &[0; 5]).unwrap_err(), "askers must have 4 values, one per row. Got 5 values instead.");
+    assert_eq!(ask(&[0, 2, 0, 0], &[0; 4]).unwrap_err(), "owners must be below 2. Got fold 2 instead.");
 }

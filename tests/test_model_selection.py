@@ -916,3 +916,24 @@ def test_it_is_imported_by_its_name():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert out.stdout.strip() == str(sorted(FUNCTIONS, key=str))
+
+
+@pytest.mark.parametrize("criterion", ["entropy", "gini"])
+@pytest.mark.parametrize("bootstrap", ["poisson", False])
+@pytest.mark.parametrize(
+    "cv",
+    [KFold(5, shuffle=True, random_state=1), RepeatedKFold(n_splits=4, n_repeats=2), LeaveOneOut()],
+    ids=["kfold", "repeated", "loo"],
+)
+def test_folds_that_descend_together_are_refits(criterion, bootstrap, cv):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[::2], y[::2]
+    splits = list(cv.split(X, y))
+    for estimator in (
+        RandomForestClassifier(3, criterion=criterion, bootstrap=bootstrap, random_state=5),
+        LazyForestClassifier(2, criterion=criterion, bootstrap=bootstrap, max_features=None),
+        DecisionTreeClassifier(criterion=criterion, max_depth=4, random_state=5),
+    ):
+        estimator.set_params(random_state=5)
+        expected = refits(estimator, X, y, splits, "predict_proba")
+        assert_same_bits(recorded(estimator, X, y, cv=splits, method="predict_proba"), expected)

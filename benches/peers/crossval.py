@@ -1,9 +1,9 @@
 """Cross-validation: CPU seconds of `spinney.model_selection` against refitting each fold.
 
-The table of "Batched Lazy Decision Trees" (Guillame-Bert & Dubrawski, 2016) for the samples that folds
-can share: entropy trees, min_samples_split=5, max_depth=20, ten folds, against our own refits fold by
-fold. Then leave-one-out, against one fit. All times include fitting and encoding, and the two ways
-must agree in every bit.
+The table of "Batched Lazy Decision Trees" (Guillame-Bert & Dubrawski, 2016) for the samples that
+folds can share: entropy trees, min_samples_split=5, max_depth=20, ten folds, against our own refits
+fold by fold. Then leave-one-out, against one fit. All times include fitting and encoding, and the
+two ways must agree in every bit.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def compare_tenfold(name: str, problem: Problem, bootstrap: object, arguments) -
         lambda: refit(problem, folds, arguments.trees, bootstrap), arguments.repeats
     )
     assert (found == expected).all(), "folds are refits"
-    print(f"{name:12}{bootstrap!s:>10}{ours:>10.2f}{refits:>10.2f}{refits / ours:>10.2f}", flush=True)
+    print(
+        f"{name:12}{bootstrap!s:>10}{ours:>10.2f}{refits:>10.2f}{refits / ours:>10.2f}", flush=True
+    )
 
 
 def compare_leave_one_out(name: str, problem: Problem, n_rows: int | None, arguments) -> None:

@@ -7,7 +7,7 @@ errors, orders of classes) is left to scikit-learn.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -208,7 +208,7 @@ class _Answering:
 
     def _fold(self, test: Any) -> Fold:
         """Return the fold that this estimator was fitted to, with these test rows if given."""
-        for fold in (self._expected, *self._folds):
+        for fold in chain((self._expected,), self._folds):
             if np.array_equal(fold.split.train, self._train) and (
                 test is None or np.array_equal(fold.split.test, test)
             ):

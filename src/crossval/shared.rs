@@ -17,7 +17,7 @@ use crate::categories::Rule;
 use crate::criterion::{self, Criterion, Visitor};
 use crate::data::query::Query;
 use crate::data::{Columns, Dataset, Target};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::expand::{Pending, must_stop};
 use crate::grow::{check_lengths, search_of};
 use crate::lazy::{Finds, Reached, descend};
@@ -25,7 +25,9 @@ use crate::params::{CriterionKind, ValidTreeParams};
 use crate::rng::{NodeKey, Side};
 use crate::runtime::Runtime;
 use crate::samples::Samples;
-use crate::split::folds::{Contest, FoldRows, FoldSplit, FoldScratch, FoldsNode, HeldOut, Verdict, best_among, best_splits, goes_left};
+use crate::split::folds::{
+    Contest, FoldRows, FoldScratch, FoldSplit, FoldsNode, HeldOut, Verdict, best_among, best_splits, goes_left,
+};
 use crate::split::{ConstantFeatures, Scratch, Search};
 
 /// A row that no fold holds out.
@@ -44,6 +46,23 @@ pub struct SharedFolds<'a> {
     pub askers: &'a [u32],
 }
 
+impl SharedFolds<'_> {
+    /// Whether there is a fold, or [`NOBODY`], for each row of either kind.
+    fn check(&self, n_samples: usize, n_query: usize) -> Result<()> {
+        for (name, folds, n_rows) in [("owners", self.owners, n_samples), ("askers", self.askers, n_query)] {
+            if folds.len() != n_rows {
+                let (expected, got) = (format!("{n_rows} values, one per row"), format!("{} values", folds.len()));
+                return Err(Error::ShapeMismatch { what: name, expected, got });
+            }
+            if let Some(fold) = folds.iter().find(|&&fold| fold != NOBODY && fold as usize >= self.n_folds) {
+                let expected = format!("below {}", self.n_folds);
+                return Err(Error::InvalidArgument { name, got: format!("fold {fold}"), expected });
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What tree number `number` of each fold predicts for its query rows. The target is that of the rows of all folds. Nothing if
 /// the folds have nothing to share with these parameters, or one of them has no rows.
 pub fn ask_shared(
@@ -56,6 +75,7 @@ pub fn ask_shared(
     runtime: &Runtime<'_>,
 ) -> Result<Option<Reached>> {
     check_lengths(data, target)?;
+    folds.check(data.n_samples(), query.shape().0)?;
     let Some(rows) = FoldRows::new(data, target, params) else { return Ok(None) };
     let shared = Shared { data, target, params, number, folds, query, runtime, rows };
     criterion::visit(params.criterion, target, shared)
@@ -197,11 +217,7 @@ impl<C: Criterion> Descent<'_, C> {
     fn visit(&mut self, mut group: Group, stack: &mut Vec<Group>) -> Result<()> {
         self.finds.visits.visit(group.ids.len(), 0);
         let criterion = self.search.criterion;
-        let whole: Vec<Lane> = group.lanes.extract_if(.., |lane| lane.held_out.is_empty()).collect();
-        if !whole.is_empty() {
-            let queries = whole.into_iter().flat_map(|lane| lane.queries).collect();
-            group.lanes.push(Lane { fold: None, held_out: Vec::new(), queries });
-        }
+        merge_whole(&mut group.lanes);
         let all = criterion.totals(&group.ids);
         let mut totals = Vec::with_capacity(group.lanes.len());
         for lane in std::mem::take(&mut group.lanes) {
@@ -238,8 +254,8 @@ impl<C: Criterion> Descent<'_, C> {
 
     /// Gives the value of a leaf to the query rows.
     fn settle(&mut self, group: &Group, lane: &Lane, totals: &C::Totals) {
-        let ids = Self::ids_of(group, lane);
-        self.search.criterion.write_value(totals, &ids, self.finds.add(&lane.queries, group.depth));
+        // Class shares are made of the statistics alone.
+        self.search.criterion.write_value(totals, &[], self.finds.add(&lane.queries, group.depth));
     }
 
     /// Goes on with a lane as a lazy tree.
@@ -313,6 +329,7 @@ impl<C: Criterion> Descent<'_, C> {
         let cuts = cuts_of(fates);
         let mut sides = Vec::with_capacity(cuts.len());
         for cut in &cuts {
+            self.search.runtime.check_interrupt()?;
             sides.push(goes_left(&self.search, &group.ids, &cut.split, &mut self.folds)?);
         }
         let mut queries: Vec<[Vec<u32>; 2]> = group.lanes.iter().map(|_| [Vec::new(), Vec::new()]).collect();
@@ -336,6 +353,7 @@ impl<C: Criterion> Descent<'_, C> {
             // The most common first, as others are to join it.
             wanted.sort_by_key(|wanted| Reverse(wanted.n_lanes));
             for union in unite(&wanted, &sides, side == Side::Left, &costs) {
+                self.search.runtime.check_interrupt()?;
                 let ids: Vec<u32> =
                     group.ids.iter().zip(&union.holds).filter(|(_, holds)| **holds).map(|(&id, _)| id).collect();
                 self.members.insert_all(&ids);
@@ -346,7 +364,9 @@ impl<C: Criterion> Descent<'_, C> {
                         Vec::new()
                     } else {
                         let rows = group.ids.iter().zip(union.holds.iter().zip(&sides[cut]));
-                        rows.filter(|(_, (holds, left))| **holds && **left != (side == Side::Left)).map(|(&id, _)| id).collect()
+                        rows.filter(|(_, (holds, left))| **holds && **left != (side == Side::Left))
+                            .map(|(&id, _)| id)
+                            .collect()
                     };
                     for &lane in &cuts[cut].lanes {
                         let queries = std::mem::take(&mut queries[lane][at]);
@@ -358,6 +378,7 @@ impl<C: Criterion> Descent<'_, C> {
                     }
                 }
                 self.members.remove_all(&ids);
+                merge_whole(&mut lanes);
                 let (depth, key) = (group.depth + 1, group.key.child(side));
                 let node = |ids, lanes| Group { ids, lanes, depth, key, constants: Arc::clone(&group.constants) };
                 if costs.pays(union.size) {
@@ -378,22 +399,33 @@ impl<C: Criterion> Descent<'_, C> {
         let missing_left = match split.missing {
             Some(side) => side == Side::Left,
             // Where most of the weight goes.
-            None => values.iter().any(|value| value.is_nan()) && {
-                let mut held_out = lane.held_out.iter().peekable();
-                let mut weights = [0, 0];
-                for (&id, &left) in group.ids.iter().zip(goes_left) {
-                    if held_out.next_if_eq(&&id).is_none() {
-                        weights[usize::from(left)] += self.target.weights().get(id as usize);
+            None => {
+                values.iter().any(|value| value.is_nan()) && {
+                    let mut held_out = lane.held_out.iter().peekable();
+                    let mut weights = [0, 0];
+                    for (&id, &left) in group.ids.iter().zip(goes_left) {
+                        if held_out.next_if_eq(&&id).is_none() {
+                            weights[usize::from(left)] += self.target.weights().get(id as usize);
+                        }
                     }
+                    weights[1] > weights[0]
                 }
-                weights[1] > weights[0]
-            },
+            }
         };
         let mut queries = [Vec::new(), Vec::new()];
         for (&row, &value) in lane.queries.iter().zip(&values) {
             queries[usize::from(!rule.goes_left(value, missing_left))].push(row);
         }
         queries
+    }
+}
+
+/// Makes one of the lanes that hold nothing out.
+fn merge_whole(lanes: &mut Vec<Lane>) {
+    let whole: Vec<Lane> = lanes.extract_if(.., |lane| lane.held_out.is_empty()).collect();
+    if !whole.is_empty() {
+        let queries = whole.into_iter().flat_map(|lane| lane.queries).collect();
+        lanes.push(Lane { fold: None, held_out: Vec::new(), queries });
     }
 }
 
@@ -447,6 +479,7 @@ fn unite(cuts: &[Wanted], goes_left: &[Vec<bool>], left: bool, costs: &Costs) ->
 
 /// What the cost of a node depends on.
 #[derive(Debug, Clone, Copy)]
+#[allow(clippy::struct_field_names, reason = "numbers, of different things")]
 struct Size {
     n_rows: usize,
     n_lanes: usize,
@@ -457,7 +490,8 @@ struct Size {
 }
 
 impl Size {
-    /// With other lanes, whose rows are so many more: they hold out what is not theirs.
+    /// With other lanes, whose rows are so many more: they hold out what is not theirs. That the lanes of before hold those out
+    /// now is counted as rows held out, not as lanes that are no longer single.
     fn with(self, other: Self, n_more: usize) -> Self {
         Self {
             n_rows: self.n_rows + n_more,
@@ -517,12 +551,14 @@ impl Costs {
     }
 }
 
-/// Whether it is cheaper for so many folds, which hold out so many rows in all, to descend together than alone.
-pub fn pays(data: &Dataset, params: &ValidTreeParams, n_folds: usize, n_held_out: usize) -> bool {
+/// Whether it is cheaper for so many folds, which hold out so many rows in all, to descend together than alone, on so many
+/// threads at once.
+pub fn pays(data: &Dataset, params: &ValidTreeParams, n_folds: usize, n_held_out: usize, n_threads: usize) -> bool {
     let n_rows = data.n_samples();
     let n_singles = if n_held_out <= n_folds { n_folds } else { 0 };
     let size = Size { n_rows, n_lanes: n_folds, n_singles, n_lane_rows: n_folds * n_rows - n_held_out };
-    Costs::new(data, params).pays(size)
+    let costs = Costs::new(data, params);
+    costs.of(size) < costs.of_lanes(size) / n_threads.min(n_folds) as f64
 }
 
 /// The cuts of the lanes, of which one serves all lanes that have a cut of the same feature between the same of their rows.

@@ -1,17 +1,20 @@
 //! Cross-validation: what the forests of several folds of one data set predict for the rows that they are tested on.
 //!
-//! A forest of a fold is, bit for bit, the one of the fold's training rows as a data set of their own. What can be shared is:
-//! the encoded columns, of all rows. What rows decide is not: parameters are resolved, targets and weights encoded, and samples
-//! drawn of the training rows alone, and only then spread over the rows of the whole, where all others weigh 0 and so take no
-//! part in a tree.
+//! A forest of a fold is, bit for bit, the one of the fold's training rows as a data set of their own. What can always be shared
+//! is the encoded columns, of all rows. Folds of a [group](super::groups) share their descents too: a tree's sample is
+//! drawn of all rows, and each fold leaves its own out. For all others, what rows decide is not shared: parameters are
+//! resolved, targets and weights encoded, and samples drawn of the training rows alone, and only then spread over the rows
+//! of the whole, where all others weigh 0 and so take no part in a tree.
 //!
-//! Trees are the unit of work, in waves as in [lazy forests](super::LazyForest): for each tree, [`ask_shared`] answers for all
-//! folds of a [group](super::groups), and [`ask_folds`] for those that are in none, and values are added in the order of the trees. Folds are taken in portions, so that the memory beside data and
-//! results is bounded. Per row of a fold: 4 to 8 bytes for weights, twice, and once more per thread; 8 for Poisson counts or
-//! draws by weight; per output 4 (classes) or 16 (numbers), twice where the fold has classes or a fixed point of its own.
+//! Trees are the unit of work, in waves as in [lazy forests](super::LazyForest): for each tree, [`ask_shared`] answers for
+//! all folds of a group, [`ask_folds`] for those that are in none, and values are added in the order of the trees. The
+//! latter are taken in portions, so that the memory beside data and results is bounded. Per row of a fold: 4 to 8 bytes
+//! for weights, twice, and once more per thread; 8 for Poisson counts or draws by weight; per output 4 (classes) or 16
+//! (numbers), twice where the fold has classes or a fixed point of its own. A group has 8 bytes per row, whatever the
+//! number of its folds.
 
-use super::grow::Bags;
 use super::groups::{self, Group};
+use super::grow::Bags;
 use super::predict::divide;
 use crate::crossval::{FoldTree, SharedFolds, ask_folds, ask_shared};
 use crate::data::query::Query;
@@ -73,7 +76,7 @@ impl CrossValidation<'_> {
             self.check(fold, query)?;
         }
         let mut values = vec![Vec::new(); folds.len()];
-        let (groups, others) = groups::of(self, folds, query.shape().0);
+        let (groups, others) = groups::of(self, folds, query.shape().0, runtime)?;
         for group in groups {
             for (&fold, found) in group.folds.iter().zip(self.predict_group(&group, folds, query, runtime)?) {
                 values[fold] = found;
@@ -166,10 +169,12 @@ impl CrossValidation<'_> {
             let params = group.params.tree();
             let reached = match ask_shared(self.data, &target, params, number, shared, query, &runtime.serial())? {
                 Some(reached) => Answer::Shared(reached),
-                // A fold without rows in this sample draws again, on its own.
+                // A fold without rows in this sample draws again, on its own; or the sample is uncommonly large.
                 None => Answer::Alone(self.ask_each(&members, number, query, &runtime.serial())?),
             };
-            members.iter().for_each(|_| runtime.advance());
+            for _ in &members {
+                runtime.advance();
+            }
             Ok(reached)
         };
         let mut values: Vec<Vec<f64>> =

@@ -8,7 +8,9 @@
 use super::crossval::{CrossValidation, Fold};
 use crate::crossval::{NOBODY, pays, shares};
 use crate::data::target::{TargetValues, Weights};
+use crate::error::Result;
 use crate::params::{Bootstrap, ForestParams, ValidForestParams};
+use crate::runtime::Runtime;
 
 /// Folds that descend together.
 pub(super) struct Group {
@@ -21,16 +23,33 @@ pub(super) struct Group {
     pub params: ValidForestParams,
 }
 
-/// Divides folds into groups for which it pays, and others.
-pub(super) fn of(all: &CrossValidation<'_>, folds: &[Fold<'_>], n_query: usize) -> (Vec<Group>, Vec<usize>) {
-    let mut groups: Vec<Group> = Vec::new();
-    let mut others = Vec::new();
+/// Divides folds into groups for which it pays, and others. O(folds * rows).
+pub(super) fn of(
+    all: &CrossValidation<'_>,
+    folds: &[Fold<'_>],
+    n_query: usize,
+    runtime: &Runtime<'_>,
+) -> Result<(Vec<Group>, Vec<usize>)> {
     if !matches!(all.target.weights(), Weights::Unit) {
-        return (groups, (0..folds.len()).collect());
+        return Ok((Vec::new(), (0..folds.len()).collect()));
     }
+    let (mut groups, mut others) = (Vec::new(), Vec::new());
+    // A group runs a tree on one thread; folds that are asked one by one use those that are left.
+    let n_threads = (runtime.n_threads() / all.params.n_estimators.max(1) as usize).max(1);
+    let mut close = |group: Option<Group>, others: &mut Vec<usize>| {
+        let Some(group) = group else { return };
+        let n_held_out = group.owners.iter().filter(|&&owner| owner != NOBODY).count();
+        if pays(all.data, group.params.tree(), group.folds.len(), n_held_out, n_threads) {
+            groups.push(group);
+        } else {
+            others.extend(group.folds);
+        }
+    };
     let counts = class_counts(all);
     let mut left_out = Vec::new();
+    let mut open: Option<Group> = None;
     for (number, fold) in folds.iter().enumerate() {
+        runtime.check_interrupt()?;
         set_left_out(fold.train, all.data.n_samples(), &mut left_out);
         let params = ForestParams { bootstrap: fold.bootstrap, ..all.params.clone() };
         let params = params.check(fold.train.len(), all.data.n_features()).ok();
@@ -42,37 +61,42 @@ pub(super) fn of(all: &CrossValidation<'_>, folds: &[Fold<'_>], n_query: usize) 
             others.push(number);
             continue;
         };
-        let is_free = |rows: &[u32], of: &[u32]| rows.iter().all(|&row| of[row as usize] == NOBODY);
-        let fits = |group: &&mut Group| {
-            is_free(&left_out, &group.owners)
-                && is_free(fold.test, &group.askers)
-                && group.params.bootstrap == params.bootstrap
-                && group.params.tree().splits_like(params.tree())
-        };
-        // The last, as folds come round by round.
-        let group = match groups.last_mut().filter(fits) {
-            Some(group) => group,
-            None => {
+        // Folds come round by round.
+        let mut group = match open.take() {
+            Some(group) if group.admits(&left_out, fold.test, &params) => group,
+            full => {
+                close(full, &mut others);
                 let (owners, askers) = (vec![NOBODY; all.data.n_samples()], vec![NOBODY; n_query]);
-                groups.push(Group { folds: Vec::new(), owners, askers, params });
-                let last = groups.len() - 1;
-                &mut groups[last]
+                Group { folds: Vec::new(), owners, askers, params }
             }
         };
-        let member = group.folds.len() as u32;
-        group.folds.push(number);
-        left_out.iter().for_each(|&row| group.owners[row as usize] = member);
-        fold.test.iter().for_each(|&row| group.askers[row as usize] = member);
+        group.admit(number, &left_out, fold.test);
+        open = Some(group);
     }
-    let is_dear = |group: &mut Group| {
-        let n_held_out = group.owners.iter().filter(|&&owner| owner != NOBODY).count();
-        !pays(all.data, group.params.tree(), group.folds.len(), n_held_out)
-    };
-    for alone in groups.extract_if(.., is_dear) {
-        others.extend(alone.folds);
-    }
+    close(open, &mut others);
     others.sort_unstable();
-    (groups, others)
+    Ok((groups, others))
+}
+
+impl Group {
+    /// Whether a fold can be one of them, given the rows that it does not train on.
+    fn admits(&self, left_out: &[u32], test: &[u32], params: &ValidForestParams) -> bool {
+        let is_free = |rows: &[u32], of: &[u32]| rows.iter().all(|&row| of[row as usize] == NOBODY);
+        is_free(left_out, &self.owners)
+            && is_free(test, &self.askers)
+            && self.params.bootstrap == params.bootstrap
+            && self.params.tree().splits_like(params.tree())
+    }
+
+    fn admit(&mut self, number: usize, left_out: &[u32], test: &[u32]) {
+        let member = self.folds.len() as u32;
+        self.folds.push(number);
+        for (rows, of) in [(left_out, &mut self.owners), (test, &mut self.askers)] {
+            for &row in rows {
+                of[row as usize] = member;
+            }
+        }
+    }
 }
 
 /// The rows below `n_samples` that are not among `train`, which is ascending.

@@ -5,8 +5,8 @@
 //! for the folds of one data set.
 
 mod crossval;
-mod grow;
 mod groups;
+mod grow;
 mod importance;
 mod lazy;
 mod predict;

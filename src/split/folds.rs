@@ -29,28 +29,35 @@ use crate::data::target::{Target, TargetValues};
 use crate::data::{Columns, Dataset, SparseColumns};
 use crate::error::Result;
 use crate::intersect::{self, Entry, Gather, NodeCosts, Strategy};
+use crate::num::log2::EXACT_UP_TO;
 use crate::params::{CriterionKind, FeatureSampling, Splitter, ValidTreeParams};
 use crate::rng::{NodeKey, Permutation, Side};
 use crate::samples::{SampleSet, Samples};
 
-/// Classes from which on folds are searched one by one.
+/// Up to so many classes folds are searched together.
 const MAX_CLASSES: usize = 16;
-/// The same for the total weight: the table has an entry for each.
-const MAX_WEIGHT: u64 = 1 << 20;
+/// Up to this total weight, for which the table has an entry each. Logarithms of larger ones are rounded so much that a cut
+/// between two rows of a class may be better, by a hair, than those on either side (`num::log2`).
+const MAX_WEIGHT: u64 = EXACT_UP_TO;
 /// Lanes from which on those that hold out one row of the same kind are scored together: each kind has two scores.
 const SINGLES_FROM: usize = 4;
+/// Rows of all lanes whose contests are decided at once.
+const CONTEST_ROWS: usize = 1 << 20;
 /// Class of a run with several.
 const MIXED: u32 = u32::MAX;
 
 type Counts = SmallVec<[u32; 4]>;
 
-/// Whether folds of a data set can be searched together with these parameters, unless they weigh too much: the pass knows
-/// class counts of one output, and takes any cut for legal.
+/// Whether folds of a data set can be searched together with these parameters, unless some tree weighs too much: the pass
+/// knows class counts of one output, and takes any cut for legal.
 pub fn shares(data: &Dataset, target: &Target, params: &ValidTreeParams) -> bool {
     let TargetValues::Classes(classes) = target.values() else { return false };
     let draws_as_told =
         params.feature_sampling == FeatureSampling::All || params.max_features >= data.n_features() as u64;
+    // Poisson counts add up to about as many as there are rows.
+    let n_samples = target.n_samples() as f64;
     target.n_outputs() == 1
+        && n_samples + 6.0 * n_samples.sqrt() <= MAX_WEIGHT as f64
         && classes.first[1] as usize <= MAX_CLASSES
         && matches!(params.criterion, CriterionKind::Entropy | CriterionKind::Gini)
         && params.splitter == Splitter::Best
@@ -348,7 +355,8 @@ impl<'a, 'n> Sweep<'a, 'n> {
         for (samples, counts) in node.held_out.iter().zip(held_out.chunks_exact_mut(n_classes)) {
             rows.count(samples, counts);
         }
-        let totals = held_out.chunks_exact(n_classes).flat_map(|own| counts.iter().zip(own).map(|(all, own)| all - own));
+        let totals =
+            held_out.chunks_exact(n_classes).flat_map(|own| counts.iter().zip(own).map(|(all, own)| all - own));
         let mut singles: Vec<Singles> = Vec::new();
         let mut plural = Vec::new();
         for (lane, held_out) in (0..).zip(node.held_out) {
@@ -395,10 +403,6 @@ impl<'a, 'n> Sweep<'a, 'n> {
         if missing_rank.is_some_and(|rank| last.rank() == rank || (n_common > 0 && common_rank == rank)) {
             self.others.push(feature);
             return true;
-        }
-        for singles in &mut self.singles {
-            let floors = singles.lanes.iter().map(|&lane| self.floors[lane as usize]);
-            singles.floor = floors.fold(f64::INFINITY, f64::min);
         }
         self.rank = None;
         self.left.fill(0);
@@ -461,10 +465,22 @@ impl<'a, 'n> Sweep<'a, 'n> {
         let mut hits = std::mem::take(&mut self.hits);
         self.score_singles(&mut hits);
         self.score_plural(&mut hits);
+        let has_hits = !hits.is_empty();
         for (lane, score) in hits.drain(..) {
             self.consider(lane as usize, score, feature, last);
         }
         self.hits = hits;
+        if has_hits {
+            self.raise_floors();
+        }
+    }
+
+    /// Sets the floors of lanes that are scored together.
+    fn raise_floors(&mut self) {
+        for singles in &mut self.singles {
+            let floors = singles.lanes.iter().map(|&lane| self.floors[lane as usize]);
+            singles.floor = floors.fold(f64::INFINITY, f64::min);
+        }
     }
 
     /// Scores a cut for the lanes that hold out one row: on the left, or on the right.
@@ -659,49 +675,63 @@ pub fn best_splits<C: Criterion>(
         });
     }
     winners.sort_unstable_by_key(|&(feature, lane, rank)| (feature, rank, lane));
-    for winners in winners.chunk_by(|a, b| (a.0, a.2) == (b.0, b.2)) {
-        let (feature, _, rank) = winners[0];
+    for winners in winners.chunk_by(|a, b| a.0 == b.0) {
+        let feature = winners[0].0;
         fill_columns(search, node.samples, (&[feature], false), scratch, |column| {
-            let beside = |lane: Option<usize>| beside(node, lane, rank, column);
-            let whole = beside(None);
-            for &(_, lane, _) in winners {
-                // Most lanes have the rows beside the cut.
-                let (last_left, first_right, at) = whole;
-                let has_both = at.iter().all(|sample| sample.is_some_and(|sample| node.lanes.is_in(lane, sample)));
-                let (last_left, first_right, _) =
-                    if has_both { (last_left, first_right, at) } else { beside(Some(lane)) };
-                verdicts[lane] = Verdict::Split(FoldSplit { feature, missing: None, last_left, first_right });
+            for winners in winners.chunk_by(|a, b| a.2 == b.2) {
+                let of_all = Beside::new(node, None, winners[0].2, column);
+                for &(_, lane, rank) in winners {
+                    // Most lanes have the rows beside the cut.
+                    let Beside { last_left, first_right, .. } =
+                        if of_all.is_of(node, lane) { of_all } else { Beside::new(node, Some(lane), rank, column) };
+                    verdicts[lane] = Verdict::Split(FoldSplit { feature, missing: None, last_left, first_right });
+                }
             }
         })?;
     }
     Ok((verdicts, constants))
 }
 
-/// The last rank up to `rank`, and the first above, of all rows or of a lane's; and a row of either, if it is in an entry.
-fn beside(
-    node: &FoldsNode<'_>,
-    lane: Option<usize>,
-    rank: u32,
-    column: NodeColumn<'_>,
-) -> (u32, u32, [Option<u32>; 2]) {
-    let NodeColumn { entries, n_common, common_rank, .. } = column;
-    let is_in = |entry: &&Entry| lane.is_none_or(|lane| node.lanes.is_in(lane, entry.sample()));
-    let (low, high) = entries.split_at(entries.partition_point(|entry| entry.rank() <= rank));
-    let (below, above) = (low.iter().rev().find(is_in), high.iter().find(is_in));
-    let has_common = match lane {
-        _ if n_common == 0 => false,
-        None => true,
-        Some(lane) => entries.iter().filter(is_in).count() < node.n_samples(lane),
-    };
-    let (mut last_left, mut first_right) = (below.map(|entry| entry.rank()), above.map(|entry| entry.rank()));
-    let mut at = [below, above].map(|entry| entry.map(|entry| entry.sample()));
-    if has_common && common_rank <= rank && last_left.is_none_or(|last_left| last_left < common_rank) {
-        (last_left, at[0]) = (Some(common_rank), None);
+/// The ranks beside a cut.
+#[derive(Clone, Copy)]
+struct Beside {
+    last_left: u32,
+    first_right: u32,
+    /// A row with each, if only one that is in an entry has it.
+    rows: [Option<u32>; 2],
+}
+
+impl Beside {
+    /// The last rank up to `rank` and the first above, of all rows or of a lane's.
+    fn new(node: &FoldsNode<'_>, lane: Option<usize>, rank: u32, column: NodeColumn<'_>) -> Self {
+        let NodeColumn { entries, n_common, common_rank, .. } = column;
+        let is_in = |entry: &&Entry| lane.is_none_or(|lane| node.lanes.is_in(lane, entry.sample()));
+        let has_common = match lane {
+            _ if n_common == 0 => false,
+            None => true,
+            Some(lane) if n_common > node.held_out[lane].len() => true,
+            Some(lane) => entries.iter().filter(is_in).count() < node.n_samples(lane),
+        };
+        let (low, high) = entries.split_at(entries.partition_point(|entry| entry.rank() <= rank));
+        let beside = [low.iter().rev().find(is_in), high.iter().find(is_in)];
+        let mut ranks = beside.map(|entry| entry.map(|entry| entry.rank()));
+        let mut rows = beside.map(|entry| entry.map(|entry| entry.sample()));
+        if has_common {
+            let at = usize::from(common_rank > rank);
+            let is_nearer = |other: u32| if at == 0 { common_rank > other } else { common_rank < other };
+            if ranks[at].is_none_or(is_nearer) {
+                (ranks[at], rows[at]) = (Some(common_rank), None);
+            }
+        }
+        debug_assert!(ranks.iter().all(Option::is_some), "a lane has rows on both sides of its cut");
+        let [last_left, first_right] = ranks;
+        Self { last_left: last_left.unwrap_or(rank), first_right: first_right.unwrap_or(rank + 1), rows }
     }
-    if has_common && common_rank > rank && first_right.is_none_or(|first_right| first_right > common_rank) {
-        (first_right, at[1]) = (Some(common_rank), None);
+
+    /// Whether these are of all rows and of a lane: it has one with each.
+    fn is_of(&self, node: &FoldsNode<'_>, lane: usize) -> bool {
+        self.rows.iter().all(|row| row.is_some_and(|row| node.lanes.is_in(lane, row)))
     }
-    (last_left.unwrap_or(rank), first_right.unwrap_or(rank + 1), at)
 }
 
 /// A lane whose best split is in one of some columns.
@@ -723,6 +753,24 @@ pub fn best_among<C: Criterion>(
     scratch: &mut Scratch<C>,
 ) -> Result<Vec<Option<FoldSplit>>> {
     let order = node.key.feature_order(search.data.n_features());
+    let mut found = Vec::with_capacity(contests.len());
+    let per_chunk = (CONTEST_ROWS / node.samples.len()).max(1);
+    for contests in contests.chunks(per_chunk) {
+        search.runtime.check_interrupt()?;
+        found.extend(decide(search, node, &order, contests, folds, scratch)?);
+    }
+    Ok(found)
+}
+
+/// The same for some of them, whose rows are listed at once.
+fn decide<C: Criterion>(
+    search: &Search<'_, C>,
+    node: &FoldsNode<'_>,
+    order: &Permutation,
+    contests: &[Contest<'_, C>],
+    folds: &mut FoldScratch,
+    scratch: &mut Scratch<C>,
+) -> Result<Vec<Option<FoldSplit>>> {
     let mut features: Vec<u32> = contests.iter().flat_map(|contest| contest.features).copied().collect();
     features.sort_unstable();
     features.dedup();
@@ -746,7 +794,7 @@ pub fn best_among<C: Criterion>(
             own.extend(column.entries.iter().copied().filter(is_in));
             let (totals, n_common) = (contest.totals, samples.len() - own.len());
             let alone = Node { samples, n_entries: 0, totals, key: node.key, constants: node.constants, limits: None };
-            let at = NodeSearch { search, node: &alone, order: &order };
+            let at = NodeSearch { search, node: &alone, order };
             at.evaluate(NodeColumn { entries: &own, n_common, ..column }, &mut scratch.scan, best);
         }
     })?;
