@@ -4,10 +4,13 @@
 //! call does not show. The folds share the encoded columns; those that differ by few rows may descend [together](ask_shared),
 //! all others are asked [one by one](ask_folds), at the cost of asking each [`LazyTree`] alone.
 
+mod costs;
 mod shared;
+mod union;
 
 pub use crate::split::folds::shares;
-pub use shared::{NOBODY, SharedFolds, ask_shared, pays};
+pub use costs::pays;
+pub use shared::{NOBODY, SharedFolds, ask_shared};
 
 use crate::data::query::{Query, SomeRows};
 use crate::error::Result;

@@ -12,6 +12,8 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use super::costs::Costs;
+use super::union::{Wanted, unite};
 use crate::bitset::Bitset;
 use crate::categories::Rule;
 use crate::criterion::{self, Criterion, Visitor};
@@ -21,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::expand::{Pending, must_stop};
 use crate::grow::{check_lengths, search_of};
 use crate::lazy::{Finds, Reached, descend};
-use crate::params::{CriterionKind, ValidTreeParams};
+use crate::params::ValidTreeParams;
 use crate::rng::{NodeKey, Side};
 use crate::runtime::Runtime;
 use crate::samples::Samples;
@@ -32,8 +34,6 @@ use crate::split::{ConstantFeatures, Scratch, Search};
 
 /// A row that no fold holds out.
 pub const NOBODY: u32 = u32::MAX;
-/// Nodes that are tried for a fold before it gets its own.
-const MAX_TRIALS: usize = 8;
 
 /// Folds of one data set.
 #[derive(Debug, Clone, Copy)]
@@ -178,14 +178,6 @@ enum Fate {
 struct Cut {
     split: FoldSplit,
     lanes: Vec<usize>,
-}
-
-/// Children of one side that are one node.
-struct Union {
-    /// By position in the parent, whether a row is in one of them.
-    holds: Vec<bool>,
-    size: Size,
-    cuts: Vec<usize>,
 }
 
 struct Descent<'a, C: Criterion> {
@@ -443,122 +435,6 @@ fn merged(own: impl Iterator<Item = u32>, foreign: &[u32]) -> Vec<u32> {
     }
     all.extend(foreign);
     all
-}
-
-/// Lanes that want the child on one side of a cut.
-struct Wanted {
-    cut: usize,
-    n_lanes: usize,
-    /// Those that held one row out of the parent, or none.
-    n_singles: usize,
-}
-
-/// Unites the children on one side of some cuts where that is cheaper than not to.
-fn unite(cuts: &[Wanted], goes_left: &[Vec<bool>], left: bool, costs: &Costs) -> Vec<Union> {
-    let mut unions: Vec<Union> = Vec::new();
-    for &Wanted { cut, n_lanes, n_singles } in cuts {
-        let holds = || goes_left[cut].iter().map(|&goes_left| goes_left == left);
-        let n_rows = holds().filter(|&holds| holds).count();
-        let own = Size { n_rows, n_lanes, n_singles, n_lane_rows: n_lanes * n_rows };
-        let n_more = |union: &Union| holds().zip(&union.holds).filter(|&(own, &holds)| own && !holds).count();
-        let pays = |union: &&mut Union| {
-            let together = costs.of(union.size.with(own, n_more(union)));
-            together < costs.of_best(union.size) + costs.of_best(own)
-        };
-        match unions.iter_mut().take(MAX_TRIALS).find(pays) {
-            Some(union) => {
-                union.size = union.size.with(own, n_more(union));
-                union.holds.iter_mut().zip(holds()).for_each(|(all, own)| *all |= own);
-                union.cuts.push(cut);
-            }
-            None => unions.push(Union { holds: holds().collect(), size: own, cuts: vec![cut] }),
-        }
-    }
-    unions
-}
-
-/// What the cost of a node depends on.
-#[derive(Debug, Clone, Copy)]
-#[allow(clippy::struct_field_names, reason = "numbers, of different things")]
-struct Size {
-    n_rows: usize,
-    n_lanes: usize,
-    /// Lanes that hold out a row at most.
-    n_singles: usize,
-    /// The rows of all lanes, added up.
-    n_lane_rows: usize,
-}
-
-impl Size {
-    /// With other lanes, whose rows are so many more: they hold out what is not theirs. That the lanes of before hold those out
-    /// now is counted as rows held out, not as lanes that are no longer single.
-    fn with(self, other: Self, n_more: usize) -> Self {
-        Self {
-            n_rows: self.n_rows + n_more,
-            n_lanes: self.n_lanes + other.n_lanes,
-            n_singles: self.n_singles,
-            n_lane_rows: self.n_lane_rows + other.n_lane_rows,
-        }
-    }
-}
-
-/// What a node costs per row: of all lanes, of each lane, for each lane that holds it out; or of a lane that is alone. Only
-/// the ratios matter, and only for speed (`benches/peers/crossval.py`).
-struct Costs {
-    union: f64,
-    lane: f64,
-    held_out: f64,
-    alone: f64,
-}
-
-/// Lanes that hold out one row are so many times cheaper: most are scored together.
-const SINGLES_PER_LANE: f64 = 8.0;
-
-impl Costs {
-    /// Dense columns are sorted for a union; for a lane that is alone only if the criterion has no packed forms. Sparse ones are
-    /// sorted already, and most have few values.
-    fn new(data: &Dataset, params: &ValidTreeParams) -> Self {
-        let is_packed = params.criterion == CriterionKind::Gini;
-        match data.columns() {
-            Columns::Dense(_) => {
-                Self { union: 30.0, lane: 5.0, held_out: 10.0, alone: if is_packed { 4.0 } else { 20.0 } }
-            }
-            Columns::SparseU16(_) | Columns::SparseU32(_) => {
-                Self { union: 8.0, lane: 2.0, held_out: 15.0, alone: if is_packed { 3.0 } else { 6.0 } }
-            }
-        }
-    }
-
-    /// Of a node.
-    fn of(&self, size: Size) -> f64 {
-        let Size { n_rows, n_lanes, n_singles, n_lane_rows } = size;
-        let lanes = (n_lanes - n_singles) as f64 + n_singles as f64 / SINGLES_PER_LANE;
-        let n_held_out = n_lanes * n_rows - n_lane_rows;
-        n_rows as f64 * (self.union + lanes * self.lane) + n_held_out as f64 * self.held_out
-    }
-
-    /// Of its lanes, each alone.
-    fn of_lanes(&self, size: Size) -> f64 {
-        size.n_lane_rows as f64 * self.alone
-    }
-
-    fn of_best(&self, size: Size) -> f64 {
-        self.of(size).min(self.of_lanes(size))
-    }
-
-    fn pays(&self, size: Size) -> bool {
-        self.of(size) < self.of_lanes(size)
-    }
-}
-
-/// Whether it is cheaper for so many folds, which hold out so many rows in all, to descend together than alone, on so many
-/// threads at once.
-pub fn pays(data: &Dataset, params: &ValidTreeParams, n_folds: usize, n_held_out: usize, n_threads: usize) -> bool {
-    let n_rows = data.n_samples();
-    let n_singles = if n_held_out <= n_folds { n_folds } else { 0 };
-    let size = Size { n_rows, n_lanes: n_folds, n_singles, n_lane_rows: n_folds * n_rows - n_held_out };
-    let costs = Costs::new(data, params);
-    costs.of(size) < costs.of_lanes(size) / n_threads.min(n_folds) as f64
 }
 
 /// The cuts of the lanes, of which one serves all lanes that have a cut of the same feature between the same of their rows.

@@ -1,0 +1,97 @@
+//! The columns of a node, filled and sorted once for all folds.
+
+use crate::bitset::Bitset;
+use crate::criterion::Criterion;
+use crate::data::sparse::Rank;
+use crate::data::{Columns, Dataset, SparseColumns};
+use crate::error::Result;
+use crate::intersect::{self, Entry, Gather, NodeCosts, Strategy};
+use crate::split::sort::{self, SortScratch};
+use crate::split::sparse::node_column;
+use crate::split::{NodeColumn, Search};
+
+/// Buffers of one worker.
+#[derive(Default)]
+pub struct FoldScratch {
+    sort: SortScratch,
+    gather: Gather,
+    members: Bitset,
+    pub(super) marks: Bitset,
+    entries: Vec<Entry>,
+    pub(super) held_left: Vec<u32>,
+    pub(super) features: Vec<u32>,
+}
+
+impl FoldScratch {
+    /// For a data set.
+    pub fn new(data: &Dataset) -> Self {
+        match data.columns() {
+            Columns::Dense(_) => Self::default(),
+            Columns::SparseU16(_) | Columns::SparseU32(_) => Self {
+                gather: Gather::new(data.n_features()),
+                members: Bitset::new(data.n_samples()),
+                marks: Bitset::new(data.n_samples()),
+                ..Self::default()
+            },
+        }
+    }
+}
+
+/// Calls `visit` with the columns of some features, sorted: all that may vary or not; sparse ones without entries may be left
+/// out.
+pub(super) fn fill_columns<C: Criterion>(
+    search: &Search<'_, C>,
+    samples: &[u32],
+    (features, are_all): (&[u32], bool),
+    scratch: &mut FoldScratch,
+    mut visit: impl FnMut(NodeColumn<'_>),
+) -> Result<()> {
+    match search.data.columns() {
+        Columns::Dense(columns) => {
+            for &feature in features {
+                search.runtime.check_interrupt()?;
+                visit(sort::node_column(feature, columns.column(feature), samples, true, &mut scratch.sort));
+            }
+            Ok(())
+        }
+        Columns::SparseU16(columns) => fill_sparse(search, columns, samples, (features, are_all), scratch, &mut visit),
+        Columns::SparseU32(columns) => fill_sparse(search, columns, samples, (features, are_all), scratch, &mut visit),
+    }
+}
+
+fn fill_sparse<C: Criterion, R: Rank>(
+    search: &Search<'_, C>,
+    columns: &SparseColumns<R>,
+    samples: &[u32],
+    (features, are_all): (&[u32], bool),
+    scratch: &mut FoldScratch,
+    visit: &mut impl FnMut(NodeColumn<'_>),
+) -> Result<()> {
+    let FoldScratch { gather, members, entries, .. } = scratch;
+    let n_entries = search.n_entries(samples);
+    let costs = NodeCosts::new(samples.len(), n_entries);
+    let one_by_one: f64 = features.iter().map(|&feature| costs.column_cost(columns.column_nnz(feature))).sum();
+    let one_by_one = one_by_one + costs.columns_visited_cost(features.len());
+    if are_all && costs.gather_cost(None) < one_by_one {
+        gather.for_each(columns, samples, |feature, entries| {
+            entries.sort_unstable();
+            visit(node_column(columns, samples, feature, entries));
+        });
+        return search.runtime.check_interrupt();
+    }
+    members.insert_all(samples);
+    let mut result = Ok(());
+    for &feature in features {
+        result = search.runtime.check_interrupt();
+        if result.is_err() {
+            break;
+        }
+        let found = match costs.strategy_for_column(columns.column_nnz(feature)) {
+            Strategy::Search => intersect::by_search(columns, feature, samples, entries),
+            _ => intersect::by_bitmap(Entry::of_column(columns.column(feature)), members, entries),
+        };
+        visit(node_column(columns, samples, feature, found));
+    }
+    members.remove_all(samples);
+    result
+}

@@ -1,0 +1,201 @@
+//! The best splits of a node for several folds at once.
+//!
+//! Each fold, here a lane, has the rows of one set without a few that it holds out. A column is filled and sorted once;
+//! then one pass keeps the class counts of all rows and of the rows that each lane holds out, and the difference is what the
+//! lane sees. After Blockeel & Struyf, "Efficient algorithms for decision tree cross-validation", JMLR 3, 2002, who
+//! share the tests that are evaluated; here the folds get their own exact splits.
+//!
+//! The pass scores in `f64` from a table of `c log2 c`, or `c^2` for Gini impurity, and is no more than a filter: where a
+//! lane's best cut is ahead of all others by more than the error of that, or ties by equal counts, it is the best; otherwise
+//! the columns that come near are searched for this lane alone, by the scan that everybody uses, which is exact.
+//!
+//! Only cuts at boundary points are scored, between runs of equal values that are not both of one and the same class: any
+//! other is worse than one of those (Fayyad & Irani, "On the handling of continuous-valued attributes in decision tree
+//! generation", Machine Learning 8, 1992; Elomaa & Rousu, "General and efficient multisplitting of numerical attributes",
+//! Machine Learning 36, 1999, for all concave impurities), also when some rows are taken out. For entropy in fixed point
+//! that holds while logarithms are exact to more digits than a row can count for, see `rows`.
+//!
+//! O(rows log rows + cuts * folds) per column.
+
+mod beside;
+mod columns;
+mod contest;
+mod held_out;
+mod rows;
+mod sweep;
+
+pub use columns::FoldScratch;
+pub use contest::{Contest, best_among};
+pub use held_out::HeldOut;
+pub use rows::{FoldRows, shares};
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::best::{Candidate, Cut};
+use super::{ConstantFeatures, Search};
+use crate::criterion::Criterion;
+use crate::data::{Columns, Dataset};
+use crate::error::Result;
+use crate::rng::{NodeKey, Side};
+
+use beside::Beside;
+use columns::fill_columns;
+use sweep::Sweep;
+
+/// A node, to be split for several folds.
+pub struct FoldsNode<'a> {
+    /// The rows of all lanes.
+    pub samples: &'a [u32],
+    /// The key of its random choices.
+    pub key: NodeKey,
+    /// Features known not to vary in it.
+    pub constants: &'a Arc<ConstantFeatures>,
+    /// For each lane, the rows that it holds out.
+    pub held_out: &'a [&'a [u32]],
+    /// The same by row.
+    pub lanes: &'a HeldOut,
+}
+
+impl FoldsNode<'_> {
+    fn n_lanes(&self) -> usize {
+        self.held_out.len()
+    }
+
+    /// The number of rows of a lane.
+    fn n_samples(&self, lane: usize) -> usize {
+        self.samples.len() - self.held_out[lane].len()
+    }
+}
+
+/// A split of a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoldSplit {
+    /// The feature, which is a number.
+    pub feature: u32,
+    /// Where missing values go, if the lane has any.
+    pub missing: Option<Side>,
+    /// The rank before the cut.
+    pub last_left: u32,
+    /// The rank behind it.
+    pub first_right: u32,
+}
+
+impl FoldSplit {
+    fn of(candidate: &Candidate) -> Self {
+        let &Candidate { feature, missing, last_left, cut, .. } = candidate;
+        let first_right = match cut {
+            Cut::Before(first_right) => first_right,
+            Cut::Random { .. } => unreachable!("thresholds are not random"),
+        };
+        Self { feature, missing, last_left, first_right }
+    }
+
+    /// Values up to this one go left.
+    pub fn threshold(&self, data: &Dataset) -> f64 {
+        let &Self { feature, missing, last_left, first_right } = self;
+        let cut = Cut::Before(first_right);
+        Candidate { feature, last_left, missing, order: 0, cut, n_left: 0, is_loose: false }.threshold(data)
+    }
+}
+
+/// What is known of the best split of a lane.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// It is this one.
+    Split(FoldSplit),
+    /// It is in one of these columns.
+    Among(SmallVec<[u32; 4]>),
+    /// No feature that was drawn varies.
+    Constant,
+}
+
+/// What is known of the best split of each lane, and the features that are known not to vary.
+pub fn best_splits<C: Criterion>(
+    search: &Search<'_, C>,
+    rows: &FoldRows,
+    node: &FoldsNode<'_>,
+    scratch: &mut FoldScratch,
+) -> Result<(Vec<Verdict>, Arc<ConstantFeatures>)> {
+    let order = node.key.feature_order(search.data.n_features());
+    let mut features = std::mem::take(&mut scratch.features);
+    if search.draws_all() {
+        features.clear();
+        features.extend(0..search.data.n_features() as u32);
+    } else {
+        order.first(search.n_drawn() as u32, &mut features);
+    }
+    features.retain(|&feature| !node.constants.contains(feature));
+    let mut sweep = Sweep::new(rows, node, &order, std::mem::take(&mut scratch.held_left));
+    let mut constants = Vec::new();
+    fill_columns(search, node.samples, (&features, search.draws_all()), scratch, |column| {
+        let feature = column.feature;
+        if !sweep.column(column, search.data.missing_rank(feature)) {
+            constants.push(feature);
+        }
+    })?;
+    let Sweep { leaders, others, held_left, .. } = sweep;
+    (scratch.held_left, scratch.features) = (held_left, features);
+    let constants = node.constants.with(&constants, |_| 0).unwrap_or_else(|| Arc::clone(node.constants));
+    let mut verdicts: Vec<Verdict> = Vec::with_capacity(leaders.len());
+    let mut winners: Vec<(u32, usize, u32)> = Vec::new();
+    for (lane, leader) in leaders.into_iter().enumerate() {
+        verdicts.push(match leader {
+            Some(leader) if leader.is_alone && others.is_empty() => {
+                winners.push((leader.feature, lane, leader.rank));
+                Verdict::Constant
+            }
+            Some(leader) => Verdict::Among(leader.near.iter().chain(&others).copied().collect()),
+            None if others.is_empty() => Verdict::Constant,
+            None => Verdict::Among(others.clone()),
+        });
+    }
+    winners.sort_unstable_by_key(|&(feature, lane, rank)| (feature, rank, lane));
+    for winners in winners.chunk_by(|a, b| a.0 == b.0) {
+        let feature = winners[0].0;
+        fill_columns(search, node.samples, (&[feature], false), scratch, |column| {
+            for winners in winners.chunk_by(|a, b| a.2 == b.2) {
+                let of_all = Beside::new(node, None, winners[0].2, column);
+                for &(_, lane, rank) in winners {
+                    // Most lanes have the rows beside the cut.
+                    let Beside { last_left, first_right, .. } =
+                        if of_all.is_of(node, lane) { of_all } else { Beside::new(node, Some(lane), rank, column) };
+                    verdicts[lane] = Verdict::Split(FoldSplit { feature, missing: None, last_left, first_right });
+                }
+            }
+        })?;
+    }
+    Ok((verdicts, constants))
+}
+
+/// Of each row whether it goes left by a split.
+pub fn goes_left<C: Criterion>(
+    search: &Search<'_, C>,
+    samples: &[u32],
+    split: &FoldSplit,
+    scratch: &mut FoldScratch,
+) -> Result<Vec<bool>> {
+    let missing_rank = search.data.missing_rank(split.feature);
+    let goes_left = |rank| {
+        if Some(rank) == missing_rank { split.missing == Some(Side::Left) } else { rank <= split.last_left }
+    };
+    if let Columns::Dense(columns) = search.data.columns() {
+        let column = columns.column(split.feature);
+        return Ok(samples.iter().map(|&sample| goes_left(column.rank(sample))).collect());
+    }
+    // Marks are on the rows that do not go where the common value goes.
+    let mut marks = std::mem::take(&mut scratch.marks);
+    let mut marked = Vec::new();
+    let mut common_left = false;
+    fill_columns(search, samples, (&[split.feature], false), scratch, |column| {
+        common_left = goes_left(column.common_rank);
+        let others = column.entries.iter().filter(|entry| goes_left(entry.rank()) != common_left);
+        marked.extend(others.map(|entry| entry.sample()));
+    })?;
+    marks.insert_all(&marked);
+    let sides = samples.iter().map(|&sample| marks.contains(sample) != common_left).collect();
+    marks.remove_all(&marked);
+    scratch.marks = marks;
+    Ok(sides)
+}
