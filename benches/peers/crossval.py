@@ -8,14 +8,13 @@ two ways must agree in every bit.
 
 from __future__ import annotations
 
-import argparse
 import sys
 
 import numpy as np
 from sklearn.model_selection import LeaveOneOut
 
 from common import SHARED_DATA, print_versions
-from lazy import DATA, QUICK, SEED, Problem, cpu_seconds, tenfold
+from lazy import DATA, QUICK, SEED, Problem, cpu_seconds, parse_arguments, tenfold
 from spinney import RandomForestClassifier
 from spinney.model_selection import cross_val_predict
 
@@ -85,22 +84,8 @@ def compare_leave_one_out(name: str, problem: Problem, n_rows: int | None, argum
     print(f"{name:12}{len(y):>10}{ours:>10.2f}{fit:>10.3f}{ours / fit:>10.1f}", flush=True)
 
 
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=3, help="runs per contender (default: 3)")
-    parser.add_argument("--trees", type=int, default=100, help="trees per forest (default: 100)")
-    parser.add_argument("--quick", action="store_true", help="10 trees, one run, small data")
-    arguments = parser.parse_args()
-    if arguments.quick:
-        arguments.repeats, arguments.trees = 1, min(arguments.trees, 10)
-    for name in ("repeats", "trees"):
-        if getattr(arguments, name) < 1:
-            parser.error(f"--{name} must be at least 1, got {getattr(arguments, name)}")
-    return arguments
-
-
 def main() -> int:
-    arguments = parse_arguments()
+    arguments = parse_arguments(__doc__.splitlines()[0])
     print(f"Cross-validation of forests of {arguments.trees} trees: CPU seconds")
     print_versions()
     if not SHARED_DATA.exists():

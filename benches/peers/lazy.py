@@ -210,8 +210,8 @@ def compare_floods(name: str, problem: Problem, arguments) -> None:
         print(f"{name:14}{times:>6}", *cells, flush=True)
 
 
-def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def parse_arguments(description: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--repeats", type=int, default=3, help="runs per contender (default: 3)")
     parser.add_argument("--trees", type=int, default=100, help="trees per forest (default: 100)")
     parser.add_argument("--quick", action="store_true", help="10 trees, one run, small data")
@@ -225,7 +225,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    arguments = parse_arguments()
+    arguments = parse_arguments(__doc__.splitlines()[0])
     print(f"Lazy forests of {arguments.trees} trees: CPU seconds of fit and predict")
     print_versions()
     if not SHARED_DATA.exists():
