@@ -123,6 +123,32 @@ def answering(
     return _class_of_answers(type(template))._over(template, folds, count())
 
 
+def joined(estimator: Any) -> tuple[Any, Split] | None:
+    """Return an estimator that stands for all folds as if they were one, and what that tests.
+
+    Return None if the estimators of the folds differ in more than what they predict, as where
+    classes are missing.
+
+    Parameters
+    ----------
+    estimator : what `answering` returned
+    """
+    folds = estimator._folds
+    attributes = folds[0].attributes
+    if not all(_equal(list(fold.attributes.values()), list(attributes.values())) for fold in folds):
+        return None
+    test = np.concatenate([fold.split.test for fold in folds])
+    values = np.concatenate([fold.values for fold in folds])
+    split = Split(np.arange(len(test), dtype=np.uint32), test)
+    return type(estimator)._over(estimator, [Fold(split, attributes, values)], count()), split
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    return np.array_equal(a, b)
+
+
 def _checked_params(template: Any) -> dict[str, Any]:
     """Return the hyperparameters of the trees; all are legal that `fit` can tell without data."""
     params: dict[str, Any] = template._params()
