@@ -122,34 +122,20 @@ impl CrossValidation<'_> {
             // Trees are one thread's work each, unless they are fewer than the threads.
             let serial = runtime.serial();
             let threads = if self.params.n_estimators < runtime.n_threads() as u64 { runtime } else { &serial };
-            let bag = |(learner, bags): (&Learner<'_>, &Bags<'_>)| {
-                Ok(bags.bag(number, runtime)?.1.spread(learner.fold.train, &learner.spread))
-            };
+            let bag = |(learner, bags): (&Learner<'_>, &Bags<'_>)| learner.bag(bags, number, runtime);
             let targets = threads.map(learners.iter().zip(&bags).collect(), bag)?;
             let trees: Vec<FoldTree<'_>> =
                 learners.iter().zip(&targets).map(|(l, target)| l.tree(target, number)).collect();
             let reached = ask_folds(&trees, query, threads)?;
-            for _ in folds {
-                runtime.advance();
-            }
             Ok(reached)
         };
-        let nothing = self.nothing();
-        let mut values: Vec<Vec<f64>> =
-            learners.iter().map(|learner| vec![nothing; learner.fold.test.len() * learner.n_values()]).collect();
-        let n_test: usize = folds.iter().map(|fold| fold.test.len()).sum();
-        let numbers = self.numbers();
-        for wave in numbers.chunks(wave_len(n_test, runtime)) {
-            for tree in runtime.map(wave.to_vec(), ask)? {
-                for ((sums, reached), learner) in values.iter_mut().zip(&tree).zip(&learners) {
-                    add(sums, reached, learner.n_values());
-                }
+        let add_tree = |values: &mut [Vec<f64>], tree: &Vec<Reached>| {
+            for ((sums, reached), learner) in values.iter_mut().zip(tree).zip(&learners) {
+                add(sums, reached, learner.n_values());
             }
-        }
-        for sums in &mut values {
-            divide(sums, numbers.len() as f64);
-        }
-        Ok(values)
+        };
+        let n_values: Vec<usize> = learners.iter().map(Learner::n_values).collect();
+        self.mean(folds, &n_values, ask, add_tree, runtime)
     }
 
     /// The same for folds whose trees descend together.
@@ -167,28 +153,49 @@ impl CrossValidation<'_> {
         let ask = |number: u64| {
             let (_, target) = bags.bag(number, runtime)?;
             let params = group.params.tree();
-            let reached = match ask_shared(self.data, &target, params, number, shared, query, &runtime.serial())? {
+            Ok(match ask_shared(self.data, &target, params, number, shared, query, &runtime.serial())? {
                 Some(reached) => Answer::Shared(reached),
                 // A fold without rows in this sample draws again, on its own; or the sample is uncommonly large.
                 None => Answer::Alone(self.ask_each(&members, number, query, &runtime.serial())?),
-            };
-            for _ in &members {
+            })
+        };
+        let add_tree = |values: &mut [Vec<f64>], answer: &Answer| {
+            for (at, (sums, fold)) in values.iter_mut().zip(&members).enumerate() {
+                match answer {
+                    Answer::Shared(reached) => add_leaves(sums, reached, n_values, fold.test.iter().copied()),
+                    Answer::Alone(each) => add(sums, &each[at], n_values),
+                }
+            }
+        };
+        self.mean(&members, &vec![n_values; members.len()], ask, add_tree, runtime)
+    }
+
+    /// The means over the trees of what they answer for each fold, added in the order of the trees.
+    fn mean<T: Send>(
+        &self,
+        folds: &[&Fold<'_>],
+        n_values: &[usize],
+        ask: impl Fn(u64) -> Result<T> + Sync,
+        add_tree: impl Fn(&mut [Vec<f64>], &T),
+        runtime: &Runtime<'_>,
+    ) -> Result<Vec<Vec<f64>>> {
+        // To nothing: of all numbers, minus 0 alone leaves the other as it is, minus 0 included.
+        let nothing = if self.is_tree { -0.0 } else { 0.0 };
+        let zeros = |(fold, n_values): (&&Fold<'_>, &usize)| vec![nothing; fold.test.len() * n_values];
+        let mut values: Vec<Vec<f64>> = folds.iter().zip(n_values).map(zeros).collect();
+        let n_test: usize = folds.iter().map(|fold| fold.test.len()).sum();
+        let per_thread = (MANY_TEST_ROWS / n_test.max(1)).clamp(1, TREES_PER_THREAD);
+        let numbers: Vec<u64> = (self.params.first_tree..).take(self.params.n_estimators as usize).collect();
+        let ask_all = |number| {
+            let answer = ask(number)?;
+            for _ in folds {
                 runtime.advance();
             }
-            Ok(reached)
+            Ok(answer)
         };
-        let mut values: Vec<Vec<f64>> =
-            members.iter().map(|fold| vec![self.nothing(); fold.test.len() * n_values]).collect();
-        let n_test: usize = members.iter().map(|fold| fold.test.len()).sum();
-        let numbers = self.numbers();
-        for wave in numbers.chunks(wave_len(n_test, runtime)) {
-            for answer in runtime.map(wave.to_vec(), ask)? {
-                for (at, (sums, fold)) in values.iter_mut().zip(&members).enumerate() {
-                    match &answer {
-                        Answer::Shared(reached) => add_leaves(sums, reached, n_values, fold.test.iter().copied()),
-                        Answer::Alone(each) => add(sums, &each[at], n_values),
-                    }
-                }
+        for wave in numbers.chunks(per_thread * runtime.n_threads()) {
+            for answer in runtime.map(wave.to_vec(), ask_all)? {
+                add_tree(&mut values, &answer);
             }
         }
         for sums in &mut values {
@@ -207,20 +214,11 @@ impl CrossValidation<'_> {
     ) -> Result<Vec<Reached>> {
         let ask = |fold: &&Fold<'_>| {
             let learner = Learner::new(self, fold, runtime)?;
-            let target = learner.bags(self.sample_ids)?.bag(number, runtime)?.1.spread(fold.train, &learner.spread);
+            let target = learner.bag(&learner.bags(self.sample_ids)?, number, runtime)?;
             let mut reached = ask_folds(&[learner.tree(&target, number)], query, runtime)?;
             Ok(reached.remove(0))
         };
         folds.iter().map(ask).collect()
-    }
-
-    /// To what values are added: of all numbers, minus 0 alone leaves the other as it is, minus 0 included.
-    fn nothing(&self) -> f64 {
-        if self.is_tree { -0.0 } else { 0.0 }
-    }
-
-    fn numbers(&self) -> Vec<u64> {
-        (self.params.first_tree..).take(self.params.n_estimators as usize).collect()
     }
 }
 
@@ -230,11 +228,6 @@ enum Answer {
     Shared(Reached),
     /// Fold by fold, for its test rows.
     Alone(Vec<Reached>),
-}
-
-/// Trees of a wave.
-fn wave_len(n_test: usize, runtime: &Runtime<'_>) -> usize {
-    (MANY_TEST_ROWS / n_test.max(1)).clamp(1, TREES_PER_THREAD) * runtime.n_threads()
 }
 
 /// What a fold's forest is grown on.
@@ -267,6 +260,11 @@ impl<'a> Learner<'a> {
         let name = |&row: &u32| sample_ids.map_or(row.into(), |ids| ids[row as usize]);
         let ids: Vec<u64> = self.fold.train.iter().map(name).collect();
         Bags::new(&self.target, &self.params, Some(&ids))
+    }
+
+    /// What a tree is grown on, spread over all rows.
+    fn bag(&self, bags: &Bags<'_>, number: u64, runtime: &Runtime<'_>) -> Result<Target> {
+        Ok(bags.bag(number, runtime)?.1.spread(self.fold.train, &self.spread))
     }
 
     fn n_values(&self) -> usize {
