@@ -138,17 +138,7 @@ impl<S: Subtree> Visitor for OnCopy<'_, S> {
         let search = Search { data, criterion, params, total_weight, max_weight, min_weight_leaf, runtime, level };
         let n_samples = data.n_samples();
         let mut samples = Samples::new((0..n_samples as u32).collect(), n_samples, false);
-        let samples = samples.root();
-        let root = Pending {
-            totals: criterion.totals(samples.ids()),
-            n_entries: search.n_entries(samples.ids()),
-            samples,
-            depth,
-            key,
-            constants,
-            known: None,
-            limits,
-        };
+        let root = Pending::anew(&search, samples.root(), depth, key, constants, limits);
         subtree.grow(search, target, root)
     }
 }

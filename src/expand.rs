@@ -104,15 +104,29 @@ impl Split {
 impl<'s, C: Criterion> Pending<'s, C> {
     /// The root of tree number `tree` over all of `samples`.
     pub fn root(search: &Search<'_, C>, samples: SampleSet<'s>, tree: u64) -> Self {
+        let limits = search.params.monotonic_cst.is_some().then(|| Limits::none(search.criterion.n_means()));
+        let constants = Arc::new(ConstantFeatures::none(search.data.n_features()));
+        Self::anew(search, samples, 0, NodeKey::root(search.params.seed, tree), constants, limits)
+    }
+
+    /// A node that has no parent here, and takes nothing over from it but these.
+    pub fn anew(
+        search: &Search<'_, C>,
+        samples: SampleSet<'s>,
+        depth: u64,
+        key: NodeKey,
+        constants: Arc<ConstantFeatures>,
+        limits: Option<Limits>,
+    ) -> Self {
         Self {
             totals: search.criterion.totals(samples.ids()),
             n_entries: search.n_entries(samples.ids()),
             samples,
-            depth: 0,
-            key: NodeKey::root(search.params.seed, tree),
-            constants: Arc::new(ConstantFeatures::none(search.data.n_features())),
+            depth,
+            key,
+            constants,
             known: None,
-            limits: search.params.monotonic_cst.is_some().then(|| Limits::none(search.criterion.n_means())),
+            limits,
         }
     }
 

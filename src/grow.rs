@@ -72,8 +72,13 @@ pub(crate) fn check_lengths(data: &Dataset, target: &Target) -> Result<()> {
 
 /// The rows of a tree, all in its root.
 pub(crate) fn samples_of(data: &Dataset, target: &Target) -> Samples {
+    samples_with(data, target.weighted_samples())
+}
+
+/// Some rows, ascending, in one node.
+pub(crate) fn samples_with(data: &Dataset, ids: Vec<u32>) -> Samples {
     let is_sparse = !matches!(data.columns(), Columns::Dense(_));
-    Samples::new(target.weighted_samples(), data.n_samples(), is_sparse)
+    Samples::new(ids, data.n_samples(), is_sparse)
 }
 
 /// What the searches of a tree share. Its weights are known when there is a root, see [`weigh`].

@@ -18,10 +18,10 @@ use crate::bitset::Bitset;
 use crate::categories::Rule;
 use crate::criterion::{self, Criterion, Visitor};
 use crate::data::query::Query;
-use crate::data::{Columns, Dataset, Target};
+use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
 use crate::expand::{Pending, must_stop};
-use crate::grow::{check_lengths, search_of};
+use crate::grow::{check_lengths, samples_with, search_of};
 use crate::lazy::{Finds, Reached, descend};
 use crate::params::ValidTreeParams;
 use crate::rng::{NodeKey, Side};
@@ -225,8 +225,7 @@ impl<C: Criterion> Descent<'_, C> {
         if let [] | [_] = &group.lanes[..] {
             return group.lanes.iter().try_for_each(|lane| self.go_alone(&group, lane));
         }
-        let constants = std::mem::replace(&mut group.constants, Arc::new(ConstantFeatures::none(0)));
-        let (fates, constants) = self.splits(&group, &constants, &totals)?;
+        let (fates, constants) = self.splits(&group, &totals)?;
         group.constants = constants;
         for ((lane, own), fate) in group.lanes.iter().zip(&totals).zip(&fates) {
             match fate {
@@ -252,22 +251,11 @@ impl<C: Criterion> Descent<'_, C> {
 
     /// Goes on with a lane as a lazy tree.
     fn go_alone(&mut self, group: &Group, lane: &Lane) -> Result<()> {
-        let Search { data, criterion, params, total_weight, max_weight, min_weight_leaf, runtime, level } = self.search;
-        let total_weight = total_weight - lane.fold.map_or(0, |fold| self.held_out_weights[fold as usize]);
-        let search = Search { data, criterion, params, total_weight, max_weight, min_weight_leaf, runtime, level };
-        let is_sparse = !matches!(data.columns(), Columns::Dense(_));
-        let mut samples = Samples::new(Self::ids_of(group, lane), data.n_samples(), is_sparse);
-        let samples = samples.root();
-        let node = Pending {
-            totals: criterion.totals(samples.ids()),
-            n_entries: search.n_entries(samples.ids()),
-            samples,
-            depth: group.depth,
-            key: group.key,
-            constants: Arc::clone(&group.constants),
-            known: None,
-            limits: None,
-        };
+        let held_out = lane.fold.map_or(0, |fold| self.held_out_weights[fold as usize]);
+        let search = Search { total_weight: self.search.total_weight - held_out, ..self.search };
+        let mut samples = samples_with(search.data, Self::ids_of(group, lane));
+        let constants = Arc::clone(&group.constants);
+        let node = Pending::anew(&search, samples.root(), group.depth, group.key, constants, None);
         let mut query_rows = lane.queries.clone();
         query_rows.sort_unstable();
         let mut query_rows = Samples::new(query_rows, self.query.shape().0, false);
@@ -277,17 +265,12 @@ impl<C: Criterion> Descent<'_, C> {
     }
 
     /// What becomes of each lane, and the features that are known not to vary.
-    fn splits(
-        &mut self,
-        group: &Group,
-        constants: &Arc<ConstantFeatures>,
-        totals: &[C::Totals],
-    ) -> Result<(Vec<Fate>, Arc<ConstantFeatures>)> {
+    fn splits(&mut self, group: &Group, totals: &[C::Totals]) -> Result<(Vec<Fate>, Arc<ConstantFeatures>)> {
         let held_out: Vec<&[u32]> = group.lanes.iter().map(|lane| &lane.held_out[..]).collect();
         for (lane, samples) in held_out.iter().enumerate() {
             self.held_out.insert(lane, samples);
         }
-        let (samples, key) = (&group.ids[..], group.key);
+        let (samples, key, constants) = (&group.ids[..], group.key, &group.constants);
         let node = FoldsNode { samples, key, constants, held_out: &held_out, lanes: &self.held_out };
         let (verdicts, constants) = best_splits(&self.search, &self.rows, &node, &mut self.folds)?;
         let mut contests: Vec<Contest<'_, C>> = Vec::new();
