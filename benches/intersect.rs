@@ -10,8 +10,8 @@ use common::{Csc, NEVER};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use spinney::bitset::Bitset;
 use spinney::data::Columns;
-use spinney::intersect::{Entry, Gather, by_bitmap, by_search};
 use spinney::runtime::Runtime;
+use spinney::split::sparse::intersect::{Entry, Gather, by_bitmap, by_search};
 
 const N_SAMPLES: usize = 20_000;
 const N_FEATURES: usize = 1000;

@@ -8,7 +8,7 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, 
 use spinney::bitset::Bitset;
 use spinney::data::Columns;
 use spinney::runtime::Runtime;
-use spinney::samples::Samples;
+use spinney::split::samples::Samples;
 
 const N_SAMPLES: usize = 100_000;
 

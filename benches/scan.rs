@@ -12,8 +12,8 @@ use spinney::error::Result;
 use spinney::params::{CriterionKind, Splitter, TreeParams, ValidTreeParams};
 use spinney::rng::NodeKey;
 use spinney::runtime::Runtime;
-use spinney::samples::Samples;
 use spinney::simd::Level;
+use spinney::split::samples::Samples;
 use spinney::split::{ConstantFeatures, Node, Scratch, Search};
 
 /// Times the search of a node of every `step`-th row.

@@ -30,32 +30,20 @@
 //! # }
 //! ```
 
-mod best_first;
 pub mod bitset;
-pub mod categories;
-mod copies;
 pub mod criterion;
 pub mod crossval;
 pub mod data;
 pub mod error;
-pub mod expand;
 pub mod forest;
 pub mod grow;
-mod importance;
-pub mod intersect;
 pub mod lazy;
-pub mod monotonic;
 pub mod num;
-pub mod packed;
 pub mod params;
-mod part;
-mod predict;
-pub mod prune;
 #[cfg(feature = "python")]
 mod python;
 pub mod rng;
 pub mod runtime;
-pub mod samples;
 pub mod simd;
 pub mod split;
 pub mod tree;

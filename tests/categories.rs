@@ -9,15 +9,15 @@ use std::time::Instant;
 
 use ndarray::Array2;
 use proptest::prelude::*;
-use spinney::categories::{CategorySet, CategorySets};
 use spinney::data::dense::Ordinals;
 use spinney::data::rows::{RowReader, Rows};
 use spinney::data::{Dataset, Target};
 use spinney::error::Error;
 use spinney::forest::{Forest, Member};
-use spinney::packed::PackedTree;
 use spinney::params::{CriterionKind, Splitter, TreeParams};
 use spinney::runtime::Runtime;
+use spinney::tree::packed::PackedTree;
+use spinney::tree::sets::{CategorySet, CategorySets};
 use spinney::tree::{NodeArrays, TREE_LEAF, Tree};
 
 use common::{CRITERIA, Y, config, encode, grow, grow_dense, matrices, noise, params, runtime, targets, with_holes};

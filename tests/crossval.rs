@@ -5,13 +5,14 @@ mod common;
 use ndarray::{Array2, Axis};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use spinney::crossval::{CrossValidation, Fold};
 use spinney::data::dense::Ordinals;
 use spinney::data::query::{Query, SomeRows};
 use spinney::data::rows::{Rows, SparseRows};
 use spinney::data::target::{TargetValues, Weights};
 use spinney::data::{Dataset, Format, Target};
 use spinney::error::Result;
-use spinney::forest::{CrossValidation, Fold, grow_forest};
+use spinney::forest::grow_forest;
 use spinney::grow::grow;
 use spinney::params::{Bootstrap, Count, CriterionKind, ForestParams, MaxFeatures, TreeParams};
 

@@ -13,10 +13,10 @@ use spinney::data::{Dataset, Format, Target};
 use spinney::error::Error;
 use spinney::forest::{Forest, Member, RowSampler, grow_forest};
 use spinney::grow;
-use spinney::packed::PackedTree;
 use spinney::params::{Bootstrap, CriterionKind, ForestParams, MaxFeatures, TreeParams};
 use spinney::runtime::Runtime;
 use spinney::tree::Tree;
+use spinney::tree::packed::PackedTree;
 
 use common::{CRITERIA, Sparse, Y, config, encode, is_regression, noise, runtime};
 

@@ -10,8 +10,8 @@ use spinney::data::rows::{Rows, SparseRows};
 use spinney::data::{Dataset, Format, SparseView, Target};
 use spinney::forest::{LazyForest, grow_forest};
 use spinney::lazy::Traversal;
-use spinney::packed::PackedTree;
 use spinney::params::{Bootstrap, CriterionKind, ForestParams, MaxFeatures, Splitter, TreeParams};
+use spinney::tree::packed::PackedTree;
 
 use common::{CRITERIA, Sparse, Y, config, constraints, encode, matrices, noise, params, runtime, targets};
 

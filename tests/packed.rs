@@ -6,9 +6,9 @@ use ndarray::Array2;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::data::rows::{RowReader, Rows};
-use spinney::packed::PackedTree;
 use spinney::params::{CriterionKind, TreeParams};
 use spinney::tree::Tree;
+use spinney::tree::packed::PackedTree;
 
 use common::{CRITERIA, Y, config, encode, grow, matrices, noise, params, runtime, targets};
 

@@ -16,10 +16,10 @@ use spinney::data::sparse::{Rank, SparseIndex};
 use spinney::data::target::{SCALE_SPREAD, WEIGHT_BITS, Weights};
 use spinney::data::{Columns, Dataset, Format, SparseColumns, SparseView, Target};
 use spinney::error::Error;
-use spinney::intersect::{Entry, Gather, by_bitmap, by_search};
 use spinney::params::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, Tier, TreeParams};
 use spinney::runtime::Runtime;
 use spinney::simd::Level;
+use spinney::split::sparse::intersect::{Entry, Gather, by_bitmap, by_search};
 use spinney::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 
 use common::storages::{FORMATS, KERNELS, TIERS, storages};

@@ -7,7 +7,7 @@
 
 use std::cmp::Ordering;
 
-use super::bulk::BinaryBulk;
+use super::packed::BinaryBulk;
 use super::weights::{Moment, SampleWeights};
 use super::{Criterion, QUOTIENT_SLACK, cap_within};
 use crate::data::target::Classes;

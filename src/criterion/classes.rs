@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::bulk::ClassBulk;
+use super::packed::ClassBulk;
 use super::weights::SampleWeights;
 use super::{Criterion, cap_within};
 use crate::data::target::Classes;

@@ -9,10 +9,10 @@
 //! function of class counts), a name in `params::CriterionKind`, and a line in `visit_weighted`, the registry.
 
 pub mod binary;
-pub mod bulk;
 pub mod classes;
 pub mod entropy;
 pub mod gini;
+pub mod packed;
 pub mod poisson;
 pub mod quantile;
 pub mod squared_error;
@@ -26,10 +26,10 @@ use crate::error::{Error, Result};
 use crate::params::CriterionKind;
 
 use binary::BinaryGini;
-use bulk::Bulk;
 use classes::ClassCriterion;
 use entropy::Entropy;
 use gini::Gini;
+use packed::Bulk;
 use poisson::Poisson;
 use quantile::AnyQuantile;
 use squared_error::SquaredError;

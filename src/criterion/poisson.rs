@@ -22,7 +22,7 @@ use std::cmp::Ordering;
 use smallvec::SmallVec;
 
 use super::Criterion;
-use super::bulk::NoBulk;
+use super::packed::NoBulk;
 use super::squared_error::{SquaredError, SumTotals};
 use super::weights::{Moment, SampleWeights, SquareSum};
 use crate::data::target::{Numbers, SCALE_SPREAD};

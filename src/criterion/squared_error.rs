@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 
 use smallvec::SmallVec;
 
-use super::bulk::SumBulk;
+use super::packed::SumBulk;
 use super::weights::{Moment, SampleWeights};
 use super::{Criterion, QUOTIENT_SLACK};
 use crate::data::target::{ABOVE_ZERO, FINE_BITS, Numbers, above_zero};

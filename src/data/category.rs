@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
+use super::sparse::Rank;
 use super::{Columns, Dataset, SparseColumns};
-use crate::data::sparse::Rank;
 use crate::error::{Error, Result};
 
 /// The first row of what does not occur.

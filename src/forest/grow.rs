@@ -14,10 +14,10 @@ use crate::data::target::TargetValues;
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
 use crate::grow::grow;
-use crate::packed::PackedTree;
 use crate::params::{Bootstrap, ValidForestParams};
 use crate::rng::seed_of_tree;
 use crate::runtime::Runtime;
+use crate::tree::packed::PackedTree;
 
 /// Grows trees of a forest, spread over the threads, in the order of their numbers. `sample_ids` are the rows' names in
 /// Poisson samples; without them, a row's name is its number.
@@ -43,7 +43,7 @@ pub fn grow_forest(
 }
 
 /// What each tree of a forest is grown on.
-pub(super) struct Bags<'a> {
+pub(crate) struct Bags<'a> {
     sampler: RowSampler,
     target: Cow<'a, Target>,
     params: &'a ValidForestParams,

@@ -1,21 +1,18 @@
 //! Forests: many trees over one data set.
 //!
 //! [`grow_forest`] grows them, [`RowSampler`] says on which rows, [`Forest`] holds them and predicts with their mean. How
-//! the trees are stored is this module's own business. [`LazyForest`] predicts without them, and [`CrossValidation`] does so
+//! the trees are stored is this module's own business. [`LazyForest`] predicts without them, and [`CrossValidation`](crate::crossval::CrossValidation) does so
 //! for the folds of one data set.
 
-mod crossval;
-mod groups;
-mod grow;
+pub(crate) mod grow;
 mod importance;
 mod lazy;
-mod predict;
+pub(crate) mod predict;
 mod sampler;
 mod urn;
 
 use std::sync::Arc;
 
-pub use crossval::{CrossValidation, Fold};
 pub use grow::grow_forest;
 pub use lazy::{Explored, Kernel, LazyForest};
 pub use predict::OobPrediction;
@@ -23,7 +20,7 @@ pub use sampler::RowSampler;
 pub use urn::Urn;
 
 use crate::error::{Error, Result};
-use crate::packed::PackedTree;
+use crate::tree::packed::PackedTree;
 
 /// A forest: at least one tree, all over the same features and outputs. Immutable.
 #[derive(Debug, Clone, PartialEq)]

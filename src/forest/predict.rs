@@ -8,8 +8,8 @@ use std::ops::{Range, RangeInclusive};
 use super::{Forest, RowSampler};
 use crate::data::rows::{RowReader, Rows};
 use crate::error::{Error, Result};
-use crate::predict::check_features;
 use crate::runtime::Runtime;
+use crate::tree::predict::check_features;
 
 /// Rows per block: many, so that a tree is worth being brought into the cache, but some blocks for each thread.
 const BLOCK: RangeInclusive<usize> = 256..=4096;
@@ -153,7 +153,7 @@ fn block_len(n_samples: usize, runtime: &Runtime<'_>) -> usize {
     n_samples.div_ceil(BLOCKS_PER_THREAD * runtime.n_threads()).clamp(*BLOCK.start(), *BLOCK.end())
 }
 
-pub(super) fn divide(values: &mut [f64], divisor: f64) {
+pub(crate) fn divide(values: &mut [f64], divisor: f64) {
     for value in values {
         *value /= divisor;
     }

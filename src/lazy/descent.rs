@@ -13,15 +13,15 @@ use rayon::Scope;
 
 use super::Finds;
 use super::whole::OnCopy;
-use crate::copies::{Copies, on_copy};
 use crate::criterion::Criterion;
 use crate::data::query::Query;
 use crate::data::{Dataset, Target};
 use crate::error::Result;
-use crate::expand::{Expansion, Leaf, Pending};
+use crate::grow::copies::{Copies, on_copy};
+use crate::grow::expand::{Expansion, Leaf, Pending};
 use crate::grow::is_a_task;
 use crate::rng::Side;
-use crate::samples::SampleSet;
+use crate::split::samples::SampleSet;
 use crate::split::{Scratch, Search};
 
 /// A node with the query rows that have reached it.

@@ -1,7 +1,7 @@
 //! Lazy trees: what a tree predicts for given rows, without the tree.
 //!
 //! After Guillame-Bert & Dubrawski, "Batched Lazy Decision Trees" (2016). Training rows and query rows descend together: a
-//! node is [expanded](crate::expand) as in [`grow`](crate::grow), the query rows are compared with the threshold, and a
+//! node is [expanded](crate::grow::expand) as in [`grow`](crate::grow), the query rows are compared with the threshold, and a
 //! child that none of them reaches is dropped with its training rows. At a leaf the value goes to the query rows; no node
 //! is kept. The three algorithms of that paper are [`Traversal`]s.
 //!
@@ -23,12 +23,12 @@
 
 mod descent;
 mod eager;
-mod visits;
+mod reached;
 mod whole;
 
 pub(crate) use descent::descend;
-pub(crate) use visits::Finds;
-pub use visits::{LeafRows, Reached, Visits};
+pub(crate) use reached::Finds;
+pub use reached::{LeafRows, Reached, Visits};
 
 use crate::criterion;
 use crate::data::query::Query;

@@ -3,16 +3,16 @@
 
 use super::descent::{Descent, Visit};
 use super::{Finds, LazyTree, Reached};
-use crate::copies::Subtree;
 use crate::criterion::{Criterion, Visitor};
 use crate::data::Target;
 use crate::data::query::Query;
 use crate::error::Result;
-use crate::expand::Pending;
+use crate::grow::copies::Subtree;
+use crate::grow::expand::Pending;
 use crate::grow::{samples_of, search_of, weigh};
 use crate::runtime::Runtime;
-use crate::samples::{SampleSet, Samples};
 use crate::split::Search;
+use crate::split::samples::{SampleSet, Samples};
 
 /// Tasks per thread where query rows descend one by one, so that those of unequal cost even out.
 const TASKS_PER_THREAD: usize = 8;

@@ -3,8 +3,8 @@
 use super::{QuantileLevel, legal, require};
 use crate::data::dense::Ordinals;
 use crate::error::{Error, Result};
-use crate::intersect::Strategy;
 use crate::simd::Level;
+use crate::split::sparse::intersect::Strategy;
 
 /// How the threshold of a feature is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -12,13 +12,13 @@ use super::fit::{categories, encode_target};
 use super::params::tree_params;
 use super::rows::Draws;
 use super::run::run_watched;
+use crate::crossval::{CrossValidation, Fold};
 use crate::data::dense::Ordinals;
 use crate::data::rows::{Rows, SparseRows};
 use crate::data::sparse::SparseIndex;
 use crate::data::values::TableValue;
 use crate::data::{Dataset, Element, SparseView, Target};
 use crate::error::Result;
-use crate::forest::{CrossValidation, Fold};
 use crate::params::{Bootstrap, ForestParams};
 use crate::runtime::Runtime;
 

@@ -13,11 +13,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::on_rows::{RowVisitor, visit_rows};
-use crate::categories::{CategorySets, SetView};
 use crate::data::rows::Rows;
 use crate::error::Result;
-use crate::packed::PackedTree;
 use crate::runtime::Runtime;
+use crate::tree::packed::PackedTree;
+use crate::tree::sets::{CategorySets, SetView};
 use crate::tree::{NodeArrays, Tree};
 
 /// A grown tree: read-only arrays with one entry per node, in preorder, under scikit-learn's names.

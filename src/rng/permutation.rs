@@ -254,7 +254,7 @@ impl Network {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{NodeKey, Side};
+    use crate::rng::{NodeKey, Side};
 
     /// Widths of 7 to 17 bits, odd and even, and both ends of each.
     const WIDTHS: [usize; 20] =

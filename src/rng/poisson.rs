@@ -40,8 +40,8 @@ impl PoissonCounts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::NodeKey;
     use super::*;
+    use crate::rng::NodeKey;
 
     #[test]
     fn chances_are_those_of_the_distribution() {

@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::bounds::Bar;
 use super::random::random_threshold;
+use super::sparse::bounds::Bar;
 use super::{Node, Search};
 use crate::criterion::Criterion;
 use crate::data::Dataset;

@@ -11,8 +11,10 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::features::ConstantFeatures;
+use super::by_column::ConstantFeatures;
+use super::samples::SampleSet;
 use super::sparse::SearchScratch;
+use super::sparse::intersect::{Entry, Gather, NodeCosts, Strategy};
 use super::{Node, Scratch, Search};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
@@ -20,11 +22,9 @@ use crate::data::dense::Ranks;
 use crate::data::sparse::{Rank, SparseColumn};
 use crate::data::{Columns, DenseColumns, SparseColumns};
 use crate::error::Result;
-use crate::intersect::{Entry, Gather, NodeCosts, Strategy};
 use crate::params::FeatureSampling;
 use crate::rng::Permutation;
 use crate::runtime::Runtime;
-use crate::samples::SampleSet;
 
 /// Features that a walk computes at a time.
 const BLOCK: usize = 64;
@@ -270,9 +270,9 @@ mod tests {
 
     use super::*;
     use crate::data::{Dataset, Format, SparseView};
-    use crate::intersect::Strategy as Kernel;
     use crate::rng::NodeKey;
-    use crate::samples::Samples;
+    use crate::split::samples::Samples;
+    use crate::split::sparse::intersect::Strategy as Kernel;
 
     const KERNELS: [Option<Kernel>; 6] = [
         None,

@@ -13,32 +13,22 @@
 //! values in front. Whoever searches a column looks at it both ways if the node has missing values there.
 
 mod best;
-mod block;
-mod bounded;
-mod bounds;
-mod categories;
-mod cells;
-mod counts;
+mod by_column;
+mod categorical;
 mod dense;
-mod dense_random;
 mod draw;
-mod features;
 pub mod folds;
-mod histogram;
-mod known;
-mod pair;
+pub mod limits;
 mod random;
-mod rows;
+pub mod samples;
 mod scan;
-mod small;
-mod sort;
-mod sparse;
+pub mod sparse;
 
 pub use best::Candidate;
-pub use categories::Sides;
-pub use features::ConstantFeatures;
-pub use known::Known;
+pub use by_column::ConstantFeatures;
+pub use categorical::Sides;
 pub use sparse::Effort;
+pub use sparse::heritage::Known;
 
 use std::sync::Arc;
 
@@ -46,13 +36,13 @@ use crate::criterion::Criterion;
 use crate::data::sparse::Rank;
 use crate::data::{Columns, Dataset, SparseColumns};
 use crate::error::Result;
-use crate::intersect::Entry;
-use crate::monotonic::Limits;
 use crate::params::{Splitter, ValidTreeParams};
 use crate::rng::{NodeKey, Permutation, Side};
 use crate::runtime::Runtime;
-use crate::samples::SampleSet;
 use crate::simd::Level;
+use limits::Limits;
+use samples::SampleSet;
+use sparse::intersect::Entry;
 
 use best::Best;
 use draw::Drawn;
@@ -145,7 +135,7 @@ impl<C: Criterion> NodeSearch<'_, C> {
             return Outcome::Hopeless;
         }
         if self.search.data.is_categorical(column.feature) {
-            return categories::search(*self, column, scan, best);
+            return categorical::search(*self, column, scan, best);
         }
         let score = match self.search.params.splitter {
             Splitter::Best => scan::best_cut(*self, column, scan, best),

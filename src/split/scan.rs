@@ -5,9 +5,9 @@
 //! was pushed. A second pass of the kind has the missing values on the left. O(entries).
 
 use super::best::{Best, Candidate, Cut};
+use super::sparse::intersect::Entry;
 use super::{NodeColumn, NodeSearch};
 use crate::criterion::Criterion;
-use crate::intersect::Entry;
 use crate::rng::Side;
 
 /// Offers every cut of a column with sorted entries. Returns the highest score of a legal cut, minus infinity if none

@@ -86,8 +86,8 @@ impl<'a> Classes<'a> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::level::Half;
     use super::*;
+    use crate::criterion::quantile::level::Half;
     use crate::params::QuantileLevel;
 
     /// The least loss of samples, by trying each as the quantile.

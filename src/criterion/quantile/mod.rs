@@ -35,7 +35,7 @@ use std::sync::atomic::{AtomicU64, Ordering as Memory};
 use smallvec::SmallVec;
 
 use super::Criterion;
-use super::bulk::NoBulk;
+use super::packed::NoBulk;
 use crate::data::Target;
 use crate::data::target::{Numbers, Weights, above_zero};
 use crate::num::{Wide, bit_length, scale_by_power_of_two};

@@ -245,9 +245,9 @@ impl<R: Ring, S: Sum, L: Balance<S>> Peel<S> for Weighted<'_, R, S, L> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::level::Half;
-    use super::super::ring::{Links, Mask};
     use super::*;
+    use crate::criterion::quantile::level::Half;
+    use crate::criterion::quantile::ring::{Links, Mask};
 
     /// The same of a list.
     fn run<R: Ring>(mut list: Weighted<'_, R, i64, Half>, order: impl Iterator<Item = u32>) -> bool {

@@ -5,8 +5,10 @@ use crate::criterion::Criterion;
 use crate::data::sparse::Rank;
 use crate::data::{Columns, Dataset, SparseColumns};
 use crate::error::Result;
-use crate::intersect::{self, Entry, Gather, NodeCosts, Strategy};
-use crate::split::sort::{self, SortScratch};
+use crate::split::dense::sort;
+use crate::split::dense::sort::SortScratch;
+use crate::split::sparse::intersect;
+use crate::split::sparse::intersect::{Entry, Gather, NodeCosts, Strategy};
 use crate::split::sparse::node_column;
 use crate::split::{NodeColumn, Search};
 

@@ -17,17 +17,17 @@
 //!
 //! O(rows log rows + cuts * folds) per column.
 
-mod beside;
+mod class_scores;
 mod columns;
-mod contest;
+mod cut_ranks;
+mod exact;
+mod filter;
 mod held_out;
-mod rows;
-mod sweep;
 
+pub use class_scores::{FoldRows, shares};
 pub use columns::FoldScratch;
-pub use contest::{Contest, best_among};
+pub use exact::{Contest, best_among};
 pub use held_out::HeldOut;
-pub use rows::{FoldRows, shares};
 
 use std::sync::Arc;
 
@@ -40,9 +40,9 @@ use crate::data::{Columns, Dataset};
 use crate::error::Result;
 use crate::rng::{NodeKey, Side};
 
-use beside::Beside;
 use columns::fill_columns;
-use sweep::Sweep;
+use cut_ranks::Beside;
+use filter::Sweep;
 
 /// A node, to be split for several folds.
 pub struct FoldsNode<'a> {

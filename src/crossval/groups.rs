@@ -1,0 +1,134 @@
+//! Which folds of a cross-validation descend together.
+//!
+//! Their forests must be functions of one target, of which each fold leaves out rows that no other does: the folds of one
+//! round of a k-fold, stratified or grouped split, or of leave-one-out. The samples of the trees must not depend on who draws
+//! them: all rows, or Poisson counts by name. And what decides on splits must be the same in numbers: classes, weights of 1,
+//! and parameters as resolved for the fold's number of rows.
+
+use super::costs::pays;
+use super::together::NOBODY;
+use super::{CrossValidation, Fold};
+use crate::data::target::{TargetValues, Weights};
+use crate::error::Result;
+use crate::params::{Bootstrap, ForestParams, ValidForestParams};
+use crate::runtime::Runtime;
+use crate::split::folds::shares;
+
+/// Folds that descend together.
+pub(crate) struct Group {
+    /// Their numbers.
+    pub folds: Vec<usize>,
+    /// For each row, the one of them that does not train on it, or [`NOBODY`].
+    pub owners: Vec<u32>,
+    /// For each row of the query, the one of them that is asked about it, or [`NOBODY`].
+    pub askers: Vec<u32>,
+    pub params: ValidForestParams,
+}
+
+/// Divides folds into groups for which it pays, and others. O(folds * rows).
+pub(crate) fn of(
+    all: &CrossValidation<'_>,
+    folds: &[Fold<'_>],
+    n_query: usize,
+    runtime: &Runtime<'_>,
+) -> Result<(Vec<Group>, Vec<usize>)> {
+    if !matches!(all.target.weights(), Weights::Unit) {
+        return Ok((Vec::new(), (0..folds.len()).collect()));
+    }
+    let (mut groups, mut others) = (Vec::new(), Vec::new());
+    // A group runs a tree on one thread; folds that are asked one by one use those that are left.
+    let n_threads = (runtime.n_threads() / all.params.n_estimators.max(1) as usize).max(1);
+    let mut close = |group: Option<Group>, others: &mut Vec<usize>| {
+        let Some(group) = group else { return };
+        let n_held_out = group.owners.iter().filter(|&&owner| owner != NOBODY).count();
+        if pays(all.data, group.params.tree(), group.folds.len(), n_held_out, n_threads) {
+            groups.push(group);
+        } else {
+            others.extend(group.folds);
+        }
+    };
+    let counts = class_counts(all);
+    let mut left_out = Vec::new();
+    let mut open: Option<Group> = None;
+    for (number, fold) in folds.iter().enumerate() {
+        runtime.check_interrupt()?;
+        set_left_out(fold.train, all.data.n_samples(), &mut left_out);
+        let params = ForestParams { bootstrap: fold.bootstrap, ..all.params.clone() };
+        let params = params.check(fold.train.len(), all.data.n_features()).ok();
+        let params = params.filter(|params| {
+            let draws = matches!(fold.bootstrap, Bootstrap::None | Bootstrap::Poisson) && !params.balanced_subsample;
+            draws && fold.sample_weight.is_none() && shares(all.data, all.target, params.tree())
+        });
+        let Some(params) = params.filter(|_| has_all_classes(all, &counts, &left_out)) else {
+            others.push(number);
+            continue;
+        };
+        // Folds come round by round.
+        let mut group = match open.take() {
+            Some(group) if group.admits(&left_out, fold.test, &params) => group,
+            full => {
+                close(full, &mut others);
+                let (owners, askers) = (vec![NOBODY; all.data.n_samples()], vec![NOBODY; n_query]);
+                Group { folds: Vec::new(), owners, askers, params }
+            }
+        };
+        group.admit(number, &left_out, fold.test);
+        open = Some(group);
+    }
+    close(open, &mut others);
+    others.sort_unstable();
+    Ok((groups, others))
+}
+
+impl Group {
+    /// Whether a fold can be one of them, given the rows that it does not train on.
+    fn admits(&self, left_out: &[u32], test: &[u32], params: &ValidForestParams) -> bool {
+        let is_free = |rows: &[u32], of: &[u32]| rows.iter().all(|&row| of[row as usize] == NOBODY);
+        is_free(left_out, &self.owners)
+            && is_free(test, &self.askers)
+            && self.params.bootstrap == params.bootstrap
+            && self.params.tree().splits_like(params.tree())
+    }
+
+    fn admit(&mut self, number: usize, left_out: &[u32], test: &[u32]) {
+        let member = self.folds.len() as u32;
+        self.folds.push(number);
+        for (rows, of) in [(left_out, &mut self.owners), (test, &mut self.askers)] {
+            for &row in rows {
+                of[row as usize] = member;
+            }
+        }
+    }
+}
+
+/// The rows below `n_samples` that are not among `train`, which is ascending.
+fn set_left_out(train: &[u32], n_samples: usize, left_out: &mut Vec<u32>) {
+    left_out.clear();
+    let mut next = 0;
+    for &row in train {
+        left_out.extend(next..row);
+        next = row + 1;
+    }
+    left_out.extend(next..n_samples as u32);
+}
+
+/// Rows per class; none of numbers.
+fn class_counts(all: &CrossValidation<'_>) -> Vec<usize> {
+    let TargetValues::Classes(classes) = all.target.values() else { return Vec::new() };
+    let mut counts = vec![0; classes.first.last().map_or(0, |&n| n as usize)];
+    classes.slots.iter().for_each(|&slot| counts[slot as usize] += 1);
+    counts
+}
+
+/// Whether each class has rows that are not left out.
+fn has_all_classes(all: &CrossValidation<'_>, counts: &[usize], left_out: &[u32]) -> bool {
+    let TargetValues::Classes(classes) = all.target.values() else { return false };
+    let mut rest = counts.to_vec();
+    for &row in left_out {
+        let n_outputs = all.target.n_outputs();
+        for &slot in &classes.slots[row as usize * n_outputs..][..n_outputs] {
+            rest[slot as usize] -= 1;
+        }
+    }
+    rest.iter().all(|&count| count > 0)
+}

@@ -1,0 +1,444 @@
+//! One tree of several folds at once.
+//!
+//! All folds begin with one root: the rows of all of them, of which each fold holds a few out. A node is searched once for all
+//! (`split::folds`), and each fold gets its own exact split. Children of folds whose rows are nearly the same are one node
+//! again: the rows of all of them, of which each holds out what is not its own, whether the folds split by the same
+//! feature or not. A fold that is left alone goes on as a lazy tree. Only query rows make a fold worth following: a child
+//! that none of a fold's query rows reaches is not visited for it.
+//!
+//! Folds that hold nothing out of a node have one and the same split there and count as one, however many they are. So with
+//! one row left out per fold, a node costs what its own rows make it cost.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use super::costs::Costs;
+use super::union::{Wanted, unite};
+use crate::bitset::Bitset;
+use crate::criterion;
+use crate::criterion::{Criterion, Visitor};
+use crate::data::query::Query;
+use crate::data::{Dataset, Target};
+use crate::error::{Error, Result};
+use crate::grow::expand::{Pending, must_stop};
+use crate::grow::{check_lengths, samples_with, search_of};
+use crate::lazy::{Finds, Reached, descend};
+use crate::params::ValidTreeParams;
+use crate::rng::{NodeKey, Side};
+use crate::runtime::Runtime;
+use crate::split::folds::{
+    Contest, FoldRows, FoldScratch, FoldSplit, FoldsNode, HeldOut, Verdict, best_among, best_splits, goes_left,
+};
+use crate::split::samples::Samples;
+use crate::split::{ConstantFeatures, Scratch, Search};
+use crate::tree::sets::Rule;
+
+/// A row that no fold holds out.
+pub const NOBODY: u32 = u32::MAX;
+
+/// Folds of one data set.
+#[derive(Debug, Clone, Copy)]
+pub struct SharedFolds<'a> {
+    /// Their number.
+    pub n_folds: usize,
+    /// For each training row, the fold that holds it out, or [`NOBODY`].
+    pub owners: &'a [u32],
+    /// For each query row, the fold that is asked about it, or [`NOBODY`].
+    pub askers: &'a [u32],
+}
+
+impl SharedFolds<'_> {
+    /// Whether there is a fold, or [`NOBODY`], for each row of either kind.
+    fn check(&self, n_samples: usize, n_query: usize) -> Result<()> {
+        for (name, folds, n_rows) in [("owners", self.owners, n_samples), ("askers", self.askers, n_query)] {
+            if folds.len() != n_rows {
+                let (expected, got) = (format!("{n_rows} values, one per row"), format!("{} values", folds.len()));
+                return Err(Error::ShapeMismatch { what: name, expected, got });
+            }
+            if let Some(fold) = folds.iter().find(|&&fold| fold != NOBODY && fold as usize >= self.n_folds) {
+                let expected = format!("below {}", self.n_folds);
+                return Err(Error::InvalidArgument { name, got: format!("fold {fold}"), expected });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What tree number `number` of each fold predicts for its query rows. The target is that of the rows of all folds. Nothing if
+/// the folds have nothing to share with these parameters, or one of them has no rows.
+pub fn ask_shared(
+    data: &Dataset,
+    target: &Target,
+    params: &ValidTreeParams,
+    number: u64,
+    folds: SharedFolds<'_>,
+    query: &dyn Query,
+    runtime: &Runtime<'_>,
+) -> Result<Option<Reached>> {
+    check_lengths(data, target)?;
+    folds.check(data.n_samples(), query.shape().0)?;
+    let Some(rows) = FoldRows::new(data, target, params) else { return Ok(None) };
+    let shared = Shared { data, target, params, number, folds, query, runtime, rows };
+    criterion::visit(params.criterion, target, shared)
+}
+
+struct Shared<'a> {
+    data: &'a Dataset,
+    target: &'a Target,
+    params: &'a ValidTreeParams,
+    number: u64,
+    folds: SharedFolds<'a>,
+    query: &'a dyn Query,
+    runtime: &'a Runtime<'a>,
+    rows: FoldRows,
+}
+
+impl Visitor for Shared<'_> {
+    type Output = Option<Reached>;
+
+    fn visit<C: Criterion>(self, criterion: &C) -> Result<Option<Reached>> {
+        let Self { data, target, params, number, folds, query, runtime, rows } = self;
+        let mut search = search_of(data, target, criterion, params, runtime)?;
+        let ids = target.weighted_samples();
+        let mut weights = vec![0u64; folds.n_folds];
+        for &id in &ids {
+            if let Some(weight) = weights.get_mut(folds.owners[id as usize] as usize) {
+                *weight += target.weights().get(id as usize);
+            }
+        }
+        search.total_weight = criterion.weight(&criterion.totals(&ids));
+        if weights.contains(&search.total_weight) {
+            return Ok(None);
+        }
+        let mut lanes: Vec<Lane> = Vec::new();
+        let mut lane_of = vec![usize::MAX; folds.n_folds];
+        for (row, &fold) in (0..).zip(folds.askers) {
+            let Some(lane) = lane_of.get_mut(fold as usize) else { continue };
+            if *lane == usize::MAX {
+                *lane = lanes.len();
+                lanes.push(Lane { fold: Some(fold), held_out: Vec::new(), queries: Vec::new() });
+            }
+            lanes[*lane].queries.push(row);
+        }
+        for &id in &ids {
+            let lane = lane_of.get(folds.owners[id as usize] as usize).and_then(|&lane| lanes.get_mut(lane));
+            if let Some(lane) = lane {
+                lane.held_out.push(id);
+            }
+        }
+        let constants = Arc::new(ConstantFeatures::none(data.n_features()));
+        let root = Group { ids, lanes, depth: 0, key: NodeKey::root(params.seed, number), constants };
+        let mut descent = Descent {
+            scratch: Scratch::new(&search),
+            folds: FoldScratch::new(data),
+            search,
+            target,
+            query,
+            rows,
+            held_out_weights: weights,
+            held_out: HeldOut::new(data.n_samples()),
+            members: Bitset::new(data.n_samples()),
+            finds: Finds::new(criterion.n_values(), false),
+        };
+        descent.run(root)?;
+        let mut reached = Reached::new(query.shape().0, false);
+        reached.append(descent.finds);
+        Ok(Some(reached))
+    }
+}
+
+/// A node of several folds.
+struct Group {
+    /// The rows of all of them.
+    ids: Vec<u32>,
+    lanes: Vec<Lane>,
+    depth: u64,
+    key: NodeKey,
+    constants: Arc<ConstantFeatures>,
+}
+
+/// Folds with the same rows in a node: one, or all that hold nothing out.
+struct Lane {
+    /// If it is one fold.
+    fold: Option<u32>,
+    /// The rows of the node that are not its own, ascending.
+    held_out: Vec<u32>,
+    /// Those of its query rows that have reached the node.
+    queries: Vec<u32>,
+}
+
+/// What becomes of a lane.
+enum Fate {
+    Leaf,
+    /// It is to be searched on its own.
+    Alone,
+    Split(FoldSplit),
+}
+
+/// A split that parts the rows of some lanes as each wants it.
+struct Cut {
+    split: FoldSplit,
+    lanes: Vec<usize>,
+}
+
+struct Descent<'a, C: Criterion> {
+    search: Search<'a, C>,
+    target: &'a Target,
+    query: &'a dyn Query,
+    rows: FoldRows,
+    /// By fold, the weight that it holds out of the tree.
+    held_out_weights: Vec<u64>,
+    /// Of the node that is searched; empty otherwise.
+    held_out: HeldOut,
+    finds: Finds,
+    scratch: Scratch<C>,
+    folds: FoldScratch,
+    /// The rows of a child; empty between two uses.
+    members: Bitset,
+}
+
+impl<C: Criterion> Descent<'_, C> {
+    fn run(&mut self, root: Group) -> Result<()> {
+        let mut stack = vec![root];
+        while let Some(group) = stack.pop() {
+            self.search.runtime.check_interrupt()?;
+            self.visit(group, &mut stack)?;
+        }
+        Ok(())
+    }
+
+    fn visit(&mut self, mut group: Group, stack: &mut Vec<Group>) -> Result<()> {
+        self.finds.visits.visit(group.ids.len(), 0);
+        let criterion = self.search.criterion;
+        merge_whole(&mut group.lanes);
+        let all = criterion.totals(&group.ids);
+        let mut totals = Vec::with_capacity(group.lanes.len());
+        for lane in std::mem::take(&mut group.lanes) {
+            let own = criterion.minus(&all, &criterion.totals(&lane.held_out));
+            let n_samples = group.ids.len() - lane.held_out.len();
+            if must_stop(&self.search, group.depth, n_samples, &own) {
+                self.settle(&group, &lane, &own);
+            } else {
+                totals.push(own);
+                group.lanes.push(lane);
+            }
+        }
+        if let [] | [_] = &group.lanes[..] {
+            return group.lanes.iter().try_for_each(|lane| self.go_alone(&group, lane));
+        }
+        let (fates, constants) = self.splits(&group, &totals)?;
+        group.constants = constants;
+        for ((lane, own), fate) in group.lanes.iter().zip(&totals).zip(&fates) {
+            match fate {
+                Fate::Leaf => self.settle(&group, lane, own),
+                Fate::Alone => self.go_alone(&group, lane)?,
+                Fate::Split(_) => {}
+            }
+        }
+        self.part(&group, &fates, stack)
+    }
+
+    /// The rows of a lane.
+    fn ids_of(group: &Group, lane: &Lane) -> Vec<u32> {
+        let mut held_out = lane.held_out.iter().peekable();
+        group.ids.iter().copied().filter(|id| held_out.next_if_eq(&id).is_none()).collect()
+    }
+
+    /// Gives the value of a leaf to the query rows.
+    fn settle(&mut self, group: &Group, lane: &Lane, totals: &C::Totals) {
+        // Class shares are made of the statistics alone.
+        self.search.criterion.write_value(totals, &[], self.finds.add(&lane.queries, group.depth));
+    }
+
+    /// Goes on with a lane as a lazy tree.
+    fn go_alone(&mut self, group: &Group, lane: &Lane) -> Result<()> {
+        let held_out = lane.fold.map_or(0, |fold| self.held_out_weights[fold as usize]);
+        let search = Search { total_weight: self.search.total_weight - held_out, ..self.search };
+        let mut samples = samples_with(search.data, Self::ids_of(group, lane));
+        let constants = Arc::clone(&group.constants);
+        let node = Pending::anew(&search, samples.root(), group.depth, group.key, constants, None);
+        let mut query_rows = lane.queries.clone();
+        query_rows.sort_unstable();
+        let mut query_rows = Samples::new(query_rows, self.query.shape().0, false);
+        let found = descend(search, self.target, self.query, node, query_rows.root(), &mut self.scratch)?;
+        self.finds.append(found);
+        Ok(())
+    }
+
+    /// What becomes of each lane, and the features that are known not to vary.
+    fn splits(&mut self, group: &Group, totals: &[C::Totals]) -> Result<(Vec<Fate>, Arc<ConstantFeatures>)> {
+        let held_out: Vec<&[u32]> = group.lanes.iter().map(|lane| &lane.held_out[..]).collect();
+        for (lane, samples) in held_out.iter().enumerate() {
+            self.held_out.insert(lane, samples);
+        }
+        let (samples, key, constants) = (&group.ids[..], group.key, &group.constants);
+        let node = FoldsNode { samples, key, constants, held_out: &held_out, lanes: &self.held_out };
+        let (verdicts, constants) = best_splits(&self.search, &self.rows, &node, &mut self.folds)?;
+        let mut contests: Vec<Contest<'_, C>> = Vec::new();
+        for (lane, verdict) in verdicts.iter().enumerate() {
+            if let Verdict::Among(features) = verdict {
+                contests.push(Contest { lane, totals: &totals[lane], features });
+            }
+        }
+        let found = best_among(&self.search, &node, &contests, &mut self.folds, &mut self.scratch)?;
+        let mut found = found.into_iter();
+        let fate = |verdict: &Verdict| {
+            let split = match verdict {
+                Verdict::Split(split) => Some(*split),
+                Verdict::Constant => None,
+                Verdict::Among(_) => found.next().flatten(),
+            };
+            match split {
+                Some(split) => Fate::Split(split),
+                None if self.search.draws_all() => Fate::Leaf,
+                None => Fate::Alone,
+            }
+        };
+        let fates = verdicts.iter().map(fate).collect();
+        self.held_out.clear(held_out.into_iter());
+        Ok((fates, constants))
+    }
+
+    /// Makes the children.
+    fn part(&mut self, group: &Group, fates: &[Fate], stack: &mut Vec<Group>) -> Result<()> {
+        let costs = Costs::new(self.search.data, self.search.params);
+        let cuts = cuts_of(fates);
+        let mut sides = Vec::with_capacity(cuts.len());
+        for cut in &cuts {
+            self.search.runtime.check_interrupt()?;
+            sides.push(goes_left(&self.search, &group.ids, &cut.split, &mut self.folds)?);
+        }
+        let mut queries: Vec<[Vec<u32>; 2]> = group.lanes.iter().map(|_| [Vec::new(), Vec::new()]).collect();
+        for (cut, goes_left) in cuts.iter().zip(&sides) {
+            for &lane in &cut.lanes {
+                if let Fate::Split(split) = &fates[lane] {
+                    queries[lane] = self.route(group, &group.lanes[lane], split, goes_left);
+                }
+            }
+        }
+        for (at, side) in [Side::Left, Side::Right].into_iter().enumerate() {
+            // Lanes whose query rows go there.
+            let mut wanted: Vec<Wanted> = Vec::new();
+            for (cut, Cut { lanes, .. }) in cuts.iter().enumerate() {
+                let lanes = || lanes.iter().filter(|&&lane| !queries[lane][at].is_empty());
+                let n_singles = lanes().filter(|&&lane| group.lanes[lane].held_out.len() <= 1).count();
+                if lanes().next().is_some() {
+                    wanted.push(Wanted { cut, n_lanes: lanes().count(), n_singles });
+                }
+            }
+            // The most common first, as others are to join it.
+            wanted.sort_by_key(|wanted| Reverse(wanted.n_lanes));
+            for union in unite(&wanted, &sides, side == Side::Left, &costs) {
+                self.search.runtime.check_interrupt()?;
+                let ids: Vec<u32> =
+                    group.ids.iter().zip(&union.holds).filter(|(_, holds)| **holds).map(|(&id, _)| id).collect();
+                self.members.insert_all(&ids);
+                let mut lanes = Vec::new();
+                for &cut in &union.cuts {
+                    // What the union has and this side of the cut has not.
+                    let foreign: Vec<u32> = if union.cuts.len() == 1 {
+                        Vec::new()
+                    } else {
+                        let rows = group.ids.iter().zip(union.holds.iter().zip(&sides[cut]));
+                        rows.filter(|(_, (holds, left))| **holds && **left != (side == Side::Left))
+                            .map(|(&id, _)| id)
+                            .collect()
+                    };
+                    for &lane in &cuts[cut].lanes {
+                        let queries = std::mem::take(&mut queries[lane][at]);
+                        if !queries.is_empty() {
+                            let Lane { fold, held_out, .. } = &group.lanes[lane];
+                            let own = held_out.iter().copied().filter(|&id| self.members.contains(id));
+                            lanes.push(Lane { fold: *fold, held_out: merged(own, &foreign), queries });
+                        }
+                    }
+                }
+                self.members.remove_all(&ids);
+                merge_whole(&mut lanes);
+                let (depth, key) = (group.depth + 1, group.key.child(side));
+                let node = |ids, lanes| Group { ids, lanes, depth, key, constants: Arc::clone(&group.constants) };
+                if costs.pays(union.size) {
+                    stack.push(node(ids, lanes));
+                } else {
+                    stack.extend(lanes.into_iter().map(|lane| node(ids.clone(), vec![lane])));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The query rows of a lane that go left and right.
+    fn route(&self, group: &Group, lane: &Lane, split: &FoldSplit, goes_left: &[bool]) -> [Vec<u32>; 2] {
+        let rule = Rule::Threshold(split.threshold(self.search.data));
+        let mut values = Vec::new();
+        self.query.gather(split.feature, &lane.queries, &mut values);
+        let missing_left = match split.missing {
+            Some(side) => side == Side::Left,
+            // Where most of the weight goes.
+            None => {
+                values.iter().any(|value| value.is_nan()) && {
+                    let mut held_out = lane.held_out.iter().peekable();
+                    let mut weights = [0, 0];
+                    for (&id, &left) in group.ids.iter().zip(goes_left) {
+                        if held_out.next_if_eq(&&id).is_none() {
+                            weights[usize::from(left)] += self.target.weights().get(id as usize);
+                        }
+                    }
+                    weights[1] > weights[0]
+                }
+            }
+        };
+        let mut queries = [Vec::new(), Vec::new()];
+        for (&row, &value) in lane.queries.iter().zip(&values) {
+            queries[usize::from(!rule.goes_left(value, missing_left))].push(row);
+        }
+        queries
+    }
+}
+
+/// Makes one of the lanes that hold nothing out.
+fn merge_whole(lanes: &mut Vec<Lane>) {
+    let whole: Vec<Lane> = lanes.extract_if(.., |lane| lane.held_out.is_empty()).collect();
+    if !whole.is_empty() {
+        let queries = whole.into_iter().flat_map(|lane| lane.queries).collect();
+        lanes.push(Lane { fold: None, held_out: Vec::new(), queries });
+    }
+}
+
+/// Two ascending sequences as one; what is in both is in it once.
+fn merged(own: impl Iterator<Item = u32>, foreign: &[u32]) -> Vec<u32> {
+    let mut foreign = foreign.iter().copied().peekable();
+    let mut all = Vec::new();
+    for id in own {
+        while let Some(before) = foreign.next_if(|&other| other <= id) {
+            if before < id {
+                all.push(before);
+            }
+        }
+        all.push(id);
+    }
+    all.extend(foreign);
+    all
+}
+
+/// The cuts of the lanes, of which one serves all lanes that have a cut of the same feature between the same of their rows.
+fn cuts_of(fates: &[Fate]) -> Vec<Cut> {
+    let mut cuts: Vec<Cut> = Vec::new();
+    for (lane, fate) in fates.iter().enumerate() {
+        let Fate::Split(split) = fate else { continue };
+        let serves = |cut: &&mut Cut| {
+            cut.split.feature == split.feature
+                && cut.split.missing == split.missing
+                && cut.split.last_left.max(split.last_left) < cut.split.first_right.min(split.first_right)
+        };
+        match cuts.iter_mut().find(serves) {
+            Some(cut) => {
+                cut.split.last_left = cut.split.last_left.max(split.last_left);
+                cut.split.first_right = cut.split.first_right.min(split.first_right);
+                cut.lanes.push(lane);
+            }
+            None => cuts.push(Cut { split: *split, lanes: vec![lane] }),
+        }
+    }
+    cuts
+}

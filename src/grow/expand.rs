@@ -1,0 +1,294 @@
+//! One node: stop rules, search, partition, children. Every driver goes through here.
+
+use std::sync::Arc;
+
+use crate::criterion::Criterion;
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::rng::{NodeKey, Side};
+use crate::split::limits::Limits;
+use crate::split::samples::SampleSet;
+use crate::split::{Candidate, ConstantFeatures, Found, Heirs, Known, Node, Scratch, Search, Wanted};
+use crate::tree::sets::{CategorySet, Rule};
+
+/// A node that has been reached and not yet expanded.
+pub struct Pending<'s, C: Criterion> {
+    /// Its rows.
+    pub samples: SampleSet<'s>,
+    /// Distance from the root.
+    pub depth: u64,
+    /// The key of its random choices.
+    pub key: NodeKey,
+    /// The statistics of its rows.
+    pub totals: C::Totals,
+    /// Entries that its rows store.
+    pub n_entries: usize,
+    /// Features known not to vary in it.
+    pub constants: Arc<ConstantFeatures>,
+    /// What it has taken over from its parent's search.
+    pub known: Option<Known<C>>,
+    /// Between what predictions must lie, if features are constrained.
+    pub limits: Option<Limits>,
+}
+
+/// A node that is not split.
+pub struct Leaf<'s, C: Criterion> {
+    /// Its rows.
+    pub samples: SampleSet<'s>,
+    /// The statistics of its rows.
+    pub totals: C::Totals,
+    /// Between what its prediction must lie, if features are constrained.
+    pub limits: Option<Limits>,
+}
+
+impl<C: Criterion> Leaf<'_, C> {
+    /// Writes what it predicts.
+    pub fn write_value(&self, criterion: &C, value: &mut [f64]) {
+        criterion.write_value(&self.totals, self.samples.ids(), value);
+        if let Some(limits) = &self.limits {
+            limits.clip(value);
+        }
+    }
+}
+
+/// What has become of a node.
+#[allow(clippy::large_enum_variant, reason = "taken apart at once; a box would cost an allocation per split")]
+pub enum Expansion<'s, C: Criterion> {
+    /// A stop rule holds, or no split is legal.
+    Leaf(Leaf<'s, C>),
+    /// It is split.
+    Split(Fork<'s, C>),
+}
+
+/// A node that is split. What its children need is done when it is known which of them are wanted.
+pub struct Fork<'s, C: Criterion> {
+    /// The split.
+    pub split: Split,
+    node: Pending<'s, C>,
+    parts: Parts<C>,
+}
+
+/// The children of a node whose rows are partitioned: statistics and numbers of entries.
+struct Parts<C: Criterion> {
+    left_is_small: bool,
+    small: (C::Totals, usize),
+    large: (C::Totals, usize),
+}
+
+/// A split, for rows that the node has and others.
+#[derive(Debug)]
+pub struct Split {
+    /// The cut, which says where missing values go even if the node has none.
+    cut: Candidate,
+    /// If the feature is categorical, what goes left; what the node does not have goes with most of the weight.
+    set: Option<CategorySet>,
+}
+
+impl Split {
+    /// The feature.
+    pub fn feature(&self) -> u32 {
+        self.cut.feature
+    }
+
+    /// Whether missing values go left.
+    pub fn missing_go_left(&self) -> bool {
+        self.cut.missing_go_left()
+    }
+
+    /// What goes left of all that is not missing.
+    pub fn rule(&self, data: &Dataset) -> Rule<'_> {
+        self.set.as_ref().map_or_else(|| Rule::Threshold(self.cut.threshold(data)), Rule::Categories)
+    }
+}
+
+impl<'s, C: Criterion> Pending<'s, C> {
+    /// The root of tree number `tree` over all of `samples`.
+    pub fn root(search: &Search<'_, C>, samples: SampleSet<'s>, tree: u64) -> Self {
+        let limits = search.params.monotonic_cst.is_some().then(|| Limits::none(search.criterion.n_means()));
+        let constants = Arc::new(ConstantFeatures::none(search.data.n_features()));
+        Self::anew(search, samples, 0, NodeKey::root(search.params.seed, tree), constants, limits)
+    }
+
+    /// A node that has no parent here, and takes nothing over from it but these.
+    pub fn anew(
+        search: &Search<'_, C>,
+        samples: SampleSet<'s>,
+        depth: u64,
+        key: NodeKey,
+        constants: Arc<ConstantFeatures>,
+        limits: Option<Limits>,
+    ) -> Self {
+        Self {
+            totals: search.criterion.totals(samples.ids()),
+            n_entries: search.n_entries(samples.ids()),
+            samples,
+            depth,
+            key,
+            constants,
+            known: None,
+            limits,
+        }
+    }
+
+    /// Splits the node, or finds that it is a leaf.
+    ///
+    /// Of two children the smaller and all its descendants must be expanded first if the same scratch is used for both.
+    pub fn expand(mut self, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Result<Expansion<'s, C>> {
+        search.runtime.check_interrupt()?;
+        if self.must_stop(search) {
+            return Ok(self.into_leaf(search, scratch));
+        }
+        let node = Node {
+            samples: &self.samples,
+            n_entries: self.n_entries,
+            totals: &self.totals,
+            key: self.key,
+            constants: &self.constants,
+            limits: self.limits.as_ref(),
+        };
+        let Found { best, constants, known } = search.best_split(&node, self.known.take(), scratch)?;
+        let division = best.map(|mut cut| Ok((search.divide(&node, &mut cut)?, cut))).transpose()?;
+        self.known = known;
+        let Some((division, mut cut)) = division else { return Ok(self.into_leaf(search, scratch)) };
+        if let Some(constants) = constants {
+            self.constants = constants;
+        }
+        let (sides, goes_left) = division.unzip();
+        let parts = self.part(&cut, goes_left, search, scratch);
+        if search.params.min_impurity_decrease > 0.0
+            && gains_too_little(search, &self.totals, &parts.small.0, &parts.large.0)
+        {
+            return Ok(self.into_leaf(search, scratch));
+        }
+        let weight = |part: &(C::Totals, usize)| search.criterion.weight(&part.0);
+        let (left, right) =
+            if parts.left_is_small { (&parts.small, &parts.large) } else { (&parts.large, &parts.small) };
+        let heavier = if weight(left) > weight(right) { Side::Left } else { Side::Right };
+        cut.missing.get_or_insert(heavier);
+        let set = sides.map(|sides| CategorySet::new(&sides.left, &sides.right, heavier == Side::Left));
+        Ok(Expansion::Split(Fork { split: Split { cut, set }, node: self, parts }))
+    }
+
+    /// Partitions the rows by a cut, or by what is said of each row.
+    fn part(
+        &mut self,
+        cut: &Candidate,
+        goes_left: Option<Vec<bool>>,
+        search: &Search<'_, C>,
+        scratch: &mut Scratch<C>,
+    ) -> Parts<C> {
+        let Self { samples, totals, n_entries, known, .. } = self;
+        let middle = match goes_left {
+            None => search.partition(samples, cut, known.as_ref(), scratch),
+            Some(goes_left) => {
+                let mut goes_left = goes_left.into_iter();
+                samples.partition(|_| goes_left.next().unwrap_or_default())
+            }
+        };
+        debug_assert_eq!(middle, cut.n_left, "the scan's promise");
+        // Add up the smaller child and subtract it for the larger: exact, and at most half the work.
+        let left_is_small = middle <= samples.len() - middle;
+        let (left_ids, right_ids) = samples.ids().split_at(middle);
+        let small_ids = if left_is_small { left_ids } else { right_ids };
+        let small = (search.criterion.totals(small_ids), search.n_entries(small_ids));
+        let large = (search.criterion.minus(totals, &small.0), *n_entries - small.1);
+        Parts { left_is_small, small, large }
+    }
+
+    fn into_leaf(self, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Expansion<'s, C> {
+        let Self { samples, totals, known, limits, .. } = self;
+        search.forget(known.as_ref(), samples.ids(), scratch);
+        Expansion::Leaf(Leaf { samples, totals, limits })
+    }
+
+    /// Whether a stop rule holds.
+    pub fn must_stop(&self, search: &Search<'_, C>) -> bool {
+        must_stop(search, self.depth, self.samples.len(), &self.totals)
+    }
+}
+
+impl<'s, C: Criterion> Fork<'s, C> {
+    /// The split, and both children: the left one and the right one.
+    pub fn children(
+        mut self,
+        search: &Search<'_, C>,
+        scratch: &mut Scratch<C>,
+    ) -> (Split, Pending<'s, C>, Pending<'s, C>) {
+        let heirs = self.bequeath(Wanted::Both, search, scratch);
+        self.into_children(heirs, search)
+    }
+
+    /// The child on one side; the other is dropped, and nothing is prepared for it.
+    pub fn child(mut self, side: Side, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Pending<'s, C> {
+        let is_small = self.parts.left_is_small == (side == Side::Left);
+        if is_small {
+            let (left, right) = self.node.samples.ids().split_at(self.split.cut.n_left);
+            let dropped = if side == Side::Left { right } else { left };
+            search.forget(self.node.known.as_ref(), dropped, scratch);
+        }
+        let heirs = self.bequeath(if is_small { Wanted::Small } else { Wanted::Large }, search, scratch);
+        let (_, left, right) = self.into_children(heirs, search);
+        if side == Side::Left { left } else { right }
+    }
+
+    /// The split, and both children with what they have inherited.
+    fn into_children(self, heirs: Heirs<C>, search: &Search<'_, C>) -> (Split, Pending<'s, C>, Pending<'s, C>) {
+        let [left_limits, right_limits] = self.limits(search);
+        let Self { split, node, parts: Parts { left_is_small, small, large } } = self;
+        let (small, large) = ((small, heirs.small), (large, heirs.large));
+        let (of_left, of_right) = if left_is_small { (small, large) } else { (large, small) };
+        let Pending { samples, depth, key, constants, .. } = node;
+        let (left, right) = samples.split_at(split.cut.n_left);
+        let child = |side, samples, ((totals, n_entries), known), constants, limits| Pending {
+            samples,
+            depth: depth + 1,
+            key: key.child(side),
+            totals,
+            n_entries,
+            constants,
+            known,
+            limits,
+        };
+        let left = child(Side::Left, left, of_left, Arc::clone(&constants), left_limits);
+        let right = child(Side::Right, right, of_right, constants, right_limits);
+        (split, left, right)
+    }
+
+    /// Divides what is known of the node among the children.
+    fn bequeath(&mut self, wanted: Wanted, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Heirs<C> {
+        let Parts { left_is_small, small, large } = &self.parts;
+        let Pending { samples, totals, known, .. } = &mut self.node;
+        let (left_ids, right_ids) = samples.ids().split_at(self.split.cut.n_left);
+        let small_ids = if *left_is_small { left_ids } else { right_ids };
+        let (totals, small) = ((&*totals, &small.0, &large.0), (small_ids, small.1));
+        search.bequeath(known.take(), totals, small, large.1, wanted, scratch)
+    }
+
+    /// Between what the predictions of the left and of the right child must lie.
+    fn limits(&self, search: &Search<'_, C>) -> [Option<Limits>; 2] {
+        let Some(limits) = &self.node.limits else { return [None, None] };
+        let Parts { left_is_small, small, large } = &self.parts;
+        let (left, right) = if *left_is_small { (&small.0, &large.0) } else { (&large.0, &small.0) };
+        let constraint = search.params.constraint(self.split.feature());
+        limits.of_children(search.criterion, (left, right), constraint).map(Some)
+    }
+}
+
+/// Whether a stop rule holds for a node of this depth and so many rows.
+pub fn must_stop<C: Criterion>(search: &Search<'_, C>, depth: u64, n_samples: usize, totals: &C::Totals) -> bool {
+    let params = search.params;
+    depth >= params.max_depth
+        || (n_samples as u64) < params.min_samples_split
+        || (search.criterion.weight(totals) as f64) < 2.0 * search.min_weight_leaf
+        || search.criterion.is_pure(totals)
+}
+
+/// Whether the decrease of impurity, weighted by the node's share of the total, is too small. A decrease within one unit
+/// of rounding of the limit passes, as in scikit-learn.
+fn gains_too_little<C: Criterion>(search: &Search<'_, C>, node: &C::Totals, a: &C::Totals, b: &C::Totals) -> bool {
+    let criterion = search.criterion;
+    let weight = |totals| criterion.weight(totals) as f64;
+    let children = weight(a) / weight(node) * criterion.impurity(a) + weight(b) / weight(node) * criterion.impurity(b);
+    let decrease = weight(node) / search.total_weight as f64 * (criterion.impurity(node) - children);
+    decrease + f64::EPSILON < search.params.min_impurity_decrease
+}

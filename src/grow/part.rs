@@ -1,0 +1,70 @@
+//! A part of a tree while it grows: how every policy of growth records nodes.
+
+use std::sync::Arc;
+
+use super::expand::{Pending, Split};
+use crate::criterion::Criterion;
+use crate::data::{Dataset, Target};
+use crate::error::Result;
+use crate::split::Search;
+use crate::tree::{NodeRecord, Tree, TreeBuilder};
+
+/// Nodes in the order in which they were reached, and the splits of some.
+pub struct Part {
+    pub nodes: TreeBuilder,
+    pub splits: Vec<(usize, Split)>,
+}
+
+impl Part {
+    /// No nodes yet.
+    pub fn new(n_values: usize) -> Self {
+        Self { nodes: TreeBuilder::new(n_values), splits: Vec::new() }
+    }
+
+    /// Adds a node as a leaf, below `parent` and on its left or not; returns its id.
+    pub fn add<C: Criterion>(
+        &mut self,
+        search: &Search<'_, C>,
+        target: &Target,
+        node: &Pending<'_, C>,
+        parent: Option<(usize, bool)>,
+    ) -> Result<usize> {
+        let criterion = search.criterion;
+        let record = NodeRecord {
+            impurity: criterion.impurity(&node.totals),
+            n_samples: node.samples.len(),
+            weight: criterion.weight(&node.totals) as f64 * target.weight_unit(),
+        };
+        let (id, value) = self.nodes.add(&record)?;
+        criterion.write_value(&node.totals, node.samples.ids(), value);
+        if let Some(limits) = &node.limits {
+            limits.clip(value);
+        }
+        if let Some((parent, is_left)) = parent {
+            self.nodes.link(parent, is_left, id);
+        }
+        Ok(id)
+    }
+
+    /// Adds another part; returns the id of its first node.
+    pub fn append(&mut self, other: Self) -> Result<usize> {
+        let offset = self.nodes.append(other.nodes)?;
+        if offset == 0 {
+            self.splits = other.splits;
+        } else {
+            self.splits.extend(other.splits.into_iter().map(|(node, split)| (offset + node, split)));
+        }
+        Ok(offset)
+    }
+
+    /// The tree, if this is all of it.
+    pub fn finish(self, data: &Dataset, n_classes: Vec<u32>) -> Result<Tree> {
+        let Self { mut nodes, splits } = self;
+        // Together, as each is two cache misses that do not wait for each other.
+        for (node, split) in splits {
+            let (feature, missing_go_left) = (split.feature(), split.missing_go_left());
+            nodes.split(node, feature, split.rule(data), missing_go_left);
+        }
+        nodes.finish(data.n_features(), n_classes, Arc::clone(data.n_categories()))
+    }
+}

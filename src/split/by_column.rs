@@ -1,0 +1,212 @@
+//! Which features a node looks at, one column at a time, on one thread or several.
+//!
+//! If all that a node draws (see `draw`) are constant, the draw goes on until one feature is not. Constancy is inherited: what does not vary in a node does not vary in
+//! its descendants, so those columns are not read again.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::best::Best;
+use super::{Found, NodeSearch, Outcome};
+use crate::bitset::Bitset;
+use crate::criterion::Criterion;
+use crate::error::Result;
+use crate::num::SortKey;
+
+/// Features known not to vary in a node.
+#[derive(Debug, Clone)]
+pub struct ConstantFeatures {
+    set: Bitset,
+    /// Entries that their columns store.
+    nnz: usize,
+}
+
+impl ConstantFeatures {
+    /// Nothing is known of `n_features` features.
+    pub fn none(n_features: usize) -> Self {
+        Self { set: Bitset::new(n_features), nnz: 0 }
+    }
+
+    pub(crate) fn contains(&self, feature: u32) -> bool {
+        self.set.contains(feature)
+    }
+
+    pub(crate) fn nnz(&self) -> usize {
+        self.nnz
+    }
+
+    /// With these features too, if there are any.
+    pub(crate) fn with(&self, features: &[u32], column_nnz: impl Fn(u32) -> usize) -> Option<Arc<Self>> {
+        if features.is_empty() {
+            return None;
+        }
+        let mut extended = self.clone();
+        extended.set.insert_all(features);
+        extended.nnz += features.iter().map(|&feature| column_nnz(feature)).sum::<usize>();
+        Some(Arc::new(extended))
+    }
+}
+
+/// Searches single columns: the part of a storage that [`search_columns`] needs.
+pub(crate) trait ColumnSearch<C: Criterion>: Sync {
+    /// Buffers of one worker, assumed dirty.
+    type Scratch: Send;
+    /// Buffers for a worker.
+    fn lend(&self) -> Self::Scratch;
+    /// Takes them back.
+    fn take_back(&self, _scratch: Self::Scratch) {}
+    /// Offers the cuts of the column of a feature to `best`.
+    fn search(
+        &self,
+        at: NodeSearch<'_, C>,
+        feature: u32,
+        scan: &mut C::Scan,
+        scratch: &mut Self::Scratch,
+        best: &mut Best<C>,
+    ) -> Outcome;
+    /// Nothing found yet.
+    fn best(&self, at: NodeSearch<'_, C>) -> Best<C>;
+    /// Fetches what will be read first of the column of a feature, so that the misses of several columns overlap.
+    fn warm(&self, feature: u32);
+    /// Entries that the column of a feature stores.
+    fn column_nnz(&self, feature: u32) -> usize;
+    /// Whether it is known how many entries columns have in the node.
+    fn counts_entries(&self) -> bool {
+        false
+    }
+    /// Entries that the column of a feature has in the node, or more.
+    fn most_entries(&self, feature: u32) -> usize {
+        self.column_nnz(feature)
+    }
+}
+
+/// Work, in nanoseconds, from which a node's features are spread over threads: some ten times what it costs to wake
+/// them (bench `fit`).
+pub(crate) const PARALLEL_FROM: f64 = 200_000.0;
+/// Columns whose first cache misses overlap (bench `fit`).
+const WARM_AHEAD: usize = 16;
+/// Jobs per thread, so that columns of unequal length even out.
+const JOBS_PER_THREAD: usize = 8;
+
+/// The highest score that any worker has found.
+#[derive(Default)]
+struct Lead(AtomicU64);
+
+impl Lead {
+    fn score(&self) -> Option<f64> {
+        let key = self.0.load(Ordering::Relaxed);
+        (key > 0).then(|| f64::from_key(key))
+    }
+
+    /// Keys have the order of scores, and 0 is the key of none.
+    fn raise(&self, score: f64) {
+        self.0.fetch_max(score.key(), Ordering::Relaxed);
+    }
+}
+
+/// What a worker has found.
+struct Progress<C: Criterion> {
+    best: Best<C>,
+    n_varying: usize,
+    constants: Vec<u32>,
+}
+
+impl<C: Criterion> Progress<C> {
+    fn new(best: Best<C>) -> Self {
+        Self { best, n_varying: 0, constants: Vec::new() }
+    }
+}
+
+/// The best split over the features that the node draws, `drawn` or all, one by one; `work` estimates the cost of all
+/// in nanoseconds.
+pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
+    at: NodeSearch<'_, C>,
+    drawn: Option<&[u32]>,
+    columns: &S,
+    work: f64,
+    scan: &mut C::Scan,
+    scratch: &mut S::Scratch,
+) -> Result<Found<C>> {
+    let NodeSearch { search, node, order } = at;
+    let n_features = search.data.n_features() as u32;
+    let unknown = |feature: &u32| !node.constants.contains(*feature) && columns.most_entries(*feature) > 0;
+    let mut drawn: Vec<u32> = match drawn {
+        None => (0..n_features).filter(unknown).collect(),
+        Some(drawn) => drawn.iter().copied().filter(unknown).collect(),
+    };
+    // Columns that may have the best cut first; shorter ones may then be passed over.
+    if columns.counts_entries() {
+        drawn.sort_unstable_by_key(|&feature| Reverse(columns.most_entries(feature)));
+    } else {
+        let is_short = |feature: &u32| columns.column_nnz(*feature) < node.samples.len() / 2;
+        let (short, long): (Vec<u32>, Vec<u32>) = drawn.into_iter().partition(is_short);
+        drawn = [long, short].concat();
+    }
+
+    let mut progress = Progress::new(columns.best(at));
+    let n_threads = search.runtime.n_threads();
+    if n_threads > 1 && work >= PARALLEL_FROM {
+        let job_len = drawn.len().div_ceil(JOBS_PER_THREAD * n_threads).max(1);
+        let jobs = drawn.chunks(job_len).collect();
+        // What one worker finds spares the others work; whether they hear of it in time cannot show.
+        let lead = Lead::default();
+        let parts = search.runtime.map(jobs, |features: &[u32]| {
+            let mut part = Progress::new(columns.best(at));
+            let (mut scan, mut scratch) = (search.criterion.scan(), columns.lend());
+            for &feature in features {
+                if let Some(score) = lead.score() {
+                    part.best.follow(search.criterion, node.totals, score);
+                }
+                visit(at, columns, feature, &mut scan, &mut scratch, &mut part)?;
+                if let Some(score) = part.best.score() {
+                    lead.raise(score);
+                }
+            }
+            columns.take_back(scratch);
+            Ok(part)
+        })?;
+        for part in parts {
+            progress.best.merge(search.criterion, node.totals, order, part.best);
+            progress.n_varying += part.n_varying;
+            progress.constants.extend(part.constants);
+        }
+    } else {
+        for (i, &feature) in drawn.iter().enumerate() {
+            if i % WARM_AHEAD == 0 {
+                for &feature in drawn[i..].iter().take(WARM_AHEAD) {
+                    if progress.best.may_win_with(columns.most_entries(feature)) {
+                        columns.warm(feature);
+                    }
+                }
+            }
+            visit(at, columns, feature, scan, scratch, &mut progress)?;
+        }
+    }
+    let mut rest = (search.n_drawn() as u32..n_features).map(|position| order.at(position)).filter(unknown);
+    while progress.n_varying == 0 {
+        let Some(feature) = rest.next() else { break };
+        visit(at, columns, feature, scan, scratch, &mut progress)?;
+    }
+    let constants = node.constants.with(&progress.constants, |feature| columns.column_nnz(feature));
+    Ok(Found { best: progress.best.candidate(), constants, known: None })
+}
+
+fn visit<C: Criterion, S: ColumnSearch<C>>(
+    at: NodeSearch<'_, C>,
+    columns: &S,
+    feature: u32,
+    scan: &mut C::Scan,
+    scratch: &mut S::Scratch,
+    progress: &mut Progress<C>,
+) -> Result<()> {
+    if !progress.best.may_win_with(columns.most_entries(feature)) {
+        return Ok(());
+    }
+    at.search.runtime.check_interrupt()?;
+    match columns.search(at, feature, scan, scratch, &mut progress.best) {
+        Outcome::Constant => progress.constants.push(feature),
+        Outcome::Hopeless | Outcome::Highest(_) => progress.n_varying += 1,
+    }
+    Ok(())
+}

@@ -1,0 +1,451 @@
+//! Categorical columns: subsets of the categories that a node has.
+//!
+//! The categories are put in an order, and the best cut of that order is taken. For two classes or one number, in the order of
+//! their means, it is the best of all subsets (Fisher, "On grouping for maximum homogeneity", JASA 53, 1958; Breiman et
+//! al., "Classification and Regression Trees", 1984, theorem 4.5). For more classes there is an order for each class
+//! against the rest, and one along the first principal component of the categories' class shares (Coppersmith, Hong &
+//! Hosking, "Partitioning nominal attributes in decision trees", Data Mining and Knowledge Discovery 3, 1999); for several
+//! outputs an order for each of them ("Climbing trees 2", section "Categorical features", has one category against the rest).
+//! A random split draws a subset.
+//!
+//! A missing value is one more category. Equal means are told apart by the rows in which categories first occur, so that
+//! neither codes nor their order show. O(E + C log C) per order, for E entries and C categories of the column in the node. Classes that
+//! the node does not have cost nothing.
+
+use super::best::{Best, Candidate, Cut};
+use super::dense::sort::SortScratch;
+use super::scan::Pass;
+use super::sparse::intersect::Entry;
+use super::{Node, NodeColumn, NodeSearch, Outcome, Search};
+use crate::criterion::Criterion;
+use crate::data::Dataset;
+use crate::error::Result;
+use crate::params::Splitter;
+use crate::rng::{NodeKey, Side};
+
+/// Steps towards the first principal component: far more than it takes to tell most categories apart.
+const N_STEPS: usize = 16;
+/// A table by rank pays if it has at most this many ranks per entry.
+const RANKS_PER_ENTRY: usize = 8;
+
+/// The categories of a column in a node. Those that are too small to count are one unit, any other is one.
+struct Units {
+    /// The unit of each entry.
+    of_entries: Vec<u32>,
+    /// The unit of the rows without an entry.
+    common: Option<u32>,
+    /// The rank of each category, and its unit; by their first rows.
+    ranks: Vec<(u32, u32)>,
+    /// By unit.
+    n_rows: Vec<u32>,
+}
+
+impl Units {
+    fn new(data: &Dataset, column: NodeColumn<'_>, least_rows: u64) -> Self {
+        let first_rows = data.first_rows(column.feature).unwrap_or_default();
+        let entries = column.entries;
+        // The categories in the order of the entries, and how many rows they have.
+        let mut of_entries: Vec<u32> = Vec::with_capacity(entries.len());
+        let mut ranks: Vec<u32> = Vec::new();
+        let mut n_rows: Vec<u32> = Vec::new();
+        if first_rows.len() <= entries.len() * RANKS_PER_ENTRY {
+            let mut places = vec![u32::MAX; first_rows.len()];
+            for entry in entries {
+                let place = &mut places[entry.rank() as usize];
+                if *place == u32::MAX {
+                    *place = ranks.len() as u32;
+                    ranks.push(entry.rank());
+                    n_rows.push(0);
+                }
+                n_rows[*place as usize] += 1;
+                of_entries.push(*place);
+            }
+        } else {
+            ranks.extend(entries.iter().map(|entry| entry.rank()));
+            ranks.sort_unstable();
+            ranks.dedup();
+            n_rows.resize(ranks.len(), 0);
+            for entry in entries {
+                let place = ranks.partition_point(|&rank| rank < entry.rank());
+                n_rows[place] += 1;
+                of_entries.push(place as u32);
+            }
+        }
+        let mut common = None;
+        if column.n_common > 0 {
+            common = Some(ranks.len() as u32);
+            ranks.push(column.common_rank);
+            n_rows.push(column.n_common as u32);
+        }
+        // From here on by first rows, the small ones together.
+        let mut order: Vec<u32> = (0..ranks.len() as u32).collect();
+        order.sort_unstable_by_key(|&place| first_rows[ranks[place as usize] as usize]);
+        let mut units = vec![0; ranks.len()];
+        let mut unit_rows: Vec<u32> = Vec::with_capacity(ranks.len());
+        let mut small = None;
+        for &place in &order {
+            let n = n_rows[place as usize];
+            let is_small = u64::from(n) < least_rows;
+            let unit = small.filter(|_| is_small).unwrap_or(unit_rows.len() as u32);
+            if is_small {
+                small = Some(unit);
+            }
+            if unit as usize == unit_rows.len() {
+                unit_rows.push(0);
+            }
+            unit_rows[unit as usize] += n;
+            units[place as usize] = unit;
+        }
+        for place in &mut of_entries {
+            *place = units[*place as usize];
+        }
+        Self {
+            of_entries,
+            common: common.map(|place| units[place as usize]),
+            ranks: order.iter().map(|&place| (ranks[place as usize], units[place as usize])).collect(),
+            n_rows: unit_rows,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.n_rows.len()
+    }
+}
+
+/// The weight of a unit, and the weighted sum of what an order is by.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sum {
+    weight: u64,
+    sum: u128,
+}
+
+impl Sum {
+    /// The exact order of two means.
+    fn compare(&self, other: &Self) -> std::cmp::Ordering {
+        let product = |a: u128, b: u64| {
+            let low = (a & u128::from(u64::MAX)) * u128::from(b);
+            ((a >> 64) * u128::from(b) + (low >> 64), low as u64)
+        };
+        product(self.sum, other.weight).cmp(&product(other.sum, self.weight))
+    }
+}
+
+/// An order of the units.
+struct Order {
+    /// Its number among those that are tried.
+    number: u32,
+    /// The place of each unit.
+    places: Vec<u32>,
+    /// By unit, where these can be pushed.
+    sums: Vec<Sum>,
+}
+
+/// The search of a categorical column.
+struct Categorical<'a, C: Criterion> {
+    at: NodeSearch<'a, C>,
+    column: NodeColumn<'a>,
+    units: &'a Units,
+}
+
+impl<C: Criterion> Categorical<'_, C> {
+    /// By unit; `total` is of all units.
+    fn sums(&self, order: usize, total: u128) -> Vec<Sum> {
+        let NodeSearch { search, node, .. } = self.at;
+        let criterion = search.criterion;
+        let value = criterion.order(order);
+        let mut sums = vec![Sum::default(); self.units.len()];
+        let mut add = |unit: u32, sample: u32| {
+            let weight = criterion.sample_weight(sample);
+            let sum = &mut sums[unit as usize];
+            sum.weight += weight;
+            sum.sum += u128::from(weight) * u128::from(value(sample));
+        };
+        for (entry, &unit) in self.column.entries.iter().zip(&self.units.of_entries) {
+            add(unit, entry.sample());
+        }
+        if let Some(common) = self.units.common {
+            // All that the node has and no entry.
+            let mut rest = Sum { weight: criterion.weight(node.totals), sum: total };
+            for (entry, _) in self.column.entries.iter().zip(&self.units.of_entries) {
+                let weight = criterion.sample_weight(entry.sample());
+                rest.weight -= weight;
+                rest.sum -= u128::from(weight) * u128::from(value(entry.sample()));
+            }
+            let sum = &mut sums[common as usize];
+            sum.weight += rest.weight;
+            sum.sum += rest.sum;
+        }
+        sums
+    }
+
+    /// The units by rising mean.
+    fn by_mean(&self, number: usize, sums: Vec<Sum>) -> Order {
+        let order = sorted(self.units.len(), |&a, &b| sums[a as usize].compare(&sums[b as usize]));
+        Order { number: number as u32, places: places(&order), sums }
+    }
+
+    /// Calls `visit` with the orders to try, or with the one of this number. If the call is to end, what has been visited is
+    /// not all, and whoever called must not use it.
+    fn orders(&self, wanted: Option<u32>, mut visit: impl FnMut(Order)) {
+        let NodeSearch { search, node, .. } = self.at;
+        let criterion = search.criterion;
+        if search.params.splitter == Splitter::Random {
+            visit(self.random(node.key));
+            return;
+        }
+        let n_shares = criterion.n_shares();
+        let of_component = criterion.n_orders() as u32;
+        let is_wanted = |number| wanted.is_none_or(|wanted| wanted == number);
+        let mut classes: Vec<Vec<(u32, f64)>> = Vec::new();
+        for number in 0..criterion.n_orders() {
+            let is_visited = is_wanted(number as u32);
+            if !is_visited && !is_wanted(of_component) {
+                continue;
+            }
+            // There may be as many orders as classes.
+            if search.runtime.check_interrupt().is_err() {
+                return;
+            }
+            let total = criterion.order_total(node.totals, node.samples.ids(), number);
+            debug_assert_eq!(total, {
+                let value = criterion.order(number);
+                let part = |&sample| u128::from(criterion.sample_weight(sample)) * u128::from(value(sample));
+                node.samples.ids().iter().map(part).sum::<u128>()
+            });
+            if total == 0 {
+                // A class that the node does not have.
+                continue;
+            }
+            let sums = self.sums(number, total);
+            if number < n_shares {
+                let units = (0..).zip(&sums).filter(|(_, sum)| sum.sum > 0);
+                classes.push(units.map(|(unit, sum)| (unit, sum.sum as f64)).collect());
+            }
+            if is_visited {
+                visit(self.by_mean(number, sums));
+                if self.units.len() == 2 {
+                    return;
+                }
+            }
+        }
+        if classes.len() > 2 && is_wanted(of_component) {
+            let scores = principal_component(self.units.len(), &classes);
+            let order = sorted(self.units.len(), |&a, &b| scores[a as usize].total_cmp(&scores[b as usize]));
+            visit(Order { number: of_component, places: places(&order), sums: Vec::new() });
+        }
+    }
+
+    /// A random subset of the categories before all others; neither is empty.
+    fn random(&self, key: NodeKey) -> Order {
+        let data = self.at.search.data;
+        let first_rows = data.first_rows(self.column.feature).unwrap_or_default();
+        let mut numbers: Vec<Option<u64>> = vec![None; self.units.len()];
+        for &(rank, unit) in &self.units.ranks {
+            // Of a unit of several the first.
+            numbers[unit as usize].get_or_insert_with(|| key.category(self.column.feature, first_rows[rank as usize]));
+        }
+        let numbers: Vec<u64> = numbers.into_iter().flatten().collect();
+        let mut places: Vec<u32> = numbers.iter().map(|number| (number & 1) as u32).collect();
+        if places.iter().all(|&place| place == places[0])
+            && let Some(least) = (0..numbers.len()).min_by_key(|&unit| numbers[unit])
+        {
+            places[least] = 1 - places[least];
+        }
+        Order { number: 0, places, sums: Vec::new() }
+    }
+
+    /// Offers the cuts of an order.
+    fn offer(&self, order: &Order, scan: &mut C::Scan, best: &mut Best<C>) {
+        if self.at.search.criterion.pushes_sums() && !order.sums.is_empty() {
+            self.offer_sums(order, scan, best);
+        } else {
+            self.offer_rows(order, scan, best);
+        }
+    }
+
+    fn offer_sums(&self, order: &Order, scan: &mut C::Scan, best: &mut Best<C>) {
+        let NodeSearch { search, node, order: features } = self.at;
+        let (criterion, totals, feature) = (search.criterion, node.totals, self.column.feature);
+        let mut units = vec![0; self.units.len()];
+        for (unit, &place) in (0..).zip(&order.places) {
+            units[place as usize] = unit;
+        }
+        units.pop();
+        let mut pushed = criterion.begin(totals, scan);
+        let mut n_pushed = 0;
+        for (place, &unit) in (0..).zip(&units) {
+            let Sum { weight, sum } = order.sums[unit];
+            criterion.push_sum(totals, &mut pushed, weight, sum);
+            n_pushed += self.units.n_rows[unit] as usize;
+            if !criterion.may_score(totals, scan, pushed, best.floor()) {
+                continue;
+            }
+            let score = criterion.score(totals, scan, pushed);
+            if best.may_win(score) && search.is_legal(node, feature, (Side::Left, n_pushed), (scan, pushed)) {
+                let candidate = Candidate {
+                    feature,
+                    last_left: place,
+                    missing: None,
+                    order: order.number,
+                    cut: Cut::Before(place + 1),
+                    n_left: n_pushed,
+                    is_loose: false,
+                };
+                best.offer(criterion, totals, features, (scan, pushed), score, candidate);
+            }
+        }
+    }
+
+    fn offer_rows(&self, order: &Order, scan: &mut C::Scan, best: &mut Best<C>) {
+        let place = |unit: u32| order.places[unit as usize];
+        let common = self.units.common.map(place);
+        let mut sorted = SortScratch::default();
+        let places = self.units.of_entries.iter().map(|&unit| place(unit));
+        // Whatever has the place of the common rows is only counted as they are.
+        let entries = self.column.entries.iter().zip(places).filter(|&(_, place)| Some(place) != common);
+        sorted.entries.extend(entries.map(|(entry, place)| Entry::new(place, entry.sample())));
+        sorted.sort();
+        let column = NodeColumn {
+            feature: self.column.feature,
+            entries: &sorted.entries,
+            n_common: self.at.node.samples.len() - sorted.entries.len(),
+            common_rank: common.unwrap_or_default(),
+        };
+        self.pass(order.number).run_inwards(column, &[], scan, best);
+    }
+
+    fn pass(&self, order: u32) -> Pass<'_, C> {
+        Pass { at: self.at, feature: self.column.feature, side: Side::Left, missing: None, order }
+    }
+}
+
+/// The units, sorted; of equals the one comes first whose first row does.
+fn sorted(n: usize, compare: impl Fn(&u32, &u32) -> std::cmp::Ordering) -> Vec<u32> {
+    let mut units: Vec<u32> = (0..n as u32).collect();
+    units.sort_by(compare);
+    units
+}
+
+/// The inverse of a permutation.
+fn places(order: &[u32]) -> Vec<u32> {
+    let mut places = vec![0; order.len()];
+    for (place, &unit) in (0..).zip(order) {
+        places[unit as usize] = place;
+    }
+    places
+}
+
+/// By unit, the coordinate along the first principal component of its class shares. `classes` has by class the units that
+/// have it, and with what weight. By powers of the covariance matrix, which is never made; from a fixed start and in a fixed
+/// order, so that the bits are always the same. O(pairs of a unit and one of its classes), and those are at most the rows.
+fn principal_component(n_units: usize, classes: &[Vec<(u32, f64)>]) -> Vec<f64> {
+    let mut weights = vec![0.0; n_units];
+    for &(unit, weight) in classes.iter().flatten() {
+        weights[unit as usize] += weight;
+    }
+    let total: f64 = weights.iter().sum();
+    let means: Vec<f64> =
+        classes.iter().map(|class| class.iter().map(|(_, weight)| weight).sum::<f64>() / total).collect();
+    let along = |axis: &[f64]| -> Vec<f64> {
+        let mut coordinates = vec![0.0; n_units];
+        for (part, class) in axis.iter().zip(classes) {
+            for &(unit, weight) in class {
+                coordinates[unit as usize] += part * (weight / weights[unit as usize]);
+            }
+        }
+        let center: f64 = axis.iter().zip(&means).map(|(part, mean)| part * mean).sum();
+        for coordinate in &mut coordinates {
+            *coordinate -= center;
+        }
+        coordinates
+    };
+    // Not all the same, as shares that add up to 1 have no such component.
+    let mut axis: Vec<f64> = (0..classes.len()).map(|class| 1.0 / (class + 1) as f64).collect();
+    for _ in 0..N_STEPS {
+        // These are centered, so the shares need not be.
+        let coordinates = along(&axis);
+        for (part, class) in axis.iter_mut().zip(classes) {
+            *part = class.iter().map(|&(unit, weight)| weight * coordinates[unit as usize]).sum();
+        }
+        let largest =
+            axis.iter().fold(0.0, |largest: f64, part| if part.abs() > largest.abs() { *part } else { largest });
+        if largest == 0.0 {
+            break;
+        }
+        // The sign is that of the largest part.
+        for part in &mut axis {
+            *part /= largest;
+        }
+    }
+    along(&axis)
+}
+
+/// Offers cuts of a categorical column, whose entries may come in any order. Not all of them if the call is to end.
+pub(crate) fn search<C: Criterion>(
+    at: NodeSearch<'_, C>,
+    column: NodeColumn<'_>,
+    scan: &mut C::Scan,
+    best: &mut Best<C>,
+) -> Outcome {
+    let first = column.entries.first().map(|entry| entry.rank());
+    let varies = |rank| first.is_some_and(|first| first != rank);
+    if column.entries.is_empty()
+        || !(column.n_common > 0 && varies(column.common_rank)
+            || column.entries.iter().any(|entry| varies(entry.rank())))
+    {
+        return Outcome::Constant;
+    }
+    let units = Units::new(at.search.data, column, at.search.params.min_samples_category);
+    if units.len() > 1 {
+        let categorical = Categorical { at, column, units: &units };
+        categorical.orders(None, |order| categorical.offer(&order, scan, best));
+    }
+    // Of other subsets of the categories, which its children may try, nothing is known.
+    Outcome::Hopeless
+}
+
+/// The sides of a split on a categorical feature.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sides {
+    /// The codes of the categories that go left.
+    pub left: Vec<u32>,
+    /// The codes of those that go right.
+    pub right: Vec<u32>,
+}
+
+impl<C: Criterion> Search<'_, C> {
+    /// What a split on a categorical feature does: the codes of either side, and whether each of the node's rows goes left.
+    /// Completes `split` by where missing values go, if there are any. O(W + C log C), or as much for each class in the node.
+    pub fn divide(&self, node: &Node<'_, C>, split: &mut Candidate) -> Result<Option<(Sides, Vec<bool>)>> {
+        let data = self.data;
+        if !data.is_categorical(split.feature) {
+            return Ok(None);
+        }
+        let order = node.key.feature_order(data.n_features());
+        let at = NodeSearch { search: self, node, order: &order };
+        let samples = node.samples.ids();
+        let entry = |&sample: &u32| Entry::new(data.rank(split.feature, sample), sample);
+        let entries: Vec<Entry> = samples.iter().map(entry).collect();
+        let column = NodeColumn { feature: split.feature, entries: &entries, n_common: 0, common_rank: 0 };
+        let units = Units::new(data, column, self.params.min_samples_category);
+        let mut goes_left = vec![false; units.len()];
+        Categorical { at, column, units: &units }.orders(Some(split.order), |order| {
+            goes_left = order.places.iter().map(|&place| place <= split.last_left).collect();
+        });
+        self.runtime.check_interrupt()?;
+        let missing_rank = data.missing_rank(split.feature);
+        let mut sides = Sides { left: Vec::new(), right: Vec::new() };
+        for &(rank, unit) in &units.ranks {
+            let goes_left = goes_left[unit as usize];
+            if Some(rank) == missing_rank {
+                split.missing = Some(if goes_left { Side::Left } else { Side::Right });
+                continue;
+            }
+            let side = if goes_left { &mut sides.left } else { &mut sides.right };
+            side.push(data.value(split.feature, rank) as u32);
+        }
+        sides.left.sort_unstable();
+        sides.right.sort_unstable();
+        Ok(Some((sides, units.of_entries.iter().map(|&unit| goes_left[unit as usize]).collect())))
+    }
+}

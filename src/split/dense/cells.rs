@@ -1,0 +1,237 @@
+//! A column's cells in a node, side by side: ranks in the order of the node's rows, and bins of ranks.
+//!
+//! Bins are ranges of ranks of one width, a power of two: numbering them takes a subtraction and a shift. The range is that
+//! of the node, so that a column that earlier splits have narrowed down is still spread over all bins. Missing values have a
+//! bin of their own, the last.
+
+use crate::criterion::packed::MAX_BINS;
+use crate::data::dense::{DenseColumn, Ranks};
+use crate::simd::{Level, vectorized};
+
+/// The cells of one column in a node.
+#[derive(Debug, Default)]
+pub(crate) struct Cells {
+    /// The rank of each row, unless ranks are bins.
+    pub ranks: Vec<u32>,
+    /// The bin of each row.
+    pub bins: Vec<u8>,
+    /// Above all bins.
+    pub n_bins: usize,
+    /// The number of rows with missing values, if there are any: those of the last bin.
+    pub n_missing: usize,
+    /// The least rank of bin 0.
+    base: u32,
+    /// A bin has `2^shift` ranks.
+    shift: u32,
+    /// Ranks of values are below.
+    end: u32,
+}
+
+impl Cells {
+    /// Sets the ranks alone. O(rows).
+    pub fn load_ranks(&mut self, column: &DenseColumn, samples: &[u32]) {
+        match &column.ranks {
+            Ranks::U8(ranks) => gather(ranks, samples, &mut self.ranks),
+            Ranks::U16(ranks) => gather(ranks, samples, &mut self.ranks),
+            Ranks::U32(ranks) => gather(ranks, samples, &mut self.ranks),
+        }
+    }
+
+    /// Sets ranks and bins, of which there are at most `max_bins`. O(rows).
+    pub fn load_bins(
+        &mut self,
+        column: &DenseColumn,
+        missing_rank: Option<u32>,
+        samples: &[u32],
+        level: Level,
+        max_bins: usize,
+    ) {
+        debug_assert!(max_bins <= MAX_BINS);
+        self.n_missing = 0;
+        self.end = missing_rank.unwrap_or(u32::MAX);
+        if let Ranks::U8(ranks) = &column.ranks {
+            gather(ranks, samples, &mut self.bins);
+            (self.base, self.shift, self.n_bins) = (0, 0, column.n_ranks as usize);
+            if let Some(missing) = missing_rank {
+                self.n_missing = samples.len() - n_up_to(level, &self.bins, missing as u8 - 1);
+                self.n_bins -= usize::from(self.n_missing == 0);
+            }
+            return;
+        }
+        self.load_ranks(column, samples);
+        self.bins.resize(samples.len(), 0);
+        if let Some(missing) = missing_rank {
+            let (lowest, highest, n_values) = range_below(level, &self.ranks, missing);
+            self.n_missing = samples.len() - n_values;
+            if n_values == 0 {
+                (self.n_bins, self.shift) = (1, 0);
+                return;
+            }
+            if self.n_missing > 0 {
+                self.divide(lowest, highest, max_bins);
+                if self.n_bins == MAX_BINS {
+                    self.divide(lowest, highest, MAX_BINS / 2);
+                }
+                to_bins_below(level, &self.ranks, missing, lowest, self.shift, self.n_bins as u8, &mut self.bins);
+                self.n_bins += 1;
+                return;
+            }
+            self.divide(lowest, highest, max_bins);
+        } else {
+            let (lowest, highest) = range(level, &self.ranks);
+            self.divide(lowest, highest, max_bins);
+        }
+        to_bins(level, &self.ranks, self.base, self.shift, &mut self.bins);
+    }
+
+    /// Divides a range of ranks into bins.
+    fn divide(&mut self, lowest: u32, highest: u32, max_bins: usize) {
+        let width = highest - lowest;
+        let bits = u32::BITS - width.leading_zeros();
+        self.base = lowest;
+        self.shift = bits.saturating_sub(max_bins.ilog2());
+        self.n_bins = (width >> self.shift) as usize + 1;
+    }
+
+    /// Whether a bin may hold several ranks.
+    pub fn is_coarse(&self) -> bool {
+        self.shift > 0
+    }
+
+    /// The highest rank that a bin of values may hold.
+    pub fn last_rank(&self, bin: usize) -> u32 {
+        self.base.saturating_add((((bin as u64 + 1) << self.shift) - 1) as u32).min(self.end - 1)
+    }
+
+    /// The number of rows in bins up to this one. O(rows).
+    pub fn n_up_to(&self, level: Level, bin: usize) -> usize {
+        n_up_to(level, &self.bins, bin as u8)
+    }
+}
+
+fn gather<R: Copy + Into<T>, T: Copy + Default>(ranks: &[R], samples: &[u32], out: &mut Vec<T>) {
+    out.resize(samples.len(), T::default());
+    for (out, &sample) in out.iter_mut().zip(samples) {
+        *out = ranks[sample as usize].into();
+    }
+}
+
+vectorized! {
+    fn range(ranks: &[u32]) -> (u32, u32) {
+        let (mut lowest, mut highest) = (u32::MAX, 0);
+        for &rank in ranks {
+            lowest = lowest.min(rank);
+            highest = highest.max(rank);
+        }
+        (lowest, highest)
+    }
+}
+
+vectorized! {
+    /// The least rank, the highest below `end`, and the number of rows below it; `end` is above all others.
+    fn range_below(ranks: &[u32], end: u32) -> (u32, u32, usize) {
+        let (mut lowest, mut highest, mut n) = (u32::MAX, 0, 0u32);
+        for &rank in ranks {
+            lowest = lowest.min(rank);
+            highest = highest.max(if rank == end { 0 } else { rank });
+            n += u32::from(rank != end);
+        }
+        (lowest, highest, n as usize)
+    }
+}
+
+vectorized! {
+    /// The highest rank up to `last`, the least beyond it, and the number of rows up to it. There is a rank on either side.
+    pub(crate) fn beside(ranks: &[u32], last: u32) -> (u32, u32, usize) {
+        // Distances from the cut: those of the other side wrap around to more than any of this side. With a choice per rank
+        // instead the loop is not vectorised, and mispredicts.
+        let (mut below, mut above, mut n) = (u32::MAX, u32::MAX, 0u32);
+        for &rank in ranks {
+            below = below.min(last.wrapping_sub(rank));
+            above = above.min(rank.wrapping_sub(last).wrapping_sub(1));
+            n += u32::from(rank <= last);
+        }
+        (last.wrapping_sub(below), last.wrapping_add(1).wrapping_add(above), n as usize)
+    }
+}
+
+vectorized! {
+    fn to_bins(ranks: &[u32], lowest: u32, shift: u32, bins: &mut [u8]) {
+        for (bin, &rank) in bins.iter_mut().zip(ranks) {
+            *bin = ((rank - lowest) >> (shift & 31)) as u8;
+        }
+    }
+}
+
+vectorized! {
+    /// As `to_bins`, with a bin of its own for `end`.
+    fn to_bins_below(ranks: &[u32], end: u32, lowest: u32, shift: u32, last: u8, bins: &mut [u8]) {
+        for (bin, &rank) in bins.iter_mut().zip(ranks) {
+            *bin = if rank == end { last } else { ((rank - lowest) >> (shift & 31)) as u8 };
+        }
+    }
+}
+
+vectorized! {
+    fn n_up_to(bins: &[u8], last: u8) -> usize {
+        // Counted in bytes as far as they reach, so that a register holds many.
+        bins.chunks(255).map(|bins| bins.iter().fold(0u8, |n, &bin| n + u8::from(bin <= last)) as usize).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn bins_are_ranges_of_ranks(
+            ranks in prop::collection::vec(0u32..=u32::MAX, 1..300),
+            bits in 0u32..=32,
+            max_bins in prop::sample::select(vec![2usize, 64, 256]),
+            has_missing: bool,
+        ) {
+            let ranks: Box<[u32]> = ranks.iter().map(|&rank| rank.checked_shr(32 - bits).unwrap_or(0)).collect();
+            let samples: Vec<u32> = (0..ranks.len() as u32).step_by(2).collect();
+            let column = DenseColumn { ranks: Ranks::U32(ranks.clone()), common_rank: 0, n_ranks: 1 << 31, is_sparse: false };
+            // The highest is that of missing values.
+            let missing = if has_missing { ranks.iter().max().copied() } else { None };
+            for level in Level::supported() {
+                let mut cells = Cells::default();
+                cells.load_bins(&column, missing, &samples, level, max_bins);
+                let node: Vec<u32> = samples.iter().map(|&sample| ranks[sample as usize]).collect();
+                prop_assert_eq!(&cells.ranks, &node);
+                let is_missing = |rank: &u32| Some(*rank) == missing;
+                prop_assert_eq!(cells.n_missing, node.iter().filter(|rank| is_missing(rank)).count());
+                if cells.n_missing == node.len() {
+                    prop_assert_eq!(cells.n_bins, 1);
+                    continue;
+                }
+                prop_assert!(cells.n_bins <= MAX_BINS.min(max_bins + usize::from(cells.n_missing > 0)));
+                for (rank, &bin) in node.iter().zip(&cells.bins) {
+                    prop_assert!((bin as usize) < cells.n_bins);
+                    prop_assert!(cells.n_missing == 0 || is_missing(rank) == (bin as usize + 1 == cells.n_bins));
+                }
+                if missing.is_none() {
+                    let extremes = (*node.iter().min().unwrap(), *node.iter().max().unwrap());
+                    prop_assert_eq!(range(level, &cells.ranks), extremes);
+                }
+                for bin in 0..cells.n_bins {
+                    let up_to = |i: usize| cells.bins[i] as usize <= bin;
+                    let is_last = bin + 1 == cells.n_bins;
+                    prop_assert!((0..node.len()).all(|i| is_last || up_to(i) == (node[i] <= cells.last_rank(bin))));
+                    prop_assert_eq!(cells.n_up_to(level, bin), (0..node.len()).filter(|&i| up_to(i)).count());
+                    if !is_last {
+                        let last = cells.last_rank(bin);
+                        let below = node.iter().filter(|&&rank| rank <= last);
+                        let above = node.iter().filter(|&&rank| rank > last).min().copied();
+                        let expected = (below.clone().max().copied().unwrap_or(0), above.unwrap(), below.count());
+                        prop_assert_eq!(beside(level, &node, last), expected);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The best cut of a column in a large node without a sort: score the cuts between coarse bins, bound those within, and
+//! sort the rows of the few bins that may still hold the best.
+//!
+//! Exact: bins are left closed only if no cut within them can reach the best candidate. Most of a node's cells are
+//! read once, counted once, and never compared. O(rows + bins) per column, and O(m log m) for m rows of open bins.
+
+use super::cells::Cells;
+use super::sort::SortScratch;
+use crate::criterion::Criterion;
+use crate::criterion::packed::{Bulk, ByBin, MAX_BINS};
+use crate::data::dense::DenseColumn;
+use crate::rng::Side;
+use crate::split::best::{Candidate, Cut};
+use crate::split::scan::{Pass, Start};
+use crate::split::sparse::intersect::Entry;
+use crate::split::{Best, NodeSearch, Outcome};
+
+/// Rows from which a histogram has all its bins (bench `fit`).
+const ALL_BINS_FROM: usize = 1024;
+/// The number of bins below.
+const FEW_BINS: usize = 64;
+
+/// Buffers of one worker, assumed dirty.
+#[derive(Debug)]
+pub(crate) struct HistogramScratch {
+    cells: Cells,
+    open: SortScratch,
+    scores: Box<ByBin>,
+}
+
+impl Default for HistogramScratch {
+    fn default() -> Self {
+        Self { cells: Cells::default(), open: SortScratch::default(), scores: Box::new([0.0; MAX_BINS]) }
+    }
+}
+
+/// Offers the cuts of a column to `best`; `rows` are those of the node.
+#[allow(clippy::too_many_arguments, reason = "a column of a node, and scratch")]
+pub(crate) fn best_cut<C: Criterion>(
+    at: NodeSearch<'_, C>,
+    feature: u32,
+    column: &DenseColumn,
+    rows: &<C::Bulk as Bulk<C>>::Rows,
+    histogram: &mut C::Bulk,
+    scratch: &mut HistogramScratch,
+    scan: &mut C::Scan,
+    best: &mut Best<C>,
+) -> Outcome {
+    let NodeSearch { search, node, .. } = at;
+    let cells = &mut scratch.cells;
+    let n_samples = node.samples.len();
+    let max_bins = if n_samples < ALL_BINS_FROM { FEW_BINS } else { MAX_BINS };
+    cells.load_bins(column, search.data.missing_rank(feature), node.samples.ids(), search.level, max_bins);
+    if cells.n_bins == 1 {
+        return Outcome::Constant;
+    }
+    let missing = (cells.n_missing > 0).then_some(Side::Right);
+    let is_coarse = cells.is_coarse();
+    histogram.count(node.totals, rows, &cells.bins, cells.n_bins);
+    let mut counted = Counted { at, feature, missing, histogram, scratch };
+    let mut highest = counted.offer(scan, best);
+    if !is_coarse && highest == f64::NEG_INFINITY {
+        return Outcome::Constant;
+    }
+    if missing.is_some() {
+        counted.histogram.rotate(node.totals);
+        counted.missing = Some(Side::Left);
+        highest = highest.max(counted.offer(scan, best));
+    }
+    Outcome::Highest(highest)
+}
+
+/// A column whose rows have been counted.
+struct Counted<'a, C: Criterion> {
+    at: NodeSearch<'a, C>,
+    feature: u32,
+    /// Where missing values go, if the node has any. Left: their bin is the first of the histogram; else it is the last.
+    missing: Option<Side>,
+    histogram: &'a mut C::Bulk,
+    scratch: &'a mut HistogramScratch,
+}
+
+impl<C: Criterion> Counted<'_, C> {
+    /// The place in the histogram of the first bin of values.
+    fn first(&self) -> usize {
+        usize::from(self.missing == Some(Side::Left))
+    }
+
+    /// The number of bins of values.
+    fn n_value_bins(&self) -> usize {
+        self.scratch.cells.n_bins - usize::from(self.missing.is_some())
+    }
+
+    /// Rows on the left of the cut before a bin of values. O(rows).
+    fn n_before(&self, bin: usize) -> usize {
+        let cells = &self.scratch.cells;
+        let n_missing = if self.missing == Some(Side::Left) { cells.n_missing } else { 0 };
+        n_missing + if bin == 0 { 0 } else { cells.n_up_to(self.at.search.level, bin - 1) }
+    }
+
+    /// Offers all cuts that may win, but for the one between missing values and all others if those are on the left. Returns
+    /// the highest score of a cut between two bins.
+    fn offer(&mut self, scan: &mut C::Scan, best: &mut Best<C>) -> f64 {
+        let NodeSearch { search, node, .. } = self.at;
+        let (criterion, totals, level) = (search.criterion, node.totals, search.level);
+        let (first, n_bins, n_value_bins) = (self.first(), self.scratch.cells.n_bins, self.n_value_bins());
+        let all_legal = search.all_legal();
+        self.histogram.scores(level, totals, &mut self.scratch.scores[..n_bins]);
+        self.scratch.scores[..first].fill(f64::NEG_INFINITY);
+        let highest = maximum(&self.scratch.scores[..n_bins]);
+        let mut least = best.floor();
+        if all_legal && highest > f64::NEG_INFINITY {
+            least = least.max(highest - 2.0 * criterion.tolerance(totals, highest));
+        }
+        if highest >= least {
+            for bin in 0..n_value_bins {
+                let score = self.scratch.scores[first + bin];
+                if score >= least && score > f64::NEG_INFINITY {
+                    self.offer_after(bin, all_legal, scan, best);
+                }
+            }
+        }
+        if self.scratch.cells.is_coarse() {
+            let bounds = &mut self.scratch.scores[..n_bins];
+            self.histogram.bounds(level, totals, all_legal, bounds);
+            let floor = best.floor();
+            let mut is_open = [false; MAX_BINS];
+            let mut any = false;
+            for (is_open, &bound) in is_open.iter_mut().zip(&bounds[first..first + n_value_bins]) {
+                *is_open = bound >= floor && bound > f64::NEG_INFINITY;
+                any |= *is_open;
+            }
+            if any {
+                self.search_within(&is_open, scan, best);
+            }
+        }
+        highest
+    }
+
+    /// Offers the cut after a bin of values.
+    fn offer_after(&self, bin: usize, all_legal: bool, scan: &mut C::Scan, best: &mut Best<C>) {
+        let NodeSearch { search, node, order } = self.at;
+        let (criterion, totals, feature) = (search.criterion, node.totals, self.feature);
+        let pushed = self.histogram.pushed(criterion, totals, scan, self.first() + bin + 1);
+        let score = criterion.score(totals, scan, pushed);
+        if !best.may_win(score) {
+            return;
+        }
+        let n_left = if all_legal { 0 } else { self.n_before(bin + 1) };
+        if all_legal || search.is_legal(node, feature, (Side::Left, n_left), (scan, pushed)) {
+            let last_left = self.scratch.cells.last_rank(bin);
+            let cut = Cut::Before(last_left + 1);
+            let candidate =
+                Candidate { feature, last_left, missing: self.missing, order: 0, cut, n_left, is_loose: true };
+            best.offer(criterion, totals, order, (scan, pushed), score, candidate);
+        }
+    }
+
+    /// Offers the cuts within the open bins of values.
+    fn search_within(&mut self, is_open: &[bool; MAX_BINS], scan: &mut C::Scan, best: &mut Best<C>) {
+        let at = self.at;
+        let HistogramScratch { cells, open, .. } = &mut *self.scratch;
+        let samples = at.node.samples.ids();
+        let entries = &mut open.entries;
+        entries.resize(samples.len(), Entry::default());
+        let mut n = 0;
+        for ((&bin, &rank), &sample) in cells.bins.iter().zip(&cells.ranks).zip(samples) {
+            entries[n] = Entry::new(rank, sample);
+            n += usize::from(is_open[bin as usize]);
+        }
+        entries.truncate(n);
+        open.sort();
+        let HistogramScratch { cells, open, .. } = &*self.scratch;
+        let mut rest = &open.entries[..];
+        for bin in (0..self.n_value_bins()).filter(|&bin| is_open[bin]) {
+            let (entries, others) = rest.split_at(rest.partition_point(|entry| entry.rank() <= cells.last_rank(bin)));
+            rest = others;
+            if entries.first().map(|entry| entry.rank()) == entries.last().map(|entry| entry.rank()) {
+                continue;
+            }
+            let n_pushed = if at.search.all_legal() { None } else { Some(self.n_before(bin)) };
+            let pushed = self.histogram.pushed(at.search.criterion, at.node.totals, scan, self.first() + bin);
+            let start = Start { pushed, n_pushed, first: &[] };
+            let pass = Pass { at, feature: self.feature, side: Side::Left, missing: self.missing, order: 0 };
+            pass.run(entries.iter().copied(), start, None, scan, best);
+        }
+    }
+}
+
+/// The highest of some scores, none of which is NaN.
+fn maximum(scores: &[f64]) -> f64 {
+    // In lanes, so that it is vectorised.
+    let mut lanes = [f64::NEG_INFINITY; 8];
+    let chunks = scores.chunks_exact(8);
+    for &score in chunks.remainder() {
+        lanes[0] = if score > lanes[0] { score } else { lanes[0] };
+    }
+    for chunk in chunks {
+        for (lane, &score) in lanes.iter_mut().zip(chunk) {
+            *lane = if score > *lane { score } else { *lane };
+        }
+    }
+    lanes.into_iter().fold(f64::NEG_INFINITY, f64::max)
+}

@@ -1,0 +1,265 @@
+//! Dense columns: which way a node is searched, by its size.
+//!
+//! * Two rows: `pair`.
+//! * Few rows: the drawn columns side by side, through a sorting network (`small`).
+//! * Many: each column counted in bins (`histogram`).
+//! * A random threshold per column: no order at all (`dense_random`).
+//! * Criteria and weights without packed forms: each column sorted and scanned (`sort`).
+
+mod cells;
+mod histogram;
+mod network;
+mod pair;
+mod random;
+pub(crate) mod sort;
+
+use std::sync::{Mutex, PoisonError};
+
+use super::best::{Candidate, Cut};
+use super::by_column::{ColumnSearch, search_columns};
+use super::samples::SampleSet;
+use super::{Best, Found, NodeSearch, Outcome, Scratch};
+use crate::criterion::Criterion;
+use crate::criterion::packed::Bulk;
+use crate::data::DenseColumns;
+use crate::data::dense::Ranks;
+use crate::error::Result;
+use crate::params::{Splitter, Tier};
+use crate::rng::Side;
+use cells::{Cells, beside};
+use histogram::HistogramScratch;
+use network::SmallScratch;
+use random::RandomScratch;
+use sort::SortScratch;
+
+/// Search one cell of a large node, in nanoseconds (bench `fit`).
+const CELL_COST: f64 = 2.0;
+/// Nodes from this size on have their columns counted in bins (bench `fit`).
+const HISTOGRAM_FROM: usize = 96;
+
+/// Scratch of one worker, assumed dirty.
+pub(super) struct DenseScratch<C: Criterion> {
+    rows: RowsOf<C>,
+    columns: ColumnScratch<C>,
+    /// The same for workers that help with a large node: fresh memory costs more than the search of a column.
+    spare: Mutex<Vec<ColumnScratch<C>>>,
+    small: SmallScratch,
+    random: RandomScratch,
+    /// The cells of the winning column, if they had to be loaded: the partition needs them next.
+    winner: Cells,
+    is_winner_loaded: bool,
+}
+
+pub(super) type RowsOf<C> = <<C as Criterion>::Bulk as Bulk<C>>::Rows;
+
+impl<C: Criterion> DenseScratch<C> {
+    pub fn new(criterion: &C) -> Self {
+        Self {
+            rows: RowsOf::<C>::default(),
+            columns: ColumnScratch::new(criterion),
+            spare: Mutex::default(),
+            small: SmallScratch::default(),
+            random: RandomScratch::default(),
+            winner: Cells::default(),
+            is_winner_loaded: false,
+        }
+    }
+}
+
+/// Buffers for one column after the other.
+struct ColumnScratch<C: Criterion> {
+    bulk: Option<Box<C::Bulk>>,
+    sort: SortScratch,
+    bins: HistogramScratch,
+}
+
+impl<C: Criterion> ColumnScratch<C> {
+    fn new(criterion: &C) -> Self {
+        Self {
+            bulk: C::Bulk::new(criterion).map(Box::new),
+            sort: SortScratch::default(),
+            bins: HistogramScratch::default(),
+        }
+    }
+}
+
+/// The best split of a node over dense columns.
+pub(super) fn best_split<C: Criterion>(
+    at: NodeSearch<'_, C>,
+    columns: &DenseColumns,
+    drawn: Option<&[u32]>,
+    scratch: &mut Scratch<C>,
+) -> Result<Found<C>> {
+    let NodeSearch { search, node, .. } = at;
+    let samples = node.samples.ids();
+    let forced = search.params.force_tier;
+    // Where single rows are categories too small to be told apart, two rows may have no cut.
+    let are_told_apart = !search.data.has_categories() || search.params.min_samples_category <= 1;
+    if samples.len() == 2 && search.all_legal() && forced.is_none() && are_told_apart {
+        let best = match pair::best_split(at, columns, drawn) {
+            Some(Err(feature)) => {
+                let mut best = Best::new();
+                search_categorical(at, columns, &[feature], &mut scratch.scan, &mut best)?;
+                best.candidate()
+            }
+            Some(Ok(best)) => Some(best),
+            None => None,
+        };
+        return Ok(Found { best, constants: None, known: None });
+    }
+    let Scratch { scan, dense, .. } = scratch;
+    let DenseScratch { rows, columns: buffers, spare, small, random, winner, is_winner_loaded } = dense;
+    *is_winner_loaded = false;
+    let tier = forced.unwrap_or(match samples.len() {
+        ..HISTOGRAM_FROM if columns.is_sparse() => Tier::Sort,
+        ..HISTOGRAM_FROM => Tier::Network,
+        _ => Tier::Histogram,
+    });
+    let rows = match (search.params.splitter, tier, &mut buffers.bulk) {
+        (Splitter::Random, _, Some(bulk)) if forced != Some(Tier::Sort) => {
+            return random::best_split(at, columns, drawn, rows, bulk, scan, random);
+        }
+        (Splitter::Best, Tier::Network, bulk)
+            if samples.len() <= network::MAX_ROWS && columns.end_rank() <= network::MAX_RANKS =>
+        {
+            return network::best_split(at, columns, drawn, rows, bulk.as_deref_mut(), scan, small);
+        }
+        (Splitter::Best, Tier::Histogram, Some(bulk)) => {
+            bulk.load(search.criterion, node.totals, samples, rows);
+            Some(&*rows)
+        }
+        _ => None,
+    };
+    let one_by_one = DenseSearch { criterion: search.criterion, columns, samples, rows, spare };
+    let work = (samples.len() * search.n_drawn()) as f64 * CELL_COST;
+    let mut found = search_columns(at, drawn, &one_by_one, work, scan, buffers)?;
+    if let Some(best) = found.best.as_mut().filter(|best| best.is_loose) {
+        tighten(at, columns, best, winner);
+        *is_winner_loaded = true;
+    }
+    Ok(found)
+}
+
+/// The search of the columns of one node, one after the other.
+struct DenseSearch<'a, C: Criterion> {
+    criterion: &'a C,
+    columns: &'a DenseColumns,
+    samples: &'a [u32],
+    /// The node's rows, if its columns are to be counted.
+    rows: Option<&'a RowsOf<C>>,
+    /// Buffers for more workers.
+    spare: &'a Mutex<Vec<ColumnScratch<C>>>,
+}
+
+impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
+    type Scratch = ColumnScratch<C>;
+
+    fn lend(&self) -> ColumnScratch<C> {
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        spare.unwrap_or_else(|| ColumnScratch::new(self.criterion))
+    }
+
+    fn take_back(&self, scratch: ColumnScratch<C>) {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+    }
+
+    fn search(
+        &self,
+        at: NodeSearch<'_, C>,
+        feature: u32,
+        scan: &mut C::Scan,
+        scratch: &mut ColumnScratch<C>,
+        best: &mut Best<C>,
+    ) -> Outcome {
+        let column = self.columns.column(feature);
+        let is_categorical = at.search.data.is_categorical(feature);
+        if let (Some(rows), Some(bulk), false) = (self.rows, &mut scratch.bulk, column.is_sparse || is_categorical) {
+            return histogram::best_cut(at, feature, column, rows, bulk, &mut scratch.bins, scan, best);
+        }
+        let is_sorted = at.search.params.splitter == Splitter::Best && !is_categorical;
+        let column = sort::node_column(feature, column, self.samples, is_sorted, &mut scratch.sort);
+        at.evaluate(column, scan, best)
+    }
+
+    fn best(&self, _at: NodeSearch<'_, C>) -> Best<C> {
+        Best::new()
+    }
+
+    /// The columns of a dense matrix are long: they are read ahead by the machine.
+    fn warm(&self, _feature: u32) {}
+
+    fn column_nnz(&self, _feature: u32) -> usize {
+        self.samples.len()
+    }
+}
+
+/// Offers cuts of categorical columns. Returns the number of those that vary.
+pub(super) fn search_categorical<C: Criterion>(
+    at: NodeSearch<'_, C>,
+    columns: &DenseColumns,
+    features: &[u32],
+    scan: &mut C::Scan,
+    best: &mut Best<C>,
+) -> Result<usize> {
+    let mut scratch = SortScratch::default();
+    let mut n_varying = 0;
+    for &feature in features {
+        at.search.runtime.check_interrupt()?;
+        let samples = at.node.samples.ids();
+        let column = sort::node_column(feature, columns.column(feature), samples, false, &mut scratch);
+        n_varying += usize::from(at.evaluate(column, scan, best) != Outcome::Constant);
+    }
+    Ok(n_varying)
+}
+
+/// Looks up the ranks of the node beside the cut, and counts the rows. O(W).
+fn tighten<C: Criterion>(at: NodeSearch<'_, C>, columns: &DenseColumns, split: &mut Candidate, cells: &mut Cells) {
+    cells.load_ranks(columns.column(split.feature), at.node.samples.ids());
+    let (last_left, first_right, mut n_left) = beside(at.search.level, &cells.ranks, split.last_left);
+    if split.missing == Some(Side::Left) {
+        let missing_rank = at.search.data.missing_rank(split.feature);
+        n_left += cells.ranks.iter().filter(|&&rank| Some(rank) == missing_rank).count();
+    }
+    *split = Candidate { last_left, cut: Cut::Before(first_right), n_left, is_loose: false, ..*split };
+}
+
+/// Partitions the node that was searched last, given the rank of missing values in the column of the split if it has any;
+/// returns the number of rows that go left. O(W).
+pub(super) fn partition<C: Criterion>(
+    columns: &DenseColumns,
+    samples: &mut SampleSet<'_>,
+    split: &Candidate,
+    missing_rank: Option<u32>,
+    scratch: &mut DenseScratch<C>,
+) -> usize {
+    if let Some(n_left) = scratch.random.partition(samples, split) {
+        return n_left;
+    }
+    let loaded = std::mem::take(&mut scratch.is_winner_loaded).then_some(&scratch.winner.ranks[..]);
+    match (loaded, &columns.column(split.feature).ranks) {
+        (Some(ranks), _) => {
+            let mut ranks = ranks.iter();
+            partition_by(samples, split, missing_rank, |_| ranks.next().copied().unwrap_or_default())
+        }
+        (None, Ranks::U8(ranks)) => partition_by(samples, split, missing_rank, |sample| ranks[sample as usize].into()),
+        (None, Ranks::U16(ranks)) => partition_by(samples, split, missing_rank, |sample| ranks[sample as usize].into()),
+        (None, Ranks::U32(ranks)) => partition_by(samples, split, missing_rank, |sample| ranks[sample as usize]),
+    }
+}
+
+/// Partitions by the ranks of rows, which are asked for in their order.
+fn partition_by(
+    samples: &mut SampleSet<'_>,
+    split: &Candidate,
+    missing_rank: Option<u32>,
+    mut rank: impl FnMut(u32) -> u32,
+) -> usize {
+    match missing_rank {
+        // Seen from the rank of missing values, which is above all others, ranks wrap around, and it comes first.
+        Some(missing_rank) if split.missing_go_left() => {
+            let last_left = split.last_left.wrapping_sub(missing_rank);
+            samples.partition(|sample| rank(sample).wrapping_sub(missing_rank) <= last_left)
+        }
+        Some(_) | None => samples.partition(|sample| rank(sample) <= split.last_left),
+    }
+}

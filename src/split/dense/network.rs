@@ -1,0 +1,334 @@
+//! Small nodes of dense data: the drawn columns side by side, one per lane of a vector register, sorted by one network of
+//! comparators.
+//!
+//! A key is a rank and the place of its row in the node. Batcher's odd-even merge sort ("Sorting networks and their
+//! applications", AFIPS 1968) compares the same pairs whatever the keys are, so all lanes go through it together and
+//! nothing is ever mispredicted. O(W log^2 W) steps for as many columns as there are lanes.
+//!
+//! Columns are taken in the order in which the node draws them, so that ties are lost by whoever comes later. If the best
+//! conceivable split is known, the first column that makes it ends the search. Missing values are at the end of the
+//! sorted columns; each cut has two scores, with them on either side.
+
+use super::{RowsOf, search_categorical};
+use crate::criterion::Criterion;
+use crate::criterion::packed::Bulk;
+use crate::criterion::packed::lanes::{Keys, LANES, MAX_PLACES, PLACE_BITS, Scores, place, rank};
+use crate::data::DenseColumns;
+use crate::data::dense::{DenseColumn, Ranks};
+use crate::error::Result;
+use crate::rng::Side;
+use crate::simd::vectorized;
+use crate::split::best::{Best, Candidate, Cut};
+use crate::split::scan::best_cut;
+use crate::split::sparse::intersect::Entry;
+use crate::split::{Found, NodeColumn, NodeSearch};
+
+/// Places in a node are bytes.
+pub(crate) const MAX_ROWS: usize = MAX_PLACES;
+/// Ranks take the other bits of a key.
+pub(crate) const MAX_RANKS: usize = 1 << (u32::BITS - PLACE_BITS);
+/// Nodes with more columns than this ask for the best conceivable split (bench `fit`).
+const SUMMIT_FROM_FEATURES: usize = 2 * LANES;
+
+/// Buffers of one worker, assumed dirty.
+#[derive(Debug, Default)]
+pub(crate) struct SmallScratch {
+    keys: Vec<Keys>,
+    scores: Vec<Scores>,
+    others: Vec<Scores>,
+    features: Vec<u32>,
+    categorical: Vec<u32>,
+    entries: Vec<Entry>,
+}
+
+/// The best split of a node of at most [`MAX_ROWS`] rows, all of whose columns have at most [`MAX_RANKS`] ranks.
+pub(crate) fn best_split<C: Criterion>(
+    at: NodeSearch<'_, C>,
+    columns: &DenseColumns,
+    drawn: Option<&[u32]>,
+    rows: &mut RowsOf<C>,
+    bulk: Option<&mut C::Bulk>,
+    scan: &mut C::Scan,
+    scratch: &mut SmallScratch,
+) -> Result<Found<C>> {
+    let NodeSearch { search, node, order } = at;
+    let samples = node.samples.ids();
+    let n_features = search.data.n_features() as u32;
+    let SmallScratch { keys, scores, others, features, categorical, entries } = scratch;
+    at.list_features(drawn, features, categorical);
+    let summit = if features.len() > SUMMIT_FROM_FEATURES { at.summit(scan) } else { None };
+    keys.resize(samples.len(), [0; LANES]);
+    scores.resize(samples.len() - 1, [0.0; LANES]);
+    others.resize(samples.len() - 1, [0.0; LANES]);
+    if let Some(bulk) = &bulk {
+        bulk.load(search.criterion, node.totals, samples, rows);
+    }
+    let best = Best::below(summit, !search.data.has_categories());
+    let mut small = Small { at, columns, rows, bulk, keys, scores, others, entries, scan, best };
+    let mut n_varying = 0;
+    for batch in features.chunks(LANES) {
+        search.runtime.check_interrupt()?;
+        small.sort(batch);
+        n_varying += small.search(batch);
+        if small.best.is_final(search.criterion, node.totals) {
+            break;
+        }
+    }
+    if !categorical.is_empty() {
+        n_varying += search_categorical(at, columns, categorical, small.scan, &mut small.best)?;
+    }
+    // Of those that are not drawn, the first that varies.
+    if n_varying == 0 {
+        for start in (search.n_drawn() as u32..n_features).step_by(LANES) {
+            search.runtime.check_interrupt()?;
+            let mut batch = [0; LANES];
+            let batch = &mut batch[..LANES.min((n_features - start) as usize)];
+            order.draw(start, batch);
+            small.sort(batch);
+            if let Some(lane) = (0..batch.len()).find(|&lane| small.varies(lane)) {
+                let first = &batch[lane..=lane];
+                if search.data.is_categorical(first[0]) {
+                    search_categorical(at, columns, first, small.scan, &mut small.best)?;
+                    break;
+                }
+                small.sort(first);
+                small.search(first);
+                break;
+            }
+        }
+    }
+    Ok(Found { best: small.best.candidate(), constants: None, known: None })
+}
+
+/// The search of one node.
+struct Small<'a, C: Criterion> {
+    at: NodeSearch<'a, C>,
+    columns: &'a DenseColumns,
+    rows: &'a RowsOf<C>,
+    bulk: Option<&'a mut C::Bulk>,
+    /// A row of keys for each of the node.
+    keys: &'a mut [Keys],
+    /// Of the cuts after each but the last.
+    scores: &'a mut [Scores],
+    /// The same with missing values on the left.
+    others: &'a mut [Scores],
+    entries: &'a mut Vec<Entry>,
+    scan: &'a mut C::Scan,
+    best: Best<C>,
+}
+
+impl<C: Criterion> Small<'_, C> {
+    /// Sets each lane to the sorted keys of a column.
+    fn sort(&mut self, batch: &[u32]) {
+        let samples = self.at.node.samples.ids();
+        if batch.len() < LANES {
+            // What is left over from other nodes may be too large for this one's sums.
+            self.keys.iter_mut().zip(0..).for_each(|(row, place)| *row = [place; LANES]);
+        }
+        for (lane, &feature) in batch.iter().enumerate() {
+            load_lane(self.columns.column(feature), samples, self.keys, lane);
+        }
+        sort_lanes(self.at.search.level, self.keys);
+    }
+
+    fn varies(&self, lane: usize) -> bool {
+        rank(self.keys[0][lane]) != rank(self.keys[self.keys.len() - 1][lane])
+    }
+
+    /// The ranks of missing values in these columns, if there are any in the node; above all ranks where there are none.
+    fn missing(&self, batch: &[u32]) -> Option<Keys> {
+        let data = self.at.search.data;
+        if !data.has_missing() {
+            return None;
+        }
+        let last = self.keys[self.keys.len() - 1];
+        let mut ranks = [u32::MAX; LANES];
+        for (lane, &feature) in batch.iter().enumerate() {
+            if let Some(missing) = data.missing_rank(feature)
+                && rank(last[lane]) == missing
+            {
+                ranks[lane] = missing;
+            }
+        }
+        (ranks != [u32::MAX; LANES]).then_some(ranks)
+    }
+
+    /// Offers the cuts of sorted lanes. Returns the number of columns that vary.
+    fn search(&mut self, batch: &[u32]) -> usize {
+        let NodeSearch { search, node, .. } = self.at;
+        let missing = self.missing(batch);
+        let missing_rank = |lane: usize| missing.map(|ranks| ranks[lane]).filter(|&rank| rank != u32::MAX);
+        if let Some(bulk) = &mut self.bulk
+            && bulk.lane_scores(
+                search.level,
+                node.totals,
+                self.rows,
+                self.keys,
+                missing.as_ref().map(|ranks| (ranks, &mut *self.others)),
+                self.scores,
+            )
+        {
+            let all_legal = search.all_legal();
+            let plain = highest_scores(search.level, self.scores);
+            let none = [f64::NEG_INFINITY; LANES];
+            let other = if missing.is_some() { highest_scores(search.level, self.others) } else { none };
+            for (lane, &feature) in batch.iter().enumerate() {
+                let highest = plain[lane].max(other[lane]);
+                if highest == f64::NEG_INFINITY || !self.best.may_win(highest) {
+                    continue;
+                }
+                let mut least = self.best.floor();
+                if all_legal {
+                    least = least.max(highest - search.criterion.tolerance(node.totals, highest));
+                }
+                let missing_rank = missing_rank(lane);
+                if plain[lane] >= least {
+                    self.offer(feature, lane, missing_rank.map(|_| Side::Right), 0, least);
+                }
+                if let Some(missing_rank) = missing_rank.filter(|_| other[lane] >= least) {
+                    let n_values = self.keys.partition_point(|row| rank(row[lane]) < missing_rank);
+                    self.offer(feature, lane, Some(Side::Left), self.keys.len() - n_values, least);
+                }
+            }
+            return plain[..batch.len()].iter().filter(|&&score| score > f64::NEG_INFINITY).count();
+        }
+        let mut n_varying = 0;
+        for (lane, &feature) in batch.iter().enumerate() {
+            if self.varies(lane) {
+                n_varying += 1;
+                self.scan(feature, lane);
+            }
+        }
+        n_varying
+    }
+
+    /// Offers the cuts of a lane that score `least`, with missing values on one side if there are any. The last `n_first` rows
+    /// are on the left of all cuts.
+    fn offer(&mut self, feature: u32, lane: usize, missing: Option<Side>, n_first: usize, least: f64) {
+        let NodeSearch { search, node, order } = self.at;
+        let (criterion, samples) = (search.criterion, node.samples.ids());
+        let mut pushed = criterion.begin(node.totals, self.scan);
+        for row in &self.keys[self.keys.len() - n_first..] {
+            criterion.push(node.totals, self.scan, &mut pushed, samples[place(row[lane])]);
+        }
+        let scores = if missing == Some(Side::Left) { &*self.others } else { &*self.scores };
+        let mut n_pushed = 0;
+        for (i, scores) in scores.iter().enumerate() {
+            let score = scores[lane];
+            if score < least || score == f64::NEG_INFINITY {
+                continue;
+            }
+            for row in &self.keys[n_pushed..=i] {
+                criterion.push(node.totals, self.scan, &mut pushed, samples[place(row[lane])]);
+            }
+            n_pushed = i + 1;
+            let n_left = n_first + n_pushed;
+            if self.best.may_win(score) && search.is_legal(node, feature, (Side::Left, n_left), (self.scan, pushed)) {
+                debug_assert_eq!(score, criterion.score(node.totals, self.scan, pushed));
+                let (last_left, first_right) = (rank(self.keys[i][lane]), rank(self.keys[i + 1][lane]));
+                let cut = Cut::Before(first_right);
+                let candidate = Candidate { feature, last_left, missing, order: 0, cut, n_left, is_loose: false };
+                self.best.offer(criterion, node.totals, order, (self.scan, pushed), score, candidate);
+            }
+        }
+    }
+
+    /// Offers the cuts of a lane, one row after the other.
+    fn scan(&mut self, feature: u32, lane: usize) {
+        let samples = self.at.node.samples.ids();
+        self.entries.clear();
+        self.entries.extend(self.keys.iter().map(|row| Entry::new(rank(row[lane]), samples[place(row[lane])])));
+        let column = NodeColumn { feature, entries: self.entries, n_common: 0, common_rank: 0 };
+        best_cut(self.at, column, self.scan, &mut self.best);
+    }
+}
+
+fn load_lane(column: &DenseColumn, samples: &[u32], keys: &mut [Keys], lane: usize) {
+    fn load<R: Copy + Into<u32>>(ranks: &[R], samples: &[u32], keys: &mut [Keys], lane: usize) {
+        for (place, (row, &sample)) in keys.iter_mut().zip(samples).enumerate() {
+            row[lane] = ranks[sample as usize].into() << PLACE_BITS | place as u32;
+        }
+    }
+    match &column.ranks {
+        Ranks::U8(ranks) => load(ranks, samples, keys, lane),
+        Ranks::U16(ranks) => load(ranks, samples, keys, lane),
+        Ranks::U32(ranks) => load(ranks, samples, keys, lane),
+    }
+}
+
+vectorized! {
+    fn highest_scores(scores: &[Scores]) -> Scores {
+        let mut highest = [f64::NEG_INFINITY; LANES];
+        for scores in scores {
+            for lane in 0..LANES {
+                highest[lane] = if scores[lane] > highest[lane] { scores[lane] } else { highest[lane] };
+            }
+        }
+        highest
+    }
+}
+
+vectorized! {
+    /// Sorts every lane.
+    fn sort_lanes(keys: &mut [Keys]) {
+        let n = keys.len();
+        let mut merged = 1;
+        while merged < n {
+            let mut step = merged;
+            while step > 0 {
+                for first in (step % merged..n - step.min(n)).step_by(2 * step) {
+                    for low in first..(first + step).min(n - step) {
+                        // Both ends lie in one of the runs that are being merged.
+                        if low / (2 * merged) == (low + step) / (2 * merged) {
+                            let high = low + step;
+                            let (a, b) = (keys[low], keys[high]);
+                            for lane in 0..LANES {
+                                keys[low][lane] = a[lane].min(b[lane]);
+                                keys[high][lane] = a[lane].max(b[lane]);
+                            }
+                        }
+                    }
+                }
+                step /= 2;
+            }
+            merged *= 2;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::simd::Level;
+
+    #[test]
+    fn networks_sort_zeros_and_ones() {
+        // A network that sorts all sequences of zeros and ones sorts all (Knuth, "The Art of Computer Programming", volume
+        // 3, section 5.3.4, theorem Z).
+        for n in 1..=16 {
+            for first in (0..1u32 << n).step_by(LANES) {
+                let mut keys: Vec<Keys> =
+                    (0..n).map(|i| std::array::from_fn(|lane| (first + lane as u32) >> i & 1)).collect();
+                sort_lanes(Level::widest(), &mut keys);
+                assert!((0..LANES).all(|lane| keys.is_sorted_by_key(|row| row[lane])), "n={n}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn networks_sort(keys in prop::collection::vec(any::<Keys>(), 1..=MAX_ROWS)) {
+            for level in Level::supported() {
+                let mut sorted = keys.clone();
+                sort_lanes(level, &mut sorted);
+                for lane in 0..LANES {
+                    let mut expected: Vec<u32> = keys.iter().map(|row| row[lane]).collect();
+                    expected.sort_unstable();
+                    prop_assert!(sorted.iter().map(|row| row[lane]).eq(expected));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Between which of its ranks a fold cuts a column.
+
+use super::FoldsNode;
+use crate::split::NodeColumn;
+use crate::split::sparse::intersect::Entry;
+
+/// The ranks beside a cut.
+#[derive(Clone, Copy)]
+pub(crate) struct Beside {
+    pub last_left: u32,
+    pub first_right: u32,
+    /// A row with each, if only one that is in an entry has it.
+    rows: [Option<u32>; 2],
+}
+
+impl Beside {
+    /// The last rank up to `rank` and the first above, of all rows or of a lane's.
+    pub fn new(node: &FoldsNode<'_>, lane: Option<usize>, rank: u32, column: NodeColumn<'_>) -> Self {
+        let NodeColumn { entries, n_common, common_rank, .. } = column;
+        let is_in = |entry: &&Entry| lane.is_none_or(|lane| node.lanes.is_in(lane, entry.sample()));
+        let has_common = match lane {
+            _ if n_common == 0 => false,
+            None => true,
+            Some(lane) if n_common > node.held_out[lane].len() => true,
+            Some(lane) => entries.iter().filter(is_in).count() < node.n_samples(lane),
+        };
+        let (low, high) = entries.split_at(entries.partition_point(|entry| entry.rank() <= rank));
+        let beside = [low.iter().rev().find(is_in), high.iter().find(is_in)];
+        let mut ranks = beside.map(|entry| entry.map(|entry| entry.rank()));
+        let mut rows = beside.map(|entry| entry.map(|entry| entry.sample()));
+        if has_common {
+            let at = usize::from(common_rank > rank);
+            let is_nearer = |other: u32| if at == 0 { common_rank > other } else { common_rank < other };
+            if ranks[at].is_none_or(is_nearer) {
+                (ranks[at], rows[at]) = (Some(common_rank), None);
+            }
+        }
+        debug_assert!(ranks.iter().all(Option::is_some), "a lane has rows on both sides of its cut");
+        let [last_left, first_right] = ranks;
+        Self { last_left: last_left.unwrap_or(rank), first_right: first_right.unwrap_or(rank + 1), rows }
+    }
+
+    /// Whether these are of all rows and of a lane: it has one with each.
+    pub fn is_of(&self, node: &FoldsNode<'_>, lane: usize) -> bool {
+        self.rows.iter().all(|row| row.is_some_and(|row| node.lanes.is_in(lane, row)))
+    }
+}

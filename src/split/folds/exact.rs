@@ -1,0 +1,81 @@
+//! Which of the columns that come near has the best split of a fold: exact, by the scan that everybody uses.
+
+use super::columns::{FoldScratch, fill_columns};
+use super::{FoldSplit, FoldsNode};
+use crate::criterion::Criterion;
+use crate::error::Result;
+use crate::rng::Permutation;
+use crate::split::best::Best;
+use crate::split::samples::{SampleSet, Samples};
+use crate::split::sparse::intersect::Entry;
+use crate::split::{Node, NodeColumn, NodeSearch, Scratch, Search};
+
+/// Rows of all lanes whose contests are decided at once.
+const CONTEST_ROWS: usize = 1 << 20;
+
+/// A lane whose best split is in one of some columns.
+pub struct Contest<'a, C: Criterion> {
+    /// The lane.
+    pub lane: usize,
+    /// The statistics of its rows.
+    pub totals: &'a C::Totals,
+    /// The columns.
+    pub features: &'a [u32],
+}
+
+/// The best splits of lanes among some columns: exact, by the scan that everybody uses.
+pub fn best_among<C: Criterion>(
+    search: &Search<'_, C>,
+    node: &FoldsNode<'_>,
+    contests: &[Contest<'_, C>],
+    folds: &mut FoldScratch,
+    scratch: &mut Scratch<C>,
+) -> Result<Vec<Option<FoldSplit>>> {
+    let order = node.key.feature_order(search.data.n_features());
+    let mut found = Vec::with_capacity(contests.len());
+    let per_chunk = (CONTEST_ROWS / node.samples.len()).max(1);
+    for contests in contests.chunks(per_chunk) {
+        search.runtime.check_interrupt()?;
+        found.extend(decide(search, node, &order, contests, folds, scratch)?);
+    }
+    Ok(found)
+}
+
+/// The same for some of them, whose rows are listed at once.
+fn decide<C: Criterion>(
+    search: &Search<'_, C>,
+    node: &FoldsNode<'_>,
+    order: &Permutation,
+    contests: &[Contest<'_, C>],
+    folds: &mut FoldScratch,
+    scratch: &mut Scratch<C>,
+) -> Result<Vec<Option<FoldSplit>>> {
+    let mut features: Vec<u32> = contests.iter().flat_map(|contest| contest.features).copied().collect();
+    features.sort_unstable();
+    features.dedup();
+    let mut samples: Vec<Samples> = contests
+        .iter()
+        .map(|contest| {
+            let is_in = |&sample: &u32| node.lanes.is_in(contest.lane, sample);
+            Samples::new(node.samples.iter().copied().filter(is_in).collect(), search.data.n_samples(), false)
+        })
+        .collect();
+    let samples: Vec<SampleSet<'_>> = samples.iter_mut().map(Samples::root).collect();
+    let mut bests: Vec<Best<C>> = contests.iter().map(|_| Best::new()).collect();
+    let mut own = Vec::new();
+    fill_columns(search, node.samples, (&features, false), folds, |column| {
+        for ((contest, samples), best) in contests.iter().zip(&samples).zip(&mut bests) {
+            if !contest.features.contains(&column.feature) {
+                continue;
+            }
+            own.clear();
+            let is_in = |entry: &Entry| node.lanes.is_in(contest.lane, entry.sample());
+            own.extend(column.entries.iter().copied().filter(is_in));
+            let (totals, n_common) = (contest.totals, samples.len() - own.len());
+            let alone = Node { samples, n_entries: 0, totals, key: node.key, constants: node.constants, limits: None };
+            let at = NodeSearch { search, node: &alone, order };
+            at.evaluate(NodeColumn { entries: &own, n_common, ..column }, &mut scratch.scan, best);
+        }
+    })?;
+    Ok(bests.into_iter().map(|best| best.candidate().map(|candidate| FoldSplit::of(&candidate))).collect())
+}

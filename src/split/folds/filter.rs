@@ -1,0 +1,295 @@
+//! The pass over a column that scores its cuts for all folds.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::FoldsNode;
+use super::class_scores::{Counts, FoldRows, Row};
+use super::held_out::IS_LIST;
+use crate::rng::Permutation;
+use crate::split::NodeColumn;
+use crate::split::sparse::intersect::Entry;
+
+/// Lanes from which on those that hold out one row of the same kind are scored together: each kind has two scores.
+const SINGLES_FROM: usize = 4;
+/// Class of a run with several.
+const MIXED: u32 = u32::MAX;
+
+/// The best cut of a lane so far.
+pub(crate) struct Leader {
+    score: f64,
+    pub feature: u32,
+    /// Ranks up to this one go left.
+    pub rank: u32,
+    /// Class counts on the left.
+    left: Counts,
+    /// Columns with a cut that comes near, this one included.
+    pub near: SmallVec<[u32; 4]>,
+    pub is_alone: bool,
+}
+
+/// Lanes that hold out one row each, of the same class and weight: any cut has one of two scores for all of them.
+struct Singles {
+    class: u32,
+    weight: u32,
+    lanes: Vec<u32>,
+    /// The least of their floors, or lower.
+    floor: f64,
+}
+
+/// The search of one node.
+pub(crate) struct Sweep<'a, 'n> {
+    rows: &'a FoldRows,
+    node: &'a FoldsNode<'n>,
+    order: &'a Permutation,
+    /// The class counts of all rows; by lane, what it holds out, and the rest.
+    counts: Counts,
+    held_out: Vec<u32>,
+    totals: Vec<u32>,
+    floors: Vec<f64>,
+    pub leaders: Vec<Option<Leader>>,
+    /// Lanes that hold out one row, by its class and weight.
+    singles: Vec<Singles>,
+    /// All other lanes.
+    plural: Vec<u32>,
+    /// Columns that the pass cannot score.
+    pub others: SmallVec<[u32; 4]>,
+    /// In one column: counts of what is on the left, of all rows and of those that the lanes hold out.
+    left: Counts,
+    pub held_left: Vec<u32>,
+    /// Lanes for which a cut may be the best, and its scores.
+    hits: Vec<(u32, f64)>,
+    /// The last run.
+    class: u32,
+    rank: Option<u32>,
+}
+
+impl<'a, 'n> Sweep<'a, 'n> {
+    pub fn new(rows: &'a FoldRows, node: &'a FoldsNode<'n>, order: &'a Permutation, held_left: Vec<u32>) -> Self {
+        let (n_classes, n_lanes) = (rows.n_classes, node.n_lanes());
+        let mut counts: Counts = smallvec![0; n_classes];
+        rows.count(node.samples, &mut counts);
+        let mut held_out = vec![0; n_classes * n_lanes];
+        for (samples, counts) in node.held_out.iter().zip(held_out.chunks_exact_mut(n_classes)) {
+            rows.count(samples, counts);
+        }
+        let totals = held_out
+            .chunks_exact(n_classes)
+            .flat_map(|held_out| counts.iter().zip(held_out).map(|(all, held_out)| all - held_out));
+        let mut singles: Vec<Singles> = Vec::new();
+        let mut plural = Vec::new();
+        for (lane, held_out) in (0..).zip(node.held_out) {
+            let &[sample] = *held_out else {
+                plural.push(lane);
+                continue;
+            };
+            let Row { class, weight } = rows.rows[sample as usize];
+            match singles.iter_mut().find(|singles| singles.class == class && singles.weight == weight) {
+                Some(singles) => singles.lanes.push(lane),
+                None => singles.push(Singles { class, weight, lanes: vec![lane], floor: f64::NEG_INFINITY }),
+            }
+        }
+        for few in singles.extract_if(.., |singles| singles.lanes.len() < SINGLES_FROM) {
+            plural.extend(few.lanes);
+        }
+        Self {
+            rows,
+            node,
+            order,
+            singles,
+            plural,
+            totals: totals.collect(),
+            counts,
+            held_out,
+            floors: vec![f64::NEG_INFINITY; n_lanes],
+            leaders: (0..n_lanes).map(|_| None).collect(),
+            others: SmallVec::new(),
+            left: smallvec![0; n_classes],
+            held_left,
+            hits: Vec::new(),
+            class: MIXED,
+            rank: None,
+        }
+    }
+
+    /// Scores the cuts of a column. Returns whether it varies.
+    pub fn column(&mut self, column: NodeColumn<'_>, missing_rank: Option<u32>) -> bool {
+        let NodeColumn { feature, entries, n_common, common_rank } = column;
+        let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return false };
+        if n_common == 0 && first.rank() == last.rank() {
+            return false;
+        }
+        if missing_rank.is_some_and(|rank| last.rank() == rank || (n_common > 0 && common_rank == rank)) {
+            self.others.push(feature);
+            return true;
+        }
+        self.rank = None;
+        self.left.fill(0);
+        self.held_left.clear();
+        self.held_left.resize(self.held_out.len(), 0);
+        if n_common == 0 {
+            self.runs(feature, entries);
+            return true;
+        }
+        let (low, high) = entries.split_at(entries.partition_point(|entry| entry.rank() < common_rank));
+        self.runs(feature, low);
+        // What is on the left with the common run is all but what is above it.
+        self.cut(feature, MIXED, common_rank);
+        self.left.copy_from_slice(&self.counts);
+        self.held_left.copy_from_slice(&self.held_out);
+        for &entry in high {
+            self.push::<false>(entry);
+        }
+        self.runs(feature, high);
+        true
+    }
+
+    /// Puts a row on the left, or takes it away.
+    #[inline]
+    fn push<const IN: bool>(&mut self, entry: Entry) {
+        let Row { class, weight } = self.rows.rows[entry.sample() as usize];
+        let add = |count: &mut u32| if IN { *count += weight } else { *count -= weight };
+        add(&mut self.left[class as usize]);
+        let (n_classes, tag) = (self.rows.n_classes, self.node.lanes.tags[entry.sample() as usize]);
+        if tag & IS_LIST != 0 {
+            for &lane in self.node.lanes.list(tag) {
+                add(&mut self.held_left[lane as usize * n_classes + class as usize]);
+            }
+        } else if tag > 0 {
+            add(&mut self.held_left[(tag as usize - 1) * n_classes + class as usize]);
+        }
+    }
+
+    /// Goes through runs of equal ranks.
+    fn runs(&mut self, feature: u32, entries: &[Entry]) {
+        for run in entries.chunk_by(|a, b| a.rank() == b.rank()) {
+            let class_of = |entry: &Entry| self.rows.rows[entry.sample() as usize].class;
+            let first = class_of(&run[0]);
+            let class = if run[1..].iter().all(|entry| class_of(entry) == first) { first } else { MIXED };
+            self.cut(feature, class, run[0].rank());
+            for &entry in run {
+                self.push::<true>(entry);
+            }
+        }
+    }
+
+    /// Scores the cut before a run, for all lanes.
+    fn cut(&mut self, feature: u32, class: u32, rank: u32) {
+        let last = self.rank.replace(rank);
+        let is_boundary = std::mem::replace(&mut self.class, class) != class || class == MIXED;
+        let Some(last) = last else { return };
+        if !is_boundary {
+            return;
+        }
+        let mut hits = std::mem::take(&mut self.hits);
+        self.score_singles(&mut hits);
+        self.score_plural(&mut hits);
+        let has_hits = !hits.is_empty();
+        for (lane, score) in hits.drain(..) {
+            self.consider(lane as usize, score, feature, last);
+        }
+        self.hits = hits;
+        if has_hits {
+            self.raise_floors();
+        }
+    }
+
+    /// Sets the floors of lanes that are scored together.
+    fn raise_floors(&mut self) {
+        for singles in &mut self.singles {
+            let floors = singles.lanes.iter().map(|&lane| self.floors[lane as usize]);
+            singles.floor = floors.fold(f64::INFINITY, f64::min);
+        }
+    }
+
+    /// Scores a cut for the lanes that hold out one row: on the left, or on the right.
+    fn score_singles(&self, hits: &mut Vec<(u32, f64)>) {
+        let n_classes = self.rows.n_classes;
+        for singles in &self.singles {
+            let (class, weight) = (singles.class as usize, singles.weight);
+            let mut held_out: Counts = smallvec![0; n_classes];
+            let mut totals = self.counts.clone();
+            totals[class] -= weight;
+            held_out[class] = weight;
+            let none: Counts = smallvec![0; n_classes];
+            let score_of =
+                |on_left: bool| self.rows.score(&self.left, if on_left { &held_out } else { &none }, &totals);
+            // A row is where the cut has it: one of the two may not occur.
+            let inside = if self.left[class] >= weight { score_of(true) } else { f64::NEG_INFINITY };
+            let outside =
+                if self.left[class] + weight <= self.counts[class] { score_of(false) } else { f64::NEG_INFINITY };
+            if inside.max(outside) < singles.floor {
+                continue;
+            }
+            for &lane in &singles.lanes {
+                let is_left = self.held_left[lane as usize * n_classes + class] > 0;
+                let score = if is_left { inside } else { outside };
+                if score >= self.floors[lane as usize] {
+                    hits.push((lane, score));
+                }
+            }
+        }
+    }
+
+    /// Scores a cut for all other lanes.
+    fn score_plural(&self, hits: &mut Vec<(u32, f64)>) {
+        if let (&[left_0, left_1], true) = (&self.left[..], self.singles.is_empty()) {
+            // The usual case, without indirection.
+            let lanes = self.held_left.as_chunks::<2>().0.iter().zip(self.totals.as_chunks::<2>().0).zip(&self.floors);
+            for (lane, ((held_out, totals), &floor)) in (0..).zip(lanes) {
+                let score = self.rows.score_of_two([left_0 - held_out[0], left_1 - held_out[1]], *totals);
+                if score >= floor {
+                    hits.push((lane, score));
+                }
+            }
+            return;
+        }
+        let n_classes = self.rows.n_classes;
+        for &lane in &self.plural {
+            let slots = lane as usize * n_classes..(lane as usize + 1) * n_classes;
+            let score = self.rows.score(&self.left, &self.held_left[slots.clone()], &self.totals[slots]);
+            if score >= self.floors[lane as usize] {
+                hits.push((lane, score));
+            }
+        }
+    }
+
+    /// Takes a cut that may be the best of a lane.
+    #[cold]
+    fn consider(&mut self, lane: usize, score: f64, feature: u32, rank: u32) {
+        let n_classes = self.rows.n_classes;
+        let held_out = &self.held_left[n_classes * lane..][..n_classes];
+        let totals = &self.totals[n_classes * lane..][..n_classes];
+        let left: Counts = self.left.iter().zip(held_out).map(|(left, held_out)| left - held_out).collect();
+        if left.iter().all(|&count| count == 0) || left[..] == *totals {
+            return;
+        }
+        let tolerance = self.rows.tolerance;
+        let slot = &mut self.leaders[lane];
+        match slot {
+            Some(leader) if score <= leader.score + tolerance => {
+                let mirrored = leader.left.iter().zip(&left).zip(totals).all(|((a, b), total)| a + b == *total);
+                if leader.left == left || mirrored {
+                    // A tie. Of one column the first is kept, which also is the one where only rows that the fold
+                    // holds out lie between.
+                    if feature != leader.feature && self.order.position(feature) < self.order.position(leader.feature) {
+                        if leader.is_alone {
+                            leader.near.clear();
+                        }
+                        leader.near.push(feature);
+                        (leader.feature, leader.rank) = (feature, rank);
+                    }
+                } else {
+                    leader.is_alone = false;
+                    if leader.near.last() != Some(&feature) {
+                        leader.near.push(feature);
+                    }
+                    leader.score = leader.score.max(score);
+                }
+            }
+            _ => *slot = Some(Leader { score, feature, rank, left, near: smallvec![feature], is_alone: true }),
+        }
+        if let Some(leader) = slot {
+            self.floors[lane] = leader.score - tolerance;
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The search of a node that knows its columns and their bounds: read the most promising columns until no other can
+//! win.
+
+use super::heritage::{Column, KnownColumns};
+use super::intersect::{Entry, by_bitmap};
+use super::{Effort, SearchScratch};
+use crate::bitset::Bitset;
+use crate::criterion::Criterion;
+use crate::data::SparseColumns;
+use crate::data::sparse::Rank;
+use crate::error::Result;
+use crate::params::Splitter;
+use crate::rng::Permutation;
+use crate::split::best::Best;
+use crate::split::by_column::PARALLEL_FROM;
+use crate::split::{Node, NodeColumn, NodeSearch, Outcome, Search};
+
+/// Read and scan one entry of a column, in nanoseconds (benches `intersect`, `scan`).
+const ENTRY_COST: f64 = 2.5;
+/// Jobs per thread: the most promising columns are spread over all jobs.
+const JOBS_PER_THREAD: usize = 4;
+
+/// A search under way.
+struct Open<'a, C: Criterion, R> {
+    at: NodeSearch<'a, C>,
+    data: &'a SparseColumns<R>,
+    known: &'a KnownColumns<C>,
+    members: &'a Bitset,
+}
+
+/// What one worker has found.
+struct Progress<C: Criterion> {
+    best: Best<C>,
+    /// The columns that were read.
+    read: Vec<(u32, Outcome)>,
+}
+
+impl<C: Criterion, R: Rank> Open<'_, C, R> {
+    fn progress(&self) -> Progress<C> {
+        Progress { best: Best::with_bar(self.at.search, self.at.node, self.known.bounds.drift()), read: Vec::new() }
+    }
+
+    /// Reads a column.
+    fn read(&self, lane: u32, scan: &mut C::Scan, entries: &mut Vec<Entry>, progress: &mut Progress<C>) {
+        let column = self.known.column(self.data, lane);
+        let common_rank = column.zero_rank();
+        let entries = match column {
+            Column::Whole(column) => by_bitmap(Entry::of_column(column), self.members, entries),
+            Column::Local(column) if self.known.bounds.is_whole(lane) => column.entries,
+            Column::Local(column) => by_bitmap(column.entries.iter().copied(), self.members, entries),
+        };
+        let feature = self.known.feature(self.data, lane);
+        let n_common = self.at.node.samples.len() - entries.len();
+        let column = NodeColumn { feature, entries, n_common, common_rank };
+        let outcome = self.at.evaluate(column, scan, &mut progress.best);
+        progress.read.push((lane, outcome));
+    }
+
+    /// Reads columns in the given order as long as they may win.
+    fn read_all(
+        &self,
+        lanes: impl Iterator<Item = (f64, u32)>,
+        scan: &mut C::Scan,
+        entries: &mut Vec<Entry>,
+        progress: &mut Progress<C>,
+    ) -> Result<()> {
+        for (bound, lane) in lanes {
+            if !progress.best.admits(bound) {
+                break;
+            }
+            self.at.search.runtime.check_interrupt()?;
+            self.read(lane, scan, entries, progress);
+        }
+        Ok(())
+    }
+
+    /// As [`read_all`](Self::read_all), on all threads if it is much. `lanes` are sorted by falling bound.
+    fn read_spread(
+        &self,
+        lanes: &[(f64, u32)],
+        scan: &mut C::Scan,
+        entries: &mut Vec<Entry>,
+        progress: &mut Progress<C>,
+    ) -> Result<()> {
+        let n_threads = self.at.search.runtime.n_threads();
+        let length = |lane| self.known.bounds.weight(lane).min(self.at.node.samples.len() as u64);
+        let work = || lanes.iter().map(|&(_, lane)| length(lane) as f64 * ENTRY_COST).sum::<f64>();
+        if n_threads == 1 || lanes.len() < n_threads || work() < PARALLEL_FROM {
+            return self.read_all(lanes.iter().copied(), scan, entries, progress);
+        }
+        let n_jobs = (n_threads * JOBS_PER_THREAD).min(lanes.len());
+        let lead = progress.best.score();
+        let parts = self.at.search.runtime.map((0..n_jobs).collect(), |job| {
+            let mut part = self.progress();
+            if let Some(score) = lead {
+                part.best.follow(self.at.search.criterion, self.at.node.totals, score);
+            }
+            let lanes = lanes.iter().skip(job).step_by(n_jobs).copied();
+            self.read_all(lanes, &mut self.at.search.criterion.scan(), &mut Vec::new(), &mut part)?;
+            Ok(part)
+        })?;
+        for part in parts {
+            progress.best.merge(self.at.search.criterion, self.at.node.totals, self.at.order, part.best);
+            progress.read.extend(part.read);
+        }
+        Ok(())
+    }
+}
+
+/// The best split of a node over what it knows, which is updated. `members` holds the rows of the node,
+/// which draws all features.
+#[allow(clippy::too_many_arguments, reason = "called once")]
+pub(crate) fn best_split<C: Criterion, R: Rank>(
+    search: &Search<'_, C>,
+    node: &Node<'_, C>,
+    data: &SparseColumns<R>,
+    known: &mut KnownColumns<C>,
+    members: &Bitset,
+    order: &Permutation,
+    scan: &mut C::Scan,
+    scratch: &mut SearchScratch,
+) -> Result<Best<C>> {
+    let open = Open { at: NodeSearch { search, node, order }, data, known, members };
+    let SearchScratch { entries, candidates, effort, .. } = scratch;
+    candidates.clear();
+    let mut progress = open.progress();
+    if let Some(leader) = known.leader {
+        open.read(leader, scan, entries, &mut progress);
+    }
+    if let Some(bar) = progress.best.bar() {
+        known.bounds.candidates(bar, |lane, bound| {
+            if Some(lane) != known.leader {
+                candidates.push((bound, lane));
+            }
+        });
+    }
+    candidates.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    open.read_spread(candidates, scan, entries, &mut progress)?;
+    let Progress { best, read, .. } = progress;
+    let n_columns = known.bounds.n_lanes();
+    *effort += Effort { n_nodes: 1, n_columns: n_columns as u64, n_read: read.len() as u64 };
+    if search.params.splitter == Splitter::Best {
+        let (criterion, totals) = (search.criterion, node.totals);
+        let weight = criterion.weight(totals) as f64;
+        let winner = best.feature();
+        let mut lead = f64::NEG_INFINITY;
+        known.leader = None;
+        for (lane, outcome) in read {
+            let gain = match outcome {
+                Outcome::Hopeless => continue,
+                Outcome::Highest(score) if score > f64::NEG_INFINITY => {
+                    criterion.gain(totals, score + criterion.tolerance(totals, score))
+                }
+                // A column that does not vary, or has no legal cut, never will.
+                Outcome::Highest(_) | Outcome::Constant => 0.0,
+            };
+            known.bounds.remember(lane, gain, weight);
+            if gain > lead && Some(known.feature(data, lane)) != winner {
+                lead = gain;
+                known.leader = Some(lane);
+            }
+        }
+    }
+    Ok(best)
+}

@@ -1,0 +1,115 @@
+//! The search of a node by its rows: all columns from one reading of them, or those that the node draws through a block.
+
+use super::intersect::{Entry, Gather, Strategy};
+use super::row_masks::Block;
+use super::{SearchScratch, node_column};
+use crate::bitset::Bitset;
+use crate::criterion::Criterion;
+use crate::data::SparseColumns;
+use crate::data::sparse::Rank;
+use crate::error::Result;
+use crate::params::Splitter;
+use crate::rng::Permutation;
+use crate::split::best::Best;
+use crate::split::draw::entries_vary;
+use crate::split::{Found, Node, NodeSearch, Outcome, Search};
+
+/// Nodes that draw less than this share of the features look them up in a block (bench `fit`).
+const BLOCK_BELOW: f64 = 0.05;
+
+/// Searches all drawn columns by the rows of the node: from one reading of them, or through a block.
+pub(crate) fn search_rows<C: Criterion, R: Rank>(
+    search: &Search<'_, C>,
+    node: &Node<'_, C>,
+    columns: &SparseColumns<R>,
+    order: &Permutation,
+    drawn: Option<&[u32]>,
+    scan: &mut C::Scan,
+    scratch: &mut SearchScratch,
+) -> Result<Found<C>> {
+    search.runtime.check_interrupt()?;
+    let SearchScratch { drawn: filter, gather, block, entries: buffer, .. } = scratch;
+    let samples = node.samples.ids();
+    let best = Best::with_bar(search, node, 0.0);
+    let mut groups = Groups { at: NodeSearch { search, node, order }, columns, scan, best, n_varying: 0 };
+    match drawn {
+        None => gather.for_each(columns, samples, |feature, entries| groups.visit(feature, entries)),
+        Some(features) if uses_block(search, samples.len()) => {
+            if !block.holds(samples) {
+                block.load(columns, samples);
+            }
+            for (feature, rows) in block.present(samples, features) {
+                if groups.best.may_win_with(rows.len()) {
+                    buffer.clear();
+                    // The block says that there is an entry.
+                    let rank = |sample| columns.stored_rank(feature, sample).unwrap_or_default();
+                    buffer.extend(rows.iter().map(|sample| Entry::new(rank(sample), sample)));
+                    groups.visit(feature, buffer);
+                }
+            }
+        }
+        Some(features) => groups.visit_filtered(features, filter, gather),
+    }
+    if drawn.is_some()
+        && groups.n_varying == 0
+        && let Some(feature) = first_varying(columns, samples, gather, |feature| order.position(feature))
+    {
+        groups.visit_filtered(&[feature], filter, gather);
+    }
+    Ok(Found { best: groups.best.candidate(), constants: None, known: None })
+}
+
+/// The search of columns whose entries in the node come feature by feature, in no particular order.
+struct Groups<'a, C: Criterion, R> {
+    at: NodeSearch<'a, C>,
+    columns: &'a SparseColumns<R>,
+    scan: &'a mut C::Scan,
+    best: Best<C>,
+    /// Columns met that vary; those that were passed over because they cannot win may not count.
+    n_varying: usize,
+}
+
+impl<C: Criterion, R: Rank> Groups<'_, C, R> {
+    fn visit(&mut self, feature: u32, entries: &mut [Entry]) {
+        if self.at.search.params.splitter == Splitter::Best && self.best.may_win_with(entries.len()) {
+            entries.sort_unstable();
+        }
+        let column = node_column(self.columns, self.at.node.samples.ids(), feature, entries);
+        let outcome = self.at.evaluate(column, self.scan, &mut self.best);
+        self.n_varying += usize::from(outcome != Outcome::Constant);
+    }
+
+    fn visit_filtered(&mut self, features: &[u32], filter: &mut Bitset, gather: &mut Gather) {
+        filter.insert_all(features);
+        let samples = self.at.node.samples.ids();
+        gather.for_each_of(self.columns, samples, filter, |feature, entries| self.visit(feature, entries));
+        filter.remove_all(features);
+    }
+}
+
+/// Whether a node that reads its rows, and draws features, does so through a block: if few entries are drawn.
+fn uses_block<C: Criterion>(search: &Search<'_, C>, n_samples: usize) -> bool {
+    let kept = search.n_drawn() as f64 / search.data.n_features() as f64;
+    n_samples <= Block::CAPACITY
+        && match search.params.force_strategy {
+            None => kept < BLOCK_BELOW,
+            Some(strategy) => strategy == Strategy::Block,
+        }
+}
+
+/// The feature that varies in the node and is drawn first.
+fn first_varying<R: Rank>(
+    columns: &SparseColumns<R>,
+    samples: &[u32],
+    gather: &mut Gather,
+    position: impl Fn(u32) -> u32,
+) -> Option<u32> {
+    let mut first: Option<(u32, u32)> = None;
+    gather.for_each(columns, samples, |feature, entries| {
+        if entries_vary(entries, samples.len()) {
+            let candidate = (position(feature), feature);
+            first = Some(first.map_or(candidate, |first| first.min(candidate)));
+        }
+    });
+    first.map(|(_, feature)| feature)
+}

@@ -1,0 +1,305 @@
+//! What a node of a sparse tree knows when it is searched: its columns and their bounds, handed from parent to child.
+//!
+//! The larger child of a split takes over what its parent knew, at the cost of the rows that left. So a chain of
+//! splits that each peel a few rows off costs those rows, however many are left. The smaller child starts anew, from
+//! its rows: each row is in a smaller child at most log2(n) times.
+//!
+//! Columns are numbered by *lanes*, heaviest first. At first they are the columns of the data set; once most of their
+//! entries have left the node they are copied (value order and all) without those, which costs a constant per entry
+//! that left.
+
+use std::sync::Arc;
+
+use super::bounds::ColumnBounds;
+use super::entry_counts::ColumnCounts;
+use super::intersect::{Entry, Gather, take_members};
+use crate::bitset::Bitset;
+use crate::criterion::Criterion;
+use crate::data::SparseColumns;
+use crate::data::sparse::{Rank, SparseColumn};
+
+/// Columns are copied once the node has less than this share of their entries (bench `fit`).
+const COPY_BELOW: f64 = 0.5;
+
+/// Memory of columns from which more entries leave on average at once is not worth its upkeep (bench `fit`).
+const FORGET_FROM: usize = 4;
+/// A smaller child with this share of the entries of its parent's columns filters those instead of sorting its own
+/// (bench `fit`).
+const FILTER_FROM: f64 = 0.1;
+
+/// Copies of the columns of a node, in value order. Entries of rows that left since may linger.
+#[derive(Debug, Default)]
+pub struct LocalColumns {
+    features: Vec<u32>,
+    zero_ranks: Vec<u32>,
+    /// Lane `i` has the entries `spans[i].0..spans[i].1`.
+    spans: Vec<(usize, usize)>,
+    entries: Vec<Entry>,
+}
+
+impl LocalColumns {
+    fn column(&self, lane: u32) -> LocalColumn<'_> {
+        let (start, end) = self.spans[lane as usize];
+        LocalColumn { entries: &self.entries[start..end], zero_rank: self.zero_ranks[lane as usize] }
+    }
+}
+
+/// The lanes of the features of one set of local columns at a time.
+#[derive(Debug, Default)]
+pub(crate) struct LaneMap {
+    owner: Option<Arc<LocalColumns>>,
+    /// Valid for features of the owner; may be anything for others.
+    lanes: Vec<u32>,
+}
+
+impl LaneMap {
+    pub fn new(n_features: usize) -> Self {
+        Self { owner: None, lanes: vec![0; n_features] }
+    }
+
+    /// Makes the map that of `columns`. O(their number), unless it is already.
+    fn load(&mut self, columns: &Arc<LocalColumns>) {
+        if self.owner.as_ref().is_none_or(|owner| !Arc::ptr_eq(owner, columns)) {
+            for (lane, &feature) in columns.features.iter().enumerate() {
+                self.lanes[feature as usize] = lane as u32;
+            }
+            self.owner = Some(Arc::clone(columns));
+        }
+    }
+}
+
+/// What a node takes over from its parent, and hands on to its children.
+pub enum Known<C: Criterion> {
+    /// Of nodes that draw all features.
+    Columns(Box<KnownColumns<C>>),
+    /// Of nodes that draw some.
+    Counts(ColumnCounts),
+}
+
+impl<C: Criterion> Known<C> {
+    /// Whether the rows of the node are among the known members.
+    pub(crate) fn holds_members(&self) -> bool {
+        match self {
+            Self::Columns(_) => true,
+            Self::Counts(counts) => counts.holds_members,
+        }
+    }
+}
+
+/// The columns of a node and their bounds.
+pub struct KnownColumns<C: Criterion> {
+    /// Copied columns; if there are none, those of the data set.
+    columns: Option<Arc<LocalColumns>>,
+    /// Entries of the columns when they were copied.
+    nnz: usize,
+    pub(crate) bounds: ColumnBounds<C>,
+    /// A column that is likely to have one of the best cuts.
+    pub(crate) leader: Option<u32>,
+}
+
+/// A column of a node, of the data set or a copy.
+pub(crate) enum Column<'a, R> {
+    Whole(SparseColumn<'a, R>),
+    Local(LocalColumn<'a>),
+}
+
+/// A copied column.
+pub(crate) struct LocalColumn<'a> {
+    /// In value order.
+    pub entries: &'a [Entry],
+    pub zero_rank: u32,
+}
+
+impl<R: Rank> Column<'_, R> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Whole(column) => column.samples.len(),
+            Self::Local(column) => column.entries.len(),
+        }
+    }
+
+    pub fn zero_rank(&self) -> u32 {
+        match self {
+            Self::Whole(column) => column.zero_rank,
+            Self::Local(column) => column.zero_rank,
+        }
+    }
+}
+
+impl<C: Criterion> KnownColumns<C> {
+    /// What the rows `samples` say, with columns of their own. `nnz` is the number of their entries. O(nnz) and the sorts
+    /// of the columns.
+    pub fn of_rows<R: Rank>(
+        criterion: &C,
+        data: &SparseColumns<R>,
+        samples: &[u32],
+        nnz: usize,
+        scan: &mut C::Scan,
+        gather: &mut Gather,
+    ) -> Self {
+        let mut columns = LocalColumns::default();
+        columns.entries.reserve_exact(nnz);
+        let mut groups = Vec::new();
+        gather.for_each(data, samples, |feature, entries| {
+            entries.sort_unstable();
+            let start = columns.entries.len();
+            columns.entries.extend_from_slice(entries);
+            let summary = criterion.summary(samples_of(entries), scan);
+            groups.push((feature, start, columns.entries.len(), summary));
+        });
+        groups.sort_unstable_by_key(|&(feature, start, end, _)| (std::cmp::Reverse(end - start), feature));
+        columns.features = groups.iter().map(|group| group.0).collect();
+        columns.zero_ranks = columns.features.iter().map(|&feature| data.zero_rank(feature)).collect();
+        columns.spans = groups.iter().map(|&(_, start, end, _)| (start, end)).collect();
+        let bounds = ColumnBounds::new(groups.into_iter().map(|group| group.3).collect());
+        Self { columns: Some(Arc::new(columns)), nnz, bounds, leader: None }
+    }
+
+    /// What the rows `samples` say, with the columns of the data set: all other rows must be known to be no members, which
+    /// only the root of a tree can vouch for. O(entries of the rows).
+    pub fn of_whole<R: Rank>(criterion: &C, data: &SparseColumns<R>, members: &Bitset, scan: &mut C::Scan) -> Self {
+        let summary = |lane| {
+            let samples = data.column(data.by_frequency(lane)).samples.iter().copied();
+            criterion.summary(samples.filter(|&sample| members.contains(sample)), scan)
+        };
+        let bounds = ColumnBounds::new((0..data.n_features() as u32).map(summary).collect());
+        Self { columns: None, nnz: data.nnz(), bounds, leader: None }
+    }
+
+    /// The feature of a lane.
+    pub(crate) fn feature<R: Rank>(&self, data: &SparseColumns<R>, lane: u32) -> u32 {
+        self.columns.as_ref().map_or_else(|| data.by_frequency(lane), |columns| columns.features[lane as usize])
+    }
+
+    /// The column of a lane, with all entries of the node and maybe more.
+    pub(crate) fn column<'a, R: Rank>(&'a self, data: &'a SparseColumns<R>, lane: u32) -> Column<'a, R> {
+        match &self.columns {
+            None => Column::Whole(data.column(data.by_frequency(lane))),
+            Some(columns) => Column::Local(columns.column(lane)),
+        }
+    }
+
+    /// The column of a feature, with all entries of the node and maybe more; none if it is known to have none.
+    pub(crate) fn column_of<'a, R: Rank>(
+        &'a self,
+        data: &'a SparseColumns<R>,
+        map: &mut LaneMap,
+        feature: u32,
+    ) -> Option<Column<'a, R>> {
+        let Some(columns) = &self.columns else { return Some(Column::Whole(data.column(feature))) };
+        map.load(columns);
+        let lane = map.lanes[feature as usize];
+        (columns.features.get(lane as usize) == Some(&feature)).then(|| Column::Local(columns.column(lane)))
+    }
+
+    /// Lets the rows of a smaller child leave. O(their entries).
+    #[allow(clippy::too_many_arguments, reason = "a node and its children")]
+    pub(crate) fn leave<R: Rank>(
+        &mut self,
+        criterion: &C,
+        data: &SparseColumns<R>,
+        (node, small, large): (&C::Totals, &C::Totals, &C::Totals),
+        samples: &[u32],
+        nnz: usize,
+        map: &mut LaneMap,
+    ) {
+        let leave = self.bounds.leave(criterion, node, small, large);
+        if nnz > FORGET_FROM * self.bounds.n_lanes() {
+            self.bounds.forget();
+        }
+        if let Some(columns) = &self.columns {
+            map.load(columns);
+        }
+        for &sample in samples {
+            let growth = leave.growth(criterion, large, sample);
+            for &feature in data.row(sample).features {
+                let lane = match &self.columns {
+                    None => data.frequency_rank(feature),
+                    Some(_) => map.lanes[feature as usize],
+                };
+                self.bounds.touch(criterion, lane, sample, &leave, growth);
+            }
+        }
+    }
+
+    /// What is known of a smaller child whose rows are `members`, if filtering the columns is cheaper than sorting `nnz`
+    /// entries anew. O(entries of the columns).
+    pub(crate) fn branch<R: Rank>(
+        &self,
+        criterion: &C,
+        data: &SparseColumns<R>,
+        members: &Bitset,
+        nnz: usize,
+        scan: &mut C::Scan,
+    ) -> Option<Self> {
+        if (nnz as f64) < FILTER_FROM * self.nnz as f64 {
+            return None;
+        }
+        let copy = self.copy(data, members, nnz, 0..self.bounds.n_lanes() as u32);
+        let bounds = ColumnBounds::new(copy.summaries(criterion, scan));
+        Some(Self { columns: Some(Arc::new(copy)), nnz, bounds, leader: None })
+    }
+
+    /// Copies the columns without the entries that have left, if those are the most. `members` holds the rows of the
+    /// node, `nnz` is the number of its entries.
+    pub(crate) fn shrink<R: Rank>(
+        &mut self,
+        criterion: &C,
+        data: &SparseColumns<R>,
+        members: &Bitset,
+        nnz: usize,
+        scan: &mut C::Scan,
+    ) {
+        if nnz as f64 >= COPY_BELOW * self.nnz as f64 {
+            return;
+        }
+        let mut lanes: Vec<u32> =
+            (0..self.bounds.n_lanes() as u32).filter(|&lane| self.bounds.weight(lane) > 0).collect();
+        lanes.sort_by_key(|&lane| std::cmp::Reverse(self.bounds.weight(lane)));
+        let copy = self.copy(data, members, nnz, lanes.iter().copied());
+        self.bounds = self.bounds.pick(&lanes, copy.summaries(criterion, scan));
+        self.leader = self.leader.and_then(|leader| lanes.iter().position(|&lane| lane == leader).map(|at| at as u32));
+        self.columns = Some(Arc::new(copy));
+        self.nnz = nnz;
+    }
+
+    /// The `nnz` entries of these lanes whose rows are `members`; lanes without any are left out.
+    fn copy<R: Rank>(
+        &self,
+        data: &SparseColumns<R>,
+        members: &Bitset,
+        nnz: usize,
+        lanes: impl Iterator<Item = u32> + Clone,
+    ) -> LocalColumns {
+        // Room for one column before it is filtered, behind the entries.
+        let longest = lanes.clone().map(|lane| self.column(data, lane).len()).max().unwrap_or(0);
+        let mut copy = LocalColumns { entries: vec![Entry::default(); nnz + longest], ..LocalColumns::default() };
+        let mut end = 0;
+        for lane in lanes {
+            let start = end;
+            let column = self.column(data, lane);
+            let out = &mut copy.entries[start..];
+            end += match &column {
+                Column::Whole(column) => take_members(Entry::of_column(*column), members, out),
+                Column::Local(column) => take_members(column.entries.iter().copied(), members, out),
+            };
+            if start < end {
+                copy.features.push(self.feature(data, lane));
+                copy.zero_ranks.push(column.zero_rank());
+                copy.spans.push((start, end));
+            }
+        }
+        copy.entries.truncate(end);
+        copy
+    }
+}
+
+impl LocalColumns {
+    fn summaries<C: Criterion>(&self, criterion: &C, scan: &mut C::Scan) -> Vec<C::Summary> {
+        self.spans.iter().map(|&(start, end)| criterion.summary(samples_of(&self.entries[start..end]), scan)).collect()
+    }
+}
+
+fn samples_of(entries: &[Entry]) -> impl Iterator<Item = u32> + Clone {
+    entries.iter().map(|entry| entry.sample())
+}

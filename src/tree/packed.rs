@@ -1,0 +1,462 @@
+//! A tree in a fifth of the memory of its arrays: what they can be computed from, bit for bit.
+//!
+//! Splits are records of 20 bytes that a traversal reads in one go. Node ids are not stored: in preorder a split comes after
+//! as many leaves as lie to the left of its path, and these can be counted on the way. In trees of class shares a leaf is a short
+//! record of integers (rows, classes and their weights), of which the shares, weights and counts of all nodes above are
+//! sums and quotients. Whether nothing is lost is not assumed but tried: a tree that does not come back as it was keeps
+//! its arrays of statistics. O(nodes) in both directions.
+//!
+//! The split of a categorical feature has a NaN for a threshold, whose lower bits say where its set begins: no comparison
+//! holds then, so numeric splits pay one branch that is never taken, and nothing in memory.
+
+use std::sync::Arc;
+
+use super::sets::{CategorySets, SetView};
+use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, n_values};
+use crate::data::rows::RowReader;
+use crate::error::Result;
+
+/// In a child: a leaf, by its number among leaves. Otherwise a split, by its number among splits.
+const LEAF: u32 = 1 << 31;
+/// In a feature: missing values go left.
+const MISSING_LEFT: u32 = 1 << 31;
+/// As a threshold: the feature is categorical, and the lower bits are the first word of the set.
+const SET: u64 = 0x7FF8 << 48;
+
+/// A decision tree, packed. Immutable.
+#[derive(Debug, PartialEq)]
+pub struct PackedTree {
+    n_features: usize,
+    n_classes: Vec<u32>,
+    max_depth: usize,
+    /// In preorder, as everything here.
+    splits: Box<[Split]>,
+    statistics: Statistics,
+    /// By feature; empty if all are numeric.
+    n_categories: Arc<[u32]>,
+    /// Sets of categories.
+    sets: Box<[u64]>,
+}
+
+/// Four-byte parts, so that there is no padding.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Split {
+    threshold: [u32; 2],
+    feature: u32,
+    children: [u32; 2],
+}
+
+impl Split {
+    fn new(threshold: f64, feature: u32, missing_left: bool) -> Self {
+        let bits = threshold.to_bits();
+        let feature = if missing_left { feature | MISSING_LEFT } else { feature };
+        Self { threshold: [bits as u32, (bits >> 32) as u32], feature, children: [LEAF; 2] }
+    }
+
+    #[inline]
+    fn threshold(&self) -> f64 {
+        f64::from_bits(u64::from(self.threshold[0]) | u64::from(self.threshold[1]) << 32)
+    }
+
+    #[inline]
+    fn missing_go_left(&self) -> bool {
+        self.feature & MISSING_LEFT != 0
+    }
+
+    #[inline]
+    fn feature(&self) -> u32 {
+        self.feature & !MISSING_LEFT
+    }
+
+    /// Where the set of a split begins whose threshold is NaN.
+    #[inline]
+    fn set(&self) -> usize {
+        (self.threshold().to_bits() & !SET) as usize
+    }
+}
+
+/// What is known of nodes beside where they send rows.
+#[derive(Debug, PartialEq)]
+enum Statistics {
+    /// Of leaves, from which those of splits follow.
+    Shares(Shares),
+    /// Of all nodes, as they are.
+    Arrays { impurity: Box<[f64]>, n_samples: Box<[u32]>, weight: Option<Box<[f64]>>, value: Box<[f64]> },
+}
+
+#[derive(Debug, PartialEq)]
+struct Shares {
+    /// What a weight of 1 in the records stands for.
+    unit: f64,
+    /// Of splits.
+    impurity: Box<[f64]>,
+    /// Where the record of each leaf begins.
+    starts: Box<[u32]>,
+    /// Of each leaf: the number of rows; by output the number of classes, and each of them with its weight; the impurity,
+    /// unless there is one class in each output. Integers of seven bits a byte.
+    records: Box<[u8]>,
+}
+
+impl PackedTree {
+    /// Packs a tree, the weights of whose nodes are probably multiples of `unit`.
+    pub fn new(tree: &Tree, unit: f64) -> Self {
+        let nodes = tree.nodes();
+        let is_split = |node: usize| nodes.children_left[node] != TREE_LEAF;
+        // The number of each node among those of its kind.
+        let (mut n_splits, mut n_leaves) = (0, 0);
+        let numbers: Vec<u32> = (0..tree.node_count())
+            .map(|node| {
+                let n = if is_split(node) { &mut n_splits } else { &mut n_leaves };
+                *n += 1;
+                if is_split(node) { *n - 1 } else { (*n - 1) | LEAF }
+            })
+            .collect();
+        let split = |node: usize| {
+            let missing_left = nodes.missing_go_to_left[node] != 0;
+            let threshold = match tree.category_set(node) {
+                None => nodes.threshold[node],
+                Some(_) => f64::from_bits(SET | tree.category_sets().start(nodes.threshold[node] as usize) as u64),
+            };
+            let children = [nodes.children_left[node], nodes.children_right[node]].map(|child| numbers[child as usize]);
+            Split { children, ..Split::new(threshold, nodes.feature[node] as u32, missing_left) }
+        };
+        let splits = (0..tree.node_count()).filter(|&node| is_split(node)).map(split).collect();
+        let (n_features, n_classes) = (tree.n_features(), tree.n_classes().to_vec());
+        let max_depth = tree.max_depth();
+        let packed = |statistics| Self {
+            n_features,
+            n_classes: n_classes.clone(),
+            max_depth,
+            splits,
+            statistics,
+            n_categories: Arc::clone(tree.n_categories()),
+            sets: tree.category_sets().words().into(),
+        };
+        let is_of_shares = n_classes.iter().any(|&n| n > 1);
+        let shares = is_of_shares.then(|| Shares::new(tree, unit)).flatten();
+        packed(match shares.filter(|shares| shares.give_back(nodes, &n_classes)) {
+            Some(shares) => Statistics::Shares(shares),
+            None => arrays(nodes),
+        })
+    }
+
+    /// The tree with all its arrays.
+    pub fn unpack(&self) -> Result<Tree> {
+        let n = self.node_count();
+        let mut nodes = NodeArrays {
+            children_left: vec![TREE_LEAF; n],
+            children_right: vec![TREE_LEAF; n],
+            feature: vec![TREE_UNDEFINED; n],
+            threshold: vec![f64::from(TREE_UNDEFINED); n],
+            missing_go_to_left: vec![0; n],
+            ..NodeArrays::default()
+        };
+        let mut n_sets = 0u32;
+        // Nodes in preorder; with a right child its parent.
+        let mut pending = vec![(self.root(), None)];
+        for id in 0..n {
+            let Some((child, parent)) = pending.pop() else { break };
+            if let Some(parent) = parent {
+                nodes.children_right[parent] = id as i32;
+            }
+            if let Some(split) = self.splits.get(child as usize) {
+                nodes.children_left[id] = id as i32 + 1;
+                nodes.feature[id] = split.feature() as i32;
+                nodes.threshold[id] = split.threshold();
+                if nodes.threshold[id].is_nan() {
+                    nodes.threshold[id] = f64::from(n_sets);
+                    n_sets += 1;
+                }
+                nodes.missing_go_to_left[id] = u8::from(split.feature & MISSING_LEFT != 0);
+                pending.push((split.children[1], Some(id)));
+                pending.push((split.children[0], None));
+            }
+        }
+        match &self.statistics {
+            Statistics::Arrays { impurity, n_samples, weight, value } => {
+                nodes.impurity = impurity.to_vec();
+                nodes.n_node_samples = n_samples.iter().map(|&n| i64::from(n)).collect();
+                nodes.weighted_n_node_samples = match weight {
+                    Some(weight) => weight.to_vec(),
+                    None => n_samples.iter().map(|&n| f64::from(n)).collect(),
+                };
+                nodes.value = value.to_vec();
+            }
+            Statistics::Shares(shares) => {
+                let NodeArrays { impurity, n_node_samples, weighted_n_node_samples, value, .. } =
+                    shares.of_all_nodes(&nodes, &self.n_classes);
+                nodes = NodeArrays { impurity, n_node_samples, weighted_n_node_samples, value, ..nodes };
+            }
+        }
+        let sets = CategorySets::from_words(self.sets.to_vec())?;
+        Tree::with_categories(self.n_features, self.n_classes.clone(), nodes, Arc::clone(&self.n_categories), sets)
+    }
+
+    /// Number of features of the training data.
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// Number of classes of each output; 1 for regression.
+    pub fn n_classes(&self) -> &[u32] {
+        &self.n_classes
+    }
+
+    /// The number of categories of each feature, 0 of a numeric one; empty if all are numeric.
+    pub fn n_categories(&self) -> &[u32] {
+        &self.n_categories
+    }
+
+    /// Values per prediction: outputs times classes of the output that has most.
+    pub fn n_values(&self) -> usize {
+        n_values(&self.n_classes)
+    }
+
+    /// Depth of the deepest leaf.
+    pub fn max_depth(&self) -> usize {
+        self.max_depth
+    }
+
+    /// Number of nodes.
+    pub fn node_count(&self) -> usize {
+        2 * self.splits.len() + 1
+    }
+
+    /// Bytes held.
+    pub fn n_bytes(&self) -> usize {
+        let statistics = match &self.statistics {
+            Statistics::Arrays { impurity, n_samples, weight, value } => {
+                size_of_val(&impurity[..])
+                    + size_of_val(&n_samples[..])
+                    + weight.as_deref().map_or(0, size_of_val)
+                    + size_of_val(&value[..])
+            }
+            Statistics::Shares(Shares { impurity, starts, records, .. }) => {
+                size_of_val(&impurity[..]) + size_of_val(&starts[..]) + records.len()
+            }
+        };
+        let categories = size_of_val(&self.sets[..]) + size_of_val(&self.n_categories[..]);
+        size_of::<Self>() + size_of_val(&self.splits[..]) + statistics + categories
+    }
+
+    /// The leaf that a row reaches; `pass` is called with the id of each node on the way. O(depth).
+    #[inline]
+    pub fn leaf(&self, row: &impl RowReader, mut pass: impl FnMut(usize)) -> Leaf {
+        let mut at = self.root();
+        // Leaves that come before the node in preorder.
+        let mut n_leaves = 0;
+        let mut id = 0;
+        while at & LEAF == 0 {
+            pass(id);
+            let split = &self.splits[at as usize];
+            let (value, threshold) = (row.value(split.feature()), split.threshold());
+            let goes_left = if value.is_nan() || threshold.is_nan() {
+                self.goes_left_without_threshold(split, value)
+            } else {
+                value <= threshold
+            };
+            let child = split.children[usize::from(!goes_left)];
+            if goes_left {
+                id += 1;
+            } else {
+                // A tree of k splits has k + 1 leaves: so has the one that is passed over.
+                let passed = if child & LEAF == 0 { child - at } else { (child & !LEAF) - n_leaves };
+                n_leaves += passed;
+                id += 2 * passed as usize;
+            }
+            at = child;
+        }
+        pass(id);
+        Leaf { number: at & !LEAF, id }
+    }
+
+    /// Whether a value goes left that is missing, or of a categorical feature.
+    #[inline]
+    fn goes_left_without_threshold(&self, split: &Split, value: f64) -> bool {
+        if value.is_nan() {
+            return split.missing_go_left();
+        }
+        SetView::at(&self.sets, split.set()).goes_left(value)
+    }
+
+    /// Adds the value of a leaf to `sums`: class shares, padded to the output that has most, or means.
+    #[inline]
+    pub fn add_value(&self, leaf: Leaf, sums: &mut [f64]) {
+        match &self.statistics {
+            Statistics::Arrays { value, .. } => {
+                let value = &value[leaf.id * sums.len()..][..sums.len()];
+                sums.iter_mut().zip(value).for_each(|(sum, value)| *sum += value);
+            }
+            Statistics::Shares(shares) => {
+                let width = sums.len() / self.n_classes.len();
+                let mut record = shares.record(leaf.number);
+                record.integer();
+                for sums in sums.chunks_exact_mut(width) {
+                    let mut own = record;
+                    let mut total = 0;
+                    record.classes(|_, weight| total += weight);
+                    own.classes(|class, weight| sums[class] += weight as f64 / total as f64);
+                }
+            }
+        }
+    }
+
+    fn root(&self) -> u32 {
+        if self.splits.is_empty() { LEAF } else { 0 }
+    }
+}
+
+/// A leaf of a packed tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leaf {
+    /// Its number among leaves.
+    number: u32,
+    /// Its number among nodes, in preorder.
+    pub id: usize,
+}
+
+fn arrays(nodes: &NodeArrays) -> Statistics {
+    let n_samples: Box<[u32]> = nodes.n_node_samples.iter().map(|&n| n as u32).collect();
+    let is_unweighted =
+        n_samples.iter().zip(&nodes.weighted_n_node_samples).all(|(&n, &weight)| f64::from(n) == weight);
+    Statistics::Arrays {
+        impurity: nodes.impurity.as_slice().into(),
+        n_samples,
+        weight: (!is_unweighted).then(|| nodes.weighted_n_node_samples.as_slice().into()),
+        value: nodes.value.as_slice().into(),
+    }
+}
+
+impl Shares {
+    /// The records of a tree whose leaves have integer weights, or nothing.
+    fn new(tree: &Tree, unit: f64) -> Option<Self> {
+        let nodes = tree.nodes();
+        let width = tree.max_n_classes();
+        let (mut impurity, mut starts, mut records) = (Vec::new(), Vec::new(), Vec::new());
+        for node in 0..tree.node_count() {
+            if nodes.children_left[node] != TREE_LEAF {
+                impurity.push(nodes.impurity[node]);
+                continue;
+            }
+            starts.push(u32::try_from(records.len()).ok()?);
+            let total = (nodes.weighted_n_node_samples[node] / unit).round();
+            write_integer(&mut records, nodes.n_node_samples[node] as u64);
+            let mut is_pure = true;
+            for shares in tree.value(node).chunks_exact(width) {
+                let classes = || shares.iter().enumerate().filter(|&(_, &share)| share > 0.0);
+                let n_classes = classes().count();
+                is_pure &= n_classes == 1;
+                write_integer(&mut records, n_classes as u64);
+                for (class, share) in classes() {
+                    write_integer(&mut records, class as u64);
+                    write_integer(&mut records, (share * total).round() as u64);
+                }
+            }
+            if !is_pure {
+                records.extend(nodes.impurity[node].to_le_bytes());
+            }
+        }
+        Some(Self { unit, impurity: impurity.into(), starts: starts.into(), records: records.into() })
+    }
+
+    fn record(&self, leaf: u32) -> Record<'_> {
+        Record(&self.records[self.starts[leaf as usize] as usize..])
+    }
+
+    /// Whether the statistics of a tree come back bit for bit.
+    fn give_back(&self, nodes: &NodeArrays, n_classes: &[u32]) -> bool {
+        let all = self.of_all_nodes(nodes, n_classes);
+        all.impurity == nodes.impurity
+            && all.n_node_samples == nodes.n_node_samples
+            && all.weighted_n_node_samples == nodes.weighted_n_node_samples
+            && all.value == nodes.value
+    }
+
+    /// The statistics of all nodes, and nothing else, of a tree with these links.
+    fn of_all_nodes(&self, links: &NodeArrays, n_classes: &[u32]) -> NodeArrays {
+        let NodeArrays { children_left, children_right, .. } = links;
+        let n = children_left.len();
+        let n_values = n_values(n_classes);
+        let width = n_values / n_classes.len();
+        let mut counts = vec![0u64; n * n_values];
+        let (impurity, n_node_samples) = (vec![0.0; n], vec![0; n]);
+        let mut nodes = NodeArrays { impurity, n_node_samples, ..NodeArrays::default() };
+        let (mut leaf, mut split) = (0, 0);
+        for node in 0..n {
+            if children_left[node] != TREE_LEAF {
+                nodes.impurity[node] = self.impurity[split];
+                split += 1;
+                continue;
+            }
+            let mut record = self.record(leaf);
+            leaf += 1;
+            nodes.n_node_samples[node] = record.integer() as i64;
+            let mut is_pure = true;
+            for counts in counts[node * n_values..][..n_values].chunks_exact_mut(width) {
+                is_pure &= record.classes(|class, weight| counts[class] = weight) == 1;
+            }
+            if !is_pure {
+                nodes.impurity[node] = record.float();
+            }
+        }
+        // Children come after their parents.
+        for node in (0..n).rev().filter(|&node| children_left[node] != TREE_LEAF) {
+            for child in [children_left[node], children_right[node]].map(|child| child as usize) {
+                nodes.n_node_samples[node] += nodes.n_node_samples[child];
+                let (own, others) = counts.split_at_mut((node + 1) * n_values);
+                let child = &others[(child - node - 1) * n_values..][..n_values];
+                own[node * n_values..].iter_mut().zip(child).for_each(|(own, count)| *own += count);
+            }
+        }
+        let totals = counts.chunks_exact(n_values).map(|counts| counts[..width].iter().sum::<u64>());
+        nodes.weighted_n_node_samples = totals.clone().map(|total| total as f64 * self.unit).collect();
+        nodes.value = Vec::with_capacity(counts.len());
+        for (counts, total) in counts.chunks_exact(n_values).zip(totals) {
+            nodes.value.extend(counts.iter().map(|&count| count as f64 / total as f64));
+        }
+        nodes
+    }
+}
+
+/// The rest of a leaf's record.
+#[derive(Clone, Copy)]
+struct Record<'a>(&'a [u8]);
+
+impl Record<'_> {
+    #[inline]
+    fn integer(&mut self) -> u64 {
+        let (mut value, mut shift) = (0, 0);
+        while let Some((&byte, rest)) = self.0.split_first() {
+            self.0 = rest;
+            value |= u64::from(byte & 0x7F) << shift;
+            shift += 7;
+            if byte < 0x80 {
+                break;
+            }
+        }
+        value
+    }
+
+    /// Visits the classes of an output with their weights; returns their number.
+    #[inline]
+    fn classes(&mut self, mut visit: impl FnMut(usize, u64)) -> u64 {
+        let n = self.integer();
+        for _ in 0..n {
+            let class = self.integer() as usize;
+            visit(class, self.integer());
+        }
+        n
+    }
+
+    fn float(&mut self) -> f64 {
+        self.0.first_chunk().map_or(0.0, |&bytes| f64::from_le_bytes(bytes))
+    }
+}
+
+fn write_integer(records: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        records.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    records.push(value as u8);
+}

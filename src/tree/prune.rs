@@ -1,0 +1,278 @@
+//! Minimal cost-complexity pruning (Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984,
+//! chapter 3): at a price of `alpha` per leaf, the smallest subtree with the same root that costs least, a leaf costing
+//! its impurity times its share of the weight.
+//!
+//! At a rising price nodes become leaves one by one, the *links*. The least cost of a node's subtree is a concave function
+//! of the price, made of straight pieces: the sum of those of its children, until the node is cheaper as a leaf. So
+//! nodes are taken children first. The links below a node are those below its children together, its own comes where the
+//! costs cross, and links beyond that are dropped: the node hides them. What is left at the root are the weakest links
+//! in turn. With the links in leftist heaps (Crane, "Linear lists and priority queues as balanced binary trees", 1972),
+//! each enters once and leaves once: O(nodes log nodes), for chains too.
+//!
+//! Ties: a node hides descendants of the same price; other links of one price stay apart, the lower id first. Both are
+//! scikit-learn's rules.
+
+use std::sync::Arc;
+
+use super::sets::CategorySets;
+use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
+use crate::error::Result;
+
+/// No link.
+const NONE: usize = usize::MAX;
+
+/// The weakest links of a tree in turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CostComplexityPath {
+    /// The price from which on each subtree is the best; first 0 for the whole tree, then ascending.
+    pub ccp_alphas: Vec<f64>,
+    /// The impurities of the leaves of each subtree, weighted by their shares of the weight, and added up.
+    pub impurities: Vec<f64>,
+}
+
+impl Tree {
+    /// The subtrees that are the best for some price, from the whole tree down to its root. O(nodes log nodes).
+    pub fn cost_complexity_path(&self) -> CostComplexityPath {
+        let links = Links::of(self);
+        let nodes = self.nodes();
+        let leaves = (0..self.node_count()).filter(|&node| nodes.children_left[node] == TREE_LEAF);
+        let mut impurity: f64 = leaves.map(|leaf| links.costs[leaf]).sum();
+        let mut path = CostComplexityPath { ccp_alphas: vec![0.0], impurities: vec![impurity] };
+        for node in links.in_turn() {
+            // The last one needs no sum.
+            impurity = if node == 0 { links.costs[0] } else { impurity + links.rises[node] };
+            path.ccp_alphas.push(links.alphas[node]);
+            path.impurities.push(impurity);
+        }
+        path
+    }
+
+    /// The best subtree at a price of `ccp_alpha` per leaf; of equally good ones the smallest. O(nodes log nodes).
+    pub fn pruned(&self, ccp_alpha: f64) -> Result<Self> {
+        let links = Links::of(self);
+        let mut becomes_leaf = vec![false; self.node_count()];
+        for node in links.in_turn().into_iter().take_while(|&node| links.alphas[node] <= ccp_alpha) {
+            becomes_leaf[node] = true;
+        }
+        self.cut_at(&becomes_leaf)
+    }
+
+    /// The tree without what is below these nodes.
+    fn cut_at(&self, becomes_leaf: &[bool]) -> Result<Self> {
+        let old = self.nodes();
+        let mut new = NodeArrays::default();
+        let mut sets = CategorySets::default();
+        // (node, its parent if it is a right child, both as they were and as they are): preorder, as ids are.
+        let mut stack = vec![(0, None)];
+        while let Some((node, parent)) = stack.pop() {
+            let id = new.feature.len();
+            if let Some(parent) = parent {
+                let children: &mut Vec<i32> = &mut new.children_right;
+                children[parent] = id as i32;
+            }
+            let is_leaf = becomes_leaf[node] || old.children_left[node] == TREE_LEAF;
+            new.children_left.push(if is_leaf { TREE_LEAF } else { id as i32 + 1 });
+            new.children_right.push(TREE_LEAF);
+            new.feature.push(if is_leaf { TREE_UNDEFINED } else { old.feature[node] });
+            new.threshold.push(match self.category_set(node) {
+                _ if is_leaf => f64::from(TREE_UNDEFINED),
+                // Numbered anew: sets of cut nodes are gone.
+                Some(set) => sets.push(set) as f64,
+                None => old.threshold[node],
+            });
+            new.missing_go_to_left.push(if is_leaf { 0 } else { old.missing_go_to_left[node] });
+            new.impurity.push(old.impurity[node]);
+            new.n_node_samples.push(old.n_node_samples[node]);
+            new.weighted_n_node_samples.push(old.weighted_n_node_samples[node]);
+            new.value.extend_from_slice(self.value(node));
+            if !is_leaf {
+                stack.push((old.children_right[node] as usize, Some(id)));
+                stack.push((old.children_left[node] as usize, None));
+            }
+        }
+        let n_categories = Arc::clone(self.n_categories());
+        Self::with_categories(self.n_features(), self.n_classes().to_vec(), new, n_categories, sets)
+    }
+}
+
+/// The links of a tree, in heaps with the highest price on top.
+struct Links {
+    /// What each node costs as a leaf.
+    costs: Vec<f64>,
+    /// The price at which each inner node becomes a leaf, unless it is hidden then.
+    alphas: Vec<f64>,
+    /// By how much its subtree costs more then, and how many leaves it has less.
+    rises: Vec<f64>,
+    leaves: Vec<f64>,
+    /// The heap below each link; the rank is the distance to the nearest place without a child.
+    left: Vec<usize>,
+    right: Vec<usize>,
+    ranks: Vec<u32>,
+    /// The heap of the whole tree.
+    top: usize,
+}
+
+impl Links {
+    fn of(tree: &Tree) -> Self {
+        let nodes = tree.nodes();
+        let n = tree.node_count();
+        let total = nodes.weighted_n_node_samples[0];
+        let cost = |node: usize| nodes.weighted_n_node_samples[node] * nodes.impurity[node] / total;
+        let mut links = Self {
+            costs: (0..n).map(cost).collect(),
+            alphas: vec![0.0; n],
+            rises: vec![0.0; n],
+            leaves: vec![0.0; n],
+            left: vec![NONE; n],
+            right: vec![NONE; n],
+            ranks: vec![1; n],
+            top: NONE,
+        };
+        // The inner node or NONE that heads the links of each subtree: a node's is its own.
+        let head = |child: i32| {
+            let child = child as usize;
+            if nodes.children_left[child] == TREE_LEAF { NONE } else { child }
+        };
+        // Children come after their parents.
+        for node in (0..n).rev().filter(|&node| nodes.children_left[node] != TREE_LEAF) {
+            let (left, right) = (nodes.children_left[node], nodes.children_right[node]);
+            let below = links.merge(head(left), head(right));
+            links.add(node, below, links.costs[left as usize] + links.costs[right as usize]);
+            links.top = node;
+        }
+        links
+    }
+
+    /// Makes a node the top of the links below it, without those that it hides. As leaves, its children cost `cost`.
+    fn add(&mut self, node: usize, mut below: usize, mut cost: f64) {
+        let mut n_leaves = 2.0;
+        loop {
+            let alpha = (self.costs[node] - cost) / (n_leaves - 1.0);
+            // Rounding may take it below 0; costs may be infinite.
+            let alpha = if alpha.is_nan() { f64::INFINITY } else { alpha.max(0.0) };
+            if below == NONE || self.alphas[below] < alpha {
+                self.alphas[node] = alpha;
+                break;
+            }
+            cost -= self.rises[below];
+            n_leaves += self.leaves[below];
+            below = self.merge(self.left[below], self.right[below]);
+        }
+        self.rises[node] = self.costs[node] - cost;
+        self.leaves[node] = n_leaves - 1.0;
+        self.left[node] = below;
+    }
+
+    /// One heap of two. The depth of the recursion is logarithmic: it follows right children, where ranks fall.
+    fn merge(&mut self, a: usize, b: usize) -> usize {
+        if a == NONE || b == NONE {
+            return a.min(b);
+        }
+        let (top, other) = if self.alphas[a] >= self.alphas[b] { (a, b) } else { (b, a) };
+        let mut low = self.merge(self.right[top], other);
+        if self.rank(self.left[top]) < self.rank(low) {
+            std::mem::swap(&mut self.left[top], &mut low);
+        }
+        self.right[top] = low;
+        self.ranks[top] = self.rank(low) + 1;
+        top
+    }
+
+    fn rank(&self, heap: usize) -> u32 {
+        self.ranks.get(heap).copied().unwrap_or(0)
+    }
+
+    /// The links of the tree, weakest first.
+    fn in_turn(&self) -> Vec<usize> {
+        let (mut links, mut stack) = (Vec::new(), vec![self.top]);
+        while let Some(link) = stack.pop() {
+            if link != NONE {
+                links.push(link);
+                stack.extend([self.left[link], self.right[link]]);
+            }
+        }
+        links.sort_unstable_by(|&a, &b| self.alphas[a].total_cmp(&self.alphas[b]).then(a.cmp(&b)));
+        links
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Weights and impurities in preorder; leaves have no impurity.
+    fn tree(children_left: Vec<i32>, children_right: Vec<i32>, weights: Vec<f64>, impurity: Vec<f64>) -> Tree {
+        let n = weights.len();
+        let is_leaf = |node: usize| children_left[node] == TREE_LEAF;
+        let nodes = NodeArrays {
+            feature: (0..n).map(|node| if is_leaf(node) { TREE_UNDEFINED } else { node as i32 }).collect(),
+            threshold: (0..n).map(|node| if is_leaf(node) { -2.0 } else { 0.5 }).collect(),
+            missing_go_to_left: vec![0; n],
+            n_node_samples: weights.iter().map(|&weight| weight as i64).collect(),
+            weighted_n_node_samples: weights,
+            value: (0..n).map(|node| node as f64).collect(),
+            children_left,
+            children_right,
+            impurity,
+        };
+        Tree::new(n, vec![1], nodes).unwrap()
+    }
+
+    /// Root 0 with the inner nodes 1 (leaves 2, 3) and 4 (leaves 5, 6); 8 rows.
+    fn two_levels(impurity: [f64; 3]) -> Tree {
+        let [root, left, right] = impurity;
+        tree(
+            vec![1, 2, -1, -1, 5, -1, -1],
+            vec![4, 3, -1, -1, 6, -1, -1],
+            vec![8.0, 4.0, 2.0, 2.0, 4.0, 2.0, 2.0],
+            vec![root, left, 0.0, 0.0, right, 0.0, 0.0],
+        )
+    }
+
+    #[test]
+    fn links_come_in_turn() {
+        // Costs: root 1, node 1: 4/8 * 0.5 = 0.25, node 4: 4/8 * 0.25 = 0.125. As leaves they save one leaf each, so the
+        // links are 0.125 (node 4), 0.25 (node 1), and the root: 1 - 0.375 = 0.625 for one leaf.
+        let tree = two_levels([1.0, 0.5, 0.25]);
+        let path = tree.cost_complexity_path();
+        assert_eq!(path.ccp_alphas, [0.0, 0.125, 0.25, 0.625]);
+        assert_eq!(path.impurities, [0.0, 0.125, 0.375, 1.0]);
+        assert_eq!(tree.pruned(0.12).unwrap(), tree);
+        let pruned = tree.pruned(0.125).unwrap();
+        assert_eq!(pruned.nodes().children_left, [1, 2, -1, -1, -1]);
+        assert_eq!(pruned.nodes().children_right, [4, 3, -1, -1, -1]);
+        assert_eq!(pruned.nodes().feature, [0, 1, -2, -2, -2]);
+        assert_eq!(pruned.nodes().value, [0.0, 1.0, 2.0, 3.0, 4.0]);
+        assert_eq!((pruned.max_depth(), pruned.n_leaves()), (2, 3));
+        assert_eq!(tree.pruned(0.3).unwrap().n_leaves(), 2);
+        assert_eq!(tree.pruned(1.0).unwrap().node_count(), 1);
+    }
+
+    #[test]
+    fn equal_links_stay_apart_and_a_node_hides_those_below() {
+        // Both inner nodes at 0.125, the root (0.5 - 0.25) / 1 = 0.25.
+        let apart = two_levels([0.5, 0.25, 0.25]).cost_complexity_path();
+        assert_eq!(apart.ccp_alphas, [0.0, 0.125, 0.125, 0.25]);
+        assert_eq!(apart.impurities, [0.0, 0.125, 0.25, 0.5]);
+        // The root after both: (0.75 - 0.5) / 1 = 0.25, as each of them; so at 0.75 / 3 all at once.
+        let hidden = two_levels([0.75, 0.5, 0.5]).cost_complexity_path();
+        assert_eq!(hidden.ccp_alphas, [0.0, 0.25]);
+        assert_eq!(hidden.impurities, [0.0, 0.75]);
+    }
+
+    #[test]
+    fn a_chain_of_splits_is_no_harder() {
+        // Every inner node has a leaf on its left, and hides all that is below it.
+        let n = 200_001;
+        let inner = |node: usize| node.is_multiple_of(2) && node + 1 < n;
+        let children_left = (0..n).map(|node| if inner(node) { node as i32 + 1 } else { TREE_LEAF }).collect();
+        let children_right = (0..n).map(|node| if inner(node) { node as i32 + 2 } else { TREE_LEAF }).collect();
+        let weights: Vec<f64> =
+            (0..n).map(|node| if node.is_multiple_of(2) { (n - node) as f64 } else { 1.0 }).collect();
+        let impurity = (0..n).map(|node| if inner(node) { 1.0 } else { 0.0 }).collect();
+        let tree = tree(children_left, children_right, weights, impurity);
+        let path = tree.cost_complexity_path();
+        assert!(path.ccp_alphas.is_sorted() && path.impurities.is_sorted());
+        assert_eq!(*path.impurities.last().unwrap(), 1.0);
+    }
+}
