@@ -126,7 +126,7 @@ pub(crate) fn weigh<C: Criterion>(search: &mut Search<'_, C>, root: &Pending<'_,
 pub(crate) fn is_a_task<C: Criterion>(search: &Search<'_, C>, node: &Pending<'_, C>) -> bool {
     match search.data.columns() {
         Columns::Dense(_) => node.samples.len() * search.n_drawn() >= TASK_FROM_CELLS,
-        Columns::SparseU16(_) | Columns::SparseU32(_) => node.n_entries >= TASK_FROM_NONZEROS,
+        Columns::Sparse(_) => node.n_entries >= TASK_FROM_NONZEROS,
     }
 }
 

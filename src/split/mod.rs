@@ -33,8 +33,7 @@ pub use sparse::heritage::Known;
 use std::sync::Arc;
 
 use crate::criterion::Criterion;
-use crate::data::sparse::Rank;
-use crate::data::{Columns, Dataset, SparseColumns};
+use crate::data::{Columns, Dataset};
 use crate::error::Result;
 use crate::params::{Splitter, ValidTreeParams};
 use crate::rng::{NodeKey, Permutation, Side};
@@ -181,9 +180,7 @@ impl<C: Criterion> Scratch<C> {
         let data = search.data;
         let sparse = match data.columns() {
             Columns::Dense(_) => sparse::SearchScratch::default(),
-            Columns::SparseU16(_) | Columns::SparseU32(_) => {
-                sparse::SearchScratch::new(data.n_samples(), data.n_features())
-            }
+            Columns::Sparse(_) => sparse::SearchScratch::new(data.n_samples(), data.n_features()),
         };
         Self { scan: search.criterion.scan(), dense: dense::DenseScratch::new(search.criterion), sparse }
     }
@@ -237,8 +234,7 @@ impl<C: Criterion> Search<'_, C> {
         let at = NodeSearch { search: self, node, order: &order };
         let found = match self.data.columns() {
             Columns::Dense(columns) => dense::best_split(at, columns, drawn, scratch),
-            Columns::SparseU16(columns) => sparse::best_split(self, node, known, columns, &order, drawn, scratch),
-            Columns::SparseU32(columns) => sparse::best_split(self, node, known, columns, &order, drawn, scratch),
+            Columns::Sparse(columns) => sparse::best_split(self, node, known, columns, &order, drawn, scratch),
         }?;
         if self.data.has_categories() {
             // Categorical columns are left half-way when the call is to end.
@@ -261,10 +257,7 @@ impl<C: Criterion> Search<'_, C> {
     ) -> Heirs<C> {
         match (known, self.data.columns()) {
             (None, _) | (_, Columns::Dense(_)) => Heirs { small: None, large: None },
-            (Some(known), Columns::SparseU16(columns)) => {
-                sparse::bequeath(self, known, columns, totals, small, n_large_entries, wanted, scratch)
-            }
-            (Some(known), Columns::SparseU32(columns)) => {
+            (Some(known), Columns::Sparse(columns)) => {
                 sparse::bequeath(self, known, columns, totals, small, n_large_entries, wanted, scratch)
             }
         }
@@ -279,13 +272,9 @@ impl<C: Criterion> Search<'_, C> {
 
     /// Entries that these rows store: cells, or nonzeros. O(rows).
     pub fn n_entries(&self, samples: &[u32]) -> usize {
-        fn nnz<R: Rank>(columns: &SparseColumns<R>, samples: &[u32]) -> usize {
-            samples.iter().map(|&sample| columns.row_nnz(sample)).sum()
-        }
         match self.data.columns() {
             Columns::Dense(_) => samples.len() * self.data.n_features(),
-            Columns::SparseU16(columns) => nnz(columns, samples),
-            Columns::SparseU32(columns) => nnz(columns, samples),
+            Columns::Sparse(columns) => samples.iter().map(|&sample| columns.row_nnz(sample)).sum(),
         }
     }
 
@@ -301,8 +290,7 @@ impl<C: Criterion> Search<'_, C> {
         let missing_rank = self.data.missing_rank(split.feature);
         match self.data.columns() {
             Columns::Dense(columns) => dense::partition(columns, samples, split, missing_rank, dense),
-            Columns::SparseU16(columns) => sparse::partition(columns, samples, split, missing_rank, known, sparse),
-            Columns::SparseU32(columns) => sparse::partition(columns, samples, split, missing_rank, known, sparse),
+            Columns::Sparse(columns) => sparse::partition(columns, samples, split, missing_rank, known, sparse),
         }
     }
 

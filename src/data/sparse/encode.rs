@@ -4,8 +4,8 @@
 //! ranked; at last the by-row twin is made. O(nnz) and the sorts; columns in parallel. Holds at most the result, or one
 //! by-column copy with 4-byte ranks and values beside it.
 
+use super::SparseColumns;
 use super::view::{Format, SparseIndex, SparseView};
-use super::{Rank, SparseColumns};
 use crate::data::element::Element;
 use crate::data::ranking::{Pair, distinct_values, number_runs, sort_pairs};
 use crate::data::values::{TableValue, ValueTable, padded};
@@ -15,18 +15,11 @@ use crate::num::SortKey;
 use crate::runtime::Runtime;
 
 /// The by-column half of [`SparseColumns`], while it is built.
-pub(super) struct Half<R> {
+pub(super) struct Half {
     pub indptr: Box<[usize]>,
     pub samples: Box<[u32]>,
-    pub ranks: Box<[R]>,
+    pub ranks: Box<[u32]>,
     pub zero_ranks: Box<[u32]>,
-}
-
-impl Half<u32> {
-    fn narrow<R: Rank>(self) -> Half<R> {
-        let Self { indptr, samples, ranks, zero_ranks } = self;
-        Half { indptr, samples, ranks: ranks.iter().map(|&rank| R::narrow(rank)).collect(), zero_ranks }
-    }
 }
 
 impl Dataset {
@@ -67,11 +60,7 @@ impl Dataset {
             runtime.map(tasks, encode)?.into_iter().flatten().collect::<Vec<_>>()
         };
         let (half, values, n_distinct) = compact(raw, ranks, &encoded);
-        let columns = if n_distinct <= 1 << 16 {
-            Columns::SparseU16(SparseColumns::with_rows(half.narrow(), n_samples, runtime)?)
-        } else {
-            Columns::SparseU32(SparseColumns::with_rows(half, n_samples, runtime)?)
-        };
+        let columns = Columns::Sparse(SparseColumns::with_rows(half, n_distinct, n_samples, runtime)?);
         Ok(Self::new(n_samples, n_features, columns, values))
     }
 }
@@ -210,7 +199,7 @@ fn encode_column<T: Element>(job: Job<'_, T::Value>, (cells, pairs, scratch): &m
 
 /// Moves the fronts of all columns together, in place, and inserts the zero into each value table. Also returns the
 /// length of the longest table.
-fn compact<V: TableValue>(raw: Raw<V>, mut ranks: Vec<u32>, encoded: &[Encoded]) -> (Half<u32>, ValueTable, usize) {
+fn compact<V: TableValue>(raw: Raw<V>, mut ranks: Vec<u32>, encoded: &[Encoded]) -> (Half, ValueTable, usize) {
     let Raw { indptr: raw_indptr, mut samples, values } = raw;
     let n_values = encoded.iter().map(Encoded::n_ranks).sum();
     let mut table = Vec::with_capacity(n_values);

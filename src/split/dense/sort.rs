@@ -4,7 +4,6 @@
 //! differ for larger ones. O(W).
 
 use crate::data::dense::{DenseColumn, Ranks};
-use crate::data::sparse::Rank;
 use crate::split::NodeColumn;
 use crate::split::sparse::intersect::Entry;
 
@@ -52,11 +51,11 @@ pub(crate) fn node_column<'s>(
 }
 
 /// The node's entries that do not have the common rank, in the order of its rows; returns their number. Without branches on ranks.
-fn gather<R: Rank>(ranks: &[R], samples: &[u32], common: u32, entries: &mut Vec<Entry>) -> usize {
+fn gather<R: Copy + Into<u32>>(ranks: &[R], samples: &[u32], common: u32, entries: &mut Vec<Entry>) -> usize {
     entries.resize(samples.len(), Entry::new(0, 0));
     let mut n = 0;
     for &sample in samples {
-        let rank = ranks[sample as usize].widen();
+        let rank = ranks[sample as usize].into();
         entries[n] = Entry::new(rank, sample);
         n += usize::from(rank != common);
     }

@@ -2,13 +2,12 @@
 
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
-use crate::data::sparse::Rank;
 use crate::data::{Columns, Dataset, SparseColumns};
 use crate::error::Result;
 use crate::split::dense::sort;
 use crate::split::dense::sort::SortScratch;
 use crate::split::sparse::intersect;
-use crate::split::sparse::intersect::{Entry, Gather, NodeCosts, Strategy};
+use crate::split::sparse::intersect::{Entry, Gather, NodeCosts, Strategy, ValueOrdered};
 use crate::split::sparse::node_column;
 use crate::split::{NodeColumn, Search};
 
@@ -29,7 +28,7 @@ impl FoldScratch {
     pub fn new(data: &Dataset) -> Self {
         match data.columns() {
             Columns::Dense(_) => Self::default(),
-            Columns::SparseU16(_) | Columns::SparseU32(_) => Self {
+            Columns::Sparse(_) => Self {
                 gather: Gather::new(data.n_features()),
                 members: Bitset::new(data.n_samples()),
                 marks: Bitset::new(data.n_samples()),
@@ -56,14 +55,13 @@ pub(super) fn fill_columns<C: Criterion>(
             }
             Ok(())
         }
-        Columns::SparseU16(columns) => fill_sparse(search, columns, samples, (features, are_all), scratch, &mut visit),
-        Columns::SparseU32(columns) => fill_sparse(search, columns, samples, (features, are_all), scratch, &mut visit),
+        Columns::Sparse(columns) => fill_sparse(search, columns, samples, (features, are_all), scratch, &mut visit),
     }
 }
 
-fn fill_sparse<C: Criterion, R: Rank>(
+fn fill_sparse<C: Criterion>(
     search: &Search<'_, C>,
-    columns: &SparseColumns<R>,
+    columns: &SparseColumns,
     samples: &[u32],
     (features, are_all): (&[u32], bool),
     scratch: &mut FoldScratch,
@@ -90,7 +88,7 @@ fn fill_sparse<C: Criterion, R: Rank>(
         }
         let found = match costs.strategy_for_column(columns.column_nnz(feature)) {
             Strategy::Search => intersect::by_search(columns, feature, samples, entries),
-            _ => intersect::by_bitmap(Entry::of_column(columns.column(feature)), members, entries),
+            _ => intersect::by_bitmap(ValueOrdered::Stored(columns.column(feature)), members, entries),
         };
         visit(node_column(columns, samples, feature, found));
     }

@@ -1,13 +1,12 @@
 //! The search of a node that knows its columns and their bounds: read the most promising columns until no other can
 //! win.
 
-use super::heritage::{Column, KnownColumns};
-use super::intersect::{Entry, by_bitmap};
+use super::heritage::KnownColumns;
+use super::intersect::{Entry, ValueOrdered, by_bitmap};
 use super::{Effort, SearchScratch};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
-use crate::data::sparse::Rank;
 use crate::error::Result;
 use crate::params::Splitter;
 use crate::rng::Permutation;
@@ -21,9 +20,9 @@ const ENTRY_COST: f64 = 2.5;
 const JOBS_PER_THREAD: usize = 4;
 
 /// A search under way.
-struct Open<'a, C: Criterion, R> {
+struct Open<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
-    data: &'a SparseColumns<R>,
+    data: &'a SparseColumns,
     known: &'a KnownColumns<C>,
     members: &'a Bitset,
 }
@@ -35,7 +34,7 @@ struct Progress<C: Criterion> {
     read: Vec<(u32, Outcome)>,
 }
 
-impl<C: Criterion, R: Rank> Open<'_, C, R> {
+impl<C: Criterion> Open<'_, C> {
     fn progress(&self) -> Progress<C> {
         Progress { best: Best::with_bar(self.at.search, self.at.node, self.known.bounds.drift()), read: Vec::new() }
     }
@@ -45,9 +44,8 @@ impl<C: Criterion, R: Rank> Open<'_, C, R> {
         let column = self.known.column(self.data, lane);
         let common_rank = column.zero_rank();
         let entries = match column {
-            Column::Whole(column) => by_bitmap(Entry::of_column(column), self.members, entries),
-            Column::Local(column) if self.known.bounds.is_whole(lane) => column.entries,
-            Column::Local(column) => by_bitmap(column.entries.iter().copied(), self.members, entries),
+            ValueOrdered::Copied { entries, .. } if self.known.bounds.is_whole(lane) => entries,
+            column => by_bitmap(column, self.members, entries),
         };
         let feature = self.known.feature(self.data, lane);
         let n_common = self.at.node.samples.len() - entries.len();
@@ -110,10 +108,10 @@ impl<C: Criterion, R: Rank> Open<'_, C, R> {
 /// The best split of a node over what it knows, which is updated. `members` holds the rows of the node,
 /// which draws all features.
 #[allow(clippy::too_many_arguments, reason = "called once")]
-pub(crate) fn best_split<C: Criterion, R: Rank>(
+pub(crate) fn best_split<C: Criterion>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
-    data: &SparseColumns<R>,
+    data: &SparseColumns,
     known: &mut KnownColumns<C>,
     members: &Bitset,
     order: &Permutation,

@@ -6,7 +6,6 @@ use super::{SearchScratch, node_column};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
-use crate::data::sparse::Rank;
 use crate::error::Result;
 use crate::params::Splitter;
 use crate::rng::Permutation;
@@ -18,10 +17,10 @@ use crate::split::{Found, Node, NodeSearch, Outcome, Search};
 const BLOCK_BELOW: f64 = 0.05;
 
 /// Searches all drawn columns by the rows of the node: from one reading of them, or through a block.
-pub(crate) fn search_rows<C: Criterion, R: Rank>(
+pub(crate) fn search_rows<C: Criterion>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
-    columns: &SparseColumns<R>,
+    columns: &SparseColumns,
     order: &Permutation,
     drawn: Option<&[u32]>,
     scan: &mut C::Scan,
@@ -60,16 +59,16 @@ pub(crate) fn search_rows<C: Criterion, R: Rank>(
 }
 
 /// The search of columns whose entries in the node come feature by feature, in no particular order.
-struct Groups<'a, C: Criterion, R> {
+struct Groups<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
-    columns: &'a SparseColumns<R>,
+    columns: &'a SparseColumns,
     scan: &'a mut C::Scan,
     best: Best<C>,
     /// Columns met that vary; those that were passed over because they cannot win may not count.
     n_varying: usize,
 }
 
-impl<C: Criterion, R: Rank> Groups<'_, C, R> {
+impl<C: Criterion> Groups<'_, C> {
     fn visit(&mut self, feature: u32, entries: &mut [Entry]) {
         if self.at.search.params.splitter == Splitter::Best && self.best.may_win_with(entries.len()) {
             entries.sort_unstable();
@@ -98,8 +97,8 @@ fn uses_block<C: Criterion>(search: &Search<'_, C>, n_samples: usize) -> bool {
 }
 
 /// The feature that varies in the node and is drawn first.
-fn first_varying<R: Rank>(
-    columns: &SparseColumns<R>,
+fn first_varying(
+    columns: &SparseColumns,
     samples: &[u32],
     gather: &mut Gather,
     position: impl Fn(u32) -> u32,

@@ -6,7 +6,6 @@
 
 use crate::bitset::Bitset;
 use crate::data::SparseColumns;
-use crate::data::sparse::Rank;
 
 /// What a node that draws features takes over or hands on.
 #[derive(Debug)]
@@ -20,7 +19,7 @@ pub struct ColumnCounts {
 
 impl ColumnCounts {
     /// Of a root, whose rows are `members`. O(features), and the entries of rows that are not.
-    pub fn of_root<R: Rank>(columns: &SparseColumns<R>, members: &Bitset) -> Self {
+    pub fn of_root(columns: &SparseColumns, members: &Bitset) -> Self {
         let mut counts: Box<[u32]> = (0..columns.n_features() as u32).map(|f| columns.column_nnz(f) as u32).collect();
         for absent in (0..columns.n_samples() as u32).filter(|&sample| !members.contains(sample)) {
             for &feature in columns.row(absent).features {
@@ -37,9 +36,9 @@ impl ColumnCounts {
 
     /// The rows `samples` leave, which become the smaller child. Says which of the children are to have counts; returns
     /// those of the smaller one. O(entries of the rows), and O(features) for new counts.
-    pub fn leave<R: Rank>(
+    pub fn leave(
         &mut self,
-        columns: &SparseColumns<R>,
+        columns: &SparseColumns,
         samples: &[u32],
         for_small: bool,
         for_large: bool,

@@ -12,11 +12,10 @@ use std::sync::Arc;
 
 use super::bounds::ColumnBounds;
 use super::entry_counts::ColumnCounts;
-use super::intersect::{Entry, Gather, take_members};
+use super::intersect::{Entry, Gather, ValueOrdered};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
-use crate::data::sparse::{Rank, SparseColumn};
 
 /// Columns are copied once the node has less than this share of their entries (bench `fit`).
 const COPY_BELOW: f64 = 0.5;
@@ -38,9 +37,9 @@ pub struct LocalColumns {
 }
 
 impl LocalColumns {
-    fn column(&self, lane: u32) -> LocalColumn<'_> {
+    fn column(&self, lane: u32) -> ValueOrdered<'_> {
         let (start, end) = self.spans[lane as usize];
-        LocalColumn { entries: &self.entries[start..end], zero_rank: self.zero_ranks[lane as usize] }
+        ValueOrdered::Copied { entries: &self.entries[start..end], zero_rank: self.zero_ranks[lane as usize] }
     }
 }
 
@@ -97,41 +96,12 @@ pub struct KnownColumns<C: Criterion> {
     pub(crate) leader: Option<u32>,
 }
 
-/// A column of a node, of the data set or a copy.
-pub(crate) enum Column<'a, R> {
-    Whole(SparseColumn<'a, R>),
-    Local(LocalColumn<'a>),
-}
-
-/// A copied column.
-pub(crate) struct LocalColumn<'a> {
-    /// In value order.
-    pub entries: &'a [Entry],
-    pub zero_rank: u32,
-}
-
-impl<R: Rank> Column<'_, R> {
-    fn len(&self) -> usize {
-        match self {
-            Self::Whole(column) => column.samples.len(),
-            Self::Local(column) => column.entries.len(),
-        }
-    }
-
-    pub fn zero_rank(&self) -> u32 {
-        match self {
-            Self::Whole(column) => column.zero_rank,
-            Self::Local(column) => column.zero_rank,
-        }
-    }
-}
-
 impl<C: Criterion> KnownColumns<C> {
     /// What the rows `samples` say, with columns of their own. `nnz` is the number of their entries. O(nnz) and the sorts
     /// of the columns.
-    pub fn of_rows<R: Rank>(
+    pub fn of_rows(
         criterion: &C,
-        data: &SparseColumns<R>,
+        data: &SparseColumns,
         samples: &[u32],
         nnz: usize,
         scan: &mut C::Scan,
@@ -157,7 +127,7 @@ impl<C: Criterion> KnownColumns<C> {
 
     /// What the rows `samples` say, with the columns of the data set: all other rows must be known to be no members, which
     /// only the root of a tree can vouch for. O(entries of the rows).
-    pub fn of_whole<R: Rank>(criterion: &C, data: &SparseColumns<R>, members: &Bitset, scan: &mut C::Scan) -> Self {
+    pub fn of_whole(criterion: &C, data: &SparseColumns, members: &Bitset, scan: &mut C::Scan) -> Self {
         let summary = |lane| {
             let samples = data.column(data.by_frequency(lane)).samples.iter().copied();
             criterion.summary(samples.filter(|&sample| members.contains(sample)), scan)
@@ -167,37 +137,37 @@ impl<C: Criterion> KnownColumns<C> {
     }
 
     /// The feature of a lane.
-    pub(crate) fn feature<R: Rank>(&self, data: &SparseColumns<R>, lane: u32) -> u32 {
+    pub(crate) fn feature(&self, data: &SparseColumns, lane: u32) -> u32 {
         self.columns.as_ref().map_or_else(|| data.by_frequency(lane), |columns| columns.features[lane as usize])
     }
 
     /// The column of a lane, with all entries of the node and maybe more.
-    pub(crate) fn column<'a, R: Rank>(&'a self, data: &'a SparseColumns<R>, lane: u32) -> Column<'a, R> {
+    pub(crate) fn column<'a>(&'a self, data: &'a SparseColumns, lane: u32) -> ValueOrdered<'a> {
         match &self.columns {
-            None => Column::Whole(data.column(data.by_frequency(lane))),
-            Some(columns) => Column::Local(columns.column(lane)),
+            None => ValueOrdered::Stored(data.column(data.by_frequency(lane))),
+            Some(columns) => columns.column(lane),
         }
     }
 
     /// The column of a feature, with all entries of the node and maybe more; none if it is known to have none.
-    pub(crate) fn column_of<'a, R: Rank>(
+    pub(crate) fn column_of<'a>(
         &'a self,
-        data: &'a SparseColumns<R>,
+        data: &'a SparseColumns,
         map: &mut LaneMap,
         feature: u32,
-    ) -> Option<Column<'a, R>> {
-        let Some(columns) = &self.columns else { return Some(Column::Whole(data.column(feature))) };
+    ) -> Option<ValueOrdered<'a>> {
+        let Some(columns) = &self.columns else { return Some(ValueOrdered::Stored(data.column(feature))) };
         map.load(columns);
         let lane = map.lanes[feature as usize];
-        (columns.features.get(lane as usize) == Some(&feature)).then(|| Column::Local(columns.column(lane)))
+        (columns.features.get(lane as usize) == Some(&feature)).then(|| columns.column(lane))
     }
 
     /// Lets the rows of a smaller child leave. O(their entries).
     #[allow(clippy::too_many_arguments, reason = "a node and its children")]
-    pub(crate) fn leave<R: Rank>(
+    pub(crate) fn leave(
         &mut self,
         criterion: &C,
-        data: &SparseColumns<R>,
+        data: &SparseColumns,
         (node, small, large): (&C::Totals, &C::Totals, &C::Totals),
         samples: &[u32],
         nnz: usize,
@@ -224,10 +194,10 @@ impl<C: Criterion> KnownColumns<C> {
 
     /// What is known of a smaller child whose rows are `members`, if filtering the columns is cheaper than sorting `nnz`
     /// entries anew. O(entries of the columns).
-    pub(crate) fn branch<R: Rank>(
+    pub(crate) fn branch(
         &self,
         criterion: &C,
-        data: &SparseColumns<R>,
+        data: &SparseColumns,
         members: &Bitset,
         nnz: usize,
         scan: &mut C::Scan,
@@ -242,10 +212,10 @@ impl<C: Criterion> KnownColumns<C> {
 
     /// Copies the columns without the entries that have left, if those are the most. `members` holds the rows of the
     /// node, `nnz` is the number of its entries.
-    pub(crate) fn shrink<R: Rank>(
+    pub(crate) fn shrink(
         &mut self,
         criterion: &C,
-        data: &SparseColumns<R>,
+        data: &SparseColumns,
         members: &Bitset,
         nnz: usize,
         scan: &mut C::Scan,
@@ -264,9 +234,9 @@ impl<C: Criterion> KnownColumns<C> {
     }
 
     /// The `nnz` entries of these lanes whose rows are `members`; lanes without any are left out.
-    fn copy<R: Rank>(
+    fn copy(
         &self,
-        data: &SparseColumns<R>,
+        data: &SparseColumns,
         members: &Bitset,
         nnz: usize,
         lanes: impl Iterator<Item = u32> + Clone,
@@ -278,11 +248,7 @@ impl<C: Criterion> KnownColumns<C> {
         for lane in lanes {
             let start = end;
             let column = self.column(data, lane);
-            let out = &mut copy.entries[start..];
-            end += match &column {
-                Column::Whole(column) => take_members(Entry::of_column(*column), members, out),
-                Column::Local(column) => take_members(column.entries.iter().copied(), members, out),
-            };
+            end += column.take_members(members, &mut copy.entries[start..]);
             if start < end {
                 copy.features.push(self.feature(data, lane));
                 copy.zero_ranks.push(column.zero_rank());

@@ -18,13 +18,13 @@ use super::{Best, Found, Heirs, Node, NodeColumn, NodeSearch, Outcome, Scratch, 
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
-use crate::data::sparse::{Rank, SparseColumn};
+use crate::data::sparse::SparseColumn;
 use crate::error::Result;
 use crate::rng::{Permutation, Side};
 use by_rows::search_rows;
 use entry_counts::ColumnCounts;
-use heritage::{Column, Known, KnownColumns, LaneMap, LocalColumn};
-use intersect::{Entry, Gather, NodeCosts, Strategy};
+use heritage::{Known, KnownColumns, LaneMap};
+use intersect::{Entry, Gather, NodeCosts, Strategy, ValueOrdered};
 use row_masks::Block;
 
 /// When partitioning, a row is looked up instead of the column being marked if the column has this many times more
@@ -98,8 +98,8 @@ impl SearchScratch {
     }
 }
 
-struct SparseSearch<'a, R> {
-    columns: &'a SparseColumns<R>,
+struct SparseSearch<'a> {
+    columns: &'a SparseColumns,
     samples: &'a [u32],
     members: &'a Bitset,
     /// Entries in the node, by feature.
@@ -108,7 +108,7 @@ struct SparseSearch<'a, R> {
     forced: Option<Strategy>,
 }
 
-impl<C: Criterion, R: Rank> ColumnSearch<C> for SparseSearch<'_, R> {
+impl<C: Criterion> ColumnSearch<C> for SparseSearch<'_> {
     type Scratch = Vec<Entry>;
 
     fn lend(&self) -> Vec<Entry> {
@@ -127,7 +127,7 @@ impl<C: Criterion, R: Rank> ColumnSearch<C> for SparseSearch<'_, R> {
         let entries = match strategy {
             Strategy::Search => intersect::by_search(self.columns, feature, self.samples, scratch),
             Strategy::Bitmap | Strategy::Gather | Strategy::Block | Strategy::Bounds => {
-                intersect::by_bitmap(Entry::of_column(self.columns.column(feature)), self.members, scratch)
+                intersect::by_bitmap(ValueOrdered::Stored(self.columns.column(feature)), self.members, scratch)
             }
         };
         let column = node_column(self.columns, self.samples, feature, entries);
@@ -140,7 +140,9 @@ impl<C: Criterion, R: Rank> ColumnSearch<C> for SparseSearch<'_, R> {
 
     fn warm(&self, feature: u32) {
         let column = self.columns.column(feature);
-        std::hint::black_box((column.samples.first().copied(), column.ranks.first().copied()));
+        if let Some(sample) = column.samples.first() {
+            std::hint::black_box((*sample, column.ranks.at(0)));
+        }
     }
 
     fn column_nnz(&self, feature: u32) -> usize {
@@ -156,8 +158,8 @@ impl<C: Criterion, R: Rank> ColumnSearch<C> for SparseSearch<'_, R> {
     }
 }
 
-pub(super) fn node_column<'e, R: Rank>(
-    columns: &SparseColumns<R>,
+pub(super) fn node_column<'e>(
+    columns: &SparseColumns,
     samples: &[u32],
     feature: u32,
     entries: &'e [Entry],
@@ -166,11 +168,11 @@ pub(super) fn node_column<'e, R: Rank>(
 }
 
 /// The best split of a node over sparse columns.
-pub(super) fn best_split<C: Criterion, R: Rank>(
+pub(super) fn best_split<C: Criterion>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
     known: Option<Known<C>>,
-    columns: &SparseColumns<R>,
+    columns: &SparseColumns,
     order: &Permutation,
     drawn: Option<&[u32]>,
     scratch: &mut Scratch<C>,
@@ -218,10 +220,10 @@ pub(super) fn best_split<C: Criterion, R: Rank>(
 
 /// Searches a node without bounds.
 #[allow(clippy::too_many_arguments, reason = "called once")]
-fn search_anew<C: Criterion, R: Rank>(
+fn search_anew<C: Criterion>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
-    columns: &SparseColumns<R>,
+    columns: &SparseColumns,
     order: &Permutation,
     drawn: Option<&[u32]>,
     known: Option<&ColumnCounts>,
@@ -275,10 +277,10 @@ fn is_worth_knowing<C: Criterion>(search: &Search<'_, C>, n_samples: usize, nnz:
 }
 
 /// What filling the drawn columns costs one by one, and by rows.
-fn plan<C: Criterion, R: Rank>(
+fn plan<C: Criterion>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
-    columns: &SparseColumns<R>,
+    columns: &SparseColumns,
     drawn: Option<&[u32]>,
     counts: Option<&[u32]>,
     costs: &NodeCosts,
@@ -307,10 +309,10 @@ fn plan<C: Criterion, R: Rank>(
 /// Divides what was known of a node among its children that are wanted; of both, only the larger always gets something. O(entries of the
 /// smaller child).
 #[allow(clippy::too_many_arguments, reason = "a node and its children")]
-pub(super) fn bequeath<C: Criterion, R: Rank>(
+pub(super) fn bequeath<C: Criterion>(
     search: &Search<'_, C>,
     known: Known<C>,
-    columns: &SparseColumns<R>,
+    columns: &SparseColumns,
     totals: (&C::Totals, &C::Totals, &C::Totals),
     small: (&[u32], usize),
     n_large_entries: usize,
@@ -367,8 +369,8 @@ fn is_worth_counting<C: Criterion>(search: &Search<'_, C>, nnz: usize) -> bool {
 /// of the column in value order. O(its entries in the node) if the node knows its columns and these are few; else
 /// O(W + marks), where rows are marked and each row of the node is tested, or O(W log(row length)), where each is looked
 /// up.
-pub(super) fn partition<C: Criterion, R: Rank>(
-    columns: &SparseColumns<R>,
+pub(super) fn partition<C: Criterion>(
+    columns: &SparseColumns,
     samples: &mut SampleSet<'_>,
     split: &Candidate,
     missing_rank: Option<u32>,
@@ -383,15 +385,15 @@ pub(super) fn partition<C: Criterion, R: Rank>(
     let sides = Sides { split, missing_rank, zeros_left };
     let own = match known {
         Some(Known::Columns(known)) => known.column_of(columns, lane_map, split.feature),
-        Some(Known::Counts(counts)) if counts.holds_members => Some(Column::Whole(column)),
+        Some(Known::Counts(counts)) if counts.holds_members => Some(ValueOrdered::Stored(column)),
         Some(Known::Counts(_)) | None => None,
     };
     let marks = match own {
         Some(own) => {
             few.clear();
             match own {
-                Column::Whole(column) => few.extend(sides.marks(&column).into_iter().flatten()),
-                Column::Local(LocalColumn { entries, .. }) => {
+                ValueOrdered::Stored(column) => few.extend(sides.marks(&column).into_iter().flatten()),
+                ValueOrdered::Copied { entries, .. } => {
                     let ranges = sides.without_zeros(entries.len(), |at| entries[at].rank());
                     few.extend(ranges.into_iter().flat_map(|range| &entries[range]).map(|entry| entry.sample()));
                 }
@@ -442,8 +444,8 @@ impl Sides<'_> {
     }
 
     /// Their rows.
-    fn marks<'c, R: Rank>(&self, column: &SparseColumn<'c, R>) -> [&'c [u32]; 2] {
-        let ranges = self.without_zeros(column.ranks.len(), |at| column.ranks[at].widen());
+    fn marks<'c>(&self, column: &SparseColumn<'c>) -> [&'c [u32]; 2] {
+        let ranges = self.without_zeros(column.samples.len(), |at| column.ranks.at(at));
         ranges.map(|range| &column.samples[range])
     }
 }
