@@ -21,7 +21,7 @@ pub mod weights;
 use std::cmp::Ordering;
 
 use crate::data::Target;
-use crate::data::target::{TargetValues, Weights};
+use crate::data::target::{Classes, Numbers, TargetValues, Weights};
 use crate::error::{Error, Result};
 use crate::params::CriterionKind;
 
@@ -33,7 +33,7 @@ use packed::Bulk;
 use poisson::Poisson;
 use quantile::AnyQuantile;
 use squared_error::SquaredError;
-use weights::{LargeWeights, SampleWeights, SmallWeights, UnitWeights};
+use weights::{SampleWeights, SmallWeights, UnitWeights};
 
 /// Statistics, scores and values of nodes.
 ///
@@ -188,53 +188,65 @@ pub trait Visitor {
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output>;
 }
 
-/// Calls the visitor with the criterion `kind` over `target`, compiled for the target's kind of weights.
+/// Calls the visitor with the criterion `kind` over `target`.
+///
+/// The engine is compiled for each of the types named here. Unit and small weights have copies of their own for Gini
+/// impurity and squared error, where the weights decide the width of the statistics and whether there are packed forms; all
+/// other criteria look weights up whatever their kind.
 pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V) -> Result<V::Output> {
-    // Those that have the weights in an order of their own.
-    let level = match kind {
-        CriterionKind::AbsoluteError => Some(None),
-        CriterionKind::Quantile(level) => Some(Some(level)),
-        _ => None,
-    };
-    if let (Some(level), TargetValues::Numbers(numbers)) = (level, target.values()) {
-        return match AnyQuantile::new(target, numbers, level) {
-            AnyQuantile::Narrow(criterion) => visitor.visit(&criterion),
-            AnyQuantile::Wide(criterion) => visitor.visit(&criterion),
-        };
-    }
-    match target.weights() {
-        Weights::Unit => visit_weighted(kind, target, UnitWeights, visitor),
-        Weights::Small(weights) => visit_weighted(kind, target, SmallWeights(weights), visitor),
-        Weights::Large(weights) => visit_weighted(kind, target, LargeWeights(weights), visitor),
+    match target.values() {
+        TargetValues::Classes(_) => visit_classes(kind, target, visitor),
+        TargetValues::Numbers(numbers) => visit_numbers(kind, target, numbers, visitor),
     }
 }
 
-fn visit_weighted<V: Visitor, W: SampleWeights>(
-    kind: CriterionKind,
-    target: &Target,
-    weights: W,
-    visitor: V,
-) -> Result<V::Output> {
+/// As [`visit`] for targets that are classes: the visitor is compiled for the criteria of classes alone.
+pub fn visit_classes<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V) -> Result<V::Output> {
+    let weights = target.weights();
     match (kind, target.values()) {
-        (CriterionKind::Gini, TargetValues::Classes(classes)) => match BinaryGini::new(classes, weights) {
-            Some(criterion) => visitor.visit(&criterion),
-            None => visitor.visit(&ClassCriterion::new(classes, weights, Gini::<W::Square>::new())),
+        (CriterionKind::Gini, TargetValues::Classes(classes)) => match weights {
+            Weights::Unit => visit_gini(classes, UnitWeights, visitor),
+            Weights::Small(small) => visit_gini(classes, SmallWeights(small), visitor),
+            Weights::Large(_) => visit_gini(classes, weights, visitor),
         },
         (CriterionKind::Entropy, TargetValues::Classes(classes)) => {
             visitor.visit(&ClassCriterion::new(classes, weights, Entropy::new(target.n_outputs())))
         }
-        (CriterionKind::SquaredError, TargetValues::Numbers(numbers)) => {
-            if numbers.sums_fit_i64 {
-                visitor.visit(&SquaredError::<W, i64>::new(numbers, weights))
-            } else {
-                visitor.visit(&SquaredError::<W, i128>::new(numbers, weights))
-            }
+        (kind, _) => Err(mismatch(kind, "'gini' or 'entropy'")),
+    }
+}
+
+fn visit_numbers<V: Visitor>(kind: CriterionKind, target: &Target, numbers: &Numbers, visitor: V) -> Result<V::Output> {
+    let weights = target.weights();
+    let level = match kind {
+        CriterionKind::SquaredError => {
+            return match weights {
+                Weights::Unit if numbers.sums_fit_i64 => {
+                    visitor.visit(&SquaredError::<_, i64>::new(numbers, UnitWeights))
+                }
+                Weights::Small(small) if numbers.sums_fit_i64 => {
+                    visitor.visit(&SquaredError::<_, i64>::new(numbers, SmallWeights(small)))
+                }
+                _ => visitor.visit(&SquaredError::<_, i128>::new(numbers, weights)),
+            };
         }
-        (CriterionKind::Poisson, TargetValues::Numbers(numbers)) => visitor.visit(&Poisson::new(numbers, weights)?),
-        (kind, TargetValues::Classes(_)) => Err(mismatch(kind, "'gini' or 'entropy'")),
-        (kind, TargetValues::Numbers(_)) => {
-            Err(mismatch(kind, "'squared_error', 'absolute_error', 'quantile' or 'poisson'"))
+        CriterionKind::Poisson => return visitor.visit(&Poisson::new(numbers, weights)?),
+        CriterionKind::AbsoluteError => None,
+        CriterionKind::Quantile(level) => Some(level),
+        CriterionKind::Gini | CriterionKind::Entropy => {
+            return Err(mismatch(kind, "'squared_error', 'absolute_error', 'quantile' or 'poisson'"));
         }
+    };
+    match AnyQuantile::new(target, numbers, level) {
+        AnyQuantile::Narrow(criterion) => visitor.visit(&criterion),
+        AnyQuantile::Wide(criterion) => visitor.visit(&criterion),
+    }
+}
+
+fn visit_gini<V: Visitor, W: SampleWeights>(classes: &Classes, weights: W, visitor: V) -> Result<V::Output> {
+    match BinaryGini::new(classes, weights) {
+        Some(criterion) => visitor.visit(&criterion),
+        None => visitor.visit(&ClassCriterion::new(classes, weights, Gini::<W::Square>::new())),
     }
 }
 

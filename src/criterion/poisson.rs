@@ -25,7 +25,7 @@ use super::Criterion;
 use super::packed::NoBulk;
 use super::squared_error::{SquaredError, SumTotals};
 use super::weights::{Moment, SampleWeights, SquareSum};
-use crate::data::target::{Numbers, SCALE_SPREAD};
+use crate::data::target::{Numbers, SCALE_SPREAD, Weights};
 use crate::error::{Error, Result};
 use crate::num::log2::{FRACTION_BITS, Log2};
 use crate::num::{Wide, exponent, scale_by_power_of_two};
@@ -36,10 +36,10 @@ const COUNT_BITS: i32 = 60;
 const QUOTIENT_BITS: u32 = 64;
 
 /// Half Poisson deviance over the targets of samples.
-pub struct Poisson<'a, W> {
+pub struct Poisson<'a> {
     /// Knows weights, means, and which nodes are pure.
-    moments: SquaredError<'a, W, i128>,
-    weights: W,
+    moments: SquaredError<'a, &'a Weights, i128>,
+    weights: &'a Weights,
     n_outputs: usize,
     /// The fixed-point targets `q`, row-major `(n_samples, n_outputs)`.
     counts: Box<[u64]>,
@@ -82,9 +82,9 @@ pub struct PoissonPushed {
 /// The sums of the pushed samples: of the first output, and of the others.
 type PoissonProof = (PoissonPushed, Box<[u128]>);
 
-impl<'a, W: SampleWeights> Poisson<'a, W> {
+impl<'a> Poisson<'a> {
     /// A criterion over the given targets and weights; targets of samples that take part must not be negative.
-    pub fn new(numbers: &'a Numbers, weights: W) -> Result<Self> {
+    pub fn new(numbers: &'a Numbers, weights: &'a Weights) -> Result<Self> {
         let n_outputs = numbers.peak.len();
         let own = |&peak: &f64| (peak > 0.0).then(|| COUNT_BITS - 1 - exponent(peak));
         let coarsest = numbers.peak.iter().filter_map(own).min().unwrap_or(0);
@@ -184,7 +184,7 @@ impl<'a, W: SampleWeights> Poisson<'a, W> {
     }
 }
 
-impl<W: SampleWeights> Criterion for Poisson<'_, W> {
+impl Criterion for Poisson<'_> {
     type Totals = PoissonTotals;
     /// Sums of the pushed samples, of all outputs but the first.
     type Scan = Box<[u128]>;
@@ -399,7 +399,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::criterion::weights::{LargeWeights, UnitWeights};
     use crate::data::Target;
     use crate::data::target::TargetValues;
 
@@ -410,11 +409,7 @@ mod tests {
         }
     }
 
-    fn pushed<W: SampleWeights>(
-        criterion: &Poisson<'_, W>,
-        node: &PoissonTotals,
-        samples: &[u32],
-    ) -> (f64, PoissonProof) {
+    fn pushed(criterion: &Poisson<'_>, node: &PoissonTotals, samples: &[u32]) -> (f64, PoissonProof) {
         let mut scan = criterion.scan();
         let mut pushed = criterion.begin(node, &mut scan);
         for &sample in samples {
@@ -427,7 +422,7 @@ mod tests {
     fn impurity_is_half_the_mean_deviance() {
         // Mean 2: (1 ln(1/2) + 3 ln(3/2)) / 2 = (3 ln 3 - 4 ln 2) / 2.
         let numbers = numbers(&[1.0, 3.0, 0.0, 0.0], 1);
-        let criterion = Poisson::new(&numbers, UnitWeights).unwrap();
+        let criterion = Poisson::new(&numbers, &Weights::Unit).unwrap();
         let exact = (3.0 * 3f64.ln() - 4.0 * 2f64.ln()) / 2.0;
         assert!((criterion.impurity(&criterion.totals(&[0, 1])) - exact).abs() < 1e-15);
         // Mean 1: 3 ln 3 + 1 ln 1 = 3 ln 3, of 4 samples.
@@ -446,14 +441,14 @@ mod tests {
     #[test]
     fn negative_targets_are_refused_unless_they_weigh_nothing() {
         let numbers = numbers(&[1.0, -3.0], 1);
-        assert!(Poisson::new(&numbers, UnitWeights).is_err());
-        assert!(Poisson::new(&numbers, LargeWeights(&[1, 0])).is_ok());
+        assert!(Poisson::new(&numbers, &Weights::Unit).is_err());
+        assert!(Poisson::new(&numbers, &Weights::Large([1, 0].into())).is_ok());
     }
 
     #[test]
     fn no_target_above_zero_becomes_zero() {
         let numbers = numbers(&[1e300, 1e-300, 5e-324, 0.0], 1);
-        let criterion = Poisson::new(&numbers, UnitWeights).unwrap();
+        let criterion = Poisson::new(&numbers, &Weights::Unit).unwrap();
         assert_eq!(criterion.counts[1..], [1, 1, 0]);
         assert!(criterion.counts[0] <= 1 << COUNT_BITS && criterion.counts[0] > 1 << (COUNT_BITS - 2));
     }
@@ -467,7 +462,8 @@ mod tests {
             n_outputs in 1..=2usize,
         ) {
             let numbers = numbers(&y[..6 * n_outputs], n_outputs);
-            let criterion = Poisson::new(&numbers, LargeWeights(&weights)).unwrap();
+            let large = Weights::Large(weights.clone().into());
+            let criterion = Poisson::new(&numbers, &large).unwrap();
             let all = criterion.totals(&[0, 1, 2, 3, 4, 5]);
             let unit = |score: f64| scale_by_power_of_two(score, -criterion.scale.iter().max().unwrap() - FRACTION_BITS as i32);
             let cost = |samples: &[u32]| -> f64 {

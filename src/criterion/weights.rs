@@ -1,7 +1,9 @@
-//! The three kinds of sample weights as types, so that loops are compiled for each.
+//! Kinds of sample weights as types: loops are compiled for unit and for small weights, which earn it, and once for
+//! weights of any kind.
 
 use std::fmt::Debug;
 
+use crate::data::target::Weights;
 use crate::num::{Exact, Wide};
 
 /// Weights of samples.
@@ -25,10 +27,6 @@ pub struct UnitWeights;
 /// See [`Weights::Small`](crate::data::target::Weights::Small).
 #[derive(Debug, Clone, Copy)]
 pub struct SmallWeights<'a>(pub &'a [u32]);
-
-/// See [`Weights::Large`](crate::data::target::Weights::Large).
-#[derive(Debug, Clone, Copy)]
-pub struct LargeWeights<'a>(pub &'a [u64]);
 
 impl SampleWeights for UnitWeights {
     type Square = u64;
@@ -54,7 +52,8 @@ impl SampleWeights for SmallWeights<'_> {
     }
 }
 
-impl SampleWeights for LargeWeights<'_> {
+/// Weights of any kind, told apart at each look-up: for kinds that do not earn a copy of the engine.
+impl SampleWeights for &Weights {
     type Square = u128;
     type Moment = i128;
     const ARE_UNIT: bool = false;
@@ -62,7 +61,7 @@ impl SampleWeights for LargeWeights<'_> {
 
     #[inline]
     fn weight(&self, sample: u32) -> u64 {
-        self.0[sample as usize]
+        self.get(sample as usize)
     }
 }
 

@@ -79,7 +79,7 @@ pub fn ask_shared(
     folds.check(data.n_samples(), query.shape().0)?;
     let Some(rows) = FoldRows::new(data, target, params) else { return Ok(None) };
     let shared = Shared { data, target, params, number, folds, query, runtime, rows };
-    criterion::visit(params.criterion, target, shared)
+    criterion::visit_classes(params.criterion, target, shared)
 }
 
 struct Shared<'a> {
