@@ -7,9 +7,10 @@
 
 use std::cmp::Ordering;
 
+use super::bounded::most_gain_within;
 use super::packed::BinaryBulk;
 use super::weights::{Moment, SampleWeights};
-use super::{Criterion, QUOTIENT_SLACK, cap_within};
+use super::{Bounded, Ordered, QUOTIENT_SLACK, Statistics};
 use crate::data::target::Classes;
 use crate::num::{Ratio, Wide};
 
@@ -28,7 +29,7 @@ pub struct BinaryTotals {
 }
 
 /// What bounds need of a node.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct BinaryCeiling {
     weight: f64,
     second: f64,
@@ -69,15 +70,12 @@ impl<'a, W: SampleWeights> BinaryGini<'a, W> {
     }
 }
 
-impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
+impl<W: SampleWeights> Statistics for BinaryGini<'_, W> {
     type Totals = BinaryTotals;
     type Scan = ();
     type Pushed = BinaryPushed<W::Moment>;
     type Proof = Self::Pushed;
-    type Summary = BinaryTotals;
-    type Ceiling = BinaryCeiling;
     type Bulk = BinaryBulk;
-    const IS_SQUARED_DISTANCE: bool = true;
 
     fn totals(&self, samples: &[u32]) -> BinaryTotals {
         self.counted(samples.iter().copied())
@@ -122,28 +120,6 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
         let gained = pushed.excess.to_i128() + i128::from(pushed.weight) * i128::from(node.second);
         let own = BinaryTotals { weight: pushed.weight, second: (gained / i128::from(node.weight)) as u64 };
         [self.mean(&own, output), self.mean(&self.minus(node, &own), output)]
-    }
-
-    fn n_orders(&self) -> usize {
-        1
-    }
-
-    fn order(&self, _order: usize) -> impl Fn(u32) -> u64 {
-        |sample| u64::from(self.classes[sample as usize])
-    }
-
-    fn order_total(&self, totals: &BinaryTotals, _samples: &[u32], _order: usize) -> u128 {
-        totals.second.into()
-    }
-
-    fn pushes_sums(&self) -> bool {
-        true
-    }
-
-    fn push_sum(&self, node: &BinaryTotals, pushed: &mut Self::Pushed, weight: u64, sum: u128) {
-        let gained = pushed.excess.plus_product(sum as u64, node.weight as i64);
-        *pushed =
-            BinaryPushed { weight: pushed.weight + weight, excess: gained.minus_product(weight, node.second as i64) };
     }
 
     fn scan(&self) {}
@@ -205,14 +181,48 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
         ratio(a).compare(&ratio(b))
     }
 
-    /// The two classes parted.
-    fn summit(&self, node: &BinaryTotals, _samples: &[u32], _scan: &mut ()) -> Option<Self::Pushed> {
-        Some(BinaryPushed::new(node, BinaryTotals { weight: node.second, second: node.second }))
-    }
-
     fn cost(&self, totals: &BinaryTotals) -> f64 {
         let (weight, second) = (u128::from(totals.weight), u128::from(totals.second));
         (2 * second * (weight - second)) as f64 / weight as f64
+    }
+
+    fn sample_weight(&self, sample: u32) -> u64 {
+        self.weights.weight(sample)
+    }
+}
+
+impl<W: SampleWeights> Ordered for BinaryGini<'_, W> {
+    fn n_orders(&self) -> usize {
+        1
+    }
+
+    fn order(&self, _order: usize) -> impl Fn(u32) -> u64 {
+        |sample| u64::from(self.classes[sample as usize])
+    }
+
+    fn order_total(&self, totals: &BinaryTotals, _samples: &[u32], _order: usize) -> u128 {
+        totals.second.into()
+    }
+
+    fn pushes_sums(&self) -> bool {
+        true
+    }
+
+    fn push_sum(&self, node: &BinaryTotals, pushed: &mut Self::Pushed, weight: u64, sum: u128) {
+        let gained = pushed.excess.plus_product(sum as u64, node.weight as i64);
+        *pushed =
+            BinaryPushed { weight: pushed.weight + weight, excess: gained.minus_product(weight, node.second as i64) };
+    }
+}
+
+impl<W: SampleWeights> Bounded for BinaryGini<'_, W> {
+    type Summary = BinaryTotals;
+    type Ceiling = BinaryCeiling;
+    const IS_SQUARED_DISTANCE: bool = true;
+
+    /// The two classes parted.
+    fn best_conceivable(&self, node: &BinaryTotals, _samples: &[u32], _scan: &mut ()) -> Option<Self::Pushed> {
+        Some(BinaryPushed::new(node, BinaryTotals { weight: node.second, second: node.second }))
     }
 
     fn gain(&self, node: &BinaryTotals, score: f64) -> f64 {
@@ -235,16 +245,12 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
         summary.weight
     }
 
-    fn reach(&self, sample: u32) -> f64 {
+    fn farthest_distance(&self, sample: u32) -> f64 {
         2.0 * self.weights.weight(sample) as f64
     }
 
     fn distance(&self, _node: &BinaryTotals, ceiling: &BinaryCeiling, sample: u32) -> f64 {
         ceiling.distances[self.classes[sample as usize] as usize & 1]
-    }
-
-    fn sample_weight(&self, sample: u32) -> u64 {
-        self.weights.weight(sample)
     }
 
     fn ceiling(&self, node: &BinaryTotals) -> BinaryCeiling {
@@ -257,13 +263,13 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
     }
 
     /// The gain is convex in the two counts of the subset, so its maximum is at a corner: one class alone, or all.
-    fn cap(ceiling: &BinaryCeiling, summary: &BinaryTotals) -> f64 {
+    fn most_gain(ceiling: &BinaryCeiling, summary: &BinaryTotals) -> f64 {
         let [first, second] = ceiling.distances;
         let n = ceiling.weight;
         // The summary may be that of more samples than the node has.
         let s = (summary.second as f64).min(ceiling.second);
         let m = ((summary.weight - summary.second) as f64).min(n - ceiling.second) + s;
-        let alone = cap_within(m - s, n, first).max(cap_within(s, n, second));
+        let alone = most_gain_within(m - s, n, first).max(most_gain_within(s, n, second));
         // Where all of the node is in the summary, "all" is no split, and the best proper subset leaves one sample.
         let excess = s * second.sqrt() - (m - s) * first.sqrt();
         if m < n { alone.max(excess * excess * n / (m * (n - m)).max(1.0)) } else { alone }

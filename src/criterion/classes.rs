@@ -9,16 +9,17 @@ use std::cmp::Ordering;
 
 use smallvec::{SmallVec, smallvec};
 
+use super::bounded::most_gain_within;
 use super::packed::ClassBulk;
 use super::weights::SampleWeights;
-use super::{Criterion, cap_within};
+use super::{Bounded, Ordered, Statistics};
 use crate::data::target::Classes;
 
 /// The function of counts, and what is made of its sums.
 pub trait Measure: Sync {
     /// A sum of `f` over counts, exact.
     type Sum: Copy + Default + PartialEq + Send + Sync;
-    /// See [`Criterion::IS_SQUARED_DISTANCE`].
+    /// See [`Bounded::IS_SQUARED_DISTANCE`](crate::criterion::Bounded::IS_SQUARED_DISTANCE).
     const IS_SQUARED_DISTANCE: bool;
 
     /// `sum + f(count + weight) - f(count)`.
@@ -31,16 +32,16 @@ pub trait Measure: Sync {
     fn score_of_none(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
     /// The cost of a node, summed over outputs.
     fn cost(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
-    /// See [`Criterion::score`].
+    /// See [`Statistics::score`](crate::criterion::Statistics::score).
     fn score(&self, split: &Sides<Self::Sum>) -> f64;
-    /// See [`Criterion::may_score`].
+    /// See [`Statistics::may_score`](crate::criterion::Statistics::may_score).
     #[inline]
     fn may_score(&self, split: &Sides<Self::Sum>, least: f64) -> bool {
         self.score(split) >= least
     }
-    /// See [`Criterion::tolerance`].
+    /// See [`Statistics::tolerance`](crate::criterion::Statistics::tolerance).
     fn tolerance(&self, score: f64) -> f64;
-    /// See [`Criterion::compare`].
+    /// See [`Statistics::compare`](crate::criterion::Statistics::compare).
     fn compare(&self, a: &Sides<Self::Sum>, b: &Sides<Self::Sum>) -> Ordering;
 }
 
@@ -88,7 +89,7 @@ pub struct ClassSummary {
 }
 
 /// What bounds need of a node.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ClassCeiling {
     weight: f64,
     /// The squared class shares.
@@ -166,16 +167,13 @@ impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
     }
 }
 
-impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
+impl<W: SampleWeights, M: Measure> Statistics for ClassCriterion<'_, W, M> {
     type Totals = ClassTotals<M::Sum>;
     /// Counts of the pushed samples, over all outputs.
     type Scan = Box<[u64]>;
     type Pushed = ClassPushed<M::Sum>;
     type Proof = ClassPushed<M::Sum>;
-    type Summary = ClassSummary;
-    type Ceiling = ClassCeiling;
     type Bulk = ClassBulk;
-    const IS_SQUARED_DISTANCE: bool = M::IS_SQUARED_DISTANCE;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let mut counts: SmallVec<[u64; 8]> = smallvec![0; self.n_slots()];
@@ -235,24 +233,6 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         [own as f64 / pushed.weight as f64, rest as f64 / (node.weight - pushed.weight) as f64]
     }
 
-    /// One against the rest; of two classes only the second.
-    fn n_orders(&self) -> usize {
-        self.classes.first.windows(2).map(|output| n_orders_of(output[1] - output[0])).sum::<u32>() as usize
-    }
-
-    fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
-        let (output, slot) = self.slot_of_order(order);
-        move |sample| u64::from(self.slots(sample)[output] == slot)
-    }
-
-    fn order_total(&self, totals: &Self::Totals, _samples: &[u32], order: usize) -> u128 {
-        totals.counts[self.slot_of_order(order).1 as usize].into()
-    }
-
-    fn n_shares(&self) -> usize {
-        if self.n_outputs == 1 && self.n_slots() > 2 { self.n_slots() } else { 0 }
-    }
-
     fn scan(&self) -> Box<[u64]> {
         vec![0; self.n_slots()].into()
     }
@@ -308,8 +288,42 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         if is_tie(b) || is_tie(b.swapped()) { Ordering::Equal } else { self.measure.compare(&a, &b) }
     }
 
+    fn cost(&self, totals: &Self::Totals) -> f64 {
+        self.measure.cost(totals.sum, totals.weight, self.n_outputs)
+    }
+
+    fn sample_weight(&self, sample: u32) -> u64 {
+        self.weights.weight(sample)
+    }
+}
+
+impl<W: SampleWeights, M: Measure> Ordered for ClassCriterion<'_, W, M> {
+    /// One against the rest; of two classes only the second.
+    fn n_orders(&self) -> usize {
+        self.classes.first.windows(2).map(|output| n_orders_of(output[1] - output[0])).sum::<u32>() as usize
+    }
+
+    fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
+        let (output, slot) = self.slot_of_order(order);
+        move |sample| u64::from(self.slots(sample)[output] == slot)
+    }
+
+    fn order_total(&self, totals: &Self::Totals, _samples: &[u32], order: usize) -> u128 {
+        totals.counts[self.slot_of_order(order).1 as usize].into()
+    }
+
+    fn n_shares(&self) -> usize {
+        if self.n_outputs == 1 && self.n_slots() > 2 { self.n_slots() } else { 0 }
+    }
+}
+
+impl<W: SampleWeights, M: Measure> Bounded for ClassCriterion<'_, W, M> {
+    type Summary = ClassSummary;
+    type Ceiling = ClassCeiling;
+    const IS_SQUARED_DISTANCE: bool = M::IS_SQUARED_DISTANCE;
+
     /// Two classes parted, if the node has no others.
-    fn summit(&self, node: &Self::Totals, _samples: &[u32], scan: &mut Box<[u64]>) -> Option<Self::Proof> {
+    fn best_conceivable(&self, node: &Self::Totals, _samples: &[u32], scan: &mut Box<[u64]>) -> Option<Self::Proof> {
         let mut present = node.counts.iter().enumerate().filter(|&(_, &count)| count > 0).map(|(slot, _)| slot);
         let (Some(first), Some(_), None) = (present.next(), present.next(), present.next()) else { return None };
         if self.n_outputs > 1 {
@@ -317,10 +331,6 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         }
         let one = node.counts.iter().enumerate().map(|(slot, &count)| if slot == first { count } else { 0 });
         Some(self.pushed(node, scan, one))
-    }
-
-    fn cost(&self, totals: &Self::Totals) -> f64 {
-        self.measure.cost(totals.sum, totals.weight, self.n_outputs)
     }
 
     fn gain(&self, node: &Self::Totals, score: f64) -> f64 {
@@ -360,17 +370,13 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         summary.weight
     }
 
-    fn reach(&self, sample: u32) -> f64 {
+    fn farthest_distance(&self, sample: u32) -> f64 {
         2.0 * self.weights.weight(sample) as f64 * self.n_outputs as f64
     }
 
     fn distance(&self, node: &Self::Totals, ceiling: &ClassCeiling, sample: u32) -> f64 {
         let own = |&slot: &u32| 1.0 - 2.0 * node.counts[slot as usize] as f64 / ceiling.weight;
         self.slots(sample).iter().map(own).sum::<f64>() + ceiling.squares
-    }
-
-    fn sample_weight(&self, sample: u32) -> u64 {
-        self.weights.weight(sample)
     }
 
     fn ceiling(&self, node: &Self::Totals) -> ClassCeiling {
@@ -390,10 +396,10 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
     /// A subset of class weights `s`, of weight `w`, is off the mean by a vector `V / w` with `|V|^2 = sum s^2 - 2 w s.p +
     /// w^2 sum p^2`, and `sum s^2` is at most `w` times the largest of `s`.
     #[inline]
-    fn cap(ceiling: &ClassCeiling, summary: &ClassSummary) -> f64 {
+    fn most_gain(ceiling: &ClassCeiling, summary: &ClassSummary) -> f64 {
         let weight = summary.weight as f64;
         let distance = (summary.peaks as f64 / weight + ceiling.squares).min(ceiling.radius);
-        cap_within(weight, ceiling.weight, distance)
+        most_gain_within(weight, ceiling.weight, distance)
     }
 
     fn radius(ceiling: &ClassCeiling) -> f64 {

@@ -9,9 +9,11 @@
 //! function of class counts), a name in `params::CriterionKind`, and a line in `visit_weighted`, the registry.
 
 pub mod binary;
+pub mod bounded;
 pub mod classes;
 pub mod entropy;
 pub mod gini;
+pub mod ordered;
 pub mod packed;
 pub mod poisson;
 pub mod quantile;
@@ -26,36 +28,29 @@ use crate::error::{Error, Result};
 use crate::params::CriterionKind;
 
 use binary::BinaryGini;
+pub use bounded::Bounded;
 use classes::ClassCriterion;
 use entropy::Entropy;
 use gini::Gini;
+pub use ordered::Ordered;
 use packed::Bulk;
 use poisson::Poisson;
 use quantile::AnyQuantile;
 use squared_error::SquaredError;
 use weights::{SampleWeights, SmallWeights, UnitWeights};
 
-/// Statistics, scores and values of nodes.
-///
-/// The last methods serve the bounds of `split::bounds`. They see targets as points (a class as a unit vector) and the
-/// cost of a node as the sum of the weighted squared distances to its mean, in any fixed unit.
-pub trait Criterion: Sync {
+/// Statistics, scores and values of nodes: what every criterion has.
+pub trait Statistics: Sync {
     /// The exact statistics of a set of samples.
     type Totals: Send + Sync;
     /// Scratch of a scan over a node's samples.
     type Scan: Send;
-    /// Running statistics of a scan: of the samples pushed, and of the rest. Small, so that loops keep it in registers.
+    /// Running statistics of a scan: of the pushed samples, and of the rest. Small, so that loops keep it in registers.
     type Pushed: Copy + Send;
-    /// What a candidate's exact score is computed from, if it comes to that.
+    /// What the exact score of a candidate is computed from, if it comes to that.
     type Proof: Send;
-    /// What is kept of a set of samples to bound what splitting it off can gain.
-    type Summary: Copy + Default + Send + Sync;
-    /// What the bounds need of a node.
-    type Ceiling: Send + Sync;
-    /// Statistics by bins of a column, for large nodes.
+    /// The same statistics in packed forms, for loops over many rows.
     type Bulk: Bulk<Self>;
-    /// Whether the cost is a sum of squared distances, which the bounds rely on.
-    const IS_SQUARED_DISTANCE: bool;
     /// Whether [`score`](Self::score) forbids some cuts.
     const FORBIDS_CUTS: bool = false;
 
@@ -63,12 +58,16 @@ pub trait Criterion: Sync {
     fn totals(&self, samples: &[u32]) -> Self::Totals;
     /// The statistics of a node without those of one of its children.
     fn minus(&self, node: &Self::Totals, child: &Self::Totals) -> Self::Totals;
+    /// The weight of a sample.
+    fn sample_weight(&self, sample: u32) -> u64;
     /// The total weight, as an integer.
     fn weight(&self, totals: &Self::Totals) -> u64;
     /// Whether no split can improve the node.
     fn is_pure(&self, totals: &Self::Totals) -> bool;
     /// The impurity, averaged over outputs: Gini impurity, bits, or the target's unit squared.
     fn impurity(&self, totals: &Self::Totals) -> f64;
+    /// The cost of a node: its weight times its impurity, summed over outputs, in any fixed unit.
+    fn cost(&self, totals: &Self::Totals) -> f64;
     /// Values per node: outputs times classes of the output that has most.
     fn n_values(&self) -> usize;
     /// The prediction of a node with these samples: class shares padded with 0, or means.
@@ -78,40 +77,16 @@ pub trait Criterion: Sync {
     fn n_means(&self) -> usize;
     /// A prediction that can be ordered, unrefined: a mean, or the share of the second class.
     fn mean(&self, totals: &Self::Totals, output: usize) -> f64;
-    /// The same of the pushed samples and of the rest, whichever those are.
+    /// The [mean](Self::mean) of the pushed samples and that of the rest.
     fn side_means(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed, output: usize) -> [f64; 2];
-
-    /// In how many orders categories are tried. One suffices for two classes or one number (Fisher, "On grouping for maximum
-    /// homogeneity", 1958; Breiman et al., "Classification and Regression Trees", 1984, section 4.2.2).
-    fn n_orders(&self) -> usize;
-    /// By what means of categories an order is: of a class being there, or of a number in fixed point.
-    fn order(&self, order: usize) -> impl Fn(u32) -> u64;
-    /// The weighted sum of what an [order](Self::order) is by, over the samples of a node. O(1) if the statistics have it,
-    /// O(samples) otherwise.
-    fn order_total(&self, _totals: &Self::Totals, samples: &[u32], order: usize) -> u128 {
-        let value = self.order(order);
-        samples.iter().map(|&sample| u128::from(self.sample_weight(sample)) * u128::from(value(sample))).sum()
-    }
-    /// How many of the first orders are of the classes of one output, if those are more than two.
-    fn n_shares(&self) -> usize {
-        0
-    }
-    /// Whether the sums of [the only order](Self::order) can be pushed.
-    fn pushes_sums(&self) -> bool {
-        false
-    }
-    /// Moves samples with this weight and weighted sum of the only order to the pushed side.
-    fn push_sum(&self, _node: &Self::Totals, _pushed: &mut Self::Pushed, _weight: u64, _sum: u128) {
-        unreachable!("asked for by `pushes_sums`")
-    }
 
     /// A new scan. Call [`begin`](Self::begin) before each use.
     fn scan(&self) -> Self::Scan;
-    /// Nothing is pushed yet.
+    /// Begins a scan: nothing is pushed yet.
     fn begin(&self, node: &Self::Totals, scan: &mut Self::Scan) -> Self::Pushed;
-    /// Says right after [`begin`](Self::begin) which samples will be pushed, in which order, if that is known: what does
-    /// not add up may come at once for all cuts. Returns a score that none of them exceeds; if that is below `floor`, there is
-    /// nothing to be scored.
+    /// Says right after [`begin`](Self::begin) which samples will be pushed, and in which order, if that is known. A
+    /// criterion whose statistics do not add up can then compute the losses of all cuts at once. Returns a score that no
+    /// cut exceeds; if the score is below `floor`, nothing needs to be scored.
     #[inline]
     fn foresee(
         &self,
@@ -127,10 +102,10 @@ pub trait Criterion: Sync {
     /// The weight of the pushed samples.
     fn pushed_weight(pushed: &Self::Pushed) -> u64;
     /// A score of the split between the pushed samples and the rest: the more the impurity falls, the higher. Both
-    /// sides must have a weight above 0. Not comparable between nodes. NaN if the cut is forbidden.
+    /// sides must have a weight above 0. Scores of different nodes cannot be compared. NaN if the cut is forbidden.
     fn score(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed) -> f64;
-    /// Whether [`score`](Self::score) may be `least`, which is minus infinity or 0 or more, or higher. Never wrongly
-    /// false; cheaper, as it does not divide.
+    /// Whether [`score`](Self::score) may be at least `least`, which is minus infinity, or 0 or more. Never wrongly
+    /// false. Cheaper than a score, as it does not divide.
     #[inline]
     fn may_score(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed, least: f64) -> bool {
         self.score(node, scan, pushed) >= least
@@ -141,44 +116,15 @@ pub trait Criterion: Sync {
     fn proof(&self, scan: &Self::Scan, pushed: Self::Pushed) -> Self::Proof;
     /// The exact order of two scores of one node; the greater is the better split.
     fn compare(&self, node: &Self::Totals, a: &Self::Proof, b: &Self::Proof) -> Ordering;
-
-    /// The split that no other of these samples, all of the node, can better, if it is known at little cost; columns that
-    /// come near it are rare unless the node is small. `scan` is scratch.
-    fn summit(&self, node: &Self::Totals, samples: &[u32], scan: &mut Self::Scan) -> Option<Self::Proof>;
-
-    /// The cost of a node: its weight times its impurity, summed over outputs.
-    fn cost(&self, totals: &Self::Totals) -> f64;
-    /// By how much a split with this score lowers the cost.
-    fn gain(&self, node: &Self::Totals, score: f64) -> f64;
-    /// The summary of these samples. `scan` is scratch.
-    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, scan: &mut Self::Scan) -> Self::Summary;
-    /// Takes a sample out of a summary.
-    fn exclude(&self, summary: &mut Self::Summary, sample: u32);
-    /// The weight of a summary's samples.
-    fn summary_weight(summary: &Self::Summary) -> u64;
-    /// The weighted squared distance of a sample from the farthest point any sample may have, or more.
-    fn reach(&self, sample: u32) -> f64;
-    /// The squared distance of a sample from the mean of a node.
-    fn distance(&self, node: &Self::Totals, ceiling: &Self::Ceiling, sample: u32) -> f64;
-    /// The weight of a sample.
-    fn sample_weight(&self, sample: u32) -> u64;
-    /// Prepares [`cap`](Self::cap).
-    fn ceiling(&self, node: &Self::Totals) -> Self::Ceiling;
-    /// What a split of the node can gain at most if one side is any subset of the summary's samples.
-    fn cap(ceiling: &Self::Ceiling, summary: &Self::Summary) -> f64;
-    /// The squared distance of the node's mean from the farthest of its samples, or more.
-    fn radius(ceiling: &Self::Ceiling) -> f64;
 }
+
+/// All that the engine asks of a criterion.
+pub trait Criterion: Ordered + Bounded {}
+
+impl<T: Ordered + Bounded> Criterion for T {}
 
 /// Lowers the product by which a quotient is tested, far beyond the rounding of either.
 const QUOTIENT_SLACK: f64 = 1.0 - 32.0 * f64::EPSILON;
-
-/// The most that splitting off `weight` of a node of `node_weight` can gain, all of it within `radius` (squared) of the
-/// node's mean. By the identity `gain = w W / (W - w) |mean of S - mean|^2`.
-#[inline]
-fn cap_within(weight: f64, node_weight: f64, radius: f64) -> f64 {
-    if weight < node_weight { weight * node_weight / (node_weight - weight) * radius } else { f64::INFINITY }
-}
 
 /// What to do with a criterion, whatever its type.
 pub trait Visitor {

@@ -21,10 +21,10 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-use super::Criterion;
 use super::packed::NoBulk;
 use super::squared_error::{SquaredError, SumTotals};
 use super::weights::{Moment, SampleWeights, SquareSum};
+use super::{Bounded, Ordered, Statistics};
 use crate::data::target::{Numbers, SCALE_SPREAD, Weights};
 use crate::error::{Error, Result};
 use crate::num::log2::{FRACTION_BITS, Log2};
@@ -184,17 +184,13 @@ impl<'a> Poisson<'a> {
     }
 }
 
-impl Criterion for Poisson<'_> {
+impl Statistics for Poisson<'_> {
     type Totals = PoissonTotals;
     /// Sums of the pushed samples, of all outputs but the first.
     type Scan = Box<[u128]>;
     type Pushed = PoissonPushed;
     type Proof = PoissonProof;
-    /// The weight: there are no bounds yet.
-    type Summary = u64;
-    type Ceiling = ();
     type Bulk = NoBulk;
-    const IS_SQUARED_DISTANCE: bool = false;
     const FORBIDS_CUTS: bool = true;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
@@ -266,18 +262,6 @@ impl Criterion for Poisson<'_> {
         [self.mean_of(sum, pushed.weight, output), self.mean_of(rest, node.weight - pushed.weight, output)]
     }
 
-    fn n_orders(&self) -> usize {
-        self.n_outputs
-    }
-
-    fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
-        move |sample| self.counts(sample)[order]
-    }
-
-    fn order_total(&self, totals: &PoissonTotals, _samples: &[u32], order: usize) -> u128 {
-        totals.outputs[order].sum
-    }
-
     fn scan(&self) -> Box<[u128]> {
         vec![0; self.n_outputs - 1].into()
     }
@@ -342,10 +326,6 @@ impl Criterion for Poisson<'_> {
         a_plus.plus(&b_minus).cmp(&b_plus.plus(&a_minus))
     }
 
-    fn summit(&self, _node: &Self::Totals, _samples: &[u32], _scan: &mut Box<[u128]>) -> Option<PoissonProof> {
-        None
-    }
-
     fn cost(&self, totals: &Self::Totals) -> f64 {
         let deviance = |(output, factor): (&OutputSums, &f64)| match output.sum {
             0 => f64::INFINITY,
@@ -354,43 +334,29 @@ impl Criterion for Poisson<'_> {
         totals.outputs.iter().zip(&self.factors).map(deviance).sum()
     }
 
-    fn gain(&self, _node: &Self::Totals, score: f64) -> f64 {
-        score
-    }
-
-    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, _scan: &mut Box<[u128]>) -> u64 {
-        samples.map(|sample| self.weights.weight(sample)).sum()
-    }
-
-    fn exclude(&self, summary: &mut u64, sample: u32) {
-        *summary -= self.weights.weight(sample);
-    }
-
-    fn summary_weight(summary: &u64) -> u64 {
-        *summary
-    }
-
-    fn reach(&self, _sample: u32) -> f64 {
-        f64::INFINITY
-    }
-
-    fn distance(&self, _node: &Self::Totals, _ceiling: &(), _sample: u32) -> f64 {
-        f64::INFINITY
-    }
-
     fn sample_weight(&self, sample: u32) -> u64 {
         self.weights.weight(sample)
     }
+}
 
-    fn ceiling(&self, _node: &Self::Totals) {}
-
-    fn cap(_ceiling: &(), _summary: &u64) -> f64 {
-        f64::INFINITY
+impl Ordered for Poisson<'_> {
+    fn n_orders(&self) -> usize {
+        self.n_outputs
     }
 
-    fn radius(_ceiling: &()) -> f64 {
-        f64::INFINITY
+    fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
+        move |sample| self.counts(sample)[order]
     }
+
+    fn order_total(&self, totals: &PoissonTotals, _samples: &[u32], order: usize) -> u128 {
+        totals.outputs[order].sum
+    }
+}
+
+/// Nothing bounds what a column can gain: all columns are read.
+impl Bounded for Poisson<'_> {
+    type Summary = ();
+    type Ceiling = ();
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 
 use super::packed::SumBulk;
 use super::weights::{Moment, SampleWeights};
-use super::{Criterion, QUOTIENT_SLACK};
+use super::{Bounded, Ordered, QUOTIENT_SLACK, Statistics};
 use crate::data::target::{ABOVE_ZERO, FINE_BITS, Numbers, above_zero};
 use crate::num::{Exact, Ratio, Wide, exponent, scale_by_power_of_two};
 
@@ -62,7 +62,7 @@ pub struct SpreadSummary {
 }
 
 /// What bounds need of a node.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SumCeiling {
     weight: f64,
     /// The distance of the mean from the center.
@@ -237,16 +237,13 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
     }
 }
 
-impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
+impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
     type Totals = SumTotals<M>;
     /// Sums of the pushed samples, of all outputs but the first.
     type Scan = Box<[M]>;
     type Pushed = SumPushed<M>;
     type Proof = SumProof<M>;
-    type Summary = SpreadSummary;
-    type Ceiling = SumCeiling;
     type Bulk = SumBulk;
-    const IS_SQUARED_DISTANCE: bool = true;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let weight = samples.iter().map(|&sample| self.weights.weight(sample)).sum();
@@ -320,27 +317,6 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         [self.mean_of(sum, pushed.weight, output), self.mean_of(rest, node.weight - pushed.weight, output)]
     }
 
-    fn n_orders(&self) -> usize {
-        self.n_outputs
-    }
-
-    fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
-        move |sample| above_zero(self.values(sample)[order])
-    }
-
-    fn order_total(&self, totals: &Self::Totals, _samples: &[u32], order: usize) -> u128 {
-        (totals.outputs[order].sum.to_i128() + i128::from(totals.weight) * i128::from(ABOVE_ZERO)) as u128
-    }
-
-    fn pushes_sums(&self) -> bool {
-        self.n_outputs == 1
-    }
-
-    fn push_sum(&self, _node: &Self::Totals, pushed: &mut Self::Pushed, weight: u64, sum: u128) {
-        pushed.weight += weight;
-        pushed.first = pushed.first.plus_sum(sum as i128 - i128::from(weight) * i128::from(ABOVE_ZERO));
-    }
-
     fn scan(&self) -> Box<[M]> {
         vec![M::default(); self.n_outputs - 1].into()
     }
@@ -400,9 +376,47 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         self.ratio(node, a).compare(&self.ratio(node, b))
     }
 
+    fn cost(&self, totals: &Self::Totals) -> f64 {
+        let variance = |(output, factor): (&OutputTotals<M>, &f64)| output.variance.to_f64() * factor * factor;
+        totals.outputs.iter().zip(&self.factors).map(variance).sum::<f64>() / totals.weight as f64
+    }
+
+    fn sample_weight(&self, sample: u32) -> u64 {
+        self.weights.weight(sample)
+    }
+}
+
+impl<W: SampleWeights, M: Moment> Ordered for SquaredError<'_, W, M> {
+    fn n_orders(&self) -> usize {
+        self.n_outputs
+    }
+
+    fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
+        move |sample| above_zero(self.values(sample)[order])
+    }
+
+    fn order_total(&self, totals: &Self::Totals, _samples: &[u32], order: usize) -> u128 {
+        (totals.outputs[order].sum.to_i128() + i128::from(totals.weight) * i128::from(ABOVE_ZERO)) as u128
+    }
+
+    fn pushes_sums(&self) -> bool {
+        self.n_outputs == 1
+    }
+
+    fn push_sum(&self, _node: &Self::Totals, pushed: &mut Self::Pushed, weight: u64, sum: u128) {
+        pushed.weight += weight;
+        pushed.first = pushed.first.plus_sum(sum as i128 - i128::from(weight) * i128::from(ABOVE_ZERO));
+    }
+}
+
+impl<W: SampleWeights, M: Moment> Bounded for SquaredError<'_, W, M> {
+    type Summary = SpreadSummary;
+    type Ceiling = SumCeiling;
+    const IS_SQUARED_DISTANCE: bool = true;
+
     /// The best part of the samples in the order of their targets: the best partition of points on a line is into
     /// intervals (Fisher, "On grouping for maximum homogeneity", 1958).
-    fn summit(&self, node: &Self::Totals, samples: &[u32], scan: &mut Box<[M]>) -> Option<Self::Proof> {
+    fn best_conceivable(&self, node: &Self::Totals, samples: &[u32], scan: &mut Box<[M]>) -> Option<Self::Proof> {
         const MOST: usize = 8;
         let n = samples.len();
         if self.n_outputs > 1 || n > MOST {
@@ -435,11 +449,6 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         best.map(|(_, pushed)| (pushed, Box::default()))
     }
 
-    fn cost(&self, totals: &Self::Totals) -> f64 {
-        let variance = |(output, factor): (&OutputTotals<M>, &f64)| output.variance.to_f64() * factor * factor;
-        totals.outputs.iter().zip(&self.factors).map(variance).sum::<f64>() / totals.weight as f64
-    }
-
     fn gain(&self, node: &Self::Totals, score: f64) -> f64 {
         score * node.weight as f64
     }
@@ -465,7 +474,7 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         summary.weight
     }
 
-    fn reach(&self, sample: u32) -> f64 {
+    fn farthest_distance(&self, sample: u32) -> f64 {
         let distance = self.distance_from(sample, |q, span| (q - span.low).max(span.high - q));
         self.weights.weight(sample) as f64 * distance
     }
@@ -475,10 +484,6 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         outputs
             .map(|((&q, output), factor)| ((q as f64 - (output.mean as f64 + output.fraction)) * factor).powi(2))
             .sum()
-    }
-
-    fn sample_weight(&self, sample: u32) -> u64 {
-        self.weights.weight(sample)
     }
 
     fn ceiling(&self, node: &Self::Totals) -> SumCeiling {
@@ -494,7 +499,7 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
     /// By Cauchy and Schwarz a subset gains at most `W / (W - w)` times the squared distances of all from the mean, which
     /// the triangle inequality bounds by those from the center.
     #[inline]
-    fn cap(ceiling: &SumCeiling, summary: &SpreadSummary) -> f64 {
+    fn most_gain(ceiling: &SumCeiling, summary: &SpreadSummary) -> f64 {
         let (n, m) = (ceiling.weight, summary.weight as f64);
         let spread = (summary.spread.sqrt() + m.sqrt() * ceiling.shift).powi(2);
         if m < n { spread * n / (n - m) } else { f64::INFINITY }

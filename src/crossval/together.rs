@@ -20,8 +20,8 @@ use crate::criterion::{Criterion, Visitor};
 use crate::data::query::Query;
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
-use crate::grow::expand::{Pending, must_stop};
-use crate::grow::{check_lengths, samples_with, search_of};
+use crate::grow::expand::{Anew, Pending, must_stop};
+use crate::grow::{check_lengths, samples_with};
 use crate::lazy::{Finds, Reached, descend};
 use crate::params::ValidTreeParams;
 use crate::rng::{NodeKey, Side};
@@ -98,16 +98,16 @@ impl Visitor for Shared<'_> {
 
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Option<Reached>> {
         let Self { data, target, params, number, folds, query, runtime, rows } = self;
-        let mut search = search_of(data, target, criterion, params, runtime)?;
         let ids = target.weighted_samples();
+        let total_weight = criterion.weight(&criterion.totals(&ids));
+        let search = Search::new(data, target, criterion, params, total_weight, runtime)?;
         let mut weights = vec![0u64; folds.n_folds];
         for &id in &ids {
             if let Some(weight) = weights.get_mut(folds.owners[id as usize] as usize) {
                 *weight += target.weights().get(id as usize);
             }
         }
-        search.total_weight = criterion.weight(&criterion.totals(&ids));
-        if weights.contains(&search.total_weight) {
+        if weights.contains(&total_weight) {
             return Ok(None);
         }
         let mut lanes: Vec<Lane> = Vec::new();
@@ -132,7 +132,6 @@ impl Visitor for Shared<'_> {
             scratch: Scratch::new(&search),
             folds: FoldScratch::new(data),
             search,
-            target,
             query,
             rows,
             held_out_weights: weights,
@@ -183,7 +182,6 @@ struct Cut {
 
 struct Descent<'a, C: Criterion> {
     search: Search<'a, C>,
-    target: &'a Target,
     query: &'a dyn Query,
     rows: FoldRows,
     /// By fold, the weight that it holds out of the tree.
@@ -253,15 +251,18 @@ impl<C: Criterion> Descent<'_, C> {
     /// Goes on with a lane as a lazy tree.
     fn go_alone(&mut self, group: &Group, lane: &Lane) -> Result<()> {
         let held_out = lane.fold.map_or(0, |fold| self.held_out_weights[fold as usize]);
-        let search = Search { total_weight: self.search.total_weight - held_out, ..self.search };
+        let mut search = self.search;
+        search.set_total_weight(self.search.total_weight - held_out);
         let mut samples = samples_with(search.data, Self::ids_of(group, lane));
         let constants = Arc::clone(&group.constants);
-        let node = Pending::anew(&search, samples.root(), group.depth, group.key, constants, None);
+        let anew = Anew { depth: group.depth, key: group.key, constants, limits: None };
+        let node = Pending::begin(&search, samples.root(), anew);
         let mut query_rows = lane.queries.clone();
         query_rows.sort_unstable();
         let mut query_rows = Samples::new(query_rows, self.query.shape().0, false);
-        let found = descend(search, self.target, self.query, node, query_rows.root(), &mut self.scratch)?;
-        self.finds.append(found);
+        for found in descend(&search, self.query, node, query_rows.root(), &mut self.scratch)? {
+            self.finds.append(found);
+        }
         Ok(())
     }
 
@@ -381,7 +382,7 @@ impl<C: Criterion> Descent<'_, C> {
                     let mut weights = [0, 0];
                     for (&id, &left) in group.ids.iter().zip(goes_left) {
                         if held_out.next_if_eq(&&id).is_none() {
-                            weights[usize::from(left)] += self.target.weights().get(id as usize);
+                            weights[usize::from(left)] += self.search.target.weights().get(id as usize);
                         }
                     }
                     weights[1] > weights[0]

@@ -20,7 +20,6 @@ use std::collections::BinaryHeap;
 use super::expand::{Expansion, Pending, Split};
 use super::part::Part;
 use crate::criterion::Criterion;
-use crate::data::Target;
 use crate::error::Result;
 use crate::split::{Effort, Scratch, Search};
 
@@ -31,16 +30,11 @@ const KEPT_BITS: u32 = 31;
 const NOISE: f64 = 1.0 / (1u64 << 46) as f64;
 
 /// Grows the tree of `root` up to `max_leaf_nodes` leaves.
-pub fn grow<C: Criterion>(
-    search: &Search<'_, C>,
-    target: &Target,
-    root: Pending<'_, C>,
-    max_leaf_nodes: u64,
-) -> Result<(Part, Effort)> {
+pub fn grow<C: Criterion>(search: &Search<'_, C>, root: Pending<'_, C>, max_leaf_nodes: u64) -> Result<(Part, Effort)> {
     let mut scratch = Scratch::new(search);
     let mut part = Part::new(search.criterion.n_values());
     let mut waiting = BinaryHeap::new();
-    let id = part.add(search, target, &root, None)?;
+    let id = part.add(search, &root, None)?;
     waiting.extend(expand(search, &mut scratch, id, root)?);
     let mut n_leaves = 1;
     while n_leaves < max_leaf_nodes
@@ -49,7 +43,7 @@ pub fn grow<C: Criterion>(
         part.splits.push((parent, split));
         n_leaves += 1;
         for (child, is_left) in [(left, true), (right, false)] {
-            let id = part.add(search, target, &child, Some((parent, is_left)))?;
+            let id = part.add(search, &child, Some((parent, is_left)))?;
             if n_leaves < max_leaf_nodes {
                 waiting.extend(expand(search, &mut scratch, id, child)?);
             }
@@ -78,9 +72,7 @@ fn expand<'s, C: Criterion>(
     let before = cost(&node);
     let Expansion::Split(fork) = node.expand(search, scratch)? else { return Ok(None) };
     let (split, mut left, mut right) = fork.children(search, scratch);
-    for child in [&mut left, &mut right] {
-        search.forget(child.known.take().as_ref(), child.samples.ids(), scratch);
-    }
+    (left.heritage, right.heritage) = (None, None);
     let improvement = improvement(before, cost(&left) + cost(&right));
     Ok(Some(Waiting { improvement, id, split, left, right }))
 }

@@ -1,23 +1,10 @@
-//! Subtrees of dense data that are grown on a copy of their rows: which, and how they begin.
+//! Which subtrees of dense data are grown on a copy of their rows.
 //!
 //! The rows of a node lie scattered over columns that may exceed every cache, and each of its cells costs a cache miss. A
 //! copy brings them together, for all levels below. It is worth its cost if those read more cells than there are to copy:
 //! a node reads only the columns that it draws.
 
-use std::sync::Arc;
-
-use super::expand::Pending;
-use crate::criterion;
-use crate::criterion::{Criterion, Visitor};
-use crate::data::{Columns, Dataset, Target};
-use crate::error::Result;
-use crate::params::ValidTreeParams;
-use crate::rng::NodeKey;
-use crate::runtime::Runtime;
-use crate::simd::Level;
-use crate::split::limits::Limits;
-use crate::split::samples::Samples;
-use crate::split::{ConstantFeatures, Search};
+use crate::data::{Columns, Dataset};
 
 /// Most cells of a copy that stays in the second-level cache: half of 1 MiB (bench `fit`).
 const NEAR_CELLS: usize = 1 << 17;
@@ -72,74 +59,5 @@ impl Copies {
         // One that is not near will be copied again.
         let levels = if n_samples > self.max_near_samples { levels.min((SPREAD as f64).log2()) } else { levels };
         n_samples <= self.max_samples && levels * SAVED_PER_LEVEL > self.n_features_per_draw
-    }
-}
-
-/// What is to be done with a subtree, for any criterion.
-pub trait Subtree {
-    /// What comes of it.
-    type Output;
-    /// Does it. `root` has all rows of the search's data; `target` is theirs.
-    fn grow<C: Criterion>(self, search: Search<'_, C>, target: &Target, root: Pending<'_, C>) -> Result<Self::Output>;
-}
-
-/// Does something with the subtree of a node on `copy`, which has the node's rows in their order. The subtree is the same
-/// as below the node.
-pub fn on_copy<C: Criterion, S: Subtree>(
-    copy: &Dataset,
-    search: &Search<'_, C>,
-    target: &Target,
-    node: &Pending<'_, C>,
-    subtree: S,
-) -> Result<S::Output> {
-    let &Search { params, runtime, level, total_weight, max_weight, min_weight_leaf, .. } = search;
-    let target = target.subset(node.samples.ids());
-    let on_copy = OnCopy {
-        data: copy,
-        target: &target,
-        params,
-        runtime,
-        level,
-        total_weight,
-        max_weight,
-        min_weight_leaf,
-        depth: node.depth,
-        key: node.key,
-        constants: Arc::clone(&node.constants),
-        limits: node.limits.clone(),
-        subtree,
-    };
-    criterion::visit(params.criterion, &target, on_copy)
-}
-
-/// A subtree whose rows are a data set and a target of their own.
-struct OnCopy<'a, S> {
-    data: &'a Dataset,
-    target: &'a Target,
-    params: &'a ValidTreeParams,
-    runtime: &'a Runtime<'a>,
-    level: Level,
-    /// These three are of the whole tree.
-    total_weight: u64,
-    max_weight: u64,
-    min_weight_leaf: f64,
-    depth: u64,
-    key: NodeKey,
-    constants: Arc<ConstantFeatures>,
-    limits: Option<Limits>,
-    subtree: S,
-}
-
-impl<S: Subtree> Visitor for OnCopy<'_, S> {
-    type Output = S::Output;
-
-    fn visit<C: Criterion>(self, criterion: &C) -> Result<S::Output> {
-        let Self { data, target, params, runtime, level, depth, key, constants, limits, subtree, .. } = self;
-        let Self { total_weight, max_weight, min_weight_leaf, .. } = self;
-        let search = Search { data, criterion, params, total_weight, max_weight, min_weight_leaf, runtime, level };
-        let n_samples = data.n_samples();
-        let mut samples = Samples::new((0..n_samples as u32).collect(), n_samples, false);
-        let root = Pending::anew(&search, samples.root(), depth, key, constants, limits);
-        subtree.grow(search, target, root)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::expand::{Pending, Split};
 use crate::criterion::Criterion;
-use crate::data::{Dataset, Target};
+use crate::data::Dataset;
 use crate::error::Result;
 use crate::split::Search;
 use crate::tree::{NodeRecord, Tree, TreeBuilder};
@@ -25,7 +25,6 @@ impl Part {
     pub fn add<C: Criterion>(
         &mut self,
         search: &Search<'_, C>,
-        target: &Target,
         node: &Pending<'_, C>,
         parent: Option<(usize, bool)>,
     ) -> Result<usize> {
@@ -33,7 +32,7 @@ impl Part {
         let record = NodeRecord {
             impurity: criterion.impurity(&node.totals),
             n_samples: node.samples.len(),
-            weight: criterion.weight(&node.totals) as f64 * target.weight_unit(),
+            weight: criterion.weight(&node.totals) as f64 * search.target.weight_unit(),
         };
         let (id, value) = self.nodes.add(&record)?;
         criterion.write_value(&node.totals, node.samples.ids(), value);

@@ -24,7 +24,6 @@
 mod descent;
 mod eager;
 mod reached;
-mod whole;
 
 pub(crate) use descent::descend;
 pub(crate) use reached::Finds;
@@ -111,7 +110,7 @@ impl LazyTree<'_> {
             return eager::ask(self, query, runtime);
         }
         let is_single = traversal == Traversal::Single;
-        let descent = whole::Whole { tree: *self, query, is_single, rows, runtime };
-        criterion::visit(self.params.criterion, self.target, descent)
+        let question = descent::Question { tree: *self, query, is_single, rows, runtime };
+        criterion::visit(self.params.criterion, self.target, question)
     }
 }

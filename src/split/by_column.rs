@@ -189,7 +189,7 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
         visit(at, columns, feature, scan, scratch, &mut progress)?;
     }
     let constants = node.constants.with(&progress.constants, |feature| columns.column_nnz(feature));
-    Ok(Found { best: progress.best.candidate(), constants, known: None })
+    Ok(Found { best: progress.best.candidate(), constants, heritage: None })
 }
 
 fn visit<C: Criterion, S: ColumnSearch<C>>(

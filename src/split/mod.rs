@@ -27,13 +27,12 @@ pub mod sparse;
 pub use best::Candidate;
 pub use by_column::ConstantFeatures;
 pub use categorical::Sides;
-pub use sparse::Effort;
-pub use sparse::heritage::Known;
+pub use sparse::{Division, Effort, Heirs, Heritage, Wanted};
 
 use std::sync::Arc;
 
 use crate::criterion::Criterion;
-use crate::data::{Columns, Dataset};
+use crate::data::{Columns, Dataset, Target};
 use crate::error::Result;
 use crate::params::{Splitter, ValidTreeParams};
 use crate::rng::{NodeKey, Permutation, Side};
@@ -50,6 +49,8 @@ use draw::Drawn;
 pub struct Search<'a, C> {
     /// The columns.
     pub data: &'a Dataset,
+    /// The targets and weights, as they were given to the criterion.
+    pub target: &'a Target,
     /// Targets, weights and what to minimise.
     pub criterion: &'a C,
     /// Hyperparameters.
@@ -65,6 +66,59 @@ pub struct Search<'a, C> {
     /// Vector registers to use.
     pub level: Level,
 }
+
+impl<'a, C: Criterion> Search<'a, C> {
+    /// The search of a tree whose root weighs `total_weight`. Fails if the target or the columns do not go with the
+    /// monotonic constraints.
+    pub fn new(
+        data: &'a Dataset,
+        target: &'a Target,
+        criterion: &'a C,
+        params: &'a ValidTreeParams,
+        total_weight: u64,
+        runtime: &'a Runtime<'a>,
+    ) -> Result<Self> {
+        limits::check(data, criterion, params)?;
+        let max_weight = target.weights().max();
+        let min_weight_leaf = params.min_weight_fraction_leaf * total_weight as f64;
+        let level = params.force_level.unwrap_or_else(Level::widest);
+        Ok(Self { data, target, criterion, params, total_weight, max_weight, min_weight_leaf, runtime, level })
+    }
+
+    /// Sets the weight of the root.
+    pub fn set_total_weight(&mut self, total_weight: u64) {
+        self.total_weight = total_weight;
+        self.min_weight_leaf = self.params.min_weight_fraction_leaf * total_weight as f64;
+    }
+
+    /// The search of a subtree of the same tree on a copy of its rows, but for the criterion, which
+    /// [`with_criterion`](Search::with_criterion) adds.
+    pub fn on_copy<'b>(&self, data: &'b Dataset, target: &'b Target) -> Search<'b, ()>
+    where
+        'a: 'b,
+    {
+        Search { data, target, ..self.with_criterion(&()) }
+    }
+}
+
+impl<'a, C> Search<'a, C> {
+    /// The same search with another criterion, which must be that of the same target.
+    pub fn with_criterion<'b, D>(&self, criterion: &'b D) -> Search<'b, D>
+    where
+        'a: 'b,
+    {
+        let &Self { data, target, params, total_weight, max_weight, min_weight_leaf, runtime, level, .. } = self;
+        Search { data, target, criterion, params, total_weight, max_weight, min_weight_leaf, runtime, level }
+    }
+}
+
+impl<C> Clone for Search<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for Search<'_, C> {}
 
 /// A node to be split.
 pub struct Node<'a, C: Criterion> {
@@ -119,13 +173,13 @@ impl<C: Criterion> NodeSearch<'_, C> {
         }
     }
 
-    /// The best conceivable split of a small node, see [`Criterion::summit`].
+    /// The best conceivable split of a small node, see [`Bounded::best_conceivable`](crate::criterion::Bounded::best_conceivable).
     fn summit(&self, scan: &mut C::Scan) -> Option<C::Proof> {
         let samples = self.node.samples.ids();
         if samples.len() > SUMMIT_UP_TO {
             return None;
         }
-        self.search.criterion.summit(self.node.totals, samples, scan)
+        self.search.criterion.best_conceivable(self.node.totals, samples, scan)
     }
 
     /// Offers the candidates of a column to `best`.
@@ -192,49 +246,30 @@ pub struct Found<C: Criterion> {
     pub best: Option<Candidate>,
     /// The features that are known not to vary in the node, and so in its children, where they are more than before.
     pub constants: Option<Arc<ConstantFeatures>>,
-    /// What the larger child can take over; see [`Search::bequeath`].
-    pub known: Option<Known<C>>,
-}
-
-/// What the children of a node get to know.
-pub struct Heirs<C: Criterion> {
-    /// The smaller child.
-    pub small: Option<Known<C>>,
-    /// The larger child.
-    pub large: Option<Known<C>>,
-}
-
-/// Which children of a node will be searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
-    /// Both, the smaller first.
-    Both,
-    /// The smaller one.
-    Small,
-    /// The larger one.
-    Large,
+    /// What the children can take over.
+    pub heritage: Option<Heritage<C>>,
 }
 
 impl<C: Criterion> Search<'_, C> {
-    /// The best legal split of a node over the features it draws. `known` is what the node has taken over from its
-    /// parent, if anything.
+    /// The best legal split of a node over the features it draws. `heritage` is what the node has taken over from
+    /// its parent, if anything.
     pub fn best_split(
         &self,
         node: &Node<'_, C>,
-        known: Option<Known<C>>,
+        heritage: Option<Heritage<C>>,
         scratch: &mut Scratch<C>,
     ) -> Result<Found<C>> {
         let order = node.key.feature_order(self.data.n_features());
         let Drawn { features, constants } = self.draw(node, &order, scratch)?;
         let drawn = features.as_deref();
         if drawn.is_some_and(<[u32]>::is_empty) {
-            return Ok(Found { best: None, constants, known });
+            return Ok(Found { best: None, constants, heritage });
         }
         let node = &Node { constants: constants.as_deref().unwrap_or(node.constants), ..*node };
         let at = NodeSearch { search: self, node, order: &order };
         let found = match self.data.columns() {
             Columns::Dense(columns) => dense::best_split(at, columns, drawn, scratch),
-            Columns::Sparse(columns) => sparse::best_split(self, node, known, columns, &order, drawn, scratch),
+            Columns::Sparse(columns) => sparse::best_split(self, node, heritage, columns, &order, drawn, scratch),
         }?;
         if self.data.has_categories() {
             // Categorical columns are left half-way when the call is to end.
@@ -243,30 +278,18 @@ impl<C: Criterion> Search<'_, C> {
         Ok(Found { constants: found.constants.or(constants), ..found })
     }
 
-    /// Divides what is known of a node among its children that are wanted, given their statistics, the rows of the smaller
-    /// one and the numbers of their entries. If the larger one is not wanted, it is forgotten already. Whoever has something must be searched with this scratch, the smaller child and all
-    /// its descendants first.
+    /// Divides the heritage of a node among its children.
     pub fn bequeath(
         &self,
-        known: Option<Known<C>>,
-        totals: (&C::Totals, &C::Totals, &C::Totals),
-        small: (&[u32], usize),
-        n_large_entries: usize,
-        wanted: Wanted,
+        heritage: Option<Heritage<C>>,
+        division: &Division<'_, C>,
         scratch: &mut Scratch<C>,
     ) -> Heirs<C> {
-        match (known, self.data.columns()) {
+        match (heritage, self.data.columns()) {
             (None, _) | (_, Columns::Dense(_)) => Heirs { small: None, large: None },
-            (Some(known), Columns::Sparse(columns)) => {
-                sparse::bequeath(self, known, columns, totals, small, n_large_entries, wanted, scratch)
+            (Some(heritage), Columns::Sparse(columns)) => {
+                heritage.divide(self, columns, division, &mut scratch.scan, &mut scratch.sparse.lane_map)
             }
-        }
-    }
-
-    /// Ends the use of `scratch` for a node with these rows and its descendants.
-    pub fn forget(&self, known: Option<&Known<C>>, samples: &[u32], scratch: &mut Scratch<C>) {
-        if known.is_some_and(Known::holds_members) {
-            scratch.sparse.forget(samples);
         }
     }
 
@@ -283,14 +306,14 @@ impl<C: Criterion> Search<'_, C> {
         &self,
         samples: &mut SampleSet<'_>,
         split: &Candidate,
-        known: Option<&Known<C>>,
+        heritage: Option<&Heritage<C>>,
         scratch: &mut Scratch<C>,
     ) -> usize {
         let Scratch { dense, sparse, .. } = scratch;
         let missing_rank = self.data.missing_rank(split.feature);
         match self.data.columns() {
             Columns::Dense(columns) => dense::partition(columns, samples, split, missing_rank, dense),
-            Columns::Sparse(columns) => sparse::partition(columns, samples, split, missing_rank, known, sparse),
+            Columns::Sparse(columns) => sparse::partition(columns, samples, split, missing_rank, heritage, sparse),
         }
     }
 
@@ -326,13 +349,6 @@ impl<C: Criterion> Search<'_, C> {
         node.limits.is_none_or(|limits| {
             limits.allow(self.criterion, (node.totals, scan, pushed), self.params.constraint(feature), side)
         })
-    }
-
-    /// Makes `scratch` the one with which a node and its descendants are searched.
-    pub fn adopt(&self, known: Option<&Known<C>>, samples: &[u32], scratch: &mut Scratch<C>) {
-        if known.is_some_and(Known::holds_members) {
-            scratch.sparse.known_members.insert_all(samples);
-        }
     }
 
     /// What the searches with this scratch have cost since this was last asked.

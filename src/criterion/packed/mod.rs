@@ -2,7 +2,7 @@
 //! small ones, sums below a threshold.
 //!
 //! All sums are integers, so that the state of a scan at any cut is had without the scan. Scores of cuts have the bits of
-//! [`Criterion::score`] or a stated error, and bounds are no less than what they bound.
+//! [`Statistics::score`](crate::criterion::Statistics::score) or a stated error, and bounds are no less than what they bound.
 
 mod binary;
 mod classes;
@@ -15,7 +15,7 @@ pub use classes::ClassBulk;
 pub use none::NoBulk;
 pub use sums::SumBulk;
 
-use super::Criterion;
+use super::Statistics;
 use crate::simd::Level;
 use lanes::{Keys, Scores};
 
@@ -65,7 +65,7 @@ impl Inside {
 pub type ByBin = [f64; MAX_BINS];
 
 /// Weights and targets in packed forms, for one criterion.
-pub trait Bulk<C: Criterion + ?Sized>: Send {
+pub trait Bulk<C: Statistics + ?Sized>: Send {
     /// Weights and targets of a node's rows, in their order.
     type Rows: Default + Send + Sync;
 
@@ -83,7 +83,7 @@ pub trait Bulk<C: Criterion + ?Sized>: Send {
     /// Moves the last bin in front of all others. O(bins).
     fn rotate(&mut self, node: &C::Totals);
 
-    /// Sets `scores`, one per bin, to that of the cut after it, as [`Criterion::score`] has it but for a relative rounding
+    /// Sets `scores`, one per bin, to that of the cut after it, as [`Statistics::score`](crate::criterion::Statistics::score) has it but for a relative rounding
     /// error of some units of 2^-52; minus infinity after a bin without rows or without rows beyond it. O(bins).
     fn scores(&self, level: Level, node: &C::Totals, scores: &mut [f64]);
 
@@ -96,7 +96,7 @@ pub trait Bulk<C: Criterion + ?Sized>: Send {
     fn pushed(&self, criterion: &C, node: &C::Totals, scan: &mut C::Scan, n_bins: usize) -> C::Pushed;
 
     /// Sets `scores[i]` to those of the cuts after the `i`-th of the sorted `keys` of some columns, with the bits of
-    /// [`Criterion::score`]; minus infinity where there is no cut. There is one more key than scores. With the
+    /// [`Statistics::score`](crate::criterion::Statistics::score); minus infinity where there is no cut. There is one more key than scores. With the
     /// ranks of missing values, also sets the scores of the cuts that have these on the left, but for the one that parts them from
     /// all others. Returns false, and sets nothing, where numbers are too large. O(rows).
     fn lane_scores(
@@ -124,7 +124,7 @@ mod tests {
 
     use super::lanes::{LANES, PLACE_BITS};
     use super::*;
-    use crate::criterion::{Visitor, visit};
+    use crate::criterion::{Criterion, Visitor, visit};
     use crate::data::Target;
     use crate::error::Result;
     use crate::params::CriterionKind;

@@ -2,13 +2,13 @@
 
 use super::Bulk;
 use super::lanes::{Keys, Scores};
-use crate::criterion::Criterion;
+use crate::criterion::Statistics;
 use crate::simd::Level;
 
 /// There is no value of it, so its methods are never called.
 pub enum NoBulk {}
 
-impl<C: Criterion> Bulk<C> for NoBulk {
+impl<C: Statistics> Bulk<C> for NoBulk {
     type Rows = ();
 
     fn new(_criterion: &C) -> Option<Self> {

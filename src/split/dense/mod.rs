@@ -19,8 +19,8 @@ use super::best::{Candidate, Cut};
 use super::by_column::{ColumnSearch, search_columns};
 use super::samples::SampleSet;
 use super::{Best, Found, NodeSearch, Outcome, Scratch};
-use crate::criterion::Criterion;
 use crate::criterion::packed::Bulk;
+use crate::criterion::{Criterion, Statistics};
 use crate::data::DenseColumns;
 use crate::data::dense::Ranks;
 use crate::error::Result;
@@ -50,7 +50,7 @@ pub(super) struct DenseScratch<C: Criterion> {
     is_winner_loaded: bool,
 }
 
-pub(super) type RowsOf<C> = <<C as Criterion>::Bulk as Bulk<C>>::Rows;
+pub(super) type RowsOf<C> = <<C as Statistics>::Bulk as Bulk<C>>::Rows;
 
 impl<C: Criterion> DenseScratch<C> {
     pub fn new(criterion: &C) -> Self {
@@ -105,7 +105,7 @@ pub(super) fn best_split<C: Criterion>(
             Some(Ok(best)) => Some(best),
             None => None,
         };
-        return Ok(Found { best, constants: None, known: None });
+        return Ok(Found { best, constants: None, heritage: None });
     }
     let Scratch { scan, dense, .. } = scratch;
     let DenseScratch { rows, columns: buffers, spare, small, random, winner, is_winner_loaded } = dense;

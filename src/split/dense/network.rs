@@ -97,7 +97,7 @@ pub(crate) fn best_split<C: Criterion>(
             }
         }
     }
-    Ok(Found { best: small.best.candidate(), constants: None, known: None })
+    Ok(Found { best: small.best.candidate(), constants: None, heritage: None })
 }
 
 /// The search of one node.

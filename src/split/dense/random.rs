@@ -143,7 +143,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
             *self.winner = None;
         }
         let constants = node.constants.with(&self.constants, |_| node.samples.len());
-        Ok(Found { best: self.best.candidate(), constants, known: None })
+        Ok(Found { best: self.best.candidate(), constants, heritage: None })
     }
 
     /// Offers the random cuts of each column of the batch. Returns the number of columns that vary.

@@ -21,7 +21,7 @@
 //!
 //!   and `|u - u'|` is at most the sum of the steps on the way from `L` to `L'`. When a row `x` with a nonzero leaves,
 //!   `g` grows by what `x` adds to the cost of its side, which is below its squared distance to the farthest target
-//!   ([`Criterion::reach`]), less what it adds to the cost of the node ([`Leave::growth`]). A cut that is legal after
+//!   ([`Bounded::farthest_distance`](crate::criterion::Bounded::farthest_distance)), less what it adds to the cost of the node ([`Leave::growth`]). A cut that is legal after
 //!   rows have left was legal before, so `g` may be the best of the legal ones.
 //!
 //! Sparse trees are long chains of splits that peel a few rows off (mean depths of 50 to 800 in the seed's Table I):
@@ -87,7 +87,7 @@ impl<C: Criterion> Bar<C> {
     /// What the nonzeros of this summary can gain.
     #[inline]
     pub fn cap(&self, summary: &C::Summary) -> f64 {
-        C::cap(&self.ceiling, summary)
+        C::most_gain(&self.ceiling, summary)
     }
 
     /// The least weight of nonzeros that can win.
@@ -228,7 +228,7 @@ impl<C: Criterion> Leave<C> {
         let distance =
             criterion.distance(large, &self.ceiling, sample).max(0.0).sqrt() * (1.0 - SLACK) - 2.0 * self.step;
         let least = own * self.weight / (own + self.weight) * distance.max(0.0).powi(2);
-        (criterion.reach(sample) - least * (1.0 - SLACK)).max(0.0)
+        (criterion.farthest_distance(sample) - least * (1.0 - SLACK)).max(0.0)
     }
 }
 

@@ -4,7 +4,6 @@
 use super::heritage::KnownColumns;
 use super::intersect::{Entry, ValueOrdered, by_bitmap};
 use super::{Effort, SearchScratch};
-use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
 use crate::error::Result;
@@ -24,7 +23,6 @@ struct Open<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
     data: &'a SparseColumns,
     known: &'a KnownColumns<C>,
-    members: &'a Bitset,
 }
 
 /// What one worker has found.
@@ -45,7 +43,7 @@ impl<C: Criterion> Open<'_, C> {
         let common_rank = column.zero_rank();
         let entries = match column {
             ValueOrdered::Copied { entries, .. } if self.known.bounds.is_whole(lane) => entries,
-            column => by_bitmap(column, self.members, entries),
+            column => by_bitmap(column, self.known.members(), entries),
         };
         let feature = self.known.feature(self.data, lane);
         let n_common = self.at.node.samples.len() - entries.len();
@@ -105,20 +103,18 @@ impl<C: Criterion> Open<'_, C> {
     }
 }
 
-/// The best split of a node over what it knows, which is updated. `members` holds the rows of the node,
-/// which draws all features.
+/// The best split of a node that draws all features, over the columns that it knows; updates their bounds.
 #[allow(clippy::too_many_arguments, reason = "called once")]
 pub(crate) fn best_split<C: Criterion>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
     data: &SparseColumns,
     known: &mut KnownColumns<C>,
-    members: &Bitset,
     order: &Permutation,
     scan: &mut C::Scan,
     scratch: &mut SearchScratch,
 ) -> Result<Best<C>> {
-    let open = Open { at: NodeSearch { search, node, order }, data, known, members };
+    let open = Open { at: NodeSearch { search, node, order }, data, known };
     let SearchScratch { entries, candidates, effort, .. } = scratch;
     candidates.clear();
     let mut progress = open.progress();

@@ -55,7 +55,7 @@ pub(crate) fn search_rows<C: Criterion>(
     {
         groups.visit_filtered(&[feature], filter, gather);
     }
-    Ok(Found { best: groups.best.candidate(), constants: None, known: None })
+    Ok(Found { best: groups.best.candidate(), constants: None, heritage: None })
 }
 
 /// The search of columns whose entries in the node come feature by feature, in no particular order.

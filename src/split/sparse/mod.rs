@@ -14,7 +14,7 @@ use std::ops::Range;
 use super::best::Candidate;
 use super::by_column::{ColumnSearch, PARALLEL_FROM, search_columns};
 use super::samples::SampleSet;
-use super::{Best, Found, Heirs, Node, NodeColumn, NodeSearch, Outcome, Scratch, Search, Wanted};
+use super::{Best, Found, Node, NodeColumn, NodeSearch, Outcome, Scratch, Search};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
@@ -22,8 +22,9 @@ use crate::data::sparse::SparseColumn;
 use crate::error::Result;
 use crate::rng::{Permutation, Side};
 use by_rows::search_rows;
-use entry_counts::ColumnCounts;
-use heritage::{Known, KnownColumns, LaneMap};
+use entry_counts::EntryCounts;
+use heritage::LaneMap;
+pub use heritage::{Division, Heirs, Heritage, Wanted};
 use intersect::{Entry, Gather, NodeCosts, Strategy, ValueOrdered};
 use row_masks::Block;
 
@@ -35,11 +36,6 @@ const MARKS_PER_LOOKUP: usize = 8;
 const STAY_PER_MOVE: usize = 8;
 /// Scan one entry, in nanoseconds (bench `scan`).
 const SCAN_COST: f64 = 2.5;
-/// Nodes with this many rows and entries get columns and bounds of their own (bench `fit`).
-const KNOWN_FROM_SAMPLES: usize = 24;
-const KNOWN_FROM_ENTRIES: usize = 256;
-/// A node that draws features and has this many entries per feature of the data set counts them (bench `fit`).
-const COUNT_FROM: f64 = 0.25;
 
 /// How much the searches with bounds have read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -65,8 +61,6 @@ impl std::ops::AddAssign for Effort {
 pub struct SearchScratch {
     /// The rows of one node; empty between two uses.
     pub(super) members: Bitset,
-    /// The rows of nodes that know their columns, see [`Known`]: of the one that is searched, and of pending ones.
-    pub(super) known_members: Bitset,
     /// Features that the node draws; empty between two uses.
     pub(super) drawn: Bitset,
     pub(super) gather: Gather,
@@ -84,17 +78,11 @@ impl SearchScratch {
     pub(super) fn new(n_samples: usize, n_features: usize) -> Self {
         Self {
             members: Bitset::new(n_samples),
-            known_members: Bitset::new(n_samples),
             drawn: Bitset::new(n_features),
             gather: Gather::new(n_features),
             lane_map: LaneMap::new(n_features),
             ..Self::default()
         }
-    }
-
-    /// No descendant of the node that knows its columns and has these rows will be searched.
-    pub(super) fn forget(&mut self, samples: &[u32]) {
-        self.known_members.remove_all(samples);
     }
 }
 
@@ -171,50 +159,25 @@ pub(super) fn node_column<'e>(
 pub(super) fn best_split<C: Criterion>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
-    known: Option<Known<C>>,
+    heritage: Option<Heritage<C>>,
     columns: &SparseColumns,
     order: &Permutation,
     drawn: Option<&[u32]>,
     scratch: &mut Scratch<C>,
 ) -> Result<Found<C>> {
     let Scratch { scan, sparse, .. } = scratch;
-    let ids = node.samples.ids();
-    let known = known.or_else(|| {
-        let is_root = search.criterion.weight(node.totals) == search.total_weight;
-        is_worth_knowing(search, ids.len(), node.n_entries, is_root).then(|| {
-            sparse.known_members.insert_all(ids);
-            let (criterion, members) = (search.criterion, &sparse.known_members);
-            match (drawn, is_root) {
-                (Some(_), _) => Known::Counts(ColumnCounts::of_root(columns, members)),
-                (None, true) => Known::Columns(Box::new(KnownColumns::of_whole(criterion, columns, members, scan))),
-                (None, false) => {
-                    let gather = &mut sparse.gather;
-                    Known::Columns(Box::new(KnownColumns::of_rows(
-                        criterion,
-                        columns,
-                        ids,
-                        node.n_entries,
-                        scan,
-                        gather,
-                    )))
-                }
-            }
-        })
-    });
-    match known {
-        Some(Known::Columns(mut known)) => {
-            let members = std::mem::take(&mut sparse.known_members);
-            known.shrink(search.criterion, columns, &members, node.n_entries, scan);
-            let best = by_bound::best_split(search, node, columns, &mut known, &members, order, scan, sparse);
-            sparse.known_members = members;
-            let known = Some(Known::Columns(known));
-            Ok(Found { best: best?.candidate(), constants: None, known })
+    let heritage = heritage.or_else(|| Heritage::of_node(search, node, columns, scan, &mut sparse.gather));
+    match heritage {
+        Some(Heritage::Columns(mut known)) => {
+            known.shrink(search.criterion, columns, node.n_entries, scan);
+            let best = by_bound::best_split(search, node, columns, &mut known, order, scan, sparse)?;
+            Ok(Found { best: best.candidate(), constants: None, heritage: Some(Heritage::Columns(known)) })
+        }
+        Some(Heritage::Counts(counts)) => {
+            let found = search_anew(search, node, columns, order, drawn, Some(&counts), scan, sparse)?;
+            Ok(Found { heritage: Some(Heritage::Counts(counts)), ..found })
         }
         None => search_anew(search, node, columns, order, drawn, None, scan, sparse),
-        Some(Known::Counts(counts)) => {
-            let found = search_anew(search, node, columns, order, drawn, Some(&counts), scan, sparse)?;
-            Ok(Found { known: Some(Known::Counts(counts)), ..found })
-        }
     }
 }
 
@@ -226,13 +189,13 @@ fn search_anew<C: Criterion>(
     columns: &SparseColumns,
     order: &Permutation,
     drawn: Option<&[u32]>,
-    known: Option<&ColumnCounts>,
+    counted: Option<&EntryCounts>,
     scan: &mut C::Scan,
     sparse: &mut SearchScratch,
 ) -> Result<Found<C>> {
     let ids = node.samples.ids();
     let costs = NodeCosts::new(ids.len(), node.n_entries);
-    let counts = known.and_then(ColumnCounts::counts);
+    let counts = counted.and_then(EntryCounts::counts);
     let (by_columns, by_rows) = plan(search, node, columns, drawn, counts, &costs);
     let together = match search.params.force_strategy {
         Some(Strategy::Gather) => true,
@@ -246,12 +209,12 @@ fn search_anew<C: Criterion>(
     if together {
         return search_rows(search, node, columns, order, drawn, scan, sparse);
     }
-    let SearchScratch { members, known_members, entries, .. } = sparse;
+    let SearchScratch { members, entries, .. } = sparse;
     let forced = search.params.force_strategy;
     let work = by_columns + node.n_entries as f64 * SCAN_COST;
     let at = NodeSearch { search, node, order };
-    if known.is_some_and(|known| known.holds_members) {
-        let one_by_one = SparseSearch { columns, samples: ids, members: known_members, counts, costs, forced };
+    if let Some(members) = counted.and_then(EntryCounts::members) {
+        let one_by_one = SparseSearch { columns, samples: ids, members, counts, costs, forced };
         return search_columns(at, drawn, &one_by_one, work, scan, entries);
     }
     members.insert_all(ids);
@@ -259,21 +222,6 @@ fn search_anew<C: Criterion>(
     let found = search_columns(at, drawn, &one_by_one, work, scan, entries);
     members.remove_all(ids);
     found
-}
-
-/// Whether a node that has taken nothing over gets something to hand on: bounds of all columns, or, if features are
-/// drawn, at the root, counts.
-fn is_worth_knowing<C: Criterion>(search: &Search<'_, C>, n_samples: usize, nnz: usize, is_root: bool) -> bool {
-    let draws_all = search.draws_all();
-    (is_root || draws_all)
-        // A cut that is illegal in a node may be legal below, with more gain than the node's best.
-        && (C::IS_SQUARED_DISTANCE && search.params.monotonic_cst.is_none() || !draws_all)
-        && nnz > 0
-        && (is_root || Gather::fits(nnz))
-        && match search.params.force_strategy {
-            Some(strategy) => strategy == Strategy::Bounds,
-            None => n_samples >= KNOWN_FROM_SAMPLES && nnz >= KNOWN_FROM_ENTRIES,
-        }
 }
 
 /// What filling the drawn columns costs one by one, and by rows.
@@ -306,65 +254,6 @@ fn plan<C: Criterion>(
     (by_columns, by_rows)
 }
 
-/// Divides what was known of a node among its children that are wanted; of both, only the larger always gets something. O(entries of the
-/// smaller child).
-#[allow(clippy::too_many_arguments, reason = "a node and its children")]
-pub(super) fn bequeath<C: Criterion>(
-    search: &Search<'_, C>,
-    known: Known<C>,
-    columns: &SparseColumns,
-    totals: (&C::Totals, &C::Totals, &C::Totals),
-    small: (&[u32], usize),
-    n_large_entries: usize,
-    wanted: Wanted,
-    scratch: &mut Scratch<C>,
-) -> Heirs<C> {
-    let Scratch { scan, sparse, .. } = scratch;
-    let SearchScratch { known_members, members, lane_map, .. } = sparse;
-    let criterion = search.criterion;
-    let (samples, nnz) = small;
-    match known {
-        Known::Columns(mut known) => {
-            let mut branch = None;
-            if wanted != Wanted::Large
-                && !criterion.is_pure(totals.1)
-                && is_worth_knowing(search, samples.len(), nnz, false)
-            {
-                members.insert_all(samples);
-                branch = known.branch(criterion, columns, members, nnz, scan);
-                members.remove_all(samples);
-            }
-            if branch.is_none() {
-                known_members.remove_all(samples);
-            }
-            let small = branch.map(|branch| Known::Columns(Box::new(branch)));
-            if wanted == Wanted::Small {
-                return Heirs { small, large: None };
-            }
-            known.leave(criterion, columns, totals, samples, nnz, lane_map);
-            Heirs { small, large: Some(Known::Columns(known)) }
-        }
-        Known::Counts(mut counts) => {
-            if counts.holds_members {
-                known_members.remove_all(samples);
-            }
-            let is_worth = |totals, nnz| !criterion.is_pure(totals) && is_worth_counting(search, nnz);
-            let for_small = wanted != Wanted::Large && is_worth(totals.1, nnz);
-            let for_large = wanted != Wanted::Small && is_worth(totals.2, n_large_entries);
-            let small = counts.leave(columns, samples, for_small, for_large).map(Known::Counts);
-            let is_kept = wanted != Wanted::Small && (counts.holds_members || for_large);
-            let large = is_kept.then_some(Known::Counts(counts));
-            Heirs { small, large }
-        }
-    }
-}
-
-/// Whether a child with these entries whose parent has counts gets some.
-fn is_worth_counting<C: Criterion>(search: &Search<'_, C>, nnz: usize) -> bool {
-    let least = COUNT_FROM * search.data.n_features() as f64;
-    search.params.force_strategy.is_some() || nnz as f64 >= least
-}
-
 /// Partitions a node; returns the number of rows that go left. The side of the cut without the zeros is a front or a back
 /// of the column in value order. O(its entries in the node) if the node knows its columns and these are few; else
 /// O(W + marks), where rows are marked and each row of the node is tested, or O(W log(row length)), where each is looked
@@ -374,22 +263,24 @@ pub(super) fn partition<C: Criterion>(
     samples: &mut SampleSet<'_>,
     split: &Candidate,
     missing_rank: Option<u32>,
-    known: Option<&Known<C>>,
+    heritage: Option<&Heritage<C>>,
     scratch: &mut SearchScratch,
 ) -> usize {
-    let SearchScratch { members: marked, known_members, lane_map, few, .. } = scratch;
+    let SearchScratch { members: marked, lane_map, few, .. } = scratch;
     let column = columns.column(split.feature);
     let zeros_left = column.zero_rank <= split.last_left;
     // No value has the rank that stands for no missing values.
     let missing_rank = missing_rank.unwrap_or(u32::MAX);
     let sides = Sides { split, missing_rank, zeros_left };
-    let own = match known {
-        Some(Known::Columns(known)) => known.column_of(columns, lane_map, split.feature),
-        Some(Known::Counts(counts)) if counts.holds_members => Some(ValueOrdered::Stored(column)),
-        Some(Known::Counts(_)) | None => None,
+    let own = match heritage {
+        Some(Heritage::Columns(known)) => {
+            known.column_of(columns, lane_map, split.feature).map(|own| (own, known.members()))
+        }
+        Some(Heritage::Counts(counts)) => counts.members().map(|members| (ValueOrdered::Stored(column), members)),
+        None => None,
     };
     let marks = match own {
-        Some(own) => {
+        Some((own, members)) => {
             few.clear();
             match own {
                 ValueOrdered::Stored(column) => few.extend(sides.marks(&column).into_iter().flatten()),
@@ -398,7 +289,7 @@ pub(super) fn partition<C: Criterion>(
                     few.extend(ranges.into_iter().flat_map(|range| &entries[range]).map(|entry| entry.sample()));
                 }
             }
-            few.retain(|&sample| known_members.contains(sample));
+            few.retain(|&sample| members.contains(sample));
             if few.len() * STAY_PER_MOVE < samples.len() {
                 few.sort_unstable();
                 return samples.move_few(few, !zeros_left);
