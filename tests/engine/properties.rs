@@ -1,8 +1,6 @@
 //! What must not show in a tree: storage, kernels, threads, the order of rows, the scale of weights. And what must
 //! hold for any tree: stop rules, consistent prediction, no panic on extreme numbers or hostile arrays.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
@@ -22,8 +20,8 @@ use spinney::simd::Level;
 use spinney::split::sparse::intersect::{Entry, Gather, ValueOrdered, by_bitmap, by_search};
 use spinney::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 
-use common::storages::{FORMATS, KERNELS, TIERS, storages};
-use common::{
+use crate::common::storages::{FORMATS, KERNELS, TIERS, storages};
+use crate::common::{
     CRITERIA, QUANTILE, Sparse, Y, config, constraints, encode, grow, grow_dense, is_regression, matrices, naive,
     noise, params, runtime, targets, try_encode, with_holes,
 };
