@@ -130,6 +130,7 @@ impl Visitor for Shared<'_> {
         let root = Group { ids, lanes, depth: 0, key: NodeKey::root(params.seed, number), constants };
         let mut descent = Descent {
             scratch: Scratch::new(&search),
+            scan: criterion.scan(),
             folds: FoldScratch::new(data),
             search,
             query,
@@ -190,6 +191,7 @@ struct Descent<'a, C: Criterion> {
     held_out: HeldOut,
     finds: Finds,
     scratch: Scratch<C>,
+    scan: C::Scan,
     folds: FoldScratch,
     /// The rows of a child; empty between two uses.
     members: Bitset,
@@ -281,7 +283,7 @@ impl<C: Criterion> Descent<'_, C> {
                 contests.push(Contest { lane, totals: &totals[lane], features });
             }
         }
-        let found = best_among(&self.search, &node, &contests, &mut self.folds, &mut self.scratch)?;
+        let found = best_among(&self.search, &node, &contests, &mut self.folds, &mut self.scan)?;
         let mut found = found.into_iter();
         let fate = |verdict: &Verdict| {
             let split = match verdict {

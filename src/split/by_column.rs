@@ -4,49 +4,13 @@
 //! its descendants, so those columns are not read again.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::best::Best;
-use super::{Found, NodeSearch, Outcome};
-use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::error::Result;
 use crate::num::SortKey;
-
-/// Features known not to vary in a node.
-#[derive(Debug, Clone)]
-pub struct ConstantFeatures {
-    set: Bitset,
-    /// Entries that their columns store.
-    nnz: usize,
-}
-
-impl ConstantFeatures {
-    /// Nothing is known of `n_features` features.
-    pub fn none(n_features: usize) -> Self {
-        Self { set: Bitset::new(n_features), nnz: 0 }
-    }
-
-    pub(crate) fn contains(&self, feature: u32) -> bool {
-        self.set.contains(feature)
-    }
-
-    pub(crate) fn nnz(&self) -> usize {
-        self.nnz
-    }
-
-    /// With these features too, if there are any.
-    pub(crate) fn with(&self, features: &[u32], column_nnz: impl Fn(u32) -> usize) -> Option<Arc<Self>> {
-        if features.is_empty() {
-            return None;
-        }
-        let mut extended = self.clone();
-        extended.set.insert_all(features);
-        extended.nnz += features.iter().map(|&feature| column_nnz(feature)).sum::<usize>();
-        Some(Arc::new(extended))
-    }
-}
+use crate::split::best::Best;
+use crate::split::node::{Found, NodeSearch, Outcome};
 
 /// Searches single columns: the part of a storage that [`search_columns`] needs.
 pub(crate) trait ColumnSearch<C: Criterion>: Sync {

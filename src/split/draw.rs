@@ -11,20 +11,21 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::by_column::ConstantFeatures;
-use super::samples::SampleSet;
-use super::sparse::SearchScratch;
-use super::sparse::intersect::{Entry, Gather, NodeCosts, Strategy};
-use super::{Node, Scratch, Search};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::dense::Ranks;
 use crate::data::sparse::SparseColumn;
 use crate::data::{Columns, DenseColumns, SparseColumns};
 use crate::error::Result;
-use crate::params::FeatureSampling;
+use crate::params::{FeatureSampling, Strategy};
 use crate::rng::Permutation;
 use crate::runtime::Runtime;
+use crate::split::constants::ConstantFeatures;
+use crate::split::entries::entries_vary;
+use crate::split::node::{Node, Search};
+use crate::split::samples::SampleSet;
+use crate::split::sparse::intersect::{Gather, NodeCosts};
+use crate::split::sparse::scratch::SearchScratch;
 
 /// Features that a walk computes at a time.
 const BLOCK: usize = 64;
@@ -36,7 +37,7 @@ const PLACE_COST: f64 = 15.0;
 const MARK_COST: f64 = 2.0;
 
 /// What a node draws.
-pub(super) struct Drawn {
+pub(crate) struct Drawn {
     /// The features; `None` for all. None at all only if none varies in the node.
     pub features: Option<SmallVec<[u32; 16]>>,
     /// What is known not to vary in the node, where the draw has found more than was known before.
@@ -44,17 +45,8 @@ pub(super) struct Drawn {
 }
 
 impl<C: Criterion> Search<'_, C> {
-    /// How many features a node draws.
-    pub fn n_drawn(&self) -> usize {
-        self.params.max_features.min(self.data.n_features() as u64) as usize
-    }
-
-    pub(crate) fn draws_all(&self) -> bool {
-        self.n_drawn() == self.data.n_features()
-    }
-
     /// The features that a node with this order draws.
-    pub(super) fn draw(&self, node: &Node<'_, C>, order: &Permutation, scratch: &mut Scratch<C>) -> Result<Drawn> {
+    pub(crate) fn draw(&self, node: &Node<'_, C>, order: &Permutation, scratch: &mut SearchScratch) -> Result<Drawn> {
         if self.draws_all() {
             return Ok(Drawn { features: None, constants: None });
         }
@@ -76,7 +68,7 @@ impl<C: Criterion> Search<'_, C> {
         let (Walk { varying, constants, .. }, column_nnz): (_, &dyn Fn(u32) -> usize) = match self.data.columns() {
             Columns::Dense(columns) => (draw.dense(columns)?, &|_| node.samples.len()),
             Columns::Sparse(columns) => {
-                (draw.sparse(columns, forced, &mut scratch.sparse)?, &|feature| columns.column_nnz(feature))
+                (draw.sparse(columns, forced, scratch)?, &|feature| columns.column_nnz(feature))
             }
         };
         Ok(Drawn { features: Some(varying.into()), constants: node.constants.with(&constants, column_nnz) })
@@ -221,12 +213,6 @@ impl ActiveDraw<'_> {
     }
 }
 
-/// Whether a sparse column varies in a node of `n_samples` rows that has these entries.
-pub(super) fn entries_vary(entries: &[Entry], n_samples: usize) -> bool {
-    let first = entries.first().map(|entry| entry.rank());
-    first.is_some_and(|first| entries.len() < n_samples || entries.iter().any(|entry| entry.rank() != first))
-}
-
 /// As [`entries_vary`], of a column among the rows that are members. Reads no further than it must.
 fn column_varies(column: SparseColumn<'_>, n_samples: usize, is_member: impl Fn(u32) -> bool) -> bool {
     if column.samples.len() < n_samples {
@@ -262,9 +248,9 @@ mod tests {
 
     use super::*;
     use crate::data::{Dataset, Format, SparseView};
+    use crate::params::Strategy as Kernel;
     use crate::rng::NodeKey;
     use crate::split::samples::Samples;
-    use crate::split::sparse::intersect::Strategy as Kernel;
 
     const KERNELS: [Option<Kernel>; 6] = [
         None,

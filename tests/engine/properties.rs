@@ -17,7 +17,8 @@ use spinney::error::Error;
 use spinney::params::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, Tier, TreeParams};
 use spinney::runtime::Runtime;
 use spinney::simd::Level;
-use spinney::split::sparse::intersect::{Entry, Gather, ValueOrdered, by_bitmap, by_search};
+use spinney::split::entries::Entry;
+use spinney::split::sparse::intersect::{Gather, ValueOrdered, by_bitmap, by_search};
 use spinney::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 
 use crate::common::storages::{FORMATS, KERNELS, TIERS, storages};

@@ -4,16 +4,16 @@
 //! Exact: bins are left closed only if no cut within them can reach the best candidate. Most of a node's cells are
 //! read once, counted once, and never compared. O(rows + bins) per column, and O(m log m) for m rows of open bins.
 
-use super::cells::Cells;
-use super::sort::SortScratch;
 use crate::criterion::Criterion;
 use crate::criterion::packed::{Bulk, ByBin, MAX_BINS};
 use crate::data::dense::DenseColumn;
 use crate::rng::Side;
-use crate::split::best::{Candidate, Cut};
+use crate::split::best::Best;
+use crate::split::candidate::{Candidate, Cut};
+use crate::split::dense::cells::Cells;
+use crate::split::entries::{Entry, SortScratch};
+use crate::split::node::{NodeSearch, Outcome};
 use crate::split::scan::{Pass, Start};
-use crate::split::sparse::intersect::Entry;
-use crate::split::{Best, NodeSearch, Outcome};
 
 /// Rows from which a histogram has all its bins (bench `fit`).
 const ALL_BINS_FROM: usize = 1024;

@@ -7,30 +7,34 @@
 //! * Criteria and weights without packed forms: each column sorted and scanned (`sort`).
 
 mod cells;
+pub(crate) mod column;
 mod histogram;
 mod network;
 mod pair;
 mod random;
-pub(crate) mod sort;
+
+use crate::criterion::packed::Bulk;
 
 use std::sync::{Mutex, PoisonError};
 
-use super::best::{Candidate, Cut};
-use super::by_column::{ColumnSearch, search_columns};
-use super::samples::SampleSet;
-use super::{Best, Found, NodeSearch, Outcome, Scratch};
-use crate::criterion::packed::Bulk;
-use crate::criterion::{Criterion, Statistics};
+use crate::criterion::Criterion;
 use crate::data::DenseColumns;
 use crate::data::dense::Ranks;
 use crate::error::Result;
 use crate::params::{Splitter, Tier};
 use crate::rng::Side;
-use cells::{Cells, beside};
+use crate::split::best::Best;
+use crate::split::by_column::{ColumnSearch, search_columns};
+use crate::split::candidate::{Candidate, Cut};
+use crate::split::dense::cells::{Cells, beside};
+use crate::split::dense::column::{RowsOf, fill_column, search_categorical};
+use crate::split::entries::SortScratch;
+use crate::split::node::{Found, NodeSearch, Outcome};
+use crate::split::samples::SampleSet;
+
 use histogram::HistogramScratch;
 use network::SmallScratch;
 use random::RandomScratch;
-use sort::SortScratch;
 
 /// Search one cell of a large node, in nanoseconds (bench `fit`).
 const CELL_COST: f64 = 2.0;
@@ -38,7 +42,7 @@ const CELL_COST: f64 = 2.0;
 const HISTOGRAM_FROM: usize = 96;
 
 /// Scratch of one worker, assumed dirty.
-pub(super) struct DenseScratch<C: Criterion> {
+pub(crate) struct DenseScratch<C: Criterion> {
     rows: RowsOf<C>,
     columns: ColumnScratch<C>,
     /// The same for workers that help with a large node: fresh memory costs more than the search of a column.
@@ -49,8 +53,6 @@ pub(super) struct DenseScratch<C: Criterion> {
     winner: Cells,
     is_winner_loaded: bool,
 }
-
-pub(super) type RowsOf<C> = <<C as Statistics>::Bulk as Bulk<C>>::Rows;
 
 impl<C: Criterion> DenseScratch<C> {
     pub fn new(criterion: &C) -> Self {
@@ -84,11 +86,12 @@ impl<C: Criterion> ColumnScratch<C> {
 }
 
 /// The best split of a node over dense columns.
-pub(super) fn best_split<C: Criterion>(
+pub(crate) fn best_split<C: Criterion>(
     at: NodeSearch<'_, C>,
     columns: &DenseColumns,
     drawn: Option<&[u32]>,
-    scratch: &mut Scratch<C>,
+    scan: &mut C::Scan,
+    scratch: &mut DenseScratch<C>,
 ) -> Result<Found<C>> {
     let NodeSearch { search, node, .. } = at;
     let samples = node.samples.ids();
@@ -99,7 +102,7 @@ pub(super) fn best_split<C: Criterion>(
         let best = match pair::best_split(at, columns, drawn) {
             Some(Err(feature)) => {
                 let mut best = Best::new();
-                search_categorical(at, columns, &[feature], &mut scratch.scan, &mut best)?;
+                search_categorical(at, columns, &[feature], scan, &mut best)?;
                 best.candidate()
             }
             Some(Ok(best)) => Some(best),
@@ -107,8 +110,7 @@ pub(super) fn best_split<C: Criterion>(
         };
         return Ok(Found { best, constants: None, heritage: None });
     }
-    let Scratch { scan, dense, .. } = scratch;
-    let DenseScratch { rows, columns: buffers, spare, small, random, winner, is_winner_loaded } = dense;
+    let DenseScratch { rows, columns: buffers, spare, small, random, winner, is_winner_loaded } = scratch;
     *is_winner_loaded = false;
     let tier = forced.unwrap_or(match samples.len() {
         ..HISTOGRAM_FROM if columns.is_sparse() => Tier::Sort,
@@ -177,7 +179,7 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
             return histogram::best_cut(at, feature, column, rows, bulk, &mut scratch.bins, scan, best);
         }
         let is_sorted = at.search.params.splitter == Splitter::Best && !is_categorical;
-        let column = sort::node_column(feature, column, self.samples, is_sorted, &mut scratch.sort);
+        let column = fill_column(feature, column, self.samples, is_sorted, &mut scratch.sort);
         at.evaluate(column, scan, best)
     }
 
@@ -193,25 +195,6 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
     }
 }
 
-/// Offers cuts of categorical columns. Returns the number of those that vary.
-pub(super) fn search_categorical<C: Criterion>(
-    at: NodeSearch<'_, C>,
-    columns: &DenseColumns,
-    features: &[u32],
-    scan: &mut C::Scan,
-    best: &mut Best<C>,
-) -> Result<usize> {
-    let mut scratch = SortScratch::default();
-    let mut n_varying = 0;
-    for &feature in features {
-        at.search.runtime.check_interrupt()?;
-        let samples = at.node.samples.ids();
-        let column = sort::node_column(feature, columns.column(feature), samples, false, &mut scratch);
-        n_varying += usize::from(at.evaluate(column, scan, best) != Outcome::Constant);
-    }
-    Ok(n_varying)
-}
-
 /// Looks up the ranks of the node beside the cut, and counts the rows. O(W).
 fn tighten<C: Criterion>(at: NodeSearch<'_, C>, columns: &DenseColumns, split: &mut Candidate, cells: &mut Cells) {
     cells.load_ranks(columns.column(split.feature), at.node.samples.ids());
@@ -225,7 +208,7 @@ fn tighten<C: Criterion>(at: NodeSearch<'_, C>, columns: &DenseColumns, split: &
 
 /// Partitions the node that was searched last, given the rank of missing values in the column of the split if it has any;
 /// returns the number of rows that go left. O(W).
-pub(super) fn partition<C: Criterion>(
+pub(crate) fn partition<C: Criterion>(
     columns: &DenseColumns,
     samples: &mut SampleSet<'_>,
     split: &Candidate,

@@ -9,19 +9,21 @@
 //! conceivable split is known, the first column that makes it ends the search. Missing values are at the end of the
 //! sorted columns; each cut has two scores, with them on either side.
 
-use super::{RowsOf, search_categorical};
-use crate::criterion::Criterion;
 use crate::criterion::packed::Bulk;
+
+use crate::criterion::Criterion;
 use crate::criterion::packed::lanes::{Keys, LANES, MAX_PLACES, PLACE_BITS, Scores, place, rank};
 use crate::data::DenseColumns;
 use crate::data::dense::{DenseColumn, Ranks};
 use crate::error::Result;
 use crate::rng::Side;
 use crate::simd::vectorized;
-use crate::split::best::{Best, Candidate, Cut};
+use crate::split::best::Best;
+use crate::split::candidate::{Candidate, Cut};
+use crate::split::dense::column::{RowsOf, search_categorical};
+use crate::split::entries::Entry;
+use crate::split::node::{Found, NodeColumn, NodeSearch};
 use crate::split::scan::best_cut;
-use crate::split::sparse::intersect::Entry;
-use crate::split::{Found, NodeColumn, NodeSearch};
 
 /// Places in a node are bytes.
 pub(crate) const MAX_ROWS: usize = MAX_PLACES;
@@ -56,7 +58,7 @@ pub(crate) fn best_split<C: Criterion>(
     let n_features = search.data.n_features() as u32;
     let SmallScratch { keys, scores, others, features, categorical, entries } = scratch;
     at.list_features(drawn, features, categorical);
-    let summit = if features.len() > SUMMIT_FROM_FEATURES { at.summit(scan) } else { None };
+    let summit = if features.len() > SUMMIT_FROM_FEATURES { at.best_conceivable(scan) } else { None };
     keys.resize(samples.len(), [0; LANES]);
     scores.resize(samples.len() - 1, [0.0; LANES]);
     others.resize(samples.len() - 1, [0.0; LANES]);

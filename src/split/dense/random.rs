@@ -7,19 +7,20 @@
 //! Where a column has missing values in the node, three cuts are offered: the threshold with these on either side, and they
 //! against all others.
 
-use super::{RowsOf, search_categorical};
-use crate::criterion::Criterion;
 use crate::criterion::packed::Bulk;
+
+use crate::criterion::Criterion;
 use crate::criterion::packed::lanes::LANES;
 use crate::data::DenseColumns;
 use crate::data::dense::{DenseColumn, Ranks};
 use crate::error::Result;
 use crate::rng::Side;
 use crate::simd::vectorized;
-use crate::split::best::{Best, Candidate, Cut};
-use crate::split::random::threshold_between;
+use crate::split::best::Best;
+use crate::split::candidate::{Candidate, Cut, threshold_between};
+use crate::split::dense::column::{RowsOf, search_categorical};
+use crate::split::node::{Found, NodeSearch};
 use crate::split::samples::SampleSet;
-use crate::split::{Found, NodeSearch};
 
 /// Nodes from this size on take one column after the other (bench `fit`).
 const LARGE_FROM: usize = 1024;
@@ -74,7 +75,7 @@ pub(crate) fn best_split<C: Criterion>(
     let samples = node.samples.ids();
     let RandomScratch { features, categorical, side_by_side, alone, winner } = scratch;
     at.list_features(drawn, features, categorical);
-    let summit = if features.len() > LANES { at.summit(scan) } else { None };
+    let summit = if features.len() > LANES { at.best_conceivable(scan) } else { None };
     bulk.load(search.criterion, node.totals, samples, rows);
     let best = Best::below(summit, search.data.is_plain());
     if samples.len() < LARGE_FROM {

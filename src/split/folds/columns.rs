@@ -4,12 +4,13 @@ use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::{Columns, Dataset, SparseColumns};
 use crate::error::Result;
-use crate::split::dense::sort;
-use crate::split::dense::sort::SortScratch;
+use crate::params::Strategy;
+use crate::split::dense::column::fill_column;
+use crate::split::entries::{Entry, SortScratch};
+use crate::split::node::{NodeColumn, Search};
+use crate::split::sparse::column::node_column;
 use crate::split::sparse::intersect;
-use crate::split::sparse::intersect::{Entry, Gather, NodeCosts, Strategy, ValueOrdered};
-use crate::split::sparse::node_column;
-use crate::split::{NodeColumn, Search};
+use crate::split::sparse::intersect::{Gather, NodeCosts, ValueOrdered};
 
 /// Buffers of one worker.
 #[derive(Default)]
@@ -17,10 +18,10 @@ pub struct FoldScratch {
     sort: SortScratch,
     gather: Gather,
     members: Bitset,
-    pub(super) marks: Bitset,
+    pub(crate) marks: Bitset,
     entries: Vec<Entry>,
-    pub(super) held_left: Vec<u32>,
-    pub(super) features: Vec<u32>,
+    pub(crate) held_left: Vec<u32>,
+    pub(crate) features: Vec<u32>,
 }
 
 impl FoldScratch {
@@ -40,7 +41,7 @@ impl FoldScratch {
 
 /// Calls `visit` with the columns of some features, sorted: all that may vary or not; sparse ones without entries may be left
 /// out.
-pub(super) fn fill_columns<C: Criterion>(
+pub(crate) fn fill_columns<C: Criterion>(
     search: &Search<'_, C>,
     samples: &[u32],
     (features, are_all): (&[u32], bool),
@@ -51,7 +52,7 @@ pub(super) fn fill_columns<C: Criterion>(
         Columns::Dense(columns) => {
             for &feature in features {
                 search.runtime.check_interrupt()?;
-                visit(sort::node_column(feature, columns.column(feature), samples, true, &mut scratch.sort));
+                visit(fill_column(feature, columns.column(feature), samples, true, &mut scratch.sort));
             }
             Ok(())
         }

@@ -1,8 +1,8 @@
 //! Between which of its ranks a fold cuts a column.
 
 use super::FoldsNode;
-use crate::split::NodeColumn;
-use crate::split::sparse::intersect::Entry;
+use crate::split::entries::Entry;
+use crate::split::node::NodeColumn;
 
 /// The ranks beside a cut.
 #[derive(Clone, Copy)]

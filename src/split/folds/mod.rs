@@ -33,12 +33,13 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::best::{Candidate, Cut};
-use super::{ConstantFeatures, Search};
 use crate::criterion::Criterion;
 use crate::data::{Columns, Dataset};
 use crate::error::Result;
 use crate::rng::{NodeKey, Side};
+use crate::split::candidate::{Candidate, Cut};
+use crate::split::constants::ConstantFeatures;
+use crate::split::node::Search;
 
 use columns::fill_columns;
 use cut_ranks::Beside;

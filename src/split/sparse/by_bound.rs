@@ -1,17 +1,17 @@
 //! The search of a node that knows its columns and their bounds: read the most promising columns until no other can
 //! win.
 
-use super::heritage::KnownColumns;
-use super::intersect::{Entry, ValueOrdered, by_bitmap};
-use super::{Effort, SearchScratch};
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
 use crate::error::Result;
 use crate::params::Splitter;
-use crate::rng::Permutation;
 use crate::split::best::Best;
 use crate::split::by_column::PARALLEL_FROM;
-use crate::split::{Node, NodeColumn, NodeSearch, Outcome, Search};
+use crate::split::entries::Entry;
+use crate::split::node::{NodeColumn, NodeSearch, Outcome};
+use crate::split::sparse::heritage::KnownColumns;
+use crate::split::sparse::intersect::{ValueOrdered, by_bitmap};
+use crate::split::sparse::scratch::{Effort, SearchScratch};
 
 /// Read and scan one entry of a column, in nanoseconds (benches `intersect`, `scan`).
 const ENTRY_COST: f64 = 2.5;
@@ -104,17 +104,15 @@ impl<C: Criterion> Open<'_, C> {
 }
 
 /// The best split of a node that draws all features, over the columns that it knows; updates their bounds.
-#[allow(clippy::too_many_arguments, reason = "called once")]
 pub(crate) fn best_split<C: Criterion>(
-    search: &Search<'_, C>,
-    node: &Node<'_, C>,
+    at: NodeSearch<'_, C>,
     data: &SparseColumns,
     known: &mut KnownColumns<C>,
-    order: &Permutation,
     scan: &mut C::Scan,
     scratch: &mut SearchScratch,
 ) -> Result<Best<C>> {
-    let open = Open { at: NodeSearch { search, node, order }, data, known };
+    let NodeSearch { search, node, .. } = at;
+    let open = Open { at, data, known };
     let SearchScratch { entries, candidates, effort, .. } = scratch;
     candidates.clear();
     let mut progress = open.progress();

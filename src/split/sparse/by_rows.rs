@@ -1,36 +1,35 @@
 //! The search of a node by its rows: all columns from one reading of them, or those that the node draws through a block.
 
-use super::intersect::{Entry, Gather, Strategy};
-use super::row_masks::Block;
-use super::{SearchScratch, node_column};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
 use crate::error::Result;
-use crate::params::Splitter;
-use crate::rng::Permutation;
+use crate::params::{Splitter, Strategy};
 use crate::split::best::Best;
-use crate::split::draw::entries_vary;
-use crate::split::{Found, Node, NodeSearch, Outcome, Search};
+use crate::split::entries::{Entry, entries_vary};
+use crate::split::node::{Found, NodeSearch, Outcome, Search};
+use crate::split::sparse::column::node_column;
+use crate::split::sparse::intersect::Gather;
+use crate::split::sparse::row_masks::Block;
+use crate::split::sparse::scratch::SearchScratch;
 
 /// Nodes that draw less than this share of the features look them up in a block (bench `fit`).
 const BLOCK_BELOW: f64 = 0.05;
 
 /// Searches all drawn columns by the rows of the node: from one reading of them, or through a block.
 pub(crate) fn search_rows<C: Criterion>(
-    search: &Search<'_, C>,
-    node: &Node<'_, C>,
+    at: NodeSearch<'_, C>,
     columns: &SparseColumns,
-    order: &Permutation,
     drawn: Option<&[u32]>,
     scan: &mut C::Scan,
     scratch: &mut SearchScratch,
 ) -> Result<Found<C>> {
+    let NodeSearch { search, node, order } = at;
     search.runtime.check_interrupt()?;
     let SearchScratch { drawn: filter, gather, block, entries: buffer, .. } = scratch;
     let samples = node.samples.ids();
     let best = Best::with_bar(search, node, 0.0);
-    let mut groups = Groups { at: NodeSearch { search, node, order }, columns, scan, best, n_varying: 0 };
+    let mut groups = Groups { at, columns, scan, best, n_varying: 0 };
     match drawn {
         None => gather.for_each(columns, samples, |feature, entries| groups.visit(feature, entries)),
         Some(features) if uses_block(search, samples.len()) => {

@@ -10,13 +10,15 @@
 
 use std::sync::Arc;
 
-use super::bounds::ColumnBounds;
-use super::entry_counts::EntryCounts;
-use super::intersect::{Entry, Gather, Strategy, ValueOrdered};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
-use crate::split::{Node, Search};
+use crate::params::Strategy;
+use crate::split::entries::Entry;
+use crate::split::node::{Node, Search};
+use crate::split::sparse::bounds::ColumnBounds;
+use crate::split::sparse::entry_counts::EntryCounts;
+use crate::split::sparse::intersect::{Gather, ValueOrdered};
 
 /// Nodes with this many rows and entries get columns and bounds of their own (bench `fit`).
 const KNOWN_FROM_SAMPLES: usize = 24;
@@ -118,7 +120,7 @@ pub struct Division<'a, C: Criterion> {
 impl<C: Criterion> Heritage<C> {
     /// What a node finds out about its columns before it is searched, if that pays: bounds of all columns, or, if the node
     /// is a root that draws features, the numbers of entries.
-    pub(super) fn of_node(
+    pub(crate) fn of_node(
         search: &Search<'_, C>,
         node: &Node<'_, C>,
         columns: &SparseColumns,

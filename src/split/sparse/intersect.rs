@@ -13,22 +13,10 @@
 //! The kernels never see targets, and extract the same entries whichever is taken (property tests).
 
 use crate::bitset::Bitset;
-use crate::data::sparse::{SparseColumn, SparseColumns, for_each_width};
-
-/// A kernel that intersects columns with a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Strategy {
-    /// Read whole columns, test each entry's row.
-    Bitmap,
-    /// Look each row of the node up.
-    Search,
-    /// Read the node's rows and group by feature.
-    Gather,
-    /// Look drawn features up in a copy of the pattern of a few rows (see `split`).
-    Block,
-    /// Hand columns and bounds on from parent to child, and read columns by bitmap (see `split`).
-    Bounds,
-}
+use crate::data::SparseColumns;
+use crate::data::sparse::{SparseColumn, for_each_width};
+use crate::params::Strategy;
+use crate::split::entries::Entry;
 
 // Costs in nanoseconds, from the bench `intersect`. Only their ratios matter, and only for speed.
 /// Per entry of a column, by bitmap.
@@ -41,30 +29,6 @@ const GATHER_COST: f64 = 6.0;
 const FILTER_COST: f64 = 0.7;
 /// Per column that is visited one by one, however short.
 const COLUMN_COST: f64 = 25.0;
-
-/// One entry of a column in a node: rank above, row below; the natural order is by rank, then by row.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry(u64);
-
-impl Entry {
-    /// An entry.
-    #[inline]
-    pub fn new(rank: u32, sample: u32) -> Self {
-        Self(u64::from(rank) << 32 | u64::from(sample))
-    }
-
-    /// The rank of its value.
-    #[inline]
-    pub fn rank(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-
-    /// Its row.
-    #[inline]
-    pub fn sample(self) -> u32 {
-        self.0 as u32
-    }
-}
 
 /// A column whose entries are in value order: of the data set, or a copy.
 #[derive(Debug, Clone, Copy)]

@@ -4,87 +4,33 @@
 pub(crate) mod bounds;
 mod by_bound;
 mod by_rows;
-mod entry_counts;
+pub(crate) mod column;
+pub(crate) mod entry_counts;
 pub(crate) mod heritage;
 pub mod intersect;
+pub(crate) mod partition;
 mod row_masks;
+pub(crate) mod scratch;
 
-use std::ops::Range;
-
-use super::best::Candidate;
-use super::by_column::{ColumnSearch, PARALLEL_FROM, search_columns};
-use super::samples::SampleSet;
-use super::{Best, Found, Node, NodeColumn, NodeSearch, Outcome, Scratch, Search};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
-use crate::data::sparse::SparseColumn;
 use crate::error::Result;
-use crate::rng::{Permutation, Side};
-use by_rows::search_rows;
-use entry_counts::EntryCounts;
-use heritage::LaneMap;
-pub use heritage::{Division, Heirs, Heritage, Wanted};
-use intersect::{Entry, Gather, NodeCosts, Strategy, ValueOrdered};
-use row_masks::Block;
+use crate::params::Strategy;
+use crate::split::best::Best;
+use crate::split::by_column::{ColumnSearch, PARALLEL_FROM, search_columns};
+use crate::split::entries::Entry;
+use crate::split::node::{Found, Node, NodeSearch, Outcome, Search};
+use crate::split::sparse::by_rows::search_rows;
+use crate::split::sparse::column::node_column;
+use crate::split::sparse::entry_counts::EntryCounts;
+use crate::split::sparse::heritage::Heritage;
+use crate::split::sparse::intersect::{NodeCosts, ValueOrdered};
+use crate::split::sparse::row_masks::Block;
+use crate::split::sparse::scratch::SearchScratch;
 
-/// When partitioning, a row is looked up instead of the column being marked if the column has this many times more
-/// entries to mark than the node has rows (bench `partition`).
-const MARKS_PER_LOOKUP: usize = 8;
-/// When partitioning, the rows of one side are moved one by one if the node has this many times more (bench
-/// `partition`).
-const STAY_PER_MOVE: usize = 8;
 /// Scan one entry, in nanoseconds (bench `scan`).
 const SCAN_COST: f64 = 2.5;
-
-/// How much the searches with bounds have read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Effort {
-    /// Nodes that were searched so.
-    pub n_nodes: u64,
-    /// Columns that they had entries in, or drew.
-    pub n_columns: u64,
-    /// Columns of those that were read.
-    pub n_read: u64,
-}
-
-impl std::ops::AddAssign for Effort {
-    fn add_assign(&mut self, other: Self) {
-        self.n_nodes += other.n_nodes;
-        self.n_columns += other.n_columns;
-        self.n_read += other.n_read;
-    }
-}
-
-/// Scratch of one worker. The default, of size 0, is for dense data.
-#[derive(Debug, Default)]
-pub struct SearchScratch {
-    /// The rows of one node; empty between two uses.
-    pub(super) members: Bitset,
-    /// Features that the node draws; empty between two uses.
-    pub(super) drawn: Bitset,
-    pub(super) gather: Gather,
-    pub(super) block: Block,
-    pub(super) entries: Vec<Entry>,
-    pub(super) lane_map: LaneMap,
-    /// Bounds and lanes of the columns that may win.
-    pub(super) candidates: Vec<(f64, u32)>,
-    /// Rows that change sides.
-    few: Vec<u32>,
-    pub(super) effort: Effort,
-}
-
-impl SearchScratch {
-    pub(super) fn new(n_samples: usize, n_features: usize) -> Self {
-        Self {
-            members: Bitset::new(n_samples),
-            drawn: Bitset::new(n_features),
-            gather: Gather::new(n_features),
-            lane_map: LaneMap::new(n_features),
-            ..Self::default()
-        }
-    }
-}
 
 struct SparseSearch<'a> {
     columns: &'a SparseColumns,
@@ -146,53 +92,41 @@ impl<C: Criterion> ColumnSearch<C> for SparseSearch<'_> {
     }
 }
 
-pub(super) fn node_column<'e>(
-    columns: &SparseColumns,
-    samples: &[u32],
-    feature: u32,
-    entries: &'e [Entry],
-) -> NodeColumn<'e> {
-    NodeColumn { feature, entries, n_common: samples.len() - entries.len(), common_rank: columns.zero_rank(feature) }
-}
-
 /// The best split of a node over sparse columns.
-pub(super) fn best_split<C: Criterion>(
-    search: &Search<'_, C>,
-    node: &Node<'_, C>,
+pub(crate) fn best_split<C: Criterion>(
+    at: NodeSearch<'_, C>,
     heritage: Option<Heritage<C>>,
     columns: &SparseColumns,
-    order: &Permutation,
     drawn: Option<&[u32]>,
-    scratch: &mut Scratch<C>,
+    scan: &mut C::Scan,
+    scratch: &mut SearchScratch,
 ) -> Result<Found<C>> {
-    let Scratch { scan, sparse, .. } = scratch;
-    let heritage = heritage.or_else(|| Heritage::of_node(search, node, columns, scan, &mut sparse.gather));
+    let NodeSearch { search, node, .. } = at;
+    let heritage = heritage.or_else(|| Heritage::of_node(search, node, columns, scan, &mut scratch.gather));
     match heritage {
         Some(Heritage::Columns(mut known)) => {
             known.shrink(search.criterion, columns, node.n_entries, scan);
-            let best = by_bound::best_split(search, node, columns, &mut known, order, scan, sparse)?;
+            let best = by_bound::best_split(at, columns, &mut known, scan, scratch)?;
             Ok(Found { best: best.candidate(), constants: None, heritage: Some(Heritage::Columns(known)) })
         }
         Some(Heritage::Counts(counts)) => {
-            let found = search_anew(search, node, columns, order, drawn, Some(&counts), scan, sparse)?;
+            let found = search_anew(at, columns, drawn, Some(&counts), scan, scratch)?;
             Ok(Found { heritage: Some(Heritage::Counts(counts)), ..found })
         }
-        None => search_anew(search, node, columns, order, drawn, None, scan, sparse),
+        None => search_anew(at, columns, drawn, None, scan, scratch),
     }
 }
 
 /// Searches a node without bounds.
-#[allow(clippy::too_many_arguments, reason = "called once")]
 fn search_anew<C: Criterion>(
-    search: &Search<'_, C>,
-    node: &Node<'_, C>,
+    at: NodeSearch<'_, C>,
     columns: &SparseColumns,
-    order: &Permutation,
     drawn: Option<&[u32]>,
     counted: Option<&EntryCounts>,
     scan: &mut C::Scan,
-    sparse: &mut SearchScratch,
+    scratch: &mut SearchScratch,
 ) -> Result<Found<C>> {
+    let NodeSearch { search, node, .. } = at;
     let ids = node.samples.ids();
     let costs = NodeCosts::new(ids.len(), node.n_entries);
     let counts = counted.and_then(EntryCounts::counts);
@@ -207,12 +141,11 @@ fn search_anew<C: Criterion>(
         _ => by_rows < by_columns,
     };
     if together {
-        return search_rows(search, node, columns, order, drawn, scan, sparse);
+        return search_rows(at, columns, drawn, scan, scratch);
     }
-    let SearchScratch { members, entries, .. } = sparse;
+    let SearchScratch { members, entries, .. } = scratch;
     let forced = search.params.force_strategy;
     let work = by_columns + node.n_entries as f64 * SCAN_COST;
-    let at = NodeSearch { search, node, order };
     if let Some(members) = counted.and_then(EntryCounts::members) {
         let one_by_one = SparseSearch { columns, samples: ids, members, counts, costs, forced };
         return search_columns(at, drawn, &one_by_one, work, scan, entries);
@@ -252,105 +185,4 @@ fn plan<C: Criterion>(
         }
     }
     (by_columns, by_rows)
-}
-
-/// Partitions a node; returns the number of rows that go left. The side of the cut without the zeros is a front or a back
-/// of the column in value order. O(its entries in the node) if the node knows its columns and these are few; else
-/// O(W + marks), where rows are marked and each row of the node is tested, or O(W log(row length)), where each is looked
-/// up.
-pub(super) fn partition<C: Criterion>(
-    columns: &SparseColumns,
-    samples: &mut SampleSet<'_>,
-    split: &Candidate,
-    missing_rank: Option<u32>,
-    heritage: Option<&Heritage<C>>,
-    scratch: &mut SearchScratch,
-) -> usize {
-    let SearchScratch { members: marked, lane_map, few, .. } = scratch;
-    let column = columns.column(split.feature);
-    let zeros_left = column.zero_rank <= split.last_left;
-    // No value has the rank that stands for no missing values.
-    let missing_rank = missing_rank.unwrap_or(u32::MAX);
-    let sides = Sides { split, missing_rank, zeros_left };
-    let own = match heritage {
-        Some(Heritage::Columns(known)) => {
-            known.column_of(columns, lane_map, split.feature).map(|own| (own, known.members()))
-        }
-        Some(Heritage::Counts(counts)) => counts.members().map(|members| (ValueOrdered::Stored(column), members)),
-        None => None,
-    };
-    let marks = match own {
-        Some((own, members)) => {
-            few.clear();
-            match own {
-                ValueOrdered::Stored(column) => few.extend(sides.marks(&column).into_iter().flatten()),
-                ValueOrdered::Copied { entries, .. } => {
-                    let ranges = sides.without_zeros(entries.len(), |at| entries[at].rank());
-                    few.extend(ranges.into_iter().flat_map(|range| &entries[range]).map(|entry| entry.sample()));
-                }
-            }
-            few.retain(|&sample| members.contains(sample));
-            if few.len() * STAY_PER_MOVE < samples.len() {
-                few.sort_unstable();
-                return samples.move_few(few, !zeros_left);
-            }
-            [&few[..], &[]]
-        }
-        None => sides.marks(&column),
-    };
-    if marks.iter().map(|marks| marks.len()).sum::<usize>() / MARKS_PER_LOOKUP > samples.len() {
-        return samples.partition(|sample| {
-            let rank = columns.stored_rank(split.feature, sample);
-            split.goes_left(rank.unwrap_or(column.zero_rank), missing_rank)
-        });
-    }
-    for marks in marks {
-        marked.insert_all(marks);
-    }
-    let n_left = samples.partition(|sample| marked.contains(sample) != zeros_left);
-    for marks in marks {
-        marked.remove_all(marks);
-    }
-    n_left
-}
-
-/// Which entries of a column are on which side of a cut.
-struct Sides<'a> {
-    split: &'a Candidate,
-    /// Above all ranks of values.
-    missing_rank: u32,
-    zeros_left: bool,
-}
-
-impl Sides<'_> {
-    /// The entries on the side without the zeros, of a column of so many in the order of their ranks: a run of values and
-    /// the missing ones.
-    fn without_zeros(&self, n_entries: usize, rank: impl Fn(usize) -> u32) -> [Range<usize>; 2] {
-        let before = |end: u32| partition_point(n_entries, |at| rank(at) < end);
-        let n_values = before(self.missing_rank);
-        let middle = before(self.split.last_left + 1);
-        let missing_left = self.split.missing == Some(Side::Left);
-        let missing = if missing_left == self.zeros_left { n_entries..n_entries } else { n_values..n_entries };
-        [if self.zeros_left { middle..n_values } else { 0..middle }, missing]
-    }
-
-    /// Their rows.
-    fn marks<'c>(&self, column: &SparseColumn<'c>) -> [&'c [u32]; 2] {
-        let ranges = self.without_zeros(column.samples.len(), |at| column.ranks.at(at));
-        ranges.map(|range| &column.samples[range])
-    }
-}
-
-/// The first of `0..n` for which `precedes` does not hold, as it does for all before, or `n`.
-fn partition_point(n: usize, precedes: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, n);
-    while low < high {
-        let middle = low.midpoint(high);
-        if precedes(middle) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    low
 }
