@@ -7,7 +7,8 @@ use crate::criterion::Criterion;
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::split::Search;
-use crate::tree::{NodeRecord, Tree, TreeBuilder};
+use crate::tree::Tree;
+use crate::tree::builder::{NodeRecord, TreeBuilder};
 
 /// Nodes in the order in which they were reached, and the splits of some.
 pub struct Part {

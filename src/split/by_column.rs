@@ -10,7 +10,8 @@ use crate::criterion::Criterion;
 use crate::error::Result;
 use crate::num::SortKey;
 use crate::split::best::Best;
-use crate::split::node::{Found, NodeSearch, Outcome};
+use crate::split::found::Found;
+use crate::split::node::{NodeSearch, Outcome};
 
 /// Searches single columns: the part of a storage that [`search_columns`] needs.
 pub(crate) trait ColumnSearch<C: Criterion>: Sync {

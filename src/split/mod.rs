@@ -23,6 +23,7 @@ mod draw;
 pub mod entries;
 mod evaluate;
 pub mod folds;
+mod found;
 pub mod limits;
 mod node;
 mod random;
@@ -33,7 +34,8 @@ pub mod sparse;
 pub use candidate::Candidate;
 pub use categorical::Sides;
 pub use constants::ConstantFeatures;
-pub use node::{Found, Node, Search};
+pub use found::Found;
+pub use node::{Node, Search};
 pub use sparse::heritage::{Division, Heirs, Heritage, Wanted};
 pub use sparse::scratch::Effort;
 

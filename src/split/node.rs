@@ -13,14 +13,10 @@ use crate::runtime::Runtime;
 use crate::simd::Level;
 use crate::split::limits;
 
-use std::sync::Arc;
-
-use crate::split::candidate::Candidate;
 use crate::split::constants::ConstantFeatures;
 use crate::split::entries::Entry;
 use crate::split::limits::Limits;
 use crate::split::samples::SampleSet;
-use crate::split::sparse::heritage::Heritage;
 
 /// What stays the same in all nodes of a tree.
 pub struct Search<'a, C> {
@@ -150,16 +146,6 @@ pub(crate) enum Outcome {
     Hopeless,
     /// The highest score of its legal cuts; minus infinity if none is legal.
     Highest(f64),
-}
-
-/// The outcome of a search.
-pub struct Found<C: Criterion> {
-    /// The best split, if any is legal.
-    pub best: Option<Candidate>,
-    /// The features that are known not to vary in the node, and so in its children, where they are more than before.
-    pub constants: Option<Arc<ConstantFeatures>>,
-    /// What the children can take over.
-    pub heritage: Option<Heritage<C>>,
 }
 
 impl<C: Criterion> Search<'_, C> {

@@ -23,6 +23,7 @@
 mod bound;
 mod fenwick;
 mod level;
+mod line;
 mod order;
 mod peel;
 mod ring;

@@ -29,7 +29,8 @@ use crate::split::candidate::{Candidate, Cut};
 use crate::split::dense::cells::{Cells, beside};
 use crate::split::dense::column::{RowsOf, fill_column, search_categorical};
 use crate::split::entries::SortScratch;
-use crate::split::node::{Found, NodeSearch, Outcome};
+use crate::split::found::Found;
+use crate::split::node::{NodeSearch, Outcome};
 use crate::split::samples::SampleSet;
 
 use histogram::HistogramScratch;

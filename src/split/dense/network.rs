@@ -22,7 +22,8 @@ use crate::split::best::Best;
 use crate::split::candidate::{Candidate, Cut};
 use crate::split::dense::column::{RowsOf, search_categorical};
 use crate::split::entries::Entry;
-use crate::split::node::{Found, NodeColumn, NodeSearch};
+use crate::split::found::Found;
+use crate::split::node::{NodeColumn, NodeSearch};
 use crate::split::scan::best_cut;
 
 /// Places in a node are bytes.

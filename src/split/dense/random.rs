@@ -19,7 +19,8 @@ use crate::simd::vectorized;
 use crate::split::best::Best;
 use crate::split::candidate::{Candidate, Cut, threshold_between};
 use crate::split::dense::column::{RowsOf, search_categorical};
-use crate::split::node::{Found, NodeSearch};
+use crate::split::found::Found;
+use crate::split::node::NodeSearch;
 use crate::split::samples::SampleSet;
 
 /// Nodes from this size on take one column after the other (bench `fit`).
