@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 
 use super::bounded::most_gain_within;
-use super::packed::BinaryBulk;
+use super::packed::PackedBinary;
 use super::weights::{Moment, SampleWeights};
 use super::{Bounded, Ordered, QUOTIENT_SLACK, Statistics};
 use crate::data::target::Classes;
@@ -75,7 +75,7 @@ impl<W: SampleWeights> Statistics for BinaryGini<'_, W> {
     type Scan = ();
     type Pushed = BinaryPushed<W::Moment>;
     type Proof = Self::Pushed;
-    type Bulk = BinaryBulk;
+    type Packed = PackedBinary;
 
     fn totals(&self, samples: &[u32]) -> BinaryTotals {
         self.counted(samples.iter().copied())

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use smallvec::{SmallVec, smallvec};
 
 use super::bounded::most_gain_within;
-use super::packed::ClassBulk;
+use super::packed::PackedClasses;
 use super::weights::SampleWeights;
 use super::{Bounded, Ordered, Statistics};
 use crate::data::target::Classes;
@@ -173,7 +173,7 @@ impl<W: SampleWeights, M: Measure> Statistics for ClassCriterion<'_, W, M> {
     type Scan = Box<[u64]>;
     type Pushed = ClassPushed<M::Sum>;
     type Proof = ClassPushed<M::Sum>;
-    type Bulk = ClassBulk;
+    type Packed = PackedClasses;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let mut counts: SmallVec<[u64; 8]> = smallvec![0; self.n_slots()];

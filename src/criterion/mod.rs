@@ -33,7 +33,7 @@ use classes::ClassCriterion;
 use entropy::Entropy;
 use gini::Gini;
 pub use ordered::Ordered;
-use packed::Bulk;
+use packed::Packed;
 use poisson::Poisson;
 use quantile::AnyQuantile;
 use squared_error::SquaredError;
@@ -50,7 +50,7 @@ pub trait Statistics: Sync {
     /// What the exact score of a candidate is computed from, if it comes to that.
     type Proof: Send;
     /// The same statistics in packed forms, for loops over many rows.
-    type Bulk: Bulk<Self>;
+    type Packed: Packed<Self>;
     /// Whether [`score`](Self::score) forbids some cuts.
     const FORBIDS_CUTS: bool = false;
 

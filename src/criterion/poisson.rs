@@ -21,7 +21,7 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-use super::packed::NoBulk;
+use super::packed::NotPacked;
 use super::squared_error::{SquaredError, SumTotals};
 use super::weights::{Moment, SampleWeights, SquareSum};
 use super::{Bounded, Ordered, Statistics};
@@ -190,7 +190,7 @@ impl Statistics for Poisson<'_> {
     type Scan = Box<[u128]>;
     type Pushed = PoissonPushed;
     type Proof = PoissonProof;
-    type Bulk = NoBulk;
+    type Packed = NotPacked;
     const FORBIDS_CUTS: bool = true;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {

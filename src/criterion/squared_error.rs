@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 
 use smallvec::SmallVec;
 
-use super::packed::SumBulk;
+use super::packed::PackedSums;
 use super::weights::{Moment, SampleWeights};
 use super::{Bounded, Ordered, QUOTIENT_SLACK, Statistics};
 use crate::data::target::{ABOVE_ZERO, FINE_BITS, Numbers, above_zero};
@@ -243,7 +243,7 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
     type Scan = Box<[M]>;
     type Pushed = SumPushed<M>;
     type Proof = SumProof<M>;
-    type Bulk = SumBulk;
+    type Packed = PackedSums;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let weight = samples.iter().map(|&sample| self.weights.weight(sample)).sum();

@@ -35,7 +35,7 @@ use std::sync::atomic::{AtomicU64, Ordering as Memory};
 
 use smallvec::SmallVec;
 
-use super::packed::NoBulk;
+use super::packed::NotPacked;
 use super::{Bounded, Ordered, Statistics};
 use crate::data::Target;
 use crate::data::target::{Numbers, Weights, above_zero};
@@ -229,7 +229,7 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
     type Scan = QuantileScan<S>;
     type Pushed = QuantilePushed;
     type Proof = QuantileProof;
-    type Bulk = NoBulk;
+    type Packed = NotPacked;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let weight = samples.iter().map(|&sample| self.weight_of(sample)).sum();

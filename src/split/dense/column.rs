@@ -2,7 +2,7 @@
 
 use crate::criterion::Criterion;
 use crate::criterion::Statistics;
-use crate::criterion::packed::Bulk;
+use crate::criterion::packed::Packed;
 use crate::data::DenseColumns;
 use crate::data::dense::DenseColumn;
 use crate::data::dense::Ranks;
@@ -16,7 +16,7 @@ use crate::split::node::{NodeColumn, NodeSearch, Outcome};
 /// than two, from either end (`benches/peers/absolute_error.py`).
 const FEW_COMMON: usize = 8;
 /// The rows of a node in the packed form of a criterion.
-pub(crate) type RowsOf<C> = <<C as Statistics>::Bulk as Bulk<C>>::Rows;
+pub(crate) type RowsOf<C> = <<C as Statistics>::Packed as Packed<C>>::Rows;
 
 /// The column of a feature in a node, sorted or not.
 pub(crate) fn fill_column<'s>(

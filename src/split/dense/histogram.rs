@@ -5,7 +5,7 @@
 //! read once, counted once, and never compared. O(rows + bins) per column, and O(m log m) for m rows of open bins.
 
 use crate::criterion::Criterion;
-use crate::criterion::packed::{Bulk, ByBin, MAX_BINS};
+use crate::criterion::packed::{ByBin, MAX_BINS, Packed};
 use crate::data::dense::DenseColumn;
 use crate::rng::Side;
 use crate::split::best::Best;
@@ -40,8 +40,8 @@ pub(crate) fn best_cut<C: Criterion>(
     at: NodeSearch<'_, C>,
     feature: u32,
     column: &DenseColumn,
-    rows: &<C::Bulk as Bulk<C>>::Rows,
-    histogram: &mut C::Bulk,
+    rows: &<C::Packed as Packed<C>>::Rows,
+    histogram: &mut C::Packed,
     scratch: &mut HistogramScratch,
     scan: &mut C::Scan,
     best: &mut Best<C>,
@@ -76,7 +76,7 @@ struct Counted<'a, C: Criterion> {
     feature: u32,
     /// Where missing values go, if the node has any. Left: their bin is the first of the histogram; else it is the last.
     missing: Option<Side>,
-    histogram: &'a mut C::Bulk,
+    histogram: &'a mut C::Packed,
     scratch: &'a mut HistogramScratch,
 }
 

@@ -13,7 +13,7 @@ mod network;
 mod pair;
 mod random;
 
-use crate::criterion::packed::Bulk;
+use crate::criterion::packed::Packed;
 
 use std::sync::{Mutex, PoisonError};
 
@@ -71,7 +71,7 @@ impl<C: Criterion> DenseScratch<C> {
 
 /// Buffers for one column after the other.
 struct ColumnScratch<C: Criterion> {
-    bulk: Option<Box<C::Bulk>>,
+    packed: Option<Box<C::Packed>>,
     sort: SortScratch,
     bins: HistogramScratch,
 }
@@ -79,7 +79,7 @@ struct ColumnScratch<C: Criterion> {
 impl<C: Criterion> ColumnScratch<C> {
     fn new(criterion: &C) -> Self {
         Self {
-            bulk: C::Bulk::new(criterion).map(Box::new),
+            packed: C::Packed::new(criterion).map(Box::new),
             sort: SortScratch::default(),
             bins: HistogramScratch::default(),
         }
@@ -118,17 +118,17 @@ pub(crate) fn best_split<C: Criterion>(
         ..HISTOGRAM_FROM => Tier::Network,
         _ => Tier::Histogram,
     });
-    let rows = match (search.params.splitter, tier, &mut buffers.bulk) {
-        (Splitter::Random, _, Some(bulk)) if forced != Some(Tier::Sort) => {
-            return random::best_split(at, columns, drawn, rows, bulk, scan, random);
+    let rows = match (search.params.splitter, tier, &mut buffers.packed) {
+        (Splitter::Random, _, Some(packed)) if forced != Some(Tier::Sort) => {
+            return random::best_split(at, columns, drawn, rows, packed, scan, random);
         }
-        (Splitter::Best, Tier::Network, bulk)
+        (Splitter::Best, Tier::Network, packed)
             if samples.len() <= network::MAX_ROWS && columns.end_rank() <= network::MAX_RANKS =>
         {
-            return network::best_split(at, columns, drawn, rows, bulk.as_deref_mut(), scan, small);
+            return network::best_split(at, columns, drawn, rows, packed.as_deref_mut(), scan, small);
         }
-        (Splitter::Best, Tier::Histogram, Some(bulk)) => {
-            bulk.load(search.criterion, node.totals, samples, rows);
+        (Splitter::Best, Tier::Histogram, Some(packed)) => {
+            packed.load(search.criterion, node.totals, samples, rows);
             Some(&*rows)
         }
         _ => None,
@@ -176,8 +176,9 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
     ) -> Outcome {
         let column = self.columns.column(feature);
         let is_categorical = at.search.data.is_categorical(feature);
-        if let (Some(rows), Some(bulk), false) = (self.rows, &mut scratch.bulk, column.is_sparse || is_categorical) {
-            return histogram::best_cut(at, feature, column, rows, bulk, &mut scratch.bins, scan, best);
+        if let (Some(rows), Some(packed), false) = (self.rows, &mut scratch.packed, column.is_sparse || is_categorical)
+        {
+            return histogram::best_cut(at, feature, column, rows, packed, &mut scratch.bins, scan, best);
         }
         let is_sorted = at.search.params.splitter == Splitter::Best && !is_categorical;
         let column = fill_column(feature, column, self.samples, is_sorted, &mut scratch.sort);

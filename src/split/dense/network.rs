@@ -9,7 +9,7 @@
 //! conceivable split is known, the first column that makes it ends the search. Missing values are at the end of the
 //! sorted columns; each cut has two scores, with them on either side.
 
-use crate::criterion::packed::Bulk;
+use crate::criterion::packed::Packed;
 
 use crate::criterion::Criterion;
 use crate::criterion::packed::lanes::{Keys, LANES, MAX_PLACES, PLACE_BITS, Scores, place, rank};
@@ -50,7 +50,7 @@ pub(crate) fn best_split<C: Criterion>(
     columns: &DenseColumns,
     drawn: Option<&[u32]>,
     rows: &mut RowsOf<C>,
-    bulk: Option<&mut C::Bulk>,
+    packed: Option<&mut C::Packed>,
     scan: &mut C::Scan,
     scratch: &mut SmallScratch,
 ) -> Result<Found<C>> {
@@ -63,11 +63,11 @@ pub(crate) fn best_split<C: Criterion>(
     keys.resize(samples.len(), [0; LANES]);
     scores.resize(samples.len() - 1, [0.0; LANES]);
     others.resize(samples.len() - 1, [0.0; LANES]);
-    if let Some(bulk) = &bulk {
-        bulk.load(search.criterion, node.totals, samples, rows);
+    if let Some(packed) = &packed {
+        packed.load(search.criterion, node.totals, samples, rows);
     }
     let best = Best::below(summit, !search.data.has_categories());
-    let mut small = Small { at, columns, rows, bulk, keys, scores, others, entries, scan, best };
+    let mut small = Small { at, columns, rows, packed, keys, scores, others, entries, scan, best };
     let mut n_varying = 0;
     for batch in features.chunks(LANES) {
         search.runtime.check_interrupt()?;
@@ -108,7 +108,7 @@ struct Small<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
     columns: &'a DenseColumns,
     rows: &'a RowsOf<C>,
-    bulk: Option<&'a mut C::Bulk>,
+    packed: Option<&'a mut C::Packed>,
     /// A row of keys for each of the node.
     keys: &'a mut [Keys],
     /// Of the cuts after each but the last.
@@ -161,8 +161,8 @@ impl<C: Criterion> Small<'_, C> {
         let NodeSearch { search, node, .. } = self.at;
         let missing = self.missing(batch);
         let missing_rank = |lane: usize| missing.map(|ranks| ranks[lane]).filter(|&rank| rank != u32::MAX);
-        if let Some(bulk) = &mut self.bulk
-            && bulk.lane_scores(
+        if let Some(packed) = &mut self.packed
+            && packed.lane_scores(
                 search.level,
                 node.totals,
                 self.rows,

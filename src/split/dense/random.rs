@@ -7,7 +7,7 @@
 //! Where a column has missing values in the node, three cuts are offered: the threshold with these on either side, and they
 //! against all others.
 
-use crate::criterion::packed::Bulk;
+use crate::criterion::packed::Packed;
 
 use crate::criterion::Criterion;
 use crate::criterion::packed::lanes::LANES;
@@ -68,7 +68,7 @@ pub(crate) fn best_split<C: Criterion>(
     columns: &DenseColumns,
     drawn: Option<&[u32]>,
     rows: &mut RowsOf<C>,
-    bulk: &mut C::Bulk,
+    packed: &mut C::Packed,
     scan: &mut C::Scan,
     scratch: &mut RandomScratch,
 ) -> Result<Found<C>> {
@@ -77,15 +77,15 @@ pub(crate) fn best_split<C: Criterion>(
     let RandomScratch { features, categorical, side_by_side, alone, winner } = scratch;
     at.list_features(drawn, features, categorical);
     let summit = if features.len() > LANES { at.best_conceivable(scan) } else { None };
-    bulk.load(search.criterion, node.totals, samples, rows);
+    packed.load(search.criterion, node.totals, samples, rows);
     let best = Best::below(summit, search.data.is_plain());
     if samples.len() < LARGE_FROM {
         let ranks = resized(side_by_side, samples.len());
-        RandomCuts { at, columns, rows, bulk, scan, ranks, best, winner, constants: Vec::new() }
+        RandomCuts { at, columns, rows, packed, scan, ranks, best, winner, constants: Vec::new() }
             .run(features, categorical)
     } else {
         let ranks = resized(alone, samples.len());
-        RandomCuts { at, columns, rows, bulk, scan, ranks, best, winner, constants: Vec::new() }
+        RandomCuts { at, columns, rows, packed, scan, ranks, best, winner, constants: Vec::new() }
             .run(features, categorical)
     }
 }
@@ -102,7 +102,7 @@ struct RandomCuts<'a, C: Criterion, const N: usize> {
     at: NodeSearch<'a, C>,
     columns: &'a DenseColumns,
     rows: &'a RowsOf<C>,
-    bulk: &'a mut C::Bulk,
+    packed: &'a mut C::Packed,
     scan: &'a mut C::Scan,
     /// The ranks of each row.
     ranks: &'a mut [[u32; N]],
@@ -189,7 +189,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
                 n_left[lane] = self.ranks.iter().map(|ranks| u32::from(ranks[lane] < ends[lane])).sum();
             }
         }
-        self.bulk.add_below(level, self.rows, self.ranks, &ends);
+        self.packed.add_below(level, self.rows, self.ranks, &ends);
         let mut n_varying = 0;
         let candidate = |lane: usize, n_left: u32, side| Candidate {
             feature: batch[lane],
@@ -214,7 +214,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
         }
         if let Some(missing) = missing.filter(|missing| missing.n != [0; N]) {
             // First all values of each such column, then those below the threshold with missing values in front.
-            self.bulk.add_below(level, self.rows, self.ranks, &missing.ranks);
+            self.packed.add_below(level, self.rows, self.ranks, &missing.ranks);
             for lane in (0..batch.len()).filter(|&lane| n_missing[lane] > 0) {
                 let n_left = node.samples.len() as u32 - n_missing[lane];
                 let all = candidate(lane, n_left, Side::Right);
@@ -226,7 +226,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
                 }
             }
             rotate(level, self.ranks, &missing.ranks);
-            self.bulk.add_below(level, self.rows, self.ranks, &ends);
+            self.packed.add_below(level, self.rows, self.ranks, &ends);
             for lane in (0..batch.len()).filter(|&lane| n_missing[lane] > 0 && varies(lane)) {
                 self.offer(lane, candidate(lane, n_left[lane] + n_missing[lane], Side::Left));
             }
@@ -254,7 +254,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
     fn offer(&mut self, lane: usize, candidate: Candidate) {
         let NodeSearch { search, node, order } = self.at;
         let criterion = search.criterion;
-        let pushed = self.bulk.pushed_below(criterion, node.totals, self.scan, lane);
+        let pushed = self.packed.pushed_below(criterion, node.totals, self.scan, lane);
         let score = criterion.score(node.totals, self.scan, pushed);
         let legal = |scan| search.is_legal(node, candidate.feature, (Side::Left, candidate.n_left), (scan, pushed));
         if self.best.may_win(score) && legal(self.scan) {

@@ -434,7 +434,7 @@ mod tests {
         }
     }
 
-    /// The bulk is far from the middle of the range, but the outliers are balanced around it: the mean of the node and the
+    /// The packed is far from the middle of the range, but the outliers are balanced around it: the mean of the node and the
     /// center of the targets are close to each other and far from 0 in fixed point.
     #[test]
     fn outliers_do_not_blur_caps() {
