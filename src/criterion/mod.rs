@@ -134,6 +134,16 @@ pub trait Visitor {
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output>;
 }
 
+/// The criterion of a tree with this target. Subtrees that are grown on a copy of their rows must use the same.
+pub fn resolve(kind: CriterionKind, target: &Target) -> CriterionKind {
+    match (kind, target.values()) {
+        (CriterionKind::Quantile(level), TargetValues::Numbers(numbers)) => {
+            CriterionKind::Quantile(quantile::resolve(level, target, numbers))
+        }
+        _ => kind,
+    }
+}
+
 /// Calls the visitor with the criterion `kind` over `target`.
 ///
 /// The engine is compiled for each of the types named here. Unit and small weights have copies of their own for Gini

@@ -131,6 +131,7 @@ impl Visitor for Shared<'_> {
         let mut descent = Descent {
             scratch: Scratch::new(&search),
             scan: criterion.scan(),
+            samples: samples_with(data, Vec::new()),
             folds: FoldScratch::new(data),
             search,
             query,
@@ -192,6 +193,8 @@ struct Descent<'a, C: Criterion> {
     finds: Finds,
     scratch: Scratch<C>,
     scan: C::Scan,
+    /// The rows of a lane that goes alone: a table of all rows is made once, not for each of them.
+    samples: Samples,
     folds: FoldScratch,
     /// The rows of a child; empty between two uses.
     members: Bitset,
@@ -255,10 +258,10 @@ impl<C: Criterion> Descent<'_, C> {
         let held_out = lane.fold.map_or(0, |fold| self.held_out_weights[fold as usize]);
         let mut search = self.search;
         search.set_total_weight(self.search.total_weight - held_out);
-        let mut samples = samples_with(search.data, Self::ids_of(group, lane));
+        self.samples.refill(Self::ids_of(group, lane));
         let constants = Arc::clone(&group.constants);
         let anew = Anew { depth: group.depth, key: group.key, constants, limits: None };
-        let node = Pending::begin(&search, samples.root(), anew);
+        let node = Pending::begin(&search, self.samples.root(), anew);
         let mut query_rows = lane.queries.clone();
         query_rows.sort_unstable();
         let mut query_rows = Samples::new(query_rows, self.query.shape().0, false);

@@ -159,6 +159,14 @@ impl Dataset {
         }
     }
 
+    /// Entries that the column of a feature stores: cells, or nonzeros.
+    pub(crate) fn column_entries(&self, feature: u32) -> usize {
+        match self.columns() {
+            Columns::Dense(_) => self.n_samples,
+            Columns::Sparse(columns) => columns.column_nnz(feature),
+        }
+    }
+
     /// Whether any value is missing.
     #[inline]
     pub fn has_missing(&self) -> bool {

@@ -4,14 +4,13 @@
 //! its descendants, so those columns are not read again.
 
 use std::cmp::Reverse;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::criterion::Criterion;
 use crate::error::Result;
-use crate::num::SortKey;
 use crate::split::best::Best;
 use crate::split::found::Found;
 use crate::split::node::{NodeSearch, Outcome};
+use crate::split::spread::{PARALLEL_FROM, Scans, spread};
 
 /// Searches single columns: the part of a storage that [`search_columns`] needs.
 pub(crate) trait ColumnSearch<C: Criterion>: Sync {
@@ -46,29 +45,10 @@ pub(crate) trait ColumnSearch<C: Criterion>: Sync {
     }
 }
 
-/// Work, in nanoseconds, from which a node's features are spread over threads: some ten times what it costs to wake
-/// them (bench `fit`).
-pub(crate) const PARALLEL_FROM: f64 = 200_000.0;
 /// Columns whose first cache misses overlap (bench `fit`).
 const WARM_AHEAD: usize = 16;
 /// Jobs per thread, so that columns of unequal length even out.
 const JOBS_PER_THREAD: usize = 8;
-
-/// The highest score that any worker has found.
-#[derive(Default)]
-struct Lead(AtomicU64);
-
-impl Lead {
-    fn score(&self) -> Option<f64> {
-        let key = self.0.load(Ordering::Relaxed);
-        (key > 0).then(|| f64::from_key(key))
-    }
-
-    /// Keys have the order of scores, and 0 is the key of none.
-    fn raise(&self, score: f64) {
-        self.0.fetch_max(score.key(), Ordering::Relaxed);
-    }
-}
 
 /// What a worker has found.
 struct Progress<C: Criterion> {
@@ -90,7 +70,7 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
     drawn: Option<&[u32]>,
     columns: &S,
     work: f64,
-    scan: &mut C::Scan,
+    scans: &mut Scans<C>,
     scratch: &mut S::Scratch,
 ) -> Result<Found<C>> {
     let NodeSearch { search, node, order } = at;
@@ -114,20 +94,14 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
     if n_threads > 1 && work >= PARALLEL_FROM {
         let job_len = drawn.len().div_ceil(JOBS_PER_THREAD * n_threads).max(1);
         let jobs = drawn.chunks(job_len).collect();
-        // What one worker finds spares the others work; whether they hear of it in time cannot show.
-        let lead = Lead::default();
-        let parts = search.runtime.map(jobs, |features: &[u32]| {
+        let parts = spread(at, jobs, scans, |features: &[u32], scan, lead| {
             let mut part = Progress::new(columns.best(at));
-            let (mut scan, mut scratch) = (search.criterion.scan(), columns.lend());
+            let mut scratch = columns.lend();
             for &feature in features {
-                if let Some(score) = lead.score() {
-                    part.best.follow(search.criterion, node.totals, score);
-                }
-                visit(at, columns, feature, &mut scan, &mut scratch, &mut part)?;
-                if let Some(score) = part.best.score() {
-                    lead.raise(score);
-                }
+                lead.exchange(at, &mut part.best);
+                visit(at, columns, feature, scan, &mut scratch, &mut part)?;
             }
+            lead.exchange(at, &mut part.best);
             columns.take_back(scratch);
             Ok(part)
         })?;
@@ -145,13 +119,13 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
                     }
                 }
             }
-            visit(at, columns, feature, scan, scratch, &mut progress)?;
+            visit(at, columns, feature, &mut scans.own, scratch, &mut progress)?;
         }
     }
     let mut rest = (search.n_drawn() as u32..n_features).map(|position| order.at(position)).filter(unknown);
     while progress.n_varying == 0 {
         let Some(feature) = rest.next() else { break };
-        visit(at, columns, feature, scan, scratch, &mut progress)?;
+        visit(at, columns, feature, &mut scans.own, scratch, &mut progress)?;
     }
     let constants = node.constants.with(&progress.constants, |feature| columns.column_nnz(feature));
     Ok(Found { best: progress.best.candidate(), constants, heritage: None })

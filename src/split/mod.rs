@@ -30,6 +30,7 @@ mod random;
 pub mod samples;
 mod scan;
 pub mod sparse;
+mod spread;
 
 pub use candidate::Candidate;
 pub use categorical::Sides;
@@ -46,10 +47,11 @@ use draw::Drawn;
 use node::NodeSearch;
 use samples::SampleSet;
 use sparse::scratch::SearchScratch;
+use spread::Scans;
 
 /// Scratch of one worker; assumed dirty unless a part says otherwise.
 pub struct Scratch<C: Criterion> {
-    scan: C::Scan,
+    scans: Scans<C>,
     dense: dense::DenseScratch<C>,
     sparse: SearchScratch,
 }
@@ -62,7 +64,7 @@ impl<C: Criterion> Scratch<C> {
             Columns::Dense(_) => SearchScratch::default(),
             Columns::Sparse(_) => SearchScratch::new(data.n_samples(), data.n_features()),
         };
-        Self { scan: search.criterion.scan(), dense: dense::DenseScratch::new(search.criterion), sparse }
+        Self { scans: Scans::new(search.criterion), dense: dense::DenseScratch::new(search.criterion), sparse }
     }
 }
 
@@ -83,10 +85,10 @@ impl<C: Criterion> Search<'_, C> {
         }
         let node = &Node { constants: constants.as_deref().unwrap_or(node.constants), ..*node };
         let at = NodeSearch { search: self, node, order: &order };
-        let Scratch { scan, dense, sparse } = scratch;
+        let Scratch { scans, dense, sparse } = scratch;
         let found = match self.data.columns() {
-            Columns::Dense(columns) => dense::best_split(at, columns, drawn, scan, dense),
-            Columns::Sparse(columns) => sparse::best_split(at, heritage, columns, drawn, scan, sparse),
+            Columns::Dense(columns) => dense::best_split(at, columns, drawn, scans, dense),
+            Columns::Sparse(columns) => sparse::best_split(at, heritage, columns, drawn, scans, sparse),
         }?;
         if self.data.has_categories() {
             // Categorical columns are left half-way when the call is to end.
@@ -105,7 +107,7 @@ impl<C: Criterion> Search<'_, C> {
         match (heritage, self.data.columns()) {
             (None, _) | (_, Columns::Dense(_)) => Heirs { small: None, large: None },
             (Some(heritage), Columns::Sparse(columns)) => {
-                heritage.divide(self, columns, division, &mut scratch.scan, &mut scratch.sparse.lane_map)
+                heritage.divide(self, columns, division, &mut scratch.scans.own, &mut scratch.sparse.lane_map)
             }
         }
     }

@@ -1,10 +1,11 @@
 //! A node to be split, and what the searches of all nodes of a tree share.
 
-use crate::criterion::Criterion;
+use crate::criterion::{self, Criterion};
 use crate::data::Columns;
 use crate::data::Dataset;
 use crate::data::Target;
 use crate::error::Result;
+use crate::params::CriterionKind;
 use crate::params::ValidTreeParams;
 use crate::rng::NodeKey;
 use crate::rng::Permutation;
@@ -26,6 +27,8 @@ pub struct Search<'a, C> {
     pub target: &'a Target,
     /// Targets, weights and what to minimise.
     pub criterion: &'a C,
+    /// The kind of the criterion, the same in all subtrees.
+    pub kind: CriterionKind,
     /// Hyperparameters.
     pub params: &'a ValidTreeParams,
     /// The weight of the root, in integer units.
@@ -55,7 +58,8 @@ impl<'a, C: Criterion> Search<'a, C> {
         let max_weight = target.weights().max();
         let min_weight_leaf = params.min_weight_fraction_leaf * total_weight as f64;
         let level = params.force_level.unwrap_or_else(Level::widest);
-        Ok(Self { data, target, criterion, params, total_weight, max_weight, min_weight_leaf, runtime, level })
+        let kind = criterion::resolve(params.criterion, target);
+        Ok(Self { data, target, criterion, kind, params, total_weight, max_weight, min_weight_leaf, runtime, level })
     }
 
     /// Sets the weight of the root.
@@ -80,8 +84,8 @@ impl<'a, C> Search<'a, C> {
     where
         'a: 'b,
     {
-        let &Self { data, target, params, total_weight, max_weight, min_weight_leaf, runtime, level, .. } = self;
-        Search { data, target, criterion, params, total_weight, max_weight, min_weight_leaf, runtime, level }
+        let &Self { data, target, kind, params, total_weight, max_weight, min_weight_leaf, runtime, level, .. } = self;
+        Search { data, target, criterion, kind, params, total_weight, max_weight, min_weight_leaf, runtime, level }
     }
 }
 

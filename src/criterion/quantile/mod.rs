@@ -111,6 +111,18 @@ pub struct QuantilePushed {
 /// The loss of both sides, by output.
 type QuantileProof = SmallVec<[i128; 1]>;
 
+/// Bits of a weighted sum of the targets.
+fn sum_bits(target: &Target, numbers: &Numbers) -> u32 {
+    let weight = (0..target.n_samples()).map(|sample| target.weights().get(sample)).sum();
+    numbers.bits - 1 + bit_length(weight)
+}
+
+/// The fraction that stands for a level in a tree with this target: its denominator leaves room for the sums of losses. A
+/// tree resolves its level once, since a part of the rows would have room for a larger denominator.
+pub(super) fn resolve(level: QuantileLevel, target: &Target, numbers: &Numbers) -> QuantileLevel {
+    level.within(WIDE_BITS - sum_bits(target, numbers))
+}
+
 /// What to do with a criterion, whichever its sums.
 pub(super) enum AnyQuantile<'a> {
     Narrow(Quantile<'a, i64>),
@@ -120,9 +132,7 @@ pub(super) enum AnyQuantile<'a> {
 impl<'a> AnyQuantile<'a> {
     /// The absolute error, or with a level the loss about that quantile.
     pub fn new(target: &'a Target, numbers: &'a Numbers, level: Option<QuantileLevel>) -> Self {
-        let n_samples = target.n_samples();
-        let weight = (0..n_samples).map(|sample| target.weights().get(sample)).sum();
-        let sum_bits = numbers.bits - 1 + bit_length(weight);
+        let sum_bits = sum_bits(target, numbers);
         let level = level.map(|level| level.within(WIDE_BITS - sum_bits));
         let bits = sum_bits + level.map_or(0, |level| bit_length(level.denominator()));
         if bits <= NARROW_BITS {

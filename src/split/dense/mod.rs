@@ -15,8 +15,6 @@ mod random;
 
 use crate::criterion::packed::Packed;
 
-use std::sync::{Mutex, PoisonError};
-
 use crate::criterion::Criterion;
 use crate::data::DenseColumns;
 use crate::data::dense::Ranks;
@@ -32,6 +30,7 @@ use crate::split::entries::SortScratch;
 use crate::split::found::Found;
 use crate::split::node::{NodeSearch, Outcome};
 use crate::split::samples::SampleSet;
+use crate::split::spread::{Scans, Spare};
 
 use histogram::HistogramScratch;
 use network::SmallScratch;
@@ -46,8 +45,8 @@ const HISTOGRAM_FROM: usize = 96;
 pub(crate) struct DenseScratch<C: Criterion> {
     rows: RowsOf<C>,
     columns: ColumnScratch<C>,
-    /// The same for workers that help with a large node: fresh memory costs more than the search of a column.
-    spare: Mutex<Vec<ColumnScratch<C>>>,
+    /// Buffers of workers that help with a large node.
+    spare: Spare<ColumnScratch<C>>,
     small: SmallScratch,
     random: RandomScratch,
     /// The cells of the winning column, if they had to be loaded: the partition needs them next.
@@ -60,7 +59,7 @@ impl<C: Criterion> DenseScratch<C> {
         Self {
             rows: RowsOf::<C>::default(),
             columns: ColumnScratch::new(criterion),
-            spare: Mutex::default(),
+            spare: Spare::default(),
             small: SmallScratch::default(),
             random: RandomScratch::default(),
             winner: Cells::default(),
@@ -91,7 +90,7 @@ pub(crate) fn best_split<C: Criterion>(
     at: NodeSearch<'_, C>,
     columns: &DenseColumns,
     drawn: Option<&[u32]>,
-    scan: &mut C::Scan,
+    scans: &mut Scans<C>,
     scratch: &mut DenseScratch<C>,
 ) -> Result<Found<C>> {
     let NodeSearch { search, node, .. } = at;
@@ -103,7 +102,7 @@ pub(crate) fn best_split<C: Criterion>(
         let best = match pair::best_split(at, columns, drawn) {
             Some(Err(feature)) => {
                 let mut best = Best::new();
-                search_categorical(at, columns, &[feature], scan, &mut best)?;
+                search_categorical(at, columns, &[feature], &mut scans.own, &mut best)?;
                 best.candidate()
             }
             Some(Ok(best)) => Some(best),
@@ -120,12 +119,12 @@ pub(crate) fn best_split<C: Criterion>(
     });
     let rows = match (search.params.splitter, tier, &mut buffers.packed) {
         (Splitter::Random, _, Some(packed)) if forced != Some(Tier::Sort) => {
-            return random::best_split(at, columns, drawn, rows, packed, scan, random);
+            return random::best_split(at, columns, drawn, rows, packed, &mut scans.own, random);
         }
         (Splitter::Best, Tier::Network, packed)
             if samples.len() <= network::MAX_ROWS && columns.end_rank() <= network::MAX_RANKS =>
         {
-            return network::best_split(at, columns, drawn, rows, packed.as_deref_mut(), scan, small);
+            return network::best_split(at, columns, drawn, rows, packed.as_deref_mut(), &mut scans.own, small);
         }
         (Splitter::Best, Tier::Histogram, Some(packed)) => {
             packed.load(search.criterion, node.totals, samples, rows);
@@ -135,7 +134,7 @@ pub(crate) fn best_split<C: Criterion>(
     };
     let one_by_one = DenseSearch { criterion: search.criterion, columns, samples, rows, spare };
     let work = (samples.len() * search.n_drawn()) as f64 * CELL_COST;
-    let mut found = search_columns(at, drawn, &one_by_one, work, scan, buffers)?;
+    let mut found = search_columns(at, drawn, &one_by_one, work, scans, buffers)?;
     if let Some(best) = found.best.as_mut().filter(|best| best.is_loose) {
         tighten(at, columns, best, winner);
         *is_winner_loaded = true;
@@ -151,19 +150,18 @@ struct DenseSearch<'a, C: Criterion> {
     /// The node's rows, if its columns are to be counted.
     rows: Option<&'a RowsOf<C>>,
     /// Buffers for more workers.
-    spare: &'a Mutex<Vec<ColumnScratch<C>>>,
+    spare: &'a Spare<ColumnScratch<C>>,
 }
 
 impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
     type Scratch = ColumnScratch<C>;
 
     fn lend(&self) -> ColumnScratch<C> {
-        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        spare.unwrap_or_else(|| ColumnScratch::new(self.criterion))
+        self.spare.lend(|| ColumnScratch::new(self.criterion))
     }
 
     fn take_back(&self, scratch: ColumnScratch<C>) {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        self.spare.take_back(scratch);
     }
 
     fn search(

@@ -138,7 +138,10 @@ pub fn best_splits<C: Criterion>(
     })?;
     let Sweep { leaders, others, held_left, .. } = sweep;
     (scratch.held_left, scratch.features) = (held_left, features);
-    let constants = node.constants.with(&constants, |_| 0).unwrap_or_else(|| Arc::clone(node.constants));
+    let constants = node
+        .constants
+        .with(&constants, |feature| search.data.column_entries(feature))
+        .unwrap_or_else(|| Arc::clone(node.constants));
     let mut verdicts: Vec<Verdict> = Vec::with_capacity(leaders.len());
     let mut winners: Vec<(u32, usize, u32)> = Vec::new();
     for (lane, leader) in leaders.into_iter().enumerate() {

@@ -6,12 +6,12 @@ use crate::data::SparseColumns;
 use crate::error::Result;
 use crate::params::Splitter;
 use crate::split::best::Best;
-use crate::split::by_column::PARALLEL_FROM;
 use crate::split::entries::Entry;
 use crate::split::node::{NodeColumn, NodeSearch, Outcome};
 use crate::split::sparse::heritage::KnownColumns;
 use crate::split::sparse::intersect::{ValueOrdered, by_bitmap};
 use crate::split::sparse::scratch::{Effort, SearchScratch};
+use crate::split::spread::{PARALLEL_FROM, Scans, spread};
 
 /// Read and scan one entry of a column, in nanoseconds (benches `intersect`, `scan`).
 const ENTRY_COST: f64 = 2.5;
@@ -52,15 +52,17 @@ impl<C: Criterion> Open<'_, C> {
         progress.read.push((lane, outcome));
     }
 
-    /// Reads columns in the given order as long as they may win.
+    /// Reads columns in the given order as long as they may win. `exchange` is called before each column.
     fn read_all(
         &self,
         lanes: impl Iterator<Item = (f64, u32)>,
         scan: &mut C::Scan,
         entries: &mut Vec<Entry>,
         progress: &mut Progress<C>,
+        exchange: impl Fn(&mut Best<C>),
     ) -> Result<()> {
         for (bound, lane) in lanes {
+            exchange(&mut progress.best);
             if !progress.best.admits(bound) {
                 break;
             }
@@ -70,11 +72,11 @@ impl<C: Criterion> Open<'_, C> {
         Ok(())
     }
 
-    /// As [`read_all`](Self::read_all), on all threads if it is much. `lanes` are sorted by falling bound.
+    /// As [`read_all`](Self::read_all), on all threads if it is much work. `lanes` are sorted by falling bound.
     fn read_spread(
         &self,
         lanes: &[(f64, u32)],
-        scan: &mut C::Scan,
+        scans: &mut Scans<C>,
         entries: &mut Vec<Entry>,
         progress: &mut Progress<C>,
     ) -> Result<()> {
@@ -82,17 +84,17 @@ impl<C: Criterion> Open<'_, C> {
         let length = |lane| self.known.bounds.weight(lane).min(self.at.node.samples.len() as u64);
         let work = || lanes.iter().map(|&(_, lane)| length(lane) as f64 * ENTRY_COST).sum::<f64>();
         if n_threads == 1 || lanes.len() < n_threads || work() < PARALLEL_FROM {
-            return self.read_all(lanes.iter().copied(), scan, entries, progress);
+            return self.read_all(lanes.iter().copied(), &mut scans.own, entries, progress, |_| ());
         }
         let n_jobs = (n_threads * JOBS_PER_THREAD).min(lanes.len());
-        let lead = progress.best.score();
-        let parts = self.at.search.runtime.map((0..n_jobs).collect(), |job| {
+        let so_far = progress.best.score();
+        let parts = spread(self.at, (0..n_jobs).collect(), scans, |job, scan, lead| {
             let mut part = self.progress();
-            if let Some(score) = lead {
+            if let Some(score) = so_far {
                 part.best.follow(self.at.search.criterion, self.at.node.totals, score);
             }
             let lanes = lanes.iter().skip(job).step_by(n_jobs).copied();
-            self.read_all(lanes, &mut self.at.search.criterion.scan(), &mut Vec::new(), &mut part)?;
+            self.read_all(lanes, scan, &mut Vec::new(), &mut part, |best| lead.exchange(self.at, best))?;
             Ok(part)
         })?;
         for part in parts {
@@ -108,7 +110,7 @@ pub(crate) fn best_split<C: Criterion>(
     at: NodeSearch<'_, C>,
     data: &SparseColumns,
     known: &mut KnownColumns<C>,
-    scan: &mut C::Scan,
+    scans: &mut Scans<C>,
     scratch: &mut SearchScratch,
 ) -> Result<Best<C>> {
     let NodeSearch { search, node, .. } = at;
@@ -117,7 +119,7 @@ pub(crate) fn best_split<C: Criterion>(
     candidates.clear();
     let mut progress = open.progress();
     if let Some(leader) = known.leader {
-        open.read(leader, scan, entries, &mut progress);
+        open.read(leader, &mut scans.own, entries, &mut progress);
     }
     if let Some(bar) = progress.best.bar() {
         known.bounds.candidates(bar, |lane, bound| {
@@ -127,7 +129,7 @@ pub(crate) fn best_split<C: Criterion>(
         });
     }
     candidates.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-    open.read_spread(candidates, scan, entries, &mut progress)?;
+    open.read_spread(candidates, scans, entries, &mut progress)?;
     let Progress { best, read, .. } = progress;
     let n_columns = known.bounds.n_lanes();
     *effort += Effort { n_nodes: 1, n_columns: n_columns as u64, n_read: read.len() as u64 };

@@ -18,7 +18,7 @@ use crate::data::SparseColumns;
 use crate::error::Result;
 use crate::params::Strategy;
 use crate::split::best::Best;
-use crate::split::by_column::{ColumnSearch, PARALLEL_FROM, search_columns};
+use crate::split::by_column::{ColumnSearch, search_columns};
 use crate::split::entries::Entry;
 use crate::split::found::Found;
 use crate::split::node::{Node, NodeSearch, Outcome, Search};
@@ -29,6 +29,7 @@ use crate::split::sparse::heritage::Heritage;
 use crate::split::sparse::intersect::{NodeCosts, ValueOrdered};
 use crate::split::sparse::row_masks::Block;
 use crate::split::sparse::scratch::SearchScratch;
+use crate::split::spread::{PARALLEL_FROM, Scans};
 
 /// Scan one entry, in nanoseconds (bench `scan`).
 const SCAN_COST: f64 = 2.5;
@@ -99,22 +100,22 @@ pub(crate) fn best_split<C: Criterion>(
     heritage: Option<Heritage<C>>,
     columns: &SparseColumns,
     drawn: Option<&[u32]>,
-    scan: &mut C::Scan,
+    scans: &mut Scans<C>,
     scratch: &mut SearchScratch,
 ) -> Result<Found<C>> {
     let NodeSearch { search, node, .. } = at;
-    let heritage = heritage.or_else(|| Heritage::of_node(search, node, columns, scan, &mut scratch.gather));
+    let heritage = heritage.or_else(|| Heritage::of_node(search, node, columns, &mut scans.own, &mut scratch.gather));
     match heritage {
         Some(Heritage::Columns(mut known)) => {
-            known.shrink(search.criterion, columns, node.n_entries, scan);
-            let best = by_bound::best_split(at, columns, &mut known, scan, scratch)?;
+            known.shrink(search.criterion, columns, node.n_entries, &mut scans.own);
+            let best = by_bound::best_split(at, columns, &mut known, scans, scratch)?;
             Ok(Found { best: best.candidate(), constants: None, heritage: Some(Heritage::Columns(known)) })
         }
         Some(Heritage::Counts(counts)) => {
-            let found = search_anew(at, columns, drawn, Some(&counts), scan, scratch)?;
+            let found = search_anew(at, columns, drawn, Some(&counts), scans, scratch)?;
             Ok(Found { heritage: Some(Heritage::Counts(counts)), ..found })
         }
-        None => search_anew(at, columns, drawn, None, scan, scratch),
+        None => search_anew(at, columns, drawn, None, scans, scratch),
     }
 }
 
@@ -124,7 +125,7 @@ fn search_anew<C: Criterion>(
     columns: &SparseColumns,
     drawn: Option<&[u32]>,
     counted: Option<&EntryCounts>,
-    scan: &mut C::Scan,
+    scans: &mut Scans<C>,
     scratch: &mut SearchScratch,
 ) -> Result<Found<C>> {
     let NodeSearch { search, node, .. } = at;
@@ -142,18 +143,18 @@ fn search_anew<C: Criterion>(
         _ => by_rows < by_columns,
     };
     if together {
-        return search_rows(at, columns, drawn, scan, scratch);
+        return search_rows(at, columns, drawn, &mut scans.own, scratch);
     }
     let SearchScratch { members, entries, .. } = scratch;
     let forced = search.params.force_strategy;
     let work = by_columns + node.n_entries as f64 * SCAN_COST;
     if let Some(members) = counted.and_then(EntryCounts::members) {
         let one_by_one = SparseSearch { columns, samples: ids, members, counts, costs, forced };
-        return search_columns(at, drawn, &one_by_one, work, scan, entries);
+        return search_columns(at, drawn, &one_by_one, work, scans, entries);
     }
     members.insert_all(ids);
     let one_by_one = SparseSearch { columns, samples: ids, members, counts, costs, forced };
-    let found = search_columns(at, drawn, &one_by_one, work, scan, entries);
+    let found = search_columns(at, drawn, &one_by_one, work, scans, entries);
     members.remove_all(ids);
     found
 }
