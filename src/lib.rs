@@ -47,3 +47,4 @@ pub mod runtime;
 pub mod simd;
 pub mod split;
 pub mod tree;
+mod tuning;

@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::split::best::Best;
 use crate::split::found::Found;
 use crate::split::node::{NodeSearch, Outcome};
-use crate::split::spread::{PARALLEL_FROM, Scans, spread};
+use crate::split::spread::{Scans, parallel_from, spread};
+use crate::tuning::tuned;
 
 /// Searches single columns: the part of a storage that [`search_columns`] needs.
 pub(crate) trait ColumnSearch<C: Criterion>: Sync {
@@ -45,8 +46,10 @@ pub(crate) trait ColumnSearch<C: Criterion>: Sync {
     }
 }
 
-/// Columns whose first cache misses overlap (bench `fit`).
-const WARM_AHEAD: usize = 16;
+tuned! {
+    /// Columns whose first cache misses overlap (bench `sweep`).
+    fn warm_ahead() -> usize = 16;
+}
 /// Jobs per thread, so that columns of unequal length even out.
 const JOBS_PER_THREAD: usize = 8;
 
@@ -91,7 +94,7 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
 
     let mut progress = Progress::new(columns.best(at));
     let n_threads = search.runtime.n_threads();
-    if n_threads > 1 && work >= PARALLEL_FROM {
+    if n_threads > 1 && work >= parallel_from() {
         let job_len = drawn.len().div_ceil(JOBS_PER_THREAD * n_threads).max(1);
         let jobs = drawn.chunks(job_len).collect();
         let parts = spread(at, jobs, scans, |features: &[u32], scan, lead| {
@@ -112,8 +115,8 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
         }
     } else {
         for (i, &feature) in drawn.iter().enumerate() {
-            if i % WARM_AHEAD == 0 {
-                for &feature in drawn[i..].iter().take(WARM_AHEAD) {
+            if i % warm_ahead() == 0 {
+                for &feature in drawn[i..].iter().take(warm_ahead()) {
                     if progress.best.may_win_with(columns.most_entries(feature)) {
                         columns.warm(feature);
                     }

@@ -6,12 +6,15 @@ use crate::params::Splitter;
 use crate::split::categorical;
 use crate::split::random;
 use crate::split::scan;
+use crate::tuning::tuned;
 
 use crate::split::best::Best;
 use crate::split::node::{NodeColumn, NodeSearch, Outcome};
 
-/// Nodes up to this size may ask for the best conceivable split (bench `fit`).
-const SUMMIT_UP_TO: usize = 16;
+tuned! {
+    /// Nodes up to this size may ask for the best conceivable split (bench `sweep`).
+    fn summit_up_to() -> usize = 16;
+}
 
 impl<C: Criterion> NodeSearch<'_, C> {
     /// Sets `features` to those that the node draws, `drawn` or all, and that may vary in it, in the order of the draw; and
@@ -34,7 +37,7 @@ impl<C: Criterion> NodeSearch<'_, C> {
     /// The best conceivable split of a small node, see [`Bounded::best_conceivable`](crate::criterion::Bounded::best_conceivable).
     pub(crate) fn best_conceivable(&self, scan: &mut C::Scan) -> Option<C::Proof> {
         let samples = self.node.samples.ids();
-        if samples.len() > SUMMIT_UP_TO {
+        if samples.len() > summit_up_to() {
             return None;
         }
         self.search.criterion.best_conceivable(self.node.totals, samples, scan)

@@ -8,10 +8,13 @@ use super::node::NodeSearch;
 use crate::criterion::Criterion;
 use crate::error::Result;
 use crate::num::SortKey;
+use crate::tuning::tuned;
 
-/// Work, in nanoseconds, from which the features of a node are spread over threads: some ten times what it costs to wake
-/// the threads (bench `fit`).
-pub(crate) const PARALLEL_FROM: f64 = 200_000.0;
+tuned! {
+    /// Work, in nanoseconds, from which the features of a node are spread over threads: some ten times what it costs to wake
+    /// the threads (bench `sweep`).
+    pub(crate) fn parallel_from() -> f64 = 200_000.0;
+}
 
 /// Buffers that no worker uses. They are kept from node to node, as fresh memory costs more than the search of a column.
 #[derive(Debug)]

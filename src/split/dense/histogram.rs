@@ -14,11 +14,14 @@ use crate::split::dense::cells::Cells;
 use crate::split::entries::{Entry, SortScratch};
 use crate::split::node::{NodeSearch, Outcome};
 use crate::split::scan::{Pass, Start};
+use crate::tuning::tuned;
 
-/// Rows from which a histogram has all its bins (bench `fit`).
-const ALL_BINS_FROM: usize = 1024;
-/// The number of bins below.
-const FEW_BINS: usize = 64;
+tuned! {
+    /// Rows from which a histogram has all its bins (bench `sweep`).
+    fn all_bins_from() -> usize = 1024;
+    /// The number of bins below.
+    fn few_bins() -> usize = 64;
+}
 
 /// Buffers of one worker, assumed dirty.
 #[derive(Debug)]
@@ -49,7 +52,7 @@ pub(crate) fn best_cut<C: Criterion>(
     let NodeSearch { search, node, .. } = at;
     let cells = &mut scratch.cells;
     let n_samples = node.samples.len();
-    let max_bins = if n_samples < ALL_BINS_FROM { FEW_BINS } else { MAX_BINS };
+    let max_bins = if n_samples < all_bins_from() { few_bins() } else { MAX_BINS };
     cells.load_bins(column, search.data.missing_rank(feature), node.samples.ids(), search.level, max_bins);
     if cells.n_bins == 1 {
         return Outcome::Constant;

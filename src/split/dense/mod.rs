@@ -14,6 +14,7 @@ mod pair;
 mod random;
 
 use crate::criterion::packed::Packed;
+use crate::tuning::tuned;
 
 use crate::criterion::Criterion;
 use crate::data::DenseColumns;
@@ -36,10 +37,12 @@ use histogram::HistogramScratch;
 use network::SmallScratch;
 use random::RandomScratch;
 
-/// Search one cell of a large node, in nanoseconds (bench `fit`).
-const CELL_COST: f64 = 2.0;
-/// Nodes from this size on have their columns counted in bins (bench `fit`).
-const HISTOGRAM_FROM: usize = 96;
+tuned! {
+    /// Search one cell of a large node, in nanoseconds (bench `sweep`).
+    fn cell_cost() -> f64 = 2.0;
+    /// Nodes from this size on have their columns counted in bins (bench `sweep`).
+    fn histogram_from() -> usize = 96;
+}
 
 /// Scratch of one worker, assumed dirty.
 pub(crate) struct DenseScratch<C: Criterion> {
@@ -112,10 +115,12 @@ pub(crate) fn best_split<C: Criterion>(
     }
     let DenseScratch { rows, columns: buffers, spare, small, random, winner, is_winner_loaded } = scratch;
     *is_winner_loaded = false;
-    let tier = forced.unwrap_or(match samples.len() {
-        ..HISTOGRAM_FROM if columns.is_sparse() => Tier::Sort,
-        ..HISTOGRAM_FROM => Tier::Network,
-        _ => Tier::Histogram,
+    let tier = forced.unwrap_or(if samples.len() >= histogram_from() {
+        Tier::Histogram
+    } else if columns.is_sparse() {
+        Tier::Sort
+    } else {
+        Tier::Network
     });
     let rows = match (search.params.splitter, tier, &mut buffers.packed) {
         (Splitter::Random, _, Some(packed)) if forced != Some(Tier::Sort) => {
@@ -133,7 +138,7 @@ pub(crate) fn best_split<C: Criterion>(
         _ => None,
     };
     let one_by_one = DenseSearch { criterion: search.criterion, columns, samples, rows, spare };
-    let work = (samples.len() * search.n_drawn()) as f64 * CELL_COST;
+    let work = (samples.len() * search.n_drawn()) as f64 * cell_cost();
     let mut found = search_columns(at, drawn, &one_by_one, work, scans, buffers)?;
     if let Some(best) = found.best.as_mut().filter(|best| best.is_loose) {
         tighten(at, columns, best, winner);

@@ -10,6 +10,7 @@
 //! sorted columns; each cut has two scores, with them on either side.
 
 use crate::criterion::packed::Packed;
+use crate::tuning::tuned;
 
 use crate::criterion::Criterion;
 use crate::criterion::packed::lanes::{Keys, LANES, MAX_PLACES, PLACE_BITS, Scores, place, rank};
@@ -30,8 +31,10 @@ use crate::split::scan::best_cut;
 pub(crate) const MAX_ROWS: usize = MAX_PLACES;
 /// Ranks take the other bits of a key.
 pub(crate) const MAX_RANKS: usize = 1 << (u32::BITS - PLACE_BITS);
-/// Nodes with more columns than this ask for the best conceivable split (bench `fit`).
-const SUMMIT_FROM_FEATURES: usize = 2 * LANES;
+tuned! {
+    /// Nodes with more columns than this ask for the best conceivable split (bench `sweep`).
+    fn summit_from_features() -> usize = 2 * LANES;
+}
 
 /// Buffers of one worker, assumed dirty.
 #[derive(Debug, Default)]
@@ -59,7 +62,7 @@ pub(crate) fn best_split<C: Criterion>(
     let n_features = search.data.n_features() as u32;
     let SmallScratch { keys, scores, others, features, categorical, entries } = scratch;
     at.list_features(drawn, features, categorical);
-    let summit = if features.len() > SUMMIT_FROM_FEATURES { at.best_conceivable(scan) } else { None };
+    let summit = if features.len() > summit_from_features() { at.best_conceivable(scan) } else { None };
     keys.resize(samples.len(), [0; LANES]);
     scores.resize(samples.len() - 1, [0.0; LANES]);
     others.resize(samples.len() - 1, [0.0; LANES]);

@@ -8,6 +8,7 @@
 //! against all others.
 
 use crate::criterion::packed::Packed;
+use crate::tuning::tuned;
 
 use crate::criterion::Criterion;
 use crate::criterion::packed::lanes::LANES;
@@ -23,10 +24,12 @@ use crate::split::found::Found;
 use crate::split::node::NodeSearch;
 use crate::split::samples::SampleSet;
 
-/// Nodes from this size on take one column after the other (bench `fit`).
-const LARGE_FROM: usize = 1024;
-/// Nodes up to this size do not hand on which columns are constant: to find out costs less.
-const FORGETFUL_UP_TO: usize = 64;
+tuned! {
+    /// Nodes from this size on take one column after the other (bench `sweep`).
+    fn large_from() -> usize = 1024;
+    /// Nodes up to this size do not hand on which columns are constant: to find out costs less.
+    fn forgetful_up_to() -> usize = 64;
+}
 
 /// Buffers of one worker, assumed dirty.
 #[derive(Debug, Default)]
@@ -54,7 +57,7 @@ impl RandomScratch {
             samples.partition(|_| ranks.next().is_some_and(|ranks| (first..=split.last_left).contains(&ranks[lane])))
         }
         let lane = self.winner.take()?;
-        Some(if samples.len() < LARGE_FROM {
+        Some(if samples.len() < large_from() {
             by(&self.side_by_side, lane, samples, split)
         } else {
             by(&self.alone, lane, samples, split)
@@ -79,7 +82,7 @@ pub(crate) fn best_split<C: Criterion>(
     let summit = if features.len() > LANES { at.best_conceivable(scan) } else { None };
     packed.load(search.criterion, node.totals, samples, rows);
     let best = Best::below(summit, search.data.is_plain());
-    if samples.len() < LARGE_FROM {
+    if samples.len() < large_from() {
         let ranks = resized(side_by_side, samples.len());
         RandomCuts { at, columns, rows, packed, scan, ranks, best, winner, constants: Vec::new() }
             .run(features, categorical)
@@ -205,7 +208,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
             if varies(lane) {
                 self.offer(lane, candidate(lane, n_left[lane], Side::Right));
             } else if !is_part_missing {
-                if node.samples.len() > FORGETFUL_UP_TO {
+                if node.samples.len() > forgetful_up_to() {
                     self.constants.push(feature);
                 }
                 continue;

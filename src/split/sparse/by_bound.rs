@@ -11,7 +11,7 @@ use crate::split::node::{NodeColumn, NodeSearch, Outcome};
 use crate::split::sparse::heritage::KnownColumns;
 use crate::split::sparse::intersect::{ValueOrdered, by_bitmap};
 use crate::split::sparse::scratch::{Effort, SearchScratch};
-use crate::split::spread::{PARALLEL_FROM, Scans, spread};
+use crate::split::spread::{Scans, parallel_from, spread};
 
 /// Read and scan one entry of a column, in nanoseconds (benches `intersect`, `scan`).
 const ENTRY_COST: f64 = 2.5;
@@ -83,7 +83,7 @@ impl<C: Criterion> Open<'_, C> {
         let n_threads = self.at.search.runtime.n_threads();
         let length = |lane| self.known.bounds.weight(lane).min(self.at.node.samples.len() as u64);
         let work = || lanes.iter().map(|&(_, lane)| length(lane) as f64 * ENTRY_COST).sum::<f64>();
-        if n_threads == 1 || lanes.len() < n_threads || work() < PARALLEL_FROM {
+        if n_threads == 1 || lanes.len() < n_threads || work() < parallel_from() {
             return self.read_all(lanes.iter().copied(), &mut scans.own, entries, progress, |_| ());
         }
         let n_jobs = (n_threads * JOBS_PER_THREAD).min(lanes.len());

@@ -13,9 +13,12 @@ use crate::split::sparse::column::node_column;
 use crate::split::sparse::intersect::Gather;
 use crate::split::sparse::row_masks::Block;
 use crate::split::sparse::scratch::SearchScratch;
+use crate::tuning::tuned;
 
-/// Nodes that draw less than this share of the features look them up in a block (bench `fit`).
-const BLOCK_BELOW: f64 = 0.05;
+tuned! {
+    /// Nodes that draw less than this share of the features look them up in a block (bench `sweep`).
+    fn block_below() -> f64 = 0.05;
+}
 
 /// Searches all drawn columns by the rows of the node: from one reading of them, or through a block.
 pub(crate) fn search_rows<C: Criterion>(
@@ -91,7 +94,7 @@ fn uses_block<C: Criterion>(search: &Search<'_, C>, n_samples: usize) -> bool {
     let kept = search.n_drawn() as f64 / search.data.n_features() as f64;
     n_samples <= Block::CAPACITY
         && match search.params.force_strategy {
-            None => kept < BLOCK_BELOW,
+            None => kept < block_below(),
             Some(strategy) => strategy == Strategy::Block,
         }
 }

@@ -19,20 +19,22 @@ use crate::split::node::{Node, Search};
 use crate::split::sparse::bounds::ColumnBounds;
 use crate::split::sparse::entry_counts::EntryCounts;
 use crate::split::sparse::intersect::{Gather, ValueOrdered};
+use crate::tuning::tuned;
 
-/// Nodes with this many rows and entries get columns and bounds of their own (bench `fit`).
-const KNOWN_FROM_SAMPLES: usize = 24;
-const KNOWN_FROM_ENTRIES: usize = 256;
-/// A node that draws features and has this many entries per feature of the data set counts them (bench `fit`).
-const COUNT_FROM: f64 = 0.25;
-/// Columns are copied once the node has less than this share of their entries (bench `fit`).
-const COPY_BELOW: f64 = 0.5;
-
-/// Memory of columns from which more entries leave on average at once is not worth its upkeep (bench `fit`).
-const FORGET_FROM: usize = 4;
-/// A smaller child with this share of the entries of its parent's columns filters those instead of sorting its own
-/// (bench `fit`).
-const FILTER_FROM: f64 = 0.1;
+tuned! {
+    /// Nodes with this many rows and entries get columns and bounds of their own (bench `sweep`).
+    fn known_from_samples() -> usize = 24;
+    fn known_from_entries() -> usize = 256;
+    /// A node that draws features and has this many entries per feature of the data set counts them (bench `sweep`).
+    fn count_from() -> f64 = 0.25;
+    /// Columns are copied once the node has less than this share of their entries (bench `sweep`).
+    fn copy_below() -> f64 = 0.5;
+    /// Memory of columns from which more entries leave on average at once is not worth its upkeep (bench `sweep`).
+    fn forget_from() -> usize = 4;
+    /// A smaller child with this share of the entries of its parent's columns filters those instead of sorting its own
+    /// (bench `sweep`).
+    fn filter_from() -> f64 = 0.1;
+}
 
 /// Copies of the columns of a node, in value order. Entries of rows that left since may linger.
 #[derive(Debug, Default)]
@@ -192,13 +194,13 @@ fn is_worth_knowing<C: Criterion>(search: &Search<'_, C>, n_samples: usize, nnz:
         && (is_root || Gather::fits(nnz))
         && match search.params.force_strategy {
             Some(strategy) => strategy == Strategy::Bounds,
-            None => n_samples >= KNOWN_FROM_SAMPLES && nnz >= KNOWN_FROM_ENTRIES,
+            None => n_samples >= known_from_samples() && nnz >= known_from_entries(),
         }
 }
 
 /// Whether a child with so many entries, whose parent has counts, gets some.
 fn is_worth_counting<C: Criterion>(search: &Search<'_, C>, nnz: usize) -> bool {
-    let least = COUNT_FROM * search.data.n_features() as f64;
+    let least = count_from() * search.data.n_features() as f64;
     search.params.force_strategy.is_some() || nnz as f64 >= least
 }
 
@@ -295,7 +297,7 @@ impl<C: Criterion> KnownColumns<C> {
     ) {
         self.members.remove_all(samples);
         let leave = self.bounds.leave(criterion, node, small, large);
-        if nnz > FORGET_FROM * self.bounds.n_lanes() {
+        if nnz > forget_from() * self.bounds.n_lanes() {
             self.bounds.forget();
         }
         if let Some(columns) = &self.columns {
@@ -323,7 +325,7 @@ impl<C: Criterion> KnownColumns<C> {
         nnz: usize,
         scan: &mut C::Scan,
     ) -> Option<Self> {
-        if (nnz as f64) < FILTER_FROM * self.nnz as f64 {
+        if (nnz as f64) < filter_from() * self.nnz as f64 {
             return None;
         }
         let mut members = Bitset::new(data.n_samples());
@@ -336,7 +338,7 @@ impl<C: Criterion> KnownColumns<C> {
     /// Copies the columns without the entries that have left, if those are the most. `nnz` is the number of entries of
     /// the node.
     pub(crate) fn shrink(&mut self, criterion: &C, data: &SparseColumns, nnz: usize, scan: &mut C::Scan) {
-        if nnz as f64 >= COPY_BELOW * self.nnz as f64 {
+        if nnz as f64 >= copy_below() * self.nnz as f64 {
             return;
         }
         let mut lanes: Vec<u32> =

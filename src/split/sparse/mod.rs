@@ -29,7 +29,7 @@ use crate::split::sparse::heritage::Heritage;
 use crate::split::sparse::intersect::{NodeCosts, ValueOrdered};
 use crate::split::sparse::row_masks::Block;
 use crate::split::sparse::scratch::SearchScratch;
-use crate::split::spread::{PARALLEL_FROM, Scans};
+use crate::split::spread::{Scans, parallel_from};
 
 /// Scan one entry, in nanoseconds (bench `scan`).
 const SCAN_COST: f64 = 2.5;
@@ -139,7 +139,7 @@ fn search_anew<C: Criterion>(
         Some(Strategy::Block) => ids.len() <= Block::CAPACITY,
         _ if counts.is_some() => false,
         // Only columns are searched by several threads.
-        _ if by_columns >= PARALLEL_FROM => by_rows < by_columns / search.runtime.n_threads() as f64,
+        _ if by_columns >= parallel_from() => by_rows < by_columns / search.runtime.n_threads() as f64,
         _ => by_rows < by_columns,
     };
     if together {
