@@ -26,11 +26,9 @@ use crate::lazy::{Finds, Reached, descend};
 use crate::params::ValidTreeParams;
 use crate::rng::{NodeKey, Side};
 use crate::runtime::Runtime;
-use crate::split::folds::{
-    Contest, FoldRows, FoldScratch, FoldSplit, FoldsNode, HeldOut, Verdict, best_among, best_splits, goes_left,
-};
+use crate::split::folds::{FoldRows, FoldScratch, FoldsNode, HeldOut, best_splits, goes_left};
 use crate::split::samples::Samples;
-use crate::split::{ConstantFeatures, Scratch, Search};
+use crate::split::{Candidate, ConstantFeatures, Cut, Scratch, Search};
 use crate::tree::sets::Rule;
 
 /// A row that no fold holds out.
@@ -173,12 +171,12 @@ enum Fate {
     Leaf,
     /// It is to be searched on its own.
     Alone,
-    Split(FoldSplit),
+    Split(Candidate),
 }
 
 /// A split that parts the rows of some lanes as each wants it.
-struct Cut {
-    split: FoldSplit,
+struct SharedCut {
+    split: Candidate,
     lanes: Vec<usize>,
 }
 
@@ -279,28 +277,14 @@ impl<C: Criterion> Descent<'_, C> {
         }
         let (samples, key, constants) = (&group.ids[..], group.key, &group.constants);
         let node = FoldsNode { samples, key, constants, held_out: &held_out, lanes: &self.held_out };
-        let (verdicts, constants) = best_splits(&self.search, &self.rows, &node, &mut self.folds)?;
-        let mut contests: Vec<Contest<'_, C>> = Vec::new();
-        for (lane, verdict) in verdicts.iter().enumerate() {
-            if let Verdict::Among(features) = verdict {
-                contests.push(Contest { lane, totals: &totals[lane], features });
-            }
-        }
-        let found = best_among(&self.search, &node, &contests, &mut self.folds, &mut self.scan)?;
-        let mut found = found.into_iter();
-        let fate = |verdict: &Verdict| {
-            let split = match verdict {
-                Verdict::Split(split) => Some(*split),
-                Verdict::Constant => None,
-                Verdict::Among(_) => found.next().flatten(),
-            };
-            match split {
-                Some(split) => Fate::Split(split),
-                None if self.search.draws_all() => Fate::Leaf,
-                None => Fate::Alone,
-            }
+        let (splits, constants) =
+            best_splits(&self.search, &self.rows, &node, totals, &mut self.folds, &mut self.scan)?;
+        let fate = |split: Option<Candidate>| match split {
+            Some(split) => Fate::Split(split),
+            None if self.search.draws_all() => Fate::Leaf,
+            None => Fate::Alone,
         };
-        let fates = verdicts.iter().map(fate).collect();
+        let fates = splits.into_iter().map(fate).collect();
         self.held_out.clear(held_out.into_iter());
         Ok((fates, constants))
     }
@@ -325,7 +309,7 @@ impl<C: Criterion> Descent<'_, C> {
         for (at, side) in [Side::Left, Side::Right].into_iter().enumerate() {
             // Lanes whose query rows go there.
             let mut wanted: Vec<Wanted> = Vec::new();
-            for (cut, Cut { lanes, .. }) in cuts.iter().enumerate() {
+            for (cut, SharedCut { lanes, .. }) in cuts.iter().enumerate() {
                 let lanes = || lanes.iter().filter(|&&lane| !queries[lane][at].is_empty());
                 let n_singles = lanes().filter(|&&lane| group.lanes[lane].held_out.len() <= 1).count();
                 if lanes().next().is_some() {
@@ -374,7 +358,7 @@ impl<C: Criterion> Descent<'_, C> {
     }
 
     /// The query rows of a lane that go left and right.
-    fn route(&self, group: &Group, lane: &Lane, split: &FoldSplit, goes_left: &[bool]) -> [Vec<u32>; 2] {
+    fn route(&self, group: &Group, lane: &Lane, split: &Candidate, goes_left: &[bool]) -> [Vec<u32>; 2] {
         let rule = Rule::Threshold(split.threshold(self.search.data));
         let mut values = Vec::new();
         self.query.gather(split.feature, &lane.queries, &mut values);
@@ -428,22 +412,22 @@ fn merged(own: impl Iterator<Item = u32>, foreign: &[u32]) -> Vec<u32> {
 }
 
 /// The cuts of the lanes, of which one serves all lanes that have a cut of the same feature between the same of their rows.
-fn cuts_of(fates: &[Fate]) -> Vec<Cut> {
-    let mut cuts: Vec<Cut> = Vec::new();
+fn cuts_of(fates: &[Fate]) -> Vec<SharedCut> {
+    let mut cuts: Vec<SharedCut> = Vec::new();
     for (lane, fate) in fates.iter().enumerate() {
         let Fate::Split(split) = fate else { continue };
-        let serves = |cut: &&mut Cut| {
+        let serves = |cut: &&mut SharedCut| {
             cut.split.feature == split.feature
                 && cut.split.missing == split.missing
-                && cut.split.last_left.max(split.last_left) < cut.split.first_right.min(split.first_right)
+                && cut.split.last_left.max(split.last_left) < cut.split.first_right().min(split.first_right())
         };
         match cuts.iter_mut().find(serves) {
             Some(cut) => {
                 cut.split.last_left = cut.split.last_left.max(split.last_left);
-                cut.split.first_right = cut.split.first_right.min(split.first_right);
+                cut.split.cut = Cut::Before(cut.split.first_right().min(split.first_right()));
                 cut.lanes.push(lane);
             }
-            None => cuts.push(Cut { split: *split, lanes: vec![lane] }),
+            None => cuts.push(SharedCut { split: *split, lanes: vec![lane] }),
         }
     }
     cuts

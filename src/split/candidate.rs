@@ -53,6 +53,14 @@ impl Candidate {
     pub(crate) fn goes_left(&self, rank: u32, missing_rank: u32) -> bool {
         if rank == missing_rank { self.missing_go_left() } else { rank <= self.last_left }
     }
+    /// The first rank that goes right, where the threshold is not random.
+    pub(crate) fn first_right(&self) -> u32 {
+        match self.cut {
+            Cut::Before(first_right) => first_right,
+            Cut::Random { .. } => unreachable!("the threshold is not random"),
+        }
+    }
+
     /// Values up to this one go left: infinity if missing values are parted from all others.
     pub fn threshold(&self, data: &Dataset) -> f64 {
         match self.cut {

@@ -32,7 +32,7 @@ mod scan;
 pub mod sparse;
 mod spread;
 
-pub use candidate::Candidate;
+pub use candidate::{Candidate, Cut};
 pub use categorical::Sides;
 pub use constants::ConstantFeatures;
 pub use found::Found;

@@ -9,6 +9,7 @@
 mod cells;
 pub(crate) mod column;
 mod histogram;
+mod lanes;
 mod network;
 mod pair;
 mod random;

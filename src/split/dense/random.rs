@@ -13,13 +13,12 @@ use crate::tuning::tuned;
 use crate::criterion::Criterion;
 use crate::criterion::packed::lanes::LANES;
 use crate::data::DenseColumns;
-use crate::data::dense::{DenseColumn, Ranks};
 use crate::error::Result;
 use crate::rng::Side;
-use crate::simd::vectorized;
 use crate::split::best::Best;
 use crate::split::candidate::{Candidate, Cut, threshold_between};
 use crate::split::dense::column::{RowsOf, search_categorical};
+use crate::split::dense::lanes::{extremes, extremes_below, load_lane, n_below, rotate};
 use crate::split::found::Found;
 use crate::split::node::NodeSearch;
 use crate::split::samples::SampleSet;
@@ -157,7 +156,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
         let (data, level) = (search.data, search.level);
         *self.winner = None;
         for (lane, &feature) in batch.iter().enumerate() {
-            load_lane(self.columns.column(feature), node.samples.ids(), self.ranks, lane);
+            load_lane(self.columns.column(feature), node.samples.ids(), self.ranks, lane, |rank, _| rank);
         }
         let missing = self.missing(batch);
         let (lowest, highest) = match &missing {
@@ -275,69 +274,4 @@ struct Missing<const N: usize> {
     ranks: [u32; N],
     /// Their numbers.
     n: [u32; N],
-}
-
-fn load_lane<const N: usize>(column: &DenseColumn, samples: &[u32], out: &mut [[u32; N]], lane: usize) {
-    fn load<R: Copy + Into<u32>, const N: usize>(ranks: &[R], samples: &[u32], out: &mut [[u32; N]], lane: usize) {
-        for (row, &sample) in out.iter_mut().zip(samples) {
-            row[lane] = ranks[sample as usize].into();
-        }
-    }
-    match &column.ranks {
-        Ranks::U8(ranks) => load(ranks, samples, out, lane),
-        Ranks::U16(ranks) => load(ranks, samples, out, lane),
-        Ranks::U32(ranks) => load(ranks, samples, out, lane),
-    }
-}
-
-vectorized! {
-    fn extremes<const N: usize>(ranks: &[[u32; N]]) -> ([u32; N], [u32; N]) {
-        let (mut lowest, mut highest) = ([u32::MAX; N], [0; N]);
-        for ranks in ranks {
-            for lane in 0..N {
-                lowest[lane] = lowest[lane].min(ranks[lane]);
-                highest[lane] = highest[lane].max(ranks[lane]);
-            }
-        }
-        (lowest, highest)
-    }
-}
-
-vectorized! {
-    /// The extremes of ranks below those of missing values, which are above all others; a lowest rank of those if there are
-    /// no others.
-    fn extremes_below<const N: usize>(ranks: &[[u32; N]], missing: &[u32; N]) -> ([u32; N], [u32; N]) {
-        let (mut lowest, mut highest) = ([u32::MAX; N], [0; N]);
-        for ranks in ranks {
-            for lane in 0..N {
-                lowest[lane] = lowest[lane].min(ranks[lane]);
-                highest[lane] = highest[lane].max(if ranks[lane] == missing[lane] { 0 } else { ranks[lane] });
-            }
-        }
-        (lowest, highest)
-    }
-}
-
-vectorized! {
-    /// Gives missing values rank 0.
-    fn rotate<const N: usize>(ranks: &mut [[u32; N]], missing: &[u32; N]) {
-        for ranks in ranks {
-            for lane in 0..N {
-                ranks[lane] = if ranks[lane] == missing[lane] { 0 } else { ranks[lane] };
-            }
-        }
-    }
-}
-
-vectorized! {
-    /// By column, the number of rows with a rank below its end.
-    fn n_below<const N: usize>(ranks: &[[u32; N]], ends: &[u32; N]) -> [u32; N] {
-        let mut n = [0; N];
-        for ranks in ranks {
-            for lane in 0..N {
-                n[lane] += u32::from(ranks[lane] < ends[lane]);
-            }
-        }
-        n
-    }
 }

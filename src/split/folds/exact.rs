@@ -1,11 +1,12 @@
 //! Which of the columns that come near has the best split of a fold: exact, by the scan that everybody uses.
 
+use super::FoldsNode;
 use super::columns::{FoldScratch, fill_columns};
-use super::{FoldSplit, FoldsNode};
 use crate::criterion::Criterion;
 use crate::error::Result;
 use crate::rng::Permutation;
 use crate::split::best::Best;
+use crate::split::candidate::Candidate;
 use crate::split::entries::Entry;
 use crate::split::node::{Node, NodeColumn, NodeSearch, Search};
 use crate::split::samples::{SampleSet, Samples};
@@ -30,7 +31,7 @@ pub fn best_among<C: Criterion>(
     contests: &[Contest<'_, C>],
     folds: &mut FoldScratch,
     scan: &mut C::Scan,
-) -> Result<Vec<Option<FoldSplit>>> {
+) -> Result<Vec<Option<Candidate>>> {
     let order = node.key.feature_order(search.data.n_features());
     let mut found = Vec::with_capacity(contests.len());
     let per_chunk = (CONTEST_ROWS / node.samples.len()).max(1);
@@ -49,7 +50,7 @@ fn decide<C: Criterion>(
     contests: &[Contest<'_, C>],
     folds: &mut FoldScratch,
     scan: &mut C::Scan,
-) -> Result<Vec<Option<FoldSplit>>> {
+) -> Result<Vec<Option<Candidate>>> {
     let mut features: Vec<u32> = contests.iter().flat_map(|contest| contest.features).copied().collect();
     features.sort_unstable();
     features.dedup();
@@ -77,5 +78,5 @@ fn decide<C: Criterion>(
             at.evaluate(NodeColumn { entries: &own, n_common, ..column }, scan, best);
         }
     })?;
-    Ok(bests.into_iter().map(|best| best.candidate().map(|candidate| FoldSplit::of(&candidate))).collect())
+    Ok(bests.into_iter().map(Best::candidate).collect())
 }
