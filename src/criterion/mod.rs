@@ -1,12 +1,15 @@
 //! What a split minimises, in exact integers.
 //!
-//! A criterion knows targets and weights, never storage. Its statistics are integers that add up in any order, so a
-//! scan may push samples from either end, and a child's statistics may be subtracted from its parent's. Candidates are
-//! compared by an `f64` score; where two scores lie within their rounding error, by an exact proof. Hence the order of
-//! candidates is that of mathematics, whichever way they were found.
+//! A criterion knows targets and weights, never how features are stored. Its statistics of a set of
+//! samples are integers that add up in any order. So a scan may push samples from either end, and
+//! the statistics of one child are those of the node minus those of the other child. Candidates are
+//! compared by an `f64` score, and by an exact proof where two scores lie within their rounding
+//! error. Hence the order of candidates is the mathematical order, whichever tier found them.
 //!
-//! Adding a criterion: one file with an implementation of [`Criterion`] (or of [`classes::Measure`] if it is a
-//! function of class counts), a name in `params::CriterionKind`, and a line in `visit_weighted`, the registry.
+//! To add a criterion: write one file with an implementation of [`Statistics`], [`Ordered`] and
+//! [`Bounded`] (or of [`classes::Measure`] if the criterion is a function of class counts), add a
+//! name to `params::CriterionKind`, and add a line to `visit_classes` or `visit_numbers`, the
+//! registry.
 
 pub mod binary;
 pub mod bounded;
@@ -39,54 +42,68 @@ use quantile::AnyQuantile;
 use squared_error::SquaredError;
 use weights::{SampleWeights, SmallWeights, UnitWeights};
 
-/// Statistics, scores and values of nodes: what every criterion has.
+/// Statistics, scores and values of nodes, which every criterion has.
+///
+/// A scan tries the cuts of one column in one node: it pushes samples, one at a time, from one side
+/// of the cut to the other, and asks for scores in between.
 pub trait Statistics: Sync {
-    /// The exact statistics of a set of samples.
+    /// The exact statistics of a set of samples, usually those of a node.
     type Totals: Send + Sync;
-    /// Scratch of a scan over a node's samples.
+    /// Buffers of a scan over a node's samples, reused from scan to scan.
     type Scan: Send;
-    /// Running statistics of a scan: of the pushed samples, and of the rest. Small, so that loops keep it in registers.
+    /// The running statistics of a scan: of the pushed samples, or of those and the rest. Small, so
+    /// that loops keep them in registers.
     type Pushed: Copy + Send;
-    /// What the exact score of a candidate is computed from, if it comes to that.
+    /// The integers from which [`compare`](Self::compare) computes the exact score of a candidate.
+    /// Only candidates whose scores are too close to tell apart in `f64` need it.
     type Proof: Send;
-    /// The same statistics in packed forms, for loops over many rows.
+    /// The packed forms of these statistics, for loops over many rows; [`packed::NotPacked`] if
+    /// there are none.
     type Packed: Packed<Self>;
-    /// Whether [`score`](Self::score) forbids some cuts.
+    /// Whether [`score`](Self::score) forbids some cuts, by scoring them NaN.
     const FORBIDS_CUTS: bool = false;
 
-    /// The statistics of `samples`. O(their number).
+    /// The statistics of `samples`. O(number of samples), up to a logarithm.
     fn totals(&self, samples: &[u32]) -> Self::Totals;
-    /// The statistics of a node without those of one of its children.
+    /// The statistics of a node without the samples of one of its children.
     fn minus(&self, node: &Self::Totals, child: &Self::Totals) -> Self::Totals;
-    /// The weight of a sample.
+    /// The integer weight of a sample.
     fn sample_weight(&self, sample: u32) -> u64;
-    /// The total weight, as an integer.
+    /// The total weight, as an integer multiple of the target's unit of weight.
     fn weight(&self, totals: &Self::Totals) -> u64;
     /// Whether no split can improve the node.
     fn is_pure(&self, totals: &Self::Totals) -> bool;
-    /// The impurity, averaged over outputs: Gini impurity, bits, or the target's unit squared.
+    /// The impurity in the unit that users see, averaged over outputs: Gini impurity, entropy in
+    /// bits, half Poisson deviance, or the unit of the target, squared for squared error.
     fn impurity(&self, totals: &Self::Totals) -> f64;
-    /// The cost of a node: its weight times its impurity, summed over outputs, in any fixed unit.
+    /// The cost of a node: its weight times its impurity, summed over outputs. The unit may be any,
+    /// if it is the same for all nodes.
     fn cost(&self, totals: &Self::Totals) -> f64;
-    /// Values per node: outputs times classes of the output that has most.
+    /// The number of values per node: outputs, times the largest number of classes of an output.
     fn n_values(&self) -> usize;
-    /// The prediction of a node with these samples: class shares padded with 0, or means.
+    /// Writes the prediction of a node with these samples: per output the class shares, padded with
+    /// 0, or one number.
     fn write_value(&self, totals: &Self::Totals, samples: &[u32], value: &mut [f64]);
 
-    /// How many predictions can be ordered, and so constrained: those of numbers, or one for two classes of one output.
+    /// How many predictions can be ordered, so that monotonic constraints may apply to them: one
+    /// per output for numbers, one for two classes of one output, otherwise none.
     fn n_means(&self) -> usize;
-    /// A prediction that can be ordered, unrefined: a mean, or the share of the second class.
+    /// A prediction that can be ordered: the mean (or quantile) of an output, or the share of the
+    /// second class. Not refined as [`write_value`](Self::write_value) may refine it.
     fn mean(&self, totals: &Self::Totals, output: usize) -> f64;
-    /// The [mean](Self::mean) of the pushed samples and that of the rest.
+    /// The [`mean`](Self::mean) of the pushed samples and the mean of the rest.
     fn side_means(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed, output: usize) -> [f64; 2];
 
-    /// A new scan. Call [`begin`](Self::begin) before each use.
+    /// Makes the buffers of a scan. Call [`begin`](Self::begin) before each use.
     fn scan(&self) -> Self::Scan;
-    /// Begins a scan: nothing is pushed yet.
+    /// Begins a scan of a column: no sample is pushed yet.
     fn begin(&self, node: &Self::Totals, scan: &mut Self::Scan) -> Self::Pushed;
-    /// Says right after [`begin`](Self::begin) which samples will be pushed, and in which order, if that is known. A
-    /// criterion whose statistics do not add up can then compute the losses of all cuts at once. Returns a score that no
-    /// cut exceeds; if the score is below `floor`, nothing needs to be scored.
+    /// Announces, right after [`begin`](Self::begin), which samples will be pushed and in which
+    /// order, if the caller knows. A criterion whose statistics do not add up can then compute the
+    /// losses of all cuts at once.
+    ///
+    /// Returns an upper bound of the scores of all these cuts. If the bound is below `floor`, the
+    /// cuts may not have been prepared: the caller must give the column up.
     #[inline]
     fn foresee(
         &self,
@@ -101,36 +118,41 @@ pub trait Statistics: Sync {
     fn push(&self, node: &Self::Totals, scan: &mut Self::Scan, pushed: &mut Self::Pushed, sample: u32);
     /// The weight of the pushed samples.
     fn pushed_weight(pushed: &Self::Pushed) -> u64;
-    /// A score of the split between the pushed samples and the rest: the more the impurity falls, the higher. Both
-    /// sides must have a weight above 0. Scores of different nodes cannot be compared. NaN if the cut is forbidden.
+    /// A score of the split between the pushed samples and the rest: the more the impurity falls,
+    /// the higher the score. Both sides must have a weight above 0. Scores of different nodes
+    /// cannot be compared. NaN if the cut is forbidden.
     fn score(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed) -> f64;
-    /// Whether [`score`](Self::score) may be at least `least`, which is minus infinity, or 0 or more. Never wrongly
-    /// false. Cheaper than a score, as it does not divide.
+    /// Whether [`score`](Self::score) may be at least `least`, which may be minus infinity. Never
+    /// false if the score is that high; may be true if the score is lower. Cheaper than a score
+    /// where the criterion can test without a division.
     #[inline]
     fn may_score(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed, least: f64) -> bool {
         self.score(node, scan, pushed) >= least
     }
-    /// A bound on the difference that rounding may cause between two scores of a node, the higher being `score`.
+    /// An upper bound of the difference that rounding may cause between two scores of a node, of
+    /// which the higher is `score`.
     fn tolerance(&self, node: &Self::Totals, score: f64) -> f64;
-    /// What proves the score. Cheap.
+    /// The integers that decide the exact score. Cheap to make.
     fn proof(&self, scan: &Self::Scan, pushed: Self::Pushed) -> Self::Proof;
-    /// The exact order of two scores of one node; the greater is the better split.
+    /// The exact order of two candidates of one node, given their proofs; the greater one is the
+    /// better split.
     fn compare(&self, node: &Self::Totals, a: &Self::Proof, b: &Self::Proof) -> Ordering;
 }
 
-/// All that the engine asks of a criterion.
+/// All that the engine asks of a criterion. Implemented by whatever implements the parts.
 pub trait Criterion: Ordered + Bounded {}
 
 impl<T: Ordered + Bounded> Criterion for T {}
 
-/// Lowers the product by which a quotient is tested, far beyond the rounding of either.
+/// Factor that lowers the right side where `s / w >= least` is tested as `s >= least * w`. The
+/// rounding of either form is far below the difference, so the test is never wrongly false.
 const QUOTIENT_SLACK: f64 = 1.0 - 32.0 * f64::EPSILON;
 
-/// What to do with a criterion, whatever its type.
+/// Code that needs a criterion, whatever its type; see [`visit`].
 pub trait Visitor {
-    /// The result.
+    /// The result of the visit.
     type Output;
-    /// Does it.
+    /// Runs the code with this criterion.
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output>;
 }
 
@@ -146,9 +168,10 @@ pub fn resolve(kind: CriterionKind, target: &Target) -> CriterionKind {
 
 /// Calls the visitor with the criterion `kind` over `target`.
 ///
-/// The engine is compiled for each of the types named here. Unit and small weights have copies of their own for Gini
-/// impurity and squared error, where the weights decide the width of the statistics and whether there are packed forms; all
-/// other criteria look weights up whatever their kind.
+/// The engine is compiled once for each type named here. For Gini impurity and squared error, unit
+/// weights and small weights have instances of their own, because there the weights decide how wide
+/// the statistics are and whether there are packed forms. All other criteria have one instance,
+/// which looks each weight up whatever its kind.
 pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V) -> Result<V::Output> {
     match target.values() {
         TargetValues::Classes(_) => visit_classes(kind, target, visitor),
@@ -156,7 +179,8 @@ pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V) -> Re
     }
 }
 
-/// As [`visit`] for targets that are classes: the visitor is compiled for the criteria of classes alone.
+/// Like [`visit`], for targets that are classes. The visitor is compiled for the criteria of
+/// classes alone.
 pub fn visit_classes<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V) -> Result<V::Output> {
     let weights = target.weights();
     match (kind, target.values()) {
