@@ -1,29 +1,34 @@
 //! Which subtrees of dense data are grown on a copy of their rows.
 //!
-//! The rows of a node lie scattered over columns that may exceed every cache, and each of its cells costs a cache miss. A
-//! copy brings them together, for all levels below. It is worth its cost if those read more cells than there are to copy:
-//! a node reads only the columns that it draws.
+//! The rows of a node lie scattered over columns that may exceed every cache, so each cell of the
+//! node costs a cache miss. A copy brings the cells of the node's rows together, for all levels of
+//! the subtree. The copy pays if these levels read more cells than are copied: a copy has all
+//! columns, but a node reads only the columns that it draws.
 
 use crate::data::{Columns, Dataset};
 
 /// Most cells of a copy that stays in the second-level cache: half of 1 MiB (bench `fit`).
 const NEAR_CELLS: usize = 1 << 17;
-/// A node with this many times fewer rows than the data is copied too: each of its cache lines then holds one of its cells.
+/// A node that has this many times fewer rows than its data set is copied even if the copy exceeds
+/// [`NEAR_CELLS`]: each cache line that such a node reads holds one cell of the node.
 const SPREAD: usize = 16;
-/// What a level saves per cell that it reads, as a share of the cost of copying one (bench `fit`).
+/// Time that a level of the subtree saves on a copy per cell that it reads, as a share of the time
+/// to copy one cell (bench `fit`).
 const SAVED_PER_LEVEL: f64 = 0.6;
 
-/// The rule for one data set.
+/// The rule that says which subtrees of one data set are copied.
 #[derive(Debug, Clone, Copy)]
 pub struct Copies {
     max_samples: usize,
     max_near_samples: usize,
-    /// Columns of the data per column that a node draws.
+    /// Number of columns of the data set, divided by the number of columns that a node draws.
     n_features_per_draw: f64,
 }
 
 impl Copies {
-    /// The rule, if there is anything to be copied: not if all cells are near enough.
+    /// Makes the rule for a data set whose nodes draw `n_drawn` columns. Returns `None` if nothing
+    /// is ever copied: if the data set is sparse or so small that all its cells stay near, or if
+    /// `forced` forbids copies.
     pub fn of(data: &Dataset, n_drawn: usize, forced: Option<bool>) -> Option<Self> {
         let (n_samples, n_features) = (data.n_samples(), data.n_features());
         let is_dense = matches!(data.columns(), Columns::Dense(_));
@@ -31,7 +36,7 @@ impl Copies {
             return None;
         }
         if forced == Some(true) {
-            // All but the root, again and again.
+            // Every node but the root is copied, again at each level.
             let max_samples = n_samples.saturating_sub(1);
             return Some(Self { max_samples, max_near_samples: max_samples, n_features_per_draw: 0.0 });
         }
@@ -43,20 +48,24 @@ impl Copies {
         })
     }
 
-    /// Whether the subtree of a node with so many rows is to be grown on a copy.
+    /// Whether the subtree of a node with `n_samples` rows is grown on a copy of them.
     pub fn admit(&self, n_samples: usize) -> bool {
-        // A subtree of n rows has some log2(n) levels or more.
+        // A subtree of n rows has at least about log2(n) levels.
         self.admit_levels(n_samples, (n_samples as f64).log2())
     }
 
-    /// The same for a subtree of which only the nodes are visited that some of `n_query` query rows reach.
+    /// Whether a subtree is copied of which only the nodes that one of `n_query` query rows reaches
+    /// are visited.
     pub fn admit_visits(&self, n_samples: usize, n_query: usize) -> bool {
-        // Levels that are visited, as if whole: the first log2(m), and a path below each of their nodes, whose rows halve.
+        // The cells that m query rows make the subtree read are those of log2(m) + 1 whole levels:
+        // the first log2(m) levels may be visited as a whole, and below each of their nodes one
+        // path, along which the number of rows halves, so that it adds up to one more level.
         self.admit_levels(n_samples, (n_samples as f64).log2().min((n_query as f64).log2() + 1.0))
     }
 
     fn admit_levels(&self, n_samples: usize, levels: f64) -> bool {
-        // One that is not near will be copied again.
+        // A copy that exceeds the cache serves log2(SPREAD) levels at most: subtrees with SPREAD
+        // times fewer rows are copied again.
         let levels = if n_samples > self.max_near_samples { levels.min((SPREAD as f64).log2()) } else { levels };
         n_samples <= self.max_samples && levels * SAVED_PER_LEVEL > self.n_features_per_draw
     }

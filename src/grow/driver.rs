@@ -1,9 +1,11 @@
-//! The walk from a node down its subtree, on one thread or several. What is done with the nodes on the way is up to a
-//! [`Policy`]: growth records all of them, a lazy descent visits those that query rows reach.
+//! The walk from a node down its subtree, on one thread or on several. A [`Policy`] says what is
+//! done with the nodes on the way: growth records all of them, a lazy descent visits only the nodes
+//! that query rows reach.
 //!
-//! Of two children the larger waits: then at most log2(n) nodes are pending however deep the tree is. The smaller child may
-//! instead become a task for another thread. A subtree of dense data may go on with a copy of its rows (see `copies`).
-//! Nothing that is found depends on either.
+//! Of two children the walk goes on with the smaller one and the larger one waits on the stack. So
+//! at most log2(n) nodes wait, however deep the tree is. Instead, the smaller child may become a
+//! task for another thread. The subtree of a node of dense data may be walked on a copy of its rows
+//! (see `copies`). Neither tasks nor copies change what the policy finds.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,28 +21,31 @@ use crate::rng::Side;
 use crate::split::samples::Samples;
 use crate::split::{Effort, Scratch, Search};
 
-/// A smaller child with this many nonzeros, or this many cells of columns that it draws, is a task of its own: some 10 us
-/// of work (`benches/peers/threads.py`, `dense.py`).
+/// A smaller child becomes a task of its own from this many nonzeros on (sparse data), or this many
+/// cells of the columns that it draws (dense data). That is about 10 us of work
+/// (`benches/peers/threads.py`, `dense.py`).
 const TASK_FROM_NONZEROS: usize = 256;
 const TASK_FROM_CELLS: usize = 4096;
 
-/// What is done with the nodes of a subtree.
+/// Says what is done with the nodes of a subtree. For each node the driver calls
+/// [`visit`](Self::visit), then either [`finish_leaf`](Self::finish_leaf) or
+/// [`follow`](Self::follow), and, if both children are followed, [`keep`](Self::keep).
 pub trait Policy: Sync {
-    /// What travels with a node from its parent.
+    /// The load of a node: what the policy passes on from a node to its children.
     type Load<'l>: Send + 'l;
-    /// What one task finds.
+    /// What the policy collects in one task.
     type Finds: Send;
-    /// What all tasks of a subtree find.
+    /// What the policy makes of all tasks of a subtree.
     type Whole;
 
-    /// Begins a task at a node with this load. The tasks of a subtree are numbered from 0 on, a task after the one that
-    /// started it.
+    /// Begins the task number `task` at a node with this load. The tasks of a subtree are numbered
+    /// from 0 on, and a task has a higher number than the task that started it.
     fn begin(&self, task: usize, load: &mut Self::Load<'_>) -> Self::Finds;
 
-    /// Whether the subtree of a node of `n_samples` rows goes on with a copy of them.
+    /// Whether the subtree of a node with `n_samples` rows may be walked on a copy of these rows.
     fn admits_copy(&self, copies: &Copies, n_samples: usize, load: &Self::Load<'_>) -> bool;
 
-    /// A node is reached.
+    /// Called when a node is reached, before it is expanded.
     fn visit<C: Criterion>(
         &self,
         search: &Search<'_, C>,
@@ -49,8 +54,8 @@ pub trait Policy: Sync {
         finds: &mut Self::Finds,
     ) -> Result<()>;
 
-    /// The node that was visited last is a leaf.
-    fn settle<C: Criterion>(
+    /// Called when the node that was visited last turns out to be a leaf.
+    fn finish_leaf<C: Criterion>(
         &self,
         search: &Search<'_, C>,
         leaf: &Leaf<'_, C>,
@@ -58,8 +63,8 @@ pub trait Policy: Sync {
         finds: &mut Self::Finds,
     );
 
-    /// The node that was visited last is split, into children of so many rows on the left and on the right. Says which
-    /// children are followed.
+    /// Called when the node that was visited last is split. `sizes` are the numbers of rows of the
+    /// left and of the right child. Returns which children are followed.
     fn follow<'l, C: Criterion>(
         &self,
         search: &Search<'_, C>,
@@ -68,43 +73,44 @@ pub trait Policy: Sync {
         load: Self::Load<'l>,
     ) -> Follow<Self::Load<'l>>;
 
-    /// Takes the split of a node both of whose children are followed, the left one with this load.
+    /// Takes the split of a node of which both children are followed. `_left` is the left child's
+    /// load.
     fn keep(&self, _split: Split, _left: &Self::Load<'_>, _finds: &mut Self::Finds) {}
 
-    /// Joins what the tasks of a subtree have found; they come in no particular order.
+    /// Joins what the tasks of a subtree have found. `tasks` is in no particular order.
     fn join(&self, tasks: Vec<Self::Finds>) -> Result<Self::Whole>;
 
-    /// Adds what was found below a node that went on with a copy of its rows.
+    /// Adds to `finds` what was found in a subtree that was walked on a copy of its rows.
     fn absorb(&self, finds: &mut Self::Finds, whole: Self::Whole) -> Result<()>;
 }
 
-/// The children of a split that are followed, and what they carry.
+/// The children of a split that are followed, with their loads.
 pub enum Follow<L> {
-    /// The left child and the right one.
+    /// Both children are followed. The loads are the left child's and the right child's.
     Both(L, L),
-    /// One child. Nothing is prepared for the other.
+    /// One child is followed. Nothing is prepared for its sibling.
     One(Side, L),
 }
 
-/// A search and a policy, and what the threads share.
+/// Walks subtrees with one search and one policy, and holds what the threads share.
 pub struct Driver<'a, C: Criterion, P: Policy> {
     search: Search<'a, C>,
     policy: &'a P,
-    /// Which subtrees may go on with a copy of their rows, if any.
+    /// Which subtrees may be walked on a copy of their rows; `None` if there are none.
     copies: Option<Copies>,
     n_tasks: AtomicUsize,
     state: Mutex<State<C, P::Finds>>,
 }
 
 struct State<C: Criterion, F> {
-    /// Scratch that no thread uses.
+    /// Scratch that no thread uses at the moment.
     idle: Vec<Scratch<C>>,
     tasks: Vec<Result<F>>,
     effort: Effort,
 }
 
 impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
-    /// A driver for the nodes of a search.
+    /// Makes a driver for subtrees of the tree of `search`.
     pub fn new(search: Search<'a, C>, policy: &'a P) -> Self {
         Self {
             copies: Copies::of(search.data, search.n_drawn(), search.params.force_copies),
@@ -115,12 +121,13 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
         }
     }
 
-    /// How much of the data has been read so far.
+    /// How much of the data the finished tasks have read.
     pub fn effort(&self) -> Effort {
         self.lock().effort
     }
 
-    /// Walks the whole subtree of a node, on several threads if the node is large.
+    /// Walks the whole subtree of a node, on several threads if the node is large enough to be a
+    /// task.
     pub fn run<'s, 'l: 's>(&'s self, root: Pending<'s, C>, load: P::Load<'l>) -> Result<P::Whole> {
         let runtime = self.search.runtime;
         self.n_tasks.store(1, Ordering::Relaxed);
@@ -157,7 +164,8 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
         state.tasks.push(finds);
     }
 
-    /// Walks a subtree, but for smaller children that `keep_or_spawn` does not give back.
+    /// Walks a subtree. Each smaller child is passed to `keep_or_spawn`, and left out of the walk
+    /// unless `keep_or_spawn` returns it.
     fn walk<'s, 'l>(
         &self,
         task: usize,
@@ -179,7 +187,7 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
             let fork = match node.expand(search, scratch)? {
                 Expansion::Split(fork) => fork,
                 Expansion::Leaf(leaf) => {
-                    policy.settle(search, &leaf, load, &mut finds);
+                    policy.finish_leaf(search, &leaf, load, &mut finds);
                     continue;
                 }
             };
@@ -201,7 +209,7 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
         Ok(finds)
     }
 
-    /// Whether the subtree of a node is worth a task of its own.
+    /// Whether the subtree of a node is large enough to be a task of its own.
     fn is_a_task(&self, node: &Pending<'_, C>) -> bool {
         match self.search.data.columns() {
             Columns::Dense(_) => node.samples.len() * self.search.n_drawn() >= TASK_FROM_CELLS,
@@ -209,7 +217,7 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
         }
     }
 
-    /// A copy of a node's rows, if its subtree is to go on with one.
+    /// Copies the rows of a node, if its subtree is to be walked on a copy.
     fn copy(&self, node: &Pending<'_, C>, load: &P::Load<'_>) -> Option<Dataset> {
         let admits = self.policy.admits_copy(self.copies.as_ref()?, node.samples.len(), load);
         if admits && !node.must_stop(&self.search) { self.search.data.subset(node.samples.ids()) } else { None }
@@ -220,8 +228,8 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
     }
 }
 
-/// Walks the subtree of a node on `copy`, which has the node's rows in their order. The subtree is the same as below the
-/// node.
+/// Walks the subtree of `node` on `copy`, which holds the rows of the node in their order. The
+/// nodes are, bit for bit, those that a walk without the copy would find.
 fn walk_copy<C: Criterion, P: Policy>(
     copy: &Dataset,
     search: &Search<'_, C>,
@@ -235,7 +243,8 @@ fn walk_copy<C: Criterion, P: Policy>(
     criterion::visit(search.kind, &target, on_copy)
 }
 
-/// A subtree whose rows are a data set and a target of their own.
+/// The walk of a subtree whose rows are a data set and a target of their own; visits the criterion
+/// that is made of this target.
 struct OnCopy<'a, 'l, P: Policy> {
     search: Search<'a, ()>,
     root: Anew,

@@ -1,8 +1,8 @@
-//! Trees: eager growth, depth first, with an explicit stack, large subtrees on threads of their own (`driver`). With a
-//! limited number of leaves, see `best_first`.
+//! Growth of whole trees: depth first with an explicit stack, and with large subtrees on threads of
+//! their own (`driver`), or best first if the number of leaves is limited (`best_first`).
 //!
-//! Each task grows a part of the tree, and the parts are joined at the end. Node ids do not depend on who grew what (see
-//! `tree`).
+//! Each task grows a part of the tree, and the parts are joined at the end. The final numbers of
+//! the nodes do not depend on which task grew a node (see `tree`).
 
 mod best_first;
 pub(crate) mod copies;
@@ -26,9 +26,10 @@ use part::Part;
 
 /// Grows tree number `tree` of the parameters' seed over all rows with a weight above 0.
 ///
-/// The tree is exact: every node takes the best split over the features it draws and all their thresholds. It is a
-/// pure function of data, target, parameters and number; threads, storage and kernels do not show. It is pruned if the
-/// parameters say so.
+/// The tree is exact: every node takes the best split over the features it draws and all their
+/// thresholds. The tree is a pure function of data, target, parameters and `tree`; the number of
+/// threads, the storage and the tiers of the search make no difference. The tree is pruned if
+/// `ccp_alpha` is above 0.
 pub fn grow(
     data: &Dataset,
     target: &Target,
@@ -39,8 +40,8 @@ pub fn grow(
     Ok(grow_counted(data, target, params, tree, runtime)?.0)
 }
 
-/// As [`grow`], and how much of the data was read. On several threads the count varies a little from run to run, the
-/// tree does not.
+/// Does what [`grow`] does, and also returns how much of the data was read. On several threads the
+/// amount varies a little from run to run; the tree does not.
 pub fn grow_counted(
     data: &Dataset,
     target: &Target,
@@ -53,7 +54,7 @@ pub fn grow_counted(
     Ok((if params.ccp_alpha > 0.0 { grown.pruned(params.ccp_alpha)? } else { grown }, effort))
 }
 
-/// Whether rows and targets are as many.
+/// Fails unless there are as many targets as rows.
 pub(crate) fn check_lengths(data: &Dataset, target: &Target) -> Result<()> {
     if data.n_samples() != target.n_samples() {
         return Err(Error::ShapeMismatch {
@@ -65,13 +66,15 @@ pub(crate) fn check_lengths(data: &Dataset, target: &Target) -> Result<()> {
     Ok(())
 }
 
-/// Some rows of a data set, ascending, in one node.
+/// A node of the rows `ids`, which must be ascending. Rows of sparse data get a table of positions,
+/// so that a few of them can be moved to an edge of the node.
 pub(crate) fn samples_with(data: &Dataset, ids: Vec<u32>) -> Samples {
     let is_sparse = !matches!(data.columns(), Columns::Dense(_));
     Samples::new(ids, data.n_samples(), is_sparse)
 }
 
-/// The root of tree number `tree`, and the search of its nodes.
+/// Makes the root of tree number `tree`, with the rows `samples`, and the search of all nodes of
+/// the tree.
 pub(crate) fn root<'a, 's, C: Criterion>(
     data: &'a Dataset,
     target: &'a Target,
@@ -81,7 +84,8 @@ pub(crate) fn root<'a, 's, C: Criterion>(
     runtime: &'a Runtime<'a>,
     samples: SampleSet<'s>,
 ) -> Result<(Search<'a, C>, Pending<'s, C>)> {
-    // The weight of the root is known once the root is there.
+    // The search needs the weight of the root, and the root needs a search, so the weight is set
+    // last.
     let mut search = Search::new(data, target, criterion, params, 0, runtime)?;
     let root = Pending::begin(&search, samples, Anew::root(&search, tree));
     search.set_total_weight(criterion.weight(&root.totals));
@@ -115,26 +119,27 @@ impl Visitor for Growth<'_> {
     }
 }
 
-/// The policy of growth: all nodes are recorded.
+/// The policy of growth: records every node.
 struct Record {
-    /// Numbers per node that predict.
+    /// Number of values that a node predicts.
     n_values: usize,
 }
 
-/// The parent of a node.
+/// The place where a node hangs: its parent, and on which side.
 #[derive(Debug, Clone, Copy)]
 struct Link {
-    /// The task that recorded the parent.
+    /// Number of the task that recorded the parent.
     task: usize,
-    /// The parent's id among the nodes of that task.
+    /// Id of the parent among the nodes of that task.
     node: usize,
     is_left: bool,
 }
 
-/// What a task has recorded.
+/// The part of the tree that one task has recorded.
 struct TaskPart {
     task: usize,
-    /// The parent of the first node, in the part of another task.
+    /// The parent of the part's first node, which another task recorded; `None` at the root of the
+    /// tree.
     link: Option<Link>,
     part: Part,
 }
@@ -164,7 +169,7 @@ impl Policy for Record {
         Ok(())
     }
 
-    fn settle<C: Criterion>(
+    fn finish_leaf<C: Criterion>(
         &self,
         _search: &Search<'_, C>,
         _leaf: &Leaf<'_, C>,
@@ -188,14 +193,14 @@ impl Policy for Record {
     }
 
     fn join(&self, mut tasks: Vec<TaskPart>) -> Result<TaskPart> {
-        // A part comes after the one that it hangs on.
+        // In the order of the tasks' numbers, a part comes after the part that it hangs on.
         tasks.sort_unstable_by_key(|task| task.task);
         let mut offsets = Vec::with_capacity(tasks.len());
         let mut whole = TaskPart { task: 0, link: None, part: Part::new(self.n_values) };
         for TaskPart { link, part, .. } in tasks {
             let offset = whole.part.append(part)?;
             match link {
-                // The first part hangs on a node outside the subtree.
+                // The first part hangs on a node outside the subtree, which `absorb` links.
                 Some(link) if offsets.is_empty() => whole.link = Some(link),
                 Some(Link { task, node, is_left }) => {
                     let parent: usize = offsets[task];
@@ -228,8 +233,9 @@ mod tests {
 
     #[test]
     fn large_nodes_may_draw_known_constants_only() {
-        // Column 0 splits once. The root may find column 1 constant, and its children then draw nothing else at first;
-        // they are large enough for several threads.
+        // Column 0 can be split once, column 1 is constant. The root may find column 1 constant
+        // before it splits on column 0; a child may then draw known constants alone. The nodes are
+        // large enough for several threads.
         let n = 100_000;
         let x = Array2::from_shape_fn((n, 2), |(i, j)| if j == 0 { (i % 2) as f32 } else { 1.0 });
         let classes: Vec<u32> = (0..n as u32).map(|i| u32::from(i % 3 == 0)).collect();

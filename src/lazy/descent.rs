@@ -1,7 +1,8 @@
 //! The lazy descent of query rows through a tree, or through one of its subtrees.
 //!
-//! The driver of growth walks the tree; the policy here takes query rows along, follows only children that some of them
-//! reach, and keeps what the leaves predict for them. Which task found a leaf does not show.
+//! The driver of growth walks the tree. The policy in this file takes query rows along, follows
+//! only children that some query row reaches, and keeps what the leaves predict for their query
+//! rows. The result does not depend on which task found a leaf.
 
 use super::{LazyTree, Reached};
 use crate::criterion::{Criterion, Visitor};
@@ -20,20 +21,21 @@ use crate::split::{Scratch, Search};
 /// Tasks per thread where query rows descend one by one, so that tasks of unequal cost even out.
 const TASKS_PER_THREAD: usize = 8;
 
-/// The policy of a lazy descent: the nodes that some query row reaches are visited.
+/// The policy of a lazy descent: visits the nodes that some query row reaches.
 pub(super) struct Descent<'a> {
     pub query: &'a dyn Query,
-    /// Whether the training rows of the leaves are wanted.
+    /// Whether the training rows of each leaf are to be kept.
     pub rows: bool,
-    /// Numbers per leaf that predict.
+    /// Number of values that a leaf predicts.
     pub n_values: usize,
 }
 
-/// What travels with a node.
+/// The load of a node in a lazy descent.
 pub(super) struct Visit<'s> {
     /// The query rows that have reached the node.
     pub query_rows: SampleSet<'s>,
-    /// Words that the nodes above and beside it hold.
+    /// Number of words that the ancestors of the node, and the siblings that are followed too,
+    /// hold; see [`Visits::peak_words`](super::Visits::peak_words).
     pub held: u64,
 }
 
@@ -47,7 +49,7 @@ impl Policy for Descent<'_> {
     }
 
     fn admits_copy(&self, copies: &Copies, n_samples: usize, load: &Visit<'_>) -> bool {
-        // The rows of a copy have new numbers: nobody could say which training rows they are.
+        // The rows of a copy have new numbers, so the training rows of a leaf could not be named.
         !self.rows && copies.admit_visits(n_samples, load.query_rows.len())
     }
 
@@ -62,7 +64,13 @@ impl Policy for Descent<'_> {
         Ok(())
     }
 
-    fn settle<C: Criterion>(&self, search: &Search<'_, C>, leaf: &Leaf<'_, C>, load: Visit<'_>, finds: &mut Finds) {
+    fn finish_leaf<C: Criterion>(
+        &self,
+        search: &Search<'_, C>,
+        leaf: &Leaf<'_, C>,
+        load: Visit<'_>,
+        finds: &mut Finds,
+    ) {
         let criterion = search.criterion;
         leaf.write_value(criterion, finds.add(load.query_rows.ids(), leaf.depth));
         let Some(rows) = &mut finds.rows else { return };
@@ -101,7 +109,8 @@ impl Policy for Descent<'_> {
     }
 
     fn join(&self, mut tasks: Vec<Finds>) -> Result<Vec<Finds>> {
-        // Tasks end in any order. No two have a query row in common.
+        // Tasks end in any order, but no two of them have a query row in common: the first query
+        // row of each task gives an order that is the same in each run.
         tasks.sort_unstable_by_key(Finds::first_row);
         Ok(tasks)
     }
@@ -112,7 +121,8 @@ impl Policy for Descent<'_> {
     }
 }
 
-/// What query rows find below a node, on this thread.
+/// Walks the subtree of `node` with some query rows, on this thread. Returns the leaves that the
+/// query rows reach.
 pub(crate) fn descend<C: Criterion>(
     search: &Search<'_, C>,
     query: &dyn Query,
@@ -124,13 +134,13 @@ pub(crate) fn descend<C: Criterion>(
     Driver::new(*search, &policy).run_with(node, Visit { query_rows, held: 0 }, scratch)
 }
 
-/// What query rows find in a whole tree.
+/// A question to a whole tree: which leaves do the query rows reach?
 pub(super) struct Question<'a> {
     pub tree: LazyTree<'a>,
     pub query: &'a dyn Query,
-    /// One query row at a time.
+    /// Whether query rows descend one at a time.
     pub is_single: bool,
-    /// The training rows of the leaves are wanted.
+    /// Whether the training rows of each leaf are to be kept.
     pub rows: bool,
     pub runtime: &'a Runtime<'a>,
 }
@@ -161,7 +171,7 @@ impl Visitor for Question<'_> {
 }
 
 impl Question<'_> {
-    /// Descends with each batch of query rows, one after the other.
+    /// Descends from the root with each batch of query rows, one batch after the other.
     fn ask<'b, C: Criterion>(
         &self,
         criterion: &C,

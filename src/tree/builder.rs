@@ -1,4 +1,4 @@
-//! Nodes of a tree while it grows, in the order in which they are reached.
+//! The nodes of a tree while it grows, numbered in the order in which they are reached.
 
 use std::sync::Arc;
 
@@ -6,25 +6,25 @@ use super::sets::{CategorySet, CategorySets, Rule};
 use super::{MAX_NODES, NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 use crate::error::{Error, Result};
 
-/// Collects nodes in the order of growth; [`finish`](Self::finish) numbers them in preorder.
+/// Collects nodes in the order of growth. [`finish`](Self::finish) renumbers them in preorder.
 #[derive(Debug)]
 pub(crate) struct TreeBuilder {
     n_values: usize,
     nodes: NodeArrays,
-    /// With the splits that they belong to.
+    /// Category sets, each with the id of the node that splits by it; in the order of the splits.
     sets: Vec<(usize, CategorySet)>,
 }
 
-/// Nodes for which a builder has room at first: nine arrays that grow step by step are a tenth of the time of a tree of
-/// iris.
+/// Number of nodes for which a new builder reserves room. Nine arrays that grow step by step would
+/// take a tenth of the time of a tree of the iris data.
 const FIRST_NODES: usize = 64;
 
-/// `array` in a new order.
+/// The elements of `array` at the positions `order`, in this order.
 fn pick<T: Copy>(order: &[usize], array: &[T]) -> Vec<T> {
     order.iter().map(|&old| array[old]).collect()
 }
 
-/// What is known of a node when it is reached.
+/// What is recorded of a node when it is reached, before it is known whether it will be split.
 pub(crate) struct NodeRecord {
     pub impurity: f64,
     pub n_samples: usize,
@@ -47,7 +47,8 @@ impl TreeBuilder {
         Self { n_values, nodes, sets: Vec::new() }
     }
 
-    /// Adds a leaf and returns its id and its value, to be written.
+    /// Adds a leaf. Returns its id, and the slice into which the caller writes what the leaf
+    /// predicts.
     pub fn add(&mut self, record: &NodeRecord) -> Result<(usize, &mut [f64])> {
         let nodes = &mut self.nodes;
         let id = nodes.feature.len();
@@ -66,7 +67,7 @@ impl TreeBuilder {
         Ok((id, &mut nodes.value[id * self.n_values..]))
     }
 
-    /// Turns a leaf into a split; its children are linked when they are added.
+    /// Turns a leaf into a split. [`link`](Self::link) adds its children later.
     pub fn split(&mut self, node: usize, feature: u32, rule: Rule<'_>, missing_go_left: bool) {
         self.nodes.feature[node] = feature as i32;
         match rule {
@@ -76,13 +77,14 @@ impl TreeBuilder {
         self.nodes.missing_go_to_left[node] = missing_go_left.into();
     }
 
-    /// Makes `child` a child of `parent`.
+    /// Makes `child` the left or the right child of `parent`.
     pub fn link(&mut self, parent: usize, is_left: bool, child: usize) {
         let children = if is_left { &mut self.nodes.children_left } else { &mut self.nodes.children_right };
         children[parent] = child as i32;
     }
 
-    /// Adds the nodes of another part; returns the id of its first.
+    /// Adds the nodes of another part of the tree behind the nodes of this one. Returns the new id
+    /// of the first added node.
     pub fn append(&mut self, part: Self) -> Result<usize> {
         let offset = self.nodes.feature.len();
         let n = offset + part.nodes.feature.len();

@@ -1,11 +1,13 @@
-//! A grown tree: flat immutable arrays, one entry per node, with scikit-learn's names and meanings.
+//! A grown tree: flat immutable arrays with one entry per node. Names and meanings are
+//! scikit-learn's.
 //!
-//! Nodes are numbered in preorder, left child first, whatever the order in which they were grown: the parent comes
-//! before its children, `children_left[i] == i + 1`. That is an invariant of the type; arrays from outside are checked
-//! for it, so a traversal always ends.
+//! Nodes are numbered in preorder, left child first, in whatever order they were grown: a parent
+//! comes before its children, and `children_left[i] == i + 1`. This numbering is an invariant of
+//! [`Tree`], and arrays from outside are checked for it, so a traversal always ends.
 //!
-//! The split of a categorical feature has, in the place of its threshold, the number of its [set](crate::tree::sets), in the
-//! order of the nodes. Trees without such features hold nothing for them.
+//! Where a node splits on a categorical feature, its entry in `threshold` is the number of the
+//! split's [category set](crate::tree::sets). Sets are numbered in the order of the nodes. A tree
+//! without categorical features holds no sets.
 
 pub(crate) mod builder;
 mod importance;
@@ -19,37 +21,41 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use sets::{CategorySets, SetView};
 
-/// In `children_left` and `children_right`: the node is a leaf.
+/// Value of `children_left` and `children_right` that marks a leaf.
 pub const TREE_LEAF: i32 = -1;
-/// In `feature` and `threshold`: the node is a leaf.
+/// Value of `feature` and `threshold` in a leaf.
 pub const TREE_UNDEFINED: i32 = -2;
-/// Node ids are `i32`.
+/// Most nodes of a tree, because node ids are `i32`.
 const MAX_NODES: usize = i32::MAX as usize;
 
-/// The arrays of a tree. All have one entry per node, `value` has [`n_values`](Tree::n_values) per node.
+/// The arrays of a tree. Each has one entry per node, except `value`, which has
+/// [`n_values`](Tree::n_values) entries per node.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct NodeArrays {
-    /// Left child, or [`TREE_LEAF`].
+    /// Id of the left child, or [`TREE_LEAF`].
     pub children_left: Vec<i32>,
-    /// Right child, or [`TREE_LEAF`].
+    /// Id of the right child, or [`TREE_LEAF`].
     pub children_right: Vec<i32>,
     /// The feature of the split, or [`TREE_UNDEFINED`].
     pub feature: Vec<i32>,
-    /// Rows with a value up to this go left; of a categorical feature, the number of the split's set.
+    /// Numeric feature: rows with a value up to the threshold go left. Categorical feature: the
+    /// number of the split's category set.
     pub threshold: Vec<f64>,
-    /// Whether missing values go left.
+    /// 1 if missing values go left, 0 if they go right.
     pub missing_go_to_left: Vec<u8>,
-    /// Impurity: Gini impurity, bits, or variance; mean over outputs.
+    /// Impurity of the node in the criterion's unit (Gini impurity, bits, variance, ...); the mean
+    /// over the outputs.
     pub impurity: Vec<f64>,
-    /// Training rows with a weight above 0.
+    /// Number of the node's training rows that have a weight above 0.
     pub n_node_samples: Vec<i64>,
-    /// Their weight.
+    /// Sum of the weights of the node's training rows.
     pub weighted_n_node_samples: Vec<f64>,
-    /// Class shares or means, row-major `(node_count, n_outputs, max_n_classes)`.
+    /// What the node predicts (class shares or numbers), row-major `(node_count, n_outputs,
+    /// max_n_classes)`.
     pub value: Vec<f64>,
 }
 
-/// A decision tree. Immutable.
+/// A decision tree. Immutable once it is made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tree {
     n_features: usize,
@@ -57,19 +63,22 @@ pub struct Tree {
     max_depth: usize,
     n_leaves: usize,
     nodes: NodeArrays,
-    /// By feature; empty if all are numeric.
+    /// Number of categories of each feature, 0 if the feature is numeric. Empty if all features are
+    /// numeric.
     n_categories: Arc<[u32]>,
     sets: CategorySets,
 }
 
 impl Tree {
-    /// A tree over numeric features from its arrays, which must be consistent and in preorder.
+    /// Makes a tree over numeric features from its arrays, which must be consistent and in
+    /// preorder.
     pub fn new(n_features: usize, n_classes: Vec<u32>, nodes: NodeArrays) -> Result<Self> {
         Self::with_categories(n_features, n_classes, nodes, Arc::default(), CategorySets::default())
     }
 
-    /// The same with features that have this number of categories, or are numeric where it is 0, or all if it is empty; and
-    /// the sets of the splits on these, in their order.
+    /// Makes a tree whose features may be categorical. `n_categories` has the number of categories
+    /// of each feature, 0 for a numeric feature, or is empty if all features are numeric. `sets`
+    /// has one set per split on a categorical feature, in the order of the nodes.
     pub fn with_categories(
         n_features: usize,
         n_classes: Vec<u32>,
@@ -100,11 +109,13 @@ impl Tree {
         if !n_categories.is_empty() && n_categories.len() != n_features {
             return illegal(format!("{} numbers of categories", n_categories.len()), "a number per feature, or none");
         }
-        // All numeric is one state, not two.
+        // A tree of numeric features alone always has an empty array, so that equal trees compare
+        // equal.
         let is_numeric = n_categories.iter().all(|&n| n == 0);
         let n_categories = if is_numeric { Arc::default() } else { n_categories };
         let mut n_sets = 0;
-        // In preorder a left child comes next, and after a leaf the last right child that still waits.
+        // In preorder, the node after an inner node is its left child. The node after a leaf is the
+        // right child that began to wait last.
         let mut waiting = Vec::new();
         let (mut depth, mut max_depth, mut n_leaves) = (0, 0, 0);
         for node in 0..n {
@@ -161,17 +172,17 @@ impl Tree {
         self.n_features
     }
 
-    /// Number of classes of each output; 1 for regression.
+    /// Number of classes of each output; 1 for each output of a regression tree.
     pub fn n_classes(&self) -> &[u32] {
         &self.n_classes
     }
 
-    /// Number of outputs.
+    /// Number of outputs (targets) that the tree predicts.
     pub fn n_outputs(&self) -> usize {
         self.n_classes.len()
     }
 
-    /// The largest number of classes of an output.
+    /// The largest number of classes that any output has.
     pub fn max_n_classes(&self) -> usize {
         n_values(&self.n_classes) / self.n_outputs()
     }
@@ -181,7 +192,7 @@ impl Tree {
         n_values(&self.n_classes)
     }
 
-    /// Number of nodes.
+    /// Number of nodes, leaves included.
     pub fn node_count(&self) -> usize {
         self.nodes.feature.len()
     }
@@ -196,22 +207,23 @@ impl Tree {
         self.n_leaves
     }
 
-    /// The arrays.
+    /// The arrays of the tree.
     pub fn nodes(&self) -> &NodeArrays {
         &self.nodes
     }
 
-    /// The number of categories of each feature, 0 of a numeric one; empty if all are numeric.
+    /// The number of categories of each feature, 0 for a numeric feature. Empty if all features are
+    /// numeric.
     pub fn n_categories(&self) -> &Arc<[u32]> {
         &self.n_categories
     }
 
-    /// The sets of the splits on categorical features.
+    /// The category sets of the splits on categorical features, in the order of the nodes.
     pub fn category_sets(&self) -> &CategorySets {
         &self.sets
     }
 
-    /// The set of a node, if it is a split on a categorical feature.
+    /// The category set of a node, or `None` unless the node splits on a categorical feature.
     #[inline]
     pub fn category_set(&self, node: usize) -> Option<SetView<'_>> {
         let feature = usize::try_from(self.nodes.feature[node]).ok()?;
@@ -220,7 +232,8 @@ impl Tree {
         is_categorical.then(|| self.sets.get(self.nodes.threshold[node] as usize))
     }
 
-    /// Whether a value of its feature goes left at a split.
+    /// Whether a row goes left at `node`, given the row's value of the feature on which `node`
+    /// splits.
     #[inline]
     pub(crate) fn goes_left(&self, node: usize, value: f64) -> bool {
         let missing_left = || self.nodes.missing_go_to_left[node] != 0;
@@ -232,7 +245,7 @@ impl Tree {
         value <= self.nodes.threshold[node] || value.is_nan() && missing_left()
     }
 
-    /// The values of a node.
+    /// What a node predicts: [`n_values`](Self::n_values) numbers, output by output.
     pub fn value(&self, node: usize) -> &[f64] {
         &self.nodes.value[node * self.n_values()..][..self.n_values()]
     }
