@@ -12,7 +12,7 @@ tuned! {
     /// Most cells of a copy that stays in the second-level cache: half of 1 MiB (bench `sweep`).
     fn near_cells() -> usize = 1 << 17;
     /// A node that has this many times fewer rows than its data set is copied even if the copy exceeds
-    /// [`NEAR_CELLS`]: each cache line that such a node reads holds one cell of the node.
+    /// [`near_cells`]: each cache line that such a node reads holds one cell of the node.
     fn spread() -> usize = 16;
     /// Time that a level of the subtree saves on a copy per cell that it reads, as a share of the time
     /// to copy one cell (bench `sweep`).
