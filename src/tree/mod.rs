@@ -16,6 +16,7 @@ pub mod sets;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+pub use predict::Leaf;
 use sets::{CategorySet, CategorySets, Rule, SetView};
 
 /// In `children_left` and `children_right`: the node is a leaf.

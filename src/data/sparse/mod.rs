@@ -10,6 +10,8 @@
 mod encode;
 mod view;
 
+pub(super) use encode::encode;
+pub(super) use view::Entries;
 pub use view::{Format, SparseIndex, SparseView};
 
 use crate::error::Result;
@@ -166,7 +168,7 @@ impl<R: Rank> SparseColumns<R> {
     /// Adds the by-row twin to a by-column half. O(nnz).
     fn with_rows(half: Half<R>, n_samples: usize, runtime: &Runtime<'_>) -> Result<Self> {
         let Half { indptr, samples, ranks, zero_ranks } = half;
-        let row_indptr = offsets(n_samples, samples.iter().map(|&sample| sample as usize));
+        let row_indptr = offsets(n_samples, samples.iter().map(|&sample| sample as usize))?;
         let mut cursor = row_indptr.clone();
         let mut features = vec![0u32; samples.len()].into_boxed_slice();
         let mut row_ranks = vec![R::narrow(0); samples.len()].into_boxed_slice();
