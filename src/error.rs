@@ -53,6 +53,14 @@ pub enum Error {
         /// The value that was given.
         got: u64,
     },
+    /// Memory that the system does not have.
+    #[error("Unable to allocate {bytes} bytes for {what}.")]
+    OutOfMemory {
+        /// What it is for.
+        what: &'static str,
+        /// How much was asked for.
+        bytes: u64,
+    },
     /// The caller asked the running call to stop.
     #[error("the call was interrupted")]
     Interrupted,

@@ -38,6 +38,7 @@ pub mod error;
 pub mod forest;
 pub mod grow;
 pub mod lazy;
+pub(crate) mod memory;
 pub mod num;
 pub mod params;
 #[cfg(feature = "python")]

@@ -3,8 +3,8 @@
 //! One thread, or one item, means no pool at all. A pool lives as long as the call, so a process that forks between two calls finds
 //! no dead threads. Results are collected in the order of the items: no schedule can show.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
 
@@ -17,6 +17,14 @@ pub struct Runtime<'a> {
     pool: OnceLock<rayon::ThreadPool>,
     stop: &'a AtomicBool,
     done: Option<&'a AtomicUsize>,
+}
+
+impl Runtime<'static> {
+    /// One thread that nobody stops: for what is sure to be short.
+    pub(crate) fn unstoppable() -> Self {
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        Self::new(1, &NEVER)
+    }
 }
 
 impl<'a> Runtime<'a> {
@@ -54,18 +62,38 @@ impl<'a> Runtime<'a> {
     }
 
     /// `items.map(f)`, in order, spread over the threads. Items should be worth a task each: a thread without work
-    /// takes over any that has not begun.
+    /// takes over any that has not begun. After an error no further item begins.
     pub fn map<T: Send, R: Send>(&self, items: Vec<T>, f: impl Fn(T) -> Result<R> + Sync) -> Result<Vec<R>> {
         if self.n_threads == 1 || items.len() <= 1 {
             return items.into_iter().map(f).collect();
         }
-        self.pool()?.install(|| items.into_par_iter().with_max_len(1).map(&f).collect())
+        let slots: Vec<Slot<T, R>> = items.into_iter().map(Slot::new).collect();
+        self.for_each(slots.len(), &|at| slots[at].fill(&f))?;
+        // Without an error every slot is full.
+        Ok(slots.into_iter().filter_map(Slot::into_result).collect())
+    }
+
+    /// Calls `work` with the numbers below `n`, spread over the threads. Not generic, so that Rayon's part of
+    /// [`map`](Self::map) is compiled once and not for each type of item.
+    fn for_each(&self, n: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+        self.pool()?.install(|| (0..n).into_par_iter().with_max_len(1).try_for_each(work))
     }
 
     /// Calls `f` on one of the threads, with a scope in which tasks for all of them can be spawned; returns when those are
     /// done.
-    pub fn scope<'s, R: Send>(&self, f: impl FnOnce(&rayon::Scope<'s>) -> R + Send) -> Result<R> {
-        Ok(self.pool()?.scope(f))
+    pub fn scope<'s>(&self, f: impl FnOnce(&rayon::Scope<'s>) + Send) -> Result<()> {
+        let mut f = Some(f);
+        self.in_scope(&mut |scope| {
+            if let Some(f) = f.take() {
+                f(scope);
+            }
+        })
+    }
+
+    /// [`scope`](Self::scope), compiled once.
+    fn in_scope<'s>(&self, f: &mut (dyn FnMut(&rayon::Scope<'s>) + Send)) -> Result<()> {
+        self.pool()?.scope(f);
+        Ok(())
     }
 
     /// The pool, started when it is first needed.
@@ -80,5 +108,29 @@ impl<'a> Runtime<'a> {
             expected: "a number of threads that the system can start".into(),
         })?;
         Ok(self.pool.get_or_init(|| pool))
+    }
+}
+
+/// An item of [`Runtime::map`], then its result.
+struct Slot<T, R>(Mutex<(Option<T>, Option<R>)>);
+
+impl<T, R> Slot<T, R> {
+    fn new(item: T) -> Self {
+        Self(Mutex::new((Some(item), None)))
+    }
+
+    /// Replaces the item with its result.
+    fn fill(&self, f: impl FnOnce(T) -> Result<R>) -> Result<()> {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let item = lock().0.take();
+        if let Some(item) = item {
+            let result = f(item)?;
+            lock().1 = Some(result);
+        }
+        Ok(())
+    }
+
+    fn into_result(self) -> Option<R> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).1
     }
 }

@@ -697,7 +697,7 @@ def test_threads_are_those_of_joblib_or_of_the_estimator(backend):
         with counted() as calls:
             found = cross_val_predict(clone(forest).set_params(**own), X, y, cv=3, **options)
         assert found.tolist() == expected.tolist()
-        return calls.call_args.args[11]
+        return calls.call_args.args[1].n_threads
 
     own = {"n_jobs": None}
     assert n_threads() == 1

@@ -18,8 +18,10 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spinney._categories import Categories, categorical_mask, encode, learn, numbers_of
+from spinney._draws import Draws
 from spinney._spinney import Tree, fit_tree
 from spinney._target import EncodedTarget
+from spinney._task import Task
 from spinney._validation import (
     check_monotonic_cst,
     check_sample_weight,
@@ -238,17 +240,17 @@ class BaseDecisionTree(BaseTreeEstimator):
         y = self._remember_shape(X, y)
         target, weights = self._check_target(y, sample_weight)
         params["monotonic_cst"] = self._constraints(target)
-        self.tree_, self.max_features_, self._with_missing = fit_tree(
-            native(X),
-            target.y,
-            target.n_classes,
-            weights,
-            type(self).__name__,
-            params,
-            seed,
-            n_threads,
-            numbers_of(self.categories_),
+        task = Task(
+            y=target.y,
+            n_classes=target.n_classes,
+            params=params,
+            estimator=type(self).__name__,
+            seed=seed,
+            draws=Draws("all", *target.y.shape, None, weights, None),
+            n_categories=numbers_of(self.categories_),
+            n_threads=n_threads,
         )
+        self.tree_, self.max_features_, self._with_missing = fit_tree(native(X), task)
         return self
 
     def _predict_values(self, X: Any, check_input: bool) -> NDArray[np.float64]:

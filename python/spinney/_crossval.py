@@ -23,6 +23,7 @@ from spinney._forest import BaseForest
 from spinney._progress import progress
 from spinney._spinney import predict_folds
 from spinney._target import ClassTarget, EncodedTarget
+from spinney._task import Task
 from spinney._validation import check_counts, check_sample_weight, native
 from spinney.lazy import BaseLazyForest
 
@@ -99,22 +100,20 @@ def answering(
     is_forest = isinstance(template, BaseBaggedTrees)
     n_trees = int(template.n_estimators) if is_forest else 1
     with progress(verbose, 0, n_trees * len(splits)) as watcher:
-        values = predict_folds(
-            native(X),
-            target.y,
-            target.n_classes,
-            [(*split, draws) for split, (draws, _) in zip(splits, parts, strict=True)],
-            ids,
-            is_forest and template._balances_subsamples(),
-            type(template).__name__,
-            tree_params,
-            seed,
-            n_trees,
-            not is_forest,
-            n_threads,
-            watcher,
-            numbers_of(template.categories_),
+        task = Task(
+            y=target.y,
+            n_classes=target.n_classes,
+            params=tree_params,
+            estimator=type(template).__name__,
+            seed=seed,
+            n_trees=n_trees,
+            balanced_subsample=is_forest and template._balances_subsamples(),
+            n_categories=numbers_of(template.categories_),
+            n_threads=n_threads,
+            watcher=watcher,
         )
+        folds_and_draws = [(*split, draws) for split, (draws, _) in zip(splits, parts, strict=True)]
+        values = predict_folds(native(X), task, folds_and_draws, ids, not is_forest)
     n_outputs = template.n_outputs_
     folds = [
         Fold(split, attributes, v if n_outputs == 1 else v.reshape(v.shape[0], n_outputs, -1))

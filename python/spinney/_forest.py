@@ -22,6 +22,7 @@ from spinney._draws import Draws
 from spinney._progress import progress
 from spinney._spinney import Forest, fit_forest
 from spinney._target import EncodedTarget
+from spinney._task import Task
 from spinney._validation import native
 
 if TYPE_CHECKING:
@@ -113,21 +114,21 @@ class BaseForest(BaseBaggedTrees):
                 return self
         else:
             with progress(int(self.verbose), n_grown, n_more) as watcher:
-                more, max_features, with_missing = fit_forest(
-                    X,
-                    target.y,
-                    target.n_classes,
-                    draws,
-                    self._balances_subsamples(),
-                    type(self).__name__,
-                    params,
-                    seed,
-                    n_grown,
-                    n_more,
-                    n_threads,
-                    watcher,
-                    numbers_of(self.categories_),
+                task = Task(
+                    y=target.y,
+                    n_classes=target.n_classes,
+                    params=params,
+                    estimator=type(self).__name__,
+                    seed=seed,
+                    draws=draws,
+                    n_trees=n_more,
+                    first_tree=n_grown,
+                    balanced_subsample=self._balances_subsamples(),
+                    n_categories=numbers_of(self.categories_),
+                    n_threads=n_threads,
+                    watcher=watcher,
                 )
+                more, max_features, with_missing = fit_forest(X, task)
             self.forest_ = more if forest is None else forest.extended(more)
             growths = [] if forest is None else self._growths
             growth = (self._tree_params(), max_features, with_missing)

@@ -4,6 +4,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney._draws import Draws
+from spinney._task import Task
+
 __all__ = [
     "Forest",
     "LazyForest",
@@ -19,48 +22,15 @@ __all__ = [
 __version__: str
 
 def check_sparse(x: Any) -> None: ...
-def draw_rows(draws: Any, seeds: list[int], n_threads: int = 1) -> list[NDArray[np.uint32]]: ...
-def fit_forest(
-    x: Any,
-    y: NDArray[np.uint32] | NDArray[np.float64],
-    n_classes: list[int] | None,
-    draws: Any,
-    balanced_subsample: bool,
-    estimator: str,
-    params: dict[str, Any],
-    seed: int,
-    first_tree: int,
-    n_trees: int,
-    n_threads: int,
-    watcher: Callable[[int], Any] | None = None,
-    n_categories: list[int] | None = None,
-) -> tuple[Forest, int, NDArray[np.int64]]: ...
-def fit_tree(
-    x: Any,
-    y: NDArray[np.uint32] | NDArray[np.float64],
-    n_classes: list[int] | None,
-    sample_weight: NDArray[np.float64] | None,
-    estimator: str,
-    params: dict[str, Any],
-    seed: int,
-    n_threads: int,
-    n_categories: list[int] | None = None,
-) -> tuple[Tree, int, NDArray[np.int64]]: ...
+def draw_rows(draws: Draws, seeds: list[int], n_threads: int = 1) -> list[NDArray[np.uint32]]: ...
+def fit_forest(x: Any, task: Task) -> tuple[Forest, int, NDArray[np.int64]]: ...
+def fit_tree(x: Any, task: Task) -> tuple[Tree, int, NDArray[np.int64]]: ...
 def predict_folds(
     x: Any,
-    y: NDArray[np.uint32] | NDArray[np.float64],
-    n_classes: list[int] | None,
-    folds: list[tuple[NDArray[np.uint32], NDArray[np.uint32], Any]],
+    task: Task,
+    folds: list[tuple[NDArray[np.uint32], NDArray[np.uint32], Draws]],
     sample_ids: NDArray[np.uint64] | None,
-    balanced_subsample: bool,
-    estimator: str,
-    params: dict[str, Any],
-    seed: int,
-    n_trees: int,
     is_tree: bool,
-    n_threads: int,
-    watcher: Callable[[int], Any] | None = None,
-    n_categories: list[int] | None = None,
 ) -> list[NDArray[np.float64]]: ...
 
 @final
@@ -81,27 +51,14 @@ class Forest:
     def compute_feature_importances(self) -> NDArray[np.float64]: ...
     def predict(self, x: Any, n_threads: int = 1) -> NDArray[np.float64]: ...
     def predict_oob(
-        self, x: Any, draws: Any, n_threads: int = 1
+        self, x: Any, draws: Draws, n_threads: int = 1
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
     def apply(self, x: Any, n_threads: int = 1) -> NDArray[np.int64]: ...
     def decision_path(self, x: Any, n_threads: int = 1) -> tuple[Any, NDArray[np.int64]]: ...
 
 @final
 class LazyForest:
-    def __new__(
-        cls,
-        x: Any,
-        y: NDArray[np.uint32] | NDArray[np.float64],
-        n_classes: list[int] | None,
-        draws: Any,
-        balanced_subsample: bool,
-        estimator: str,
-        params: dict[str, Any],
-        seed: int,
-        n_trees: int,
-        n_categories: list[int] | None = None,
-        n_threads: int = 1,
-    ) -> LazyForest: ...
+    def __new__(cls, x: Any, task: Task) -> LazyForest: ...
     def __reduce__(self) -> tuple[type[LazyForest], tuple[Any, ...]]: ...
     def __len__(self) -> int: ...
     @property

@@ -14,6 +14,7 @@ from spinney._bagged import BaggedClassifier, BaggedRegressor, BaseBaggedTrees
 from spinney._categories import numbers_of
 from spinney._progress import progress
 from spinney._spinney import LazyForest
+from spinney._task import Task
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -113,23 +114,23 @@ class BaseLazyForest(BaseBaggedTrees):
         X, target, draws, params["monotonic_cst"] = self._read(X, y, sample_weight, sample_ids)
         weights = draws.sample_weight
         ids = draws.sample_ids if draws.scheme == "poisson" else None
-        forest = LazyForest(
-            X,
+        task = Task(
             # What is kept is nobody else's.
-            target.y.copy(),
-            target.n_classes,
-            draws._replace(
+            y=target.y.copy(),
+            n_classes=target.n_classes,
+            params={name: value for name, value in params.items() if name not in _NOT_OF_TREES},
+            estimator=type(self).__name__,
+            seed=seed,
+            draws=draws._replace(
                 sample_weight=None if weights is None else weights.copy(),
                 sample_ids=None if ids is None else ids.copy(),
             ),
-            self._balances_subsamples(),
-            type(self).__name__,
-            {name: value for name, value in params.items() if name not in _NOT_OF_TREES},
-            seed,
-            int(self.n_estimators),
-            numbers_of(self.categories_),
-            n_threads,
+            n_trees=int(self.n_estimators),
+            balanced_subsample=self._balances_subsamples(),
+            n_categories=numbers_of(self.categories_),
+            n_threads=n_threads,
         )
+        forest = LazyForest(X, task)
         forest.check_traversal(traversal)
         self.forest_ = forest
         return self

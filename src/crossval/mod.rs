@@ -28,11 +28,11 @@ use crate::data::query::Query;
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
 use crate::forest::grow::Bags;
-use crate::forest::predict::divide;
 use crate::grow::check_lengths;
 use crate::lazy::{LazyTree, Reached};
 use crate::params::{Bootstrap, ForestParams, ValidForestParams};
 use crate::runtime::Runtime;
+use crate::tree::predict::divide;
 use groups::Group;
 
 /// Rows and categories of all folds of a portion.
@@ -257,7 +257,7 @@ impl<'a> Learner<'a> {
         runtime.check_interrupt()?;
         let params = ForestParams { bootstrap: fold.bootstrap, ..all.params.clone() };
         let params = params.check(fold.train.len(), all.data.n_features())?;
-        let target = all.target.alone(fold.train, fold.sample_weight)?;
+        let target = all.target.alone(fold.train, fold.sample_weight, runtime)?;
         let spread = target.spread(fold.train, all.target);
         Ok(Self { fold, params, data: all.data.on_rows(fold.train), target, spread })
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::{Columns, Dataset};
 use crate::error::{Error, Result};
+use crate::runtime::Runtime;
 
 /// The first row of what does not occur.
 const NOWHERE: u32 = u32::MAX;
@@ -38,7 +39,7 @@ impl Categories {
 
     /// Those of a data set; `n_categories[f]` says how many codes feature `f` has, 0 that it is numeric. O(cells of
     /// categorical columns).
-    pub fn of(data: &Dataset, n_categories: &[u32]) -> Result<Self> {
+    pub fn of(data: &Dataset, n_categories: &[u32], runtime: &Runtime<'_>) -> Result<Self> {
         if n_categories.len() != data.n_features() {
             return Err(Error::ShapeMismatch {
                 what: "n_categories",
@@ -51,6 +52,7 @@ impl Categories {
         }
         let of_feature = |(feature, &n): (u32, &u32)| {
             (n > 0).then(|| {
+                runtime.check_interrupt()?;
                 check_codes(data, feature, n)?;
                 Ok(first_rows(data, feature))
             })

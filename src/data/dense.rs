@@ -5,13 +5,17 @@
 //! columns in parallel. Peak memory beside the result: per thread, one tile (`TILE` columns of values) and two
 //! arrays of (key, row) pairs.
 
+use std::ops::Range;
+
 use ndarray::ArrayView2;
 
 use super::element::Element;
+use super::matrix::Encoding;
 use super::ranking::{Pair, distinct_values, number_runs, sort_pairs};
-use super::values::{MISSING_KEY, TableValue, padded};
+use super::values::{Floats, MISSING_KEY, TableValue, ValueTable, padded};
 use super::{Columns, Dataset, check_shape};
 use crate::error::Result;
+use crate::memory;
 use crate::num::SortKey;
 use crate::runtime::Runtime;
 
@@ -21,9 +25,10 @@ const TILE: usize = 8;
 const MAX_NARROW: usize = 1 << 16;
 
 /// What stands for the values of a column that has more than 65,536.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ordinals {
     /// Ranks: dense, as bins of equal width want them.
+    #[default]
     Ranks,
     /// The sort keys of the values where all are `f32`: no table has to be asked for a value or a threshold's place, which
     /// is what random thresholds need. Everything else holds as of ranks.
@@ -120,89 +125,105 @@ impl DenseColumns {
     }
 }
 
-impl Dataset {
-    /// Encodes a dense matrix of shape `(n_samples, n_features)`, of any strides. NaN is missing.
-    #[allow(clippy::needless_pass_by_value, reason = "a view, passed as views are")]
-    pub fn from_dense<T: Element>(x: ArrayView2<'_, T>, runtime: &Runtime<'_>) -> Result<Self>
-    where
-        T::Value: TableValue,
-    {
-        Self::from_dense_with(x, Ordinals::Ranks, runtime)
+/// A dense matrix of any element type: the part of it that [`encode`] needs.
+pub(super) trait Tiles: Sync {
+    /// `(n_samples, n_features)`.
+    fn shape(&self) -> (usize, usize);
+    /// The values of some columns, one column after the other.
+    fn tile(&self, columns: Range<usize>) -> Result<Floats>;
+}
+
+impl<T: Element> Tiles for ArrayView2<'_, T> {
+    fn shape(&self) -> (usize, usize) {
+        self.dim()
     }
 
-    /// As [`from_dense`](Self::from_dense), with the ordinals that suit what is to be grown: keys for random thresholds. Trees
-    /// do not depend on it.
-    #[allow(clippy::needless_pass_by_value, reason = "a view, passed as views are")]
-    pub fn from_dense_with<T: Element>(x: ArrayView2<'_, T>, ordinals: Ordinals, runtime: &Runtime<'_>) -> Result<Self>
-    where
-        T::Value: TableValue,
-    {
-        let (n_samples, n_features) = x.dim();
-        check_shape(n_samples, n_features)?;
-        let blocks: Vec<usize> = (0..n_features).step_by(TILE).collect();
-        let encoded = runtime.map(blocks, |start| {
-            let block = start..(start + TILE).min(n_features);
-            let tile = tile(&x, block.clone());
-            let (mut pairs, mut scratch) = (Vec::new(), Vec::new());
-            let columns = tile.chunks_exact(n_samples).map(|values| {
-                runtime.check_interrupt()?;
-                Ok(encode_column::<T::Value>(values, ordinals, &mut pairs, &mut scratch))
-            });
-            columns.collect::<Result<Vec<_>>>()
-        })?;
-        let mut columns = Vec::with_capacity(n_features);
-        let mut indptr = Vec::with_capacity(n_features + 1);
-        let mut values = Vec::with_capacity(encoded.iter().flatten().map(|encoded| encoded.table.len()).sum());
-        let mut has_missing = Vec::with_capacity(n_features);
-        indptr.push(0);
-        for encoded in encoded.into_iter().flatten() {
-            columns.push(encoded.column);
-            values.extend_from_slice(&encoded.table);
-            indptr.push(values.len());
-            has_missing.push(encoded.has_missing);
+    fn tile(&self, columns: Range<usize>) -> Result<Floats> {
+        let n_samples = self.nrows();
+        let n_cells = columns.len() * n_samples;
+        let mut tile = memory::reserve("columns of X", n_cells)?;
+        if self.strides()[0].unsigned_abs() <= self.strides()[1].unsigned_abs() {
+            for feature in columns {
+                tile.extend(self.column(feature).iter().map(|cell| cell.value()));
+            }
+        } else {
+            tile.resize(n_cells, T::Value::ZERO);
+            for (sample, row) in self.rows().into_iter().enumerate() {
+                for (offset, feature) in columns.clone().enumerate() {
+                    tile[offset * n_samples + sample] = row[feature].value();
+                }
+            }
         }
-        let is_keyed = indptr.windows(2).any(|range| range[0] == range[1]);
-        let n_ranks = columns.iter().map(|column| column.n_ranks as usize).max().unwrap_or(0);
-        let end_rank = if is_keyed { usize::MAX } else { n_ranks };
-        let is_sparse = 2 * columns.iter().filter(|column| column.is_sparse).count() > n_features;
-        let columns = Columns::Dense(DenseColumns { columns, end_rank, is_sparse });
-        Ok(Self::new(n_samples, n_features, columns, T::Value::into_table(indptr, values, has_missing)))
+        Ok(T::Value::floats(tile))
     }
 }
 
-/// The columns of `block`, one after the other.
-fn tile<T: Element>(x: &ArrayView2<'_, T>, block: std::ops::Range<usize>) -> Vec<T::Value> {
-    let n_samples = x.nrows();
-    let mut tile = Vec::with_capacity(block.len() * n_samples);
-    if x.strides()[0].unsigned_abs() <= x.strides()[1].unsigned_abs() {
-        for feature in block {
-            tile.extend(x.column(feature).iter().map(|cell| cell.value()));
-        }
-    } else {
-        tile.resize(block.len() * n_samples, T::Value::ZERO);
-        for (sample, row) in x.rows().into_iter().enumerate() {
-            for (offset, feature) in block.clone().enumerate() {
-                tile[offset * n_samples + sample] = row[feature].value();
-            }
-        }
+/// Encodes a dense matrix.
+pub(super) fn encode(x: &dyn Tiles, encoding: &Encoding<'_>, runtime: &Runtime<'_>) -> Result<Dataset> {
+    let (n_samples, n_features) = x.shape();
+    check_shape(n_samples, n_features)?;
+    // A view may repeat cells, and so be far smaller than the columns.
+    let least = n_samples.saturating_add(size_of::<Encoded>()).saturating_mul(n_features);
+    memory::check("the encoded columns of X", least)?;
+    // Categories are ranks.
+    let ordinals = if encoding.n_categories.is_some() { Ordinals::Ranks } else { encoding.ordinals };
+    let blocks: Vec<usize> = (0..n_features).step_by(TILE).collect();
+    let encoded = runtime.map(blocks, |start| match x.tile(start..(start + TILE).min(n_features))? {
+        Floats::F32(tile) => encode_tile(&tile, n_samples, ordinals, runtime),
+        Floats::F64(tile) => encode_tile(&tile, n_samples, ordinals, runtime),
+    })?;
+    let mut columns = Vec::with_capacity(n_features);
+    let mut indptr = Vec::with_capacity(n_features + 1);
+    let mut tables = Vec::with_capacity(n_features);
+    let mut has_missing = Vec::with_capacity(n_features);
+    let mut n_values = 0;
+    indptr.push(0);
+    for encoded in encoded.into_iter().flatten() {
+        columns.push(encoded.column);
+        n_values += encoded.table.len();
+        indptr.push(n_values);
+        tables.push(encoded.table);
+        has_missing.push(encoded.has_missing);
     }
-    tile
+    let is_keyed = indptr.windows(2).any(|range| range[0] == range[1]);
+    let n_ranks = columns.iter().map(|column| column.n_ranks as usize).max().unwrap_or(0);
+    let end_rank = if is_keyed { usize::MAX } else { n_ranks };
+    let is_sparse = 2 * columns.iter().filter(|column| column.is_sparse).count() > n_features;
+    let columns = Columns::Dense(DenseColumns { columns, end_rank, is_sparse });
+    let values = ValueTable::new(indptr, Floats::concat(&tables), has_missing);
+    Dataset::new(n_samples, n_features, columns, values).coded(encoding, runtime)
+}
+
+/// Encodes columns that follow one another.
+fn encode_tile<V: TableValue>(
+    tile: &[V],
+    n_samples: usize,
+    ordinals: Ordinals,
+    runtime: &Runtime<'_>,
+) -> Result<Vec<Encoded>> {
+    let (mut pairs, mut scratch) = (Vec::new(), Vec::new());
+    let encode = |values| {
+        runtime.check_interrupt()?;
+        encode_column::<V>(values, ordinals, &mut pairs, &mut scratch, runtime)
+    };
+    tile.chunks_exact(n_samples).map(encode).collect()
 }
 
 /// A column, and what is said of it elsewhere.
-struct Encoded<V> {
+struct Encoded {
     column: DenseColumn,
     /// Its values by rank; empty if ranks are keys.
-    table: Vec<V>,
+    table: Floats,
     has_missing: bool,
 }
 
-fn encode_column<V: SortKey>(
+fn encode_column<V: TableValue>(
     values: &[V],
     ordinals: Ordinals,
     pairs: &mut Vec<Pair<V>>,
     scratch: &mut Vec<Pair<V>>,
-) -> Encoded<V> {
+    runtime: &Runtime<'_>,
+) -> Result<Encoded> {
     pairs.clear();
     let mut missing = Vec::new();
     for (row, &value) in values.iter().enumerate() {
@@ -213,7 +234,7 @@ fn encode_column<V: SortKey>(
             pairs.push((value.key(), row as u32));
         }
     }
-    sort_pairs::<V>(pairs, scratch);
+    sort_pairs::<V>(pairs, scratch, runtime)?;
     let has_missing = !missing.is_empty();
     let n_zeros = values.len() - pairs.len() - missing.len();
     let (distinct, zero_place) = distinct_values::<V>(pairs, n_zeros > 0);
@@ -232,7 +253,8 @@ fn encode_column<V: SortKey>(
         let is_missing_common = has_missing && common_rank == missing.rank;
         let common = if is_missing_common { Some(MISSING_KEY) } else { key(table[common_rank as usize]) };
         if let (Some(keys), Some(common)) = (keys, common) {
-            return Encoded { column: column(Ranks::U32(keys), common), table: Vec::new(), has_missing };
+            let (column, table) = (column(Ranks::U32(keys), common), V::floats(Vec::new()));
+            return Ok(Encoded { column, table, has_missing });
         }
     }
     let ranks = match table.len() {
@@ -240,7 +262,7 @@ fn encode_column<V: SortKey>(
         0x101..=MAX_NARROW => Ranks::U16(ranks::<V, _>(pairs, zero, missing, |rank| rank as u16)),
         _ => Ranks::U32(ranks::<V, _>(pairs, zero, missing, |rank| rank)),
     };
-    Encoded { column: column(ranks, common_rank), table, has_missing }
+    Ok(Encoded { column: column(ranks, common_rank), table: V::floats(table), has_missing })
 }
 
 /// The zeros of a column.

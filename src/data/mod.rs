@@ -7,7 +7,9 @@ mod category;
 pub mod decode;
 pub mod dense;
 mod element;
+mod matrix;
 pub mod query;
+mod range;
 mod ranking;
 pub mod rows;
 pub mod sparse;
@@ -16,16 +18,21 @@ pub mod values;
 mod weights;
 
 pub use dense::DenseColumns;
-pub use element::Element;
+pub use element::{Element, Merge};
+pub use matrix::{Encoding, Matrix};
 pub use sparse::{Format, SparseColumns, SparseView};
-pub use target::Target;
+pub use target::{Labels, Target};
 pub use values::ValueTable;
 
 use std::ops::Range;
 use std::sync::Arc;
 
+use ndarray::ArrayView2;
+
 use crate::error::{Error, Result};
+use crate::runtime::Runtime;
 use category::Categories;
+use sparse::SparseIndex;
 
 /// Row ids are `u32`.
 pub const MAX_SAMPLES: usize = u32::MAX as usize;
@@ -56,10 +63,40 @@ impl Dataset {
         Self { n_samples, n_features, columns: Arc::new(columns), values: Arc::new(values), categories: Arc::default() }
     }
 
+    /// Encodes a dense matrix of shape `(n_samples, n_features)`, of any strides. NaN is missing.
+    #[allow(clippy::needless_pass_by_value, reason = "a view, passed as views are")]
+    pub fn from_dense<T: Element>(x: ArrayView2<'_, T>, runtime: &Runtime<'_>) -> Result<Self> {
+        x.encode(&Encoding::default(), runtime)
+    }
+
+    /// As [`from_dense`](Self::from_dense), with the ordinals that suit what is to be grown: keys for random thresholds. Trees
+    /// do not depend on it.
+    #[allow(clippy::needless_pass_by_value, reason = "a view, passed as views are")]
+    pub fn from_dense_with<T: Element>(
+        x: ArrayView2<'_, T>,
+        ordinals: dense::Ordinals,
+        runtime: &Runtime<'_>,
+    ) -> Result<Self> {
+        x.encode(&Encoding { ordinals, n_categories: None }, runtime)
+    }
+
+    /// Encodes a compressed sparse matrix. Absent entries are 0.0; NaN is missing.
+    pub fn from_sparse<T: Element, I: SparseIndex>(x: &SparseView<'_, T, I>, runtime: &Runtime<'_>) -> Result<Self> {
+        x.encode(&Encoding::default(), runtime)
+    }
+
     /// The same, in which features of more than 0 categories are categorical: they hold codes below that number, or missing
     /// values. Their ordinals must be [ranks](dense::Ordinals::Ranks). O(cells of such features).
-    pub fn with_categories(mut self, n_categories: &[u32]) -> Result<Self> {
-        self.categories = Arc::new(Categories::of(&self, n_categories)?);
+    pub fn with_categories(self, n_categories: &[u32]) -> Result<Self> {
+        let encoding = Encoding { n_categories: Some(n_categories), ..Encoding::default() };
+        self.coded(&encoding, &Runtime::unstoppable())
+    }
+
+    /// The same with the categories that the encoding asks for.
+    fn coded(mut self, encoding: &Encoding<'_>, runtime: &Runtime<'_>) -> Result<Self> {
+        if let Some(n_categories) = encoding.n_categories {
+            self.categories = Arc::new(Categories::of(&self, n_categories, runtime)?);
+        }
         Ok(self)
     }
 

@@ -10,8 +10,10 @@
 use ndarray::ArrayView2;
 
 use super::element::Element;
-use super::sparse::{SparseIndex, SparseView};
+use super::sparse::Entries;
+use crate::error::Result;
 use crate::num::SortKey;
+use crate::runtime::Runtime;
 
 /// A matrix of query rows.
 pub trait Query: Sync {
@@ -80,27 +82,28 @@ pub(super) struct SparseQuery {
 }
 
 impl SparseQuery {
-    /// The rows of a CSR matrix. Entries stored more than once are added up in their order, as when a grown tree reads
-    /// them.
-    pub(super) fn new<T: Element, I: SparseIndex>(x: &SparseView<'_, T, I>) -> Self {
+    /// The rows of a CSR matrix. Entries stored more than once are merged in their order, as when a grown tree reads them.
+    pub(super) fn new(x: &dyn Entries, runtime: &Runtime<'_>) -> Result<Self> {
         let (n_samples, n_features) = x.shape();
         let mut query =
             Self { n_features, indptr: Vec::with_capacity(n_samples + 1), features: Vec::new(), values: Vec::new() };
         query.indptr.push(0);
-        let mut row: Vec<(usize, T::Value)> = Vec::new();
+        let mut row: Vec<(u32, f64)> = Vec::new();
         for sample in 0..n_samples {
+            runtime.check_interrupt()?;
             row.clear();
-            row.extend(x.entries(sample));
-            // Stable: duplicates stay in order.
-            row.sort_by_key(|&(feature, _)| feature);
+            x.copy_row(sample, &mut row);
+            if !row.is_sorted_by(|a, b| a.0 < b.0) {
+                // Stable: duplicates stay in order.
+                row.sort_by_key(|&(feature, _)| feature);
+            }
             for cells in row.chunk_by(|a, b| a.0 == b.0) {
-                let value = cells[1..].iter().fold(cells[0].1, |sum, &(_, value)| T::merge(sum, value));
-                query.features.push(cells[0].0 as u32);
-                query.values.push(value.widen());
+                query.features.push(cells[0].0);
+                query.values.push(cells[1..].iter().fold(cells[0].1, |sum, &(_, value)| x.merge(sum, value)));
             }
             query.indptr.push(query.features.len());
         }
-        query
+        Ok(query)
     }
 }
 

@@ -4,7 +4,9 @@
 //! The sort is an LSD radix sort over 8-bit digits that skips the digits which all keys share: stable, O(n) per digit
 //! that varies. Values that an `f32` holds exactly have at most four such digits even as `f64`.
 
+use crate::error::Result;
 use crate::num::SortKey;
+use crate::runtime::Runtime;
 
 /// A value's key and the row it is in.
 pub type Pair<V> = (<V as SortKey>::Key, u32);
@@ -13,11 +15,15 @@ pub type Pair<V> = (<V as SortKey>::Key, u32);
 const RADIX_FROM: usize = 256;
 
 /// Sorts `pairs` by key; `scratch` is assumed dirty.
-pub fn sort_pairs<V: SortKey>(pairs: &mut Vec<Pair<V>>, scratch: &mut Vec<Pair<V>>) {
+pub fn sort_pairs<V: SortKey>(
+    pairs: &mut Vec<Pair<V>>,
+    scratch: &mut Vec<Pair<V>>,
+    runtime: &Runtime<'_>,
+) -> Result<()> {
     let n = pairs.len();
     if n < RADIX_FROM {
         pairs.sort_unstable();
-        return;
+        return Ok(());
     }
     scratch.clear();
     scratch.extend_from_slice(pairs);
@@ -31,6 +37,7 @@ pub fn sort_pairs<V: SortKey>(pairs: &mut Vec<Pair<V>>, scratch: &mut Vec<Pair<V
         if counts.contains(&n) {
             continue;
         }
+        runtime.check_interrupt()?;
         let mut start = 0;
         for count in counts.iter_mut() {
             start += std::mem::replace(count, start);
@@ -42,6 +49,7 @@ pub fn sort_pairs<V: SortKey>(pairs: &mut Vec<Pair<V>>, scratch: &mut Vec<Pair<V
         }
         std::mem::swap(pairs, scratch);
     }
+    Ok(())
 }
 
 /// The ascending distinct values of sorted `pairs`, with the zero in its place if `with_zero`; and the rank that the
@@ -79,8 +87,11 @@ pub fn number_runs<V: SortKey>(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::sync::atomic::AtomicBool;
+
     use proptest::prelude::*;
+
+    use super::*;
 
     proptest! {
         #[test]
@@ -92,7 +103,8 @@ mod tests {
                 .collect();
             let mut expected = pairs.clone();
             expected.sort_unstable();
-            sort_pairs::<f64>(&mut pairs, &mut Vec::new());
+            let stop = AtomicBool::new(false);
+            sort_pairs::<f64>(&mut pairs, &mut Vec::new(), &Runtime::new(1, &stop)).unwrap();
             prop_assert_eq!(pairs, expected);
         }
     }

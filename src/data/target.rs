@@ -13,17 +13,17 @@
 
 use std::sync::Arc;
 
+use super::range::Range;
 pub use super::weights::{WEIGHT_BITS, Weights};
 use super::weights::{encode_weights, reweighted};
 use crate::error::{Error, Result};
-use crate::num::{bit_length, exponent, scale_by_power_of_two};
+use crate::num::{bit_length, scale_by_power_of_two};
+use crate::runtime::Runtime;
 
 /// Fixed-point targets have this many bits with their sign: room for 2^19 samples of weight 1 in an `i64` sum.
 pub const COARSE_BITS: u32 = 44;
 /// The same for targets of wide range; their sums are `i128`.
 pub const FINE_BITS: u32 = 61;
-/// The middle half of the distinct targets must span this many coarse units (as a power of two), or they become fine.
-const RESOLUTION_BITS: i32 = 20;
 /// The scales of two outputs differ by at most `2^SCALE_SPREAD`: an output whose range is more than 10^27 times smaller
 /// than another's loses digits.
 pub const SCALE_SPREAD: i32 = 90;
@@ -86,10 +86,51 @@ pub fn above_zero(fixed: i64) -> u64 {
     (fixed + ABOVE_ZERO as i64) as u64
 }
 
+/// What is to be predicted, as given: row-major `(n_samples, n_outputs)`.
+#[derive(Debug, Clone, Copy)]
+pub enum Labels<'a> {
+    /// Classes, of output `o` below `n_classes[o]`.
+    Classes {
+        /// The class of each sample and output.
+        classes: &'a [u32],
+        /// By output.
+        n_classes: &'a [u32],
+    },
+    /// Finite numbers.
+    Numbers {
+        /// The number of each sample and output.
+        y: &'a [f64],
+        /// Number of outputs.
+        n_outputs: usize,
+    },
+}
+
 impl Target {
     /// A classification target: `classes` is row-major `(n_samples, n_outputs)`, values of output `o` are below
     /// `n_classes[o]`.
     pub fn classification(classes: &[u32], n_classes: &[u32], sample_weight: Option<&[f64]>) -> Result<Self> {
+        Self::encode(Labels::Classes { classes, n_classes }, sample_weight, &Runtime::unstoppable())
+    }
+
+    /// A regression target: `y` is row-major `(n_samples, n_outputs)` and finite.
+    pub fn regression(y: &[f64], n_outputs: usize, sample_weight: Option<&[f64]>) -> Result<Self> {
+        Self::encode(Labels::Numbers { y, n_outputs }, sample_weight, &Runtime::unstoppable())
+    }
+
+    /// A target of labels and weights, all 1 if there are none.
+    pub fn encode(labels: Labels<'_>, sample_weight: Option<&[f64]>, runtime: &Runtime<'_>) -> Result<Self> {
+        match labels {
+            Labels::Classes { classes, n_classes } => Self::of_classes(classes, n_classes, sample_weight, runtime),
+            Labels::Numbers { y, n_outputs } => Self::of_numbers(y, n_outputs, sample_weight, runtime),
+        }
+    }
+
+    fn of_classes(
+        classes: &[u32],
+        n_classes: &[u32],
+        sample_weight: Option<&[f64]>,
+        runtime: &Runtime<'_>,
+    ) -> Result<Self> {
         let n_outputs = n_classes.len();
         let n_samples = n_samples(classes.len(), n_outputs)?;
         let mut first = vec![0u32];
@@ -114,19 +155,18 @@ impl Target {
                 slots.push(first[output] + class);
             }
         }
-        let (weights, weight_unit) = encode_weights(sample_weight, n_samples, n_outputs)?;
+        let (weights, weight_unit) = encode_weights(sample_weight, n_samples, n_outputs, runtime)?;
         let values = TargetValues::Classes(Classes { slots: slots.into(), first: first.into() });
         Ok(Self { n_samples, n_outputs, weights, weight_unit, values })
     }
 
-    /// A regression target: `y` is row-major `(n_samples, n_outputs)` and finite.
-    pub fn regression(y: &[f64], n_outputs: usize, sample_weight: Option<&[f64]>) -> Result<Self> {
+    fn of_numbers(y: &[f64], n_outputs: usize, sample_weight: Option<&[f64]>, runtime: &Runtime<'_>) -> Result<Self> {
         let n_samples = n_samples(y.len(), n_outputs)?;
         if let Some(bad) = y.iter().find(|value| !value.is_finite()) {
             return Err(Error::InvalidArgument { name: "y", got: bad.to_string(), expected: "finite".into() });
         }
-        let (weights, weight_unit) = encode_weights(sample_weight, n_samples, n_outputs)?;
-        let numbers = Numbers::encode(y, n_outputs, &weights);
+        let (weights, weight_unit) = encode_weights(sample_weight, n_samples, n_outputs, runtime)?;
+        let numbers = Numbers::encode(y, n_outputs, &weights, runtime)?;
         Ok(Self { n_samples, n_outputs, weights, weight_unit, values: TargetValues::Numbers(numbers) })
     }
 
@@ -143,7 +183,8 @@ impl Target {
     /// The same values with other weights, of which one at least is above 0. Shares the values. As
     /// [`reweighted`](Self::reweighted) it keeps the fixed point, and rows whose weight was 0 must have 0 again.
     pub fn with_sample_weight(&self, sample_weight: &[f64]) -> Result<Self> {
-        let (weights, unit) = encode_weights(Some(sample_weight), self.n_samples, self.n_outputs)?;
+        let runtime = Runtime::unstoppable();
+        let (weights, unit) = encode_weights(Some(sample_weight), self.n_samples, self.n_outputs, &runtime)?;
         debug_assert!((0..self.n_samples).all(|i| self.weights.is_positive(i) || !weights.is_positive(i)));
         Ok(self.with_weights(weights, unit))
     }
@@ -155,16 +196,16 @@ impl Target {
 
     /// The target of some samples alone, in this order, with their weights: what it is if nobody knows of the others. Classes
     /// that do not occur among them are none; the others keep their order.
-    pub fn alone(&self, samples: &[u32], sample_weight: Option<&[f64]>) -> Result<Self> {
+    pub fn alone(&self, samples: &[u32], sample_weight: Option<&[f64]>, runtime: &Runtime<'_>) -> Result<Self> {
         let n_outputs = self.n_outputs;
         match &self.values {
             TargetValues::Classes(classes) => {
-                let (weights, weight_unit) = encode_weights(sample_weight, samples.len(), n_outputs)?;
+                let (weights, weight_unit) = encode_weights(sample_weight, samples.len(), n_outputs, runtime)?;
                 let values = TargetValues::Classes(classes.alone(samples, n_outputs));
                 Ok(Self { n_samples: samples.len(), n_outputs, weights, weight_unit, values })
             }
             TargetValues::Numbers(numbers) => {
-                Self::regression(&gather(&numbers.raw, samples, n_outputs), n_outputs, sample_weight)
+                Self::of_numbers(&gather(&numbers.raw, samples, n_outputs), n_outputs, sample_weight, runtime)
             }
         }
     }
@@ -336,13 +377,13 @@ impl Numbers {
     }
 
     /// Rows that do not take part must not show: they have no say in the range, and their value is 0.
-    fn encode(y: &[f64], n_outputs: usize, weights: &Weights) -> Self {
-        let ranges: Vec<Range> = (0..n_outputs)
-            .map(|output| {
-                let column = y.iter().skip(output).step_by(n_outputs).enumerate();
-                Range::of(column.filter(|&(sample, _)| weights.is_positive(sample)).map(|(_, &value)| value).collect())
-            })
-            .collect();
+    fn encode(y: &[f64], n_outputs: usize, weights: &Weights, runtime: &Runtime<'_>) -> Result<Self> {
+        let range = |output: usize| {
+            let column = y.iter().skip(output).step_by(n_outputs).enumerate();
+            let column = column.filter(|&(sample, _)| weights.is_positive(sample)).map(|(_, &value)| value);
+            Range::of(column.collect(), runtime)
+        };
+        let ranges = (0..n_outputs).map(range).collect::<Result<Vec<_>>>()?;
         let bits = if ranges.iter().all(Range::is_resolved) { COARSE_BITS } else { FINE_BITS };
         let mut scale: Vec<Option<i32>> = ranges.iter().map(|range| range.scale(bits)).collect();
         // Constant outputs have no scale of their own and take the coarsest.
@@ -358,7 +399,8 @@ impl Numbers {
             }
             scale_by_power_of_two(value - ranges[output].center, scale[output]).round_ties_even() as i64
         });
-        Self {
+        runtime.check_interrupt()?;
+        Ok(Self {
             fixed: fixed.collect(),
             raw: y.into(),
             center: ranges.iter().map(|range| range.center).collect(),
@@ -366,53 +408,12 @@ impl Numbers {
             scale,
             bits,
             sums_fit_i64: sums_fit_i64(bits, weights, y.len() / n_outputs),
-        }
+        })
     }
 }
 
 fn sums_fit_i64(bits: u32, weights: &Weights, n_samples: usize) -> bool {
     bits - 1 + bit_length(weights.total(n_samples)) <= i64::BITS - 2
-}
-
-/// The values that one output takes.
-struct Range {
-    center: f64,
-    /// Largest magnitude.
-    peak: f64,
-    /// Largest distance from the centre.
-    extent: f64,
-    /// Width of the middle half of the distinct values.
-    spread: f64,
-}
-
-impl Range {
-    /// `values` must not be empty. A function of the set of values: how often each occurs does not show.
-    fn of(mut values: Vec<f64>) -> Self {
-        values.sort_unstable_by(f64::total_cmp);
-        values.dedup();
-        let (low, high) = (values[0], values[values.len() - 1]);
-        // A centre costs exactness (y - c is rounded), so it must earn more than two bits.
-        let is_far = low.abs().max(high.abs()) > 8.0 * (high / 2.0 - low / 2.0);
-        let center = if is_far { low / 2.0 + high / 2.0 } else { 0.0 };
-        let (first, last) = (values.len() / 4, values.len() - 1 - values.len() / 4);
-        Self {
-            center,
-            peak: low.abs().max(high.abs()),
-            extent: (high - center).abs().max((low - center).abs()),
-            spread: (values[last.max(first)] / 2.0 - values[first] / 2.0) * 2.0,
-        }
-    }
-
-    /// The power of two that makes the extent an integer of `bits` bits with its sign; none for a constant.
-    fn scale(&self, bits: u32) -> Option<i32> {
-        // |y - c| < 2^(exponent + 1), and rounding may reach the bound but not pass it.
-        (self.extent > 0.0).then(|| bits as i32 - 2 - exponent(self.extent))
-    }
-
-    fn is_resolved(&self) -> bool {
-        let units = |scale| scale_by_power_of_two(self.spread, scale);
-        self.scale(COARSE_BITS).is_none_or(|scale| self.spread == 0.0 || units(scale) >= 2f64.powi(RESOLUTION_BITS))
-    }
 }
 
 fn n_samples(n_values: usize, n_outputs: usize) -> Result<usize> {

@@ -11,6 +11,9 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use super::element::Merge;
+use crate::error::Result;
+use crate::memory;
 use crate::num::SortKey;
 
 /// Ascending distinct values of every feature, stored as `f32` where that is exact for all of them.
@@ -23,6 +26,12 @@ pub struct ValueTable {
     has_missing: Box<[bool]>,
     /// By feature, none for short tables; made when a threshold is first looked up.
     indices: OnceLock<Box<[Option<RankIndex>]>>,
+}
+
+#[derive(Debug)]
+enum Values {
+    F32(Box<[f32]>),
+    F64(Box<[f64]>),
 }
 
 /// The ranks of equal parts of the range of values.
@@ -79,45 +88,103 @@ impl RankIndex {
     }
 }
 
+/// Values of one of the two types that columns may have.
 #[derive(Debug)]
-enum Values {
-    F32(Box<[f32]>),
-    F64(Box<[f64]>),
+pub enum Floats {
+    /// Of inputs whose values all are exact in `f32`.
+    F32(Vec<f32>),
+    /// Of others.
+    F64(Vec<f64>),
 }
 
-/// Value types that a table can be built from.
-pub trait TableValue: SortKey {
-    /// The table. `has_missing` says which features have missing values, and padded tables.
-    fn into_table(indptr: Vec<usize>, values: Vec<Self>, has_missing: Vec<bool>) -> ValueTable;
+impl Floats {
+    /// All of them, one after the other.
+    pub(super) fn concat(parts: &[Self]) -> Self {
+        if parts.iter().all(|part| matches!(part, Self::F32(_))) {
+            return Self::F32(parts.iter().flat_map(f32::of).copied().collect());
+        }
+        let mut values = Vec::with_capacity(parts.iter().map(Self::len).sum());
+        for part in parts {
+            match part {
+                Self::F32(part) => values.extend(part.iter().map(|&value| f64::from(value))),
+                Self::F64(part) => values.extend_from_slice(part),
+            }
+        }
+        Self::F64(values)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::F64(values) => values.len(),
+        }
+    }
 }
+
+/// The value types: `f32` and `f64`.
+pub trait TableValue: SortKey {
+    /// A value that came from this type, from [`widen`](SortKey::widen).
+    fn from_wide(value: f64) -> Self;
+    /// Two entries for the same cell as one.
+    fn merged(self, other: Self, merge: Merge) -> Self;
+    /// `n` zeros; `what` says what for.
+    fn zeros(what: &'static str, n: usize) -> Result<Vec<Self>>;
+    /// Values of this type.
+    fn floats(values: Vec<Self>) -> Floats;
+    /// The values, if they have this type; else nothing.
+    fn of(floats: &Floats) -> &[Self];
+}
+
+macro_rules! table_value {
+    ($float:ty, $floats:ident) => {
+        impl TableValue for $float {
+            #[inline]
+            fn from_wide(value: f64) -> $float {
+                value as $float
+            }
+
+            #[inline]
+            fn merged(self, other: $float, merge: Merge) -> $float {
+                match merge {
+                    Merge::Sum => self + other,
+                    Merge::Any => self.max(other),
+                }
+            }
+
+            fn zeros(what: &'static str, n: usize) -> Result<Vec<$float>> {
+                memory::zeros(what, n)
+            }
+
+            fn floats(values: Vec<$float>) -> Floats {
+                Floats::$floats(values)
+            }
+
+            fn of(floats: &Floats) -> &[$float] {
+                if let Floats::$floats(values) = floats { values } else { &[] }
+            }
+        }
+    };
+}
+
+table_value!(f32, F32);
+table_value!(f64, F64);
 
 /// The table of a feature that has missing values.
 pub(super) fn padded<V: SortKey>(values: Vec<V>) -> Vec<V> {
     [vec![V::NEG_INFINITY], values, vec![V::INFINITY]].concat()
 }
 
-impl TableValue for f32 {
-    fn into_table(indptr: Vec<usize>, values: Vec<f32>, has_missing: Vec<bool>) -> ValueTable {
-        ValueTable::new(indptr, Values::F32(values.into()), has_missing)
-    }
-}
-
-impl TableValue for f64 {
-    fn into_table(indptr: Vec<usize>, values: Vec<f64>, has_missing: Vec<bool>) -> ValueTable {
-        let values = if values.iter().all(|&v| f64::from(v as f32) == v) {
-            Values::F32(values.into_iter().map(|v| v as f32).collect())
-        } else {
-            Values::F64(values.into())
-        };
-        ValueTable::new(indptr, values, has_missing)
-    }
-}
-
 impl ValueTable {
-    fn new(indptr: Vec<usize>, values: Values, mut has_missing: Vec<bool>) -> Self {
+    /// The table. `has_missing` says which features have missing values, and padded tables.
+    pub(super) fn new(indptr: Vec<usize>, values: Floats, mut has_missing: Vec<bool>) -> Self {
         if !has_missing.contains(&true) {
             has_missing = Vec::new();
         }
+        let values = match values {
+            Floats::F64(values) if !values.iter().all(|&v| f64::from(v as f32) == v) => Values::F64(values.into()),
+            Floats::F64(values) => Values::F32(values.into_iter().map(|v| v as f32).collect()),
+            Floats::F32(values) => Values::F32(values.into()),
+        };
         Self { indptr: indptr.into(), values, has_missing: has_missing.into(), indices: OnceLock::new() }
     }
 
@@ -228,7 +295,7 @@ mod tests {
             }
             values.sort_unstable_by(f64::total_cmp);
             values.dedup();
-            let table = f64::into_table(vec![0, values.len()], values.clone(), vec![false]);
+            let table = ValueTable::new(vec![0, values.len()], Floats::F64(values.clone()), vec![false]);
             for threshold in thresholds {
                 let at = threshold.index(values.len());
                 for threshold in [values[at], values[at] / 2.0 + values[values.len() / 2] / 2.0] {

@@ -6,6 +6,7 @@
 
 use crate::error::{Error, Result};
 use crate::num::{bit_length, exponent, scale_by_power_of_two};
+use crate::runtime::Runtime;
 
 /// The total of integer weights stays below about `2^WEIGHT_BITS`, divided by the number of outputs.
 pub const WEIGHT_BITS: u32 = 52;
@@ -24,7 +25,17 @@ pub enum Weights {
 impl Weights {
     /// The weights of `n_samples` samples as they are encoded in a target of `n_outputs` outputs; all 1 if not given.
     pub fn encode(weights: Option<&[f64]>, n_samples: usize, n_outputs: usize) -> Result<Self> {
-        Ok(encode_weights(weights, n_samples, n_outputs)?.0)
+        Self::encode_on(weights, n_samples, n_outputs, &Runtime::unstoppable())
+    }
+
+    /// As [`encode`](Self::encode), until the runtime is stopped.
+    pub(crate) fn encode_on(
+        weights: Option<&[f64]>,
+        n_samples: usize,
+        n_outputs: usize,
+        runtime: &Runtime<'_>,
+    ) -> Result<Self> {
+        Ok(encode_weights(weights, n_samples, n_outputs, runtime)?.0)
     }
 
     /// Whether a sample takes part in training.
@@ -97,7 +108,13 @@ impl Weights {
 }
 
 /// The weights as integers, and the weight that the integer 1 stands for.
-pub(super) fn encode_weights(weights: Option<&[f64]>, n_samples: usize, n_outputs: usize) -> Result<(Weights, f64)> {
+pub(super) fn encode_weights(
+    weights: Option<&[f64]>,
+    n_samples: usize,
+    n_outputs: usize,
+    runtime: &Runtime<'_>,
+) -> Result<(Weights, f64)> {
+    runtime.check_interrupt()?;
     let Some(weights) = weights else {
         return Ok((narrowest(vec![1; n_samples], n_outputs), 1.0));
     };
@@ -105,12 +122,14 @@ pub(super) fn encode_weights(weights: Option<&[f64]>, n_samples: usize, n_output
     let positive = || weights.iter().copied().filter(|&w| w > 0.0);
     let least = positive().fold(f64::INFINITY, f64::min);
     for unit in [1.0, least] {
+        runtime.check_interrupt()?;
         if let Some(integers) = multiples(weights, unit)
             && fits_small(integers.iter().sum(), n_outputs)
         {
             return Ok((narrowest(integers, n_outputs), unit));
         }
     }
+    runtime.check_interrupt()?;
     // An upper bound of the total that does not depend on the order of summation.
     let largest = positive().fold(0.0, f64::max);
     let bound = largest * n_samples as f64;

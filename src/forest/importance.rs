@@ -1,16 +1,19 @@
 //! Feature importances from a forest.
 
 use super::Forest;
-use super::predict::divide;
 use crate::error::Result;
+use crate::memory;
+use crate::runtime::Runtime;
+use crate::tree::predict::divide;
 
 impl Forest {
     /// Mean of the trees' normalised importances, normalised; trees of one node are left out, as in scikit-learn. Zeros if
     /// there are no others. Shape `(n_features,)`. O(nodes).
-    pub fn compute_feature_importances(&self) -> Result<Vec<f64>> {
-        let mut importances = vec![0.0; self.n_features()];
+    pub fn compute_feature_importances(&self, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
+        let mut importances = memory::zeros("feature importances", self.n_features())?;
         let mut n_trees = 0.0;
         for tree in self.trees().filter(|tree| tree.node_count() > 1) {
+            runtime.check_interrupt()?;
             n_trees += 1.0;
             for (sum, importance) in importances.iter_mut().zip(tree.unpack()?.compute_feature_importances(true)) {
                 *sum += importance;

@@ -5,13 +5,13 @@
 //! threads. Memory beside data and sums: O(training rows + query rows) per tree of a wave, however many trees there are.
 
 use super::grow::Bags;
-use super::predict::divide;
 use crate::data::query::Query;
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
 use crate::lazy::{LazyTree, Reached, Traversal, Visits};
 use crate::params::ValidForestParams;
 use crate::runtime::Runtime;
+use crate::tree::predict::divide;
 
 /// Trees per thread in a wave, and the query rows from which they are fewer.
 const TREES_PER_THREAD: usize = 8;

@@ -7,7 +7,7 @@
 pub(crate) mod grow;
 mod importance;
 mod lazy;
-pub(crate) mod predict;
+mod predict;
 mod sampler;
 mod urn;
 

@@ -2,10 +2,11 @@
 
 use super::{LazyTree, Reached};
 use crate::data::query::Query;
-use crate::data::rows::RowReader;
+use crate::data::rows::Row;
 use crate::error::Result;
 use crate::grow::grow;
 use crate::runtime::Runtime;
+use crate::tree::predict::Walk;
 use crate::tree::{TREE_LEAF, Tree};
 
 /// Words of a stored node: feature, threshold, two children.
@@ -22,13 +23,11 @@ pub fn ask(lazy: &LazyTree<'_>, query: &dyn Query, runtime: &Runtime<'_>) -> Res
     let mut reached = Reached::new(n_query, false);
     let depths = visit_all(&tree, &mut reached);
     let mut numbers = vec![UNSEEN; tree.node_count()];
-    let mut row = Row { query, row: 0 };
     for sample in 0..n_query {
         if sample.is_multiple_of(BLOCK) {
             runtime.check_interrupt()?;
         }
-        row.load(sample);
-        let leaf = tree.leaf(&row, |_| ());
+        let leaf = tree.leaf(Row::Asked(query, sample as u32), |_| ()).id;
         if numbers[leaf] == UNSEEN {
             numbers[leaf] = reached.depths.len() as u32;
             reached.depths.push(depths[leaf]);
@@ -57,21 +56,4 @@ fn visit_all(tree: &Tree, reached: &mut Reached) -> Vec<u64> {
     }
     reached.visits.peak_words += WORDS_PER_NODE * tree.node_count() as u64;
     depths
-}
-
-/// One row of a query.
-struct Row<'a> {
-    query: &'a dyn Query,
-    row: u32,
-}
-
-impl RowReader for Row<'_> {
-    fn load(&mut self, sample: usize) {
-        self.row = sample as u32;
-    }
-
-    #[inline]
-    fn value(&self, feature: u32) -> f64 {
-        self.query.value(self.row, feature)
-    }
 }

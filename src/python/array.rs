@@ -1,25 +1,58 @@
 //! Matrices from Python: any numeric dtype and memory order, CSC and CSR with either index width, without a copy.
+//!
+//! What is done with a matrix sees a [`Matrix`] and is compiled once, whatever the types.
 
-use numpy::ndarray::ArrayView2;
 use numpy::{
     Element as NumpyElement, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArray,
     PyUntypedArrayMethods,
 };
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 
+use super::run::run;
 use crate::data::sparse::SparseIndex;
-use crate::data::values::TableValue;
-use crate::data::{Element, Format, SparseView};
+use crate::data::{Element, Format, Matrix, SparseView};
+use crate::error::Result;
+use crate::runtime::Runtime;
 
-/// What to do with a matrix, whatever its type.
-pub trait MatrixVisitor {
-    /// The result.
-    type Output;
-    /// Does it for a dense matrix.
-    fn dense<T: Element<Value: TableValue>>(self, x: ArrayView2<'_, T>) -> PyResult<Self::Output>;
-    /// Does it for a sparse one.
-    fn sparse<T: Element<Value: TableValue>, I: SparseIndex>(self, x: SparseView<'_, T, I>) -> PyResult<Self::Output>;
+/// What is done with a matrix.
+type Use<'a> = &'a mut dyn FnMut(&dyn Matrix) -> PyResult<()>;
+
+/// Calls `work` with `x`: a two-dimensional array, or an object with the attributes of a scipy CSC or CSR matrix.
+pub fn with_matrix<T>(x: &Bound<'_, PyAny>, work: impl FnOnce(&dyn Matrix) -> PyResult<T>) -> PyResult<T> {
+    let (mut work, mut result) = (Some(work), None);
+    visit(x, &mut |matrix| {
+        result = work.take().map(|work| work(matrix)).transpose()?;
+        Ok(())
+    })?;
+    result.ok_or_else(|| PyRuntimeError::new_err("a matrix is visited once"))
+}
+
+/// Calls `work` with `x` on `n_threads` threads, without the interpreter lock. `n_steps` gives the elementary steps of so
+/// many rows, at most. `watcher` is called with the number of finished items of work whenever it has grown.
+pub fn run_with_matrix<T: Send>(
+    x: &Bound<'_, PyAny>,
+    n_threads: usize,
+    watcher: Option<&Bound<'_, PyAny>>,
+    n_steps: impl Fn(usize) -> usize,
+    work: impl FnOnce(&dyn Matrix, &Runtime<'_>) -> Result<T> + Send,
+) -> PyResult<T> {
+    with_matrix(x, |matrix| {
+        // To copy a cell takes less than a step.
+        let n_rows = matrix.shape().0.max(matrix.n_stored() / 8);
+        run(x.py(), n_threads, n_steps(n_rows), watcher, |runtime| work(matrix, runtime))
+    })
+}
+
+/// Check the structure of a CSC or CSR matrix, so that it can be converted safely.
+///
+/// Parameters
+/// ----------
+/// x : object with the attributes format, shape, data, indices and indptr
+///     `data` is not read.
+#[pyfunction]
+pub fn check_sparse(x: &Bound<'_, PyAny>) -> PyResult<()> {
+    with_matrix(x, |_| Ok(()))
 }
 
 /// Calls `$use` with `$T` as the element type of `$array`, an untyped array; falls through for other dtypes. Bools of
@@ -36,11 +69,11 @@ macro_rules! for_dtype {
     };
 }
 
-/// Calls the visitor with `x`: a two-dimensional array, or an object with the attributes of a scipy CSC or CSR matrix.
-pub fn visit_matrix<V: MatrixVisitor>(x: &Bound<'_, PyAny>, visitor: V) -> PyResult<V::Output> {
+/// [`with_matrix`], compiled once.
+fn visit(x: &Bound<'_, PyAny>, work: Use<'_>) -> PyResult<()> {
     let py = x.py();
     if let Ok(array) = x.cast::<PyUntypedArray>() {
-        for_dtype!(array, PyArray2, |typed| visitor.dense(typed.try_readonly()?.as_array()));
+        for_dtype!(array, PyArray2, |typed| work(&typed.try_readonly()?.as_array()));
         return Err(unsupported(array, "a 2-dimensional array"));
     }
     let format = match x.getattr("format").and_then(|format| format.extract::<String>()).as_deref() {
@@ -57,7 +90,7 @@ pub fn visit_matrix<V: MatrixVisitor>(x: &Bound<'_, PyAny>, visitor: V) -> PyRes
     let indices = x.getattr(pyo3::intern!(py, "indices"))?.cast_into::<PyUntypedArray>()?;
     let indptr = x.getattr(pyo3::intern!(py, "indptr"))?.cast_into::<PyUntypedArray>()?;
     let structure = Structure { shape, format, indices: &indices, indptr: &indptr };
-    for_dtype!(data, PyArray1, |typed| structure.visit(&typed.try_readonly()?, visitor));
+    for_dtype!(data, PyArray1, |typed| structure.visit(&typed.try_readonly()?, work));
     Err(unsupported(&data, "sparse with 1-dimensional indices and data, the latter"))
 }
 
@@ -78,33 +111,32 @@ struct Structure<'a, 'py> {
 }
 
 impl Structure<'_, '_> {
-    fn visit<T: Element<Value: TableValue> + NumpyElement, V: MatrixVisitor>(
-        &self,
-        data: &PyReadonlyArray1<'_, T>,
-        visitor: V,
-    ) -> PyResult<V::Output> {
+    fn visit<T: Element + NumpyElement>(&self, data: &PyReadonlyArray1<'_, T>, work: Use<'_>) -> PyResult<()> {
         if let (Ok(indptr), Ok(indices)) = (self.indptr.cast::<PyArray1<i32>>(), self.indices.cast()) {
-            return self.visit_indexed::<T, i32, V>(data, indptr, indices, visitor);
+            return self.visit_indexed::<T, i32>(data, indptr, indices, work);
         }
         if let (Ok(indptr), Ok(indices)) = (self.indptr.cast::<PyArray1<i64>>(), self.indices.cast()) {
-            return self.visit_indexed::<T, i64, V>(data, indptr, indices, visitor);
+            return self.visit_indexed::<T, i64>(data, indptr, indices, work);
         }
-        Err(PyTypeError::new_err(format!(
+        Err(self.unsupported())
+    }
+
+    fn unsupported(&self) -> PyErr {
+        PyTypeError::new_err(format!(
             "X.indptr and X.indices must be 1-dimensional and both int32 or both int64. Got {} and {} instead.",
             self.indptr.dtype(),
             self.indices.dtype()
-        )))
+        ))
     }
 
-    fn visit_indexed<T: Element<Value: TableValue> + NumpyElement, I: SparseIndex + NumpyElement, V: MatrixVisitor>(
+    fn visit_indexed<T: Element + NumpyElement, I: SparseIndex + NumpyElement>(
         &self,
         data: &PyReadonlyArray1<'_, T>,
         indptr: &Bound<'_, PyArray1<I>>,
         indices: &Bound<'_, PyArray1<I>>,
-        visitor: V,
-    ) -> PyResult<V::Output> {
+        work: Use<'_>,
+    ) -> PyResult<()> {
         let (indptr, indices) = (indptr.try_readonly()?, indices.try_readonly()?);
-        let view = SparseView::new(self.shape, self.format, indptr.as_slice()?, indices.as_slice()?, data.as_slice()?)?;
-        visitor.sparse(view)
+        work(&SparseView::new(self.shape, self.format, indptr.as_slice()?, indices.as_slice()?, data.as_slice()?)?)
     }
 }

@@ -1,6 +1,6 @@
 //! The one place where errors become Python exceptions.
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -22,6 +22,7 @@ impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
         match error {
             Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+            Error::OutOfMemory { .. } => PyMemoryError::new_err(error.to_string()),
             Error::InvalidParameter { .. }
             | Error::InvalidArgument { .. }
             | Error::InvalidSparse { .. }

@@ -7,13 +7,15 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 
-use super::on_rows::{RowVisitor, visit_rows};
-use super::rows::Draws;
-use super::tree::{PyTree, indicator};
-use crate::data::rows::Rows;
+use super::array::run_with_matrix;
+use super::run::run;
+use super::task::{Draws, Task};
+use super::tree::{PyTree, features_with_missing, indicator};
+use crate::data::Matrix;
 use crate::error::Result;
-use crate::forest::{Forest, Member, OobPrediction, RowSampler};
+use crate::forest::{Forest, Member, OobPrediction, grow_forest};
 use crate::runtime::Runtime;
+use crate::tree::packed::PackedTree;
 
 /// The trees of a forest, and their seeds.
 #[pyclass(name = "Forest", module = "spinney._spinney", frozen)]
@@ -24,6 +26,23 @@ pub struct PyForest {
 impl PyForest {
     pub fn new(forest: Forest) -> Self {
         Self { forest }
+    }
+
+    /// Runs a method of the forest on a matrix; each tree takes `n_more` steps beside those for the rows.
+    fn run<T: Send>(
+        &self,
+        x: &Bound<'_, PyAny>,
+        n_threads: usize,
+        n_more: usize,
+        method: impl FnOnce(&Forest, &dyn Matrix, &Runtime<'_>) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let forest = &self.forest;
+        let n_steps = |n_rows: usize| {
+            let depth: usize = forest.trees().map(|tree| tree.max_depth() + 1).sum();
+            let per_tree = n_rows.saturating_add(n_more).saturating_mul(4);
+            n_rows.saturating_mul(depth).saturating_add(per_tree.saturating_mul(forest.len()))
+        };
+        run_with_matrix(x, n_threads, None, n_steps, |x, runtime| method(forest, x, runtime))
     }
 }
 
@@ -91,7 +110,11 @@ impl PyForest {
 
     /// Mean over the trees of their normalised importances, normalised. Shape (n_features,), float64.
     fn compute_feature_importances<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(self.forest.compute_feature_importances()?.into_pyarray(py))
+        let n_nodes: usize = self.forest.trees().map(PackedTree::node_count).sum();
+        let n_sums = self.forest.n_features().saturating_mul(self.forest.len());
+        let n_steps = n_nodes.saturating_mul(32).saturating_add(n_sums);
+        let importances = run(py, 1, n_steps, None, |runtime| self.forest.compute_feature_importances(runtime))?;
+        Ok(importances.into_pyarray(py))
     }
 
     /// The mean of the values of the leaves that each row reaches: (n_samples, n_outputs * max_n_classes).
@@ -102,7 +125,7 @@ impl PyForest {
         x: &Bound<'py, PyAny>,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let means = visit_rows(py, x, n_threads, Predict(&self.forest))?.into_pyarray(py);
+        let means = self.run(x, n_threads, 0, Forest::predict)?.into_pyarray(py);
         means.reshape([x.getattr("shape")?.extract::<(usize, usize)>()?.0, self.forest.n_values()])
     }
 
@@ -118,8 +141,9 @@ impl PyForest {
         draws: Draws<'py>,
         n_threads: usize,
     ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<u32>>)> {
-        let visit = PredictOob { forest: &self.forest, sampler: &draws.sampler()?, n_steps: draws.n_steps() };
-        let OobPrediction { values, n_trees } = visit_rows(py, x, n_threads, visit)?;
+        let sampler = draws.sampler(py)?;
+        let predict = |forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>| forest.predict_oob(x, &sampler, runtime);
+        let OobPrediction { values, n_trees } = self.run(x, n_threads, draws.n_steps(), predict)?;
         let shape = [n_trees.len(), self.forest.n_values()];
         Ok((values.into_pyarray(py).reshape(shape)?, n_trees.into_pyarray(py)))
     }
@@ -132,7 +156,7 @@ impl PyForest {
         x: &Bound<'py, PyAny>,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyArray2<i64>>> {
-        let leaves = visit_rows(py, x, n_threads, Apply(&self.forest))?.into_pyarray(py);
+        let leaves = self.run(x, n_threads, 0, Forest::apply)?.into_pyarray(py);
         leaves.reshape([x.getattr("shape")?.extract::<(usize, usize)>()?.0, self.forest.len()])
     }
 
@@ -145,59 +169,71 @@ impl PyForest {
         x: &Bound<'py, PyAny>,
         n_threads: usize,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<i64>>)> {
-        let (indptr, indices) = visit_rows(py, x, n_threads, DecisionPath(&self.forest))?;
+        let (indptr, indices) = self.run(x, n_threads, 0, Forest::decision_path)?;
         let n_nodes_ptr = self.forest.n_nodes_ptr();
         let n_nodes = n_nodes_ptr[n_nodes_ptr.len() - 1] as usize;
         Ok((indicator(py, indptr, indices, n_nodes)?, n_nodes_ptr.into_pyarray(py)))
     }
 }
 
-/// Steps of traversals, and of `n_more` others per tree.
-fn steps(forest: &Forest, n_samples: usize, n_more: usize) -> usize {
-    let depth: usize = forest.trees().map(|tree| tree.max_depth() + 1).sum();
-    let per_tree = n_samples.saturating_add(n_more).saturating_mul(4);
-    let steps = n_samples.saturating_mul(depth + forest.n_features() / 64);
-    steps.saturating_add(per_tree.saturating_mul(forest.len()))
+/// Grow trees of a forest.
+///
+/// Parameters
+/// ----------
+/// x : ndarray of shape (n_samples, n_features), or CSC/CSR matrix
+/// task : spinney._task.Task
+///
+/// Returns
+/// -------
+/// forest : Forest
+/// max_features : int
+///     The number of features that each node draws.
+/// with_missing : int64 ndarray
+///     The features that have missing values in `x`, ascending.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+pub fn fit_forest<'py>(x: &Bound<'py, PyAny>, task: Task<'py>) -> PyResult<(PyForest, u64, Bound<'py, PyArray1<i64>>)> {
+    let plan = task.plan(x)?;
+    let sample_ids = task.sample_ids()?;
+    // Drawing many times from few rows takes longer than growing on them.
+    let n_draws = task.n_steps_of_draws() / plan.target.n_samples() + 1;
+    let n_trees = (task.n_trees() as usize).saturating_mul(n_draws);
+    let max_features = plan.max_features();
+    let (forest, with_missing) = task.fit(x, plan, n_trees, |plan, _, data, runtime| {
+        let forest = grow_forest(&data, &plan.target, &plan.valid, sample_ids, runtime)?;
+        Ok((forest, features_with_missing(&data)))
+    })?;
+    Ok((PyForest::new(forest), max_features, with_missing.into_pyarray(x.py())))
 }
 
-/// Makes a row visitor that applies a method of a forest.
-macro_rules! forest_visitor {
-    ($name:ident, $method:ident, $output:ty) => {
-        struct $name<'a>(&'a Forest);
-
-        impl RowVisitor for $name<'_> {
-            type Output = $output;
-
-            fn steps(&self, n_samples: usize) -> usize {
-                steps(self.0, n_samples, 0)
-            }
-
-            fn visit(self, rows: &impl Rows, runtime: &Runtime<'_>) -> Result<$output> {
-                self.0.$method(rows, runtime)
-            }
-        }
+/// Draw the rows of trees.
+///
+/// Parameters
+/// ----------
+/// draws : Draws
+/// seeds : list of int
+///     The seeds of the trees.
+/// n_threads : int
+///
+/// Returns
+/// -------
+/// counts : list of ndarray of shape (n_samples,), uint32
+///     How often each row is drawn, for every tree.
+#[pyfunction]
+#[pyo3(signature = (draws, seeds, n_threads = 1))]
+#[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+pub fn draw_rows<'py>(
+    py: Python<'py>,
+    draws: Draws<'_>,
+    seeds: Vec<u64>,
+    n_threads: usize,
+) -> PyResult<Vec<Bound<'py, PyArray1<u32>>>> {
+    let sampler = draws.sampler(py)?;
+    let n_steps = draws.n_steps().saturating_mul(seeds.len()).saturating_mul(4);
+    let counts = |seed: u64, runtime: &Runtime<'_>| -> Result<Vec<u32>> {
+        Ok(sampler.counts(seed, runtime)?.unwrap_or_else(|| vec![1; sampler.n_samples()]))
     };
-}
-
-forest_visitor!(Predict, predict, Vec<f64>);
-forest_visitor!(Apply, apply, Vec<i64>);
-forest_visitor!(DecisionPath, decision_path, (Vec<i64>, Vec<i64>));
-
-struct PredictOob<'a> {
-    forest: &'a Forest,
-    sampler: &'a RowSampler,
-    /// Of the draws of one tree.
-    n_steps: usize,
-}
-
-impl RowVisitor for PredictOob<'_> {
-    type Output = OobPrediction;
-
-    fn steps(&self, n_samples: usize) -> usize {
-        steps(self.forest, n_samples, self.n_steps)
-    }
-
-    fn visit(self, rows: &impl Rows, runtime: &Runtime<'_>) -> Result<OobPrediction> {
-        self.forest.predict_oob(rows, self.sampler, runtime)
-    }
+    let draw = |runtime: &Runtime<'_>| runtime.map(seeds, |seed| counts(seed, runtime));
+    let counts = run(py, n_threads, n_steps, None, draw)?;
+    Ok(counts.into_iter().map(|counts| counts.into_pyarray(py)).collect())
 }

@@ -4,22 +4,15 @@
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyDict, PyTuple};
+use pyo3::types::{IntoPyDict, PyDict};
 
-use super::array::visit_matrix;
-use super::error::of_estimator;
-use super::fit::{Fit, encode_target};
-use super::on_rows::{RowVisitor, visit_rows_watched};
-use super::params::tree_params;
-use super::rows::Draws;
+use super::array::run_with_matrix;
 use super::run::run;
-use crate::data::Dataset;
+use super::task::{Plan, Task};
+use crate::data::Matrix;
 use crate::data::decode::Decoded;
-use crate::data::rows::Rows;
-use crate::error::Result;
 use crate::forest::{Explored, LazyForest};
 use crate::lazy::Traversal;
-use crate::params::ForestParams;
 use crate::runtime::Runtime;
 
 const TRAVERSALS: &str = "a str among {'auto', 'batched', 'single', 'eager'}";
@@ -29,76 +22,38 @@ const TRAVERSALS: &str = "a str among {'auto', 'batched', 'single', 'eager'}";
 /// Parameters
 /// ----------
 /// x : ndarray of shape (n_samples, n_features), or CSC/CSR matrix
-/// y : ndarray of shape (n_samples, n_outputs)
-///     uint32 classes if `n_classes` is given, else float64 targets; C order. It is kept: nobody must write to it.
-/// n_classes : list of int or None
-///     Number of classes of each output.
-/// draws : Draws
-///     On which rows each tree is grown; it has the weights of the rows. It is kept.
-/// balanced_subsample : bool
-///     Weigh the rows of each tree's sample such that its classes weigh the same.
-/// estimator : str
-///     What error messages about parameters call it.
-/// params : dict
-///     Hyperparameters of the trees under scikit-learn's names. They are kept.
-/// seed : int
-/// n_trees : int
-/// n_categories : list of int or None
-///     As for `fit_tree`.
-/// n_threads : int
+/// task : spinney._task.Task
+///     It is kept: nobody must write to its arrays.
 #[pyclass(name = "LazyForest", module = "spinney._spinney", frozen)]
 pub struct PyLazyForest {
     forest: LazyForest,
     /// What it was made from, but for the data.
-    arguments: Py<PyTuple>,
+    task: Py<PyAny>,
 }
 
 #[pymethods]
 impl PyLazyForest {
     #[new]
-    #[pyo3(signature = (
-        x, y, n_classes, draws, balanced_subsample, estimator, params, seed, n_trees, n_categories = None, n_threads = 1
-    ))]
-    #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "the boundary to Python")]
-    fn new(
-        py: Python<'_>,
-        x: &Bound<'_, PyAny>,
-        y: &Bound<'_, PyAny>,
-        n_classes: Option<Vec<u32>>,
-        draws: &Bound<'_, PyAny>,
-        balanced_subsample: bool,
-        estimator: &str,
-        params: &Bound<'_, PyDict>,
-        seed: u64,
-        n_trees: u64,
-        n_categories: Option<Vec<u32>>,
-        n_threads: usize,
-    ) -> PyResult<Self> {
-        let of_target = (y, n_classes.clone(), draws, balanced_subsample);
-        let arguments = of_target.into_pyobject(py)?.add((estimator, params, seed, n_trees, n_categories.clone()))?;
-        let arguments = arguments.cast_into::<PyTuple>()?.unbind();
-        let draws: Draws<'_> = draws.extract()?;
-        let tree = tree_params(params, estimator, n_classes.is_some(), seed)?;
-        let target = encode_target(y, n_classes, draws.sample_weight.as_ref())?;
-        let (n_samples, n_features): (usize, usize) = x.getattr("shape")?.extract()?;
-        let bootstrap = draws.bootstrap()?;
-        let valid = ForestParams { tree, first_tree: 0, n_estimators: n_trees, bootstrap, balanced_subsample }
-            .check(n_samples, n_features)
-            .map_err(|error| of_estimator(error, estimator, params))?;
-        let sample_ids = draws.sample_ids()?;
-        let (n_outputs, ordinals) = (target.n_outputs(), valid.tree().ordinals());
+    fn new(x: &Bound<'_, PyAny>, task: Bound<'_, PyAny>) -> PyResult<Self> {
+        let of_forest: Task<'_> = task.extract()?;
+        let plan = of_forest.plan(x)?;
+        let sample_ids = of_forest.sample_ids()?;
         // Nothing is grown.
-        let keep = |data: Dataset, _: &Runtime<'_>| LazyForest::new(data, target, valid, sample_ids);
-        let fit = Fit { py, n_threads, n_outputs, n_trees: 1, ordinals, n_categories, watcher: None, grow: keep };
-        Ok(Self { forest: visit_matrix(x, fit)?, arguments })
+        let keep = |plan: Plan, _: &dyn Matrix, data, _: &Runtime<'_>| {
+            LazyForest::new(data, plan.target, plan.valid, sample_ids)
+        };
+        Ok(Self { forest: of_forest.fit(x, plan, 1, keep)?, task: task.unbind() })
     }
 
-    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+    #[allow(clippy::type_complexity, reason = "a class and its arguments")]
+    fn __reduce__<'py>(
+        this: &Bound<'py, Self>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyAny>))> {
         let py = this.py();
         let forest = &this.get().forest;
         let (n_samples, n_features) = (forest.data().n_samples(), forest.data().n_features());
         let steps = n_samples.saturating_mul(n_features);
-        let x = match run(py, 1, steps, |runtime| forest.data().decode(runtime))? {
+        let x = match run(py, 1, steps, None, |runtime| forest.data().decode(runtime))? {
             Decoded::Dense(values) => values.into_pyarray(py).reshape([n_samples, n_features])?.into_any(),
             Decoded::Csr { indptr, indices, data } => {
                 let csr = py.import("scipy.sparse")?.getattr("csr_matrix")?;
@@ -106,9 +61,12 @@ impl PyLazyForest {
                 csr.call((parts,), Some(&[("shape", (n_samples, n_features))].into_py_dict(py)?))?
             }
         };
-        let arguments = this.get().arguments.bind(py);
-        let state = PyTuple::new(py, std::iter::once(x).chain(arguments.iter()).collect::<Vec<_>>())?;
-        Ok((py.get_type::<Self>().into_any(), state))
+        // Threads and who watches them are no part of a forest.
+        let without = PyDict::new(py);
+        without.set_item("n_threads", 1)?;
+        without.set_item("watcher", py.None())?;
+        let task = this.get().task.bind(py).call_method("_replace", (), Some(&without))?;
+        Ok((py.get_type::<Self>().into_any(), (x, task)))
     }
 
     /// Number of trees.
@@ -149,7 +107,7 @@ impl PyLazyForest {
         n_threads: usize,
         watcher: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let explored = self.ask(py, x, traversal, false, n_threads, watcher)?;
+        let explored = self.ask(x, traversal, false, n_threads, watcher)?;
         let n_query = explored.path_lengths.len();
         explored.values.into_pyarray(py).reshape([n_query, self.forest.n_values()])
     }
@@ -173,7 +131,7 @@ impl PyLazyForest {
         Bound<'py, PyArray1<i64>>,
         Option<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>)>,
     )> {
-        let explored = self.ask(py, x, traversal, weights, n_threads, watcher)?;
+        let explored = self.ask(x, traversal, weights, n_threads, watcher)?;
         let Explored { values, visits, path_lengths, weights } = explored;
         let n_query = path_lengths.len();
         let lengths: Vec<i64> = path_lengths.into_iter().map(|length| length as i64).collect();
@@ -189,7 +147,6 @@ impl PyLazyForest {
 impl PyLazyForest {
     fn ask(
         &self,
-        py: Python<'_>,
         x: &Bound<'_, PyAny>,
         traversal: &str,
         weights: bool,
@@ -197,7 +154,16 @@ impl PyLazyForest {
         watcher: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Explored> {
         let traversal = traversal_of(traversal)?;
-        visit_rows_watched(py, x, n_threads, watcher, Ask { forest: &self.forest, traversal, weights })
+        let (forest, data) = (&self.forest, self.forest.data());
+        let n_steps = |n_rows: usize| {
+            // A tree may be as deep as it has rows, and read all cells on every level.
+            let n_cells = data.n_samples().saturating_mul(data.n_features()).saturating_mul(data.n_samples());
+            n_cells.saturating_add(n_rows).saturating_mul(forest.n_trees())
+        };
+        run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
+            let query = x.query(runtime)?;
+            forest.explore(&*query, traversal.unwrap_or_else(|| forest.auto(x.shape().0)), weights, runtime)
+        })
     }
 }
 
@@ -209,28 +175,5 @@ fn traversal_of(name: &str) -> PyResult<Option<Traversal>> {
         "single" => Ok(Some(Traversal::Single)),
         "eager" => Ok(Some(Traversal::Eager)),
         _ => Err(PyValueError::new_err(format!("traversal must be {TRAVERSALS}. Got {name:?} instead."))),
-    }
-}
-
-/// Asks a forest about rows.
-struct Ask<'a> {
-    forest: &'a LazyForest,
-    traversal: Option<Traversal>,
-    weights: bool,
-}
-
-impl RowVisitor for Ask<'_> {
-    type Output = Explored;
-
-    fn steps(&self, n_samples: usize) -> usize {
-        let data = self.forest.data();
-        // A tree may be as deep as it has rows, and read all cells on every level.
-        let cells = data.n_samples().saturating_mul(data.n_features()).saturating_mul(data.n_samples());
-        cells.saturating_add(n_samples).saturating_mul(self.forest.n_trees())
-    }
-
-    fn visit(self, rows: &impl Rows, runtime: &Runtime<'_>) -> Result<Explored> {
-        let traversal = self.traversal.unwrap_or_else(|| self.forest.auto(rows.shape().0));
-        self.forest.explore(&*rows.query(), traversal, self.weights, runtime)
     }
 }

@@ -6,14 +6,10 @@
 mod array;
 mod crossval;
 mod error;
-mod fit;
-mod fit_forest;
 mod forest;
 mod lazy;
-mod on_rows;
-mod params;
-mod rows;
 mod run;
+mod task;
 mod tree;
 
 use pyo3::prelude::*;
@@ -22,19 +18,15 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _spinney {
     #[pymodule_export]
+    use super::array::check_sparse;
+    #[pymodule_export]
     use super::crossval::predict_folds;
     #[pymodule_export]
-    use super::fit::{check_sparse, fit_tree};
-    #[pymodule_export]
-    use super::fit_forest::fit_forest;
-    #[pymodule_export]
-    use super::forest::PyForest;
+    use super::forest::{PyForest, draw_rows, fit_forest};
     #[pymodule_export]
     use super::lazy::PyLazyForest;
     #[pymodule_export]
-    use super::rows::draw_rows;
-    #[pymodule_export]
-    use super::tree::PyTree;
+    use super::tree::{PyTree, fit_tree};
 
     use pyo3::prelude::*;
 

@@ -9,6 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::error::Result;
@@ -37,30 +38,36 @@ impl Watch<'_> {
     }
 }
 
-/// Calls `work`, which takes at most `steps` elementary steps, on `n_threads` threads without the interpreter lock.
+/// Calls `work`, which takes at most `n_steps` elementary steps, on `n_threads` threads without the interpreter lock.
+/// Whenever the number of finished items of work has grown, `watcher` is called with it.
 pub fn run<T: Send>(
     py: Python<'_>,
     n_threads: usize,
-    steps: usize,
-    work: impl FnOnce(&Runtime<'_>) -> Result<T> + Send,
-) -> PyResult<T> {
-    run_watched(py, n_threads, steps, None, work)
-}
-
-/// The same, and calls `watcher` with the number of finished items of work whenever it has grown.
-pub fn run_watched<T: Send>(
-    py: Python<'_>,
-    n_threads: usize,
-    steps: usize,
+    n_steps: usize,
     watcher: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Runtime<'_>) -> Result<T> + Send,
 ) -> PyResult<T> {
+    let (mut work, mut result) = (Some(work), None);
+    run_watched(py, n_threads, n_steps, watcher, &mut |runtime| {
+        result = work.take().map(|work| work(runtime)).transpose()?;
+        Ok(())
+    })?;
+    result.ok_or_else(|| PyRuntimeError::new_err("work is done once"))
+}
+
+/// [`run`], compiled once.
+fn run_watched(
+    py: Python<'_>,
+    n_threads: usize,
+    n_steps: usize,
+    watcher: Option<&Bound<'_, PyAny>>,
+    work: &mut (dyn FnMut(&Runtime<'_>) -> Result<()> + Send),
+) -> PyResult<()> {
     let (stop, done) = (AtomicBool::new(false), AtomicUsize::new(0));
     let mut watch = Watch { watcher: watcher.map(|watcher| watcher.clone().unbind()), done: &done, seen: 0 };
-    if steps <= SHORT {
-        let result = py.detach(|| work(&Runtime::new(n_threads, &stop).counting(&done)))?;
-        watch.look(py)?;
-        return Ok(result);
+    if n_steps <= SHORT {
+        py.detach(|| work(&Runtime::new(n_threads, &stop).counting(&done)))?;
+        return watch.look(py);
     }
     let mut interrupt = None;
     let result = py.detach(|| {
@@ -86,9 +93,8 @@ pub fn run_watched<T: Send>(
     match (interrupt, result) {
         (Some(signal), _) => Err(signal),
         (None, Ok(result)) => {
-            let result = result?;
-            watch.look(py)?;
-            Ok(result)
+            result?;
+            watch.look(py)
         }
         // A bug of ours: let PyO3 show it as the exception it makes of panics.
         (None, Err(panic)) => std::panic::resume_unwind(panic),

@@ -12,9 +12,11 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::on_rows::{RowVisitor, visit_rows};
-use crate::data::rows::Rows;
+use super::array::run_with_matrix;
+use super::task::Task;
+use crate::data::{Dataset, Matrix};
 use crate::error::Result;
+use crate::grow::grow;
 use crate::runtime::Runtime;
 use crate::tree::packed::PackedTree;
 use crate::tree::sets::{CategorySets, SetView};
@@ -61,6 +63,18 @@ impl PyTree {
         tree.category_set(node).ok_or_else(|| {
             PyValueError::new_err(format!("node must be one that splits a categorical feature. Got {node} instead."))
         })
+    }
+
+    /// Runs a method of the tree on a matrix.
+    fn run<T: Send>(
+        &self,
+        x: &Bound<'_, PyAny>,
+        n_threads: usize,
+        method: impl FnOnce(&Tree, &dyn Matrix, &Runtime<'_>) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let tree = self.tree()?;
+        let n_steps = |n_rows: usize| n_rows.saturating_mul(tree.max_depth() + 1);
+        run_with_matrix(x, n_threads, None, n_steps, |x, runtime| method(tree, x, runtime))
     }
 
     fn tree(&self) -> Result<&Tree> {
@@ -317,7 +331,7 @@ impl PyTree {
     /// max_n_classes).
     #[pyo3(signature = (x, n_threads = 1))]
     fn predict<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Bound<'py, PyAny>> {
-        let values = visit_rows(py, x, n_threads, Predict(self.tree()?))?.into_pyarray(py);
+        let values = self.run(x, n_threads, Tree::predict)?.into_pyarray(py);
         let (n_outputs, n_classes) = (self.tree()?.n_outputs(), self.tree()?.max_n_classes());
         let n_samples = values.len()? / self.tree()?.n_values();
         if n_outputs == 1 {
@@ -335,7 +349,7 @@ impl PyTree {
         x: &Bound<'py, PyAny>,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        Ok(visit_rows(py, x, n_threads, Apply(self.tree()?))?.into_pyarray(py))
+        Ok(self.run(x, n_threads, Tree::apply)?.into_pyarray(py))
     }
 
     /// The nodes that each row passes: a CSR matrix of ones of shape (n_samples, node_count).
@@ -346,7 +360,7 @@ impl PyTree {
         x: &Bound<'py, PyAny>,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (indptr, indices) = visit_rows(py, x, n_threads, DecisionPath(self.tree()?))?;
+        let (indptr, indices) = self.run(x, n_threads, Tree::decision_path)?;
         indicator(py, indptr, indices, self.tree()?.node_count())
     }
 }
@@ -361,25 +375,37 @@ pub fn indicator(py: Python<'_>, indptr: Vec<i64>, indices: Vec<i64>, n_columns:
     csr_matrix.call(((ones, indices.into_pyarray(py), indptr.into_pyarray(py)),), Some(&arguments))
 }
 
-/// Makes a row visitor that applies a method of a tree.
-macro_rules! tree_visitor {
-    ($name:ident, $method:ident, $output:ty) => {
-        struct $name<'a>(&'a Tree);
-
-        impl RowVisitor for $name<'_> {
-            type Output = $output;
-
-            fn steps(&self, n_samples: usize) -> usize {
-                n_samples.saturating_mul(self.0.max_depth() + self.0.n_features() / 64)
-            }
-
-            fn visit(self, rows: &impl Rows, runtime: &Runtime<'_>) -> Result<$output> {
-                self.0.$method(rows, runtime)
-            }
-        }
-    };
+/// Grow one tree.
+///
+/// Parameters
+/// ----------
+/// x : ndarray of shape (n_samples, n_features), or CSC/CSR matrix
+/// task : spinney._task.Task
+///     Of one tree on all rows.
+///
+/// Returns
+/// -------
+/// tree : Tree
+/// max_features : int
+///     The number of features that each node draws.
+/// with_missing : int64 ndarray
+///     The features that have missing values in `x`, ascending.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+pub fn fit_tree<'py>(x: &Bound<'py, PyAny>, task: Task<'py>) -> PyResult<(PyTree, u64, Bound<'py, PyArray1<i64>>)> {
+    let plan = task.plan(x)?;
+    let max_features = plan.max_features();
+    let (tree, with_missing) = task.fit(x, plan, 1, |plan, _, data, runtime| {
+        let tree = grow(&data, &plan.target, plan.valid.tree(), 0, runtime)?;
+        Ok((tree, features_with_missing(&data)))
+    })?;
+    Ok((PyTree::new(tree), max_features, with_missing.into_pyarray(x.py())))
 }
 
-tree_visitor!(Predict, predict, Vec<f64>);
-tree_visitor!(Apply, apply, Vec<i64>);
-tree_visitor!(DecisionPath, decision_path, (Vec<i64>, Vec<i64>));
+/// The features that have missing values.
+pub fn features_with_missing(data: &Dataset) -> Vec<i64> {
+    if !data.has_missing() {
+        return Vec::new();
+    }
+    (0..data.n_features() as u32).filter(|&f| data.missing_rank(f).is_some()).map(i64::from).collect()
+}

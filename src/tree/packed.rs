@@ -11,9 +11,10 @@
 
 use std::sync::Arc;
 
+use super::predict::{Leaf, Walk};
 use super::sets::{CategorySets, SetView};
 use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, n_values};
-use crate::data::rows::RowReader;
+use crate::data::rows::Row;
 use crate::error::Result;
 
 /// In a child: a leaf, by its number among leaves. Otherwise a split, by its number among splits.
@@ -241,7 +242,7 @@ impl PackedTree {
 
     /// The leaf that a row reaches; `pass` is called with the id of each node on the way. O(depth).
     #[inline]
-    pub fn leaf(&self, row: &impl RowReader, mut pass: impl FnMut(usize)) -> Leaf {
+    pub fn leaf(&self, row: Row<'_>, mut pass: impl FnMut(usize)) -> Leaf {
         let mut at = self.root();
         // Leaves that come before the node in preorder.
         let mut n_leaves = 0;
@@ -306,13 +307,20 @@ impl PackedTree {
     }
 }
 
-/// A leaf of a packed tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Leaf {
-    /// Its number among leaves.
-    number: u32,
-    /// Its number among nodes, in preorder.
-    pub id: usize,
+impl Walk for PackedTree {
+    #[inline]
+    fn leaf(&self, row: Row<'_>, pass: impl FnMut(usize)) -> Leaf {
+        self.leaf(row, pass)
+    }
+
+    #[inline]
+    fn add_value(&self, leaf: Leaf, sums: &mut [f64]) {
+        self.add_value(leaf, sums);
+    }
+
+    fn node_count(&self) -> usize {
+        self.node_count()
+    }
 }
 
 fn arrays(nodes: &NodeArrays) -> Statistics {

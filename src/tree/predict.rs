@@ -1,86 +1,232 @@
-//! Prediction with a grown tree: one traversal over any rows. O(depth) per row, plus its nonzeros for sparse rows.
+//! Prediction with grown trees: the leaves that rows reach in one tree, or in each of many.
+//!
+//! Rows are the unit of parallel work, in blocks; within a block, tree after tree is applied, so that the top of a tree
+//! stays in the cache. O(depth) per row and tree. Values are added in the order of the trees whatever the blocks are, so
+//! that their sum has one rounding.
+
+use std::ops::{Range, RangeInclusive};
+use std::sync::{Mutex, PoisonError};
 
 use super::{TREE_LEAF, Tree};
-use crate::data::rows::{RowReader, Rows};
+use crate::data::Matrix;
+use crate::data::rows::{Reader, Row, Rows};
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::runtime::Runtime;
 
-/// Rows per job: also the interval at which the stop flag is read.
-const BLOCK: usize = 1024;
+/// Rows per block: many, so that a tree is worth being brought into the cache, but some blocks for each thread.
+const BLOCK: RangeInclusive<usize> = 256..=4096;
+const BLOCKS_PER_THREAD: usize = 4;
+/// Rows between two looks at the stop flag.
+const ROWS_PER_LOOK: usize = 1024;
 
-impl Tree {
-    /// The leaf that each row reaches. Shape `(n_samples,)`.
-    pub fn apply<X: Rows>(&self, x: &X, runtime: &Runtime<'_>) -> Result<Vec<i64>> {
-        self.map_rows(x, runtime, |reader, leaves| leaves.push(self.leaf(reader, |_| ()) as i64))
-    }
+/// A leaf that a row has reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Leaf {
+    /// Its number among leaves, in preorder; of a packed tree alone.
+    pub(super) number: u32,
+    /// Its number among nodes, in preorder.
+    pub id: usize,
+}
 
-    /// The value of the leaf that each row reaches. Row-major `(n_samples, n_values)`.
-    pub fn predict<X: Rows>(&self, x: &X, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
-        self.map_rows(x, runtime, |reader, values| values.extend_from_slice(self.value(self.leaf(reader, |_| ()))))
-    }
+/// A tree that rows can be sent through.
+pub(crate) trait Walk: Sync {
+    /// The leaf that a row reaches; `pass` is called with the id of each node on the way, the leaf's last. O(depth).
+    fn leaf(&self, row: Row<'_>, pass: impl FnMut(usize)) -> Leaf;
+    /// Adds the value of a leaf to `sums`.
+    fn add_value(&self, leaf: Leaf, sums: &mut [f64]);
+    /// Number of nodes.
+    fn node_count(&self) -> usize;
+}
 
-    /// The nodes that each row passes, as a CSR structure: `(indptr, indices)`.
-    pub fn decision_path<X: Rows>(&self, x: &X, runtime: &Runtime<'_>) -> Result<(Vec<i64>, Vec<i64>)> {
-        // Every path begins at the root, which is node 0 and in no path again.
-        let nodes = self.map_rows(x, runtime, |reader, nodes| {
-            self.leaf(reader, |node| nodes.push(node as i64));
-        })?;
-        let mut indptr = Vec::with_capacity(x.shape().0 + 1);
-        indptr.extend(nodes.iter().enumerate().filter(|&(_, &node)| node == 0).map(|(at, _)| at as i64));
-        indptr.push(nodes.len() as i64);
-        Ok((indptr, nodes))
-    }
-
-    /// The leaf that a row reaches; `pass` is called with each node on the way.
+impl Walk for Tree {
     #[inline]
-    pub(crate) fn leaf(&self, row: &impl RowReader, mut pass: impl FnMut(usize)) -> usize {
+    fn leaf(&self, row: Row<'_>, mut pass: impl FnMut(usize)) -> Leaf {
         let nodes = self.nodes();
         let mut node = 0;
         loop {
             pass(node);
             let left = nodes.children_left[node];
             if left == TREE_LEAF {
-                return node;
+                return Leaf { number: 0, id: node };
             }
             let value = row.value(nodes.feature[node] as u32);
             node = if self.goes_left(node, value) { left } else { nodes.children_right[node] } as usize;
         }
     }
 
-    /// The number of rows of `x`, if it has the features of the training data.
-    pub(crate) fn check_shape(&self, x: &impl Rows) -> Result<usize> {
-        check_features(x, self.n_features())
+    #[inline]
+    fn add_value(&self, leaf: Leaf, sums: &mut [f64]) {
+        sums.iter_mut().zip(self.value(leaf.id)).for_each(|(sum, value)| *sum += value);
     }
 
-    fn map_rows<X: Rows, T: Clone + Send>(
-        &self,
-        x: &X,
-        runtime: &Runtime<'_>,
-        visit: impl Fn(&X::Reader<'_>, &mut Vec<T>) + Sync,
-    ) -> Result<Vec<T>> {
-        let n_samples = self.check_shape(x)?;
-        let blocks = (0..n_samples).step_by(BLOCK * BLOCKS_PER_JOB).collect();
-        let parts = runtime.map(blocks, |start| {
-            let mut reader = x.reader();
-            let mut out = Vec::new();
-            for sample in start..(start + BLOCK * BLOCKS_PER_JOB).min(n_samples) {
-                if sample.is_multiple_of(BLOCK) {
-                    runtime.check_interrupt()?;
-                }
-                reader.load(sample);
-                visit(&reader, &mut out);
-            }
-            Ok(out)
-        })?;
-        Ok(parts.concat())
+    fn node_count(&self) -> usize {
+        self.node_count()
     }
 }
 
-/// A sparse reader allocates a row of features: jobs must be long enough to pay for it.
-const BLOCKS_PER_JOB: usize = 16;
+impl Tree {
+    /// The leaf that each row reaches. Shape `(n_samples,)`.
+    pub fn apply(&self, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<Vec<i64>> {
+        apply(&[self], &self.blocks(x, runtime)?, runtime)
+    }
+
+    /// The value of the leaf that each row reaches. Row-major `(n_samples, n_values)`.
+    pub fn predict(&self, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
+        // Added to minus 0, the one number that leaves every other as it is, minus 0 included.
+        means(&[self], -0.0, self.n_values(), &self.blocks(x, runtime)?, runtime)
+    }
+
+    /// The nodes that each row passes, as a CSR structure: `(indptr, indices)`.
+    pub fn decision_path(&self, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<(Vec<i64>, Vec<i64>)> {
+        decision_path(&[self], &self.blocks(x, runtime)?, runtime)
+    }
+
+    fn blocks<'x>(&self, x: &'x dyn Matrix, runtime: &Runtime<'_>) -> Result<Blocks<'x>> {
+        Blocks::new(x, self.n_features(), self.max_depth(), runtime)
+    }
+}
+
+/// The rows of a matrix, in blocks.
+pub(crate) struct Blocks<'x> {
+    rows: &'x dyn Rows,
+    n_samples: usize,
+    len: usize,
+    n_reads: usize,
+}
+
+impl<'x> Blocks<'x> {
+    /// The rows of `x`, which must have as many features as the training data. Some `n_reads` cells are read of each.
+    pub fn new(x: &'x dyn Matrix, n_features: usize, n_reads: usize, runtime: &Runtime<'_>) -> Result<Self> {
+        let rows = x.rows()?;
+        let n_samples = check_features(x, n_features)?;
+        let len = n_samples.div_ceil(BLOCKS_PER_THREAD * runtime.n_threads()).clamp(*BLOCK.start(), *BLOCK.end());
+        Ok(Self { rows, n_samples, len: Reader::block_len(rows, len), n_reads })
+    }
+
+    /// Number of rows.
+    pub fn n_samples(&self) -> usize {
+        self.n_samples
+    }
+
+    /// Rows of each block but the last, which may have fewer.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Calls `visit` for each block with its rows and its part of the results; returns the parts.
+    pub fn visit<P: Send>(
+        &self,
+        parts: impl Iterator<Item = P>,
+        runtime: &Runtime<'_>,
+        visit: impl Fn(&mut Reader<'_>, Range<usize>, &mut P) -> Result<()> + Sync,
+    ) -> Result<Vec<P>> {
+        let idle = Mutex::new(Vec::new());
+        let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let visit = |(start, mut part): (usize, P)| {
+            runtime.check_interrupt()?;
+            let reader = lock().pop();
+            let mut reader = match reader {
+                Some(reader) => reader,
+                None => Reader::new(self.rows, self.len, self.n_reads)?,
+            };
+            let rows = start..(start + self.len).min(self.n_samples);
+            reader.load(rows.clone());
+            visit(&mut reader, rows, &mut part)?;
+            lock().push(reader);
+            Ok(part)
+        };
+        runtime.map((0..self.n_samples).step_by(self.len).zip(parts).collect(), visit)
+    }
+}
+
+/// The leaf that each row reaches in each tree. Row-major `(n_samples, n_trees)`.
+pub(crate) fn apply<W: Walk>(trees: &[&W], blocks: &Blocks<'_>, runtime: &Runtime<'_>) -> Result<Vec<i64>> {
+    let n_trees = trees.len();
+    let mut leaves = memory::zeros(RESULT, blocks.n_samples().saturating_mul(n_trees))?;
+    blocks.visit(leaves.chunks_mut(blocks.len() * n_trees), runtime, |reader, rows, leaves| {
+        for (at, tree) in trees.iter().enumerate() {
+            for (leaves, row) in leaves.chunks_exact_mut(n_trees).zip(rows.clone()) {
+                look(row, rows.start, runtime)?;
+                leaves[at] = tree.leaf(reader.row(row), |_| ()).id as i64;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(leaves)
+}
+
+/// The mean of the values of the leaves that each row reaches, added to `start`. Row-major `(n_samples, n_values)`.
+pub(crate) fn means<W: Walk>(
+    trees: &[&W],
+    start: f64,
+    n_values: usize,
+    blocks: &Blocks<'_>,
+    runtime: &Runtime<'_>,
+) -> Result<Vec<f64>> {
+    let mut means = memory::zeros(RESULT, blocks.n_samples().saturating_mul(n_values))?;
+    blocks.visit(means.chunks_mut(blocks.len() * n_values), runtime, |reader, rows, means| {
+        means.fill(start);
+        for tree in trees {
+            for (sums, row) in means.chunks_exact_mut(n_values).zip(rows.clone()) {
+                look(row, rows.start, runtime)?;
+                tree.add_value(tree.leaf(reader.row(row), |_| ()), sums);
+            }
+        }
+        divide(means, trees.len() as f64);
+        Ok(())
+    })?;
+    Ok(means)
+}
+
+/// The nodes that each row passes in all trees, as a CSR structure `(indptr, indices)`. The nodes of a tree are numbered
+/// after those of the trees before it.
+pub(crate) fn decision_path<W: Walk>(
+    trees: &[&W],
+    blocks: &Blocks<'_>,
+    runtime: &Runtime<'_>,
+) -> Result<(Vec<i64>, Vec<i64>)> {
+    let parts = (0..blocks.n_samples()).step_by(blocks.len()).map(|_| Vec::new());
+    let parts = blocks.visit(parts, runtime, |reader, rows, nodes| {
+        for row in rows {
+            runtime.check_interrupt()?;
+            let (row, mut first) = (reader.row(row), 0);
+            for tree in trees {
+                tree.leaf(row, |node| nodes.push(first + node as i64));
+                first += tree.node_count() as i64;
+            }
+        }
+        Ok(())
+    })?;
+    let mut nodes = memory::reserve(RESULT, parts.iter().map(Vec::len).sum())?;
+    for part in &parts {
+        nodes.extend_from_slice(part);
+    }
+    // Every path begins at the root of the first tree, which is node 0 and in no path again.
+    let mut indptr = memory::reserve(RESULT, blocks.n_samples() + 1)?;
+    indptr.extend(nodes.iter().enumerate().filter(|&(_, &node)| node == 0).map(|(at, _)| at as i64));
+    indptr.push(nodes.len() as i64);
+    Ok((indptr, nodes))
+}
+
+/// What memory for results is asked for.
+const RESULT: &str = "the result";
+
+/// Looks at the stop flag now and then, at the first row of a block in any case.
+#[inline]
+fn look(row: usize, first: usize, runtime: &Runtime<'_>) -> Result<()> {
+    if (row - first).is_multiple_of(ROWS_PER_LOOK) { runtime.check_interrupt() } else { Ok(()) }
+}
+
+/// Divides all values.
+pub(crate) fn divide(values: &mut [f64], divisor: f64) {
+    for value in values {
+        *value /= divisor;
+    }
+}
 
 /// The number of rows of `x`, if it has the features of the training data.
-pub(crate) fn check_features(x: &impl Rows, expected: usize) -> Result<usize> {
+fn check_features(x: &dyn Matrix, expected: usize) -> Result<usize> {
     let (n_samples, n_features) = x.shape();
     if n_features == expected {
         return Ok(n_samples);

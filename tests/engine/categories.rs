@@ -8,7 +8,7 @@ use std::time::Instant;
 use ndarray::Array2;
 use proptest::prelude::*;
 use spinney::data::dense::Ordinals;
-use spinney::data::rows::{RowReader, Rows};
+use spinney::data::rows::Row;
 use spinney::data::{Dataset, Target};
 use spinney::error::Error;
 use spinney::forest::{Forest, Member};
@@ -93,13 +93,11 @@ proptest! {
         prop_assert_eq!(&packed.unpack().unwrap(), &tree);
         let (indptr, indices) = tree.decision_path(&x.view(), &runtime(1)).unwrap();
         let view = x.view();
-        let mut reader = view.reader();
         for row in 0..x.nrows() {
             let expected = path(tree.nodes(), &splits, &x.row(row).to_vec());
             prop_assert_eq!(&indices[indptr[row] as usize..indptr[row + 1] as usize], &expected[..]);
-            reader.load(row);
             let mut nodes = Vec::new();
-            let leaf = packed.leaf(&reader, |node| nodes.push(node as i64));
+            let leaf = packed.leaf(Row::Asked(&view, row as u32), |node| nodes.push(node as i64));
             prop_assert_eq!(leaf.id as i64, expected[expected.len() - 1]);
             prop_assert_eq!(nodes, expected);
         }

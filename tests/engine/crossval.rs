@@ -6,9 +6,8 @@ use proptest::prelude::*;
 use spinney::crossval::{CrossValidation, Fold};
 use spinney::data::dense::Ordinals;
 use spinney::data::query::{Query, SomeRows};
-use spinney::data::rows::{Rows, SparseRows};
 use spinney::data::target::{TargetValues, Weights};
-use spinney::data::{Dataset, Format, Target};
+use spinney::data::{Dataset, Format, Matrix, Target};
 use spinney::error::Result;
 use spinney::forest::grow_forest;
 use spinney::grow::grow;
@@ -266,8 +265,8 @@ fn check_refits(case: &Case, seed: u64) -> std::result::Result<(), TestCaseError
     let sparse = Sparse::<f64, i32>::untidy(&case.x, Format::Csc, |v| v, seed).dataset(&runtime(1));
     let sparse = case.categorised(sparse);
     let rows = Sparse::<f64, i64>::untidy(&case.x, Format::Csr, |v| v, !seed);
-    let rows = SparseRows::new(rows.view()).unwrap();
-    let sparse_query = rows.query();
+    let rows = rows.view();
+    let sparse_query = rows.query(&runtime(1)).unwrap();
     let view = case.x.view();
     let queries: [&dyn Query; 2] = [&view, &*sparse_query];
     for (data, query, n_threads) in
@@ -319,7 +318,7 @@ proptest! {
         let whole = case.y.target(None);
         for ((train, _), Own { weights, .. }) in case.folds.iter().zip(case.of_rows()) {
             let y = case.y.select(&train.iter().map(|&row| row as usize).collect::<Vec<_>>());
-            let Ok(alone) = whole.alone(train, weights.as_deref()) else {
+            let Ok(alone) = whole.alone(train, weights.as_deref(), &runtime(1)) else {
                 prop_assert!(weights.is_some_and(|weights| weights.iter().all(|&weight| weight == 0.0)));
                 continue;
             };

@@ -2,7 +2,6 @@
 
 use ndarray::{Array2, s};
 use spinney::data::Format;
-use spinney::data::rows::SparseRows;
 use spinney::params::{CriterionKind, TreeParams};
 use spinney::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 
@@ -24,7 +23,7 @@ fn check_grown_chain(tree: &Tree, x: &Array2<f64>) {
     let values = tree.predict(&x.view(), &runtime).unwrap();
     assert!(values.chunks_exact(2).enumerate().all(|(row, value)| value[row % 2] == 1.0));
     let sparse = Sparse::<f64, i32>::new(x, Format::Csr, |v| v);
-    assert!(tree.apply(&SparseRows::new(sparse.view()).unwrap(), &runtime).unwrap() == leaves);
+    assert!(tree.apply(&sparse.view(), &runtime).unwrap() == leaves);
     // The first cut takes the first row off, the second the second, and so on.
     let few = x.slice(s![n - 3.., ..]);
     let (indptr, indices) = tree.decision_path(&few, &runtime).unwrap();

@@ -70,7 +70,7 @@ fn prediction_is_the_mean_of_the_trees() {
     let x = matrix(n, m);
     let data = encode(&x.view(), &runtime(1));
     let csr = Sparse::<f64, i64>::untidy(&x, Format::Csr, |v| v, 5);
-    let csr = spinney::data::rows::SparseRows::new(csr.view()).unwrap();
+    let csr = csr.view();
     for criterion in CRITERIA {
         let target = target(&x, criterion).target(None);
         let bootstrap = Bootstrap::WithReplacement { n_draws: 100 };
@@ -399,11 +399,14 @@ fn importances_are_the_mean_of_those_of_trees_with_splits() {
         let importances = tree.compute_feature_importances(true);
         mean.iter_mut().zip(importances).for_each(|(sum, value)| *sum += value / grown.len() as f64);
     }
-    for (got, expected) in forest.compute_feature_importances().unwrap().iter().zip(mean) {
+    for (got, expected) in forest.compute_feature_importances(&runtime(1)).unwrap().iter().zip(mean) {
         assert!((got - expected).abs() < 1e-15);
     }
     let constant = Target::classification(&[0; 40], &[1], None).unwrap();
-    assert_eq!(grow_with(&data, &constant, &params, None, 1).compute_feature_importances().unwrap(), [0.0; 3]);
+    assert_eq!(
+        grow_with(&data, &constant, &params, None, 1).compute_feature_importances(&runtime(1)).unwrap(),
+        [0.0; 3]
+    );
 }
 
 #[test]

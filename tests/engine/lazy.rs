@@ -4,8 +4,7 @@ use ndarray::{Array2, Axis, s};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::data::decode::Decoded;
-use spinney::data::rows::{Rows, SparseRows};
-use spinney::data::{Dataset, Format, SparseView, Target};
+use spinney::data::{Dataset, Format, Matrix, SparseView, Target};
 use spinney::forest::{LazyForest, grow_forest};
 use spinney::lazy::Traversal;
 use spinney::params::{Bootstrap, CriterionKind, ForestParams, MaxFeatures, Splitter, TreeParams};
@@ -85,8 +84,8 @@ proptest! {
 
         let sparse = Sparse::<f64, i32>::untidy(&case.x, Format::Csc, |v| v, seed).dataset(&runtime(1));
         let query = Sparse::<f64, i64>::untidy(&case.query, Format::Csr, |v| v, !seed);
-        let rows = SparseRows::new(query.view()).unwrap();
-        let query = rows.query();
+        let rows = query.view();
+        let query = rows.query(&runtime(1)).unwrap();
         for lazy in [case.lazy(dense), case.lazy(sparse)] {
             let eager = lazy.explore(&case.query.view(), Traversal::Eager, false, &runtime(2)).unwrap();
             prop_assert_eq!(&bits(&eager.values), &expected);

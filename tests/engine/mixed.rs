@@ -4,8 +4,7 @@
 use ndarray::{Array2, Axis, concatenate, s};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use spinney::data::rows::{Rows, SparseRows};
-use spinney::data::{Columns, Dataset, Format};
+use spinney::data::{Columns, Dataset, Format, Matrix};
 use spinney::forest::{LazyForest, grow_forest};
 use spinney::lazy::Traversal;
 use spinney::params::{Bootstrap, Count, CriterionKind, ForestParams, MaxFeatures, Splitter, Tier, TreeParams};
@@ -148,7 +147,7 @@ fn searches(data: &Dataset, params: &TreeParams) -> Vec<TreeParams> {
 fn check_rows(case: &Case, tree: &Tree) -> Result<(), TestCaseError> {
     let sparse = Sparse::<f64, i32>::new(&case.x, Format::Csr, |v| v);
     let leaves = tree.apply(&case.x.view(), &runtime(1)).unwrap();
-    prop_assert_eq!(&tree.apply(&SparseRows::new(sparse.view()).unwrap(), &runtime(1)).unwrap(), &leaves);
+    prop_assert_eq!(&tree.apply(&sparse.view(), &runtime(1)).unwrap(), &leaves);
     let nodes = tree.nodes();
     for node in (0..tree.node_count()).filter(|&node| nodes.children_left[node] == TREE_LEAF) {
         let n = leaves.iter().filter(|&&leaf| leaf == node as i64).count();
@@ -339,8 +338,8 @@ proptest! {
         let forest = grow_forest(&case.dense(), &case.y.target(None), &valid(), None, &runtime(1)).unwrap();
         let expected = bits(forest.predict(&query.view(), &runtime(1)).unwrap());
         let stored = Sparse::<f64, i64>::untidy(&query, Format::Csr, |v| v, !seed);
-        let rows = SparseRows::new(stored.view()).unwrap();
-        let stored = rows.query();
+        let rows = stored.view();
+        let stored = rows.query(&runtime(1)).unwrap();
         let sparse = Sparse::<f64, i32>::untidy(&case.x, FORMATS[seed as usize % 2], |v| v, seed).dataset(&runtime(1));
         for data in [case.dense(), case.categorised(sparse)] {
             let lazy = LazyForest::new(data, case.y.target(None), valid(), None).unwrap();

@@ -3,7 +3,7 @@
 use ndarray::Array2;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use spinney::data::rows::{RowReader, Rows};
+use spinney::data::rows::Row;
 use spinney::params::{CriterionKind, TreeParams};
 use spinney::tree::Tree;
 use spinney::tree::packed::PackedTree;
@@ -18,11 +18,9 @@ fn check(tree: &Tree, unit: f64, x: &Array2<f64>) -> PackedTree {
     let leaves = tree.apply(&x.view(), &runtime(1)).unwrap();
     let (indptr, indices) = tree.decision_path(&x.view(), &runtime(1)).unwrap();
     let view = x.view();
-    let mut reader = view.reader();
     for (row, &expected) in leaves.iter().enumerate() {
-        reader.load(row);
         let mut path = Vec::new();
-        let leaf = packed.leaf(&reader, |node| path.push(node as i64));
+        let leaf = packed.leaf(Row::Asked(&view, row as u32), |node| path.push(node as i64));
         assert_eq!(leaf.id as i64, expected);
         assert_eq!(path, indices[indptr[row] as usize..indptr[row + 1] as usize]);
         let mut value = vec![0.0; tree.n_values()];

@@ -9,7 +9,6 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::bitset::Bitset;
 use spinney::data::dense::Ordinals;
-use spinney::data::rows::SparseRows;
 use spinney::data::sparse::{RankSlice, SparseIndex};
 use spinney::data::target::{SCALE_SPREAD, WEIGHT_BITS, Weights};
 use spinney::data::{Columns, Dataset, Format, SparseColumns, SparseView, Target};
@@ -343,7 +342,7 @@ fn threads_do_not_show() {
                 let dense = grow(&encode(&x.view(), &runtime), &y, None, &params, &runtime);
                 let sparse = grow(&rows.dataset(&runtime), &y, None, &params, &runtime);
                 let leaves = dense.apply(&x.view(), &runtime).unwrap();
-                let sparse_leaves = dense.apply(&SparseRows::new(rows.view()).unwrap(), &runtime).unwrap();
+                let sparse_leaves = dense.apply(&rows.view(), &runtime).unwrap();
                 assert!(leaves == sparse_leaves);
                 let values = dense.predict(&x.view(), &runtime).unwrap();
                 (dense, sparse, leaves, values, dense_path(&x, &runtime, &params, &y))
@@ -589,7 +588,7 @@ proptest! {
 fn check_prediction(x: &Array2<f64>, tree: &Tree) -> Result<(), TestCaseError> {
     let runtime = runtime(1);
     let sparse = Sparse::<f64, i32>::new(x, Format::Csr, |v| v);
-    let sparse = SparseRows::new(sparse.view()).unwrap();
+    let sparse = sparse.view();
     let dense = x.view();
     let leaves = tree.apply(&dense, &runtime).unwrap();
     let values = tree.predict(&dense, &runtime).unwrap();
@@ -799,7 +798,7 @@ fn shapes_and_tasks_that_do_not_fit_are_refused() {
     let tree = grow(&data, &y, None, &params, &runtime);
     assert!(tree.predict(&x.slice(s![.., ..2]), &runtime).is_err());
     let csc = Sparse::<f64, i32>::new(&x, Format::Csc, |v| v);
-    assert!(SparseRows::new(csc.view()).is_err());
+    assert!(tree.predict(&csc.view(), &runtime).is_err());
     for shape in [(0, 3), (3, 0), (0, 0)] {
         assert!(try_encode(&Array2::<f64>::zeros(shape).view(), &runtime).is_err());
     }
@@ -986,7 +985,7 @@ fn check_view<I: SparseIndex>(
         let expected = grow_dense(&dense, &y, None, &params);
         prop_assert_eq!(&grow(&encoded.unwrap(), &y, None, &params, &runtime(1)), &expected);
         if format == Format::Csr {
-            let leaves = expected.apply(&SparseRows::new(view).unwrap(), &runtime(1)).unwrap();
+            let leaves = expected.apply(&view, &runtime(1)).unwrap();
             prop_assert_eq!(leaves, expected.apply(&dense.view(), &runtime(1)).unwrap());
         }
     }

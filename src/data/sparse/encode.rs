@@ -5,13 +5,14 @@
 //! by-column copy with 4-byte ranks and values beside it.
 
 use super::SparseColumns;
-use super::view::{Format, SparseIndex, SparseView};
-use crate::data::element::Element;
+use super::view::Entries;
+use crate::data::element::Merge;
+use crate::data::matrix::Encoding;
 use crate::data::ranking::{Pair, distinct_values, number_runs, sort_pairs};
-use crate::data::values::{TableValue, ValueTable, padded};
+use crate::data::values::{Floats, TableValue, ValueTable};
 use crate::data::{Columns, Dataset, check_shape};
 use crate::error::Result;
-use crate::num::SortKey;
+use crate::memory;
 use crate::runtime::Runtime;
 
 /// The by-column half of [`SparseColumns`], while it is built.
@@ -22,64 +23,49 @@ pub(super) struct Half {
     pub zero_ranks: Box<[u32]>,
 }
 
-impl Dataset {
-    /// Encodes a compressed sparse matrix. Absent entries are 0.0; NaN is missing.
-    pub fn from_sparse<T: Element, I: SparseIndex>(x: &SparseView<'_, T, I>, runtime: &Runtime<'_>) -> Result<Self>
-    where
-        T::Value: TableValue,
-    {
-        let (n_samples, n_features) = x.shape();
-        check_shape(n_samples, n_features)?;
-        let mut raw = by_column(x, runtime)?;
-        let mut ranks = vec![0u32; raw.samples.len()];
-        let encoded = {
-            let mut jobs = Vec::with_capacity(n_features);
-            let (mut samples, mut values, mut ranks) = (&mut raw.samples[..], &mut raw.values[..], &mut ranks[..]);
-            for range in raw.indptr.windows(2) {
-                let n = range[1] - range[0];
-                jobs.push(Job {
-                    samples: samples.split_off_mut(..n).unwrap_or_default(),
-                    values: values.split_off_mut(..n).unwrap_or_default(),
-                    ranks: ranks.split_off_mut(..n).unwrap_or_default(),
-                });
-            }
-            let mut tasks = Vec::new();
-            let size = n_features.div_ceil(8 * runtime.n_threads());
-            while !jobs.is_empty() {
-                tasks.push(jobs.split_off(jobs.len().saturating_sub(size)));
-            }
-            tasks.reverse();
-            let encode = |tasks: Vec<Job<'_, T::Value>>| {
-                let mut scratch = (Vec::new(), Vec::new(), Vec::new());
-                let columns = tasks.into_iter().map(|job| {
-                    runtime.check_interrupt()?;
-                    Ok(encode_column::<T>(job, &mut scratch))
-                });
-                columns.collect::<Result<Vec<_>>>()
-            };
-            runtime.map(tasks, encode)?.into_iter().flatten().collect::<Vec<_>>()
-        };
-        let (half, values, n_distinct) = compact(raw, ranks, &encoded);
-        let columns = Columns::Sparse(SparseColumns::with_rows(half, n_distinct, n_samples, runtime)?);
-        Ok(Self::new(n_samples, n_features, columns, values))
-    }
+/// Encodes a sparse matrix.
+pub(in crate::data) fn encode(x: &dyn Entries, encoding: &Encoding<'_>, runtime: &Runtime<'_>) -> Result<Dataset> {
+    let (n_samples, n_features) = x.shape();
+    check_shape(n_samples, n_features)?;
+    check_memory(x)?;
+    let Raw { indptr, samples, values, merge } = x.by_column(runtime)?;
+    let (half, values, n_distinct) = match values {
+        Floats::F32(values) => rank_columns(&indptr, samples, values, merge, runtime)?,
+        Floats::F64(values) => rank_columns(&indptr, samples, values, merge, runtime)?,
+    };
+    let columns = Columns::Sparse(SparseColumns::with_rows(half, n_distinct as usize, n_samples, runtime)?);
+    Dataset::new(n_samples, n_features, columns, values).coded(encoding, runtime)
+}
+
+/// Fails if there is not the memory that the tables of a matrix of this shape take. A matrix of few entries may have any
+/// shape.
+fn check_memory(x: &dyn Entries) -> Result<()> {
+    let ((n_samples, n_features), nnz) = (x.shape(), x.nnz());
+    // Columns as they come and as they are ranked; the offsets, zeros and tables of values of the result.
+    let while_ranked = n_features.saturating_mul(size_of::<Encoded>() + 8 + 8 + 8 + 4 + 4);
+    // Offsets, zeros, tables of values and frequencies of columns, and two offsets of rows.
+    let with_rows = n_features.saturating_mul(8 + 4 + 8 + 4 + 8).saturating_add(n_samples.saturating_mul(16));
+    let least = while_ranked.max(with_rows).saturating_add(nnz.saturating_mul(12));
+    memory::check("the encoded columns of X", least)
 }
 
 /// Stored entries by column, in stored order: zeros, duplicates and all.
-struct Raw<V> {
-    indptr: Box<[usize]>,
-    samples: Vec<u32>,
-    values: Vec<V>,
+pub(in crate::data) struct Raw {
+    pub indptr: Box<[usize]>,
+    pub samples: Vec<u32>,
+    pub values: Floats,
+    /// What duplicates mean.
+    pub merge: Merge,
 }
 
 /// Offsets of `n` groups from the group of each member: a monotone array of length `n + 1`.
-pub(super) fn offsets(n: usize, members: impl Iterator<Item = usize>) -> Box<[usize]> {
-    let mut offsets = vec![0usize; n + 1].into_boxed_slice();
+pub(super) fn offsets(n: usize, members: impl Iterator<Item = usize>) -> Result<Box<[usize]>> {
+    let mut offsets = memory::zeros("offsets of X", n + 1)?;
     for group in members {
         offsets[group + 1] += 1;
     }
     cumulate(&mut offsets);
-    offsets
+    Ok(offsets.into())
 }
 
 /// Replaces each size with the sum of all up to it.
@@ -91,54 +77,20 @@ fn cumulate(sizes: &mut [usize]) {
     }
 }
 
-fn by_column<T: Element, I: SparseIndex>(x: &SparseView<'_, T, I>, runtime: &Runtime<'_>) -> Result<Raw<T::Value>> {
-    let nnz = x.nnz();
-    Ok(match x.format {
-        Format::Csc => {
-            let mut raw = Raw {
-                indptr: (0..=x.n_features).map(|f| x.indptr[f].index().unwrap_or_default()).collect(),
-                samples: Vec::with_capacity(nnz),
-                values: Vec::with_capacity(nnz),
-            };
-            for feature in 0..x.n_features {
-                runtime.check_interrupt()?;
-                for (sample, value) in x.entries(feature) {
-                    raw.samples.push(sample as u32);
-                    raw.values.push(value);
-                }
-            }
-            raw
-        }
-        Format::Csr => {
-            let indices = x.indices[..nnz].iter().map(|index| index.index().unwrap_or_default());
-            let indptr = offsets(x.n_features, indices);
-            let mut cursor = indptr.clone();
-            let (mut samples, mut values) = (vec![0u32; nnz], vec![T::Value::ZERO; nnz]);
-            for sample in 0..x.n_samples {
-                runtime.check_interrupt()?;
-                for (feature, value) in x.entries(sample) {
-                    let slot = &mut cursor[feature];
-                    samples[*slot] = sample as u32;
-                    values[*slot] = value;
-                    *slot += 1;
-                }
-            }
-            Raw { indptr, samples, values }
-        }
-    })
-}
-
-/// One column's share of the arrays.
-struct Job<'a, V> {
+/// Some columns: their shares of the arrays.
+struct Part<'a, V> {
+    indptr: &'a [usize],
     samples: &'a mut [u32],
     values: &'a mut [V],
     ranks: &'a mut [u32],
+    encoded: &'a mut [Encoded],
 }
 
 /// What is left of a column: the front of its share of the arrays.
+#[derive(Clone, Copy, Default)]
 struct Encoded {
-    nnz: usize,
-    n_distinct: usize,
+    nnz: u32,
+    n_distinct: u32,
     /// Among the distinct values.
     zero_place: u32,
     has_missing: bool,
@@ -146,31 +98,87 @@ struct Encoded {
 
 impl Encoded {
     /// The rank of the least value.
-    fn first_rank(&self) -> u32 {
+    fn first_rank(self) -> u32 {
         u32::from(self.has_missing)
     }
 
-    fn n_ranks(&self) -> usize {
-        self.n_distinct + 1 + 2 * usize::from(self.has_missing)
+    fn n_ranks(self) -> u32 {
+        self.n_distinct + 1 + 2 * u32::from(self.has_missing)
+    }
+}
+
+/// From values to ranks. Also returns the length of the longest table.
+fn rank_columns<V: TableValue>(
+    indptr: &[usize],
+    mut samples: Vec<u32>,
+    mut values: Vec<V>,
+    merge: Merge,
+    runtime: &Runtime<'_>,
+) -> Result<(Half, ValueTable, u32)> {
+    let n_features = indptr.len() - 1;
+    let mut ranks = memory::zeros("ranks", samples.len())?;
+    let mut encoded = memory::filled("columns", Encoded::default(), n_features)?;
+    let mut parts = Vec::new();
+    {
+        let (mut samples, mut values, mut ranks) = (&mut samples[..], &mut values[..], &mut ranks[..]);
+        let size = n_features.div_ceil(PARTS_PER_THREAD * runtime.n_threads());
+        for (at, encoded) in encoded.chunks_mut(size).enumerate() {
+            let indptr = &indptr[at * size..][..=encoded.len()];
+            let n = indptr[encoded.len()] - indptr[0];
+            parts.push(Part {
+                indptr,
+                samples: samples.split_off_mut(..n).unwrap_or_default(),
+                values: values.split_off_mut(..n).unwrap_or_default(),
+                ranks: ranks.split_off_mut(..n).unwrap_or_default(),
+                encoded,
+            });
+        }
+    }
+    runtime.map(parts, |part| part.rank(merge, runtime))?;
+    compact(indptr, samples, ranks, &values, &encoded)
+}
+
+/// Parts that are ranked at a time, so that those of unequal cost even out.
+const PARTS_PER_THREAD: usize = 8;
+
+impl<V: TableValue> Part<'_, V> {
+    fn rank(self, merge: Merge, runtime: &Runtime<'_>) -> Result<()> {
+        let Self { indptr, mut samples, mut values, mut ranks, encoded } = self;
+        let mut scratch = (Vec::new(), Vec::new(), Vec::new());
+        for (range, encoded) in indptr.windows(2).zip(encoded) {
+            runtime.check_interrupt()?;
+            let n = range[1] - range[0];
+            let samples = samples.split_off_mut(..n).unwrap_or_default();
+            let values = values.split_off_mut(..n).unwrap_or_default();
+            let ranks = ranks.split_off_mut(..n).unwrap_or_default();
+            *encoded = rank_column(samples, values, ranks, merge, &mut scratch, runtime)?;
+        }
+        Ok(())
     }
 }
 
 type Scratch<V> = (Vec<(u32, V)>, Vec<Pair<V>>, Vec<Pair<V>>);
 
-/// Sums duplicates, drops zeros, sorts by value. Then the fronts of `samples` and `ranks` hold the entries, and the
+/// Merges duplicates, drops zeros, sorts by value. Then the fronts of `samples` and `ranks` hold the entries, and the
 /// front of `values` holds the distinct nonzero values. Missing values come last.
-fn encode_column<T: Element>(job: Job<'_, T::Value>, (cells, pairs, scratch): &mut Scratch<T::Value>) -> Encoded {
-    let Job { samples, values, ranks } = job;
+fn rank_column<V: TableValue>(
+    samples: &mut [u32],
+    values: &mut [V],
+    ranks: &mut [u32],
+    merge: Merge,
+    (cells, pairs, scratch): &mut Scratch<V>,
+    runtime: &Runtime<'_>,
+) -> Result<Encoded> {
     cells.clear();
     cells.extend(samples.iter().copied().zip(values.iter().copied()));
     if !cells.is_sorted_by(|a, b| a.0 < b.0) {
-        // Stable: duplicates are summed in the order in which they are stored.
+        // Stable: duplicates are merged in the order in which they are stored.
         cells.sort_by_key(|cell| cell.0);
     }
     pairs.clear();
     let mut missing = Vec::new();
     for run in cells.chunk_by(|a, b| a.0 == b.0) {
-        let value = run[1..].iter().fold(run[0].1, |sum, cell| T::merge(sum, cell.1));
+        let value = run[1..].iter().fold(run[0].1, |sum, cell| sum.merged(cell.1, merge));
         let wide = value.widen();
         if wide.is_nan() {
             missing.push(run[0].0);
@@ -178,14 +186,15 @@ fn encode_column<T: Element>(job: Job<'_, T::Value>, (cells, pairs, scratch): &m
             pairs.push((value.key(), run[0].0));
         }
     }
-    sort_pairs::<T::Value>(pairs, scratch);
-    let (distinct, zero_place) = distinct_values::<T::Value>(pairs, false);
+    sort_pairs::<V>(pairs, scratch, runtime)?;
+    let (distinct, zero_place) = distinct_values::<V>(pairs, false);
     values[..distinct.len()].copy_from_slice(&distinct);
     let nnz = pairs.len() + missing.len();
-    let encoded = Encoded { nnz, n_distinct: distinct.len(), zero_place, has_missing: !missing.is_empty() };
+    let (n_distinct, has_missing) = (distinct.len() as u32, !missing.is_empty());
+    let encoded = Encoded { nnz: nnz as u32, n_distinct, zero_place, has_missing };
     let first_rank = encoded.first_rank();
     let mut at = 0;
-    number_runs::<T::Value>(pairs, first_rank, Some(first_rank + zero_place), |rank, run| {
+    number_runs::<V>(pairs, first_rank, Some(first_rank + zero_place), |rank, run| {
         for &(_, sample) in run {
             samples[at] = sample;
             ranks[at] = rank;
@@ -193,29 +202,40 @@ fn encode_column<T: Element>(job: Job<'_, T::Value>, (cells, pairs, scratch): &m
         }
     });
     samples[at..nnz].copy_from_slice(&missing);
-    ranks[at..nnz].fill(encoded.n_ranks() as u32 - 1);
-    encoded
+    ranks[at..nnz].fill(encoded.n_ranks() - 1);
+    Ok(encoded)
 }
 
 /// Moves the fronts of all columns together, in place, and inserts the zero into each value table. Also returns the
 /// length of the longest table.
-fn compact<V: TableValue>(raw: Raw<V>, mut ranks: Vec<u32>, encoded: &[Encoded]) -> (Half, ValueTable, usize) {
-    let Raw { indptr: raw_indptr, mut samples, values } = raw;
-    let n_values = encoded.iter().map(Encoded::n_ranks).sum();
-    let mut table = Vec::with_capacity(n_values);
-    let mut table_indptr = Vec::with_capacity(encoded.len() + 1);
-    let mut indptr = Vec::with_capacity(encoded.len() + 1);
+fn compact<V: TableValue>(
+    raw_indptr: &[usize],
+    mut samples: Vec<u32>,
+    mut ranks: Vec<u32>,
+    values: &[V],
+    encoded: &[Encoded],
+) -> Result<(Half, ValueTable, u32)> {
+    let n_values = encoded.iter().map(|column| column.n_ranks() as usize).sum();
+    let mut table = memory::reserve("tables of values", n_values)?;
+    let mut table_indptr = memory::reserve("tables of values", encoded.len() + 1)?;
+    let mut indptr = memory::reserve("columns", encoded.len() + 1)?;
     table_indptr.push(0);
     indptr.push(0);
     let (mut end, mut largest) = (0, 0);
-    for (column, &start) in encoded.iter().zip(&raw_indptr) {
-        samples.copy_within(start..start + column.nnz, end);
-        ranks.copy_within(start..start + column.nnz, end);
-        end += column.nnz;
+    for (&column, &start) in encoded.iter().zip(raw_indptr) {
+        let nnz = column.nnz as usize;
+        samples.copy_within(start..start + nnz, end);
+        ranks.copy_within(start..start + nnz, end);
+        end += nnz;
         indptr.push(end);
-        let (negative, positive) = values[start..start + column.n_distinct].split_at(column.zero_place as usize);
-        let distinct = [negative, &[V::ZERO], positive].concat();
-        table.extend(if column.has_missing { padded(distinct) } else { distinct });
+        let distinct = &values[start..start + column.n_distinct as usize];
+        let (negative, positive) = distinct.split_at(column.zero_place as usize);
+        let padding = |value| column.has_missing.then_some(value);
+        table.extend(padding(V::NEG_INFINITY));
+        table.extend_from_slice(negative);
+        table.push(V::ZERO);
+        table.extend_from_slice(positive);
+        table.extend(padding(V::INFINITY));
         table_indptr.push(table.len());
         largest = largest.max(column.n_ranks());
     }
@@ -228,7 +248,7 @@ fn compact<V: TableValue>(raw: Raw<V>, mut ranks: Vec<u32>, encoded: &[Encoded])
         zero_ranks: encoded.iter().map(|column| column.first_rank() + column.zero_place).collect(),
     };
     let has_missing = encoded.iter().map(|column| column.has_missing).collect();
-    (half, V::into_table(table_indptr, table, has_missing), largest)
+    Ok((half, ValueTable::new(table_indptr, V::floats(table), has_missing), largest))
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@
 mod encode;
 mod view;
 
+pub(super) use encode::encode;
+pub(super) use view::Entries;
 pub use view::{Format, SparseIndex, SparseView};
 
 use crate::error::Result;
@@ -197,7 +199,7 @@ impl SparseColumns {
     /// Adds the by-row twin to a by-column half, whose ranks are below `end_rank`. O(nnz).
     fn with_rows(half: Half, end_rank: usize, n_samples: usize, runtime: &Runtime<'_>) -> Result<Self> {
         let Half { indptr, samples, ranks, zero_ranks } = half;
-        let row_indptr = offsets(n_samples, samples.iter().map(|&sample| sample as usize));
+        let row_indptr = offsets(n_samples, samples.iter().map(|&sample| sample as usize))?;
         let (ranks, features, row_ranks) = if end_rank <= 1 << 16 {
             let ranks: Box<[u16]> = ranks.iter().map(|&rank| rank as u16).collect();
             let (features, row_ranks) = by_row(&indptr, &samples, &ranks, &row_indptr, runtime)?;

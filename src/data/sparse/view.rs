@@ -3,8 +3,13 @@
 //! [`SparseView::new`] is the only way to one. Indices may be unsorted, entries may be zero, cells may be stored more than
 //! once (they are summed).
 
+use super::encode::{Raw, offsets};
 use crate::data::element::Element;
+use crate::data::values::TableValue;
 use crate::error::{Error, Result};
+use crate::memory;
+use crate::num::SortKey;
+use crate::runtime::Runtime;
 
 /// Orientation of a compressed sparse matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,11 +51,11 @@ sparse_index!(i32, i64);
 /// A borrowed compressed sparse matrix of shape `(n_samples, n_features)` with a sound structure.
 #[derive(Debug)]
 pub struct SparseView<'a, T, I> {
-    pub(super) n_samples: usize,
-    pub(super) n_features: usize,
-    pub(super) format: Format,
-    pub(super) indptr: &'a [I],
-    pub(super) indices: &'a [I],
+    n_samples: usize,
+    n_features: usize,
+    format: Format,
+    indptr: &'a [I],
+    indices: &'a [I],
     data: &'a [T],
 }
 
@@ -64,39 +69,7 @@ impl<'a, T: Element, I: SparseIndex> SparseView<'a, T, I> {
         indices: &'a [I],
         data: &'a [T],
     ) -> Result<Self> {
-        let invalid = |reason: String| Err(Error::InvalidSparse { format: format.name(), reason });
-        let (n_major, n_minor, minor) = match format {
-            Format::Csc => (n_features, n_samples, "row"),
-            Format::Csr => (n_samples, n_features, "column"),
-        };
-        if indptr.len().checked_sub(1) != Some(n_major) {
-            return invalid(format!("indptr must have {} entries, got {}", n_major.saturating_add(1), indptr.len()));
-        }
-        if indices.len() != data.len() {
-            return invalid(format!(
-                "indices and data must have the same length, got {} and {}",
-                indices.len(),
-                data.len()
-            ));
-        }
-        let mut previous = 0;
-        for (position, &pointer) in indptr.iter().enumerate() {
-            match pointer.index() {
-                Some(pointer) if (position > 0 || pointer == 0) && (previous..=data.len()).contains(&pointer) => {
-                    previous = pointer;
-                }
-                _ => {
-                    return invalid(format!(
-                        "indptr must start at 0, never fall and end at most at {} (the length of data), got {pointer} \
-                         at position {position} after {previous}",
-                        data.len()
-                    ));
-                }
-            }
-        }
-        if let Some(&index) = indices[..previous].iter().find(|index| index.index().is_none_or(|i| i >= n_minor)) {
-            return invalid(format!("{minor} indices must be in the range [0, {n_minor}), got {index}"));
-        }
+        check_structure((n_samples, n_features), format, indptr, indices, data.len())?;
         Ok(Self { n_samples, n_features, format, indptr, indices, data })
     }
 
@@ -118,13 +91,146 @@ impl<'a, T: Element, I: SparseIndex> SparseView<'a, T, I> {
     /// The stored (minor index, value) entries of one column (CSC) or row (CSR), in stored order.
     #[inline]
     pub fn entries(&self, major: usize) -> impl Iterator<Item = (usize, T::Value)> {
-        let range = self.major(major);
+        let range = self.indptr[major].index().unwrap_or_default()..self.indptr[major + 1].index().unwrap_or_default();
         let indices = self.indices[range.clone()].iter().map(|index| index.index().unwrap_or_default());
         indices.zip(self.data[range].iter().map(|&value| value.value()))
     }
 
-    #[inline]
-    fn major(&self, major: usize) -> std::ops::Range<usize> {
-        self.indptr[major].index().unwrap_or_default()..self.indptr[major + 1].index().unwrap_or_default()
+    /// Fails unless the matrix is CSR: only then it has rows.
+    pub(in crate::data) fn check_csr(&self) -> Result<()> {
+        match self.format {
+            Format::Csr => Ok(()),
+            Format::Csc => Err(Error::InvalidArgument {
+                name: "X",
+                got: "CSC".into(),
+                expected: "in CSR format for prediction".into(),
+            }),
+        }
     }
+}
+
+/// Checks what [`SparseView::new`] promises. Once per index type.
+fn check_structure<I: SparseIndex>(
+    (n_samples, n_features): (usize, usize),
+    format: Format,
+    indptr: &[I],
+    indices: &[I],
+    n_data: usize,
+) -> Result<()> {
+    let invalid = |reason: String| Err(Error::InvalidSparse { format: format.name(), reason });
+    let (n_major, n_minor, minor) = match format {
+        Format::Csc => (n_features, n_samples, "row"),
+        Format::Csr => (n_samples, n_features, "column"),
+    };
+    if indptr.len().checked_sub(1) != Some(n_major) {
+        return invalid(format!("indptr must have {} entries, got {}", n_major.saturating_add(1), indptr.len()));
+    }
+    if indices.len() != n_data {
+        let lengths = format!("{} and {n_data}", indices.len());
+        return invalid(format!("indices and data must have the same length, got {lengths}"));
+    }
+    let mut previous = 0;
+    for (position, &pointer) in indptr.iter().enumerate() {
+        match pointer.index() {
+            Some(pointer) if (position > 0 || pointer == 0) && (previous..=n_data).contains(&pointer) => {
+                previous = pointer;
+            }
+            _ => {
+                return invalid(format!(
+                    "indptr must start at 0, never fall and end at most at {n_data} (the length of data), got {pointer} \
+                     at position {position} after {previous}"
+                ));
+            }
+        }
+    }
+    if let Some(&index) = indices[..previous].iter().find(|index| index.index().is_none_or(|i| i >= n_minor)) {
+        return invalid(format!("{minor} indices must be in the range [0, {n_minor}), got {index}"));
+    }
+    Ok(())
+}
+
+/// A sparse matrix of any element type and index width: what is copied out of it.
+pub(in crate::data) trait Entries: Sync {
+    /// `(n_samples, n_features)`.
+    fn shape(&self) -> (usize, usize);
+    /// Number of stored entries.
+    fn nnz(&self) -> usize;
+    /// All entries by column; those of a column in stored order.
+    fn by_column(&self, runtime: &Runtime<'_>) -> Result<Raw>;
+    /// Adds the entries of a row of a CSR matrix to `entries`, in stored order.
+    fn copy_row(&self, row: usize, entries: &mut Vec<(u32, f64)>);
+    /// The value of a cell of which `value` is stored after entries that are worth `sum`.
+    fn merge(&self, sum: f64, value: f64) -> f64;
+}
+
+/// Columns or rows that are copied between two looks at the stop flag.
+const MAJORS_PER_LOOK: usize = 1024;
+
+impl<T: Element, I: SparseIndex> Entries for SparseView<'_, T, I> {
+    fn shape(&self) -> (usize, usize) {
+        self.shape()
+    }
+
+    fn nnz(&self) -> usize {
+        self.nnz()
+    }
+
+    fn by_column(&self, runtime: &Runtime<'_>) -> Result<Raw> {
+        let nnz = self.nnz();
+        let look =
+            |major: usize| if major.is_multiple_of(MAJORS_PER_LOOK) { runtime.check_interrupt() } else { Ok(()) };
+        let (indptr, samples, values) = match self.format {
+            Format::Csc => {
+                let (mut samples, mut values) = (memory::reserve(ENTRIES, nnz)?, memory::reserve(ENTRIES, nnz)?);
+                for feature in 0..self.n_features {
+                    look(feature)?;
+                    for (sample, value) in self.entries(feature) {
+                        samples.push(sample as u32);
+                        values.push(value);
+                    }
+                }
+                (widen_indptr(self.indptr)?, samples, values)
+            }
+            Format::Csr => {
+                let mut indptr = count(self.n_features, &self.indices[..nnz])?;
+                let (mut samples, mut values) = (memory::zeros(ENTRIES, nnz)?, T::Value::zeros(ENTRIES, nnz)?);
+                for sample in 0..self.n_samples {
+                    look(sample)?;
+                    for (feature, value) in self.entries(sample) {
+                        let at = indptr[feature];
+                        samples[at] = sample as u32;
+                        values[at] = value;
+                        indptr[feature] = at + 1;
+                    }
+                }
+                // Each column begins where the one before it has ended.
+                indptr.copy_within(..self.n_features, 1);
+                indptr[0] = 0;
+                (indptr, samples, values)
+            }
+        };
+        Ok(Raw { indptr, samples, values: T::Value::floats(values), merge: T::MERGE })
+    }
+
+    fn copy_row(&self, row: usize, entries: &mut Vec<(u32, f64)>) {
+        entries.extend(self.entries(row).map(|(feature, value)| (feature as u32, value.widen())));
+    }
+
+    fn merge(&self, sum: f64, value: f64) -> f64 {
+        T::Value::from_wide(sum).merged(T::Value::from_wide(value), T::MERGE).widen()
+    }
+}
+
+/// What memory for copies of the input is asked for.
+const ENTRIES: &str = "the entries of X by column";
+
+fn widen_indptr<I: SparseIndex>(indptr: &[I]) -> Result<Box<[usize]>> {
+    let mut wide = memory::reserve(ENTRIES, indptr.len())?;
+    wide.extend(indptr.iter().map(|pointer| pointer.index().unwrap_or_default()));
+    Ok(wide.into())
+}
+
+/// Where each of `n` columns begins, given the column of each entry; then the number of entries.
+fn count<I: SparseIndex>(n: usize, columns: &[I]) -> Result<Box<[usize]>> {
+    offsets(n, columns.iter().map(|column| column.index().unwrap_or_default()))
 }

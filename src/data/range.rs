@@ -1,0 +1,133 @@
+//! The range of the targets of one output: what the scale of its fixed point is chosen by.
+
+use super::target::COARSE_BITS;
+use crate::error::Result;
+use crate::num::{exponent, scale_by_power_of_two};
+use crate::runtime::Runtime;
+
+/// The middle half of the distinct targets must span this many coarse units (as a power of two), or they become fine.
+const RESOLUTION_BITS: i32 = 20;
+/// Values that are sorted between two looks at the stop flag: some 50 ms of work.
+const SORTED_AT_ONCE: usize = 1 << 20;
+
+/// The values that one output takes.
+pub(super) struct Range {
+    pub center: f64,
+    /// Largest magnitude.
+    pub peak: f64,
+    /// Largest distance from the centre.
+    extent: f64,
+    /// Width of the middle half of the distinct values.
+    spread: f64,
+}
+
+impl Range {
+    /// `values` must not be empty. A function of the set of values: how often each occurs does not show.
+    pub fn of(values: Vec<f64>, runtime: &Runtime<'_>) -> Result<Self> {
+        let values = sorted_distinct(values, runtime)?;
+        let (low, high) = (values[0], values[values.len() - 1]);
+        // A centre costs exactness (y - c is rounded), so it must earn more than two bits.
+        let is_far = low.abs().max(high.abs()) > 8.0 * (high / 2.0 - low / 2.0);
+        let center = if is_far { low / 2.0 + high / 2.0 } else { 0.0 };
+        let (first, last) = (values.len() / 4, values.len() - 1 - values.len() / 4);
+        Ok(Self {
+            center,
+            peak: low.abs().max(high.abs()),
+            extent: (high - center).abs().max((low - center).abs()),
+            spread: (values[last.max(first)] / 2.0 - values[first] / 2.0) * 2.0,
+        })
+    }
+
+    /// The power of two that makes the extent an integer of `bits` bits with its sign; none for a constant.
+    pub fn scale(&self, bits: u32) -> Option<i32> {
+        // |y - c| < 2^(exponent + 1), and rounding may reach the bound but not pass it.
+        (self.extent > 0.0).then(|| bits as i32 - 2 - exponent(self.extent))
+    }
+
+    /// Whether coarse fixed-point targets tell enough of the values apart.
+    pub fn is_resolved(&self) -> bool {
+        let units = |scale| scale_by_power_of_two(self.spread, scale);
+        self.scale(COARSE_BITS).is_none_or(|scale| self.spread == 0.0 || units(scale) >= 2f64.powi(RESOLUTION_BITS))
+    }
+}
+
+/// The values in [total order](f64::total_cmp), each once; of the two zeros that which comes first. O(n log n).
+fn sorted_distinct(mut values: Vec<f64>, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
+    let mut runs = Vec::new();
+    for run in values.chunks_mut(SORTED_AT_ONCE) {
+        runtime.check_interrupt()?;
+        run.sort_unstable_by(f64::total_cmp);
+        runs.push(run.len());
+    }
+    // Neighbouring runs become one until there is one.
+    let mut merged = if runs.len() > 1 { Vec::with_capacity(values.len()) } else { Vec::new() };
+    while runs.len() > 1 {
+        let mut rest = &values[..];
+        for pair in runs.chunks(2) {
+            let (run, others) = rest.split_at(pair[0]);
+            let (next, others) = others.split_at(pair.get(1).copied().unwrap_or(0));
+            merge(run, next, &mut merged, runtime)?;
+            rest = others;
+        }
+        runs = runs.chunks(2).map(|pair| pair.iter().sum()).collect();
+        std::mem::swap(&mut values, &mut merged);
+        merged.clear();
+    }
+    values.dedup();
+    Ok(values)
+}
+
+/// Appends the values of two sorted runs, in order.
+fn merge<'v>(mut a: &'v [f64], mut b: &'v [f64], merged: &mut Vec<f64>, runtime: &Runtime<'_>) -> Result<()> {
+    while let (Some(first), Some(second)) = (a.first(), b.first()) {
+        if merged.len().is_multiple_of(SORTED_AT_ONCE) {
+            runtime.check_interrupt()?;
+        }
+        let from = if first.total_cmp(second).is_le() { &mut a } else { &mut b };
+        merged.push(from[0]);
+        *from = &from[1..];
+    }
+    merged.extend_from_slice(a);
+    merged.extend_from_slice(b);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::error::Error;
+
+    /// Some runs, and a part of one.
+    fn values() -> Vec<f64> {
+        let scrambled = |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 41) as f64 - 4e6;
+        (0..(4.3 * SORTED_AT_ONCE as f64) as u64).map(|i| if i % 5 == 0 { -0.0 } else { scrambled(i) }).collect()
+    }
+
+    #[test]
+    fn runs_are_sorted_as_the_whole_is() {
+        let values = values();
+        for n in [0, 1, 5, SORTED_AT_ONCE, SORTED_AT_ONCE + 1, values.len()] {
+            let mut expected = values[..n].to_vec();
+            expected.sort_unstable_by(f64::total_cmp);
+            expected.dedup();
+            let got = sorted_distinct(values[..n].to_vec(), &Runtime::unstoppable()).unwrap();
+            assert!(got.iter().map(|v| v.to_bits()).eq(expected.iter().map(|v| v.to_bits())), "{n}");
+        }
+    }
+
+    #[test]
+    fn sorting_can_be_interrupted() {
+        let stop = AtomicBool::new(false);
+        let values = values();
+        thread::scope(|scope| {
+            let work = scope.spawn(|| sorted_distinct(values, &Runtime::new(1, &stop)));
+            thread::sleep(Duration::from_millis(5));
+            stop.store(true, Ordering::Relaxed);
+            assert_eq!(work.join().unwrap(), Err(Error::Interrupted));
+        });
+    }
+}

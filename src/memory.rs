@@ -1,0 +1,100 @@
+//! Memory whose size the shape of the input decides: asked for before it is used, so that what cannot be had is an
+//! [`Error::OutOfMemory`] and not the end of the process.
+//!
+//! A sparse matrix of ten rows and two billion columns is a few hundred bytes for the caller, and tables of a hundred
+//! gigabytes for us. Operating systems grant such tables one by one, without looking at their sum, and end the process
+//! when they are written to. So [`check`] asks for the sum at once and gives it back; then [`reserve`] and [`zeros`] ask
+//! for the parts.
+#![allow(unsafe_code, reason = "Rust has no stable allocation of zeroed memory that may fail")]
+
+use std::alloc::{Layout, alloc_zeroed};
+use std::ptr::slice_from_raw_parts_mut;
+
+use crate::error::{Error, Result};
+
+/// Fails if `bytes` cannot be had at once. No page is touched. `what` says what they are for.
+pub fn check(what: &'static str, bytes: usize) -> Result<()> {
+    reserve::<u8>(what, bytes).map(drop)
+}
+
+/// An empty vector with room for `n` items.
+pub fn reserve<T>(what: &'static str, n: usize) -> Result<Vec<T>> {
+    let mut items = Vec::new();
+    items.try_reserve_exact(n).map_err(|_| out_of_memory::<T>(what, n))?;
+    Ok(items)
+}
+
+/// `n` zeros. Pages of a large vector are not touched: they come zeroed from the operating system.
+pub fn zeros<T: Zero>(what: &'static str, n: usize) -> Result<Vec<T>> {
+    let layout = Layout::array::<T>(n).map_err(|_| out_of_memory::<T>(what, n))?;
+    if layout.size() == 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: the size is not 0.
+    let start = unsafe { alloc_zeroed(layout) };
+    if start.is_null() {
+        return Err(out_of_memory::<T>(what, n));
+    }
+    // SAFETY: the global allocator has just given this memory for the layout of `n` items, and zeroed it; zero bytes are
+    // a value of `T`, as `Zero` promises.
+    let items = unsafe { Box::from_raw(slice_from_raw_parts_mut(start.cast(), n)) };
+    Ok(items.into_vec())
+}
+
+/// `n` copies of a value.
+pub fn filled<T: Copy>(what: &'static str, value: T, n: usize) -> Result<Vec<T>> {
+    let mut items = reserve(what, n)?;
+    items.resize(n, value);
+    Ok(items)
+}
+
+fn out_of_memory<T>(what: &'static str, n: usize) -> Error {
+    Error::OutOfMemory { what, bytes: (n as u64).saturating_mul(size_of::<T>() as u64) }
+}
+
+/// Numbers whose zero is all zero bits.
+///
+/// # Safety
+///
+/// Zero bytes must be a value of the type, and the type must not be of size 0.
+pub unsafe trait Zero: Copy {}
+
+macro_rules! zero {
+    ($($number:ty),*) => {
+        // SAFETY: of integers and floats all zero bits are 0.
+        $(unsafe impl Zero for $number {})*
+    };
+}
+
+zero!(u8, u16, u32, u64, usize, i64, f32, f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeros_are_zeros() {
+        for n in [0, 1, 7, 1 << 20] {
+            assert_eq!(zeros::<u32>("a test", n).unwrap(), vec![0; n]);
+            assert_eq!(zeros::<f64>("a test", n).unwrap(), vec![0.0; n]);
+        }
+        let mut grown = zeros::<u16>("a test", 3).unwrap();
+        grown.extend([1, 2]);
+        assert_eq!(grown, [0, 0, 0, 1, 2]);
+        assert_eq!(filled("a test", 7, 2).unwrap(), [7, 7]);
+    }
+
+    #[test]
+    fn more_than_there_is_is_an_error() {
+        let n = usize::MAX / 16;
+        let error = Error::OutOfMemory { what: "a test", bytes: 8 * n as u64 };
+        assert_eq!(zeros::<f64>("a test", n).unwrap_err(), error);
+        assert_eq!(reserve::<u64>("a test", n).unwrap_err(), error);
+        assert_eq!(filled("a test", 0u64, n).unwrap_err(), error);
+        assert_eq!(error.to_string(), "Unable to allocate 9223372036854775800 bytes for a test.");
+        for n in [usize::MAX / 8, usize::MAX] {
+            assert!(matches!(zeros::<f64>("a test", n), Err(Error::OutOfMemory { .. })));
+            assert!(matches!(check("a test", n), Err(Error::OutOfMemory { .. })));
+        }
+    }
+}

@@ -1,0 +1,319 @@
+//! What is to be done, as Python says it: a `spinney._task.Task`, read by the names of its fields.
+//!
+//! Types are checked here, ranges in `TreeParams::check` and its like; both speak with the same words.
+
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::array::with_matrix;
+use super::error::of_estimator;
+use super::run::run;
+use crate::data::dense::Ordinals;
+use crate::data::target::Weights;
+use crate::data::{Dataset, Encoding, Labels, Matrix, Target};
+use crate::error::{Error, Result};
+use crate::forest::RowSampler;
+use crate::params::{
+    Bootstrap, Count, CriterionKind, FeatureSampling, ForestParams, MaxFeatures, QuantileLevel, Splitter, TreeParams,
+    ValidForestParams, legal,
+};
+use crate::runtime::Runtime;
+
+/// The fields of `spinney._task.Task`.
+#[derive(FromPyObject)]
+pub struct Task<'py> {
+    y: Bound<'py, PyAny>,
+    n_classes: Option<Vec<u32>>,
+    draws: Option<Draws<'py>>,
+    params: Bound<'py, PyDict>,
+    estimator: String,
+    seed: u64,
+    first_tree: u64,
+    n_trees: u64,
+    balanced_subsample: bool,
+    n_categories: Option<Vec<u32>>,
+    n_threads: usize,
+    watcher: Option<Bound<'py, PyAny>>,
+}
+
+/// What of a task is known before its matrix is read.
+pub struct Plan {
+    pub target: Target,
+    pub params: ForestParams,
+    /// The same, resolved for all rows.
+    pub valid: ValidForestParams,
+}
+
+impl<'py> Task<'py> {
+    /// Reads and checks all but the matrix, of which it wants to know the shape.
+    pub fn plan(&self, x: &Bound<'py, PyAny>) -> PyResult<Plan> {
+        let tree = tree_params(&self.params, &self.estimator, self.n_classes.is_some(), self.seed)?;
+        let target = self.target(x.py())?;
+        let (n_samples, n_features) = x.getattr("shape")?.extract()?;
+        let bootstrap = self.draws.as_ref().map_or(Ok(Bootstrap::None), Draws::bootstrap)?;
+        let params = ForestParams {
+            tree,
+            first_tree: self.first_tree,
+            n_estimators: self.n_trees,
+            bootstrap,
+            balanced_subsample: self.balanced_subsample,
+        };
+        let valid = params.check(n_samples, n_features);
+        let valid = valid.map_err(|error| of_estimator(error, &self.estimator, &self.params))?;
+        Ok(Plan { target, params, valid })
+    }
+
+    /// The names of the rows in Poisson samples.
+    pub fn sample_ids(&self) -> PyResult<Option<&[u64]>> {
+        self.draws.as_ref().map_or(Ok(None), Draws::sample_ids)
+    }
+
+    /// Number of trees.
+    pub fn n_trees(&self) -> u64 {
+        self.n_trees
+    }
+
+    /// Steps that the draws of one tree take at most.
+    pub fn n_steps_of_draws(&self) -> usize {
+        self.draws.as_ref().map_or(0, Draws::n_steps)
+    }
+
+    fn target(&self, py: Python<'_>) -> PyResult<Target> {
+        let weights = self.draws.as_ref().map_or(Ok(None), Draws::sample_weight)?;
+        let (classes, numbers): (PyReadonlyArray2<'_, u32>, PyReadonlyArray2<'_, f64>);
+        let labels = if let Some(n_classes) = &self.n_classes {
+            classes = self.y.extract()?;
+            Labels::Classes { classes: classes.as_slice()?, n_classes }
+        } else {
+            numbers = self.y.extract()?;
+            Labels::Numbers { y: numbers.as_slice()?, n_outputs: numbers.shape()[1] }
+        };
+        let n_values = match labels {
+            Labels::Classes { classes, .. } => classes.len(),
+            Labels::Numbers { y, .. } => y.len(),
+        };
+        // Numbers are sorted.
+        let n_steps = n_values.saturating_mul(32);
+        run(py, 1, n_steps, None, |runtime| Target::encode(labels, weights, runtime))
+    }
+
+    /// Encodes a matrix and does something with its columns that takes as long as `n_trees` trees, at most, on the
+    /// threads of the task.
+    pub fn fit<T: Send>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        plan: Plan,
+        n_trees: usize,
+        work: impl FnOnce(Plan, &dyn Matrix, Dataset, &Runtime<'_>) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let encoding = Encoding { ordinals: plan.ordinals(), n_categories: self.n_categories.as_deref() };
+        let n_outputs = plan.target.n_outputs();
+        with_matrix(x, |matrix| {
+            let (n_samples, n_features) = matrix.shape();
+            // A tree may be as deep as it has rows, and read all cells on every level.
+            let n_cells = matrix.n_stored().saturating_add(n_features);
+            let n_steps = [n_samples, n_outputs, n_trees].into_iter().fold(n_cells, usize::saturating_mul);
+            run(x.py(), self.n_threads, n_steps, self.watcher.as_ref(), |runtime| {
+                let data = matrix.encode(&encoding, runtime)?;
+                work(plan, matrix, data, runtime)
+            })
+        })
+    }
+}
+
+impl Plan {
+    fn ordinals(&self) -> Ordinals {
+        self.valid.tree().ordinals()
+    }
+
+    /// The number of features that each node draws.
+    pub fn max_features(&self) -> u64 {
+        self.valid.tree().max_features()
+    }
+}
+
+/// The fields of `spinney._draws.Draws`: on which rows trees are grown.
+#[derive(FromPyObject)]
+#[allow(clippy::struct_field_names, reason = "names of the Python class")]
+pub struct Draws<'py> {
+    /// One of [`SCHEMES`].
+    scheme: String,
+    n_samples: usize,
+    n_outputs: usize,
+    /// None: as many as there are rows.
+    n_draws: Option<u64>,
+    sample_weight: Option<PyReadonlyArray1<'py, f64>>,
+    sample_ids: Option<PyReadonlyArray1<'py, u64>>,
+}
+
+const SCHEMES: [&str; 4] = ["all", "with replacement", "without replacement", "poisson"];
+
+impl Draws<'_> {
+    pub fn bootstrap(&self) -> PyResult<Bootstrap> {
+        let n_draws = self.n_draws;
+        match SCHEMES.iter().position(|scheme| *scheme == self.scheme) {
+            Some(0) => Ok(Bootstrap::None),
+            // An empty matrix is refused when it is encoded.
+            Some(1) => Ok(Bootstrap::WithReplacement { n_draws: n_draws.unwrap_or(self.n_samples.max(1) as u64) }),
+            Some(2) => Ok(Bootstrap::WithoutReplacement { n_draws }),
+            Some(3) => Ok(Bootstrap::Poisson),
+            _ => {
+                Err(PyValueError::new_err(format!("scheme must be one of {SCHEMES:?}. Got {:?} instead.", self.scheme)))
+            }
+        }
+    }
+
+    pub fn sample_ids(&self) -> PyResult<Option<&[u64]>> {
+        Ok(self.sample_ids.as_ref().map(|ids| ids.as_slice()).transpose()?)
+    }
+
+    /// Steps that the draws of one tree take at most.
+    pub fn n_steps(&self) -> usize {
+        self.n_samples.saturating_add(self.n_draws.map_or(0, |n| n as usize))
+    }
+
+    /// The weights of the rows.
+    pub fn sample_weight(&self) -> PyResult<Option<&[f64]>> {
+        Ok(self.sample_weight.as_ref().map(|weights| weights.as_slice()).transpose()?)
+    }
+
+    /// What draws the rows.
+    pub fn sampler(&self, py: Python<'_>) -> PyResult<RowSampler> {
+        let Self { n_samples, n_outputs, .. } = *self;
+        let weights = self.sample_weight()?;
+        let n_steps = n_samples.saturating_mul(8);
+        let encode = |runtime: &Runtime<'_>| Weights::encode_on(weights, n_samples, n_outputs, runtime);
+        let weights = run(py, 1, n_steps, None, encode)?;
+        let (bootstrap, ids) = (self.bootstrap()?, self.sample_ids()?);
+        run(py, 1, n_steps, None, |_| RowSampler::new(&weights, n_samples, bootstrap, ids))
+    }
+}
+
+/// The parameters of the tree estimator called `estimator`.
+pub fn tree_params(
+    params: &Bound<'_, PyDict>,
+    estimator: &str,
+    classification: bool,
+    seed: u64,
+) -> PyResult<TreeParams> {
+    let get = |name: &'static str| -> PyResult<Parameter<'_, '_>> {
+        Ok(Parameter { name, value: params.as_any().get_item(name)?, estimator, params })
+    };
+    let criterion = if classification {
+        get("criterion")?.choice(
+            &[("gini", CriterionKind::Gini), ("entropy", CriterionKind::Entropy), ("log_loss", CriterionKind::Entropy)],
+            "a str among {'gini', 'entropy', 'log_loss'}",
+        )?
+    } else {
+        // Checked whether or not the criterion asks for it; an estimator without it has the default.
+        let level = if params.contains("quantile")? {
+            let quantile = get("quantile")?;
+            let level = QuantileLevel::new(quantile.real(legal::QUANTILE)?);
+            level.map_err(|_| quantile.illegal(legal::QUANTILE))?
+        } else {
+            QuantileLevel::HALF
+        };
+        get("criterion")?.choice(
+            &[
+                ("squared_error", CriterionKind::SquaredError),
+                ("absolute_error", CriterionKind::AbsoluteError),
+                ("quantile", CriterionKind::Quantile(level)),
+                ("poisson", CriterionKind::Poisson),
+            ],
+            "a str among {'squared_error', 'friedman_mse', 'absolute_error', 'poisson', 'quantile'}",
+        )?
+    };
+    Ok(TreeParams {
+        criterion,
+        splitter: get("splitter")?
+            .choice(&[("best", Splitter::Best), ("random", Splitter::Random)], "a str among {'best', 'random'}")?,
+        max_depth: get("max_depth")?.optional(|p| p.integer(legal::MAX_DEPTH))?,
+        min_samples_split: get("min_samples_split")?.count(legal::MIN_SAMPLES_SPLIT)?,
+        min_samples_leaf: get("min_samples_leaf")?.count(legal::MIN_SAMPLES_LEAF)?,
+        min_weight_fraction_leaf: get("min_weight_fraction_leaf")?.real(legal::MIN_WEIGHT_FRACTION_LEAF)?,
+        max_features: get("max_features")?.max_features()?,
+        feature_sampling: get("feature_sampling")?
+            .choice(&[("all", FeatureSampling::All), ("active", FeatureSampling::Active)], legal::FEATURE_SAMPLING)?,
+        min_samples_category: get("min_samples_category")?.integer(legal::MIN_SAMPLES_CATEGORY)?,
+        min_impurity_decrease: get("min_impurity_decrease")?.real(legal::MIN_IMPURITY_DECREASE)?,
+        max_leaf_nodes: get("max_leaf_nodes")?.optional(|p| p.integer(legal::MAX_LEAF_NODES))?,
+        ccp_alpha: get("ccp_alpha")?.real(legal::CCP_ALPHA)?,
+        monotonic_cst: get("monotonic_cst")?.optional(Parameter::constraints)?,
+        seed,
+        force_strategy: None,
+        force_tier: None,
+        force_level: None,
+        force_copies: None,
+    })
+}
+
+/// A named value of unknown type.
+struct Parameter<'a, 'py> {
+    name: &'static str,
+    value: Bound<'py, PyAny>,
+    estimator: &'a str,
+    params: &'a Bound<'py, PyDict>,
+}
+
+impl Parameter<'_, '_> {
+    fn illegal(&self, expected: &'static str) -> PyErr {
+        let error = Error::InvalidParameter { name: self.name, got: String::new(), expected };
+        of_estimator(error, self.estimator, self.params)
+    }
+
+    fn optional<T>(&self, read: impl FnOnce(&Self) -> PyResult<T>) -> PyResult<Option<T>> {
+        if self.value.is_none() { Ok(None) } else { read(self).map(Some) }
+    }
+
+    fn choice<T: Copy>(&self, choices: &[(&str, T)], expected: &'static str) -> PyResult<T> {
+        let name: String = self.value.extract().map_err(|_| self.illegal(expected))?;
+        choices.iter().find(|choice| choice.0 == name).map(|choice| choice.1).ok_or_else(|| self.illegal(expected))
+    }
+
+    /// An integer, by `__index__`: floats are not.
+    fn integer(&self, expected: &'static str) -> PyResult<u64> {
+        self.value.extract().map_err(|_| self.illegal(expected))
+    }
+
+    fn real(&self, expected: &'static str) -> PyResult<f64> {
+        self.value.extract().map_err(|_| self.illegal(expected))
+    }
+
+    /// Integers, as a list.
+    fn constraints(&self) -> PyResult<Vec<i8>> {
+        self.value.extract().map_err(|_| self.illegal(legal::MONOTONIC_CST))
+    }
+
+    /// Whether the value is an integer of any sign and size.
+    fn is_integer(&self) -> bool {
+        self.value.hasattr("__index__").unwrap_or(false)
+    }
+
+    fn count(&self, expected: &'static str) -> PyResult<Count> {
+        if self.is_integer() {
+            self.integer(expected).map(Count::Absolute)
+        } else {
+            self.real(expected).map(Count::Fraction)
+        }
+    }
+
+    fn max_features(&self) -> PyResult<MaxFeatures> {
+        if self.value.is_none() {
+            return Ok(MaxFeatures::All);
+        }
+        if let Ok(name) = self.value.extract::<String>() {
+            return match name.as_str() {
+                "sqrt" => Ok(MaxFeatures::Sqrt),
+                "log2" => Ok(MaxFeatures::Log2),
+                _ => Err(self.illegal(legal::MAX_FEATURES)),
+            };
+        }
+        if self.is_integer() {
+            self.integer(legal::MAX_FEATURES).map(MaxFeatures::Absolute)
+        } else {
+            self.real(legal::MAX_FEATURES).map(MaxFeatures::Fraction)
+        }
+    }
+}
