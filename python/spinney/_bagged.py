@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
+from spinney._arrays import to_native
 from spinney._base import BaseTreeEstimator
-from spinney._draws import Draws, check_sample_ids, number_of_draws, number_of_rows
+from spinney._draws import Draws, number_of_draws, number_of_rows
 from spinney._target import ClassTarget, EncodedTarget, NumberTarget
-from spinney._validation import native
+from spinney._validation import check_sample_ids, is_bool
 
 
 class BaseBaggedTrees(BaseTreeEstimator):
@@ -66,7 +67,7 @@ class BaseBaggedTrees(BaseTreeEstimator):
         target, weights = self._check_target(y, sample_weight)
         constraints = self._constraints(target)
         draws = self._resolve_draws(n_samples, weights, sample_ids)
-        return native(X), target, draws, constraints
+        return to_native(X), target, draws, constraints
 
     def _read_X_y(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         if sparse.issparse(y):
@@ -189,11 +190,6 @@ class BaggedRegressor(NumberTarget, BaseBaggedTrees):
             Means, float64.
         """
         return self._predict_values(X)[..., 0]
-
-
-def is_bool(value: Any) -> bool:
-    """Return whether a value is a bool, of Python's or NumPy's."""
-    return isinstance(value, (bool, np.bool_))
 
 
 def is_drawing(bootstrap: Any) -> bool:

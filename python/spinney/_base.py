@@ -17,16 +17,12 @@ from sklearn.utils import Bunch, Tags, check_consistent_length, check_random_sta
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from spinney._categories import Categories, categorical_mask, encode, learn, numbers_of
+from spinney._arrays import convert_objects, secure_sparse, to_native
+from spinney._categorical_features import find_categorical_features
+from spinney._categories import Categories, count_categories, encode, learn
 from spinney._spinney import Tree, fit_tree
 from spinney._target import EncodedTarget
-from spinney._validation import (
-    check_monotonic_cst,
-    check_sample_weight,
-    native,
-    numbers,
-    sound,
-)
+from spinney._validation import check_monotonic_cst, check_sample_weight
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -72,16 +68,16 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
         with _quiet():
             coded = self._learn_categories(X)
             checked, y = validate_data(
-                self, sound(coded), y, validate_separately=(_CHECK_X, _CHECK_Y)
+                self, secure_sparse(coded), y, validate_separately=(_CHECK_X, _CHECK_Y)
             )
             if coded is not X:
                 # Codes have no names.
                 validate_data(self, X, skip_check_array=True)
-        return numbers(checked), y
+        return convert_objects(checked), y
 
     def _learn_categories(self, X: Any) -> Any:
         """Return X with codes for categories, from now on for the same ones."""
-        self.is_categorical_ = categorical_mask(X, self.categorical_features)
+        self.is_categorical_ = find_categorical_features(X, self.categorical_features)
         self.categories_ = None
         if self.is_categorical_ is not None:
             X, self.categories_ = learn(X, self.is_categorical_)
@@ -179,14 +175,18 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
                 if check_input:
                     validate_data(self, X, skip_check_array=True, reset=False)
                 X = encode(X, self.is_categorical_, self.categories_)
-            return native(X.tocsr() if hasattr(X, "tocsr") else X)
+            return to_native(X.tocsr() if hasattr(X, "tocsr") else X)
         if check_input:
             with _quiet():
                 X = validate_data(
-                    self, sound(X), accept_sparse="csr", ensure_all_finite=False, reset=False
+                    self,
+                    secure_sparse(X),
+                    accept_sparse="csr",
+                    ensure_all_finite=False,
+                    reset=False,
                 )
-            X = numbers(X)
-        return native(X)
+            X = convert_objects(X)
+        return to_native(X)
 
 
 class BaseDecisionTree(BaseTreeEstimator):
@@ -239,7 +239,7 @@ class BaseDecisionTree(BaseTreeEstimator):
         target, weights = self._check_target(y, sample_weight)
         params["monotonic_cst"] = self._constraints(target)
         self.tree_, self.max_features_, self._with_missing = fit_tree(
-            native(X),
+            to_native(X),
             target.y,
             target.n_classes,
             weights,
@@ -247,7 +247,7 @@ class BaseDecisionTree(BaseTreeEstimator):
             params,
             seed,
             n_threads,
-            numbers_of(self.categories_),
+            count_categories(self.categories_),
         )
         return self
 

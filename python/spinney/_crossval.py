@@ -15,15 +15,16 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from spinney._arrays import to_native
 from spinney._bagged import BaseBaggedTrees
 from spinney._base import BaseTreeEstimator
-from spinney._categories import numbers_of
-from spinney._draws import Draws, check_sample_ids
+from spinney._categories import count_categories
+from spinney._draws import Draws
 from spinney._forest import BaseForest
 from spinney._progress import progress
 from spinney._spinney import predict_folds
 from spinney._target import ClassTarget, EncodedTarget
-from spinney._validation import check_counts, check_sample_weight, native
+from spinney._validation import check_counts, check_sample_ids, check_sample_weight
 from spinney.lazy import BaseLazyForest
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def answering(
     n_trees = int(template.n_estimators) if is_forest else 1
     with progress(verbose, 0, n_trees * len(splits)) as watcher:
         values = predict_folds(
-            native(X),
+            to_native(X),
             target.y,
             target.n_classes,
             [(*split, draws) for split, (draws, _) in zip(splits, parts, strict=True)],
@@ -113,7 +114,7 @@ def answering(
             not is_forest,
             n_threads,
             watcher,
-            numbers_of(template.categories_),
+            count_categories(template.categories_),
         )
     n_outputs = template.n_outputs_
     folds = [

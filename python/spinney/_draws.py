@@ -74,34 +74,3 @@ def number_of_rows(
         return None if max_samples is None else int(max_samples)
     n_rows = n_samples if weights is None else int(np.count_nonzero(weights))
     return max(int(max_samples * n_rows), 1)
-
-
-def check_sample_ids(sample_ids: Any, n_samples: int) -> NDArray[np.uint64]:
-    """Return the ids as one unsigned integer per sample.
-
-    Parameters
-    ----------
-    sample_ids : array-like of int of shape (n_samples,)
-    n_samples : int
-    """
-    ids = np.asarray(sample_ids)
-    if ids.dtype.kind == "O":
-        # Integers beyond int64, or nullable ones of a data frame.
-        values = ids.ravel().tolist()
-        if all(isinstance(i, Integral) and 0 <= int(i) < 2**64 for i in values):
-            ids = np.array(values, dtype=np.uint64).reshape(ids.shape)
-    if ids.dtype.kind not in "iu":
-        raise ValueError(
-            "sample_ids must be integers in the range [0, 2**64). "
-            f"Got values of type {ids.dtype} instead."
-        )
-    if ids.shape != (n_samples,):
-        raise ValueError(
-            f"sample_ids must have shape ({n_samples},), one per sample. "
-            f"Got shape {ids.shape} instead."
-        )
-    if ids.size and ids.min() < 0:
-        raise ValueError(
-            f"sample_ids must be integers in the range [0, 2**64). Got {ids.min()} instead."
-        )
-    return np.ascontiguousarray(ids, dtype=np.uint64)

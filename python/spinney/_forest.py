@@ -15,14 +15,15 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from spinney._bagged import BaggedClassifier, BaggedRegressor, BaseBaggedTrees, is_bool
+from spinney._arrays import to_native
+from spinney._bagged import BaggedClassifier, BaggedRegressor, BaseBaggedTrees
 from spinney._base import BaseDecisionTree
-from spinney._categories import are_same, codes_of, numbers_of
+from spinney._categories import count_categories, have_same_categories, replace_by_codes
 from spinney._draws import Draws
 from spinney._progress import progress
 from spinney._spinney import Forest, fit_forest
 from spinney._target import EncodedTarget
-from spinney._validation import native
+from spinney._validation import is_bool
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -126,7 +127,7 @@ class BaseForest(BaseBaggedTrees):
                     n_more,
                     n_threads,
                     watcher,
-                    numbers_of(self.categories_),
+                    count_categories(self.categories_),
                 )
             self.forest_ = more if forest is None else forest.extended(more)
             growths = [] if forest is None else self._growths
@@ -158,7 +159,7 @@ class BaseForest(BaseBaggedTrees):
                 f"{grown[0]} feature(s) and {grown[1]} output(s). "
                 f"Got {given[0]} and {given[1]} instead."
             )
-        if not are_same(before.get("categories_"), self.categories_):
+        if not have_same_categories(before.get("categories_"), self.categories_):
             raise ValueError(
                 "warm_start=True adds to the trees of earlier calls: the categorical features of X "
                 "must be theirs and have their categories, see categories_."
@@ -190,7 +191,7 @@ class BaseForest(BaseBaggedTrees):
         They are zeros where there is no such tree.
         """
         if getattr(X, "format", None) == "csc":
-            X = native(sparse.csc_matrix((X.data, X.indices, X.indptr), shape=X.shape).tocsr())
+            X = to_native(sparse.csc_matrix((X.data, X.indices, X.indptr), shape=X.shape).tocsr())
         values, n_trees = self.forest_.predict_oob(X, draws, n_threads)
         if not n_trees.all():
             warnings.warn(
@@ -311,7 +312,7 @@ class BaseForest(BaseBaggedTrees):
         estimator.n_features_in_ = self.n_features_in_
         estimator.n_outputs_ = self.n_outputs_
         estimator.is_categorical_ = self.is_categorical_
-        estimator.categories_ = codes_of(self.categories_)
+        estimator.categories_ = replace_by_codes(self.categories_)
         return estimator
 
     @property

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spinney._bagged import BaggedClassifier, BaggedRegressor, BaseBaggedTrees
-from spinney._categories import numbers_of
+from spinney._categories import count_categories
 from spinney._descriptions import (
     CLASSIFIER,
     ESTIMATOR,
@@ -124,7 +124,7 @@ class BaseLazyForest(BaseBaggedTrees):
             {name: value for name, value in params.items() if name not in _NOT_OF_TREES},
             seed,
             int(self.n_estimators),
-            numbers_of(self.categories_),
+            count_categories(self.categories_),
             n_threads,
         )
         forest.check_traversal(traversal)
