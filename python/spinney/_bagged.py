@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -15,6 +14,7 @@ from sklearn.exceptions import DataConversionWarning
 from spinney._arrays import to_native
 from spinney._base import BaseTreeEstimator
 from spinney._draws import Draws, number_of_draws, number_of_rows
+from spinney._messages import warn_caller
 from spinney._target import ClassTarget, EncodedTarget, NumberTarget
 from spinney._validation import check_sample_ids, is_bool
 
@@ -24,17 +24,17 @@ class BaseBaggedTrees(BaseTreeEstimator):
 
     def _check_sampling_params(self) -> None:
         if not isinstance(self.n_estimators, Integral) or self.n_estimators < 1:
-            raise self._illegal("n_estimators", "an int in the range [1, inf)")
+            self._reject("n_estimators", "an int in the range [1, inf)")
         if not (is_bool(self.bootstrap) or self.bootstrap == "poisson"):
-            raise self._illegal("bootstrap", "a bool or 'poisson'")
+            self._reject("bootstrap", "a bool or 'poisson'")
         if not is_bool(self.replace):
-            raise self._illegal("replace", "a bool")
+            self._reject("replace", "a bool")
         self._checked_verbose()
         self._check_max_samples()
 
     def _checked_verbose(self) -> int:
         if not isinstance(self.verbose, (Integral, np.bool_)) or self.verbose < 0:
-            raise self._illegal("verbose", "an int in the range [0, inf) or a bool")
+            self._reject("verbose", "an int in the range [0, inf) or a bool")
         return int(self.verbose)
 
     def _check_max_samples(self) -> None:
@@ -47,14 +47,14 @@ class BaseBaggedTrees(BaseTreeEstimator):
             legal = isinstance(self.max_samples, Real) and 0.0 < float(self.max_samples) < np.inf
         if not legal:
             expected = "an int in the range [1, inf), a float in the range (0.0, inf) or None"
-            raise self._illegal("max_samples", expected)
+            self._reject("max_samples", expected)
         if not drawing and self.max_samples is not None:
             raise ValueError(
                 f"`max_sample` cannot be set if `bootstrap={self.bootstrap!r}`. "
                 "Either switch to `bootstrap=True` or set `max_sample=None`."
             )
         if not drawing and not self.replace:
-            raise self._illegal("replace", "True unless bootstrap=True")
+            self._reject("replace", "True unless bootstrap=True")
 
     def _read(
         self, X: Any, y: Any, sample_weight: Any, sample_ids: Any
@@ -74,11 +74,10 @@ class BaseBaggedTrees(BaseTreeEstimator):
             raise ValueError("sparse multilabel-indicator for y is not supported.")
         X, y = self._validate_X_y(X, y)
         if y.ndim == 2 and y.shape[1] == 1:
-            warnings.warn(
+            warn_caller(
                 "A column-vector y was passed when a 1d array was expected. Please change the "
                 "shape of y to (n_samples,), for example using ravel().",
                 DataConversionWarning,
-                stacklevel=5,
             )
         return X, self._remember_shape(X, y)
 
@@ -122,17 +121,15 @@ class BaggedClassifier(ClassTarget, BaseBaggedTrees):
         presets = ("balanced", "balanced_subsample")
         if not isinstance(self.class_weight, str) or self.class_weight not in presets:
             expected = "a str among {'balanced', 'balanced_subsample'}, a dict, a list or None"
-            raise self._illegal("class_weight", expected)
+            self._reject("class_weight", expected)
         if getattr(self, "warm_start", False):
-            warnings.warn(
+            warn_caller(
                 'class_weight presets "balanced" or "balanced_subsample" are not recommended for '
                 "warm_start if the fitted data differs from the full dataset. In order to use "
                 '"balanced" weights, use compute_class_weight("balanced", classes, y). In place of '
                 "y you can use a large enough sample of the full training set target to properly "
                 "estimate the class frequency distributions. Pass the resulting weights as the "
-                "class_weight parameter.",
-                UserWarning,
-                stacklevel=7,
+                "class_weight parameter."
             )
         return None if self._balances_subsamples() else balanced_weights(codes, sample_weight)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -20,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from spinney._arrays import convert_objects, secure_sparse, to_native
 from spinney._categorical_features import find_categorical_features
 from spinney._categories import Categories, count_categories, encode, learn
+from spinney._messages import reject_parameter, warn_caller
 from spinney._spinney import Tree, fit_tree
 from spinney._target import EncodedTarget
 from spinney._validation import check_monotonic_cst, check_sample_weight
@@ -132,11 +132,9 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
             raise ValueError("Categorical features cannot have monotonic constraints.")
         return constraints
 
-    def _illegal(self, name: str, expected: str) -> ValueError:
-        return ValueError(
-            f"The {name!r} parameter of {type(self).__name__} must be {expected}. "
-            f"Got {getattr(self, name)!r} instead."
-        )
+    def _reject(self, name: str, expected: str) -> NoReturn:
+        """Raise ValueError for the value of a parameter."""
+        reject_parameter(type(self).__name__, name, getattr(self, name), expected)
 
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral) and 2**32 <= int(self.random_state) < 2**64:
@@ -144,25 +142,26 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
         try:
             random_state = check_random_state(self.random_state)
         except ValueError:
+            random_state = None
+        if random_state is None:
             expected = "an int in the range [0, 2**64), a numpy.random.RandomState or None"
-            raise self._illegal("random_state", expected) from None
+            self._reject("random_state", expected)
         # Beyond what scikit-learn takes for a random state, so that it stands for itself if it
         # becomes one.
         return 2**32 + int(random_state.randint(np.iinfo(np.int32).max))
 
     def _n_threads(self) -> int:
         if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
-            raise self._illegal("n_jobs", "an int other than 0 or None")
+            self._reject("n_jobs", "an int other than 0 or None")
         return int(effective_n_jobs(self.n_jobs))
 
     def _params(self) -> dict[str, Any]:
         params: dict[str, Any] = self.get_params(deep=False)
         if params["criterion"] == "friedman_mse":
-            warnings.warn(
+            warn_caller(
                 "criterion='friedman_mse' is deprecated, as in scikit-learn; it is the same as "
                 "'squared_error'.",
                 FutureWarning,
-                stacklevel=4,
             )
             params["criterion"] = "squared_error"
         return params

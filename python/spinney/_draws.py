@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney._messages import warn_caller
 from spinney._spinney import draw_rows
 
 
@@ -57,11 +57,10 @@ def number_of_draws(max_samples: Any, n_samples: int, weights: NDArray[np.float6
     n_draws = max(int(max_samples * total), 1)
     if n_draws < max(10, n_samples ** (1 / 3)):
         whole = "number of samples" if weights is None else "total sum of sample weights"
-        warnings.warn(
+        warn_caller(
             f"Using the fractional value {max_samples=} when the {whole} is {total} results in a "
             f"low number ({n_draws}) of bootstrap samples. We recommend passing `max_samples` as "
             "an integer instead.",
-            stacklevel=6,
         )
     return n_draws
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
 from functools import cache
@@ -20,6 +19,7 @@ from spinney._bagged import BaggedClassifier, BaggedRegressor, BaseBaggedTrees
 from spinney._base import BaseDecisionTree
 from spinney._categories import count_categories, have_same_categories, replace_by_codes
 from spinney._draws import Draws
+from spinney._messages import warn_caller
 from spinney._progress import progress
 from spinney._spinney import Forest, fit_forest
 from spinney._target import EncodedTarget
@@ -102,10 +102,8 @@ class BaseForest(BaseBaggedTrees):
         if forest is not None and (n_more > 0 or self._wants_oob_score()):
             self._check_alike(before)
         if n_more == 0:
-            warnings.warn(
-                "Warm-start fitting without increasing n_estimators does not fit new trees.",
-                UserWarning,
-                stacklevel=3,
+            warn_caller(
+                "Warm-start fitting without increasing n_estimators does not fit new trees."
             )
             if not self._wants_oob_score():
                 # Nothing is new: whatever `X` and `y` are, they are not what the trees know.
@@ -168,9 +166,9 @@ class BaseForest(BaseBaggedTrees):
     def _check_forest_params(self) -> None:
         self._check_sampling_params()
         if not (is_bool(self.oob_score) or callable(self.oob_score)):
-            raise self._illegal("oob_score", "a bool or a callable")
+            self._reject("oob_score", "a bool or a callable")
         if not is_bool(self.warm_start):
-            raise self._illegal("warm_start", "a bool")
+            self._reject("warm_start", "a bool")
         if not self.bootstrap and self.oob_score:
             raise ValueError("Out of bag estimation only available if bootstrap=True")
 
@@ -194,11 +192,9 @@ class BaseForest(BaseBaggedTrees):
             X = to_native(sparse.csc_matrix((X.data, X.indices, X.indptr), shape=X.shape).tocsr())
         values, n_trees = self.forest_.predict_oob(X, draws, n_threads)
         if not n_trees.all():
-            warnings.warn(
+            warn_caller(
                 "Some inputs do not have OOB scores. This probably means too few trees were used "
-                "to compute any reliable OOB estimates.",
-                UserWarning,
-                stacklevel=5,
+                "to compute any reliable OOB estimates."
             )
         return values.reshape(values.shape[0], self.n_outputs_, -1)
 

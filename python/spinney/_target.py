@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ class ClassTarget(ClassifierMixin, ABC):
     n_classes_: Any
     n_outputs_: int
     class_weight: Any
-    _illegal: Callable[[str, str], ValueError]
+    _reject: Callable[[str, str], NoReturn]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -72,7 +72,7 @@ class ClassTarget(ClassifierMixin, ABC):
         except (TypeError, ValueError) as error:
             raise ValueError(f"The 'class_weight' parameter is illegal: {error}") from error
         if not np.all(np.isfinite(weights) & (weights >= 0)):
-            raise self._illegal("class_weight", "finite and non-negative for every class")
+            self._reject("class_weight", "finite and non-negative for every class")
         return weights
 
     def _labels(self, values: NDArray[np.float64]) -> NDArray[Any]:

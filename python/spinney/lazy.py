@@ -133,7 +133,7 @@ class BaseLazyForest(BaseBaggedTrees):
 
     def _checked_traversal(self) -> str:
         if not isinstance(self.traversal, str) or self.traversal not in _TRAVERSALS:
-            raise self._illegal("traversal", "a str among {'auto', 'batched', 'single', 'eager'}")
+            self._reject("traversal", "a str among {'auto', 'batched', 'single', 'eager'}")
         return self.traversal
 
     def _predict_values(self, X: Any) -> NDArray[np.float64]:
