@@ -39,6 +39,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import spinney._crossval
+import spinney._task
 from spinney import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -62,8 +63,8 @@ every_function = pytest.mark.parametrize("function", FUNCTIONS)
 @contextmanager
 def counted():
     """Count the calls of the shared work."""
-    work = spinney._crossval.predict_folds
-    with mock.patch.object(spinney._crossval, "predict_folds", side_effect=work) as calls:
+    work = spinney._task.predict_folds
+    with mock.patch.object(spinney._task, "predict_folds", side_effect=work) as calls:
         yield calls
 
 
@@ -367,18 +368,18 @@ def test_scores_are_those_of_scikit_learn(name, labels):
 def test_times_are_those_of_the_shared_work():
     """Each fold has an equal share."""
     X, y = load_breast_cancer(return_X_y=True)
-    work = spinney._crossval.predict_folds
+    work = spinney._task.predict_folds
     seconds = []
 
-    def timed(*args):
+    def timed(*args, **arguments):
         import time
 
         start = time.perf_counter()
-        values = work(*args)
+        values = work(*args, **arguments)
         seconds.append(time.perf_counter() - start)
         return values
 
-    with mock.patch.object(spinney._crossval, "predict_folds", side_effect=timed):
+    with mock.patch.object(spinney._task, "predict_folds", side_effect=timed):
         found = cross_validate(RandomForestClassifier(20, random_state=0), X, y, cv=5)
     assert found["fit_time"].sum() >= seconds[0]
     assert found["fit_time"].max() < seconds[0] / 5 + 0.5
@@ -697,7 +698,7 @@ def test_threads_are_those_of_joblib_or_of_the_estimator(backend):
         with counted() as calls:
             found = cross_val_predict(clone(forest).set_params(**own), X, y, cv=3, **options)
         assert found.tolist() == expected.tolist()
-        return calls.call_args.args[11]
+        return calls.call_args.kwargs["n_threads"]
 
     own = {"n_jobs": None}
     assert n_threads() == 1

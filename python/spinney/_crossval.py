@@ -1,7 +1,7 @@
-"""Cross-validation over data that is encoded once: all folds are predicted in one call.
+"""The shared work of a cross-validation: all folds are predicted in one call of the compiled part.
 
-What they predict is handed out by estimators that know the answers, so that all else (scores,
-errors, orders of classes) is left to scikit-learn.
+scikit-learn's functions then score the folds, with an estimator that looks predictions up. So
+scores, errors and orders of classes are scikit-learn's own.
 """
 
 from __future__ import annotations
@@ -18,14 +18,10 @@ from sklearn.base import clone
 from spinney._arrays import to_native
 from spinney._bagged import BaseBaggedTrees
 from spinney._base import BaseTreeEstimator
-from spinney._categories import count_categories
 from spinney._draws import Draws
-from spinney._forest import BaseForest
-from spinney._progress import progress
-from spinney._spinney import predict_folds
-from spinney._target import ClassTarget, EncodedTarget
-from spinney._validation import check_counts, check_sample_ids, check_sample_weight
-from spinney.lazy import BaseLazyForest
+from spinney._progress import show_progress
+from spinney._target import EncodedTarget, make_class_attributes
+from spinney._validation import check_sample_ids, check_sample_weight
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -58,68 +54,49 @@ def answering(
     n_jobs: int | None,
     verbose: int,
 ) -> Any:
-    """Return an estimator that stands for one fitted to each split.
-
-    Its clones are fitted with the numbers of the training rows in the place of `X`, and predict if
-    they are given the numbers of the test rows. The values are those of refits, bit for bit.
+    """Return an estimator that stands for one fitted to each split, bit for bit.
 
     Parameters
     ----------
     estimator : a tree, a forest or a lazy forest
+        It is not changed.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Indexable; CSR if sparse.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
     splits : list of Split
     params : dict
-        `sample_weight` and `sample_ids`, if any.
+        `sample_weight` and `sample_ids`, if they are given.
     n_jobs : int or None
-        Threads; None: as many as the estimator has.
+        Number of threads; None means the `n_jobs` of the estimator.
     verbose : int
-        As for forests.
+        Whether to report progress, as for forests.
     """
-    template = clone(estimator)
-    tree_params = _checked_params(template)
-    own_threads = template._n_threads()
-    n_threads = own_threads if n_jobs is None else int(effective_n_jobs(n_jobs))
-    seed = template._seed()
-    class_weight = getattr(template, "class_weight", None)
-    if class_weight is not None:
-        # Each fold weighs its own classes.
-        template.class_weight = None
+    template: Any = clone(estimator)
+    settings = template._check_params()
+    _check_traversal(template)
+    if n_jobs is not None:
+        settings = settings._replace(n_threads=int(effective_n_jobs(n_jobs)))
     X, y = template._read_X_y(X, y)
-    target = template._encode_y(y, None)
-    if class_weight is not None:
-        template.class_weight = class_weight
-    tree_params["monotonic_cst"] = template._constraints(target)
+    target = template._encode_y(y)
+    task = template._make_task(settings, target)
     weights, ids = params.get("sample_weight"), params.get("sample_ids")
     if weights is not None:
         weights = check_sample_weight(weights, X.shape[0])
     if ids is not None:
         ids = check_sample_ids(ids, X.shape[0])
-    parts = [_part(template, y, target, split.train, weights) for split in splits]
-    is_forest = isinstance(template, BaseBaggedTrees)
-    n_trees = int(template.n_estimators) if is_forest else 1
-    with progress(verbose, 0, n_trees * len(splits)) as watcher:
-        values = predict_folds(
+    refits = [_describe_refit(template, y, target, split.train, weights) for split in splits]
+    n_trees = int(template.n_estimators) if isinstance(template, BaseBaggedTrees) else None
+    with show_progress(verbose, 0, (n_trees or 1) * len(splits)) as watcher:
+        values = task.predict_folds(
             to_native(X),
-            target.y,
-            target.n_classes,
-            [(*split, draws) for split, (draws, _) in zip(splits, parts, strict=True)],
+            [(*split, draws) for split, (draws, _) in zip(splits, refits, strict=True)],
             ids,
-            is_forest and template._balances_subsamples(),
-            type(template).__name__,
-            tree_params,
-            seed,
             n_trees,
-            not is_forest,
-            n_threads,
             watcher,
-            count_categories(template.categories_),
         )
-    n_outputs = template.n_outputs_
     folds = [
-        Fold(split, attributes, v if n_outputs == 1 else v.reshape(v.shape[0], n_outputs, -1))
-        for split, (_, attributes), v in zip(splits, parts, values, strict=True)
+        Fold(split, attributes, template._split_outputs(of_fold))
+        for split, (_, attributes), of_fold in zip(splits, refits, values, strict=True)
     ]
     return _class_of_answers(type(template))._over(template, folds, count())
 
@@ -150,57 +127,42 @@ def _equal(a: Any, b: Any) -> bool:
     return np.array_equal(a, b)
 
 
-def _checked_params(template: Any) -> dict[str, Any]:
-    """Return the hyperparameters of the trees; all are legal that `fit` can tell without data."""
-    params: dict[str, Any] = template._params()
-    if isinstance(template, BaseForest):
-        template._check_forest_params()
-        params["splitter"] = template._splitter
-    elif isinstance(template, BaseLazyForest):
-        template._check_sampling_params()
-        is_whole = template.max_leaf_nodes is not None or template.ccp_alpha > 0.0
-        if template._checked_traversal() in ("batched", "single") and is_whole:
-            raise ValueError("trees with max_leaf_nodes or ccp_alpha are known only as a whole")
-    return params
+def _check_traversal(template: Any) -> None:
+    """Raise ValueError for a lazy forest whose traversal and pruning exclude each other."""
+    is_lazy = getattr(template, "traversal", "auto") in ("batched", "single")
+    if is_lazy and (template.max_leaf_nodes is not None or template.ccp_alpha > 0.0):
+        raise ValueError("max_leaf_nodes and ccp_alpha require trees that are grown completely")
 
 
-def _part(
+def _describe_refit(
     template: Any,
     y: NDArray[Any],
     target: EncodedTarget,
     train: NDArray[np.uint32],
     sample_weight: NDArray[np.float64] | None,
 ) -> tuple[Draws, dict[str, Any]]:
-    """Return what a refit makes of the training rows: their draws, and fitted attributes."""
-    n_samples = train.shape[0]
+    """Return the draws, and the fitted attributes, of an estimator fitted to the training rows."""
     weights = None if sample_weight is None else sample_weight[train]
+    own_target = target.y[train]
     attributes: dict[str, Any] = {}
-    if isinstance(template, ClassTarget):
-        codes = target.y[train]
-        assert target.n_classes is not None
-        numbers = zip(codes.T, target.n_classes, strict=True)
-        present = [np.flatnonzero(np.bincount(column, minlength=n)) for column, n in numbers]
-        attributes = _classes(template, present)
+    if target.n_classes is None:
+        template._check_counts(own_target)
+    else:
+        columns = list(zip(own_target.T, target.n_classes, strict=True))
+        # The codes of the classes that occur in the training rows.
+        present = [np.flatnonzero(np.bincount(column, minlength=n)) for column, n in columns]
+        labels = [template.classes_] if template.n_outputs_ == 1 else template.classes_
+        attributes = make_class_attributes(
+            [of_output[codes] for of_output, codes in zip(labels, present, strict=True)]
+        )
         if template.class_weight is not None:
-            columns = zip(present, codes.T, strict=True)
-            own = np.column_stack([np.searchsorted(p, column) for p, column in columns])
-            factors = template._class_weights(y[train], own.astype(np.uint32), weights)
-            if factors is not None:
-                weights = factors * (1.0 if weights is None else weights)
-    elif template.criterion == "poisson":
-        check_counts(target.y[train].astype(np.float64, copy=False), template._wanted_sum)
-    if not isinstance(template, BaseBaggedTrees):
-        return Draws("all", n_samples, template.n_outputs_, None, weights, None), attributes
-    return template._resolve_draws(n_samples, weights, None), attributes
-
-
-def _classes(template: Any, present: list[NDArray[np.intp]]) -> dict[str, Any]:
-    """Return the attributes that tell the classes, of which some occur."""
-    numbers = [occurring.shape[0] for occurring in present]
-    if template.n_outputs_ == 1:
-        return {"classes_": template.classes_[present[0]], "n_classes_": numbers[0]}
-    classes = [labels[p] for labels, p in zip(template.classes_, present, strict=True)]
-    return {"classes_": classes, "n_classes_": np.array(numbers, dtype=np.intp)}
+            own_codes = [
+                np.searchsorted(codes, column)
+                for codes, column in zip(present, own_target.T, strict=True)
+            ]
+            own_target = np.column_stack(own_codes).astype(np.uint32)
+            weights = template._weigh_samples(y[train], own_target, weights)
+    return template._make_draws(train.shape[0], weights, None), attributes
 
 
 class _Answering:

@@ -1,8 +1,12 @@
-"""Descriptions of parameters and attributes that several docstrings share; see `_docs`."""
+"""Descriptions of parameters and attributes that several docstrings share; see `_docs`.
+
+In each vocabulary names are at the margin and descriptions are indented. Where a vocabulary has a
+name twice, the second description counts.
+"""
 
 from __future__ import annotations
 
-ESTIMATOR = """
+_ESTIMATOR = """
 max_depth
     Largest depth of a leaf. None means no limit.
 min_samples_split
@@ -69,7 +73,7 @@ n_outputs_
     Number of outputs (columns of `y`).
 """
 
-TREE = """
+_TREE = """
 feature_importances_
     Total decrease of impurity by the splits on each feature, normalised to a sum of 1.
 max_features_
@@ -78,8 +82,8 @@ tree_
     The compiled tree: read-only arrays with one entry per node.
 """
 
-# Grown forests and lazy ones.
-FOREST = """
+# Of grown forests and of lazy ones.
+_FOREST = """
 n_estimators
     Number of trees.
 bootstrap
@@ -101,7 +105,7 @@ verbose
     update.
 """
 
-GROWN_FOREST = """
+_GROWN_FOREST = """
 warm_start
     If True, a further call of `fit` keeps the trees of the forest and adds trees until
     there are `n_estimators`. With the same data and an int as `random_state` the result is
@@ -129,7 +133,7 @@ oob_prediction_
     on. Exists only if `oob_score` is not False.
 """
 
-LAZY_FOREST = """
+_LAZY_FOREST = """
 traversal
     How query rows descend a tree. Predictions do not depend on it. "batched": all rows
     together, visiting only nodes that some row reaches. "single": one row after the other,
@@ -145,7 +149,7 @@ forest_
     The encoded training data.
 """
 
-CLASSIFIER = """
+_CLASSIFIER = """
 criterion
     The impurity that splits minimise: Gini impurity, or Shannon entropy in bits. "log_loss"
     is another name of "entropy".
@@ -163,7 +167,7 @@ n_classes_
     Number of classes. An array with one entry per output if there are several outputs.
 """
 
-REGRESSOR = """
+_REGRESSOR = """
 criterion
     The loss that splits minimise. It also determines what a leaf predicts. "squared_error":
     variance, the mean. "absolute_error": mean absolute error, the median. "quantile": mean
@@ -180,7 +184,7 @@ quantile
     to the next larger one, so that 0.5 gives the median.
 """
 
-FOREST_CLASSIFIER = """
+_FOREST_CLASSIFIER = """
 class_weight
     Weights of the classes, by which the weights of their samples are multiplied. A dict
     maps labels to weights; a list has one dict per output. "balanced" gives each class the
@@ -195,13 +199,20 @@ oob_score
     score. Needs a `bootstrap` other than False.
 """
 
-FOREST_REGRESSOR = """
+_FOREST_REGRESSOR = """
 oob_score
     Whether to predict each training sample by the trees that were not grown on it, and to
     score these out-of-bag predictions. True: by R2. A callable is called with the true
     targets and the predicted ones, and returns the score. Needs a `bootstrap` other than
     False.
 """
+
+TREE_CLASSIFIER = _ESTIMATOR + _TREE + _CLASSIFIER
+TREE_REGRESSOR = _ESTIMATOR + _TREE + _REGRESSOR
+FOREST_CLASSIFIER = _ESTIMATOR + _FOREST + _GROWN_FOREST + _CLASSIFIER + _FOREST_CLASSIFIER
+FOREST_REGRESSOR = _ESTIMATOR + _FOREST + _GROWN_FOREST + _REGRESSOR + _FOREST_REGRESSOR
+LAZY_CLASSIFIER = _ESTIMATOR + _FOREST + _LAZY_FOREST + _CLASSIFIER + _FOREST_CLASSIFIER
+LAZY_REGRESSOR = _ESTIMATOR + _FOREST + _LAZY_FOREST + _REGRESSOR
 
 # Arguments of `fit`.
 TRAINING = """
@@ -216,7 +227,7 @@ sample_weight
     Non-negative weights. None means 1 for all. Samples with weight 0 have no influence.
 """
 
-FOREST_TRAINING = """
+_FOREST_TRAINING = """
 sample_weight
     Non-negative weights. None means 1 for all. Samples with weight 0 have no influence.
     With `bootstrap=True` and `replace=True` a sample is drawn with a probability
@@ -224,11 +235,13 @@ sample_weight
     scikit-learn. Otherwise trees weigh samples by these weights, multiplied by the counts
     of `bootstrap="poisson"`.
 sample_ids
-    Non-negative ids of the samples, which need not be distinct. None means 0 to n_samples -
-    1. With `bootstrap="poisson"` the count of a sample in a tree is determined by its id,
-    the number of the tree and `random_state`. Forests on parts of one data set therefore
-    give a sample the same count if it has the same id. Without effect otherwise.
+    Non-negative ids of the samples, which need not be distinct. None means the row numbers.
+    With `bootstrap="poisson"` the count of a sample in a tree is determined by its id, the
+    number of the tree and `random_state`. Forests on parts of one data set therefore give a
+    sample the same count if it has the same id. Without effect otherwise.
 """
+
+FOREST_TRAINING = TRAINING + _FOREST_TRAINING
 
 # Arguments of predictions.
 QUERY = """

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from textwrap import indent
+from textwrap import dedent, indent
 from typing import TypeVar
 
 Documented = TypeVar("Documented", bound=Callable[..., object])
@@ -24,20 +24,18 @@ Documented = TypeVar("Documented", bound=Callable[..., object])
 _ENTRY = re.compile(r"(?P<margin> *)(?P<name>\w+) : ")
 
 
-def fill_docstring(*vocabularies: str) -> Callable[[Documented], Documented]:
+def fill_docstring(vocabulary: str) -> Callable[[Documented], Documented]:
     """Return a decorator that describes the entries of a docstring that have no description.
 
-    An entry is a parameter or an attribute in numpydoc's form. An entry that no vocabulary has
-    stays as it is.
+    An entry is a parameter or an attribute in numpydoc's form. An entry that is not in the
+    vocabulary stays as it is.
 
     Parameters
     ----------
-    *vocabularies : str
-        Descriptions, as `_descriptions` has them. The last one that has a name wins.
+    vocabulary : str
+        One of those in `_descriptions`.
     """
-    descriptions: dict[str, str] = {}
-    for vocabulary in vocabularies:
-        descriptions |= _read_vocabulary(vocabulary)
+    descriptions = _read_vocabulary(vocabulary)
 
     def fill(documented: Documented) -> Documented:
         # Python does not keep docstrings if it is run with -OO.
@@ -63,9 +61,6 @@ def _fill(docstring: str, descriptions: dict[str, str]) -> str:
 
 
 def _read_vocabulary(vocabulary: str) -> dict[str, str]:
-    """Return the descriptions by name. Names are at the margin, descriptions are indented."""
-    descriptions: dict[str, str] = {}
-    for entry in re.split(r"\n(?=\w)", vocabulary.strip()):
-        name, *lines = entry.split("\n")
-        descriptions[name] = "\n".join(line.removeprefix("    ") for line in lines)
-    return descriptions
+    """Return the descriptions by name."""
+    entries = re.findall(r"^(\w+)\n((?:    .*\n)+)", vocabulary, re.MULTILINE)
+    return {name: dedent(description).strip() for name, description in entries}

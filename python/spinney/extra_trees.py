@@ -5,29 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from spinney._descriptions import (
-    CLASSIFIER,
-    ESTIMATOR,
-    FOREST,
-    FOREST_CLASSIFIER,
-    FOREST_REGRESSOR,
-    GROWN_FOREST,
-    REGRESSOR,
-)
+from spinney._descriptions import FOREST_CLASSIFIER, FOREST_REGRESSOR
 from spinney._docs import fill_docstring
 from spinney._forest import ForestClassifier, ForestRegressor
 from spinney._params import store_parameters
 from spinney.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
 
-@fill_docstring(ESTIMATOR, FOREST, GROWN_FOREST, CLASSIFIER, FOREST_CLASSIFIER)
+@fill_docstring(FOREST_CLASSIFIER)
 class ExtraTreesClassifier(ForestClassifier):
     """A forest of extremely randomised classification trees, for dense and sparse data.
 
     Each node draws one random threshold for each feature and takes the best of these. The forest
     predicts the mean of the predictions of its trees. It has the interface of
-    :class:`sklearn.ensemble.ExtraTreesClassifier`. It does not depend, to the last bit, on how the
-    numbers in `X` are stored (dense or sparse, dtype, memory order) or on the number of threads.
+    :class:`sklearn.ensemble.ExtraTreesClassifier`. It is the same, bit for bit, however the numbers
+    in `X` are stored (dense or sparse, dtype, memory order) and whatever the number of threads is.
     Tree number t does not depend on `n_estimators`.
 
     Parameters
@@ -120,14 +112,14 @@ class ExtraTreesClassifier(ForestClassifier):
         store_parameters(locals())
 
 
-@fill_docstring(ESTIMATOR, FOREST, GROWN_FOREST, REGRESSOR, FOREST_REGRESSOR)
+@fill_docstring(FOREST_REGRESSOR)
 class ExtraTreesRegressor(ForestRegressor):
     """A forest of extremely randomised regression trees, for dense and sparse data.
 
     Each node draws one random threshold for each feature and takes the best of these. The forest
     predicts the mean of the predictions of its trees. It has the interface of
-    :class:`sklearn.ensemble.ExtraTreesRegressor`. It does not depend, to the last bit, on how the
-    numbers in `X` are stored (dense or sparse, dtype, memory order) or on the number of threads.
+    :class:`sklearn.ensemble.ExtraTreesRegressor`. It is the same, bit for bit, however the numbers
+    in `X` are stored (dense or sparse, dtype, memory order) and whatever the number of threads is.
     Tree number t does not depend on `n_estimators`.
 
     Parameters

@@ -5,29 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from spinney._descriptions import (
-    CLASSIFIER,
-    ESTIMATOR,
-    FOREST,
-    FOREST_CLASSIFIER,
-    FOREST_REGRESSOR,
-    GROWN_FOREST,
-    REGRESSOR,
-)
+from spinney._descriptions import FOREST_CLASSIFIER, FOREST_REGRESSOR
 from spinney._docs import fill_docstring
 from spinney._forest import ForestClassifier, ForestRegressor
 from spinney._params import store_parameters
 from spinney.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
-@fill_docstring(ESTIMATOR, FOREST, GROWN_FOREST, CLASSIFIER, FOREST_CLASSIFIER)
+@fill_docstring(FOREST_CLASSIFIER)
 class RandomForestClassifier(ForestClassifier):
     """A random forest of classification trees with exact splits, for dense and sparse data.
 
     Predicts the mean of the predictions of its trees. Has the interface of
-    :class:`sklearn.ensemble.RandomForestClassifier`. The forest does not depend, to the last bit,
-    on how the numbers in `X` are stored (dense or sparse, dtype, memory order) or on the number of
-    threads. Tree number t does not depend on `n_estimators`.
+    :class:`sklearn.ensemble.RandomForestClassifier`. The forest is the same, bit for bit, however
+    the numbers in `X` are stored (dense or sparse, dtype, memory order) and whatever the number of
+    threads is. Tree number t does not depend on `n_estimators`.
 
     Parameters
     ----------
@@ -119,14 +111,14 @@ class RandomForestClassifier(ForestClassifier):
         store_parameters(locals())
 
 
-@fill_docstring(ESTIMATOR, FOREST, GROWN_FOREST, REGRESSOR, FOREST_REGRESSOR)
+@fill_docstring(FOREST_REGRESSOR)
 class RandomForestRegressor(ForestRegressor):
     """A random forest of regression trees with exact splits, for dense and sparse data.
 
     Predicts the mean of the predictions of its trees. Has the interface of
-    :class:`sklearn.ensemble.RandomForestRegressor`. The forest does not depend, to the last bit,
-    on how the numbers in `X` are stored (dense or sparse, dtype, memory order) or on the number of
-    threads. Tree number t does not depend on `n_estimators`.
+    :class:`sklearn.ensemble.RandomForestRegressor`. The forest is the same, bit for bit, however
+    the numbers in `X` are stored (dense or sparse, dtype, memory order) and whatever the number of
+    threads is. Tree number t does not depend on `n_estimators`.
 
     Parameters
     ----------

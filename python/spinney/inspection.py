@@ -12,8 +12,8 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from spinney._base import BaseDecisionTree
 from spinney._messages import reject_parameter
+from spinney._tree import BaseDecisionTree
 from spinney._validation import is_bool
 
 # Longer sets of categories are cut off after this many names.

@@ -11,54 +11,46 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spinney._bagged import BaggedClassifier, BaggedRegressor, BaseBaggedTrees
-from spinney._categories import count_categories
-from spinney._descriptions import (
-    CLASSIFIER,
-    ESTIMATOR,
-    FOREST,
-    FOREST_CLASSIFIER,
-    LAZY_FOREST,
-    REGRESSOR,
-)
+from spinney._descriptions import LAZY_CLASSIFIER, LAZY_REGRESSOR, QUERY
 from spinney._docs import fill_docstring
 from spinney._params import store_parameters
-from spinney._progress import progress
+from spinney._progress import show_progress
 from spinney._spinney import LazyForest
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 _TRAVERSALS = ("auto", "batched", "single", "eager")
-# What trees are not grown by.
-_NOT_OF_TREES = frozenset(
-    {
-        "bootstrap",
-        "categorical_features",
-        "class_weight",
-        "max_samples",
-        "n_estimators",
-        "n_jobs",
-        "random_state",
-        "replace",
-        "traversal",
-        "verbose",
-    }
-)
 
 
 @dataclass(frozen=True)
 class Exploration:
-    """What query rows find in a lazy forest, and what it took.
+    """The predictions of a lazy forest for some query rows, and how they came about.
 
     Attributes
     ----------
     prediction : ndarray
+        What `predict` returns.
     probabilities : ndarray, list of ndarray or None
+        What `predict_proba` returns; None for a regressor.
     n_visited_nodes : int
+        Number of nodes that were visited in all trees. With `traversal="single"` a node counts once
+        for each query row that visits it. If trees are grown completely (`traversal="eager"`), all
+        their nodes count.
     n_visited_rows : int
+        Sum over these nodes of the number of training rows in each.
     peak_words : int
+        Largest number of words that the recursive algorithm holds for one tree, counted as in
+        table 3 of "Batched Lazy Decision Trees": one for each training row of each node on the path
+        and of its children that are visited, and four for each node of a tree that is grown.
     path_lengths : ndarray of shape (n_queries,), int64
+        Number of nodes on the path of each query row, summed over all trees.
     weights : sparse matrix of shape (n_queries, n_samples) or None
+        CSR, float64; None if it was not asked for. The weight of each training row in each
+        prediction: its share of the leaf that the query row reaches, averaged over the trees. Each
+        row sums to 1. Up to rounding, `weights @ y` is the prediction, or the probability of a
+        class if `y` is 1 for this class and 0 for the others. This does not hold where leaves
+        predict medians or quantiles, or where `monotonic_cst` limits predictions.
     """
 
     prediction: NDArray[Any]
@@ -71,128 +63,86 @@ class Exploration:
 
 
 class BaseLazyForest(BaseBaggedTrees):
-    """Base class of the lazy forests; not for direct use."""
+    """Base class of the lazy forests."""
 
     forest_: LazyForest
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_ids: Any = None) -> Self:
-        """Encode the training data; no tree is grown.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training samples: any real dtype and memory order, CSC or CSR with either index
-            width (other sparse formats are converted). Values are compared as float64; an entry
-            that a sparse matrix does not store is 0. NaN is missing, and so are None and NA in data
-            frames. Columns of categorical features may hold strings or anything that has an order.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            The targets: class labels of any type, or numbers.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights, as for the forests; None means 1 for all.
-        sample_ids : array-like of int of shape (n_samples,), default=None
-            Names of the samples, of which the counts of `bootstrap="poisson"` are functions, as for
-            the forests; None means 0 to n_samples - 1.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator. If anything fails, the estimator stays as it was.
-        """
-        with self._all_or_nothing():
-            return self._fit(X, y, sample_weight, sample_ids)
-
     def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any) -> Self:
-        params = self._params()
-        n_threads = self._n_threads()
-        self._check_sampling_params()
-        traversal = self._checked_traversal()
-        seed = self._seed()
-        X, target, draws, params["monotonic_cst"] = self._read(X, y, sample_weight, sample_ids)
-        weights = draws.sample_weight
-        ids = draws.sample_ids if draws.scheme == "poisson" else None
-        forest = LazyForest(
-            X,
-            # What is kept is nobody else's.
-            target.y.copy(),
-            target.n_classes,
-            draws._replace(
-                sample_weight=None if weights is None else weights.copy(),
-                sample_ids=None if ids is None else ids.copy(),
-            ),
-            self._balances_subsamples(),
-            type(self).__name__,
-            {name: value for name, value in params.items() if name not in _NOT_OF_TREES},
-            seed,
-            int(self.n_estimators),
-            count_categories(self.categories_),
-            n_threads,
-        )
-        forest.check_traversal(traversal)
+        settings = self._check_params()
+        X, task, draws = self._read_data(settings, X, y, sample_weight, sample_ids)
+        forest = task.make_lazy_forest(X, draws, int(self.n_estimators))
+        forest.check_traversal(self.traversal)
         self.forest_ = forest
         return self
 
-    def _checked_traversal(self) -> str:
+    def _check_own_params(self) -> None:
+        super()._check_own_params()
+        self._read_traversal()
+
+    def _read_traversal(self) -> str:
         if not isinstance(self.traversal, str) or self.traversal not in _TRAVERSALS:
             self._reject("traversal", "a str among {'auto', 'batched', 'single', 'eager'}")
         return self.traversal
 
     def _predict_values(self, X: Any) -> NDArray[np.float64]:
-        X = self._validate_X_predict(X, True)
-        traversal, n_threads = self._checked_traversal(), self._n_threads()
-        with progress(self._checked_verbose(), 0, len(self.forest_)) as watcher:
+        X = self._validate_X_predict(X)
+        traversal, n_threads = self._read_traversal(), self._count_threads()
+        with show_progress(self._read_verbose(), 0, len(self.forest_)) as watcher:
             values = self.forest_.predict(X, traversal, n_threads, watcher)
-        return self._shaped(values)
+        return self._split_outputs(values)
 
-    def _shaped(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        if self.n_outputs_ == 1:
-            return values
-        return values.reshape(values.shape[0], self.n_outputs_, -1)
-
+    @fill_docstring(QUERY)
     def explore(self, X: Any, weights: bool = False) -> Exploration:
-        """Predict, and tell what it took and which training rows are behind it.
+        """Predict, and report the visited nodes and the training rows behind each prediction.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; CSC is converted to CSR.
         weights : bool, default=False
-            Whether to return the weights of training rows, too. Needs a lazy traversal: where trees
-            are grown as a whole, nobody knows the training rows of a leaf.
+            Whether to return the weights of the training rows in each prediction. This needs trees
+            that are not grown completely, because a grown tree does not know the training rows of
+            its leaves.
 
         Returns
         -------
         exploration : Exploration
-            Predictions, counts of visited nodes and rows, path lengths, weights.
+            The predictions, counts of visited nodes and training rows, path lengths, and weights.
+
+        Raises
+        ------
+        ValueError
+            If `weights` is True and `traversal`, `max_leaf_nodes` or `ccp_alpha` require trees that
+            are grown completely.
         """
-        X = self._validate_X_predict(X, True)
-        traversal, n_threads = self._checked_traversal(), self._n_threads()
+        X = self._validate_X_predict(X)
+        traversal, n_threads = self._read_traversal(), self._count_threads()
         if weights and traversal == "auto":
-            # Also where there are so many query rows that predicting would be eager.
+            # For many query rows "auto" would grow trees completely.
             traversal = "batched"
             try:
                 self.forest_.check_traversal(traversal)
             except ValueError as error:
                 raise ValueError(f"weights=True needs a lazy traversal: {error}") from error
-        with progress(self._checked_verbose(), 0, len(self.forest_)) as watcher:
+        with show_progress(self._read_verbose(), 0, len(self.forest_)) as watcher:
             values, visits, path_lengths, csr = self.forest_.explore(
                 X, traversal, bool(weights), n_threads, watcher
             )
         matrix = None
         if csr is not None:
             matrix = sparse.csr_matrix(csr, shape=(path_lengths.shape[0], self.forest_.n_samples))
-        prediction, probabilities = self._answers(self._shaped(values))
+        prediction, probabilities = self._interpret(self._split_outputs(values))
         return Exploration(prediction, probabilities, *visits, path_lengths, matrix)
 
     @abstractmethod
-    def _answers(self, values: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
-        """Return what `predict` and `predict_proba` return, given the means over the trees."""
+    def _interpret(self, values: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
+        """Return predictions, and probabilities or None, given means over the trees."""
 
     def __len__(self) -> int:
         """Return the number of trees."""
         return len(self.forest_)
 
 
-@fill_docstring(ESTIMATOR, FOREST, LAZY_FOREST, CLASSIFIER, FOREST_CLASSIFIER)
+@fill_docstring(LAZY_CLASSIFIER)
 class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
     """A forest of classification trees that are never stored.
 
@@ -286,11 +236,11 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
     ) -> None:
         store_parameters(locals())
 
-    def _answers(self, values: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
-        return self._labels(values), self._probabilities(values)
+    def _interpret(self, values: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
+        return self._choose_labels(values), self._list_probabilities(values)
 
 
-@fill_docstring(ESTIMATOR, FOREST, LAZY_FOREST, REGRESSOR)
+@fill_docstring(LAZY_REGRESSOR)
 class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
     """A forest of regression trees that are never stored.
 
@@ -382,6 +332,6 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
     ) -> None:
         store_parameters(locals())
 
-    def _answers(self, values: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
+    def _interpret(self, values: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
         prediction = values[..., 0]
         return prediction, None

@@ -22,10 +22,9 @@ from sklearn.utils import indexable
 
 from spinney._bagged import BaseBaggedTrees
 from spinney._crossval import Split, answering, joined
-from spinney._forest import BaseForest
 from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from spinney.forest import RandomForestClassifier, RandomForestRegressor
-from spinney.lazy import BaseLazyForest, LazyForestClassifier, LazyForestRegressor
+from spinney.lazy import LazyForestClassifier, LazyForestRegressor
 from spinney.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -159,7 +158,7 @@ class _Work:
         estimator, params = self.estimator, self.params
         fit = getattr(type(estimator), "fit", None)
         if (
-            fit in (BaseForest.fit, BaseLazyForest.fit)
+            fit is BaseBaggedTrees.fit
             and isinstance(estimator.bootstrap, str)
             and (params is None or (isinstance(params, dict) and params.get("sample_ids") is None))
             and (isinstance(self.X, (list, tuple)) or len(getattr(self.X, "shape", ())) > 0)

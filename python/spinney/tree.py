@@ -5,20 +5,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spinney._base import BaseDecisionTree
-from spinney._descriptions import CLASSIFIER, ESTIMATOR, REGRESSOR, TREE
+from spinney._descriptions import QUERY, TREE_CLASSIFIER, TREE_REGRESSOR
 from spinney._docs import fill_docstring
 from spinney._params import store_parameters
 from spinney._target import ClassTarget, NumberTarget
+from spinney._tree import BaseDecisionTree
 
 
-@fill_docstring(ESTIMATOR, TREE, CLASSIFIER)
+@fill_docstring(TREE_CLASSIFIER)
 class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
     """A classification tree with exact splits, for dense and sparse data.
 
-    Has the interface of :class:`sklearn.tree.DecisionTreeClassifier`. The tree does not depend, to
-    the last bit, on how the numbers in `X` are stored (dense or sparse, dtype, memory order) or on
-    the number of threads.
+    Has the interface of :class:`sklearn.tree.DecisionTreeClassifier`. The tree is the same, bit for
+    bit, however the numbers in `X` are stored (dense or sparse, dtype, memory order) and whatever
+    the number of threads is.
 
     Parameters
     ----------
@@ -89,56 +89,54 @@ class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
     ) -> None:
         store_parameters(locals())
 
-    def _class_weights(
+    def _weigh_classes(
         self,
         y: NDArray[Any],
-        codes: NDArray[np.uint32],  # noqa: ARG002 - balanced by the labels, as in scikit-learn
-        sample_weight: NDArray[np.float64] | None,  # noqa: ARG002 - has no say, as there
+        codes: NDArray[np.uint32],  # noqa: ARG002 - forests need it
+        sample_weight: NDArray[np.float64] | None,  # noqa: ARG002 - "balanced" ignores it
     ) -> NDArray[np.float64] | None:
-        return self._given_class_weights(y)
+        return self._read_class_weight(y)
 
+    @fill_docstring(QUERY)
     def predict(self, X: Any, check_input: bool = True) -> NDArray[Any]:
-        """Predict the class of each sample: the one with most weight in the sample's leaf.
+        """Predict the class of each sample: the one with the largest weight in its leaf.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; CSC is converted to CSR.
         check_input : bool, default=True
-            False skips scikit-learn's checks and conversions of `X`.
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Class labels. Of classes with equal weight, the first in `classes_`.
+            Class labels. Of classes with equal weights, the first in `classes_`.
         """
-        return self._labels(self._predict_values(X, check_input))
+        return self._choose_labels(self._predict_values(X, check_input))
 
+    @fill_docstring(QUERY)
     def predict_proba(self, X: Any, check_input: bool = True) -> Any:
-        """Predict the probability of each class: its share of the weight in the sample's leaf.
+        """Predict the probability of each class: its fraction of the weight in the sample's leaf.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; CSC is converted to CSR.
         check_input : bool, default=True
-            False skips scikit-learn's checks and conversions of `X`.
 
         Returns
         -------
         proba : ndarray of shape (n_samples, n_classes), or list of one such array per output
-            Columns in the order of `classes_`.
+            float64; columns are in the order of `classes_`.
         """
-        return self._probabilities(self._predict_values(X, check_input))
+        return self._list_probabilities(self._predict_values(X, check_input))
 
 
-@fill_docstring(ESTIMATOR, TREE, REGRESSOR)
+@fill_docstring(TREE_REGRESSOR)
 class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
     """A regression tree with exact splits, for dense and sparse data.
 
-    Has the interface of :class:`sklearn.tree.DecisionTreeRegressor`. The tree does not depend, to
-    the last bit, on how the numbers in `X` are stored (dense or sparse, dtype, memory order) or on
-    the number of threads.
+    Has the interface of :class:`sklearn.tree.DecisionTreeRegressor`. The tree is the same, bit for
+    bit, however the numbers in `X` are stored (dense or sparse, dtype, memory order) and whatever
+    the number of threads is.
 
     Parameters
     ----------
@@ -207,25 +205,24 @@ class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
     ) -> None:
         store_parameters(locals())
 
+    @fill_docstring(QUERY)
     def predict(self, X: Any, check_input: bool = True) -> NDArray[np.float64]:
-        """Predict the target of each sample: the mean of the sample's leaf, its median or quantile.
+        """Predict the target of each sample: the mean, median or quantile of its leaf.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; CSC is converted to CSR.
         check_input : bool, default=True
-            False skips scikit-learn's checks and conversions of `X`.
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Means, float64.
+            float64.
         """
         return self._predict_values(X, check_input)[..., 0]
 
 
-@fill_docstring(ESTIMATOR, TREE, CLASSIFIER)
+@fill_docstring(TREE_CLASSIFIER)
 class ExtraTreeClassifier(DecisionTreeClassifier):
     """An extremely randomised classification tree, for dense and sparse data.
 
@@ -275,7 +272,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     >>> from sklearn.datasets import load_iris
     >>> from spinney import ExtraTreeClassifier
     >>> X, y = load_iris(return_X_y=True)
-    >>> ExtraTreeClassifier(max_depth=3, random_state=0).fit(X, y).score(X, y) > 0.9
+    >>> ExtraTreeClassifier(random_state=0).fit(X, y).score(X, y) > 0.9
     True
     """
 
@@ -303,7 +300,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         store_parameters(locals())
 
 
-@fill_docstring(ESTIMATOR, TREE, REGRESSOR)
+@fill_docstring(TREE_REGRESSOR)
 class ExtraTreeRegressor(DecisionTreeRegressor):
     """An extremely randomised regression tree, for dense and sparse data.
 
