@@ -871,9 +871,10 @@ def test_folds_that_nobody_knows_are_refused():
     split = spinney._crossval.Split(
         np.arange(100, dtype=np.uint32), np.arange(100, 150, dtype=np.uint32)
     )
-    answers = spinney._crossval.answering(
+    folds = spinney._crossval.predict_splits(
         DecisionTreeClassifier(), X_IRIS, Y_IRIS, [split], {}, None, 0
     )
+    answers = folds.make_estimator()
     fold = clone(answers).fit(np.arange(100), Y_IRIS[:100])
     assert fold.classes_.tolist() == [0, 1]
     assert fold.predict(np.arange(100, 150)).shape == (50,)

@@ -6,9 +6,10 @@ scores, errors and orders of classes are scikit-learn's own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain, count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from copy import copy
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -23,9 +24,6 @@ from spinney._progress import show_progress
 from spinney._target import EncodedTarget, make_class_attributes
 from spinney._validation import check_sample_ids, check_sample_weight
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
 
 class Split(NamedTuple):
     """The rows of a fold."""
@@ -36,16 +34,108 @@ class Split(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """What the estimator of a split is asked for."""
+    """What is known about the estimator of a fold."""
 
     split: Split
     attributes: dict[str, Any]
-    """The fitted ones that differ between folds."""
+    """The fitted attributes that differ between folds: those that describe the classes."""
     values: NDArray[np.float64]
     """What `_predict_values` returns for the test rows."""
 
 
-def answering(
+class PredictedFolds:
+    """The folds of a cross-validation, for which predictions have been computed.
+
+    Parameters
+    ----------
+    template : estimator
+        Has the parameters, and the fitted attributes that are the same in all folds.
+    folds : list of Fold
+    """
+
+    def __init__(self, template: Any, folds: list[Fold]) -> None:
+        self._template = template
+        self._folds = folds
+
+    def make_estimator(self) -> Any:
+        """Return an estimator that looks up what an estimator fitted to a fold would predict.
+
+        It takes row numbers in the place of `X`: `fit` those of the training rows of a fold,
+        predictions those of the test rows. It raises RuntimeError for rows that no fold has.
+
+        The estimator has the class of the template, because messages of scikit-learn name the class
+        and scorers ask for its tags. Three attributes of the instance hide methods of the class.
+        """
+        estimator = copy(self._template)
+        lookup = _Lookup(estimator, self._by_rows)
+        estimator.fit = lookup.fit
+        estimator._predict_values = lookup.predict_values
+        estimator.__sklearn_clone__ = self.make_estimator
+        return estimator
+
+    def join(self) -> tuple[PredictedFolds, Split] | None:
+        """Return the folds as one fold that tests the rows of all of them, and the split of it.
+
+        Return None if the estimators of the folds differ in more than what they predict, for
+        example because a class is missing in a training set.
+        """
+        attributes = self._folds[0].attributes
+        if not all(_are_equal(fold.attributes, attributes) for fold in self._folds):
+            return None
+        test = np.concatenate([fold.split.test for fold in self._folds])
+        values = np.concatenate([fold.values for fold in self._folds])
+        # No row numbers of a training set are needed. These stand for it.
+        split = Split(np.arange(len(test), dtype=np.uint32), test)
+        return PredictedFolds(self._template, [Fold(split, attributes, values)]), split
+
+    @cached_property
+    def _by_rows(self) -> dict[bytes, dict[bytes, Fold]]:
+        """The folds by their training rows, and of equal training rows by their test rows."""
+        by_rows: dict[bytes, dict[bytes, Fold]] = {}
+        for fold in self._folds:
+            of_training_rows = by_rows.setdefault(_hash_rows(fold.split.train), {})
+            of_training_rows[_hash_rows(fold.split.test)] = fold
+        return by_rows
+
+
+class _Lookup:
+    """The methods of one estimator that looks predictions up."""
+
+    def __init__(self, estimator: Any, by_rows: dict[bytes, dict[bytes, Fold]]) -> None:
+        self._estimator = estimator
+        self._by_rows = by_rows
+        self._fitted: dict[bytes, Fold] = {}
+
+    def fit(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002 - the targets are known
+        fitted = self._by_rows.get(_hash_rows(X))
+        if fitted is None:
+            raise RuntimeError("no fold has these training rows")
+        self._fitted = fitted
+        vars(self._estimator).update(next(iter(fitted.values())).attributes)
+        return self._estimator
+
+    def predict_values(self, X: Any, check_input: bool = True) -> NDArray[np.float64]:  # noqa: ARG002
+        fold = self._fitted.get(_hash_rows(X))
+        if fold is None:
+            raise RuntimeError("no fold with these training rows has these test rows")
+        return fold.values
+
+
+def _hash_rows(rows: Any) -> bytes:
+    """Return a key that stands for row numbers. It is short, so that keys need little memory."""
+    row_bytes = np.asarray(rows, dtype=np.uint32).tobytes()
+    return blake2b(row_bytes, digest_size=16, usedforsecurity=False).digest()
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    if isinstance(one, dict):
+        return all(_are_equal(one[name], other[name]) for name in one)
+    if isinstance(one, list):
+        return all(map(_are_equal, one, other))
+    return np.array_equal(one, other)
+
+
+def predict_splits(
     estimator: BaseTreeEstimator,
     X: Any,
     y: Any,
@@ -53,8 +143,8 @@ def answering(
     params: dict[str, Any],
     n_jobs: int | None,
     verbose: int,
-) -> Any:
-    """Return an estimator that stands for one fitted to each split, bit for bit.
+) -> PredictedFolds:
+    """Return what estimators fitted to each split predict, bit for bit.
 
     Parameters
     ----------
@@ -98,33 +188,7 @@ def answering(
         Fold(split, attributes, template._split_outputs(of_fold))
         for split, (_, attributes), of_fold in zip(splits, refits, values, strict=True)
     ]
-    return _class_of_answers(type(template))._over(template, folds, count())
-
-
-def joined(estimator: Any) -> tuple[Any, Split] | None:
-    """Return an estimator that stands for all folds as if they were one, and what that tests.
-
-    Return None if the estimators of the folds differ in more than what they predict, as where
-    classes are missing.
-
-    Parameters
-    ----------
-    estimator : what `answering` returned
-    """
-    folds = estimator._folds
-    attributes = folds[0].attributes
-    if not all(_equal(list(fold.attributes.values()), list(attributes.values())) for fold in folds):
-        return None
-    test = np.concatenate([fold.split.test for fold in folds])
-    values = np.concatenate([fold.values for fold in folds])
-    split = Split(np.arange(len(test), dtype=np.uint32), test)
-    return type(estimator)._over(estimator, [Fold(split, attributes, values)], count()), split
-
-
-def _equal(a: Any, b: Any) -> bool:
-    if isinstance(a, list) and isinstance(b, list):
-        return len(a) == len(b) and all(map(_equal, a, b))
-    return np.array_equal(a, b)
+    return PredictedFolds(template, folds)
 
 
 def _check_traversal(template: Any) -> None:
@@ -163,54 +227,3 @@ def _describe_refit(
             own_target = np.column_stack(own_codes).astype(np.uint32)
             weights = template._weigh_samples(y[train], own_target, weights)
     return template._make_draws(train.shape[0], weights, None), attributes
-
-
-class _Answering:
-    """What is mixed into the class of an estimator so that it knows the answers."""
-
-    _folds: list[Fold]
-    _numbers: Iterator[int]
-    # The fold whose turn it was when the clone was made: most likely the one it will be fitted to.
-    _expected: Fold
-    _train: NDArray[Any]
-
-    @classmethod
-    def _over(cls, template: Any, folds: list[Fold], numbers: Iterator[int]) -> Self:
-        self = cls.__new__(cls)
-        self.__dict__.update(template.__dict__)
-        self._folds, self._numbers, self._expected = folds, numbers, folds[0]
-        return self
-
-    def __sklearn_clone__(self) -> Self:
-        new = self._over(self, self._folds, self._numbers)
-        new._expected = self._folds[next(self._numbers) % len(self._folds)]
-        return new
-
-    def fit(self, X: Any, y: Any = None, check_input: bool = True) -> Self:  # noqa: ARG002
-        """Become the estimator of the fold with these training rows; all else is known already."""
-        self._train = X
-        self.__dict__.update(self._fold(None).attributes)
-        return self
-
-    def _predict_values(self, X: Any, check_input: bool = True) -> NDArray[np.float64]:  # noqa: ARG002
-        return self._fold(X).values
-
-    def _fold(self, test: Any) -> Fold:
-        """Return the fold that this estimator was fitted to, with these test rows if given."""
-        for fold in chain((self._expected,), self._folds):
-            if np.array_equal(fold.split.train, self._train) and (
-                test is None or np.array_equal(fold.split.test, test)
-            ):
-                return fold
-        raise RuntimeError("no fold has these rows")
-
-
-_CLASSES: dict[type, Any] = {}
-
-
-def _class_of_answers(estimator_class: type) -> Any:
-    if estimator_class not in _CLASSES:
-        own = {"__module__": estimator_class.__module__}
-        bases = (_Answering, estimator_class)
-        _CLASSES[estimator_class] = type(estimator_class.__name__, bases, own)
-    return _CLASSES[estimator_class]
