@@ -202,9 +202,9 @@ def test_number_of_threads(iris):
         assert bits(clone(forest).set_params(n_jobs=n_jobs).fit(X, y)) == expected
     for backend in ("threading", "loky"):
         with joblib.parallel_config(backend=backend, n_jobs=2):
-            assert forest._n_threads() == 2
+            assert forest._count_threads() == 2
             assert bits(forest.fit(X, y)) == expected
-    assert forest._n_threads() == 1
+    assert forest._count_threads() == 1
 
 
 @every_forest

@@ -39,6 +39,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import spinney._crossval
+import spinney._task
 from spinney import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -62,8 +63,8 @@ every_function = pytest.mark.parametrize("function", FUNCTIONS)
 @contextmanager
 def counted():
     """Count the calls of the shared work."""
-    work = spinney._crossval.predict_folds
-    with mock.patch.object(spinney._crossval, "predict_folds", side_effect=work) as calls:
+    work = spinney._task.predict_folds
+    with mock.patch.object(spinney._task, "predict_folds", side_effect=work) as calls:
         yield calls
 
 
@@ -367,18 +368,18 @@ def test_scores_are_those_of_scikit_learn(name, labels):
 def test_times_are_those_of_the_shared_work():
     """Each fold has an equal share."""
     X, y = load_breast_cancer(return_X_y=True)
-    work = spinney._crossval.predict_folds
+    work = spinney._task.predict_folds
     seconds = []
 
-    def timed(*args):
+    def timed(*args, **arguments):
         import time
 
         start = time.perf_counter()
-        values = work(*args)
+        values = work(*args, **arguments)
         seconds.append(time.perf_counter() - start)
         return values
 
-    with mock.patch.object(spinney._crossval, "predict_folds", side_effect=timed):
+    with mock.patch.object(spinney._task, "predict_folds", side_effect=timed):
         found = cross_validate(RandomForestClassifier(20, random_state=0), X, y, cv=5)
     assert found["fit_time"].sum() >= seconds[0]
     assert found["fit_time"].max() < seconds[0] / 5 + 0.5
@@ -870,9 +871,10 @@ def test_folds_that_nobody_knows_are_refused():
     split = spinney._crossval.Split(
         np.arange(100, dtype=np.uint32), np.arange(100, 150, dtype=np.uint32)
     )
-    answers = spinney._crossval.answering(
+    folds = spinney._crossval.predict_splits(
         DecisionTreeClassifier(), X_IRIS, Y_IRIS, [split], {}, None, 0
     )
+    answers = folds.make_estimator()
     fold = clone(answers).fit(np.arange(100), Y_IRIS[:100])
     assert fold.classes_.tolist() == [0, 1]
     assert fold.predict(np.arange(100, 150)).shape == (50,)
