@@ -406,8 +406,9 @@ impl<W: SampleWeights, M: Measure> Bounded for ClassCriterion<'_, W, M> {
     }
 
     /// Let a subset have the class weights `s` and the weight `w`, and the node the class shares
-    /// `p`. The subset's mean is off the node's mean by a vector `V / w` with `|V|^2 = sum s^2 - 2
-    /// w s.p + w^2 sum p^2`, and `sum s^2` is at most `w` times the largest of `s`.
+    /// `p`. The subset's mean is off the node's mean by a vector `V / w` with
+    /// `|V|^2 = sum s^2 - 2 w s.p + w^2 sum p^2`, and `sum s^2` is at most `w` times the largest of
+    /// `s`.
     #[inline]
     fn most_gain(ceiling: &ClassCeiling, summary: &ClassSummary) -> f64 {
         let weight = summary.weight as f64;
