@@ -11,7 +11,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use spinney::bitset::Bitset;
 use spinney::data::Columns;
 use spinney::runtime::Runtime;
-use spinney::split::sparse::intersect::{Entry, Gather, by_bitmap, by_search};
+use spinney::split::sparse::intersect::{Gather, ValueOrdered, by_bitmap, by_search};
 
 const N_SAMPLES: usize = 20_000;
 const N_FEATURES: usize = 1000;
@@ -21,7 +21,7 @@ fn intersect(c: &mut Criterion) {
     let mut group = c.benchmark_group("intersect");
     for density in [1e-3, 1e-2, 1e-1] {
         let data = Csc::random(N_SAMPLES, N_FEATURES, density, 1).encode(&runtime).expect("finite");
-        let Columns::SparseU16(columns) = data.columns() else { panic!("20,000 rows have u16 ranks") };
+        let Columns::Sparse(columns) = data.columns() else { panic!("sparse columns") };
         for step in [1, 8, 64, 512] {
             let samples: Vec<u32> = (0..N_SAMPLES as u32).step_by(step).collect();
             let mut members = Bitset::new(N_SAMPLES);
@@ -33,7 +33,7 @@ fn intersect(c: &mut Criterion) {
             group.bench_function(BenchmarkId::new("bitmap, per column entry", &regime), |b| {
                 b.iter(|| {
                     (0..N_FEATURES as u32)
-                        .map(|f| by_bitmap(Entry::of_column(columns.column(f)), &members, &mut out).len())
+                        .map(|f| by_bitmap(ValueOrdered::Stored(columns.column(f)), &members, &mut out).len())
                         .sum::<usize>()
                 });
             });

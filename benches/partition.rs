@@ -40,7 +40,7 @@ fn partition(c: &mut Criterion) {
 
     let runtime = Runtime::new(1, &NEVER);
     let data = Csc::random(N_SAMPLES, 100, 0.1, 1).encode(&runtime).expect("finite");
-    let Columns::SparseU16(columns) = data.columns() else { panic!("10,000 nonzeros have u16 ranks") };
+    let Columns::Sparse(columns) = data.columns() else { panic!("sparse columns") };
     let column = columns.column(7);
     let mut marks = Bitset::new(N_SAMPLES);
     group.throughput(Throughput::Elements(column.samples.len() as u64));

@@ -12,7 +12,6 @@ use spinney::error::Result;
 use spinney::params::{CriterionKind, Splitter, TreeParams, ValidTreeParams};
 use spinney::rng::NodeKey;
 use spinney::runtime::Runtime;
-use spinney::simd::Level;
 use spinney::split::samples::Samples;
 use spinney::split::{ConstantFeatures, Node, Scratch, Search};
 
@@ -20,6 +19,7 @@ use spinney::split::{ConstantFeatures, Node, Scratch, Search};
 struct SearchBench<'a, 'b> {
     bench: &'a mut criterion::Bencher<'b>,
     data: &'a Dataset,
+    target: &'a Target,
     params: &'a ValidTreeParams,
     runtime: &'a Runtime<'a>,
     step: usize,
@@ -29,15 +29,13 @@ impl Visitor for SearchBench<'_, '_> {
     type Output = ();
 
     fn visit<C: Criterion>(self, criterion: &C) -> Result<()> {
-        let Self { bench, data, params, runtime, step } = self;
+        let Self { bench, data, target, params, runtime, step } = self;
         let ids = (0..data.n_samples() as u32).step_by(step).collect();
         let mut samples = Samples::new(ids, data.n_samples(), false);
         let samples = samples.root();
         let totals = criterion.totals(samples.ids());
         let total_weight = criterion.weight(&totals);
-        let level = Level::widest();
-        let search =
-            Search { data, criterion, params, total_weight, max_weight: 1, min_weight_leaf: 0.0, runtime, level };
+        let search = Search::new(data, target, criterion, params, total_weight, runtime)?;
         let node = Node {
             samples: &samples,
             n_entries: search.n_entries(samples.ids()),
@@ -47,11 +45,7 @@ impl Visitor for SearchBench<'_, '_> {
             limits: None,
         };
         let mut scratch = Scratch::new(&search);
-        bench.iter(|| {
-            let found = search.best_split(&node, None, &mut scratch).expect("a search");
-            search.forget(found.known.as_ref(), samples.ids(), &mut scratch);
-            found.best
-        });
+        bench.iter(|| search.best_split(&node, None, &mut scratch).expect("a search").best);
         Ok(())
     }
 }
@@ -98,7 +92,8 @@ fn scan(c: &mut Bench) {
                 let cells = if data.n_features() == d { n_rows * d } else { sparse_input.data.len() / step };
                 group.throughput(Throughput::Elements(cells as u64));
                 group.bench_function(BenchmarkId::new(name, format!("{storage}, {n_rows} rows")), |bench| {
-                    let visitor = SearchBench { bench, data, params: &params, runtime: &runtime, step };
+                    let visitor =
+                        SearchBench { bench, data, target: &target, params: &params, runtime: &runtime, step };
                     visit(kind, &target, visitor).expect("a bench");
                 });
             }

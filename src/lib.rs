@@ -48,3 +48,4 @@ pub mod runtime;
 pub mod simd;
 pub mod split;
 pub mod tree;
+mod tuning;

@@ -24,18 +24,7 @@ impl Level {
     /// All widths that this machine has, ascending.
     pub fn supported() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
-        let wide = [
-            (Kind::Avx2, is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2")),
-            (
-                Kind::Avx512,
-                is_x86_feature_detected!("avx2")
-                    && is_x86_feature_detected!("bmi2")
-                    && is_x86_feature_detected!("avx512f")
-                    && is_x86_feature_detected!("avx512bw")
-                    && is_x86_feature_detected!("avx512dq")
-                    && is_x86_feature_detected!("avx512vl"),
-            ),
-        ];
+        let wide = with_features!(detected {});
         #[cfg(not(target_arch = "x86_64"))]
         let wide: [(Kind, bool); 0] = [];
         let wide = wide.into_iter().filter(|&(_, is_there)| is_there).map(|(kind, _)| Self(kind));
@@ -52,10 +41,41 @@ impl Level {
     }
 }
 
+/// Calls the macro `$then` with the processor features of each wide level, then `$tokens`. The features that are asked for
+/// at run time and those that loops are compiled with are this one list.
+macro_rules! with_features {
+    ($then:ident { $($tokens:tt)* }) => {
+        $crate::simd::$then! {
+            ["avx2" "bmi1" "bmi2" "lzcnt" "popcnt"]
+            ["avx2" "avx512f" "avx512bw" "avx512dq" "avx512vl" "bmi1" "bmi2" "lzcnt" "popcnt"]
+            $($tokens)*
+        }
+    };
+}
+
+/// The wide levels, and whether this machine has all features of each.
+#[cfg(target_arch = "x86_64")]
+macro_rules! detected {
+    ([$($avx2:tt)*] [$($avx512:tt)*]) => {
+        [
+            (Kind::Avx2, true $(&& is_x86_feature_detected!($avx2))*),
+            (Kind::Avx512, true $(&& is_x86_feature_detected!($avx512))*),
+        ]
+    };
+}
+
 /// Defines a function whose body is compiled for every width; the first argument of a call is the [`Level`] to take. What
 /// the body calls must be inlined into it to be vectorised.
 macro_rules! vectorized {
+    ($($function:tt)*) => {
+        $crate::simd::with_features!(compiled { $($function)* });
+    };
+}
+
+/// As [`vectorized`], after the features of each wide level.
+macro_rules! compiled {
     (
+        [$($avx2:tt)*] [$($avx512:tt)*]
         $(#[$meta:meta])*
         $vis:vis fn $name:ident $(<const $n:ident: usize>)? ($($arg:ident: $type:ty),* $(,)?) $(-> $output:ty)? $body:block
     ) => {
@@ -67,24 +87,24 @@ macro_rules! vectorized {
             fn body $(<const $n: usize>)? ($($arg: $type),*) $(-> $output)? $body
 
             #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+            #[target_feature($(enable = $avx2),*)]
             fn avx2 $(<const $n: usize>)? ($($arg: $type),*) $(-> $output)? {
                 body $(::<$n>)? ($($arg),*)
             }
 
             #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
+            #[target_feature($(enable = $avx512),*)]
             fn avx512 $(<const $n: usize>)? ($($arg: $type),*) $(-> $output)? {
                 body $(::<$n>)? ($($arg),*)
             }
 
             match level.kind() {
                 $crate::simd::Kind::Baseline => body $(::<$n>)? ($($arg),*),
-                // SAFETY: a level of this kind exists only where the processor has its instructions.
+                // SAFETY: a level of this kind exists only where the processor has said that it has these features.
                 #[cfg(target_arch = "x86_64")]
                 #[allow(unsafe_code, reason = "the processor has been asked")]
                 $crate::simd::Kind::Avx2 => unsafe { avx2 $(::<$n>)? ($($arg),*) },
-                // SAFETY: as above.
+                // SAFETY: as for `Avx2`.
                 #[cfg(target_arch = "x86_64")]
                 #[allow(unsafe_code, reason = "the processor has been asked")]
                 $crate::simd::Kind::Avx512 => unsafe { avx512 $(::<$n>)? ($($arg),*) },
@@ -93,7 +113,9 @@ macro_rules! vectorized {
     };
 }
 
-pub(crate) use vectorized;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use detected;
+pub(crate) use {compiled, vectorized, with_features};
 
 #[cfg(test)]
 mod tests {

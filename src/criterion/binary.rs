@@ -1,38 +1,42 @@
 //! Gini impurity of two classes and one output, at half the work per sample of `gini`.
 //!
-//! Let `c` be the pushed weight of the second class and `w` of both, `C` and `W` those of the node, and
-//! `D = W c - w C`. The impurity falls by a constant times `D^2 / (w (W - w))`, and pushing a sample adds its weight
-//! times `-C` or `W - C` to `D`: no counts, no look-up of the node's. `|D| <= W^2 / 4`. The order of candidates is the
-//! one of `gini`, since both are exact.
+//! Let `w` be the weight of the pushed samples and `c` the part of `w` that belongs to the second
+//! class; `W` and `C` are the weights of the node likewise. With the excess `D = W c - w C`, the
+//! impurity falls by a constant times `D^2 / (w (W - w))`, which is the score. Pushing a sample
+//! adds its weight times `-C` or `W - C` to `D`: no counts are kept, and no count of the node is
+//! looked up. `|D| <= W^2 / 4`. Candidates have the order that `gini` gives them, since both are
+//! exact.
 
 use std::cmp::Ordering;
 
-use super::packed::BinaryBulk;
+use super::bounded::most_gain_within;
+use super::packed::PackedBinary;
 use super::weights::{Moment, SampleWeights};
-use super::{Criterion, QUOTIENT_SLACK, cap_within};
+use super::{Bounded, Ordered, QUOTIENT_SLACK, Statistics};
 use crate::data::target::Classes;
 use crate::num::{Ratio, Wide};
 
-/// Gini impurity of two classes.
+/// Gini impurity of the two classes of one output.
 pub struct BinaryGini<'a, W> {
-    /// 0 or 1 for each sample.
+    /// The class of each sample: 0 or 1.
     pub(super) classes: &'a [u32],
     pub(super) weights: W,
 }
 
-/// The weight of a node and of its second class.
+/// The weight of some samples, and the weight of those of the second class.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BinaryTotals {
     pub(super) weight: u64,
     pub(super) second: u64,
 }
 
-/// What bounds need of a node.
-#[derive(Debug)]
+/// What the bounds need to know of a node.
+#[derive(Debug, Default)]
 pub struct BinaryCeiling {
     weight: f64,
     second: f64,
-    /// Twice the squared shares: the squared distances of the two classes from the node's mean.
+    /// The squared distances of the first and of the second class from the node's mean: twice the
+    /// squared share of the other class.
     distances: [f64; 2],
 }
 
@@ -44,7 +48,7 @@ pub struct BinaryPushed<M> {
 }
 
 impl<M: Moment> BinaryPushed<M> {
-    /// The state after samples with these totals.
+    /// The state of a scan that has pushed samples with these totals.
     #[inline]
     pub(super) fn new(node: &BinaryTotals, pushed: BinaryTotals) -> Self {
         let gained = M::default().plus_product(pushed.second, node.weight as i64);
@@ -53,7 +57,7 @@ impl<M: Moment> BinaryPushed<M> {
 }
 
 impl<'a, W: SampleWeights> BinaryGini<'a, W> {
-    /// The criterion, if there is one output of at most two classes.
+    /// The criterion, if there is one output of exactly two classes.
     pub fn new(classes: &'a Classes, weights: W) -> Option<Self> {
         (*classes.first == [0, 2]).then_some(Self { classes: &classes.slots, weights })
     }
@@ -69,15 +73,12 @@ impl<'a, W: SampleWeights> BinaryGini<'a, W> {
     }
 }
 
-impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
+impl<W: SampleWeights> Statistics for BinaryGini<'_, W> {
     type Totals = BinaryTotals;
     type Scan = ();
     type Pushed = BinaryPushed<W::Moment>;
     type Proof = Self::Pushed;
-    type Summary = BinaryTotals;
-    type Ceiling = BinaryCeiling;
-    type Bulk = BinaryBulk;
-    const IS_SQUARED_DISTANCE: bool = true;
+    type Packed = PackedBinary;
 
     fn totals(&self, samples: &[u32]) -> BinaryTotals {
         self.counted(samples.iter().copied())
@@ -96,7 +97,7 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
     }
 
     fn impurity(&self, totals: &BinaryTotals) -> f64 {
-        // 1 - p^2 - (1 - p)^2 = 2 p (1 - p), its numerator exact as in `gini`.
+        // 1 - p^2 - (1 - p)^2 = 2 p (1 - p). The numerator is an exact integer, as in `gini`.
         let (weight, second) = (u128::from(totals.weight), u128::from(totals.second));
         (2 * second * (weight - second)) as f64 / (weight * weight) as f64
     }
@@ -124,28 +125,6 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
         [self.mean(&own, output), self.mean(&self.minus(node, &own), output)]
     }
 
-    fn n_orders(&self) -> usize {
-        1
-    }
-
-    fn order(&self, _order: usize) -> impl Fn(u32) -> u64 {
-        |sample| u64::from(self.classes[sample as usize])
-    }
-
-    fn order_total(&self, totals: &BinaryTotals, _samples: &[u32], _order: usize) -> u128 {
-        totals.second.into()
-    }
-
-    fn pushes_sums(&self) -> bool {
-        true
-    }
-
-    fn push_sum(&self, node: &BinaryTotals, pushed: &mut Self::Pushed, weight: u64, sum: u128) {
-        let gained = pushed.excess.plus_product(sum as u64, node.weight as i64);
-        *pushed =
-            BinaryPushed { weight: pushed.weight + weight, excess: gained.minus_product(weight, node.second as i64) };
-    }
-
     fn scan(&self) {}
 
     #[inline]
@@ -158,7 +137,7 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
     fn push(&self, node: &BinaryTotals, _scan: &mut (), pushed: &mut Self::Pushed, sample: u32) {
         let w = self.weights.weight(sample);
         pushed.weight += w;
-        // `W - C` or `-C`, without a branch on the class.
+        // `W - C` for the second class, `-C` for the first, without a branch on the class.
         let class = i64::from(self.classes[sample as usize] & 1);
         pushed.excess = pushed.excess.plus_product(w, (node.weight as i64 & -class) - node.second as i64);
     }
@@ -195,7 +174,7 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
         let product = |pushed: &Self::Pushed| u128::from(pushed.weight) * u128::from(node.weight - pushed.weight);
         let excess = |pushed: &Self::Pushed| pushed.excess.to_i128().unsigned_abs();
         if product(a) == product(b) {
-            // The usual tie: the same rows, on either side.
+            // The usual tie: both candidates part the same rows, perhaps with the sides exchanged.
             return excess(a).cmp(&excess(b));
         }
         let ratio = |pushed| {
@@ -205,14 +184,48 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
         ratio(a).compare(&ratio(b))
     }
 
-    /// The two classes parted.
-    fn summit(&self, node: &BinaryTotals, _samples: &[u32], _scan: &mut ()) -> Option<Self::Pushed> {
-        Some(BinaryPushed::new(node, BinaryTotals { weight: node.second, second: node.second }))
-    }
-
     fn cost(&self, totals: &BinaryTotals) -> f64 {
         let (weight, second) = (u128::from(totals.weight), u128::from(totals.second));
         (2 * second * (weight - second)) as f64 / weight as f64
+    }
+
+    fn sample_weight(&self, sample: u32) -> u64 {
+        self.weights.weight(sample)
+    }
+}
+
+impl<W: SampleWeights> Ordered for BinaryGini<'_, W> {
+    fn n_orders(&self) -> usize {
+        1
+    }
+
+    fn order(&self, _order: usize) -> impl Fn(u32) -> u64 {
+        |sample| u64::from(self.classes[sample as usize])
+    }
+
+    fn order_total(&self, totals: &BinaryTotals, _samples: &[u32], _order: usize) -> u128 {
+        totals.second.into()
+    }
+
+    fn pushes_sums(&self) -> bool {
+        true
+    }
+
+    fn push_sum(&self, node: &BinaryTotals, pushed: &mut Self::Pushed, weight: u64, sum: u128) {
+        let gained = pushed.excess.plus_product(sum as u64, node.weight as i64);
+        *pushed =
+            BinaryPushed { weight: pushed.weight + weight, excess: gained.minus_product(weight, node.second as i64) };
+    }
+}
+
+impl<W: SampleWeights> Bounded for BinaryGini<'_, W> {
+    type Summary = BinaryTotals;
+    type Ceiling = BinaryCeiling;
+    const IS_SQUARED_DISTANCE: bool = true;
+
+    /// One class on either side.
+    fn best_conceivable(&self, node: &BinaryTotals, _samples: &[u32], _scan: &mut ()) -> Option<Self::Pushed> {
+        Some(BinaryPushed::new(node, BinaryTotals { weight: node.second, second: node.second }))
     }
 
     fn gain(&self, node: &BinaryTotals, score: f64) -> f64 {
@@ -235,16 +248,12 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
         summary.weight
     }
 
-    fn reach(&self, sample: u32) -> f64 {
+    fn farthest_distance(&self, sample: u32) -> f64 {
         2.0 * self.weights.weight(sample) as f64
     }
 
     fn distance(&self, _node: &BinaryTotals, ceiling: &BinaryCeiling, sample: u32) -> f64 {
         ceiling.distances[self.classes[sample as usize] as usize & 1]
-    }
-
-    fn sample_weight(&self, sample: u32) -> u64 {
-        self.weights.weight(sample)
     }
 
     fn ceiling(&self, node: &BinaryTotals) -> BinaryCeiling {
@@ -256,15 +265,17 @@ impl<W: SampleWeights> Criterion for BinaryGini<'_, W> {
         }
     }
 
-    /// The gain is convex in the two counts of the subset, so its maximum is at a corner: one class alone, or all.
-    fn cap(ceiling: &BinaryCeiling, summary: &BinaryTotals) -> f64 {
+    /// The gain is convex in the two class weights of the subset, so that its maximum is at a
+    /// corner: a side has all of one class of the summary and none of the other, or all of both.
+    fn most_gain(ceiling: &BinaryCeiling, summary: &BinaryTotals) -> f64 {
         let [first, second] = ceiling.distances;
         let n = ceiling.weight;
-        // The summary may be that of more samples than the node has.
+        // The summary may have samples that have left the node.
         let s = (summary.second as f64).min(ceiling.second);
         let m = ((summary.weight - summary.second) as f64).min(n - ceiling.second) + s;
-        let alone = cap_within(m - s, n, first).max(cap_within(s, n, second));
-        // Where all of the node is in the summary, "all" is no split, and the best proper subset leaves one sample.
+        let alone = most_gain_within(m - s, n, first).max(most_gain_within(s, n, second));
+        // Where the summary has all samples of the node, "all of both" is no split, and no split
+        // betters the one that parts the classes.
         let excess = s * second.sqrt() - (m - s) * first.sqrt();
         if m < n { alone.max(excess * excess * n / (m * (n - m)).max(1.0)) } else { alone }
     }

@@ -1,55 +1,61 @@
 //! Criteria that are functions of class counts.
 //!
-//! Gini impurity and entropy both compare splits by `sum_k f(c_k)` on either side, with `f(c) = c^2` or
-//! `f(c) = c log2 c`, and a term of the side's weight. Moving a sample changes one count on each side, so a step of
-//! the scan is O(1) per output whatever the number of classes ("Climbing trees 2", section "Time complexity", keeps
-//! counts and recomputes over all classes). Multi-output sums over outputs.
+//! Gini impurity and entropy both compare splits by `sum_k f(c_k)` of the class counts `c_k` of
+//! either side, with `f(c) = c^2` or `f(c) = c log2 c`, and by a term of the side's weight. Pushing
+//! a sample changes one count on each side, so a step of the scan is O(1) per output whatever the
+//! number of classes ("Climbing trees 2", section "Time complexity", keeps the counts too, but sums
+//! over all classes at each step). Several outputs add up their sums.
+//!
+//! The counts of all outputs lie in one array; a class of an output is a slot of that array (see
+//! `data::target::Classes`).
 
 use std::cmp::Ordering;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::packed::ClassBulk;
+use super::bounded::most_gain_within;
+use super::packed::PackedClasses;
 use super::weights::SampleWeights;
-use super::{Criterion, cap_within};
+use super::{Bounded, Ordered, Statistics};
 use crate::data::target::Classes;
 
-/// The function of counts, and what is made of its sums.
+/// The function `f` of counts, and the scores that come from its sums. A sum runs over all classes
+/// of all outputs.
 pub trait Measure: Sync {
     /// A sum of `f` over counts, exact.
     type Sum: Copy + Default + PartialEq + Send + Sync;
-    /// See [`Criterion::IS_SQUARED_DISTANCE`].
+    /// See [`Bounded::IS_SQUARED_DISTANCE`](crate::criterion::Bounded::IS_SQUARED_DISTANCE).
     const IS_SQUARED_DISTANCE: bool;
 
-    /// `sum + f(count + weight) - f(count)`.
+    /// `sum` after a count has grown by `weight`: `sum + f(count + weight) - f(count)`.
     fn grown(&self, sum: Self::Sum, count: u64, weight: u64) -> Self::Sum;
-    /// `sum + f(count - weight) - f(count)`.
+    /// `sum` after a count has shrunk by `weight`: `sum + f(count - weight) - f(count)`.
     fn shrunk(&self, sum: Self::Sum, count: u64, weight: u64) -> Self::Sum;
-    /// The impurity of a node of `weight`, summed over outputs.
+    /// The impurity, summed over outputs, of a node with this sum and weight.
     fn impurity(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
-    /// The score that is no gain: of a node, whose sum this is, left whole.
+    /// The score at which nothing is gained: that of leaving a node with this sum and weight whole.
     fn score_of_none(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
-    /// The cost of a node, summed over outputs.
+    /// The cost, summed over outputs, of a node with this sum and weight.
     fn cost(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
-    /// See [`Criterion::score`].
+    /// See [`Statistics::score`](crate::criterion::Statistics::score).
     fn score(&self, split: &Sides<Self::Sum>) -> f64;
-    /// See [`Criterion::may_score`].
+    /// See [`Statistics::may_score`](crate::criterion::Statistics::may_score).
     #[inline]
     fn may_score(&self, split: &Sides<Self::Sum>, least: f64) -> bool {
         self.score(split) >= least
     }
-    /// See [`Criterion::tolerance`].
+    /// See [`Statistics::tolerance`](crate::criterion::Statistics::tolerance).
     fn tolerance(&self, score: f64) -> f64;
-    /// See [`Criterion::compare`].
+    /// See [`Statistics::compare`](crate::criterion::Statistics::compare).
     fn compare(&self, a: &Sides<Self::Sum>, b: &Sides<Self::Sum>) -> Ordering;
 }
 
 /// The two sides of a candidate split, in no particular order.
 #[derive(Debug, Clone, Copy)]
 pub struct Sides<S> {
-    /// Weights; both above 0.
+    /// The weight of each side, above 0.
     pub weights: [u64; 2],
-    /// Sums of the measure.
+    /// The sum of `f` over the counts of each side.
     pub sums: [S; 2],
 }
 
@@ -60,7 +66,7 @@ impl<S: Copy> Sides<S> {
     }
 }
 
-/// A measure over the classes of samples.
+/// Gini impurity or entropy of the classes of samples.
 pub struct ClassCriterion<'a, W, M> {
     pub(super) classes: &'a Classes,
     pub(super) weights: W,
@@ -72,7 +78,7 @@ fn n_orders_of(n_classes: u32) -> u32 {
     if n_classes == 2 { 1 } else { n_classes }
 }
 
-/// Class counts of a node, over all outputs.
+/// The class counts of a node: the weight of each class of each output.
 #[derive(Debug)]
 pub struct ClassTotals<S> {
     pub(super) weight: u64,
@@ -80,40 +86,43 @@ pub struct ClassTotals<S> {
     sum: S,
 }
 
-/// The weight of some samples, and at least the weight of their most frequent class, summed over outputs.
+/// The weight of some samples, and an upper bound of the weight of their most frequent class,
+/// summed over outputs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ClassSummary {
     weight: u64,
     peaks: u64,
 }
 
-/// What bounds need of a node.
-#[derive(Debug)]
+/// What the bounds need to know of a node.
+#[derive(Debug, Default)]
 pub struct ClassCeiling {
     weight: f64,
-    /// The squared class shares.
+    /// The sum of the squared class shares over all outputs.
     squares: f64,
-    /// The largest squared distance of a class from the node's mean, summed over outputs.
+    /// The squared distance between the node's mean and the farthest of its classes, summed over
+    /// outputs.
     radius: f64,
 }
 
-/// The weight of the pushed samples, and the measure of all counts.
+/// The weight of the pushed samples, and the sums of `f` over the counts of both sides.
 #[derive(Debug, Clone, Copy)]
 pub struct ClassPushed<S> {
     weight: u64,
-    /// Of the pushed samples.
+    /// Over the counts of the pushed samples.
     inside: S,
-    /// Of the rest.
+    /// Over the counts of the rest.
     outside: S,
 }
 
 impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
-    /// A criterion over the given classes and weights.
+    /// The criterion of this measure over these classes and weights.
     pub fn new(classes: &'a Classes, weights: W, measure: M) -> Self {
         Self { classes, weights, measure, n_outputs: classes.first.len() - 1 }
     }
 
-    /// The state of a scan that has pushed samples of these counts by class.
+    /// The state of a scan that has pushed samples with these counts, one per slot. Also sets the
+    /// counts in `scan`.
     pub(super) fn pushed(
         &self,
         node: &ClassTotals<M::Sum>,
@@ -134,7 +143,8 @@ impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
         self.classes.first[self.n_outputs] as usize
     }
 
-    /// The output that an order is about, and the class that it is by.
+    /// For a number of an order: the output whose classes the order looks at, and the slot of the
+    /// class whose shares it sorts by.
     fn slot_of_order(&self, order: usize) -> (usize, u32) {
         let mut order = order as u32;
         let mut output = 0;
@@ -166,16 +176,13 @@ impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
     }
 }
 
-impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
+impl<W: SampleWeights, M: Measure> Statistics for ClassCriterion<'_, W, M> {
     type Totals = ClassTotals<M::Sum>;
-    /// Counts of the pushed samples, over all outputs.
+    /// The counts of the pushed samples, one per slot.
     type Scan = Box<[u64]>;
     type Pushed = ClassPushed<M::Sum>;
     type Proof = ClassPushed<M::Sum>;
-    type Summary = ClassSummary;
-    type Ceiling = ClassCeiling;
-    type Bulk = ClassBulk;
-    const IS_SQUARED_DISTANCE: bool = M::IS_SQUARED_DISTANCE;
+    type Packed = PackedClasses;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let mut counts: SmallVec<[u64; 8]> = smallvec![0; self.n_slots()];
@@ -235,24 +242,6 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         [own as f64 / pushed.weight as f64, rest as f64 / (node.weight - pushed.weight) as f64]
     }
 
-    /// One against the rest; of two classes only the second.
-    fn n_orders(&self) -> usize {
-        self.classes.first.windows(2).map(|output| n_orders_of(output[1] - output[0])).sum::<u32>() as usize
-    }
-
-    fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
-        let (output, slot) = self.slot_of_order(order);
-        move |sample| u64::from(self.slots(sample)[output] == slot)
-    }
-
-    fn order_total(&self, totals: &Self::Totals, _samples: &[u32], order: usize) -> u128 {
-        totals.counts[self.slot_of_order(order).1 as usize].into()
-    }
-
-    fn n_shares(&self) -> usize {
-        if self.n_outputs == 1 && self.n_slots() > 2 { self.n_slots() } else { 0 }
-    }
-
     fn scan(&self) -> Box<[u64]> {
         vec![0; self.n_slots()].into()
     }
@@ -304,12 +293,47 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
     fn compare(&self, node: &Self::Totals, a: &Self::Proof, b: &Self::Proof) -> Ordering {
         let [a, b] = [a, b].map(|pushed| Self::sides(node, *pushed));
         let is_tie = |b: Sides<M::Sum>| a.weights == b.weights && a.sums == b.sums;
-        // The usual tie: the same rows, on either side.
+        // The usual tie: both candidates part the same rows, perhaps with the sides exchanged.
         if is_tie(b) || is_tie(b.swapped()) { Ordering::Equal } else { self.measure.compare(&a, &b) }
     }
 
-    /// Two classes parted, if the node has no others.
-    fn summit(&self, node: &Self::Totals, _samples: &[u32], scan: &mut Box<[u64]>) -> Option<Self::Proof> {
+    fn cost(&self, totals: &Self::Totals) -> f64 {
+        self.measure.cost(totals.sum, totals.weight, self.n_outputs)
+    }
+
+    fn sample_weight(&self, sample: u32) -> u64 {
+        self.weights.weight(sample)
+    }
+}
+
+impl<W: SampleWeights, M: Measure> Ordered for ClassCriterion<'_, W, M> {
+    /// One order per class, by its share against all other classes; for an output of two classes,
+    /// only the order by the second.
+    fn n_orders(&self) -> usize {
+        self.classes.first.windows(2).map(|output| n_orders_of(output[1] - output[0])).sum::<u32>() as usize
+    }
+
+    fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
+        let (output, slot) = self.slot_of_order(order);
+        move |sample| u64::from(self.slots(sample)[output] == slot)
+    }
+
+    fn order_total(&self, totals: &Self::Totals, _samples: &[u32], order: usize) -> u128 {
+        totals.counts[self.slot_of_order(order).1 as usize].into()
+    }
+
+    fn n_shares(&self) -> usize {
+        if self.n_outputs == 1 && self.n_slots() > 2 { self.n_slots() } else { 0 }
+    }
+}
+
+impl<W: SampleWeights, M: Measure> Bounded for ClassCriterion<'_, W, M> {
+    type Summary = ClassSummary;
+    type Ceiling = ClassCeiling;
+    const IS_SQUARED_DISTANCE: bool = M::IS_SQUARED_DISTANCE;
+
+    /// One class on either side, if the node has exactly two classes of one output.
+    fn best_conceivable(&self, node: &Self::Totals, _samples: &[u32], scan: &mut Box<[u64]>) -> Option<Self::Proof> {
         let mut present = node.counts.iter().enumerate().filter(|&(_, &count)| count > 0).map(|(slot, _)| slot);
         let (Some(first), Some(_), None) = (present.next(), present.next(), present.next()) else { return None };
         if self.n_outputs > 1 {
@@ -319,16 +343,13 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         Some(self.pushed(node, scan, one))
     }
 
-    fn cost(&self, totals: &Self::Totals) -> f64 {
-        self.measure.cost(totals.sum, totals.weight, self.n_outputs)
-    }
-
     fn gain(&self, node: &Self::Totals, score: f64) -> f64 {
         score - self.measure.score_of_none(node.sum, node.weight, self.n_outputs)
     }
 
     fn summary(&self, samples: impl Iterator<Item = u32> + Clone, counts: &mut Box<[u64]>) -> ClassSummary {
-        // Most columns are shorter than the list of classes.
+        // Clears only the counts that will be used: most columns have fewer entries than there are
+        // classes.
         for sample in samples.clone() {
             for &slot in self.slots(sample) {
                 counts[slot as usize] = 0;
@@ -349,7 +370,8 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         ClassSummary { weight, peaks: peaks[0] + more_peaks.iter().sum::<u64>() }
     }
 
-    /// The peaks stay: they may only fall.
+    /// The bound of the most frequent class stays as it is: without the sample, the true weight can
+    /// only be lower.
     #[inline]
     fn exclude(&self, summary: &mut ClassSummary, sample: u32) {
         summary.weight -= self.weights.weight(sample);
@@ -360,7 +382,7 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         summary.weight
     }
 
-    fn reach(&self, sample: u32) -> f64 {
+    fn farthest_distance(&self, sample: u32) -> f64 {
         2.0 * self.weights.weight(sample) as f64 * self.n_outputs as f64
     }
 
@@ -369,16 +391,12 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         self.slots(sample).iter().map(own).sum::<f64>() + ceiling.squares
     }
 
-    fn sample_weight(&self, sample: u32) -> u64 {
-        self.weights.weight(sample)
-    }
-
     fn ceiling(&self, node: &Self::Totals) -> ClassCeiling {
         let weight = node.weight as f64;
         let (mut radius, mut all_squares) = (0.0, 0.0);
         for range in self.classes.first.windows(2) {
             let counts = &node.counts[range[0] as usize..range[1] as usize];
-            // |e_k - p|^2 = 1 - 2 p_k + sum p^2, largest for the rarest class that is there.
+            // |e_k - p|^2 = 1 - 2 p_k + sum p^2 is largest for the rarest class that the node has.
             let rarest = counts.iter().copied().filter(|&count| count > 0).min().unwrap_or(0);
             let squares: f64 = counts.iter().map(|&count| (count as f64 / weight).powi(2)).sum();
             radius += 1.0 - 2.0 * rarest as f64 / weight + squares;
@@ -387,13 +405,14 @@ impl<W: SampleWeights, M: Measure> Criterion for ClassCriterion<'_, W, M> {
         ClassCeiling { weight, squares: all_squares, radius }
     }
 
-    /// A subset of class weights `s`, of weight `w`, is off the mean by a vector `V / w` with `|V|^2 = sum s^2 - 2 w s.p +
-    /// w^2 sum p^2`, and `sum s^2` is at most `w` times the largest of `s`.
+    /// Let a subset have the class weights `s` and the weight `w`, and the node the class shares
+    /// `p`. The subset's mean is off the node's mean by a vector `V / w` with `|V|^2 = sum s^2 - 2
+    /// w s.p + w^2 sum p^2`, and `sum s^2` is at most `w` times the largest of `s`.
     #[inline]
-    fn cap(ceiling: &ClassCeiling, summary: &ClassSummary) -> f64 {
+    fn most_gain(ceiling: &ClassCeiling, summary: &ClassSummary) -> f64 {
         let weight = summary.weight as f64;
         let distance = (summary.peaks as f64 / weight + ceiling.squares).min(ceiling.radius);
-        cap_within(weight, ceiling.weight, distance)
+        most_gain_within(weight, ceiling.weight, distance)
     }
 
     fn radius(ceiling: &ClassCeiling) -> f64 {

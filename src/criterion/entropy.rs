@@ -1,8 +1,10 @@
-//! Shannon entropy in bits, `-sum_k p_k log2 p_k` (Quinlan, "Induction of decision trees", Machine Learning 1, 1986);
-//! `log_loss` is the same criterion.
+//! Shannon entropy in bits, `-sum_k p_k log2 p_k` (Quinlan, "Induction of decision trees", Machine
+//! Learning 1, 1986). `log_loss` is the same criterion.
 //!
-//! With `T(c) = c log2 c`, the two sides cost `sum_sides (T(w) - sum_k T(c_k))` bits in all. Logarithms are fixed-point
-//! integers (`num::log2`), so costs are exact integers too: the score is the negative cost, and the proof the cost.
+//! With `T(c) = c log2 c`, the two sides cost `sum_sides (T(w) - sum_k T(c_k))` bits in all, where
+//! `c_k` are the class counts of a side and `w` is its weight. Logarithms are fixed-point integers
+//! (`num::log2`), so costs are exact integers too. The score is the cost with its sign changed,
+//! rounded; candidates are proved by comparing the costs.
 
 use std::cmp::Ordering;
 
@@ -10,14 +12,14 @@ use super::classes::{Measure, Sides};
 use super::weights::Moment;
 use crate::num::log2::{FRACTION_BITS, Log2};
 
-/// Entropy.
+/// Entropy; sums are `sum_k T(c_k)` in fixed point.
 pub struct Entropy {
     log2: Log2,
     n_outputs: i128,
 }
 
 impl Entropy {
-    /// The measure for a target of `n_outputs`.
+    /// The measure for a target with `n_outputs` outputs.
     pub fn new(n_outputs: usize) -> Self {
         Self { log2: Log2::new(), n_outputs: n_outputs as i128 }
     }

@@ -1,8 +1,9 @@
-//! Gini impurity, `1 - sum_k p_k^2` (Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984,
-//! section 4.1).
+//! Gini impurity, `1 - sum_k p_k^2` (Breiman, Friedman, Olshen, Stone, "Classification and
+//! Regression Trees", 1984, section 4.1).
 //!
-//! With sums of squared counts `S` and weights `w` on the two sides, the impurity falls by
-//! `(S_0 / w_0 + S_1 / w_1 - S / w) / w`: the score is `S_0 / w_0 + S_1 / w_1`.
+//! Let `S_0`, `S_1` be the sums of squared class counts of the two sides, `w_0`, `w_1` their
+//! weights, and `S`, `w` those of the node. The impurity falls by `(S_0 / w_0 + S_1 / w_1 - S / w)
+//! / w`, so the score is `S_0 / w_0 + S_1 / w_1`.
 
 use std::cmp::Ordering;
 use std::marker::PhantomData;
@@ -12,11 +13,11 @@ use super::classes::{Measure, Sides};
 use super::weights::SquareSum;
 use crate::num::{Ratio, Wide};
 
-/// Gini impurity; `S` holds sums of squared counts.
+/// Gini impurity; `S` is the integer type of sums of squared counts.
 pub struct Gini<S>(PhantomData<S>);
 
 impl<S> Gini<S> {
-    /// The measure.
+    /// The measure, which has no state.
     pub fn new() -> Self {
         Self(PhantomData)
     }
@@ -43,7 +44,7 @@ impl<S: SquareSum> Measure for Gini<S> {
     }
 
     fn impurity(&self, sum: S, weight: u64, n_outputs: usize) -> f64 {
-        // The numerator is exact: 0 for a pure node.
+        // The numerator is an exact integer, and 0 for a pure node.
         let square = u128::from(weight) * u128::from(weight);
         (square * n_outputs as u128 - sum.to_u128()) as f64 / square as f64
     }
@@ -73,7 +74,8 @@ impl<S: SquareSum> Measure for Gini<S> {
 
     #[inline]
     fn tolerance(&self, score: f64) -> f64 {
-        // Two conversions of at most two roundings, a division and an addition: far below 16 units of 2^-52.
+        // The score has two conversions of at most two roundings each, two divisions and an
+        // addition: together far below 16 units of 2^-52.
         score * (16.0 * f64::EPSILON)
     }
 

@@ -1,17 +1,22 @@
 //! What a split minimises, in exact integers.
 //!
-//! A criterion knows targets and weights, never storage. Its statistics are integers that add up in any order, so a
-//! scan may push samples from either end, and a child's statistics may be subtracted from its parent's. Candidates are
-//! compared by an `f64` score; where two scores lie within their rounding error, by an exact proof. Hence the order of
-//! candidates is that of mathematics, whichever way they were found.
+//! A criterion knows targets and weights, never how features are stored. Its statistics of a set of
+//! samples are integers that add up in any order. So a scan may push samples from either end, and
+//! the statistics of one child are those of the node minus those of the other child. Candidates are
+//! compared by an `f64` score, and by an exact proof where two scores lie within their rounding
+//! error. Hence the order of candidates is the mathematical order, whichever tier found them.
 //!
-//! Adding a criterion: one file with an implementation of [`Criterion`] (or of [`classes::Measure`] if it is a
-//! function of class counts), a name in `params::CriterionKind`, and a line in `visit_weighted`, the registry.
+//! To add a criterion: write one file with an implementation of [`Statistics`], [`Ordered`] and
+//! [`Bounded`] (or of [`classes::Measure`] if the criterion is a function of class counts), add a
+//! name to `params::CriterionKind`, and add a line to `visit_classes` or `visit_numbers`, the
+//! registry.
 
 pub mod binary;
+pub mod bounded;
 pub mod classes;
 pub mod entropy;
 pub mod gini;
+pub mod ordered;
 pub mod packed;
 pub mod poisson;
 pub mod quantile;
@@ -21,97 +26,84 @@ pub mod weights;
 use std::cmp::Ordering;
 
 use crate::data::Target;
-use crate::data::target::{TargetValues, Weights};
+use crate::data::target::{Classes, Numbers, TargetValues, Weights};
 use crate::error::{Error, Result};
 use crate::params::CriterionKind;
 
 use binary::BinaryGini;
+pub use bounded::Bounded;
 use classes::ClassCriterion;
 use entropy::Entropy;
 use gini::Gini;
-use packed::Bulk;
+pub use ordered::Ordered;
+use packed::Packed;
 use poisson::Poisson;
 use quantile::AnyQuantile;
 use squared_error::SquaredError;
-use weights::{LargeWeights, SampleWeights, SmallWeights, UnitWeights};
+use weights::{SampleWeights, SmallWeights, UnitWeights};
 
-/// Statistics, scores and values of nodes.
+/// Statistics, scores and values of nodes, which every criterion has.
 ///
-/// The last methods serve the bounds of `split::bounds`. They see targets as points (a class as a unit vector) and the
-/// cost of a node as the sum of the weighted squared distances to its mean, in any fixed unit.
-pub trait Criterion: Sync {
-    /// The exact statistics of a set of samples.
+/// A scan tries the cuts of one column in one node: it pushes samples, one at a time, from one side
+/// of the cut to the other, and asks for scores in between.
+pub trait Statistics: Sync {
+    /// The exact statistics of a set of samples, usually those of a node.
     type Totals: Send + Sync;
-    /// Scratch of a scan over a node's samples.
+    /// Buffers of a scan over a node's samples, reused from scan to scan.
     type Scan: Send;
-    /// Running statistics of a scan: of the samples pushed, and of the rest. Small, so that loops keep it in registers.
+    /// The running statistics of a scan: of the pushed samples, or of those and the rest. Small, so
+    /// that loops keep them in registers.
     type Pushed: Copy + Send;
-    /// What a candidate's exact score is computed from, if it comes to that.
+    /// The integers from which [`compare`](Self::compare) computes the exact score of a candidate.
+    /// Only candidates whose scores are too close to tell apart in `f64` need it.
     type Proof: Send;
-    /// What is kept of a set of samples to bound what splitting it off can gain.
-    type Summary: Copy + Default + Send + Sync;
-    /// What the bounds need of a node.
-    type Ceiling: Send + Sync;
-    /// Statistics by bins of a column, for large nodes.
-    type Bulk: Bulk<Self>;
-    /// Whether the cost is a sum of squared distances, which the bounds rely on.
-    const IS_SQUARED_DISTANCE: bool;
-    /// Whether [`score`](Self::score) forbids some cuts.
+    /// The packed forms of these statistics, for loops over many rows; [`packed::NotPacked`] if
+    /// there are none.
+    type Packed: Packed<Self>;
+    /// Whether [`score`](Self::score) forbids some cuts, by scoring them NaN.
     const FORBIDS_CUTS: bool = false;
 
-    /// The statistics of `samples`. O(their number).
+    /// The statistics of `samples`. O(number of samples), up to a logarithm.
     fn totals(&self, samples: &[u32]) -> Self::Totals;
-    /// The statistics of a node without those of one of its children.
+    /// The statistics of a node without the samples of one of its children.
     fn minus(&self, node: &Self::Totals, child: &Self::Totals) -> Self::Totals;
-    /// The total weight, as an integer.
+    /// The integer weight of a sample.
+    fn sample_weight(&self, sample: u32) -> u64;
+    /// The total weight, as an integer multiple of the target's unit of weight.
     fn weight(&self, totals: &Self::Totals) -> u64;
     /// Whether no split can improve the node.
     fn is_pure(&self, totals: &Self::Totals) -> bool;
-    /// The impurity, averaged over outputs: Gini impurity, bits, or the target's unit squared.
+    /// The impurity in the unit that users see, averaged over outputs: Gini impurity, entropy in
+    /// bits, half Poisson deviance, or the unit of the target, squared for squared error.
     fn impurity(&self, totals: &Self::Totals) -> f64;
-    /// Values per node: outputs times classes of the output that has most.
+    /// The cost of a node: its weight times its impurity, summed over outputs. The unit may be any,
+    /// if it is the same for all nodes.
+    fn cost(&self, totals: &Self::Totals) -> f64;
+    /// The number of values per node: outputs, times the largest number of classes of an output.
     fn n_values(&self) -> usize;
-    /// The prediction of a node with these samples: class shares padded with 0, or means.
+    /// Writes the prediction of a node with these samples: per output the class shares, padded with
+    /// 0, or one number.
     fn write_value(&self, totals: &Self::Totals, samples: &[u32], value: &mut [f64]);
 
-    /// How many predictions can be ordered, and so constrained: those of numbers, or one for two classes of one output.
+    /// How many predictions can be ordered, so that monotonic constraints may apply to them: one
+    /// per output for numbers, one for two classes of one output, otherwise none.
     fn n_means(&self) -> usize;
-    /// A prediction that can be ordered, unrefined: a mean, or the share of the second class.
+    /// A prediction that can be ordered: the mean (or quantile) of an output, or the share of the
+    /// second class. Not refined as [`write_value`](Self::write_value) may refine it.
     fn mean(&self, totals: &Self::Totals, output: usize) -> f64;
-    /// The same of the pushed samples and of the rest, whichever those are.
+    /// The [`mean`](Self::mean) of the pushed samples and the mean of the rest.
     fn side_means(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed, output: usize) -> [f64; 2];
 
-    /// In how many orders categories are tried. One suffices for two classes or one number (Fisher, "On grouping for maximum
-    /// homogeneity", 1958; Breiman et al., "Classification and Regression Trees", 1984, section 4.2.2).
-    fn n_orders(&self) -> usize;
-    /// By what means of categories an order is: of a class being there, or of a number in fixed point.
-    fn order(&self, order: usize) -> impl Fn(u32) -> u64;
-    /// The weighted sum of what an [order](Self::order) is by, over the samples of a node. O(1) if the statistics have it,
-    /// O(samples) otherwise.
-    fn order_total(&self, _totals: &Self::Totals, samples: &[u32], order: usize) -> u128 {
-        let value = self.order(order);
-        samples.iter().map(|&sample| u128::from(self.sample_weight(sample)) * u128::from(value(sample))).sum()
-    }
-    /// How many of the first orders are of the classes of one output, if those are more than two.
-    fn n_shares(&self) -> usize {
-        0
-    }
-    /// Whether the sums of [the only order](Self::order) can be pushed.
-    fn pushes_sums(&self) -> bool {
-        false
-    }
-    /// Moves samples with this weight and weighted sum of the only order to the pushed side.
-    fn push_sum(&self, _node: &Self::Totals, _pushed: &mut Self::Pushed, _weight: u64, _sum: u128) {
-        unreachable!("asked for by `pushes_sums`")
-    }
-
-    /// A new scan. Call [`begin`](Self::begin) before each use.
+    /// Makes the buffers of a scan. Call [`begin`](Self::begin) before each use.
     fn scan(&self) -> Self::Scan;
-    /// Nothing is pushed yet.
+    /// Begins a scan of a column: no sample is pushed yet.
     fn begin(&self, node: &Self::Totals, scan: &mut Self::Scan) -> Self::Pushed;
-    /// Says right after [`begin`](Self::begin) which samples will be pushed, in which order, if that is known: what does
-    /// not add up may come at once for all cuts. Returns a score that none of them exceeds; if that is below `floor`, there is
-    /// nothing to be scored.
+    /// Announces, right after [`begin`](Self::begin), which samples will be pushed and in which
+    /// order, if the caller knows. A criterion whose statistics do not add up can then compute the
+    /// losses of all cuts at once.
+    ///
+    /// Returns an upper bound of the scores of all these cuts. If the bound is below `floor`, the
+    /// cuts may not have been prepared: the caller must give the column up.
     #[inline]
     fn foresee(
         &self,
@@ -126,115 +118,115 @@ pub trait Criterion: Sync {
     fn push(&self, node: &Self::Totals, scan: &mut Self::Scan, pushed: &mut Self::Pushed, sample: u32);
     /// The weight of the pushed samples.
     fn pushed_weight(pushed: &Self::Pushed) -> u64;
-    /// A score of the split between the pushed samples and the rest: the more the impurity falls, the higher. Both
-    /// sides must have a weight above 0. Not comparable between nodes. NaN if the cut is forbidden.
+    /// A score of the split between the pushed samples and the rest: the more the impurity falls,
+    /// the higher the score. Both sides must have a weight above 0. Scores of different nodes
+    /// cannot be compared. NaN if the cut is forbidden.
     fn score(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed) -> f64;
-    /// Whether [`score`](Self::score) may be `least`, which is minus infinity or 0 or more, or higher. Never wrongly
-    /// false; cheaper, as it does not divide.
+    /// Whether [`score`](Self::score) may be at least `least`, which may be minus infinity. Never
+    /// false if the score is that high; may be true if the score is lower. Cheaper than a score
+    /// where the criterion can test without a division.
     #[inline]
     fn may_score(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed, least: f64) -> bool {
         self.score(node, scan, pushed) >= least
     }
-    /// A bound on the difference that rounding may cause between two scores of a node, the higher being `score`.
+    /// An upper bound of the difference that rounding may cause between two scores of a node, of
+    /// which the higher is `score`.
     fn tolerance(&self, node: &Self::Totals, score: f64) -> f64;
-    /// What proves the score. Cheap.
+    /// The integers that decide the exact score. Cheap to make.
     fn proof(&self, scan: &Self::Scan, pushed: Self::Pushed) -> Self::Proof;
-    /// The exact order of two scores of one node; the greater is the better split.
+    /// The exact order of two candidates of one node, given their proofs; the greater one is the
+    /// better split.
     fn compare(&self, node: &Self::Totals, a: &Self::Proof, b: &Self::Proof) -> Ordering;
-
-    /// The split that no other of these samples, all of the node, can better, if it is known at little cost; columns that
-    /// come near it are rare unless the node is small. `scan` is scratch.
-    fn summit(&self, node: &Self::Totals, samples: &[u32], scan: &mut Self::Scan) -> Option<Self::Proof>;
-
-    /// The cost of a node: its weight times its impurity, summed over outputs.
-    fn cost(&self, totals: &Self::Totals) -> f64;
-    /// By how much a split with this score lowers the cost.
-    fn gain(&self, node: &Self::Totals, score: f64) -> f64;
-    /// The summary of these samples. `scan` is scratch.
-    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, scan: &mut Self::Scan) -> Self::Summary;
-    /// Takes a sample out of a summary.
-    fn exclude(&self, summary: &mut Self::Summary, sample: u32);
-    /// The weight of a summary's samples.
-    fn summary_weight(summary: &Self::Summary) -> u64;
-    /// The weighted squared distance of a sample from the farthest point any sample may have, or more.
-    fn reach(&self, sample: u32) -> f64;
-    /// The squared distance of a sample from the mean of a node.
-    fn distance(&self, node: &Self::Totals, ceiling: &Self::Ceiling, sample: u32) -> f64;
-    /// The weight of a sample.
-    fn sample_weight(&self, sample: u32) -> u64;
-    /// Prepares [`cap`](Self::cap).
-    fn ceiling(&self, node: &Self::Totals) -> Self::Ceiling;
-    /// What a split of the node can gain at most if one side is any subset of the summary's samples.
-    fn cap(ceiling: &Self::Ceiling, summary: &Self::Summary) -> f64;
-    /// The squared distance of the node's mean from the farthest of its samples, or more.
-    fn radius(ceiling: &Self::Ceiling) -> f64;
 }
 
-/// Lowers the product by which a quotient is tested, far beyond the rounding of either.
+/// All that the engine asks of a criterion. Implemented by whatever implements the parts.
+pub trait Criterion: Ordered + Bounded {}
+
+impl<T: Ordered + Bounded> Criterion for T {}
+
+/// Factor that lowers the right side where `s / w >= least` is tested as `s >= least * w`. The
+/// rounding of either form is far below the difference, so the test is never wrongly false.
 const QUOTIENT_SLACK: f64 = 1.0 - 32.0 * f64::EPSILON;
 
-/// The most that splitting off `weight` of a node of `node_weight` can gain, all of it within `radius` (squared) of the
-/// node's mean. By the identity `gain = w W / (W - w) |mean of S - mean|^2`.
-#[inline]
-fn cap_within(weight: f64, node_weight: f64, radius: f64) -> f64 {
-    if weight < node_weight { weight * node_weight / (node_weight - weight) * radius } else { f64::INFINITY }
-}
-
-/// What to do with a criterion, whatever its type.
+/// Code that needs a criterion, whatever its type; see [`visit`].
 pub trait Visitor {
-    /// The result.
+    /// The result of the visit.
     type Output;
-    /// Does it.
+    /// Runs the code with this criterion.
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output>;
 }
 
-/// Calls the visitor with the criterion `kind` over `target`, compiled for the target's kind of weights.
-pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V) -> Result<V::Output> {
-    // Those that have the weights in an order of their own.
-    let level = match kind {
-        CriterionKind::AbsoluteError => Some(None),
-        CriterionKind::Quantile(level) => Some(Some(level)),
-        _ => None,
-    };
-    if let (Some(level), TargetValues::Numbers(numbers)) = (level, target.values()) {
-        return match AnyQuantile::new(target, numbers, level) {
-            AnyQuantile::Narrow(criterion) => visitor.visit(&criterion),
-            AnyQuantile::Wide(criterion) => visitor.visit(&criterion),
-        };
-    }
-    match target.weights() {
-        Weights::Unit => visit_weighted(kind, target, UnitWeights, visitor),
-        Weights::Small(weights) => visit_weighted(kind, target, SmallWeights(weights), visitor),
-        Weights::Large(weights) => visit_weighted(kind, target, LargeWeights(weights), visitor),
+/// The criterion of a tree with this target. Subtrees that are grown on a copy of their rows must use the same.
+pub fn resolve(kind: CriterionKind, target: &Target) -> CriterionKind {
+    match (kind, target.values()) {
+        (CriterionKind::Quantile(level), TargetValues::Numbers(numbers)) => {
+            CriterionKind::Quantile(quantile::resolve(level, target, numbers))
+        }
+        _ => kind,
     }
 }
 
-fn visit_weighted<V: Visitor, W: SampleWeights>(
-    kind: CriterionKind,
-    target: &Target,
-    weights: W,
-    visitor: V,
-) -> Result<V::Output> {
+/// Calls the visitor with the criterion `kind` over `target`.
+///
+/// The engine is compiled once for each type named here. For Gini impurity and squared error, unit
+/// weights and small weights have instances of their own, because there the weights decide how wide
+/// the statistics are and whether there are packed forms. All other criteria have one instance,
+/// which looks each weight up whatever its kind.
+pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V) -> Result<V::Output> {
+    match target.values() {
+        TargetValues::Classes(_) => visit_classes(kind, target, visitor),
+        TargetValues::Numbers(numbers) => visit_numbers(kind, target, numbers, visitor),
+    }
+}
+
+/// Like [`visit`], for targets that are classes. The visitor is compiled for the criteria of
+/// classes alone.
+pub fn visit_classes<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V) -> Result<V::Output> {
+    let weights = target.weights();
     match (kind, target.values()) {
-        (CriterionKind::Gini, TargetValues::Classes(classes)) => match BinaryGini::new(classes, weights) {
-            Some(criterion) => visitor.visit(&criterion),
-            None => visitor.visit(&ClassCriterion::new(classes, weights, Gini::<W::Square>::new())),
+        (CriterionKind::Gini, TargetValues::Classes(classes)) => match weights {
+            Weights::Unit => visit_gini(classes, UnitWeights, visitor),
+            Weights::Small(small) => visit_gini(classes, SmallWeights(small), visitor),
+            Weights::Large(_) => visit_gini(classes, weights, visitor),
         },
         (CriterionKind::Entropy, TargetValues::Classes(classes)) => {
             visitor.visit(&ClassCriterion::new(classes, weights, Entropy::new(target.n_outputs())))
         }
-        (CriterionKind::SquaredError, TargetValues::Numbers(numbers)) => {
-            if numbers.sums_fit_i64 {
-                visitor.visit(&SquaredError::<W, i64>::new(numbers, weights))
-            } else {
-                visitor.visit(&SquaredError::<W, i128>::new(numbers, weights))
-            }
+        (kind, _) => Err(mismatch(kind, "'gini' or 'entropy'")),
+    }
+}
+
+fn visit_numbers<V: Visitor>(kind: CriterionKind, target: &Target, numbers: &Numbers, visitor: V) -> Result<V::Output> {
+    let weights = target.weights();
+    let level = match kind {
+        CriterionKind::SquaredError => {
+            return match weights {
+                Weights::Unit if numbers.sums_fit_i64 => {
+                    visitor.visit(&SquaredError::<_, i64>::new(numbers, UnitWeights))
+                }
+                Weights::Small(small) if numbers.sums_fit_i64 => {
+                    visitor.visit(&SquaredError::<_, i64>::new(numbers, SmallWeights(small)))
+                }
+                _ => visitor.visit(&SquaredError::<_, i128>::new(numbers, weights)),
+            };
         }
-        (CriterionKind::Poisson, TargetValues::Numbers(numbers)) => visitor.visit(&Poisson::new(numbers, weights)?),
-        (kind, TargetValues::Classes(_)) => Err(mismatch(kind, "'gini' or 'entropy'")),
-        (kind, TargetValues::Numbers(_)) => {
-            Err(mismatch(kind, "'squared_error', 'absolute_error', 'quantile' or 'poisson'"))
+        CriterionKind::Poisson => return visitor.visit(&Poisson::new(numbers, weights)?),
+        CriterionKind::AbsoluteError => None,
+        CriterionKind::Quantile(level) => Some(level),
+        CriterionKind::Gini | CriterionKind::Entropy => {
+            return Err(mismatch(kind, "'squared_error', 'absolute_error', 'quantile' or 'poisson'"));
         }
+    };
+    match AnyQuantile::new(target, numbers, level) {
+        AnyQuantile::Narrow(criterion) => visitor.visit(&criterion),
+        AnyQuantile::Wide(criterion) => visitor.visit(&criterion),
+    }
+}
+
+fn visit_gini<V: Visitor, W: SampleWeights>(classes: &Classes, weights: W, visitor: V) -> Result<V::Output> {
+    match BinaryGini::new(classes, weights) {
+        Some(criterion) => visitor.visit(&criterion),
+        None => visitor.visit(&ClassCriterion::new(classes, weights, Gini::<W::Square>::new())),
     }
 }
 

@@ -1,90 +1,97 @@
-//! Half Poisson deviance, for counts and rates: `sum w y ln(y / mean) / sum w` (Therneau and Atkinson, "An introduction to
-//! recursive partitioning using the RPART routines", section 8, split by it, as scikit-learn does).
+//! Half Poisson deviance, for counts and rates: `sum w y ln(y / mean) / sum w` (Therneau and
+//! Atkinson, "An introduction to recursive partitioning using the RPART routines", section 8, and
+//! scikit-learn minimise it too).
 //!
-//! Targets are integers `q`, multiples of a power of two with `COUNT_BITS` bits; none above 0 becomes 0. Let `s = sum w
-//! q` and `w` be the sum and the weight of a side, `S` and `W` those of the node, and `L` the fixed-point logarithm of
-//! `num::log2`. The deviance falls by
+//! Targets are integers `q`, multiples of a power of two, with `COUNT_BITS` bits; a target above 0
+//! never becomes 0. Let `s = sum w q` be the sum of a side and `w` its weight, `S` and `W` those of
+//! the node, and `L` the fixed-point logarithm of `num::log2`. The deviance falls by
 //!
 //! > `sum over sides of s (L(s) - L(w) - m)` with `m = L(S) - L(W)`,
 //!
-//! an integer: the score, rounded once per term. The exact order of candidates is that of these integers, so it is total
-//! and the same everywhere. `L` is within 2^-56 of the logarithm: cuts whose deviances differ by less than 2^-54 `S` may
-//! come in either order, as may those of targets that were rounded. Cuts into equal sums tie.
+//! an integer. The score is this integer, rounded once per term. The exact order of candidates is
+//! the order of these integers, so it is total and the same on every platform. `L` is within 2^-56
+//! of the logarithm: cuts whose deviances differ by less than 2^-54 `S` may come in either order,
+//! and so may cuts that differ by less than the rounding of targets. Cuts into equal sums tie.
 //!
-//! A side whose targets are all 0 predicts 0, which makes any count above it impossible. As in scikit-learn a cut with
-//! such a side, in any output, is forbidden: its score is NaN. A node that is one has an infinite impurity.
+//! A side whose targets are all 0 would predict 0, and a prediction of 0 makes any count above 0
+//! impossible. As in scikit-learn, a cut with such a side in any output is forbidden: its score is
+//! NaN. A node whose targets are all 0 has an infinite impurity.
 //!
-//! Bits, at worst: `W < 2^52`, `q <= 2^60`, so `s < 2^112`; `L < 2^65`; the spread of the outputs' scales is 2^90, and there
-//! are up to 2^20 outputs: 112 + 65 + 90 + 20 + 1 < 640.
+//! Bits, at worst: `W < 2^52` and `q <= 2^60`, so `s < 2^112`; `L < 2^65`; the spread of the
+//! outputs' scales is 2^90, and there are up to 2^20 outputs: 112 + 65 + 90 + 20 + 1 < 640.
 
 use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-use super::Criterion;
-use super::packed::NoBulk;
+use super::packed::NotPacked;
 use super::squared_error::{SquaredError, SumTotals};
 use super::weights::{Moment, SampleWeights, SquareSum};
-use crate::data::target::{Numbers, SCALE_SPREAD};
+use super::{Bounded, Ordered, Statistics};
+use crate::data::target::{Numbers, SCALE_SPREAD, Weights};
 use crate::error::{Error, Result};
 use crate::num::log2::{FRACTION_BITS, Log2};
 use crate::num::{Wide, exponent, scale_by_power_of_two};
 
-/// Fixed-point targets are up to 2 to this power.
+/// Fixed-point targets are at most 2 to this power.
 const COUNT_BITS: i32 = 60;
 /// Fractional bits of a mean deviance in fixed-point units; weights are below 2^52.
 const QUOTIENT_BITS: u32 = 64;
 
 /// Half Poisson deviance over the targets of samples.
-pub struct Poisson<'a, W> {
-    /// Knows weights, means, and which nodes are pure.
-    moments: SquaredError<'a, W, i128>,
-    weights: W,
+pub struct Poisson<'a> {
+    /// Squared error of the same targets: predicts means and tells which nodes are pure.
+    moments: SquaredError<'a, &'a Weights, i128>,
+    weights: &'a Weights,
     n_outputs: usize,
     /// The fixed-point targets `q`, row-major `(n_samples, n_outputs)`.
     counts: Box<[u64]>,
-    /// `q L(q)`, same shape.
+    /// `q L(q)` for each target, row-major `(n_samples, n_outputs)`.
     terms: Box<[u128]>,
-    /// Per output: `y = q * 2^-scale`.
+    /// Per output, the exponent of the unit: a target as given is `q * 2^-scale`.
     scale: Box<[i32]>,
-    /// Per output, `finest - scale`, and 2 to that power: multiplying by it brings all outputs to one scale.
+    /// Per output, `shift = finest - scale` and `factor = 2^shift`: fixed-point values times the
+    /// factor have one scale for all outputs.
     shifts: Box<[u32]>,
     factors: Box<[f64]>,
     log2: Log2,
 }
 
-/// Sums of a node.
+/// Sums over the samples of a node.
 pub struct PoissonTotals {
     moments: SumTotals<i128>,
     weight: u64,
     outputs: SmallVec<[OutputSums; 1]>,
 }
 
-/// Sums of one output in a node.
+/// Sums over the samples of a node for one output.
 #[derive(Debug, Clone, Copy)]
 struct OutputSums {
-    /// `sum w q`
+    /// `S = sum w q`.
     sum: u128,
-    /// `sum w q L(q)`, that is `high * 2^64 + low`, both added up apart.
+    /// `sum w q L(q)` as `high * 2^64 + low`: the halves of `q L(q)` are added up apart, as their
+    /// sum may exceed 128 bits.
     low: u128,
     high: u128,
-    /// `L(S) - L(W)`; 0 if there is none.
+    /// `m = L(S) - L(W)`; 0 if `S` is 0.
     mean_log: i128,
 }
 
-/// The weight of the pushed samples and the sum of their first output.
+/// The weight of the pushed samples, and their weighted sum for the first output.
 #[derive(Debug, Clone, Copy)]
 pub struct PoissonPushed {
     weight: u64,
     first: u128,
 }
 
-/// The sums of the pushed samples: of the first output, and of the others.
+/// The weight of the pushed samples and their sums: for the first output, and for the other
+/// outputs.
 type PoissonProof = (PoissonPushed, Box<[u128]>);
 
-impl<'a, W: SampleWeights> Poisson<'a, W> {
-    /// A criterion over the given targets and weights; targets of samples that take part must not be negative.
-    pub fn new(numbers: &'a Numbers, weights: W) -> Result<Self> {
+impl<'a> Poisson<'a> {
+    /// The criterion over these targets and weights. Fails if a sample of a weight above 0 has a
+    /// negative target.
+    pub fn new(numbers: &'a Numbers, weights: &'a Weights) -> Result<Self> {
         let n_outputs = numbers.peak.len();
         let own = |&peak: &f64| (peak > 0.0).then(|| COUNT_BITS - 1 - exponent(peak));
         let coarsest = numbers.peak.iter().filter_map(own).min().unwrap_or(0);
@@ -119,7 +126,8 @@ impl<'a, W: SampleWeights> Poisson<'a, W> {
         })
     }
 
-    /// A mean of an output in the target's unit.
+    /// The mean of an output, in the unit of the targets as given, from a sum of fixed-point
+    /// targets.
     fn mean_of(&self, sum: u128, weight: u64, output: usize) -> f64 {
         scale_by_power_of_two(sum as f64 / weight as f64, -self.scale[output])
     }
@@ -147,18 +155,20 @@ impl<'a, W: SampleWeights> Poisson<'a, W> {
         PoissonTotals { moments, weight, outputs: outputs.collect() }
     }
 
-    /// `sum w q (L(q) - L(mean))` of one output, of which some are above 0.
+    /// `sum w q (L(q) - L(mean))` over the samples of a node for one output, which has a target
+    /// above 0.
     fn deviance(&self, totals: &PoissonTotals, output: &OutputSums) -> Wide {
         let times_log =
             |of: u128| -> Wide { Wide::from(output.sum).times(&Wide::from(self.log2.log2_wide(of) as u128)) };
         let own = Wide::from(output.high).shifted(64).plus(&Wide::from(output.low));
         let own = own.plus(&times_log(totals.weight.into()));
         let mean = times_log(output.sum);
-        // Logarithms are rounded: it may come out below 0.
+        // Logarithms are rounded, so the difference may come out below 0.
         if own > mean { own.minus(&mean) } else { Wide::ZERO }
     }
 
-    /// The exact score but for the node's own part: what is added, and what is subtracted.
+    /// The exact score without its term `-m S`, which all cuts of the node share, as a pair of what
+    /// is added and what is subtracted.
     fn exact(&self, node: &PoissonTotals, (pushed, others): &PoissonProof) -> (Wide, Wide) {
         let (mut plus, mut minus) = (Wide::ZERO, Wide::ZERO);
         let weight_logs =
@@ -174,7 +184,8 @@ impl<'a, W: SampleWeights> Poisson<'a, W> {
         (plus, minus)
     }
 
-    /// Whether two candidates part the node into the same sums, on either side.
+    /// Whether two candidates have the same weights and sums on their sides, perhaps with the sides
+    /// exchanged.
     fn are_same(node: &PoissonTotals, (a, a_others): &PoissonProof, (b, b_others): &PoissonProof) -> bool {
         let a_sums = || std::iter::once(&a.first).chain(a_others);
         let b_sums = || std::iter::once(&b.first).chain(b_others);
@@ -184,17 +195,13 @@ impl<'a, W: SampleWeights> Poisson<'a, W> {
     }
 }
 
-impl<W: SampleWeights> Criterion for Poisson<'_, W> {
+impl Statistics for Poisson<'_> {
     type Totals = PoissonTotals;
-    /// Sums of the pushed samples, of all outputs but the first.
+    /// The weighted sums of the pushed samples, for all outputs but the first.
     type Scan = Box<[u128]>;
     type Pushed = PoissonPushed;
     type Proof = PoissonProof;
-    /// The weight: there are no bounds yet.
-    type Summary = u64;
-    type Ceiling = ();
-    type Bulk = NoBulk;
-    const IS_SQUARED_DISTANCE: bool = false;
+    type Packed = NotPacked;
     const FORBIDS_CUTS: bool = true;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
@@ -223,7 +230,8 @@ impl<W: SampleWeights> Criterion for Poisson<'_, W> {
         totals.weight
     }
 
-    /// Without any count above 0, all cuts are forbidden.
+    /// A node with an output whose targets are all 0 counts as pure too, as all its cuts are
+    /// forbidden.
     fn is_pure(&self, totals: &Self::Totals) -> bool {
         self.moments.is_pure(&totals.moments) || totals.outputs.iter().any(|output| output.sum == 0)
     }
@@ -264,18 +272,6 @@ impl<W: SampleWeights> Criterion for Poisson<'_, W> {
         let sum = if output == 0 { pushed.first } else { others[output - 1] };
         let rest = node.outputs[output].sum - sum;
         [self.mean_of(sum, pushed.weight, output), self.mean_of(rest, node.weight - pushed.weight, output)]
-    }
-
-    fn n_orders(&self) -> usize {
-        self.n_outputs
-    }
-
-    fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
-        move |sample| self.counts(sample)[order]
-    }
-
-    fn order_total(&self, totals: &PoissonTotals, _samples: &[u32], order: usize) -> u128 {
-        totals.outputs[order].sum
     }
 
     fn scan(&self) -> Box<[u128]> {
@@ -320,8 +316,9 @@ impl<W: SampleWeights> Criterion for Poisson<'_, W> {
         score
     }
 
-    /// Each term has a relative error of some units of 2^-53. With `x` the mean of a side over that of the node, a term is
-    /// below 0 by at most `S max(-x log2 x) < 0.54 S`, and only one of the two is: so the terms add up, without their signs, to the
+    /// Each term of the score has a relative error of some units of 2^-53. With `x` the mean of a
+    /// side over that of the node, a term is below 0 by at most `S max(-x log2 x) < 0.54 S`, and
+    /// only one of the two terms of an output is. So the absolute values of the terms add up to the
     /// score and little more than `S`.
     fn tolerance(&self, node: &Self::Totals, score: f64) -> f64 {
         let sum = |(output, factor): (&OutputSums, &f64)| SquareSum::to_f64(output.sum) * factor;
@@ -342,10 +339,6 @@ impl<W: SampleWeights> Criterion for Poisson<'_, W> {
         a_plus.plus(&b_minus).cmp(&b_plus.plus(&a_minus))
     }
 
-    fn summit(&self, _node: &Self::Totals, _samples: &[u32], _scan: &mut Box<[u128]>) -> Option<PoissonProof> {
-        None
-    }
-
     fn cost(&self, totals: &Self::Totals) -> f64 {
         let deviance = |(output, factor): (&OutputSums, &f64)| match output.sum {
             0 => f64::INFINITY,
@@ -354,43 +347,29 @@ impl<W: SampleWeights> Criterion for Poisson<'_, W> {
         totals.outputs.iter().zip(&self.factors).map(deviance).sum()
     }
 
-    fn gain(&self, _node: &Self::Totals, score: f64) -> f64 {
-        score
-    }
-
-    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, _scan: &mut Box<[u128]>) -> u64 {
-        samples.map(|sample| self.weights.weight(sample)).sum()
-    }
-
-    fn exclude(&self, summary: &mut u64, sample: u32) {
-        *summary -= self.weights.weight(sample);
-    }
-
-    fn summary_weight(summary: &u64) -> u64 {
-        *summary
-    }
-
-    fn reach(&self, _sample: u32) -> f64 {
-        f64::INFINITY
-    }
-
-    fn distance(&self, _node: &Self::Totals, _ceiling: &(), _sample: u32) -> f64 {
-        f64::INFINITY
-    }
-
     fn sample_weight(&self, sample: u32) -> u64 {
         self.weights.weight(sample)
     }
+}
 
-    fn ceiling(&self, _node: &Self::Totals) {}
-
-    fn cap(_ceiling: &(), _summary: &u64) -> f64 {
-        f64::INFINITY
+impl Ordered for Poisson<'_> {
+    fn n_orders(&self) -> usize {
+        self.n_outputs
     }
 
-    fn radius(_ceiling: &()) -> f64 {
-        f64::INFINITY
+    fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
+        move |sample| self.counts(sample)[order]
     }
+
+    fn order_total(&self, totals: &PoissonTotals, _samples: &[u32], order: usize) -> u128 {
+        totals.outputs[order].sum
+    }
+}
+
+/// No bound of what a column can gain is known, so all columns are read.
+impl Bounded for Poisson<'_> {
+    type Summary = ();
+    type Ceiling = ();
 }
 
 #[cfg(test)]
@@ -399,7 +378,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::criterion::weights::{LargeWeights, UnitWeights};
     use crate::data::Target;
     use crate::data::target::TargetValues;
 
@@ -410,11 +388,7 @@ mod tests {
         }
     }
 
-    fn pushed<W: SampleWeights>(
-        criterion: &Poisson<'_, W>,
-        node: &PoissonTotals,
-        samples: &[u32],
-    ) -> (f64, PoissonProof) {
+    fn pushed(criterion: &Poisson<'_>, node: &PoissonTotals, samples: &[u32]) -> (f64, PoissonProof) {
         let mut scan = criterion.scan();
         let mut pushed = criterion.begin(node, &mut scan);
         for &sample in samples {
@@ -427,7 +401,7 @@ mod tests {
     fn impurity_is_half_the_mean_deviance() {
         // Mean 2: (1 ln(1/2) + 3 ln(3/2)) / 2 = (3 ln 3 - 4 ln 2) / 2.
         let numbers = numbers(&[1.0, 3.0, 0.0, 0.0], 1);
-        let criterion = Poisson::new(&numbers, UnitWeights).unwrap();
+        let criterion = Poisson::new(&numbers, &Weights::Unit).unwrap();
         let exact = (3.0 * 3f64.ln() - 4.0 * 2f64.ln()) / 2.0;
         assert!((criterion.impurity(&criterion.totals(&[0, 1])) - exact).abs() < 1e-15);
         // Mean 1: 3 ln 3 + 1 ln 1 = 3 ln 3, of 4 samples.
@@ -437,7 +411,8 @@ mod tests {
         let none = criterion.minus(&all, &criterion.totals(&[0, 1]));
         assert_eq!(criterion.impurity(&none), f64::INFINITY);
         assert!(criterion.is_pure(&none) && !criterion.is_pure(&all));
-        // Off are the rows without any count; then {1} and {3, 0, 0}: forbidden is only the first.
+        // The cut between {0, 0} and {1, 3} is forbidden, whichever side is pushed; the cut between
+        // {1, 0} and {3, 0} is not.
         assert!(pushed(&criterion, &all, &[2, 3]).0.is_nan());
         assert!(pushed(&criterion, &all, &[0, 1]).0.is_nan());
         assert!(pushed(&criterion, &all, &[0, 2]).0 > 0.0);
@@ -446,20 +421,21 @@ mod tests {
     #[test]
     fn negative_targets_are_refused_unless_they_weigh_nothing() {
         let numbers = numbers(&[1.0, -3.0], 1);
-        assert!(Poisson::new(&numbers, UnitWeights).is_err());
-        assert!(Poisson::new(&numbers, LargeWeights(&[1, 0])).is_ok());
+        assert!(Poisson::new(&numbers, &Weights::Unit).is_err());
+        assert!(Poisson::new(&numbers, &Weights::Large([1, 0].into())).is_ok());
     }
 
     #[test]
     fn no_target_above_zero_becomes_zero() {
         let numbers = numbers(&[1e300, 1e-300, 5e-324, 0.0], 1);
-        let criterion = Poisson::new(&numbers, UnitWeights).unwrap();
+        let criterion = Poisson::new(&numbers, &Weights::Unit).unwrap();
         assert_eq!(criterion.counts[1..], [1, 1, 0]);
         assert!(criterion.counts[0] <= 1 << COUNT_BITS && criterion.counts[0] > 1 << (COUNT_BITS - 2));
     }
 
     proptest! {
-        /// Scores are the fall of the deviance, and in the order of the integers but for their tolerance.
+        /// The score is the fall of the deviance, and scores that differ by more than their
+        /// tolerance have the order of the exact integers.
         #[test]
         fn scores_agree_with_libm_and_with_proofs(
             y in vec(prop_oneof![(0..6u8).prop_map(f64::from), 0.0..1e3, 0.0..1e-6], 2 * 6),
@@ -467,7 +443,8 @@ mod tests {
             n_outputs in 1..=2usize,
         ) {
             let numbers = numbers(&y[..6 * n_outputs], n_outputs);
-            let criterion = Poisson::new(&numbers, LargeWeights(&weights)).unwrap();
+            let large = Weights::Large(weights.clone().into());
+            let criterion = Poisson::new(&numbers, &large).unwrap();
             let all = criterion.totals(&[0, 1, 2, 3, 4, 5]);
             let unit = |score: f64| scale_by_power_of_two(score, -criterion.scale.iter().max().unwrap() - FRACTION_BITS as i32);
             let cost = |samples: &[u32]| -> f64 {

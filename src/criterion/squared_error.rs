@@ -1,17 +1,21 @@
-//! Squared error: the variance around the mean (Breiman et al., "Classification and Regression Trees", 1984, section
-//! 8.3; the O(1) update is that of "Climbing trees 2" and "Faster Regression Tree", section "L2 loss reduction").
+//! Squared error: the variance around the mean (Breiman et al., "Classification and Regression
+//! Trees", 1984, section 8.3; the O(1) update is that of "Climbing trees 2" and "Faster Regression
+//! Tree", section "L2 loss reduction").
 //!
-//! Let `q` be the fixed-point targets, `s = sum w q` and `w` the weight of the pushed samples, `S` and `W` those of the
-//! node, and `D = s - w S / W` the pushed samples' excess over the node's mean. The variance falls by
-//! `D^2 / (w (W - w))`: the score. To lose nothing by cancellation, `S = mean W + rest` in integers, and
-//! `D = (s - w mean) - w rest / W`, whose first part is exact and whose second is below `w`.
+//! Let `q` be the fixed-point targets, `w` the weight of the pushed samples and `s = sum w q` their
+//! weighted sum, and `W` and `S` those of the node. The excess `D = s - w S / W` is the weight `w`
+//! times the distance between the mean of the pushed samples and the node's mean. The variance
+//! falls by a constant times `D^2 / (w (W - w))`, which is the score. To lose nothing by
+//! cancellation, the node's sum is split in integers, `S = mean W + rest` with `0 <= rest < W`.
+//! Then `D = (s - w mean) - w rest / W`, where the first term is exact and the second is below `w`.
 //!
-//! The proof is the integer `(W D)^2` over `w (W - w)`. Its bits, at worst: `W < 2^52`, `|q| < 2^60`, so
-//! `|W D| <= 2 W^2 max |q| < 2^165`; squared, shifted by the spread of the outputs' scales (2 * 90), summed over up to
-//! 2^20 outputs and multiplied by a denominator below 2^102: 330 + 180 + 20 + 102 < 640.
+//! The exact score is the integer `(W D)^2` over the integer `w (W - w)`. Bits, at worst: `W <
+//! 2^52` and `|q| < 2^60`, so `|W D| <= 2 W^2 max |q| < 2^165`. That is squared, shifted by the
+//! spread of the outputs' scales (2 * 90), summed over up to 2^20 outputs and multiplied by a
+//! denominator below 2^102: 330 + 180 + 20 + 102 < 640.
 //!
-//! A node whose targets span few fixed-point units (beside outliers of many orders of magnitude) gets its mean from the
-//! targets as given, in a fixed point of its own.
+//! Where the targets of a node span few fixed-point units (beside outliers of many orders of
+//! magnitude), its mean is computed from the targets as given, in a fixed point of its own.
 
 use std::cmp::Ordering;
 
@@ -19,94 +23,100 @@ use std::marker::PhantomData;
 
 use smallvec::SmallVec;
 
-use super::packed::SumBulk;
+use super::packed::PackedSums;
 use super::weights::{Moment, SampleWeights};
-use super::{Criterion, QUOTIENT_SLACK};
+use super::{Bounded, Ordered, QUOTIENT_SLACK, Statistics};
 use crate::data::target::{ABOVE_ZERO, FINE_BITS, Numbers, above_zero};
 use crate::num::{Exact, Ratio, Wide, exponent, scale_by_power_of_two};
 
-/// Nodes with a standard deviation below this many fixed-point units (as a power of two) have their mean refined.
+/// A node whose standard deviation is below 2 to this power, in fixed-point units, has its mean
+/// refined.
 const REFINE_BELOW_BITS: i32 = 20;
 
-/// Fractional bits of a variance in fixed-point units: weights are below 2^52, so the least one above 0 is 2^-104.
+/// Fractional bits of a variance in fixed-point units. Weights are below 2^52, so the least
+/// variance above 0 is 2^-104, and keeps 24 bits.
 const QUOTIENT_BITS: u32 = 128;
 
-/// Squared error over the targets of samples; `M` holds sums of weighted fixed-point targets.
+/// Squared error over the targets of samples; `M` is the integer type of sums of weighted
+/// fixed-point targets.
 pub struct SquaredError<'a, W, M> {
     pub(super) numbers: &'a Numbers,
     pub(super) weights: W,
     pub(super) n_outputs: usize,
-    /// Per output, `finest - scale`: multiplying fixed-point values by `2^shift` brings all outputs to one scale.
+    /// Per output, `finest - scale`: fixed-point values times `2^shift` have one scale for all
+    /// outputs.
     shifts: Box<[u32]>,
-    /// `2^shift`.
+    /// Per output, `2^shift`.
     factors: Box<[f64]>,
-    /// Per output, where the targets lie.
+    /// Per output, the range of the fixed-point targets.
     spans: Box<[Span]>,
     moment: PhantomData<M>,
 }
 
-/// Where the fixed-point targets of an output lie.
+/// The range of the fixed-point targets of an output, extended to include 0.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     low: f64,
     high: f64,
-    /// A point in their midst: what summaries measure distances from.
+    /// The mean of the targets without weights. Summaries measure distances from it.
     center: f64,
 }
 
-/// The weight of some samples and an upper bound of their weighted squared distances from the center.
+/// The weight of some samples, and an upper bound of the sum of their weighted squared distances
+/// from the center.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SpreadSummary {
     weight: u64,
     spread: f64,
 }
 
-/// What bounds need of a node.
-#[derive(Debug)]
+/// What the bounds need to know of a node.
+#[derive(Debug, Default)]
 pub struct SumCeiling {
     weight: f64,
-    /// The distance of the mean from the center.
+    /// The distance between the node's mean and the center.
     shift: f64,
-    /// The squared distance of the mean from the farthest target.
+    /// The squared distance between the node's mean and the farthest target of all samples.
     radius: f64,
 }
 
-/// Sums of a node.
+/// Sums over the samples of a node.
 #[derive(Debug)]
 pub struct SumTotals<M: Moment> {
     pub(super) weight: u64,
     pub(super) outputs: SmallVec<[OutputTotals<M>; 1]>,
 }
 
-/// Sums of one output in a node.
+/// Sums over the samples of a node for one output.
 #[derive(Debug)]
 pub struct OutputTotals<M: Moment> {
-    /// `sum w q`
+    /// `S = sum w q`.
     sum: M,
-    /// `sum w q^2`
+    /// `sum w q^2`.
     squares: M::Exact,
-    /// `weight^2` times the variance.
+    /// `weight^2` times the variance, in fixed-point units.
     variance: M::Exact,
-    /// `floor(sum / weight)`
+    /// `floor(sum / weight)`.
     pub(super) mean: i64,
-    /// `sum - weight * mean`, in `[0, weight)`
+    /// `sum - weight * mean`, in `[0, weight)`.
     rest: u64,
-    /// `rest / weight`
+    /// `rest / weight`, in `[0, 1)`.
     pub(super) fraction: f64,
 }
 
-/// The weight of the pushed samples and the sum of their first output.
+/// The weight of the pushed samples, and their weighted sum `s` for the first output.
 #[derive(Debug, Clone, Copy)]
 pub struct SumPushed<M> {
     pub(super) weight: u64,
     pub(super) first: M,
 }
 
-/// The sums of the pushed samples: of the first output, and of the others.
+/// The weight of the pushed samples and their sums: for the first output, and for the other
+/// outputs.
 type SumProof<M> = (SumPushed<M>, Box<[M]>);
 
 impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
-    /// A criterion over the given targets and weights.
+    /// The criterion over these targets and weights.
     pub fn new(numbers: &'a Numbers, weights: W) -> Self {
         let finest = numbers.scale.iter().copied().max().unwrap_or(0);
         let shifts: Box<[u32]> = numbers.scale.iter().map(|scale| (finest - scale) as u32).collect();
@@ -122,10 +132,11 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
     }
 
     #[inline]
-    /// A mean of an output in the target's unit.
+    /// The mean of an output, in the unit of the targets as given, from a sum of fixed-point
+    /// targets.
     fn mean_of(&self, sum: M, weight: u64, output: usize) -> f64 {
         let (center, scale) = (self.numbers.center[output], self.numbers.scale[output]);
-        // Only the quotient is rounded, unless numbers are large.
+        // Only the quotient is rounded, unless center or sum need more than the 53 bits of a double.
         let total = center * weight as f64 + scale_by_power_of_two(sum.to_f64(), -scale);
         if total.is_finite() {
             return total / weight as f64;
@@ -151,8 +162,8 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
         SumTotals { weight, outputs: outputs.collect() }
     }
 
-    /// The mean of the targets as given, to some 60 bits of their range in the node. Does not depend on the order of
-    /// samples; exact if all are equal.
+    /// The mean of the targets as given, to some 60 bits of their range in the node. Does not
+    /// depend on the order of samples. Exact if all targets are equal.
     fn refined_mean(&self, samples: &[u32], output: usize) -> f64 {
         let raw = |sample: u32| self.numbers.raw[sample as usize * self.n_outputs + output];
         let extremes = |(low, high): (f64, f64), &sample: &u32| (low.min(raw(sample)), high.max(raw(sample)));
@@ -160,7 +171,7 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
         if low == high {
             return low;
         }
-        // Half of all, where the whole range is not a double.
+        // Where the range is too large for a double, all targets are halved.
         let half = if (high - low).is_finite() { 1.0 } else { 0.5 };
         let scale = FINE_BITS as i32 - 2 - exponent(high * half - low * half);
         let (mut weight, mut sum) = (0u64, 0i128);
@@ -175,20 +186,22 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
         if half == 1.0 { low + above } else { low + above + above }
     }
 
-    /// The squared distance of a sample from a point given per output.
+    /// The squared distance between a sample and a point, over all outputs in the finest scale.
+    /// `from` gives the distance in one output, from the fixed-point target and the output's span.
     #[inline]
     fn distance_from(&self, sample: u32, from: impl Fn(f64, &Span) -> f64) -> f64 {
         let values = self.values(sample).iter().zip(&self.spans).zip(&self.factors);
         values.map(|((&q, span), factor)| (from(q as f64, span) * factor).powi(2)).sum()
     }
 
-    /// The weighted squared distance of a sample from the center.
+    /// The weighted squared distance between a sample and the center.
     #[inline]
     fn spread(&self, sample: u32) -> f64 {
         self.weights.weight(sample) as f64 * self.distance_from(sample, |q, span| q - span.center)
     }
 
-    /// The squared excesses of the pushed samples, summed over outputs.
+    /// The squared excess `D^2` of the pushed samples, summed over outputs. `others` has their sums
+    /// for all outputs but the first.
     #[inline]
     fn squares(&self, node: &SumTotals<M>, others: &[M], pushed: SumPushed<M>) -> f64 {
         let weight = pushed.weight as i64 as f64;
@@ -201,13 +214,14 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
         squares
     }
 
-    /// The product of the weights of both sides.
+    /// The product `w (W - w)` of the weights of both sides.
     #[inline]
     fn product(node: &SumTotals<M>, pushed: SumPushed<M>) -> f64 {
         pushed.weight as i64 as f64 * (node.weight - pushed.weight) as i64 as f64
     }
 
-    /// Whether two candidates part the node into the same sums, on either side.
+    /// Whether two candidates have the same weights and sums on their sides, perhaps with the sides
+    /// exchanged.
     fn are_same(node: &SumTotals<M>, (a, a_others): &SumProof<M>, (b, b_others): &SumProof<M>) -> bool {
         let a_sums = || std::iter::once(&a.first).chain(a_others.iter());
         let b_sums = || std::iter::once(&b.first).chain(b_others.iter());
@@ -216,7 +230,7 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
             || (a.weight == node.weight - b.weight && a_sums().copied().eq(others()))
     }
 
-    /// The score, exactly.
+    /// The exact score.
     fn ratio(&self, node: &SumTotals<M>, (pushed, others): &SumProof<M>) -> Ratio {
         let (node_weight, weight): (Wide, _) = (Wide::from(u128::from(node.weight)), pushed.weight);
         let mut numerator = Wide::ZERO;
@@ -237,16 +251,13 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
     }
 }
 
-impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
+impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
     type Totals = SumTotals<M>;
-    /// Sums of the pushed samples, of all outputs but the first.
+    /// The weighted sums of the pushed samples, for all outputs but the first.
     type Scan = Box<[M]>;
     type Pushed = SumPushed<M>;
     type Proof = SumProof<M>;
-    type Summary = SpreadSummary;
-    type Ceiling = SumCeiling;
-    type Bulk = SumBulk;
-    const IS_SQUARED_DISTANCE: bool = true;
+    type Packed = PackedSums;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let weight = samples.iter().map(|&sample| self.weights.weight(sample)).sum();
@@ -281,7 +292,8 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
             if output.variance.is_zero() {
                 return 0.0;
             }
-            // Proportional weights give the same quotient, so the same bits; it has more than 24 of them.
+            // Proportional weights give the same quotient, so the same bits. The quotient has more
+            // than 24 bits.
             let scaled = output.variance.shifted(QUOTIENT_BITS);
             let quotient = scaled.divided(totals.weight).divided(totals.weight).to_f64();
             scale_by_power_of_two(quotient, -2 * scale - QUOTIENT_BITS as i32)
@@ -320,34 +332,13 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         [self.mean_of(sum, pushed.weight, output), self.mean_of(rest, node.weight - pushed.weight, output)]
     }
 
-    fn n_orders(&self) -> usize {
-        self.n_outputs
-    }
-
-    fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
-        move |sample| above_zero(self.values(sample)[order])
-    }
-
-    fn order_total(&self, totals: &Self::Totals, _samples: &[u32], order: usize) -> u128 {
-        (totals.outputs[order].sum.to_i128() + i128::from(totals.weight) * i128::from(ABOVE_ZERO)) as u128
-    }
-
-    fn pushes_sums(&self) -> bool {
-        self.n_outputs == 1
-    }
-
-    fn push_sum(&self, _node: &Self::Totals, pushed: &mut Self::Pushed, weight: u64, sum: u128) {
-        pushed.weight += weight;
-        pushed.first = pushed.first.plus_sum(sum as i128 - i128::from(weight) * i128::from(ABOVE_ZERO));
-    }
-
     fn scan(&self) -> Box<[M]> {
         vec![M::default(); self.n_outputs - 1].into()
     }
 
     #[inline]
     fn begin(&self, _node: &Self::Totals, others: &mut Box<[M]>) -> Self::Pushed {
-        // A call for nothing is not free.
+        // With one output the list is empty, and a call that does nothing would still cost time.
         if !others.is_empty() {
             others.fill(M::default());
         }
@@ -381,7 +372,8 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         self.squares(node, others, pushed) >= least * Self::product(node, pushed) * QUOTIENT_SLACK
     }
 
-    /// An excess has a relative error of a few units of 2^-53 and an absolute one below `2^-50 w` fixed-point units.
+    /// The excess `D` has a relative error of a few units of 2^-53, and an absolute error below
+    /// `2^-50 w` fixed-point units.
     #[inline]
     fn tolerance(&self, node: &Self::Totals, score: f64) -> f64 {
         let coarsest = self.factors.iter().fold(1f64, |a, &b| a.max(b));
@@ -400,9 +392,48 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         self.ratio(node, a).compare(&self.ratio(node, b))
     }
 
-    /// The best part of the samples in the order of their targets: the best partition of points on a line is into
-    /// intervals (Fisher, "On grouping for maximum homogeneity", 1958).
-    fn summit(&self, node: &Self::Totals, samples: &[u32], scan: &mut Box<[M]>) -> Option<Self::Proof> {
+    fn cost(&self, totals: &Self::Totals) -> f64 {
+        let variance = |(output, factor): (&OutputTotals<M>, &f64)| output.variance.to_f64() * factor * factor;
+        totals.outputs.iter().zip(&self.factors).map(variance).sum::<f64>() / totals.weight as f64
+    }
+
+    fn sample_weight(&self, sample: u32) -> u64 {
+        self.weights.weight(sample)
+    }
+}
+
+impl<W: SampleWeights, M: Moment> Ordered for SquaredError<'_, W, M> {
+    fn n_orders(&self) -> usize {
+        self.n_outputs
+    }
+
+    fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
+        move |sample| above_zero(self.values(sample)[order])
+    }
+
+    fn order_total(&self, totals: &Self::Totals, _samples: &[u32], order: usize) -> u128 {
+        (totals.outputs[order].sum.to_i128() + i128::from(totals.weight) * i128::from(ABOVE_ZERO)) as u128
+    }
+
+    fn pushes_sums(&self) -> bool {
+        self.n_outputs == 1
+    }
+
+    fn push_sum(&self, _node: &Self::Totals, pushed: &mut Self::Pushed, weight: u64, sum: u128) {
+        pushed.weight += weight;
+        pushed.first = pushed.first.plus_sum(sum as i128 - i128::from(weight) * i128::from(ABOVE_ZERO));
+    }
+}
+
+impl<W: SampleWeights, M: Moment> Bounded for SquaredError<'_, W, M> {
+    type Summary = SpreadSummary;
+    type Ceiling = SumCeiling;
+    const IS_SQUARED_DISTANCE: bool = true;
+
+    /// The best cut of the samples in the order of their targets, for few samples of one output:
+    /// the best partition of points on a line is into intervals (Fisher, "On grouping for maximum
+    /// homogeneity", 1958).
+    fn best_conceivable(&self, node: &Self::Totals, samples: &[u32], scan: &mut Box<[M]>) -> Option<Self::Proof> {
         const MOST: usize = 8;
         let n = samples.len();
         if self.n_outputs > 1 || n > MOST {
@@ -435,11 +466,6 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         best.map(|(_, pushed)| (pushed, Box::default()))
     }
 
-    fn cost(&self, totals: &Self::Totals) -> f64 {
-        let variance = |(output, factor): (&OutputTotals<M>, &f64)| output.variance.to_f64() * factor * factor;
-        totals.outputs.iter().zip(&self.factors).map(variance).sum::<f64>() / totals.weight as f64
-    }
-
     fn gain(&self, node: &Self::Totals, score: f64) -> f64 {
         score * node.weight as f64
     }
@@ -465,7 +491,7 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         summary.weight
     }
 
-    fn reach(&self, sample: u32) -> f64 {
+    fn farthest_distance(&self, sample: u32) -> f64 {
         let distance = self.distance_from(sample, |q, span| (q - span.low).max(span.high - q));
         self.weights.weight(sample) as f64 * distance
     }
@@ -475,10 +501,6 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         outputs
             .map(|((&q, output), factor)| ((q as f64 - (output.mean as f64 + output.fraction)) * factor).powi(2))
             .sum()
-    }
-
-    fn sample_weight(&self, sample: u32) -> u64 {
-        self.weights.weight(sample)
     }
 
     fn ceiling(&self, node: &Self::Totals) -> SumCeiling {
@@ -491,10 +513,11 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
         SumCeiling { weight: node.weight as f64, shift: shift.sqrt(), radius }
     }
 
-    /// By Cauchy and Schwarz a subset gains at most `W / (W - w)` times the squared distances of all from the mean, which
-    /// the triangle inequality bounds by those from the center.
+    /// By Cauchy and Schwarz, the gain of a subset is at most `W / (W - w)` times the sum of the
+    /// weighted squared distances of all the summary's samples from the node's mean. The triangle
+    /// inequality bounds that sum by the one from the center.
     #[inline]
-    fn cap(ceiling: &SumCeiling, summary: &SpreadSummary) -> f64 {
+    fn most_gain(ceiling: &SumCeiling, summary: &SpreadSummary) -> f64 {
         let (n, m) = (ceiling.weight, summary.weight as f64);
         let spread = (summary.spread.sqrt() + m.sqrt() * ceiling.shift).powi(2);
         if m < n { spread * n / (n - m) } else { f64::INFINITY }
@@ -505,7 +528,7 @@ impl<W: SampleWeights, M: Moment> Criterion for SquaredError<'_, W, M> {
     }
 }
 
-/// `sum w q^2`, below 2^172; the upper part is counted apart.
+/// A sum `sum w q^2`, below 2^172, as `high * 2^64 + low`.
 #[derive(Default)]
 struct Squares {
     low: u128,
@@ -515,8 +538,9 @@ struct Squares {
 impl Squares {
     #[inline]
     fn add(&mut self, weight: u64, value: u64) {
-        // weight * value is below 2^112 and a value below 2^60: the low product stays below 2^124, and what it carries
-        // over keeps both sums small.
+        // `weight * value` is below 2^112 and `value` below 2^60. Only the low half of the product
+        // enters `low`, which stays below 2^124 + 2^64; what exceeds 64 bits of `low` is carried
+        // over to `high`, so that both sums stay small.
         let product = u128::from(weight) * u128::from(value);
         self.low += u128::from(product as u64) * u128::from(value);
         self.high += (product >> 64) * u128::from(value) + (self.low >> 64);

@@ -1,34 +1,32 @@
-//! The three kinds of sample weights as types, so that loops are compiled for each.
+//! Kinds of sample weights as types. The engine is compiled for unit weights and for small weights
+//! where that makes it faster, and once for weights of any kind.
 
 use std::fmt::Debug;
 
+use crate::data::target::Weights;
 use crate::num::{Exact, Wide};
 
-/// Weights of samples.
+/// Integer weights of samples, and the integer types that suffice for sums of them.
 pub trait SampleWeights: Copy + Sync {
-    /// An integer that holds sums of squares of weights.
+    /// An integer that holds sums of squared weights.
     type Square: SquareSum;
     /// An integer that holds sums of weighted fixed-point targets.
     type Moment: Moment;
     /// Whether all weights are 1.
     const ARE_UNIT: bool;
-    /// Whether a product of two sums of weights fits in 63 bits.
+    /// Whether the product of two sums of weights fits in 63 bits.
     const ARE_SMALL: bool;
-    /// The weight of a sample.
+    /// The integer weight of a sample.
     fn weight(&self, sample: u32) -> u64;
 }
 
-/// Every weight is 1.
+/// All weights are 1.
 #[derive(Debug, Clone, Copy)]
 pub struct UnitWeights;
 
-/// See [`Weights::Small`](crate::data::target::Weights::Small).
+/// Weights of 32 bits, see [`Weights::Small`](crate::data::target::Weights::Small).
 #[derive(Debug, Clone, Copy)]
 pub struct SmallWeights<'a>(pub &'a [u32]);
-
-/// See [`Weights::Large`](crate::data::target::Weights::Large).
-#[derive(Debug, Clone, Copy)]
-pub struct LargeWeights<'a>(pub &'a [u64]);
 
 impl SampleWeights for UnitWeights {
     type Square = u64;
@@ -54,7 +52,9 @@ impl SampleWeights for SmallWeights<'_> {
     }
 }
 
-impl SampleWeights for LargeWeights<'_> {
+/// Weights of any kind, which is looked at for each sample: for criteria that gain too little from
+/// engines of their own.
+impl SampleWeights for &Weights {
     type Square = u128;
     type Moment = i128;
     const ARE_UNIT: bool = false;
@@ -62,19 +62,19 @@ impl SampleWeights for LargeWeights<'_> {
 
     #[inline]
     fn weight(&self, sample: u32) -> u64 {
-        self.0[sample as usize]
+        self.get(sample as usize)
     }
 }
 
-/// An unsigned sum of products of two counts.
+/// An unsigned sum of products of two weights.
 pub trait SquareSum: Copy + Debug + Send + Sync + Default + PartialEq {
     /// `self + a * b`.
     fn plus_product(self, a: u64, b: u64) -> Self;
     /// `self - a * b`.
     fn minus_product(self, a: u64, b: u64) -> Self;
-    /// The nearest double, up to two roundings.
+    /// The nearest double, after at most two roundings.
     fn to_f64(self) -> f64;
-    /// The sum.
+    /// The sum as the widest type.
     fn to_u128(self) -> u128;
 }
 
@@ -91,7 +91,8 @@ impl SquareSum for u64 {
 
     #[inline]
     fn to_f64(self) -> f64 {
-        // Below 2^63 (see `Weights::Small`); signed integers convert in one instruction, unsigned ones do not.
+        // The sum is below 2^63 (see `Weights::Small`). Signed integers convert in one instruction,
+        // unsigned ones do not.
         self as i64 as f64
     }
 
@@ -125,9 +126,10 @@ impl SquareSum for u128 {
 
 /// A signed sum of weights times fixed-point targets.
 pub trait Moment: Copy + Debug + Send + Sync + Default + PartialEq {
-    /// Whether it is an `i64`.
+    /// Whether the type is `i64`.
     const IS_NARROW: bool;
-    /// Holds the product of a sum of weights with a sum of weighted squares, times 2^128.
+    /// An integer wide enough for a sum of weights times a sum of weighted squares, shifted left by
+    /// 128 bits.
     type Exact: Exact;
     /// `self + weight * value`.
     fn plus_product(self, weight: u64, value: i64) -> Self;
@@ -135,13 +137,13 @@ pub trait Moment: Copy + Debug + Send + Sync + Default + PartialEq {
     fn minus_product(self, weight: u64, value: i64) -> Self;
     /// `self - other`.
     fn minus(self, other: Self) -> Self;
-    /// `self + sum`, which fits.
+    /// `self + sum`; the caller knows that the result fits.
     fn plus_sum(self, sum: i128) -> Self;
-    /// The nearest double, up to two roundings.
+    /// The nearest double, after at most two roundings.
     fn to_f64(self) -> f64;
-    /// The sum.
+    /// The sum as the widest type.
     fn to_i128(self) -> i128;
-    /// The whole part of the quotient, rounded down, and the rest.
+    /// The quotient by `weight`, rounded down, and the remainder.
     fn divided(self, weight: u64) -> (i64, u64);
 }
 

@@ -49,7 +49,7 @@ impl Costs {
             Columns::Dense(_) => {
                 Self { union: 30.0, lane: 5.0, held_out: 10.0, alone: if is_packed { 4.0 } else { 20.0 } }
             }
-            Columns::SparseU16(_) | Columns::SparseU32(_) => {
+            Columns::Sparse(_) => {
                 Self { union: 8.0, lane: 2.0, held_out: 15.0, alone: if is_packed { 3.0 } else { 6.0 } }
             }
         }

@@ -20,17 +20,15 @@ use crate::criterion::{Criterion, Visitor};
 use crate::data::query::Query;
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
-use crate::grow::expand::{Pending, must_stop};
-use crate::grow::{check_lengths, samples_with, search_of};
+use crate::grow::expand::{Anew, Pending, must_stop};
+use crate::grow::{check_lengths, samples_with};
 use crate::lazy::{Finds, Reached, descend};
 use crate::params::ValidTreeParams;
 use crate::rng::{NodeKey, Side};
 use crate::runtime::Runtime;
-use crate::split::folds::{
-    Contest, FoldRows, FoldScratch, FoldSplit, FoldsNode, HeldOut, Verdict, best_among, best_splits, goes_left,
-};
+use crate::split::folds::{FoldRows, FoldScratch, FoldsNode, HeldOut, best_splits, goes_left};
 use crate::split::samples::Samples;
-use crate::split::{ConstantFeatures, Scratch, Search};
+use crate::split::{Candidate, ConstantFeatures, Cut, Scratch, Search};
 use crate::tree::sets::Rule;
 
 /// A row that no fold holds out.
@@ -79,7 +77,7 @@ pub fn ask_shared(
     folds.check(data.n_samples(), query.shape().0)?;
     let Some(rows) = FoldRows::new(data, target, params) else { return Ok(None) };
     let shared = Shared { data, target, params, number, folds, query, runtime, rows };
-    criterion::visit(params.criterion, target, shared)
+    criterion::visit_classes(params.criterion, target, shared)
 }
 
 struct Shared<'a> {
@@ -98,16 +96,16 @@ impl Visitor for Shared<'_> {
 
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Option<Reached>> {
         let Self { data, target, params, number, folds, query, runtime, rows } = self;
-        let mut search = search_of(data, target, criterion, params, runtime)?;
         let ids = target.weighted_samples();
+        let total_weight = criterion.weight(&criterion.totals(&ids));
+        let search = Search::new(data, target, criterion, params, total_weight, runtime)?;
         let mut weights = vec![0u64; folds.n_folds];
         for &id in &ids {
             if let Some(weight) = weights.get_mut(folds.owners[id as usize] as usize) {
                 *weight += target.weights().get(id as usize);
             }
         }
-        search.total_weight = criterion.weight(&criterion.totals(&ids));
-        if weights.contains(&search.total_weight) {
+        if weights.contains(&total_weight) {
             return Ok(None);
         }
         let mut lanes: Vec<Lane> = Vec::new();
@@ -130,9 +128,10 @@ impl Visitor for Shared<'_> {
         let root = Group { ids, lanes, depth: 0, key: NodeKey::root(params.seed, number), constants };
         let mut descent = Descent {
             scratch: Scratch::new(&search),
+            scan: criterion.scan(),
+            samples: samples_with(data, Vec::new()),
             folds: FoldScratch::new(data),
             search,
-            target,
             query,
             rows,
             held_out_weights: weights,
@@ -172,18 +171,17 @@ enum Fate {
     Leaf,
     /// It is to be searched on its own.
     Alone,
-    Split(FoldSplit),
+    Split(Candidate),
 }
 
 /// A split that parts the rows of some lanes as each wants it.
-struct Cut {
-    split: FoldSplit,
+struct SharedCut {
+    split: Candidate,
     lanes: Vec<usize>,
 }
 
 struct Descent<'a, C: Criterion> {
     search: Search<'a, C>,
-    target: &'a Target,
     query: &'a dyn Query,
     rows: FoldRows,
     /// By fold, the weight that it holds out of the tree.
@@ -192,6 +190,9 @@ struct Descent<'a, C: Criterion> {
     held_out: HeldOut,
     finds: Finds,
     scratch: Scratch<C>,
+    scan: C::Scan,
+    /// The rows of a lane that goes alone: a table of all rows is made once, not for each of them.
+    samples: Samples,
     folds: FoldScratch,
     /// The rows of a child; empty between two uses.
     members: Bitset,
@@ -253,15 +254,18 @@ impl<C: Criterion> Descent<'_, C> {
     /// Goes on with a lane as a lazy tree.
     fn go_alone(&mut self, group: &Group, lane: &Lane) -> Result<()> {
         let held_out = lane.fold.map_or(0, |fold| self.held_out_weights[fold as usize]);
-        let search = Search { total_weight: self.search.total_weight - held_out, ..self.search };
-        let mut samples = samples_with(search.data, Self::ids_of(group, lane));
+        let mut search = self.search;
+        search.set_total_weight(self.search.total_weight - held_out);
+        self.samples.refill(Self::ids_of(group, lane));
         let constants = Arc::clone(&group.constants);
-        let node = Pending::anew(&search, samples.root(), group.depth, group.key, constants, None);
+        let anew = Anew { depth: group.depth, key: group.key, constants, limits: None };
+        let node = Pending::begin(&search, self.samples.root(), anew);
         let mut query_rows = lane.queries.clone();
         query_rows.sort_unstable();
         let mut query_rows = Samples::new(query_rows, self.query.shape().0, false);
-        let found = descend(search, self.target, self.query, node, query_rows.root(), &mut self.scratch)?;
-        self.finds.append(found);
+        for found in descend(&search, self.query, node, query_rows.root(), &mut self.scratch)? {
+            self.finds.append(found);
+        }
         Ok(())
     }
 
@@ -273,28 +277,14 @@ impl<C: Criterion> Descent<'_, C> {
         }
         let (samples, key, constants) = (&group.ids[..], group.key, &group.constants);
         let node = FoldsNode { samples, key, constants, held_out: &held_out, lanes: &self.held_out };
-        let (verdicts, constants) = best_splits(&self.search, &self.rows, &node, &mut self.folds)?;
-        let mut contests: Vec<Contest<'_, C>> = Vec::new();
-        for (lane, verdict) in verdicts.iter().enumerate() {
-            if let Verdict::Among(features) = verdict {
-                contests.push(Contest { lane, totals: &totals[lane], features });
-            }
-        }
-        let found = best_among(&self.search, &node, &contests, &mut self.folds, &mut self.scratch)?;
-        let mut found = found.into_iter();
-        let fate = |verdict: &Verdict| {
-            let split = match verdict {
-                Verdict::Split(split) => Some(*split),
-                Verdict::Constant => None,
-                Verdict::Among(_) => found.next().flatten(),
-            };
-            match split {
-                Some(split) => Fate::Split(split),
-                None if self.search.draws_all() => Fate::Leaf,
-                None => Fate::Alone,
-            }
+        let (splits, constants) =
+            best_splits(&self.search, &self.rows, &node, totals, &mut self.folds, &mut self.scan)?;
+        let fate = |split: Option<Candidate>| match split {
+            Some(split) => Fate::Split(split),
+            None if self.search.draws_all() => Fate::Leaf,
+            None => Fate::Alone,
         };
-        let fates = verdicts.iter().map(fate).collect();
+        let fates = splits.into_iter().map(fate).collect();
         self.held_out.clear(held_out.into_iter());
         Ok((fates, constants))
     }
@@ -319,7 +309,7 @@ impl<C: Criterion> Descent<'_, C> {
         for (at, side) in [Side::Left, Side::Right].into_iter().enumerate() {
             // Lanes whose query rows go there.
             let mut wanted: Vec<Wanted> = Vec::new();
-            for (cut, Cut { lanes, .. }) in cuts.iter().enumerate() {
+            for (cut, SharedCut { lanes, .. }) in cuts.iter().enumerate() {
                 let lanes = || lanes.iter().filter(|&&lane| !queries[lane][at].is_empty());
                 let n_singles = lanes().filter(|&&lane| group.lanes[lane].held_out.len() <= 1).count();
                 if lanes().next().is_some() {
@@ -368,7 +358,7 @@ impl<C: Criterion> Descent<'_, C> {
     }
 
     /// The query rows of a lane that go left and right.
-    fn route(&self, group: &Group, lane: &Lane, split: &FoldSplit, goes_left: &[bool]) -> [Vec<u32>; 2] {
+    fn route(&self, group: &Group, lane: &Lane, split: &Candidate, goes_left: &[bool]) -> [Vec<u32>; 2] {
         let rule = Rule::Threshold(split.threshold(self.search.data));
         let mut values = Vec::new();
         self.query.gather(split.feature, &lane.queries, &mut values);
@@ -381,7 +371,7 @@ impl<C: Criterion> Descent<'_, C> {
                     let mut weights = [0, 0];
                     for (&id, &left) in group.ids.iter().zip(goes_left) {
                         if held_out.next_if_eq(&&id).is_none() {
-                            weights[usize::from(left)] += self.target.weights().get(id as usize);
+                            weights[usize::from(left)] += self.search.target.weights().get(id as usize);
                         }
                     }
                     weights[1] > weights[0]
@@ -422,22 +412,22 @@ fn merged(own: impl Iterator<Item = u32>, foreign: &[u32]) -> Vec<u32> {
 }
 
 /// The cuts of the lanes, of which one serves all lanes that have a cut of the same feature between the same of their rows.
-fn cuts_of(fates: &[Fate]) -> Vec<Cut> {
-    let mut cuts: Vec<Cut> = Vec::new();
+fn cuts_of(fates: &[Fate]) -> Vec<SharedCut> {
+    let mut cuts: Vec<SharedCut> = Vec::new();
     for (lane, fate) in fates.iter().enumerate() {
         let Fate::Split(split) = fate else { continue };
-        let serves = |cut: &&mut Cut| {
+        let serves = |cut: &&mut SharedCut| {
             cut.split.feature == split.feature
                 && cut.split.missing == split.missing
-                && cut.split.last_left.max(split.last_left) < cut.split.first_right.min(split.first_right)
+                && cut.split.last_left.max(split.last_left) < cut.split.first_right().min(split.first_right())
         };
         match cuts.iter_mut().find(serves) {
             Some(cut) => {
                 cut.split.last_left = cut.split.last_left.max(split.last_left);
-                cut.split.first_right = cut.split.first_right.min(split.first_right);
+                cut.split.cut = Cut::Before(cut.split.first_right().min(split.first_right()));
                 cut.lanes.push(lane);
             }
-            None => cuts.push(Cut { split: *split, lanes: vec![lane] }),
+            None => cuts.push(SharedCut { split: *split, lanes: vec![lane] }),
         }
     }
     cuts

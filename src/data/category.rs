@@ -5,8 +5,7 @@
 
 use std::sync::Arc;
 
-use super::sparse::Rank;
-use super::{Columns, Dataset, SparseColumns};
+use super::{Columns, Dataset};
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 
@@ -126,18 +125,6 @@ fn first_places(data: &Dataset, feature: u32, first: &[u32], rows: &[u32]) -> Ar
 }
 
 fn first_rows(data: &Dataset, feature: u32) -> Arc<[u32]> {
-    fn sparse<R: Rank>(columns: &SparseColumns<R>, feature: u32, mut see: impl FnMut(u32, u32)) {
-        let column = columns.column(feature);
-        for (&sample, rank) in column.samples.iter().zip(column.ranks) {
-            see(rank.widen(), sample);
-        }
-        let mut stored = column.samples.to_vec();
-        stored.sort_unstable();
-        // The first row that stores nothing.
-        let first =
-            (0..).zip(&stored).find(|&(row, &sample)| row != sample).map_or(stored.len() as u32, |(row, _)| row);
-        see(column.zero_rank, first);
-    }
     let mut first_rows = vec![NOWHERE; data.n_ranks(feature)];
     let mut see = |rank: u32, sample: u32| {
         let first = &mut first_rows[rank as usize];
@@ -148,8 +135,17 @@ fn first_rows(data: &Dataset, feature: u32) -> Arc<[u32]> {
             let column = columns.column(feature);
             (0..data.n_samples() as u32).for_each(|sample| see(column.rank(sample), sample));
         }
-        Columns::SparseU16(columns) => sparse(columns, feature, see),
-        Columns::SparseU32(columns) => sparse(columns, feature, see),
+        Columns::Sparse(columns) => {
+            let column = columns.column(feature);
+            for (at, &sample) in column.samples.iter().enumerate() {
+                see(column.ranks.at(at), sample);
+            }
+            let mut stored = column.samples.to_vec();
+            stored.sort_unstable();
+            let is_stored = |&(row, &sample): &(u32, &u32)| row == sample;
+            let first_absent = (0..).zip(&stored).take_while(is_stored).count() as u32;
+            see(column.zero_rank, first_absent);
+        }
     }
     first_rows.into()
 }

@@ -1,7 +1,6 @@
 //! From encoded columns back to values: what a pickle of training data carries. The way back gives the same columns again,
 //! as these are a function of the values alone.
 
-use super::sparse::Rank;
 use super::{Columns, Dataset, SparseColumns};
 use crate::error::Result;
 use crate::runtime::Runtime;
@@ -39,8 +38,7 @@ impl Dataset {
                 }
                 Ok(Decoded::Dense(values))
             }
-            Columns::SparseU16(columns) => self.decode_sparse(columns, runtime),
-            Columns::SparseU32(columns) => self.decode_sparse(columns, runtime),
+            Columns::Sparse(columns) => self.decode_sparse(columns, runtime),
         }
     }
 
@@ -48,7 +46,7 @@ impl Dataset {
         if self.missing_rank(feature) == Some(rank) { f64::NAN } else { self.value(feature, rank) }
     }
 
-    fn decode_sparse<R: Rank>(&self, columns: &SparseColumns<R>, runtime: &Runtime<'_>) -> Result<Decoded> {
+    fn decode_sparse(&self, columns: &SparseColumns, runtime: &Runtime<'_>) -> Result<Decoded> {
         let nnz = columns.nnz();
         let (mut indptr, mut indices, mut data) = (vec![0], Vec::with_capacity(nnz), Vec::with_capacity(nnz));
         for sample in 0..self.n_samples() as u32 {
@@ -56,9 +54,9 @@ impl Dataset {
                 runtime.check_interrupt()?;
             }
             let row = columns.row(sample);
-            for (&feature, &rank) in row.features.iter().zip(row.ranks) {
+            for (at, &feature) in row.features.iter().enumerate() {
                 indices.push(i64::from(feature));
-                data.push(self.value_or_nan(feature, rank.widen()));
+                data.push(self.value_or_nan(feature, row.ranks.at(at)));
             }
             indptr.push(indices.len() as i64);
         }

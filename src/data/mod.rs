@@ -54,10 +54,8 @@ pub struct Dataset {
 pub enum Columns {
     /// One rank per cell: 1, 2 or 4 bytes.
     Dense(DenseColumns),
-    /// One rank per nonzero, by column and by row, when no column has more than 65,536 distinct values.
-    SparseU16(SparseColumns<u16>),
-    /// The same for more distinct values.
-    SparseU32(SparseColumns<u32>),
+    /// One rank per nonzero, by column and by row: 2 or 4 bytes.
+    Sparse(SparseColumns),
 }
 
 impl Dataset {
@@ -190,13 +188,19 @@ impl Dataset {
 
     /// The rank of a feature in a row. O(1), or O(log(row length)) if sparse.
     pub(crate) fn rank(&self, feature: u32, sample: u32) -> u32 {
-        fn sparse<R: sparse::Rank>(columns: &SparseColumns<R>, feature: u32, sample: u32) -> u32 {
-            columns.stored_rank(feature, sample).unwrap_or_else(|| columns.zero_rank(feature))
-        }
         match self.columns() {
             Columns::Dense(columns) => columns.column(feature).rank(sample),
-            Columns::SparseU16(columns) => sparse(columns, feature, sample),
-            Columns::SparseU32(columns) => sparse(columns, feature, sample),
+            Columns::Sparse(columns) => {
+                columns.stored_rank(feature, sample).unwrap_or_else(|| columns.zero_rank(feature))
+            }
+        }
+    }
+
+    /// Entries that the column of a feature stores: cells, or nonzeros.
+    pub(crate) fn column_entries(&self, feature: u32) -> usize {
+        match self.columns() {
+            Columns::Dense(_) => self.n_samples,
+            Columns::Sparse(columns) => columns.column_nnz(feature),
         }
     }
 
@@ -229,8 +233,7 @@ impl Dataset {
     pub fn n_bytes(&self) -> usize {
         let columns = match self.columns() {
             Columns::Dense(dense) => dense.n_bytes(),
-            Columns::SparseU16(sparse) => sparse.n_bytes(),
-            Columns::SparseU32(sparse) => sparse.n_bytes(),
+            Columns::Sparse(sparse) => sparse.n_bytes(),
         };
         columns + self.values.n_bytes() + self.categories.n_bytes()
     }

@@ -1,18 +1,23 @@
-//! Growth of a tree with a limited number of leaves: of all nodes that can be split, the one whose split lowers the
-//! impurity of the tree most is split next (scikit-learn's `max_leaf_nodes`; H. Shi, "Best-first decision tree learning",
-//! 2007).
+//! Growth of a tree with a limited number of leaves. Of all nodes that can be split, the node whose
+//! split lowers the impurity of the tree most is split next (scikit-learn's `max_leaf_nodes`; H.
+//! Shi, "Best-first decision tree learning", 2007).
 //!
-//! A node's split must be known to be compared, so a node is expanded when it is reached, and its children wait with it;
-//! they are dropped if the tree is full before its turn. Whether and how a node is split does not depend on the turn:
-//! trees with fewer leaves are tops of those with more, and without a limit that counts it is the depth-first tree.
+//! The splits of nodes can only be compared once they are known. So a node is expanded when it is
+//! reached, and its two children wait with it. If the tree is full before the node's turn comes,
+//! the children are dropped and the node stays a leaf. Whether and how a node is split does not
+//! depend on its turn. So a tree with fewer leaves is the top of a tree with more, and a limit that
+//! is never reached gives the tree of depth-first growth.
 //!
-//! Turns: the improvement, the node's weight times its impurity less the same for its children, is computed in `f64` from
-//! exact statistics. It is compared to [`KEPT_BITS`] and counts as 0 within its rounding, so that what ties in
-//! mathematics ties here, for small statistics always. Of ties the node that was reached first has its turn, a left child
-//! before a right one. Statistics and turns are the same for any storage and number of threads.
+//! Turns go by improvement: the weight of the node times its impurity, minus the same product for
+//! each child. The improvement is computed in `f64` from exact statistics, and compared to
+//! [`KEPT_BITS`] bits; an improvement within the rounding error counts as 0. So improvements that
+//! are equal in mathematics compare as equal, always so for small statistics. Among equal
+//! improvements the node that was reached first has its turn, and a left child is reached before
+//! its sibling. Statistics and turns do not depend on the storage or the number of threads.
 //!
-//! Children take nothing over from their parent's search: turns jump from branch to branch, and columns kept for each
-//! waiting node would take the memory of the data set many times over. O(log leaves) per node beside the search.
+//! Children take no heritage over from their parent's search, because turns jump from branch to
+//! branch: columns kept for each waiting node would take the memory of the data set many times
+//! over. Choosing the next node costs O(log leaves) per node, besides the search.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -20,27 +25,22 @@ use std::collections::BinaryHeap;
 use super::expand::{Expansion, Pending, Split};
 use super::part::Part;
 use crate::criterion::Criterion;
-use crate::data::Target;
 use crate::error::Result;
 use crate::split::{Effort, Scratch, Search};
 
-/// Improvements are compared to so many significant bits: the rounding of a node that gains a thousandth of its cost is
-/// ten bits below, and those of small statistics that differ at all differ by more.
+/// Number of significant bits to which improvements are compared. For a node that gains a
+/// thousandth of its cost, the rounding error is ten bits below the last kept bit. Improvements of
+/// small statistics that differ at all differ in the kept bits.
 const KEPT_BITS: u32 = 31;
-/// An improvement below this share of a node's cost is rounding.
+/// An improvement of at most this share of the node's cost is taken for rounding error.
 const NOISE: f64 = 1.0 / (1u64 << 46) as f64;
 
 /// Grows the tree of `root` up to `max_leaf_nodes` leaves.
-pub fn grow<C: Criterion>(
-    search: &Search<'_, C>,
-    target: &Target,
-    root: Pending<'_, C>,
-    max_leaf_nodes: u64,
-) -> Result<(Part, Effort)> {
+pub fn grow<C: Criterion>(search: &Search<'_, C>, root: Pending<'_, C>, max_leaf_nodes: u64) -> Result<(Part, Effort)> {
     let mut scratch = Scratch::new(search);
     let mut part = Part::new(search.criterion.n_values());
     let mut waiting = BinaryHeap::new();
-    let id = part.add(search, target, &root, None)?;
+    let id = part.add(search, &root, None)?;
     waiting.extend(expand(search, &mut scratch, id, root)?);
     let mut n_leaves = 1;
     while n_leaves < max_leaf_nodes
@@ -49,7 +49,7 @@ pub fn grow<C: Criterion>(
         part.splits.push((parent, split));
         n_leaves += 1;
         for (child, is_left) in [(left, true), (right, false)] {
-            let id = part.add(search, target, &child, Some((parent, is_left)))?;
+            let id = part.add(search, &child, Some((parent, is_left)))?;
             if n_leaves < max_leaf_nodes {
                 waiting.extend(expand(search, &mut scratch, id, child)?);
             }
@@ -58,7 +58,7 @@ pub fn grow<C: Criterion>(
     Ok((part, search.take_effort(&mut scratch)))
 }
 
-/// A node that can be split.
+/// A node that can be split and waits for its turn, with its split and its two children.
 struct Waiting<'s, C: Criterion> {
     improvement: f64,
     id: usize,
@@ -67,7 +67,7 @@ struct Waiting<'s, C: Criterion> {
     right: Pending<'s, C>,
 }
 
-/// Expands a node; nothing if it is a leaf.
+/// Expands a node. Returns `None` if the node is a leaf.
 fn expand<'s, C: Criterion>(
     search: &Search<'_, C>,
     scratch: &mut Scratch<C>,
@@ -78,19 +78,18 @@ fn expand<'s, C: Criterion>(
     let before = cost(&node);
     let Expansion::Split(fork) = node.expand(search, scratch)? else { return Ok(None) };
     let (split, mut left, mut right) = fork.children(search, scratch);
-    for child in [&mut left, &mut right] {
-        search.forget(child.known.take().as_ref(), child.samples.ids(), scratch);
-    }
+    (left.heritage, right.heritage) = (None, None);
     let improvement = improvement(before, cost(&left) + cost(&right));
     Ok(Some(Waiting { improvement, id, split, left, right }))
 }
 
-/// By how much a cost falls, as turns see it.
+/// The decrease from `before` to `after`, rounded to [`KEPT_BITS`]; 0 if it may be rounding error.
 fn improvement(before: f64, after: f64) -> f64 {
     const DROPPED: u32 = f64::MANTISSA_DIGITS - KEPT_BITS;
     let decrease = before - after;
     if decrease > before * NOISE {
-        // The bits of positive numbers are in their order, and a carry out of the fraction is right.
+        // Positive floats are ordered like their bits, so a carry from the fraction into the
+        // exponent rounds up correctly.
         let bits = decrease.to_bits() + (1 << (DROPPED - 1));
         f64::from_bits(bits >> DROPPED << DROPPED)
     } else {

@@ -1,4 +1,5 @@
-//! One node: stop rules, search, partition, children. Every driver goes through here.
+//! The expansion of one node: stop rules, search for the best split, partition of the rows,
+//! children. Every walk down a tree expands its nodes here.
 
 use std::sync::Arc;
 
@@ -8,41 +9,56 @@ use crate::error::Result;
 use crate::rng::{NodeKey, Side};
 use crate::split::limits::Limits;
 use crate::split::samples::SampleSet;
-use crate::split::{Candidate, ConstantFeatures, Found, Heirs, Known, Node, Scratch, Search, Wanted};
+use crate::split::{Candidate, ConstantFeatures, Division, Found, Heirs, Heritage, Node, Scratch, Search, Wanted};
 use crate::tree::sets::{CategorySet, Rule};
 
 /// A node that has been reached and not yet expanded.
 pub struct Pending<'s, C: Criterion> {
-    /// Its rows.
+    /// Ids of the training rows of the node.
     pub samples: SampleSet<'s>,
-    /// Distance from the root.
+    /// Distance from the root of the tree.
     pub depth: u64,
-    /// The key of its random choices.
+    /// The key of the node's random choices.
     pub key: NodeKey,
-    /// The statistics of its rows.
+    /// The criterion's statistics of the rows.
     pub totals: C::Totals,
-    /// Entries that its rows store.
+    /// Number of entries that the rows store: cells of dense data, nonzeros of sparse data.
     pub n_entries: usize,
-    /// Features known not to vary in it.
+    /// Features known not to vary in the node.
     pub constants: Arc<ConstantFeatures>,
-    /// What it has taken over from its parent's search.
-    pub known: Option<Known<C>>,
-    /// Between what predictions must lie, if features are constrained.
+    /// What the node has taken over from its parent's search. Dropping it costs speed and nothing
+    /// else.
+    pub heritage: Option<Heritage<C>>,
+    /// Limits of the predictions below the node; `None` unless features have monotonic constraints.
+    pub limits: Option<Limits>,
+}
+
+/// The state of a node that has no parent in its search: the root of a tree, or of a copy of rows.
+pub struct Anew {
+    /// Distance from the root of the tree.
+    pub depth: u64,
+    /// The key of the node's random choices.
+    pub key: NodeKey,
+    /// Features known not to vary in the node.
+    pub constants: Arc<ConstantFeatures>,
+    /// Limits of the predictions below the node; `None` unless features have monotonic constraints.
     pub limits: Option<Limits>,
 }
 
 /// A node that is not split.
 pub struct Leaf<'s, C: Criterion> {
-    /// Its rows.
+    /// Ids of the training rows of the leaf.
     pub samples: SampleSet<'s>,
-    /// The statistics of its rows.
+    /// Distance from the root of the tree.
+    pub depth: u64,
+    /// The criterion's statistics of the rows.
     pub totals: C::Totals,
-    /// Between what its prediction must lie, if features are constrained.
+    /// Limits of the prediction; `None` unless features have monotonic constraints.
     pub limits: Option<Limits>,
 }
 
 impl<C: Criterion> Leaf<'_, C> {
-    /// Writes what it predicts.
+    /// Writes what the leaf predicts into `value`, moved into the limits if there are any.
     pub fn write_value(&self, criterion: &C, value: &mut [f64]) {
         criterion.write_value(&self.totals, self.samples.ids(), value);
         if let Some(limits) = &self.limits {
@@ -51,41 +67,50 @@ impl<C: Criterion> Leaf<'_, C> {
     }
 }
 
-/// What has become of a node.
+/// The outcome of [`Pending::expand`].
 #[allow(clippy::large_enum_variant, reason = "taken apart at once; a box would cost an allocation per split")]
 pub enum Expansion<'s, C: Criterion> {
     /// A stop rule holds, or no split is legal.
     Leaf(Leaf<'s, C>),
-    /// It is split.
+    /// The node is split, and its rows are partitioned.
     Split(Fork<'s, C>),
 }
 
-/// A node that is split. What its children need is done when it is known which of them are wanted.
+/// A node that is split and whose rows are partitioned. The children are made by
+/// [`children`](Self::children) or [`child`](Self::child), when it is known which of them are
+/// wanted, so that nothing is prepared for a child that is not.
 pub struct Fork<'s, C: Criterion> {
-    /// The split.
+    /// The split of the node.
     pub split: Split,
     node: Pending<'s, C>,
     parts: Parts<C>,
 }
 
-/// The children of a node whose rows are partitioned: statistics and numbers of entries.
+/// Number of rows and statistics of the two children of a node.
 struct Parts<C: Criterion> {
+    /// Number of rows that went left.
+    n_left: usize,
     left_is_small: bool,
+    /// Statistics of the smaller child, and the number of entries that its rows store.
     small: (C::Totals, usize),
+    /// Statistics of the larger child, and the number of entries that its rows store.
     large: (C::Totals, usize),
 }
 
-/// A split, for rows that the node has and others.
+/// The split of a node, complete enough to route any row, also a row with a value or a category
+/// that does not occur in the node.
 #[derive(Debug)]
 pub struct Split {
-    /// The cut, which says where missing values go even if the node has none.
+    /// The winning cut. Its `missing` is always set, also if the node has no missing values: then
+    /// missing values follow the heavier child, or the right one if both weigh the same.
     cut: Candidate,
-    /// If the feature is categorical, what goes left; what the node does not have goes with most of the weight.
+    /// The category set, if the feature is categorical. Categories that do not occur in the node
+    /// follow the heavier child.
     set: Option<CategorySet>,
 }
 
 impl Split {
-    /// The feature.
+    /// The feature on which the node is split.
     pub fn feature(&self) -> u32 {
         self.cut.feature
     }
@@ -95,29 +120,29 @@ impl Split {
         self.cut.missing_go_left()
     }
 
-    /// What goes left of all that is not missing.
+    /// The threshold or the category set that says which of the values that are not missing go
+    /// left.
     pub fn rule(&self, data: &Dataset) -> Rule<'_> {
         self.set.as_ref().map_or_else(|| Rule::Threshold(self.cut.threshold(data)), Rule::Categories)
     }
 }
 
-impl<'s, C: Criterion> Pending<'s, C> {
-    /// The root of tree number `tree` over all of `samples`.
-    pub fn root(search: &Search<'_, C>, samples: SampleSet<'s>, tree: u64) -> Self {
-        let limits = search.params.monotonic_cst.is_some().then(|| Limits::none(search.criterion.n_means()));
-        let constants = Arc::new(ConstantFeatures::none(search.data.n_features()));
-        Self::anew(search, samples, 0, NodeKey::root(search.params.seed, tree), constants, limits)
+impl Anew {
+    /// The state of the root of tree number `tree`.
+    pub fn root<C: Criterion>(search: &Search<'_, C>, tree: u64) -> Self {
+        Self {
+            depth: 0,
+            key: NodeKey::root(search.params.seed, tree),
+            constants: Arc::new(ConstantFeatures::none(search.data.n_features())),
+            limits: search.params.monotonic_cst.is_some().then(|| Limits::none(search.criterion.n_means())),
+        }
     }
+}
 
-    /// A node that has no parent here, and takes nothing over from it but these.
-    pub fn anew(
-        search: &Search<'_, C>,
-        samples: SampleSet<'s>,
-        depth: u64,
-        key: NodeKey,
-        constants: Arc<ConstantFeatures>,
-        limits: Option<Limits>,
-    ) -> Self {
+impl<'s, C: Criterion> Pending<'s, C> {
+    /// Makes a node that has no parent in this search. O(rows).
+    pub fn begin(search: &Search<'_, C>, samples: SampleSet<'s>, anew: Anew) -> Self {
+        let Anew { depth, key, constants, limits } = anew;
         Self {
             totals: search.criterion.totals(samples.ids()),
             n_entries: search.n_entries(samples.ids()),
@@ -125,18 +150,21 @@ impl<'s, C: Criterion> Pending<'s, C> {
             depth,
             key,
             constants,
-            known: None,
+            heritage: None,
             limits,
         }
     }
 
+    /// The state with which this node begins in the search of a copy of its rows.
+    pub fn anew(&self) -> Anew {
+        Anew { depth: self.depth, key: self.key, constants: Arc::clone(&self.constants), limits: self.limits.clone() }
+    }
+
     /// Splits the node, or finds that it is a leaf.
-    ///
-    /// Of two children the smaller and all its descendants must be expanded first if the same scratch is used for both.
     pub fn expand(mut self, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Result<Expansion<'s, C>> {
         search.runtime.check_interrupt()?;
         if self.must_stop(search) {
-            return Ok(self.into_leaf(search, scratch));
+            return Ok(self.into_leaf());
         }
         let node = Node {
             samples: &self.samples,
@@ -146,19 +174,19 @@ impl<'s, C: Criterion> Pending<'s, C> {
             constants: &self.constants,
             limits: self.limits.as_ref(),
         };
-        let Found { best, constants, known } = search.best_split(&node, self.known.take(), scratch)?;
-        let division = best.map(|mut cut| Ok((search.divide(&node, &mut cut)?, cut))).transpose()?;
-        self.known = known;
-        let Some((division, mut cut)) = division else { return Ok(self.into_leaf(search, scratch)) };
+        let Found { best, constants, heritage } = search.best_split(&node, self.heritage.take(), scratch)?;
+        let Some(mut cut) = best else { return Ok(self.into_leaf()) };
+        let (sides, goes_left) = search.divide(&node, &mut cut)?.unzip();
+        self.heritage = heritage;
         if let Some(constants) = constants {
             self.constants = constants;
         }
-        let (sides, goes_left) = division.unzip();
-        let parts = self.part(&cut, goes_left, search, scratch);
+        let parts = self.partition_rows(&cut, goes_left, search, scratch);
+        debug_assert_eq!(parts.n_left, cut.n_left, "the search says how many rows go left");
         if search.params.min_impurity_decrease > 0.0
             && gains_too_little(search, &self.totals, &parts.small.0, &parts.large.0)
         {
-            return Ok(self.into_leaf(search, scratch));
+            return Ok(self.into_leaf());
         }
         let weight = |part: &(C::Totals, usize)| search.criterion.weight(&part.0);
         let (left, right) =
@@ -169,84 +197,86 @@ impl<'s, C: Criterion> Pending<'s, C> {
         Ok(Expansion::Split(Fork { split: Split { cut, set }, node: self, parts }))
     }
 
-    /// Partitions the rows by a cut, or by what is said of each row.
-    fn part(
+    /// Partitions the rows of the node: by `goes_left`, which has an element per row, or by the cut
+    /// if there is none. The numbers of rows of the children are taken from the partition itself,
+    /// not from the number that the cut claims.
+    fn partition_rows(
         &mut self,
         cut: &Candidate,
         goes_left: Option<Vec<bool>>,
         search: &Search<'_, C>,
         scratch: &mut Scratch<C>,
     ) -> Parts<C> {
-        let Self { samples, totals, n_entries, known, .. } = self;
-        let middle = match goes_left {
-            None => search.partition(samples, cut, known.as_ref(), scratch),
+        let Self { samples, totals, n_entries, heritage, .. } = self;
+        let n_left = match goes_left {
+            None => search.partition(samples, cut, heritage.as_ref(), scratch),
             Some(goes_left) => {
                 let mut goes_left = goes_left.into_iter();
                 samples.partition(|_| goes_left.next().unwrap_or_default())
             }
         };
-        debug_assert_eq!(middle, cut.n_left, "the scan's promise");
-        // Add up the smaller child and subtract it for the larger: exact, and at most half the work.
-        let left_is_small = middle <= samples.len() - middle;
-        let (left_ids, right_ids) = samples.ids().split_at(middle);
+        // Add up the statistics of the smaller child, and subtract them from the node's for the
+        // larger child: exact, and at most half the work.
+        let left_is_small = n_left <= samples.len() - n_left;
+        let (left_ids, right_ids) = samples.ids().split_at(n_left);
         let small_ids = if left_is_small { left_ids } else { right_ids };
         let small = (search.criterion.totals(small_ids), search.n_entries(small_ids));
         let large = (search.criterion.minus(totals, &small.0), *n_entries - small.1);
-        Parts { left_is_small, small, large }
+        Parts { n_left, left_is_small, small, large }
     }
 
-    fn into_leaf(self, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Expansion<'s, C> {
-        let Self { samples, totals, known, limits, .. } = self;
-        search.forget(known.as_ref(), samples.ids(), scratch);
-        Expansion::Leaf(Leaf { samples, totals, limits })
+    fn into_leaf(self) -> Expansion<'s, C> {
+        let Self { samples, depth, totals, limits, .. } = self;
+        Expansion::Leaf(Leaf { samples, depth, totals, limits })
     }
 
-    /// Whether a stop rule holds.
+    /// Whether a stop rule makes this node a leaf without a search.
     pub fn must_stop(&self, search: &Search<'_, C>) -> bool {
         must_stop(search, self.depth, self.samples.len(), &self.totals)
     }
 }
 
 impl<'s, C: Criterion> Fork<'s, C> {
-    /// The split, and both children: the left one and the right one.
+    /// The numbers of rows of the left child and of the right one.
+    pub fn sizes(&self) -> [usize; 2] {
+        [self.parts.n_left, self.node.samples.len() - self.parts.n_left]
+    }
+
+    /// Returns the split, the left child and the right child.
     pub fn children(
         mut self,
         search: &Search<'_, C>,
         scratch: &mut Scratch<C>,
     ) -> (Split, Pending<'s, C>, Pending<'s, C>) {
-        let heirs = self.bequeath(Wanted::Both, search, scratch);
+        let heirs = self.divide_heritage(Wanted::Both, search, scratch);
         self.into_children(heirs, search)
     }
 
-    /// The child on one side; the other is dropped, and nothing is prepared for it.
+    /// Returns the child on one side. The other child is dropped, and nothing is prepared for it.
     pub fn child(mut self, side: Side, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Pending<'s, C> {
         let is_small = self.parts.left_is_small == (side == Side::Left);
-        if is_small {
-            let (left, right) = self.node.samples.ids().split_at(self.split.cut.n_left);
-            let dropped = if side == Side::Left { right } else { left };
-            search.forget(self.node.known.as_ref(), dropped, scratch);
-        }
-        let heirs = self.bequeath(if is_small { Wanted::Small } else { Wanted::Large }, search, scratch);
+        let heirs = self.divide_heritage(if is_small { Wanted::Small } else { Wanted::Large }, search, scratch);
         let (_, left, right) = self.into_children(heirs, search);
         if side == Side::Left { left } else { right }
     }
 
-    /// The split, and both children with what they have inherited.
+    /// Makes both children from the parts of the node and their parts of its heritage. Returns the
+    /// split, the left child and the right child.
     fn into_children(self, heirs: Heirs<C>, search: &Search<'_, C>) -> (Split, Pending<'s, C>, Pending<'s, C>) {
         let [left_limits, right_limits] = self.limits(search);
-        let Self { split, node, parts: Parts { left_is_small, small, large } } = self;
+        let Self { split, node, parts: Parts { n_left, left_is_small, small, large } } = self;
         let (small, large) = ((small, heirs.small), (large, heirs.large));
         let (of_left, of_right) = if left_is_small { (small, large) } else { (large, small) };
         let Pending { samples, depth, key, constants, .. } = node;
-        let (left, right) = samples.split_at(split.cut.n_left);
-        let child = |side, samples, ((totals, n_entries), known), constants, limits| Pending {
+        let (left, right) = samples.split_at(n_left);
+        let child = |side, samples, ((totals, n_entries), heritage), constants, limits| Pending {
             samples,
             depth: depth + 1,
             key: key.child(side),
             totals,
             n_entries,
             constants,
-            known,
+            heritage,
             limits,
         };
         let left = child(Side::Left, left, of_left, Arc::clone(&constants), left_limits);
@@ -254,27 +284,28 @@ impl<'s, C: Criterion> Fork<'s, C> {
         (split, left, right)
     }
 
-    /// Divides what is known of the node among the children.
-    fn bequeath(&mut self, wanted: Wanted, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Heirs<C> {
-        let Parts { left_is_small, small, large } = &self.parts;
-        let Pending { samples, totals, known, .. } = &mut self.node;
-        let (left_ids, right_ids) = samples.ids().split_at(self.split.cut.n_left);
+    /// Divides the heritage of the node among those children that are wanted.
+    fn divide_heritage(&mut self, wanted: Wanted, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Heirs<C> {
+        let Parts { n_left, left_is_small, small, large } = &self.parts;
+        let Pending { samples, totals, heritage, .. } = &mut self.node;
+        let (left_ids, right_ids) = samples.ids().split_at(*n_left);
         let small_ids = if *left_is_small { left_ids } else { right_ids };
-        let (totals, small) = ((&*totals, &small.0, &large.0), (small_ids, small.1));
-        search.bequeath(known.take(), totals, small, large.1, wanted, scratch)
+        let division =
+            Division { node: totals, small: (small_ids, &small.0, small.1), large: (&large.0, large.1), wanted };
+        search.bequeath(heritage.take(), &division, scratch)
     }
 
-    /// Between what the predictions of the left and of the right child must lie.
+    /// The limits of the predictions of the left child and of the right child.
     fn limits(&self, search: &Search<'_, C>) -> [Option<Limits>; 2] {
         let Some(limits) = &self.node.limits else { return [None, None] };
-        let Parts { left_is_small, small, large } = &self.parts;
+        let Parts { left_is_small, small, large, .. } = &self.parts;
         let (left, right) = if *left_is_small { (&small.0, &large.0) } else { (&large.0, &small.0) };
         let constraint = search.params.constraint(self.split.feature());
         limits.of_children(search.criterion, (left, right), constraint).map(Some)
     }
 }
 
-/// Whether a stop rule holds for a node of this depth and so many rows.
+/// Whether a stop rule makes a node of this depth, with `n_samples` rows, a leaf without a search.
 pub fn must_stop<C: Criterion>(search: &Search<'_, C>, depth: u64, n_samples: usize, totals: &C::Totals) -> bool {
     let params = search.params;
     depth >= params.max_depth
@@ -283,8 +314,9 @@ pub fn must_stop<C: Criterion>(search: &Search<'_, C>, depth: u64, n_samples: us
         || search.criterion.is_pure(totals)
 }
 
-/// Whether the decrease of impurity, weighted by the node's share of the total, is too small. A decrease within one unit
-/// of rounding of the limit passes, as in scikit-learn.
+/// Whether the split of `node` into the children `a` and `b` decreases the impurity by less than
+/// `min_impurity_decrease`. The decrease is weighted by the node's share of the total weight. A
+/// decrease within one unit of rounding of the limit passes, as in scikit-learn.
 fn gains_too_little<C: Criterion>(search: &Search<'_, C>, node: &C::Totals, a: &C::Totals, b: &C::Totals) -> bool {
     let criterion = search.criterion;
     let weight = |totals| criterion.weight(totals) as f64;

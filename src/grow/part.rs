@@ -1,31 +1,32 @@
-//! A part of a tree while it grows: how every policy of growth records nodes.
+//! A part of a tree while it grows. Depth-first and best-first growth record their nodes in it.
 
 use std::sync::Arc;
 
 use super::expand::{Pending, Split};
 use crate::criterion::Criterion;
-use crate::data::{Dataset, Target};
+use crate::data::Dataset;
 use crate::error::Result;
 use crate::split::Search;
-use crate::tree::{NodeRecord, Tree, TreeBuilder};
+use crate::tree::Tree;
+use crate::tree::builder::{NodeRecord, TreeBuilder};
 
-/// Nodes in the order in which they were reached, and the splits of some.
+/// A part of a tree: its nodes, and the splits of those that are split so far.
 pub struct Part {
     pub nodes: TreeBuilder,
     pub splits: Vec<(usize, Split)>,
 }
 
 impl Part {
-    /// No nodes yet.
+    /// Makes a part without nodes, whose nodes will predict `n_values` values each.
     pub fn new(n_values: usize) -> Self {
         Self { nodes: TreeBuilder::new(n_values), splits: Vec::new() }
     }
 
-    /// Adds a node as a leaf, below `parent` and on its left or not; returns its id.
+    /// Adds a node as a leaf and returns its id. `parent` is the id of the node's parent, and
+    /// whether the node is the left child.
     pub fn add<C: Criterion>(
         &mut self,
         search: &Search<'_, C>,
-        target: &Target,
         node: &Pending<'_, C>,
         parent: Option<(usize, bool)>,
     ) -> Result<usize> {
@@ -33,7 +34,7 @@ impl Part {
         let record = NodeRecord {
             impurity: criterion.impurity(&node.totals),
             n_samples: node.samples.len(),
-            weight: criterion.weight(&node.totals) as f64 * target.weight_unit(),
+            weight: criterion.weight(&node.totals) as f64 * search.target.weight_unit(),
         };
         let (id, value) = self.nodes.add(&record)?;
         criterion.write_value(&node.totals, node.samples.ids(), value);
@@ -46,7 +47,8 @@ impl Part {
         Ok(id)
     }
 
-    /// Adds another part; returns the id of its first node.
+    /// Adds the nodes of another part behind the nodes of this one. Returns the new id of the first
+    /// added node.
     pub fn append(&mut self, other: Self) -> Result<usize> {
         let offset = self.nodes.append(other.nodes)?;
         if offset == 0 {
@@ -57,10 +59,11 @@ impl Part {
         Ok(offset)
     }
 
-    /// The tree, if this is all of it.
+    /// Makes the tree, if this part holds all nodes.
     pub fn finish(self, data: &Dataset, n_classes: Vec<u32>) -> Result<Tree> {
         let Self { mut nodes, splits } = self;
-        // Together, as each is two cache misses that do not wait for each other.
+        // All thresholds are looked up at the end, together: each costs two cache misses, and the
+        // misses of several look-ups overlap.
         for (node, split) in splits {
             let (feature, missing_go_left) = (split.feature(), split.missing_go_left());
             nodes.split(node, feature, split.rule(data), missing_go_left);

@@ -1,177 +1,194 @@
 //! The lazy descent of query rows through a tree, or through one of its subtrees.
 //!
-//! Of two children that are both reached the larger waits, and the smaller may become a task for another thread, as in
-//! [`grow`](crate::grow). Nothing is prepared for a child that no query row reaches. Leaves are values of their own: which task
-//! found them does not show.
-//!
-//! Scratch of sparse searches knows the rows of some pending nodes, and wants the smaller of two children first. A child
-//! that is dropped, or goes to another thread, is forgotten at once; then the rule holds for whatever remains.
+//! The driver of growth walks the tree. The policy in this file takes query rows along, follows
+//! only children that some query row reaches, and keeps what the leaves predict for their query
+//! rows. The result does not depend on which task found a leaf.
 
-use std::sync::{Mutex, PoisonError};
-
-use rayon::Scope;
-
-use super::Finds;
-use super::whole::OnCopy;
-use crate::criterion::Criterion;
+use super::{LazyTree, Reached};
+use crate::criterion::{Criterion, Visitor};
 use crate::data::query::Query;
-use crate::data::{Dataset, Target};
 use crate::error::Result;
-use crate::grow::copies::{Copies, on_copy};
-use crate::grow::expand::{Expansion, Leaf, Pending};
-use crate::grow::is_a_task;
+use crate::grow::copies::Copies;
+use crate::grow::driver::{Driver, Follow, Policy};
+use crate::grow::expand::{Leaf, Pending, Split};
+use crate::grow::{root, samples_with};
+use crate::lazy::Finds;
 use crate::rng::Side;
-use crate::split::samples::SampleSet;
+use crate::runtime::Runtime;
+use crate::split::samples::{SampleSet, Samples};
 use crate::split::{Scratch, Search};
 
-/// A node with the query rows that have reached it.
-pub(super) struct Visit<'s, C: Criterion> {
-    pub node: Pending<'s, C>,
+/// Tasks per thread where query rows descend one by one, so that tasks of unequal cost even out.
+const TASKS_PER_THREAD: usize = 8;
+
+/// The policy of a lazy descent: visits the nodes that some query row reaches.
+pub(super) struct Descent<'a> {
+    pub query: &'a dyn Query,
+    /// Whether the training rows of each leaf are to be kept.
+    pub rows: bool,
+    /// Number of values that a leaf predicts.
+    pub n_values: usize,
+}
+
+/// The load of a node in a lazy descent.
+pub(super) struct Visit<'s> {
+    /// The query rows that have reached the node.
     pub query_rows: SampleSet<'s>,
-    /// Words that the nodes above and beside it hold.
+    /// Number of words that the ancestors of the node, and the siblings that are followed too,
+    /// hold; see [`Visits::peak_words`](super::Visits::peak_words).
     pub held: u64,
 }
 
-/// What query rows find below a node, on one thread. The node has taken nothing over.
-pub(crate) fn descend<C: Criterion>(
-    search: Search<'_, C>,
-    target: &Target,
-    query: &dyn Query,
-    node: Pending<'_, C>,
-    query_rows: SampleSet<'_>,
-    scratch: &mut Scratch<C>,
-) -> Result<Finds> {
-    let descent = Descent::new(search, target, query, false);
-    descent.run_with(Visit { node, query_rows, held: 0 }, scratch, None)
-}
+impl Policy for Descent<'_> {
+    type Load<'l> = Visit<'l>;
+    type Finds = Finds;
+    type Whole = Vec<Finds>;
 
-/// What the threads share.
-pub(super) struct Descent<'a, C: Criterion> {
-    pub search: Search<'a, C>,
-    pub target: &'a Target,
-    pub query: &'a dyn Query,
-    /// Whether the training rows of the leaves are wanted.
-    pub rows: bool,
-    copies: Option<Copies>,
-    state: Mutex<State<C>>,
-}
-
-struct State<C: Criterion> {
-    /// Scratch that no thread uses.
-    idle: Vec<Scratch<C>>,
-    finds: Vec<Result<Finds>>,
-}
-
-impl<'a, C: Criterion> Descent<'a, C> {
-    pub fn new(search: Search<'a, C>, target: &'a Target, query: &'a dyn Query, rows: bool) -> Self {
-        // Where rows have new numbers nobody could say which they are.
-        let copies = if rows { None } else { Copies::of(search.data, search.n_drawn(), search.params.force_copies) };
-        Self { search, target, query, rows, copies, state: Mutex::new(State { idle: Vec::new(), finds: Vec::new() }) }
+    fn begin(&self, _task: usize, _load: &mut Visit<'_>) -> Finds {
+        Finds::new(self.n_values, self.rows)
     }
 
-    /// Visits what is reached below a node, on several threads if it is large.
-    pub fn run<'s>(&'s self, root: Visit<'s, C>) -> Result<Vec<Finds>> {
-        let runtime = self.search.runtime;
-        if runtime.n_threads() > 1 && is_a_task(&self.search, &root.node) {
-            runtime.scope(|scope| self.run_task(root, Some(scope)))?;
-        } else {
-            self.run_task(root, None);
-        }
-        let mut found = std::mem::take(&mut self.lock().finds).into_iter().collect::<Result<Vec<_>>>()?;
-        // Tasks end in any order; no two have a query row in common.
-        found.sort_unstable_by_key(Finds::first_row);
-        Ok(found)
+    fn admits_copy(&self, copies: &Copies, n_samples: usize, load: &Visit<'_>) -> bool {
+        // The rows of a copy have new numbers, so the training rows of a leaf could not be named.
+        !self.rows && copies.admit_visits(n_samples, load.query_rows.len())
     }
 
-    fn run_task<'s>(&'s self, root: Visit<'s, C>, scope: Option<&Scope<'s>>) {
-        let idle = self.lock().idle.pop();
-        let mut scratch = idle.unwrap_or_else(|| Scratch::new(&self.search));
-        let finds = self.run_with(root, &mut scratch, scope);
-        let mut state = self.lock();
-        if finds.is_ok() {
-            state.idle.push(scratch);
-        }
-        state.finds.push(finds);
+    fn visit<C: Criterion>(
+        &self,
+        _search: &Search<'_, C>,
+        node: &Pending<'_, C>,
+        load: &mut Visit<'_>,
+        finds: &mut Finds,
+    ) -> Result<()> {
+        finds.visits.visit(node.samples.len(), load.held);
+        Ok(())
     }
 
-    fn run_with<'s>(
-        &'s self,
-        root: Visit<'s, C>,
-        scratch: &mut Scratch<C>,
-        scope: Option<&Scope<'s>>,
-    ) -> Result<Finds> {
-        let search = &self.search;
-        search.adopt(root.node.known.as_ref(), root.node.samples.ids(), scratch);
-        let mut finds = Finds::new(search.criterion.n_values(), self.rows);
-        let mut values = Vec::new();
-        let mut stack = vec![root];
-        while let Some(Visit { node, mut query_rows, held }) = stack.pop() {
-            if let Some(copy) = self.copy(&node, query_rows.len()) {
-                let descent = OnCopy { query: self.query, query_rows, held };
-                for more in on_copy(&copy, search, self.target, &node, descent)? {
-                    finds.append(more);
-                }
-                continue;
-            }
-            let (n_rows, depth) = (node.samples.len(), node.depth);
-            finds.visits.visit(n_rows, held);
-            let fork = match node.expand(search, scratch)? {
-                Expansion::Split(fork) => fork,
-                Expansion::Leaf(leaf) => {
-                    self.settle(&leaf, query_rows.ids(), depth, &mut finds);
-                    continue;
-                }
-            };
-            let (rule, missing_left) = (fork.split.rule(search.data), fork.split.missing_go_left());
-            let goes_left = |value| rule.goes_left(value, missing_left);
-            self.query.gather(fork.split.feature(), query_rows.ids(), &mut values);
-            let n_left = values.iter().filter(|&&value| goes_left(value)).count();
-            let held = held + n_rows as u64;
-            if n_left == 0 || n_left == values.len() {
-                let side = if n_left == 0 { Side::Right } else { Side::Left };
-                stack.push(Visit { node: fork.child(side, search, scratch), query_rows, held });
-                continue;
-            }
-            let mut next = values.iter();
-            query_rows.partition(|_| next.next().is_some_and(|&value| goes_left(value)));
-            let (left_rows, right_rows) = query_rows.split_at(n_left);
-            let (_, left, right) = fork.children(search, scratch);
-            let (n_left, n_right) = (left.samples.len() as u64, right.samples.len() as u64);
-            let left = Visit { node: left, query_rows: left_rows, held: held + n_right };
-            let right = Visit { node: right, query_rows: right_rows, held: held + n_left };
-            let (small, large) = if n_left <= n_right { (left, right) } else { (right, left) };
-            stack.push(large);
-            match scope {
-                Some(scope) if is_a_task(search, &small.node) => {
-                    search.forget(small.node.known.as_ref(), small.node.samples.ids(), scratch);
-                    scope.spawn(move |scope| self.run_task(small, Some(scope)));
-                }
-                _ => stack.push(small),
-            }
-        }
-        Ok(finds)
-    }
-
-    /// Gives the value of a leaf to its query rows.
-    fn settle(&self, leaf: &Leaf<'_, C>, query_rows: &[u32], depth: u64, finds: &mut Finds) {
-        let criterion = self.search.criterion;
-        leaf.write_value(criterion, finds.add(query_rows, depth));
+    fn finish_leaf<C: Criterion>(
+        &self,
+        search: &Search<'_, C>,
+        leaf: &Leaf<'_, C>,
+        load: Visit<'_>,
+        finds: &mut Finds,
+    ) {
+        let criterion = search.criterion;
+        leaf.write_value(criterion, finds.add(load.query_rows.ids(), leaf.depth));
         let Some(rows) = &mut finds.rows else { return };
         let total = criterion.weight(&leaf.totals) as f64;
         for &sample in leaf.samples.ids() {
             rows.rows.push(sample);
-            rows.shares.push(self.target.weights().get(sample as usize) as f64 / total);
+            rows.shares.push(search.target.weights().get(sample as usize) as f64 / total);
         }
         rows.ends.push(rows.rows.len());
     }
 
-    /// A copy of a node's rows, if the descent is to go on in one.
-    fn copy(&self, node: &Pending<'_, C>, n_query: usize) -> Option<Dataset> {
-        let admits = self.copies.as_ref()?.admit_visits(node.samples.len(), n_query) && !node.must_stop(&self.search);
-        if admits { self.search.data.subset(node.samples.ids()) } else { None }
+    fn follow<'l, C: Criterion>(
+        &self,
+        search: &Search<'_, C>,
+        split: &Split,
+        [n_left, n_right]: [usize; 2],
+        load: Self::Load<'l>,
+    ) -> Follow<Self::Load<'l>> {
+        let Visit { mut query_rows, held } = load;
+        let (rule, missing_left) = (split.rule(search.data), split.missing_go_left());
+        let mut values = Vec::with_capacity(query_rows.len());
+        self.query.gather(split.feature(), query_rows.ids(), &mut values);
+        let mut goes_left = values.iter().map(|&value| rule.goes_left(value, missing_left));
+        let n_left_rows = goes_left.clone().filter(|&left| left).count();
+        let held = held + (n_left + n_right) as u64;
+        if n_left_rows == 0 || n_left_rows == values.len() {
+            let side = if n_left_rows == 0 { Side::Right } else { Side::Left };
+            return Follow::One(side, Visit { query_rows, held });
+        }
+        query_rows.partition(|_| goes_left.next().unwrap_or_default());
+        let (left_rows, right_rows) = query_rows.split_at(n_left_rows);
+        Follow::Both(
+            Visit { query_rows: left_rows, held: held + n_right as u64 },
+            Visit { query_rows: right_rows, held: held + n_left as u64 },
+        )
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State<C>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn join(&self, mut tasks: Vec<Finds>) -> Result<Vec<Finds>> {
+        // Tasks end in any order, but no two of them have a query row in common: the first query
+        // row of each task gives an order that is the same in each run.
+        tasks.sort_unstable_by_key(Finds::first_row);
+        Ok(tasks)
+    }
+
+    fn absorb(&self, finds: &mut Finds, whole: Vec<Finds>) -> Result<()> {
+        whole.into_iter().for_each(|more| finds.append(more));
+        Ok(())
+    }
+}
+
+/// Walks the subtree of `node` with some query rows, on this thread. Returns the leaves that the
+/// query rows reach.
+pub(crate) fn descend<C: Criterion>(
+    search: &Search<'_, C>,
+    query: &dyn Query,
+    node: Pending<'_, C>,
+    query_rows: SampleSet<'_>,
+    scratch: &mut Scratch<C>,
+) -> Result<Vec<Finds>> {
+    let policy = Descent { query, rows: false, n_values: search.criterion.n_values() };
+    Driver::new(*search, &policy).run_with(node, Visit { query_rows, held: 0 }, scratch)
+}
+
+/// A question to a whole tree: which leaves do the query rows reach?
+pub(super) struct Question<'a> {
+    pub tree: LazyTree<'a>,
+    pub query: &'a dyn Query,
+    /// Whether query rows descend one at a time.
+    pub is_single: bool,
+    /// Whether the training rows of each leaf are to be kept.
+    pub rows: bool,
+    pub runtime: &'a Runtime<'a>,
+}
+
+impl Visitor for Question<'_> {
+    type Output = Reached;
+
+    fn visit<C: Criterion>(self, criterion: &C) -> Result<Reached> {
+        let n_query = self.query.shape().0;
+        let mut reached = Reached::new(n_query, self.rows);
+        let all: Vec<u32> = (0..n_query as u32).collect();
+        let n_threads = self.runtime.n_threads();
+        let found = if all.is_empty() {
+            Vec::new()
+        } else if !self.is_single || n_threads == 1 || n_query == 1 {
+            let batch_len = if self.is_single { 1 } else { n_query };
+            self.ask(criterion, all.chunks(batch_len), self.runtime)?
+        } else {
+            let tasks = all.chunks(n_query.div_ceil(TASKS_PER_THREAD * n_threads)).collect();
+            let run = |rows: &[u32]| self.ask(criterion, rows.chunks(1), &self.runtime.serial());
+            self.runtime.map(tasks, run)?.into_iter().flatten().collect()
+        };
+        for finds in found {
+            reached.append(finds);
+        }
+        Ok(reached)
+    }
+}
+
+impl Question<'_> {
+    /// Descends from the root with each batch of query rows, one batch after the other.
+    fn ask<'b, C: Criterion>(
+        &self,
+        criterion: &C,
+        batches: impl Iterator<Item = &'b [u32]>,
+        runtime: &Runtime<'_>,
+    ) -> Result<Vec<Finds>> {
+        let LazyTree { data, target, params, number } = self.tree;
+        let policy = Descent { query: self.query, rows: self.rows, n_values: criterion.n_values() };
+        let mut driver = None;
+        let mut found = Vec::new();
+        for batch in batches {
+            let mut samples = samples_with(data, target.weighted_samples());
+            let (search, node) = root(data, target, criterion, params, number, runtime, samples.root())?;
+            let driver: &Driver<'_, C, _> = driver.get_or_insert_with(|| Driver::new(search, &policy));
+            let mut query_rows = Samples::new(batch.to_vec(), self.query.shape().0, false);
+            found.extend(driver.run(node, Visit { query_rows: query_rows.root(), held: 0 })?);
+        }
+        Ok(found)
     }
 }

@@ -1,30 +1,37 @@
-//! Lazy trees: what a tree predicts for given rows, without the tree.
+//! Lazy trees: the predictions of a tree for given query rows, computed without growing the tree.
 //!
-//! After Guillame-Bert & Dubrawski, "Batched Lazy Decision Trees" (2016). Training rows and query rows descend together: a
-//! node is [expanded](crate::grow::expand) as in [`grow`](crate::grow), the query rows are compared with the threshold, and a
-//! child that none of them reaches is dropped with its training rows. At a leaf the value goes to the query rows; no node
-//! is kept. The three algorithms of that paper are [`Traversal`]s.
+//! After Guillame-Bert & Dubrawski, "Batched Lazy Decision Trees" (2016). Training rows and query
+//! rows descend together. A node is [expanded](crate::grow::expand) as in [`grow`](crate::grow),
+//! and the query rows are compared with its threshold. A child that no query row reaches is dropped
+//! with its training rows. At a leaf, the query rows there get the leaf's value; no node is kept.
+//! The three algorithms of the paper are the [`Traversal`]s.
 //!
-//! Invariant: a node is a pure function of its rows and its path, so a visited node is, bit for bit, the node of the eager
-//! tree; which others are visited does not matter. Costs: the nodes that some query row reaches, each once (batched)
-//! or once per row (single). With m query rows a node that a share q of them may reach is visited with chance
-//! `1 - (1 - q)^m`. Memory O(training rows + query rows): pending nodes are disjoint ranges of two arrays, the larger
-//! child waits, so at most log2(n) nodes are pending. Explicit stack. The unit of parallel work is the tree, or the
-//! subtree where trees are fewer than threads.
+//! Invariant: a node is a pure function of its rows and its path. So a visited node is, bit for
+//! bit, the node of the eager tree, whichever other nodes are visited.
 //!
-//! The rule of "auto". A node costs batched what it costs eager, or less: a child that is not reached is not prepared. So
-//! batched saves the nodes that are not visited, which are the small ones: with m query rows, about those of fewer than n/m
-//! training rows. It pays for the query rows: each is divided among children on each level of its path, where eager walks it
-//! down the finished tree, for less. Both are m times the depth; against the search, of columns of n rows per level, that
-//! counts only where m exceeds n, and then hardly a node is left out. Hence: batched up to twice as many query rows as
-//! training rows, then eager. Single is batched for one row, and never better.
+//! Costs: the nodes that some query row reaches, each once (batched) or once per query row
+//! (single). With m query rows, a node that a share q of all possible rows reaches is visited with
+//! chance `1 - (1 - q)^m`. Memory is O(training rows + query rows): pending nodes are disjoint
+//! ranges of two arrays, and as the larger child waits, at most log2(n) nodes are pending. The
+//! stack is explicit. The unit of parallel work is the tree, or the subtree if there are fewer
+//! trees than threads.
 //!
-//! Trees that are pruned or grown best first (`ccp_alpha`, `max_leaf_nodes`) are known only as a whole: they cannot be lazy.
+//! The rule of "auto": batched if there are fewer than twice as many query rows as training rows,
+//! else eager. A node costs batched no more than it costs eager, as a child that is not reached is
+//! not prepared. What batched saves are the nodes that no query row reaches. These are small nodes:
+//! with m query rows, about the nodes of fewer than n/m training rows. What batched pays is the
+//! division of the query rows among the children at each level; eager walks the query rows down the
+//! finished tree for less. Both ways of moving query rows cost m times the depth. Compared with the
+//! search, which reads columns of n rows per level, this cost counts only if m exceeds n, and then
+//! hardly any node is left unvisited. Single is the same as batched for one query row, and never
+//! better for more.
+//!
+//! A tree that is pruned (`ccp_alpha`) or grown best first (`max_leaf_nodes`) is known only as a
+//! whole, so it cannot be lazy.
 
 mod descent;
 mod eager;
 mod reached;
-mod whole;
 
 pub(crate) use descent::descend;
 pub(crate) use reached::Finds;
@@ -38,28 +45,32 @@ use crate::grow::check_lengths;
 use crate::params::ValidTreeParams;
 use crate::runtime::Runtime;
 
-/// How query rows meet a tree. No prediction depends on it.
+/// How query rows traverse a tree. No prediction depends on the traversal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Traversal {
-    /// All at once: nodes that some of them reach are visited, each once.
+    /// All query rows descend at once. Each node that some of them reach is visited once.
     Batched,
-    /// One after the other: a path each ("Lazy Decision Trees", Friedman, Kohavi & Yun 1996, as the paper has them).
+    /// The query rows descend one after the other, each along its own path ("Lazy Decision Trees",
+    /// Friedman, Kohavi & Yun 1996, in the form that the paper of Guillame-Bert & Dubrawski gives
+    /// them).
     Single,
-    /// The tree is grown, asked, and dropped.
+    /// The whole tree is grown, predicts, and is dropped.
     Eager,
 }
 
-/// From this many query rows per training row on, "auto" is eager (last table of `benches/peers/lazy.py`).
+/// From this many query rows per training row on, "auto" is eager (last table of
+/// `benches/peers/lazy.py`).
 const EAGER_FROM: usize = 2;
 
 impl Traversal {
-    /// The cheapest, by the rule above; eager if trees are needed as a whole.
+    /// The traversal that "auto" means, by the rule in the module's header. Eager if trees with
+    /// these parameters are known only as a whole.
     pub fn auto(params: &ValidTreeParams, n_training: usize, n_query: usize) -> Self {
         let is_flooded = n_query / EAGER_FROM >= n_training;
         if Self::whole_trees(params).is_some() || is_flooded { Self::Eager } else { Self::Batched }
     }
 
-    /// The parameter, if any, because of which a tree is known only as a whole.
+    /// The name of the parameter, if any, because of which a tree is known only as a whole.
     fn whole_trees(params: &ValidTreeParams) -> Option<&'static str> {
         if params.max_leaf_nodes.is_some() {
             Some("max_leaf_nodes")
@@ -68,7 +79,7 @@ impl Traversal {
         }
     }
 
-    /// Fails if trees with these parameters cannot be traversed so.
+    /// Fails if trees with these parameters do not allow this traversal.
     pub fn check(self, params: &ValidTreeParams) -> Result<()> {
         match Self::whole_trees(params) {
             Some(name) if self != Self::Eager => Err(Error::InvalidArgument {
@@ -81,22 +92,23 @@ impl Traversal {
     }
 }
 
-/// A tree that is asked and never kept: what [`grow`](crate::grow::grow) would be given.
+/// A tree that predicts without being kept: the arguments that [`grow`](crate::grow::grow) would
+/// get.
 #[derive(Debug, Clone, Copy)]
 pub struct LazyTree<'a> {
     /// The training data.
     pub data: &'a Dataset,
-    /// The target, with the weights of the rows in this tree.
+    /// The target, with the weights that the training rows have in this tree.
     pub target: &'a Target,
     /// Hyperparameters.
     pub params: &'a ValidTreeParams,
-    /// Number of the tree.
+    /// Number of the tree in its forest; 0 for a single tree.
     pub number: u64,
 }
 
 impl LazyTree<'_> {
-    /// What the tree predicts for each row of `query`, and what that took. `rows`: also the training rows of each leaf, which
-    /// a lazy traversal alone can tell.
+    /// Finds the leaf of each row of `query`, with the leaf's values and the cost of the traversal.
+    /// If `rows`, also the training rows of each leaf, which only a lazy traversal can tell.
     pub fn ask(&self, query: &dyn Query, traversal: Traversal, rows: bool, runtime: &Runtime<'_>) -> Result<Reached> {
         traversal.check(self.params)?;
         check_lengths(self.data, self.target)?;
@@ -111,7 +123,7 @@ impl LazyTree<'_> {
             return eager::ask(self, query, runtime);
         }
         let is_single = traversal == Traversal::Single;
-        let descent = whole::Whole { tree: *self, query, is_single, rows, runtime };
-        criterion::visit(self.params.criterion, self.target, descent)
+        let question = descent::Question { tree: *self, query, is_single, rows, runtime };
+        criterion::visit(self.params.criterion, self.target, question)
     }
 }

@@ -1,19 +1,21 @@
-//! What query rows find in a tree, and what it took to find it.
+//! The leaves that query rows reach in a tree, and the cost of finding them.
 
-/// The costs that the seed reports (its figure 2 and table 3).
+/// The costs that the paper of Guillame-Bert & Dubrawski reports (figure 2 and table 3).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Visits {
-    /// Nodes visited; a node that is visited for several rows one after the other counts each time.
+    /// Number of nodes visited. With one query row at a time, a node counts once per query row that
+    /// visits it.
     pub n_nodes: u64,
-    /// Training rows of those.
+    /// Sum of the numbers of training rows of the visited nodes.
     pub n_rows: u64,
-    /// The most words that are held at once by the recursive algorithm: one per training row of each node on the path and
-    /// of each of their children that is followed, and four per node of a tree that is stored.
+    /// Most words that the paper's recursive algorithm would hold at once. The algorithm holds one
+    /// word per training row of each node on the path and of each followed child of these nodes,
+    /// and four words per node of a tree that is stored.
     pub peak_words: u64,
 }
 
 impl Visits {
-    /// A node is visited while nodes above it hold so many words.
+    /// Counts the visit of a node with `n_rows` training rows, while other nodes hold `held` words.
     pub(crate) fn visit(&mut self, n_rows: usize, held: u64) {
         self.n_nodes += 1;
         self.n_rows += n_rows as u64;
@@ -22,7 +24,8 @@ impl Visits {
 }
 
 impl std::ops::AddAssign for Visits {
-    /// One after the other: words are not held at once.
+    /// Adds the costs of a later traversal. The words of the two traversals are not held at once,
+    /// so the peak is the higher of both.
     fn add_assign(&mut self, other: Self) {
         self.n_nodes += other.n_nodes;
         self.n_rows += other.n_rows;
@@ -30,14 +33,14 @@ impl std::ops::AddAssign for Visits {
     }
 }
 
-/// The training rows of leaves.
+/// The training rows of some leaves, with their shares of the leaves' weights.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LeafRows {
-    /// Those of leaf `i` end at `ends[i]` and begin where those of the leaf before it end.
+    /// The rows of leaf `i` end at position `ends[i]` and begin where the rows of leaf `i - 1` end.
     pub ends: Vec<usize>,
-    /// The rows.
+    /// Ids of the training rows, leaf by leaf.
     pub rows: Vec<u32>,
-    /// Their shares of the leaf's weight.
+    /// Share of each row in the total weight of its leaf.
     pub shares: Vec<f64>,
 }
 
@@ -49,7 +52,7 @@ impl LeafRows {
         self.shares.extend(other.shares);
     }
 
-    /// The rows of a leaf with their shares.
+    /// The training rows of leaf number `leaf`, each with its share of the leaf's weight.
     pub fn of(&self, leaf: u32) -> impl Iterator<Item = (u32, f64)> {
         let leaf = leaf as usize;
         let start = if leaf == 0 { 0 } else { self.ends[leaf - 1] };
@@ -58,18 +61,18 @@ impl LeafRows {
     }
 }
 
-/// The leaves that query rows reach.
+/// The leaves that the query rows reach, numbered in the order in which they were added.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reached {
-    /// Of each query row, the number of its leaf among those reached.
+    /// The number of the leaf that each query row reaches; 0 for a row that was not asked about.
     pub leaves: Vec<u32>,
-    /// The values of the leaves, one after the other.
+    /// What the leaves predict, leaf by leaf.
     pub values: Vec<f64>,
-    /// Their distances from the root.
+    /// Distance of each leaf from the root.
     pub depths: Vec<u64>,
-    /// Their training rows, if asked for.
+    /// The training rows of the leaves, if they were asked for.
     pub rows: Option<LeafRows>,
-    /// What it took.
+    /// The cost of finding the leaves.
     pub visits: Visits,
 }
 
@@ -84,7 +87,7 @@ impl Reached {
         }
     }
 
-    /// Adds leaves that query rows reach who have reached none so far.
+    /// Adds leaves with their query rows, of which none may have reached a leaf before.
     pub(crate) fn append(&mut self, found: Finds) {
         let mut start = 0;
         for (leaf, &end) in (self.depths.len() as u32..).zip(&found.ends) {
@@ -102,18 +105,19 @@ impl Reached {
     }
 }
 
-/// Leaves in the order in which they were found.
+/// The leaves that one task found, in this order, with the query rows that reach them.
 #[derive(Debug)]
 pub(crate) struct Finds {
-    /// The query rows that reach leaf `i` end at `ends[i]` and begin where those of the leaf before it end.
+    /// The query rows that reach leaf `i` end at position `ends[i]` of `query_rows`, and begin
+    /// where the query rows of leaf `i - 1` end.
     ends: Vec<usize>,
     query_rows: Vec<u32>,
     n_values: usize,
     values: Vec<f64>,
     depths: Vec<u64>,
-    /// Their training rows, if asked for.
+    /// The training rows of the leaves, if they were asked for.
     pub rows: Option<LeafRows>,
-    /// What it took.
+    /// The cost of finding the leaves.
     pub visits: Visits,
 }
 
@@ -130,7 +134,8 @@ impl Finds {
         }
     }
 
-    /// Adds a leaf that these query rows reach; returns its value, to be written.
+    /// Adds a leaf that these query rows reach. Returns the slice into which the caller writes what
+    /// the leaf predicts.
     pub fn add(&mut self, query_rows: &[u32], depth: u64) -> &mut [f64] {
         self.query_rows.extend_from_slice(query_rows);
         self.ends.push(self.query_rows.len());
@@ -140,7 +145,7 @@ impl Finds {
         &mut self.values[start..]
     }
 
-    /// Adds leaves that others reach.
+    /// Adds leaves that other query rows reach.
     pub fn append(&mut self, other: Self) {
         let offset = self.query_rows.len();
         self.ends.extend(other.ends.into_iter().map(|end| offset + end));
@@ -153,7 +158,7 @@ impl Finds {
         self.visits += other.visits;
     }
 
-    /// A query row that reaches the first leaf.
+    /// The first query row of the first leaf, or `None` if there are no leaves.
     pub fn first_row(&self) -> Option<u32> {
         self.query_rows.first().copied()
     }

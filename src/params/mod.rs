@@ -5,10 +5,13 @@
 mod forest;
 mod quantile;
 mod tree;
+mod tuning;
 
 pub use forest::{Bootstrap, ForestParams, MAX_ESTIMATORS, ValidForestParams};
 pub use quantile::QuantileLevel;
-pub use tree::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, Tier, TreeParams, ValidTreeParams};
+pub use tree::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, TreeParams, ValidTreeParams};
+
+pub use tuning::{Strategy, Tier};
 
 use crate::error::{Error, Result};
 

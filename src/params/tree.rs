@@ -1,10 +1,12 @@
 //! Hyperparameters of one tree.
 
+use super::tuning::Tier;
+
+use super::tuning::Strategy;
 use super::{QuantileLevel, legal, require};
 use crate::data::dense::Ordinals;
 use crate::error::{Error, Result};
 use crate::simd::Level;
-use crate::split::sparse::intersect::Strategy;
 
 /// How the threshold of a feature is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -80,17 +82,6 @@ pub enum FeatureSampling {
     All,
     /// Those that are not constant in the node; all of them if they are fewer.
     Active,
-}
-
-/// How the columns of a node of dense data are searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tier {
-    /// Sort them one by one.
-    Sort,
-    /// Sort them side by side; in nodes of up to 256 rows.
-    Network,
-    /// Count them in bins, and sort what may hold the best cut; where the criterion has histograms.
-    Histogram,
 }
 
 /// Hyperparameters of one tree, with scikit-learn's names, meanings and defaults.

@@ -2,74 +2,11 @@
 
 use std::cmp::Ordering;
 
-use super::random::random_threshold;
-use super::sparse::bounds::Bar;
-use super::{Node, Search};
 use crate::criterion::Criterion;
-use crate::data::Dataset;
-use crate::num::mid_threshold;
-use crate::rng::{NodeKey, Permutation, Side};
-
-/// A split: rows whose rank is at most `last_left` go left, but for missing values.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Candidate {
-    /// The feature.
-    pub feature: u32,
-    /// The largest rank of a value that goes left.
-    pub last_left: u32,
-    /// Where missing values go, if the node has any.
-    pub missing: Option<Side>,
-    /// The order in which categories have these ranks; 0 for numbers.
-    pub order: u32,
-    /// Where the values of the two sides part.
-    pub cut: Cut,
-    /// Number of rows that go left.
-    pub n_left: usize,
-    /// Whether the ranks beside the cut may be absent from the node, which part the same rows as those that are there, and the
-    /// number of rows is not known.
-    pub is_loose: bool,
-}
-
-/// Where a candidate cuts. Values are in tables far apart, so they are only looked up for the winner.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Cut {
-    /// Half way to the value of the first rank that goes right.
-    Before(u32),
-    /// At a random value between those of two ranks, the extremes in the node with this key.
-    Random {
-        /// The node's.
-        key: NodeKey,
-        /// Goes left.
-        lowest: u32,
-        /// Goes right.
-        highest: u32,
-    },
-}
-
-impl Candidate {
-    /// Whether missing values go left.
-    #[inline]
-    pub fn missing_go_left(&self) -> bool {
-        self.missing == Some(Side::Left)
-    }
-
-    /// Whether rows of a rank go left, given that of missing values.
-    #[inline]
-    pub(super) fn goes_left(&self, rank: u32, missing_rank: u32) -> bool {
-        if rank == missing_rank { self.missing_go_left() } else { rank <= self.last_left }
-    }
-    /// Values up to this one go left: infinity if missing values are parted from all others.
-    pub fn threshold(&self, data: &Dataset) -> f64 {
-        match self.cut {
-            Cut::Random { key, lowest, highest } => random_threshold(data, key, self.feature, lowest, highest),
-            Cut::Before(first_right) if data.missing_rank(self.feature) == Some(first_right) => f64::INFINITY,
-            Cut::Before(first_right) => {
-                let value = |rank| data.value(self.feature, rank);
-                mid_threshold(value(self.last_left), value(first_right))
-            }
-        }
-    }
-}
+use crate::rng::Permutation;
+use crate::split::bar::Bar;
+use crate::split::candidate::Candidate;
+use crate::split::node::{Node, Search};
 
 struct Holder<P> {
     candidate: Candidate,

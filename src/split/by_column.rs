@@ -4,49 +4,14 @@
 //! its descendants, so those columns are not read again.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::best::Best;
-use super::{Found, NodeSearch, Outcome};
-use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::error::Result;
-use crate::num::SortKey;
-
-/// Features known not to vary in a node.
-#[derive(Debug, Clone)]
-pub struct ConstantFeatures {
-    set: Bitset,
-    /// Entries that their columns store.
-    nnz: usize,
-}
-
-impl ConstantFeatures {
-    /// Nothing is known of `n_features` features.
-    pub fn none(n_features: usize) -> Self {
-        Self { set: Bitset::new(n_features), nnz: 0 }
-    }
-
-    pub(crate) fn contains(&self, feature: u32) -> bool {
-        self.set.contains(feature)
-    }
-
-    pub(crate) fn nnz(&self) -> usize {
-        self.nnz
-    }
-
-    /// With these features too, if there are any.
-    pub(crate) fn with(&self, features: &[u32], column_nnz: impl Fn(u32) -> usize) -> Option<Arc<Self>> {
-        if features.is_empty() {
-            return None;
-        }
-        let mut extended = self.clone();
-        extended.set.insert_all(features);
-        extended.nnz += features.iter().map(|&feature| column_nnz(feature)).sum::<usize>();
-        Some(Arc::new(extended))
-    }
-}
+use crate::split::best::Best;
+use crate::split::found::Found;
+use crate::split::node::{NodeSearch, Outcome};
+use crate::split::spread::{Scans, parallel_from, spread};
+use crate::tuning::tuned;
 
 /// Searches single columns: the part of a storage that [`search_columns`] needs.
 pub(crate) trait ColumnSearch<C: Criterion>: Sync {
@@ -81,29 +46,12 @@ pub(crate) trait ColumnSearch<C: Criterion>: Sync {
     }
 }
 
-/// Work, in nanoseconds, from which a node's features are spread over threads: some ten times what it costs to wake
-/// them (bench `fit`).
-pub(crate) const PARALLEL_FROM: f64 = 200_000.0;
-/// Columns whose first cache misses overlap (bench `fit`).
-const WARM_AHEAD: usize = 16;
+tuned! {
+    /// Columns whose first cache misses overlap (bench `sweep`).
+    fn warm_ahead() -> usize = 16;
+}
 /// Jobs per thread, so that columns of unequal length even out.
 const JOBS_PER_THREAD: usize = 8;
-
-/// The highest score that any worker has found.
-#[derive(Default)]
-struct Lead(AtomicU64);
-
-impl Lead {
-    fn score(&self) -> Option<f64> {
-        let key = self.0.load(Ordering::Relaxed);
-        (key > 0).then(|| f64::from_key(key))
-    }
-
-    /// Keys have the order of scores, and 0 is the key of none.
-    fn raise(&self, score: f64) {
-        self.0.fetch_max(score.key(), Ordering::Relaxed);
-    }
-}
 
 /// What a worker has found.
 struct Progress<C: Criterion> {
@@ -125,7 +73,7 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
     drawn: Option<&[u32]>,
     columns: &S,
     work: f64,
-    scan: &mut C::Scan,
+    scans: &mut Scans<C>,
     scratch: &mut S::Scratch,
 ) -> Result<Found<C>> {
     let NodeSearch { search, node, order } = at;
@@ -146,23 +94,17 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
 
     let mut progress = Progress::new(columns.best(at));
     let n_threads = search.runtime.n_threads();
-    if n_threads > 1 && work >= PARALLEL_FROM {
+    if n_threads > 1 && work >= parallel_from() {
         let job_len = drawn.len().div_ceil(JOBS_PER_THREAD * n_threads).max(1);
         let jobs = drawn.chunks(job_len).collect();
-        // What one worker finds spares the others work; whether they hear of it in time cannot show.
-        let lead = Lead::default();
-        let parts = search.runtime.map(jobs, |features: &[u32]| {
+        let parts = spread(at, jobs, scans, |features: &[u32], scan, lead| {
             let mut part = Progress::new(columns.best(at));
-            let (mut scan, mut scratch) = (search.criterion.scan(), columns.lend());
+            let mut scratch = columns.lend();
             for &feature in features {
-                if let Some(score) = lead.score() {
-                    part.best.follow(search.criterion, node.totals, score);
-                }
-                visit(at, columns, feature, &mut scan, &mut scratch, &mut part)?;
-                if let Some(score) = part.best.score() {
-                    lead.raise(score);
-                }
+                lead.exchange(at, &mut part.best);
+                visit(at, columns, feature, scan, &mut scratch, &mut part)?;
             }
+            lead.exchange(at, &mut part.best);
             columns.take_back(scratch);
             Ok(part)
         })?;
@@ -173,23 +115,23 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
         }
     } else {
         for (i, &feature) in drawn.iter().enumerate() {
-            if i % WARM_AHEAD == 0 {
-                for &feature in drawn[i..].iter().take(WARM_AHEAD) {
+            if i % warm_ahead() == 0 {
+                for &feature in drawn[i..].iter().take(warm_ahead()) {
                     if progress.best.may_win_with(columns.most_entries(feature)) {
                         columns.warm(feature);
                     }
                 }
             }
-            visit(at, columns, feature, scan, scratch, &mut progress)?;
+            visit(at, columns, feature, &mut scans.own, scratch, &mut progress)?;
         }
     }
     let mut rest = (search.n_drawn() as u32..n_features).map(|position| order.at(position)).filter(unknown);
     while progress.n_varying == 0 {
         let Some(feature) = rest.next() else { break };
-        visit(at, columns, feature, scan, scratch, &mut progress)?;
+        visit(at, columns, feature, &mut scans.own, scratch, &mut progress)?;
     }
     let constants = node.constants.with(&progress.constants, |feature| columns.column_nnz(feature));
-    Ok(Found { best: progress.best.candidate(), constants, known: None })
+    Ok(Found { best: progress.best.candidate(), constants, heritage: None })
 }
 
 fn visit<C: Criterion, S: ColumnSearch<C>>(

@@ -12,16 +12,16 @@
 //! neither codes nor their order show. O(E + C log C) per order, for E entries and C categories of the column in the node. Classes that
 //! the node does not have cost nothing.
 
-use super::best::{Best, Candidate, Cut};
-use super::dense::sort::SortScratch;
-use super::scan::Pass;
-use super::sparse::intersect::Entry;
-use super::{Node, NodeColumn, NodeSearch, Outcome, Search};
 use crate::criterion::Criterion;
 use crate::data::Dataset;
 use crate::error::Result;
 use crate::params::Splitter;
 use crate::rng::{NodeKey, Side};
+use crate::split::best::Best;
+use crate::split::candidate::{Candidate, Cut};
+use crate::split::entries::{Entry, SortScratch};
+use crate::split::node::{Node, NodeColumn, NodeSearch, Outcome, Search};
+use crate::split::scan::Pass;
 
 /// Steps towards the first principal component: far more than it takes to tell most categories apart.
 const N_STEPS: usize = 16;

@@ -11,20 +11,21 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::by_column::ConstantFeatures;
-use super::samples::SampleSet;
-use super::sparse::SearchScratch;
-use super::sparse::intersect::{Entry, Gather, NodeCosts, Strategy};
-use super::{Node, Scratch, Search};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::dense::Ranks;
-use crate::data::sparse::{Rank, SparseColumn};
+use crate::data::sparse::SparseColumn;
 use crate::data::{Columns, DenseColumns, SparseColumns};
 use crate::error::Result;
-use crate::params::FeatureSampling;
+use crate::params::{FeatureSampling, Strategy};
 use crate::rng::Permutation;
 use crate::runtime::Runtime;
+use crate::split::constants::ConstantFeatures;
+use crate::split::entries::entries_vary;
+use crate::split::node::{Node, Search};
+use crate::split::samples::SampleSet;
+use crate::split::sparse::intersect::{Gather, NodeCosts};
+use crate::split::sparse::scratch::SearchScratch;
 
 /// Features that a walk computes at a time.
 const BLOCK: usize = 64;
@@ -36,7 +37,7 @@ const PLACE_COST: f64 = 15.0;
 const MARK_COST: f64 = 2.0;
 
 /// What a node draws.
-pub(super) struct Drawn {
+pub(crate) struct Drawn {
     /// The features; `None` for all. None at all only if none varies in the node.
     pub features: Option<SmallVec<[u32; 16]>>,
     /// What is known not to vary in the node, where the draw has found more than was known before.
@@ -44,17 +45,8 @@ pub(super) struct Drawn {
 }
 
 impl<C: Criterion> Search<'_, C> {
-    /// How many features a node draws.
-    pub fn n_drawn(&self) -> usize {
-        self.params.max_features.min(self.data.n_features() as u64) as usize
-    }
-
-    pub(crate) fn draws_all(&self) -> bool {
-        self.n_drawn() == self.data.n_features()
-    }
-
     /// The features that a node with this order draws.
-    pub(super) fn draw(&self, node: &Node<'_, C>, order: &Permutation, scratch: &mut Scratch<C>) -> Result<Drawn> {
+    pub(crate) fn draw(&self, node: &Node<'_, C>, order: &Permutation, scratch: &mut SearchScratch) -> Result<Drawn> {
         if self.draws_all() {
             return Ok(Drawn { features: None, constants: None });
         }
@@ -75,11 +67,8 @@ impl<C: Criterion> Search<'_, C> {
         let forced = self.params.force_strategy;
         let (Walk { varying, constants, .. }, column_nnz): (_, &dyn Fn(u32) -> usize) = match self.data.columns() {
             Columns::Dense(columns) => (draw.dense(columns)?, &|_| node.samples.len()),
-            Columns::SparseU16(columns) => {
-                (draw.sparse(columns, forced, &mut scratch.sparse)?, &|feature| columns.column_nnz(feature))
-            }
-            Columns::SparseU32(columns) => {
-                (draw.sparse(columns, forced, &mut scratch.sparse)?, &|feature| columns.column_nnz(feature))
+            Columns::Sparse(columns) => {
+                (draw.sparse(columns, forced, scratch)?, &|feature| columns.column_nnz(feature))
             }
         };
         Ok(Drawn { features: Some(varying.into()), constants: node.constants.with(&constants, column_nnz) })
@@ -118,12 +107,7 @@ impl ActiveDraw<'_> {
         self.walk(f64::INFINITY, |_| 0.0, varies)
     }
 
-    fn sparse<R: Rank>(
-        &self,
-        columns: &SparseColumns<R>,
-        forced: Option<Strategy>,
-        scratch: &mut SearchScratch,
-    ) -> Result<Walk> {
+    fn sparse(&self, columns: &SparseColumns, forced: Option<Strategy>, scratch: &mut SearchScratch) -> Result<Walk> {
         let costs = NodeCosts::new(self.samples.len(), self.n_entries);
         let by_rows = match forced {
             None => costs.gather_cost(None) + self.n_entries.min(self.n_features) as f64 * PLACE_COST,
@@ -134,10 +118,10 @@ impl ActiveDraw<'_> {
     }
 
     /// Walks unless that costs more than `by_rows`, which is what reading the rows does.
-    fn sparse_within<R: Rank>(
+    fn sparse_within(
         &self,
         by_rows: f64,
-        columns: &SparseColumns<R>,
+        columns: &SparseColumns,
         costs: &NodeCosts,
         forced: Option<Strategy>,
         scratch: &mut SearchScratch,
@@ -213,7 +197,7 @@ impl ActiveDraw<'_> {
     }
 
     /// The features that vary and are drawn first, in no particular order. O(entries).
-    fn by_rows<R: Rank>(&self, columns: &SparseColumns<R>, gather: &mut Gather) -> Vec<u32> {
+    fn by_rows(&self, columns: &SparseColumns, gather: &mut Gather) -> Vec<u32> {
         let mut varying = Vec::new();
         gather.for_each(columns, self.samples.ids(), |feature, entries| {
             if entries_vary(entries, self.samples.len()) {
@@ -229,22 +213,16 @@ impl ActiveDraw<'_> {
     }
 }
 
-/// Whether a sparse column varies in a node of `n_samples` rows that has these entries.
-pub(super) fn entries_vary(entries: &[Entry], n_samples: usize) -> bool {
-    let first = entries.first().map(|entry| entry.rank());
-    first.is_some_and(|first| entries.len() < n_samples || entries.iter().any(|entry| entry.rank() != first))
-}
-
 /// As [`entries_vary`], of a column among the rows that are members. Reads no further than it must.
-fn column_varies<R: Rank>(column: SparseColumn<'_, R>, n_samples: usize, is_member: impl Fn(u32) -> bool) -> bool {
+fn column_varies(column: SparseColumn<'_>, n_samples: usize, is_member: impl Fn(u32) -> bool) -> bool {
     if column.samples.len() < n_samples {
         // Some row stores nothing.
         return column.samples.iter().any(|&sample| is_member(sample));
     }
-    let mut first = None;
-    let mut n_entries = 0;
-    for (_, rank) in column.samples.iter().zip(column.ranks).filter(|entry| is_member(*entry.0)) {
-        if *first.get_or_insert(rank.widen()) != rank.widen() {
+    let (mut first, mut n_entries) = (None, 0);
+    for (at, _) in column.samples.iter().enumerate().filter(|&(_, &sample)| is_member(sample)) {
+        let rank = column.ranks.at(at);
+        if *first.get_or_insert(rank) != rank {
             return true;
         }
         n_entries += 1;
@@ -270,9 +248,9 @@ mod tests {
 
     use super::*;
     use crate::data::{Dataset, Format, SparseView};
+    use crate::params::Strategy as Kernel;
     use crate::rng::NodeKey;
     use crate::split::samples::Samples;
-    use crate::split::sparse::intersect::Strategy as Kernel;
 
     const KERNELS: [Option<Kernel>; 6] = [
         None,
@@ -353,7 +331,7 @@ mod tests {
             let Columns::Dense(columns) = dense.columns() else { unreachable!() };
             check(draw.dense(columns).unwrap())?;
             let data = sparse(&x, &runtime);
-            let Columns::SparseU16(columns) = data.columns() else { unreachable!() };
+            let Columns::Sparse(columns) = data.columns() else { unreachable!() };
             let mut scratch = SearchScratch::new(32, n_features);
             for forced in KERNELS {
                 check(draw.sparse(columns, forced, &mut scratch).unwrap())?;
@@ -369,7 +347,7 @@ mod tests {
         let x = Array2::<f64>::eye(8);
         let (stop, raised) = (AtomicBool::new(false), AtomicBool::new(true));
         let data = sparse(&x, &Runtime::new(1, &stop));
-        let Columns::SparseU16(columns) = data.columns() else { unreachable!() };
+        let Columns::Sparse(columns) = data.columns() else { unreachable!() };
         let order = NodeKey::root(0, 0).feature_order(8);
         let samples: Vec<u32> = (0..8).collect();
         let mut grouped = Samples::new(samples.clone(), 8, true);

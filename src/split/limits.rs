@@ -11,7 +11,32 @@
 use std::sync::Arc;
 
 use crate::criterion::Criterion;
+use crate::data::Dataset;
+use crate::error::{Error, Result};
+use crate::params::ValidTreeParams;
 use crate::rng::Side;
+
+/// Fails if predictions of the target have no order, or if a constrained feature is categorical.
+pub fn check<C: Criterion>(data: &Dataset, criterion: &C, params: &ValidTreeParams) -> Result<()> {
+    if params.monotonic_cst.is_some() && criterion.n_means() == 0 {
+        return Err(Error::InvalidArgument {
+            name: "monotonic_cst",
+            got: "a target of several classes or of several outputs of classes".into(),
+            expected: "None unless the target is numbers or two classes".into(),
+        });
+    }
+    let is_constrained = |&feature: &u32| data.is_categorical(feature) && params.constraint(feature) != 0;
+    if data.has_categories()
+        && let Some(feature) = (0..data.n_features() as u32).find(is_constrained)
+    {
+        return Err(Error::InvalidArgument {
+            name: "monotonic_cst",
+            got: format!("a constraint on feature {feature}, which is categorical"),
+            expected: "0 for categorical features".into(),
+        });
+    }
+    Ok(())
+}
 
 /// Between what the predictions below a node must lie: the least and the greatest of each output that has an order.
 #[derive(Debug, Clone)]

@@ -12,167 +12,48 @@
 //! the last of which parts them from all others; and cuts that send them left are those of the same column with the missing
 //! values in front. Whoever searches a column looks at it both ways if the node has missing values there.
 
+mod bar;
 mod best;
 mod by_column;
+mod candidate;
 mod categorical;
+mod constants;
 mod dense;
 mod draw;
+pub mod entries;
+mod evaluate;
 pub mod folds;
+mod found;
 pub mod limits;
+mod node;
 mod random;
 pub mod samples;
 mod scan;
 pub mod sparse;
+mod spread;
 
-pub use best::Candidate;
-pub use by_column::ConstantFeatures;
+pub use candidate::{Candidate, Cut};
 pub use categorical::Sides;
-pub use sparse::Effort;
-pub use sparse::heritage::Known;
-
-use std::sync::Arc;
+pub use constants::ConstantFeatures;
+pub use found::Found;
+pub use node::{Node, Search};
+pub use sparse::heritage::{Division, Heirs, Heritage, Wanted};
+pub use sparse::scratch::Effort;
 
 use crate::criterion::Criterion;
-use crate::data::sparse::Rank;
-use crate::data::{Columns, Dataset, SparseColumns};
+use crate::data::Columns;
 use crate::error::Result;
-use crate::params::{Splitter, ValidTreeParams};
-use crate::rng::{NodeKey, Permutation, Side};
-use crate::runtime::Runtime;
-use crate::simd::Level;
-use limits::Limits;
-use samples::SampleSet;
-use sparse::intersect::Entry;
-
-use best::Best;
 use draw::Drawn;
-
-/// What stays the same in all nodes of a tree.
-pub struct Search<'a, C> {
-    /// The columns.
-    pub data: &'a Dataset,
-    /// Targets, weights and what to minimise.
-    pub criterion: &'a C,
-    /// Hyperparameters.
-    pub params: &'a ValidTreeParams,
-    /// The weight of the root, in integer units.
-    pub total_weight: u64,
-    /// The largest weight of a sample, in integer units.
-    pub max_weight: u64,
-    /// Least weight of a child, in integer units.
-    pub min_weight_leaf: f64,
-    /// Threads and stop flag.
-    pub runtime: &'a Runtime<'a>,
-    /// Vector registers to use.
-    pub level: Level,
-}
-
-/// A node to be split.
-pub struct Node<'a, C: Criterion> {
-    /// Its rows.
-    pub samples: &'a SampleSet<'a>,
-    /// Entries that its rows store: cells, or nonzeros.
-    pub n_entries: usize,
-    /// Their statistics.
-    pub totals: &'a C::Totals,
-    /// The key of its random choices.
-    pub key: NodeKey,
-    /// Features known not to vary in it.
-    pub constants: &'a ConstantFeatures,
-    /// Between what predictions must lie, if features are constrained.
-    pub limits: Option<&'a Limits>,
-}
-
-/// A node, and what its search needs throughout.
-pub(crate) struct NodeSearch<'a, C: Criterion> {
-    pub search: &'a Search<'a, C>,
-    pub node: &'a Node<'a, C>,
-    /// The order in which the node draws features.
-    pub order: &'a Permutation,
-}
-
-impl<C: Criterion> Clone for NodeSearch<'_, C> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<C: Criterion> Copy for NodeSearch<'_, C> {}
-
-/// Nodes up to this size may ask for the best conceivable split (bench `fit`).
-const SUMMIT_UP_TO: usize = 16;
-
-impl<C: Criterion> NodeSearch<'_, C> {
-    /// Sets `features` to those that the node draws, `drawn` or all, and that may vary in it, in the order of the draw; and
-    /// moves those that are categorical to a list of their own.
-    fn list_features(&self, drawn: Option<&[u32]>, features: &mut Vec<u32>, categorical: &mut Vec<u32>) {
-        match drawn {
-            Some(drawn) => {
-                features.clear();
-                features.extend_from_slice(drawn);
-            }
-            None => self.order.first(self.search.data.n_features() as u32, features),
-        }
-        features.retain(|&feature| !self.node.constants.contains(feature));
-        categorical.clear();
-        if self.search.data.has_categories() {
-            categorical.extend(features.extract_if(.., |feature| self.search.data.is_categorical(*feature)));
-        }
-    }
-
-    /// The best conceivable split of a small node, see [`Criterion::summit`].
-    fn summit(&self, scan: &mut C::Scan) -> Option<C::Proof> {
-        let samples = self.node.samples.ids();
-        if samples.len() > SUMMIT_UP_TO {
-            return None;
-        }
-        self.search.criterion.summit(self.node.totals, samples, scan)
-    }
-
-    /// Offers the candidates of a column to `best`.
-    fn evaluate(&self, column: NodeColumn<'_>, scan: &mut C::Scan, best: &mut Best<C>) -> Outcome {
-        if column.n_common > 0 && !best.may_win_with(column.entries.len()) && !column.entries.is_empty() {
-            return Outcome::Hopeless;
-        }
-        if self.search.data.is_categorical(column.feature) {
-            return categorical::search(*self, column, scan, best);
-        }
-        let score = match self.search.params.splitter {
-            Splitter::Best => scan::best_cut(*self, column, scan, best),
-            Splitter::Random => random::random_cut(*self, column, scan, best),
-        };
-        score.map_or(Outcome::Constant, Outcome::Highest)
-    }
-}
-
-/// One column in a node: the rows of one common value, zero in a sparse column, are only counted.
-#[derive(Clone, Copy)]
-pub(crate) struct NodeColumn<'a> {
-    pub feature: u32,
-    /// Ascending for the scan; in any order for a random threshold.
-    pub entries: &'a [Entry],
-    /// Rows of the node that are in no entry.
-    pub n_common: usize,
-    /// The rank of those rows; no entry has it.
-    pub common_rank: u32,
-}
-
-/// What has come of a column.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Outcome {
-    /// It does not vary in the node.
-    Constant,
-    /// It varies, and was not scanned: it is too sparse to win.
-    Hopeless,
-    /// The highest score of its legal cuts; minus infinity if none is legal.
-    Highest(f64),
-}
+use node::NodeSearch;
+use samples::SampleSet;
+use sparse::scratch::SearchScratch;
+use spread::Scans;
 
 /// Scratch of one worker; assumed dirty unless a part says otherwise.
 pub struct Scratch<C: Criterion> {
-    scan: C::Scan,
+    scans: Scans<C>,
     dense: dense::DenseScratch<C>,
-    sparse: sparse::SearchScratch,
+    sparse: SearchScratch,
 }
 
 impl<C: Criterion> Scratch<C> {
@@ -180,65 +61,34 @@ impl<C: Criterion> Scratch<C> {
     pub fn new(search: &Search<'_, C>) -> Self {
         let data = search.data;
         let sparse = match data.columns() {
-            Columns::Dense(_) => sparse::SearchScratch::default(),
-            Columns::SparseU16(_) | Columns::SparseU32(_) => {
-                sparse::SearchScratch::new(data.n_samples(), data.n_features())
-            }
+            Columns::Dense(_) => SearchScratch::default(),
+            Columns::Sparse(_) => SearchScratch::new(data.n_samples(), data.n_features()),
         };
-        Self { scan: search.criterion.scan(), dense: dense::DenseScratch::new(search.criterion), sparse }
+        Self { scans: Scans::new(search.criterion), dense: dense::DenseScratch::new(search.criterion), sparse }
     }
 }
 
-/// The outcome of a search.
-pub struct Found<C: Criterion> {
-    /// The best split, if any is legal.
-    pub best: Option<Candidate>,
-    /// The features that are known not to vary in the node, and so in its children, where they are more than before.
-    pub constants: Option<Arc<ConstantFeatures>>,
-    /// What the larger child can take over; see [`Search::bequeath`].
-    pub known: Option<Known<C>>,
-}
-
-/// What the children of a node get to know.
-pub struct Heirs<C: Criterion> {
-    /// The smaller child.
-    pub small: Option<Known<C>>,
-    /// The larger child.
-    pub large: Option<Known<C>>,
-}
-
-/// Which children of a node will be searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
-    /// Both, the smaller first.
-    Both,
-    /// The smaller one.
-    Small,
-    /// The larger one.
-    Large,
-}
-
 impl<C: Criterion> Search<'_, C> {
-    /// The best legal split of a node over the features it draws. `known` is what the node has taken over from its
-    /// parent, if anything.
+    /// The best legal split of a node over the features it draws. `heritage` is what the node has taken over from
+    /// its parent, if anything.
     pub fn best_split(
         &self,
         node: &Node<'_, C>,
-        known: Option<Known<C>>,
+        heritage: Option<Heritage<C>>,
         scratch: &mut Scratch<C>,
     ) -> Result<Found<C>> {
         let order = node.key.feature_order(self.data.n_features());
-        let Drawn { features, constants } = self.draw(node, &order, scratch)?;
+        let Drawn { features, constants } = self.draw(node, &order, &mut scratch.sparse)?;
         let drawn = features.as_deref();
         if drawn.is_some_and(<[u32]>::is_empty) {
-            return Ok(Found { best: None, constants, known });
+            return Ok(Found { best: None, constants, heritage });
         }
         let node = &Node { constants: constants.as_deref().unwrap_or(node.constants), ..*node };
         let at = NodeSearch { search: self, node, order: &order };
+        let Scratch { scans, dense, sparse } = scratch;
         let found = match self.data.columns() {
-            Columns::Dense(columns) => dense::best_split(at, columns, drawn, scratch),
-            Columns::SparseU16(columns) => sparse::best_split(self, node, known, columns, &order, drawn, scratch),
-            Columns::SparseU32(columns) => sparse::best_split(self, node, known, columns, &order, drawn, scratch),
+            Columns::Dense(columns) => dense::best_split(at, columns, drawn, scans, dense),
+            Columns::Sparse(columns) => sparse::best_split(at, heritage, columns, drawn, scans, sparse),
         }?;
         if self.data.has_categories() {
             // Categorical columns are left half-way when the call is to end.
@@ -247,45 +97,18 @@ impl<C: Criterion> Search<'_, C> {
         Ok(Found { constants: found.constants.or(constants), ..found })
     }
 
-    /// Divides what is known of a node among its children that are wanted, given their statistics, the rows of the smaller
-    /// one and the numbers of their entries. If the larger one is not wanted, it is forgotten already. Whoever has something must be searched with this scratch, the smaller child and all
-    /// its descendants first.
+    /// Divides the heritage of a node among its children.
     pub fn bequeath(
         &self,
-        known: Option<Known<C>>,
-        totals: (&C::Totals, &C::Totals, &C::Totals),
-        small: (&[u32], usize),
-        n_large_entries: usize,
-        wanted: Wanted,
+        heritage: Option<Heritage<C>>,
+        division: &Division<'_, C>,
         scratch: &mut Scratch<C>,
     ) -> Heirs<C> {
-        match (known, self.data.columns()) {
+        match (heritage, self.data.columns()) {
             (None, _) | (_, Columns::Dense(_)) => Heirs { small: None, large: None },
-            (Some(known), Columns::SparseU16(columns)) => {
-                sparse::bequeath(self, known, columns, totals, small, n_large_entries, wanted, scratch)
+            (Some(heritage), Columns::Sparse(columns)) => {
+                heritage.divide(self, columns, division, &mut scratch.scans.own, &mut scratch.sparse.lane_map)
             }
-            (Some(known), Columns::SparseU32(columns)) => {
-                sparse::bequeath(self, known, columns, totals, small, n_large_entries, wanted, scratch)
-            }
-        }
-    }
-
-    /// Ends the use of `scratch` for a node with these rows and its descendants.
-    pub fn forget(&self, known: Option<&Known<C>>, samples: &[u32], scratch: &mut Scratch<C>) {
-        if known.is_some_and(Known::holds_members) {
-            scratch.sparse.forget(samples);
-        }
-    }
-
-    /// Entries that these rows store: cells, or nonzeros. O(rows).
-    pub fn n_entries(&self, samples: &[u32]) -> usize {
-        fn nnz<R: Rank>(columns: &SparseColumns<R>, samples: &[u32]) -> usize {
-            samples.iter().map(|&sample| columns.row_nnz(sample)).sum()
-        }
-        match self.data.columns() {
-            Columns::Dense(_) => samples.len() * self.data.n_features(),
-            Columns::SparseU16(columns) => nnz(columns, samples),
-            Columns::SparseU32(columns) => nnz(columns, samples),
         }
     }
 
@@ -294,56 +117,16 @@ impl<C: Criterion> Search<'_, C> {
         &self,
         samples: &mut SampleSet<'_>,
         split: &Candidate,
-        known: Option<&Known<C>>,
+        heritage: Option<&Heritage<C>>,
         scratch: &mut Scratch<C>,
     ) -> usize {
         let Scratch { dense, sparse, .. } = scratch;
         let missing_rank = self.data.missing_rank(split.feature);
         match self.data.columns() {
             Columns::Dense(columns) => dense::partition(columns, samples, split, missing_rank, dense),
-            Columns::SparseU16(columns) => sparse::partition(columns, samples, split, missing_rank, known, sparse),
-            Columns::SparseU32(columns) => sparse::partition(columns, samples, split, missing_rank, known, sparse),
-        }
-    }
-
-    /// Whether any cut with a row on either side is legal.
-    fn all_legal(&self) -> bool {
-        !C::FORBIDS_CUTS
-            && self.params.min_samples_leaf <= 1
-            && self.min_weight_leaf <= 0.0
-            && self.params.monotonic_cst.is_none()
-    }
-
-    /// Whether a cut on a feature is legal, of which this side is pushed: both sides are large enough, and their predictions
-    /// in the order that is asked for.
-    #[inline]
-    fn is_legal(
-        &self,
-        node: &Node<'_, C>,
-        feature: u32,
-        (side, n_pushed): (Side, usize),
-        (scan, pushed): (&C::Scan, C::Pushed),
-    ) -> bool {
-        let min = self.params.min_samples_leaf;
-        let n_rest = node.samples.len() - n_pushed;
-        if (n_pushed as u64) < min || (n_rest as u64) < min {
-            return false;
-        }
-        let weight = C::pushed_weight(&pushed);
-        let rest = self.criterion.weight(node.totals) - weight;
-        if self.min_weight_leaf > 0.0 && !(weight as f64 >= self.min_weight_leaf && rest as f64 >= self.min_weight_leaf)
-        {
-            return false;
-        }
-        node.limits.is_none_or(|limits| {
-            limits.allow(self.criterion, (node.totals, scan, pushed), self.params.constraint(feature), side)
-        })
-    }
-
-    /// Makes `scratch` the one with which a node and its descendants are searched.
-    pub fn adopt(&self, known: Option<&Known<C>>, samples: &[u32], scratch: &mut Scratch<C>) {
-        if known.is_some_and(Known::holds_members) {
-            scratch.sparse.known_members.insert_all(samples);
+            Columns::Sparse(columns) => {
+                sparse::partition::partition(columns, samples, split, missing_rank, heritage, sparse)
+            }
         }
     }
 

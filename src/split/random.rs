@@ -3,11 +3,11 @@
 //!
 //! One pass finds the extremes, a second pushes the side that the common value is not on. No sort. O(entries).
 
-use super::best::{Best, Candidate, Cut};
-use super::{NodeColumn, NodeSearch};
 use crate::criterion::Criterion;
-use crate::data::Dataset;
-use crate::rng::{NodeKey, Side};
+use crate::rng::Side;
+use crate::split::best::Best;
+use crate::split::candidate::{Candidate, Cut, random_threshold};
+use crate::split::node::{NodeColumn, NodeSearch};
 
 /// Up to this many rows of a column are searched for the threshold instead of all of its values (bench `scan`).
 const FEW: usize = 16;
@@ -15,7 +15,7 @@ const FEW: usize = 16;
 /// Offers one random cut of a column with entries in any order; where the node has missing values, with these on either
 /// side, and the cut that parts them from all others. Returns the highest score, minus infinity if none is
 /// legal; nothing if the column does not vary.
-pub(super) fn random_cut<C: Criterion>(
+pub(crate) fn random_cut<C: Criterion>(
     at: NodeSearch<'_, C>,
     column: NodeColumn<'_>,
     scan: &mut C::Scan,
@@ -117,36 +117,4 @@ fn offer<C: Criterion>(
         best.offer(criterion, node.totals, order, (scan, pushed), score, candidate);
     }
     score
-}
-
-/// The random threshold of a feature in the node with this key, between the values of two ranks.
-pub(super) fn random_threshold(data: &Dataset, key: NodeKey, feature: u32, lowest: u32, highest: u32) -> f64 {
-    let value = |rank| data.value(feature, rank);
-    threshold_between(key, feature, value(lowest), value(highest))
-}
-
-/// The random threshold of a feature in the node with this key, between two values.
-pub(super) fn threshold_between(key: NodeKey, feature: u32, low: f64, high: f64) -> f64 {
-    between(low, high, key.threshold_position(feature))
-}
-
-/// The threshold at `position` in [0, 1) between two values: `low <= threshold < high`.
-fn between(low: f64, high: f64, position: f64) -> f64 {
-    let width = high - low;
-    let threshold = if width.is_finite() { low + width * position } else { low * (1.0 - position) + high * position };
-    if low <= threshold && threshold < high { threshold } else { low }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::between;
-
-    #[test]
-    fn thresholds_stay_in_range() {
-        assert_eq!(between(1.0, 3.0, 0.25), 1.5);
-        assert_eq!(between(-f64::MAX, f64::MAX, 0.5), 0.0);
-        assert_eq!(between(1.0, 1.0 + f64::EPSILON, 0.99), 1.0);
-        assert_eq!(between(f64::NEG_INFINITY, 1.0, 0.5), f64::NEG_INFINITY);
-        assert_eq!(between(0.0, f64::INFINITY, 0.0), 0.0);
-    }
 }

@@ -25,13 +25,23 @@ impl Samples {
     pub fn new(ids: Vec<u32>, n_samples: usize, positions: bool) -> Self {
         debug_assert!(ids.is_sorted_by(|a, b| a < b));
         let n_positions = if positions { n_samples } else { 0 };
-        let table: Box<[AtomicU32]> = (0..n_positions).map(|_| AtomicU32::new(0)).collect();
-        if positions {
+        let positions = (0..n_positions).map(|_| AtomicU32::new(0)).collect();
+        let mut samples = Self { ids: Vec::new(), scratch: Vec::new(), positions };
+        samples.refill(ids);
+        samples
+    }
+
+    /// Replaces the rows by `ids`, ascending. O(their number): places of other rows are left as they are, and are told from
+    /// places in `ids` by what is there.
+    pub fn refill(&mut self, ids: Vec<u32>) {
+        debug_assert!(ids.is_sorted_by(|a, b| a < b));
+        if !self.positions.is_empty() {
             for (at, &id) in ids.iter().enumerate() {
-                table[id as usize].store(at as u32, Ordering::Relaxed);
+                self.positions[id as usize].store(at as u32, Ordering::Relaxed);
             }
         }
-        Self { scratch: vec![0; ids.len()], ids, positions: table }
+        self.scratch.resize(ids.len(), 0);
+        self.ids = ids;
     }
 
     /// The root.
@@ -135,6 +145,17 @@ impl SampleSet<'_> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn rows_are_replaced() {
+        let mut samples = Samples::new(vec![1, 4, 5, 7], 9, true);
+        samples.root().move_few(&[5], true);
+        samples.refill(vec![0, 5, 8]);
+        let set = samples.root();
+        assert_eq!(set.ids(), [0, 5, 8]);
+        assert_eq!((0..9).filter(|&row| set.contains(row)).collect::<Vec<_>>(), [0, 5, 8]);
+        check_positions(&samples);
+    }
 
     fn check_positions(samples: &Samples) {
         for (at, &id) in samples.ids.iter().enumerate() {

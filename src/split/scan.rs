@@ -4,15 +4,16 @@
 //! then those above it from the right, visits every cut without ever touching the run: a score does not care which side
 //! was pushed. A second pass of the kind has the missing values on the left. O(entries).
 
-use super::best::{Best, Candidate, Cut};
-use super::sparse::intersect::Entry;
-use super::{NodeColumn, NodeSearch};
 use crate::criterion::Criterion;
 use crate::rng::Side;
+use crate::split::best::Best;
+use crate::split::candidate::{Candidate, Cut};
+use crate::split::entries::Entry;
+use crate::split::node::{NodeColumn, NodeSearch};
 
 /// Offers every cut of a column with sorted entries. Returns the highest score of a legal cut, minus infinity if none
 /// is legal; nothing if the column does not vary.
-pub(super) fn best_cut<C: Criterion>(
+pub(crate) fn best_cut<C: Criterion>(
     at: NodeSearch<'_, C>,
     column: NodeColumn<'_>,
     scan: &mut C::Scan,
@@ -49,7 +50,7 @@ pub(super) fn best_cut<C: Criterion>(
 }
 
 /// A pass over one end of a column.
-pub(super) struct Pass<'a, C: Criterion> {
+pub(crate) struct Pass<'a, C: Criterion> {
     pub at: NodeSearch<'a, C>,
     pub feature: u32,
     /// The end at which the pass begins.
@@ -61,7 +62,7 @@ pub(super) struct Pass<'a, C: Criterion> {
 }
 
 /// What is pushed before a pass.
-pub(super) struct Start<'e, C: Criterion> {
+pub(crate) struct Start<'e, C: Criterion> {
     /// The statistics.
     pub pushed: C::Pushed,
     /// The number of rows; none if nobody asks for it, as all cuts are legal and the winner's rows will be counted.

@@ -1,16 +1,22 @@
-//! Minimal cost-complexity pruning (Breiman, Friedman, Olshen, Stone, "Classification and Regression Trees", 1984,
-//! chapter 3): at a price of `alpha` per leaf, the smallest subtree with the same root that costs least, a leaf costing
-//! its impurity times its share of the weight.
+//! Minimal cost-complexity pruning (Breiman, Friedman, Olshen, Stone, "Classification and
+//! Regression Trees", 1984, chapter 3). A leaf costs its impurity times its share of the weight,
+//! plus a price `alpha`. For a given price, pruning finds the cheapest subtree with the root of the
+//! whole tree; of equally cheap ones the smallest.
 //!
-//! At a rising price nodes become leaves one by one, the *links*. The least cost of a node's subtree is a concave function
-//! of the price, made of straight pieces: the sum of those of its children, until the node is cheaper as a leaf. So
-//! nodes are taken children first. The links below a node are those below its children together, its own comes where the
-//! costs cross, and links beyond that are dropped: the node hides them. What is left at the root are the weakest links
-//! in turn. With the links in leftist heaps (Crane, "Linear lists and priority queues as balanced binary trees", 1972),
-//! each enters once and leaves once: O(nodes log nodes), for chains too.
+//! As the price rises, inner nodes become leaves one by one. An inner node with the price at which
+//! it becomes a leaf is a *link*; the link with the lowest price is the weakest. The least cost of
+//! the subtree below a node is a concave function of the price, made of straight pieces: the sum of
+//! the functions of the two children, up to the price from which the node is cheaper as a leaf. So
+//! nodes are handled children first. The links of a node's subtree are the links of both children,
+//! and the node's own link at the price where the costs cross. Links below the node at that price
+//! or a higher one are dropped: the node *hides* them, because it becomes a leaf no later than they
+//! do. The links that remain at the root, in the order of their prices, are the steps of the
+//! pruning. The links are kept in leftist heaps (Crane, "Linear lists and priority queues as
+//! balanced binary trees", 1972). Each link enters a heap once and leaves it at most once: O(nodes
+//! log nodes), also for a tree that is a chain.
 //!
-//! Ties: a node hides descendants of the same price; other links of one price stay apart, the lower id first. Both are
-//! scikit-learn's rules.
+//! Ties: a node hides descendants of the same price. Other links of one price stay separate steps,
+//! the lower id first. Both are scikit-learn's rules.
 
 use std::sync::Arc;
 
@@ -18,20 +24,22 @@ use super::sets::CategorySets;
 use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 use crate::error::Result;
 
-/// No link.
+/// Marks an empty heap, or that there is no link.
 const NONE: usize = usize::MAX;
 
-/// The weakest links of a tree in turn.
+/// The subtrees from the whole tree to its root, as the price per leaf rises.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CostComplexityPath {
-    /// The price from which on each subtree is the best; first 0 for the whole tree, then ascending.
+    /// The lowest price at which each subtree is the cheapest: 0 for the whole tree, then
+    /// ascending.
     pub ccp_alphas: Vec<f64>,
-    /// The impurities of the leaves of each subtree, weighted by their shares of the weight, and added up.
+    /// For each subtree, the sum over its leaves of impurity times share of the weight.
     pub impurities: Vec<f64>,
 }
 
 impl Tree {
-    /// The subtrees that are the best for some price, from the whole tree down to its root. O(nodes log nodes).
+    /// All subtrees that are the cheapest at some price, from the whole tree to its root alone.
+    /// O(nodes log nodes).
     pub fn cost_complexity_path(&self) -> CostComplexityPath {
         let links = Links::of(self);
         let nodes = self.nodes();
@@ -39,7 +47,7 @@ impl Tree {
         let mut impurity: f64 = leaves.map(|leaf| links.costs[leaf]).sum();
         let mut path = CostComplexityPath { ccp_alphas: vec![0.0], impurities: vec![impurity] };
         for node in links.in_turn() {
-            // The last one needs no sum.
+            // The last subtree is the root alone, whose cost is known without rounding of a sum.
             impurity = if node == 0 { links.costs[0] } else { impurity + links.rises[node] };
             path.ccp_alphas.push(links.alphas[node]);
             path.impurities.push(impurity);
@@ -47,7 +55,8 @@ impl Tree {
         path
     }
 
-    /// The best subtree at a price of `ccp_alpha` per leaf; of equally good ones the smallest. O(nodes log nodes).
+    /// The cheapest subtree at a price of `ccp_alpha` per leaf; of equally cheap ones the smallest.
+    /// O(nodes log nodes).
     pub fn pruned(&self, ccp_alpha: f64) -> Result<Self> {
         let links = Links::of(self);
         let mut becomes_leaf = vec![false; self.node_count()];
@@ -57,12 +66,13 @@ impl Tree {
         self.cut_at(&becomes_leaf)
     }
 
-    /// The tree without what is below these nodes.
+    /// A copy of the tree without the descendants of the nodes for which `becomes_leaf` holds.
     fn cut_at(&self, becomes_leaf: &[bool]) -> Result<Self> {
         let old = self.nodes();
         let mut new = NodeArrays::default();
         let mut sets = CategorySets::default();
-        // (node, its parent if it is a right child, both as they were and as they are): preorder, as ids are.
+        // Entries are (old id of a node, new id of its parent if the node is a right child). The
+        // stack yields nodes in preorder, the order of the ids.
         let mut stack = vec![(0, None)];
         while let Some((node, parent)) = stack.pop() {
             let id = new.feature.len();
@@ -76,7 +86,7 @@ impl Tree {
             new.feature.push(if is_leaf { TREE_UNDEFINED } else { old.feature[node] });
             new.threshold.push(match self.category_set(node) {
                 _ if is_leaf => f64::from(TREE_UNDEFINED),
-                // Numbered anew: sets of cut nodes are gone.
+                // Sets are numbered anew, because the sets of removed nodes are gone.
                 Some(set) => sets.push(set) as f64,
                 None => old.threshold[node],
             });
@@ -95,20 +105,23 @@ impl Tree {
     }
 }
 
-/// The links of a tree, in heaps with the highest price on top.
+/// The links of a tree, in heaps with the highest price on top. All arrays are indexed by node id;
+/// a link is the id of its inner node.
 struct Links {
-    /// What each node costs as a leaf.
+    /// Cost of each node as a leaf: its impurity times its share of the weight.
     costs: Vec<f64>,
-    /// The price at which each inner node becomes a leaf, unless it is hidden then.
+    /// Price at which each inner node becomes a leaf, unless an ancestor hides it.
     alphas: Vec<f64>,
-    /// By how much its subtree costs more then, and how many leaves it has less.
+    /// By how much the subtree below a link costs more once the link's node is a leaf (`rises`),
+    /// and how many leaves the subtree then has less (`leaves`).
     rises: Vec<f64>,
     leaves: Vec<f64>,
-    /// The heap below each link; the rank is the distance to the nearest place without a child.
+    /// The two child heaps of each link (`left`, `right`), and the link's rank in the leftist heap:
+    /// the distance to the nearest place without a child.
     left: Vec<usize>,
     right: Vec<usize>,
     ranks: Vec<u32>,
-    /// The heap of the whole tree.
+    /// Heap of the links of the whole tree, which is the id of its topmost link.
     top: usize,
 }
 
@@ -128,12 +141,14 @@ impl Links {
             ranks: vec![1; n],
             top: NONE,
         };
-        // The inner node or NONE that heads the links of each subtree: a node's is its own.
+        // The heap of a child's subtree: the child itself if it is an inner node, else NONE. The
+        // link of an inner node always tops the heap of its subtree, because it hides links of
+        // higher prices.
         let head = |child: i32| {
             let child = child as usize;
             if nodes.children_left[child] == TREE_LEAF { NONE } else { child }
         };
-        // Children come after their parents.
+        // Children have higher ids than their parents, so reverse order handles children first.
         for node in (0..n).rev().filter(|&node| nodes.children_left[node] != TREE_LEAF) {
             let (left, right) = (nodes.children_left[node], nodes.children_right[node]);
             let below = links.merge(head(left), head(right));
@@ -143,12 +158,13 @@ impl Links {
         links
     }
 
-    /// Makes a node the top of the links below it, without those that it hides. As leaves, its children cost `cost`.
+    /// Makes a node the top of the heap `below` of its descendants' links, and drops the links that
+    /// the node hides. The node's children, as leaves, cost `cost` together.
     fn add(&mut self, node: usize, mut below: usize, mut cost: f64) {
         let mut n_leaves = 2.0;
         loop {
             let alpha = (self.costs[node] - cost) / (n_leaves - 1.0);
-            // Rounding may take it below 0; costs may be infinite.
+            // Rounding may make the price negative, and infinite costs make it NaN.
             let alpha = if alpha.is_nan() { f64::INFINITY } else { alpha.max(0.0) };
             if below == NONE || self.alphas[below] < alpha {
                 self.alphas[node] = alpha;
@@ -163,7 +179,8 @@ impl Links {
         self.left[node] = below;
     }
 
-    /// One heap of two. The depth of the recursion is logarithmic: it follows right children, where ranks fall.
+    /// Merges two heaps. The recursion is logarithmically deep, because it follows right children,
+    /// whose ranks fall at each step.
     fn merge(&mut self, a: usize, b: usize) -> usize {
         if a == NONE || b == NONE {
             return a.min(b);
@@ -182,7 +199,7 @@ impl Links {
         self.ranks.get(heap).copied().unwrap_or(0)
     }
 
-    /// The links of the tree, weakest first.
+    /// The links of the whole tree, ordered by price and then by id.
     fn in_turn(&self) -> Vec<usize> {
         let (mut links, mut stack) = (Vec::new(), vec![self.top]);
         while let Some(link) = stack.pop() {
@@ -200,7 +217,7 @@ impl Links {
 mod tests {
     use super::*;
 
-    /// Weights and impurities in preorder; leaves have no impurity.
+    /// Makes a tree from arrays in preorder. In these tests all leaves have impurity 0.
     fn tree(children_left: Vec<i32>, children_right: Vec<i32>, weights: Vec<f64>, impurity: Vec<f64>) -> Tree {
         let n = weights.len();
         let is_leaf = |node: usize| children_left[node] == TREE_LEAF;
@@ -231,8 +248,9 @@ mod tests {
 
     #[test]
     fn links_come_in_turn() {
-        // Costs: root 1, node 1: 4/8 * 0.5 = 0.25, node 4: 4/8 * 0.25 = 0.125. As leaves they save one leaf each, so the
-        // links are 0.125 (node 4), 0.25 (node 1), and the root: 1 - 0.375 = 0.625 for one leaf.
+        // Costs: root 1, node 1: 4/8 * 0.5 = 0.25, node 4: 4/8 * 0.25 = 0.125. Turning node 1 or 4
+        // into a leaf saves one leaf, so the prices are 0.125 (node 4) and 0.25 (node 1). Then the
+        // root costs 1 - 0.375 = 0.625 more for one leaf less.
         let tree = two_levels([1.0, 0.5, 0.25]);
         let path = tree.cost_complexity_path();
         assert_eq!(path.ccp_alphas, [0.0, 0.125, 0.25, 0.625]);
@@ -250,11 +268,12 @@ mod tests {
 
     #[test]
     fn equal_links_stay_apart_and_a_node_hides_those_below() {
-        // Both inner nodes at 0.125, the root (0.5 - 0.25) / 1 = 0.25.
+        // Both inner nodes have the price 0.125, the root has (0.5 - 0.25) / 1 = 0.25.
         let apart = two_levels([0.5, 0.25, 0.25]).cost_complexity_path();
         assert_eq!(apart.ccp_alphas, [0.0, 0.125, 0.125, 0.25]);
         assert_eq!(apart.impurities, [0.0, 0.125, 0.25, 0.5]);
-        // The root after both: (0.75 - 0.5) / 1 = 0.25, as each of them; so at 0.75 / 3 all at once.
+        // After both inner nodes the root would have (0.75 - 0.5) / 1 = 0.25, the price of each of
+        // them. So the root hides both, and becomes a leaf at 0.75 / 3.
         let hidden = two_levels([0.75, 0.5, 0.5]).cost_complexity_path();
         assert_eq!(hidden.ccp_alphas, [0.0, 0.25]);
         assert_eq!(hidden.impurities, [0.0, 0.75]);
@@ -262,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_chain_of_splits_is_no_harder() {
-        // Every inner node has a leaf on its left, and hides all that is below it.
+        // Every inner node has a leaf on its left, and hides all links below it.
         let n = 200_001;
         let inner = |node: usize| node.is_multiple_of(2) && node + 1 < n;
         let children_left = (0..n).map(|node| if inner(node) { node as i32 + 1 } else { TREE_LEAF }).collect();

@@ -1,34 +1,39 @@
-//! Splits on categorical features: which categories go left.
+//! Category sets: which categories a split on a categorical feature sends left.
 //!
-//! A category is a code, an integer below the feature's number of categories. A split lists some of the codes that its node
-//! holds; they go to one side, and everything else goes to the other: the node's other categories, those that it does not
-//! hold, and values that are no category. So a set takes a bit per code between the least and the largest that it lists,
-//! however many categories there are. Missing values are no business of a set.
+//! A category is a code, an integer below the feature's number of categories. A set lists some of
+//! the codes that occur in the split's node. The listed codes go to one side and everything else
+//! goes to the other: the other codes of the node, codes that do not occur in the node, and values
+//! that are no codes. So a set takes one bit per code between the least and the largest listed
+//! code, however many categories the feature has. A set says nothing about missing values.
 //!
-//! The sets of a tree lie in one array of words. A set is a header, the side of what it lists and the extent of its bits, and
-//! the words of its bits. Invariant of [`CategorySets`]: headers and words are consistent, the first and the last word of
-//! a set are not 0, so that equal sets are equal words. O(1) per look-up.
+//! The sets of a tree lie one after the other in one array of words. A set is a header and the
+//! words of its bits. The header holds the side to which listed codes go, the number of the first
+//! word of bits, and the number of words. Invariant of [`CategorySets`]: headers and words are
+//! consistent, and the first and the last word of bits of a set are not 0, so that equal sets have
+//! equal words. A look-up is O(1).
 
 use crate::error::{Error, Result};
 
-/// In a header: what is not listed goes left.
+/// Bit of a header: codes that are not listed go left.
 const OTHERS_LEFT: u64 = 1 << 63;
-/// Where a header has the number of words; below it is the number of words of zeros before them.
+/// The bits of a header from this one on hold the number of words of bits. The bits below it hold
+/// the number of the first word: how many words of zeros are left out before it.
 const LEN_SHIFT: u32 = 32;
-/// Codes are `u32`: more words, or words further on, are not needed.
+/// Number of words that hold one bit for each `u32`. Codes are `u32`, so no set has a word of bits
+/// beyond these.
 const MAX_WORDS: u64 = 1 << (u32::BITS - 6);
 
 /// How a split divides the values of its feature that are not missing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rule<'a> {
-    /// Values up to this one go left.
+    /// The feature is numeric: values up to this threshold go left.
     Threshold(f64),
-    /// The feature is categorical.
+    /// The feature is categorical: the set says which codes go left.
     Categories(&'a CategorySet),
 }
 
 impl Rule<'_> {
-    /// Whether a value goes left, given whether missing ones do.
+    /// Whether a value goes left. `missing_left` says whether missing values (NaN) do.
     #[inline]
     pub fn goes_left(self, value: f64, missing_left: bool) -> bool {
         match self {
@@ -39,14 +44,15 @@ impl Rule<'_> {
     }
 }
 
-/// The categories that a split lists, and the side to which they go.
+/// The codes that a split lists, and the side to which they go: a header and its words of bits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CategorySet {
     words: Box<[u64]>,
 }
 
 impl CategorySet {
-    /// A split of the categories of a node into those that go left and those that go right; all else goes left or not.
+    /// Makes the set of a split that sends the codes `left` left and the codes `right` right. All
+    /// other codes go left if `others_left`, and the set then lists `right`; else it lists `left`.
     /// O(codes + largest code / 64).
     pub fn new(left: &[u32], right: &[u32], others_left: bool) -> Self {
         let listed = if others_left { right } else { left };
@@ -67,14 +73,14 @@ impl CategorySet {
         self.view().goes_left(value)
     }
 
-    /// As sets in an array are seen.
+    /// The set in the form that sets in a [`CategorySets`] have.
     #[inline]
     pub fn view(&self) -> SetView<'_> {
         SetView { header: self.words[0], words: &self.words[1..] }
     }
 }
 
-/// A set in an array of sets.
+/// One set, borrowed from an array of sets or from a [`CategorySet`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SetView<'a> {
     header: u64,
@@ -82,26 +88,28 @@ pub struct SetView<'a> {
 }
 
 impl<'a> SetView<'a> {
-    /// The set that begins at a word of a sound array.
+    /// The set whose header is `words[start]`. The array must satisfy the invariant of
+    /// [`CategorySets`].
     #[inline]
     pub(crate) fn at(words: &'a [u64], start: usize) -> Self {
         let header = words[start];
         Self { header, words: &words[start + 1..][..len(header)] }
     }
 
-    /// Whether a value that is not missing goes left. Only integers can be listed; negative zero is 0.
+    /// Whether a value that is not missing goes left. Only integers can be listed, and negative
+    /// zero counts as 0.
     #[inline]
     pub fn goes_left(self, value: f64) -> bool {
         self.lists(value) != self.others_left()
     }
 
-    /// Whether what is not listed goes left, and what is listed right.
+    /// Whether codes that are not listed go left. Listed codes go to the other side.
     #[inline]
     pub fn others_left(self) -> bool {
         self.header & OTHERS_LEFT != 0
     }
 
-    /// The codes that are listed, ascending.
+    /// The listed codes, ascending.
     pub fn listed(self) -> impl Iterator<Item = u32> + 'a {
         let firsts = (first(self.header)..).map(|word| word * u64::BITS);
         self.words.iter().zip(firsts).flat_map(|(&word, first)| {
@@ -109,7 +117,7 @@ impl<'a> SetView<'a> {
         })
     }
 
-    /// The largest code that is listed.
+    /// The largest listed code, or `None` if no code is listed.
     pub fn last(self) -> Option<u32> {
         let last = self.words.last()?;
         let word = first(self.header) + self.words.len() as u32 - 1;
@@ -118,7 +126,8 @@ impl<'a> SetView<'a> {
 
     #[inline]
     fn lists(self, value: f64) -> bool {
-        // Saturates: what is no code is not itself again.
+        // The cast truncates and saturates, so a value that is no code differs from the cast
+        // result.
         let code = value as u32;
         let word = (code / u64::BITS).wrapping_sub(first(self.header)) as usize;
         f64::from(code) == value && self.words.get(word).is_some_and(|word| word >> (code % u64::BITS) & 1 != 0)
@@ -135,7 +144,8 @@ fn len(header: u64) -> usize {
     ((header & !OTHERS_LEFT) >> LEN_SHIFT) as usize
 }
 
-/// The sets of a tree, numbered in the order of their splits. Immutable but for [`push`](Self::push).
+/// The sets of a tree, numbered in the order of their splits. Only [`push`](Self::push) changes
+/// them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CategorySets {
     words: Vec<u64>,
@@ -143,7 +153,8 @@ pub struct CategorySets {
 }
 
 impl CategorySets {
-    /// The sets in an array of [`words`](Self::words), which must be sound.
+    /// Takes the sets out of an array of [`words`](Self::words). Fails if the array does not
+    /// satisfy the invariant of [`CategorySets`].
     pub fn from_words(words: Vec<u64>) -> Result<Self> {
         let mut starts = Vec::new();
         let mut at = 0;
@@ -168,7 +179,7 @@ impl CategorySets {
         Ok(Self { words, starts })
     }
 
-    /// Adds a set behind the others; returns its number.
+    /// Adds a set behind all others. Returns its number.
     pub fn push(&mut self, set: SetView<'_>) -> usize {
         self.starts.push(self.words.len());
         self.words.push(set.header);
@@ -176,13 +187,13 @@ impl CategorySets {
         self.starts.len() - 1
     }
 
-    /// The set of this number.
+    /// The set number `number`.
     #[inline]
     pub fn get(&self, number: usize) -> SetView<'_> {
         SetView::at(&self.words, self.starts[number])
     }
 
-    /// The word at which the set of this number begins.
+    /// The position in [`words`](Self::words) of the header of set number `number`.
     pub(crate) fn start(&self, number: usize) -> usize {
         self.starts[number]
     }
@@ -192,12 +203,12 @@ impl CategorySets {
         self.starts.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no sets.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
 
-    /// The sets, one after the other.
+    /// The headers and bits of all sets, one set after the other.
     pub fn words(&self) -> &[u64] {
         &self.words
     }
@@ -210,7 +221,7 @@ mod tests {
 
     use super::*;
 
-    /// Codes near 0, near each other, and anywhere.
+    /// Draws codes near 0, codes near each other, and codes anywhere.
     fn code() -> impl Strategy<Value = u32> {
         prop_oneof![0..4u32, 60..140u32, any::<u32>().prop_map(|code| code >> 12)]
     }
@@ -261,7 +272,7 @@ mod tests {
                 prop_assert_eq!(sets.get(number), set.view());
             }
             prop_assert_eq!(&CategorySets::from_words(sets.words().to_vec()).unwrap(), &sets);
-            // Whatever is accepted can be read.
+            // Words that `from_words` accepts can be read.
             let mut words = sets.words().to_vec();
             if words.is_empty() {
                 return Ok(());

@@ -4,7 +4,7 @@
 //! addition, and sums over bins are exact.
 
 use super::lanes::{Keys, LANES, MAX_PLACES, Scores, add_missing, mask_missing, mask_ties, place};
-use super::{Bulk, FEW_BINS, MAX_BINS, SLACK};
+use super::{FEW_BINS, MAX_BINS, Packed, SLACK};
 use crate::criterion::binary::{BinaryGini, BinaryPushed, BinaryTotals};
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
@@ -15,7 +15,7 @@ const EXACT_BELOW: u64 = 1 << 26;
 const SMALL_BELOW: u64 = 1 << 15;
 
 /// Weights and classes by bin.
-pub struct BinaryBulk {
+pub struct PackedBinary {
     n_bins: usize,
     bins: [u64; MAX_BINS],
     /// `ends[b]`: all bins before `b`.
@@ -37,7 +37,7 @@ fn unpack(packed: u64) -> BinaryTotals {
     BinaryTotals { weight: packed & 0xFFFF_FFFF, second: packed >> 32 }
 }
 
-impl BinaryBulk {
+impl PackedBinary {
     /// Sums over the bins before each.
     fn add_up(&mut self) {
         let mut sum = 0;
@@ -53,7 +53,7 @@ impl BinaryBulk {
     }
 }
 
-impl<W: SampleWeights> Bulk<BinaryGini<'_, W>> for BinaryBulk {
+impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
     type Rows = Vec<u64>;
 
     fn new(_criterion: &BinaryGini<'_, W>) -> Option<Self> {

@@ -1,7 +1,7 @@
 //! Histograms of the classes of one output, for Gini impurity.
 
 use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place, rank};
-use super::{Bulk, ByBin, FEW_BINS, Inside, MAX_BINS, SLACK};
+use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK};
 use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measure};
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
@@ -12,7 +12,7 @@ const MAX_CLASSES: usize = 64;
 const SMALL_BELOW: u64 = 1 << 15;
 
 /// Weights by bin and class.
-pub struct ClassBulk {
+pub struct PackedClasses {
     n_bins: usize,
     n_classes: usize,
     /// Classes of a bin are `2^shift` apart.
@@ -47,7 +47,7 @@ struct Work {
 
 const ENDS: usize = MAX_BINS + 1;
 
-impl ClassBulk {
+impl PackedClasses {
     /// Sums over the bins before each.
     fn add_up(&mut self) {
         let Self { n_bins, shift, bins, weights, ends, .. } = self;
@@ -64,7 +64,7 @@ impl ClassBulk {
     }
 }
 
-impl<W: SampleWeights, M: Measure> Bulk<ClassCriterion<'_, W, M>> for ClassBulk {
+impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedClasses {
     /// The class in the low half, the weight in the high one.
     type Rows = Vec<u64>;
 

@@ -2,7 +2,7 @@
 //! small ones, sums below a threshold.
 //!
 //! All sums are integers, so that the state of a scan at any cut is had without the scan. Scores of cuts have the bits of
-//! [`Criterion::score`] or a stated error, and bounds are no less than what they bound.
+//! [`Statistics::score`](crate::criterion::Statistics::score) or a stated error, and bounds are no less than what they bound.
 
 mod binary;
 mod classes;
@@ -10,12 +10,12 @@ pub mod lanes;
 mod none;
 mod sums;
 
-pub use binary::BinaryBulk;
-pub use classes::ClassBulk;
-pub use none::NoBulk;
-pub use sums::SumBulk;
+pub use binary::PackedBinary;
+pub use classes::PackedClasses;
+pub use none::NotPacked;
+pub use sums::PackedSums;
 
-use super::Criterion;
+use super::Statistics;
 use crate::simd::Level;
 use lanes::{Keys, Scores};
 
@@ -65,7 +65,7 @@ impl Inside {
 pub type ByBin = [f64; MAX_BINS];
 
 /// Weights and targets in packed forms, for one criterion.
-pub trait Bulk<C: Criterion + ?Sized>: Send {
+pub trait Packed<C: Statistics + ?Sized>: Send {
     /// Weights and targets of a node's rows, in their order.
     type Rows: Default + Send + Sync;
 
@@ -83,7 +83,7 @@ pub trait Bulk<C: Criterion + ?Sized>: Send {
     /// Moves the last bin in front of all others. O(bins).
     fn rotate(&mut self, node: &C::Totals);
 
-    /// Sets `scores`, one per bin, to that of the cut after it, as [`Criterion::score`] has it but for a relative rounding
+    /// Sets `scores`, one per bin, to that of the cut after it, as [`Statistics::score`](crate::criterion::Statistics::score) has it but for a relative rounding
     /// error of some units of 2^-52; minus infinity after a bin without rows or without rows beyond it. O(bins).
     fn scores(&self, level: Level, node: &C::Totals, scores: &mut [f64]);
 
@@ -96,7 +96,7 @@ pub trait Bulk<C: Criterion + ?Sized>: Send {
     fn pushed(&self, criterion: &C, node: &C::Totals, scan: &mut C::Scan, n_bins: usize) -> C::Pushed;
 
     /// Sets `scores[i]` to those of the cuts after the `i`-th of the sorted `keys` of some columns, with the bits of
-    /// [`Criterion::score`]; minus infinity where there is no cut. There is one more key than scores. With the
+    /// [`Statistics::score`](crate::criterion::Statistics::score); minus infinity where there is no cut. There is one more key than scores. With the
     /// ranks of missing values, also sets the scores of the cuts that have these on the left, but for the one that parts them from
     /// all others. Returns false, and sets nothing, where numbers are too large. O(rows).
     fn lane_scores(
@@ -124,7 +124,7 @@ mod tests {
 
     use super::lanes::{LANES, PLACE_BITS};
     use super::*;
-    use crate::criterion::{Visitor, visit};
+    use crate::criterion::{Criterion, Visitor, visit};
     use crate::data::Target;
     use crate::error::Result;
     use crate::params::CriterionKind;
@@ -142,10 +142,10 @@ mod tests {
 
         fn visit<C: Criterion>(self, criterion: &C) -> Result<bool> {
             let Self { samples, ranks, shift } = self;
-            let Some(mut bulk) = C::Bulk::new(criterion) else { return Ok(false) };
+            let Some(mut packed) = C::Packed::new(criterion) else { return Ok(false) };
             let node = criterion.totals(samples);
-            let mut rows = <C::Bulk as Bulk<C>>::Rows::default();
-            bulk.load(criterion, &node, samples, &mut rows);
+            let mut rows = <C::Packed as Packed<C>>::Rows::default();
+            packed.load(criterion, &node, samples, &mut rows);
             let bins: Vec<u8> = ranks.iter().map(|rank| (rank >> shift) as u8).collect();
             let n_bins = usize::from(*bins.iter().max().unwrap()) + 1;
             let mut scan = criterion.scan();
@@ -159,15 +159,15 @@ mod tests {
             };
             let is_cut = |end: u32| ranks.iter().any(|&rank| rank < end) && ranks.iter().any(|&rank| rank >= end);
             for level in Level::supported() {
-                bulk.count(&node, &rows, &bins, n_bins);
+                packed.count(&node, &rows, &bins, n_bins);
                 let mut scores = vec![0.0; n_bins];
-                bulk.scores(level, &node, &mut scores);
+                packed.scores(level, &node, &mut scores);
                 for (bin, &score) in scores.iter().enumerate() {
                     let end = (bin as u32 + 1) << shift;
                     if is_cut(end) && bins.contains(&(bin as u8)) {
                         let (expected, weight) = cut(end);
                         assert!((score - expected).abs() <= expected.abs() * 1e-13, "{score} {expected}");
-                        let pushed = bulk.pushed(criterion, &node, &mut criterion.scan(), bin + 1);
+                        let pushed = packed.pushed(criterion, &node, &mut criterion.scan(), bin + 1);
                         assert_eq!(C::pushed_weight(&pushed), weight);
                         assert_eq!(criterion.score(&node, &criterion.scan(), pushed), expected);
                     } else {
@@ -178,7 +178,7 @@ mod tests {
                 let best = best.fold(f64::NEG_INFINITY, f64::max);
                 for all_legal in [false, true] {
                     let mut bounds = vec![0.0; n_bins];
-                    bulk.bounds(level, &node, all_legal, &mut bounds);
+                    packed.bounds(level, &node, all_legal, &mut bounds);
                     for end in (1..=*ranks.iter().max().unwrap()).filter(|&end| is_cut(end)) {
                         let bin = (end - 1) >> shift;
                         let is_inside = |range: std::ops::Range<u32>| {
@@ -189,17 +189,17 @@ mod tests {
                         // A closed bin must not hold the best cut, unless one beside it is as good.
                         let is_bounded = score <= bound || all_legal && bound == f64::NEG_INFINITY && score <= best;
                         assert!(!is_inside(0..end) || !is_inside(end..u32::MAX) || is_bounded, "{score} {bound}");
-                        let check = |lane: usize, bulk: &C::Bulk| {
-                            let pushed = bulk.pushed_below(criterion, &node, &mut criterion.scan(), lane);
+                        let check = |lane: usize, packed: &C::Packed| {
+                            let pushed = packed.pushed_below(criterion, &node, &mut criterion.scan(), lane);
                             assert_eq!(criterion.score(&node, &criterion.scan(), pushed), score);
                         };
                         let alone: Vec<[u32; 1]> = ranks.iter().map(|&rank| [rank]).collect();
-                        bulk.add_below(level, &rows, &alone, &[end]);
-                        check(0, &bulk);
+                        packed.add_below(level, &rows, &alone, &[end]);
+                        check(0, &packed);
                         // Columns of which one is that of the ranks.
                         let beside: Vec<Keys> = ranks.iter().map(|&rank| [7, rank, 0, 9, 9, 9, 9, 9]).collect();
-                        bulk.add_below(level, &rows, &beside, &[9, end, 1, 5, 9, 0, 10, 11]);
-                        check(1, &bulk);
+                        packed.add_below(level, &rows, &beside, &[9, end, 1, 5, 9, 0, 10, 11]);
+                        check(1, &packed);
                     }
                 }
                 let mut sorted: Vec<u32> =
@@ -207,7 +207,7 @@ mod tests {
                 sorted.sort_unstable();
                 let keys: Vec<Keys> = sorted.iter().map(|&key| [key; LANES]).collect();
                 let mut scores = vec![[0.0; LANES]; keys.len() - 1];
-                if bulk.lane_scores(level, &node, &rows, &keys, None, &mut scores) {
+                if packed.lane_scores(level, &node, &rows, &keys, None, &mut scores) {
                     for (pair, scores) in keys.windows(2).zip(&scores) {
                         let end = lanes::rank(pair[1][0]);
                         let expected = if lanes::rank(pair[0][0]) < end { cut(end).0 } else { f64::NEG_INFINITY };

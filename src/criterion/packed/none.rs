@@ -1,14 +1,14 @@
 //! No packed forms: for criteria that do without.
 
-use super::Bulk;
+use super::Packed;
 use super::lanes::{Keys, Scores};
-use crate::criterion::Criterion;
+use crate::criterion::Statistics;
 use crate::simd::Level;
 
 /// There is no value of it, so its methods are never called.
-pub enum NoBulk {}
+pub enum NotPacked {}
 
-impl<C: Criterion> Bulk<C> for NoBulk {
+impl<C: Statistics> Packed<C> for NotPacked {
     type Rows = ();
 
     fn new(_criterion: &C) -> Option<Self> {

@@ -4,14 +4,14 @@
 //! part, so that the sum is an exact integer) and, for the bounds alone, the sum of its squares in floating point.
 
 use super::lanes::{Keys, LANES, MAX_PLACES, Scores, add_missing, mask_missing, mask_ties, place};
-use super::{Bulk, ByBin, Inside, MAX_BINS, SLACK};
+use super::{ByBin, Inside, MAX_BINS, Packed, SLACK};
 use crate::criterion::squared_error::{SquaredError, SumPushed, SumTotals};
 use crate::criterion::weights::{Moment, SampleWeights};
 use crate::data::target::COARSE_BITS;
 use crate::simd::{Level, vectorized};
 
 /// Weights and targets by bin.
-pub struct SumBulk {
+pub struct PackedSums {
     n_bins: usize,
     bins: Box<[Bin; MAX_BINS]>,
     /// `ends[b]`: all bins before `b`.
@@ -68,7 +68,7 @@ impl Bin {
     }
 }
 
-impl SumBulk {
+impl PackedSums {
     /// Sums over the bins before each, given the fraction of the node's mean.
     fn add_up(&mut self, fraction: f64) {
         let mut end = End::default();
@@ -87,7 +87,7 @@ impl SumBulk {
     }
 }
 
-impl<W: SampleWeights, M: Moment> Bulk<SquaredError<'_, W, M>> for SumBulk {
+impl<W: SampleWeights, M: Moment> Packed<SquaredError<'_, W, M>> for PackedSums {
     type Rows = SumRows;
 
     fn new(criterion: &SquaredError<'_, W, M>) -> Option<Self> {

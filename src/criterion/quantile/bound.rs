@@ -9,7 +9,7 @@
 //! O(m) for a pass of m samples, and O([`CLASSES`]) per block.
 
 use super::level::Level;
-use super::peel::Line;
+use super::line::Line;
 use super::sum::{Part, Sum};
 
 /// At most so many classes.

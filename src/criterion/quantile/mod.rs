@@ -23,6 +23,7 @@
 mod bound;
 mod fenwick;
 mod level;
+mod line;
 mod order;
 mod peel;
 mod ring;
@@ -34,8 +35,8 @@ use std::sync::atomic::{AtomicU64, Ordering as Memory};
 
 use smallvec::SmallVec;
 
-use super::Criterion;
-use super::packed::NoBulk;
+use super::packed::NotPacked;
+use super::{Bounded, Ordered, Statistics};
 use crate::data::Target;
 use crate::data::target::{Numbers, Weights, above_zero};
 use crate::num::{Wide, bit_length, scale_by_power_of_two};
@@ -110,6 +111,18 @@ pub struct QuantilePushed {
 /// The loss of both sides, by output.
 type QuantileProof = SmallVec<[i128; 1]>;
 
+/// Bits of a weighted sum of the targets.
+fn sum_bits(target: &Target, numbers: &Numbers) -> u32 {
+    let weight = (0..target.n_samples()).map(|sample| target.weights().get(sample)).sum();
+    numbers.bits - 1 + bit_length(weight)
+}
+
+/// The fraction that stands for a level in a tree with this target: its denominator leaves room for the sums of losses. A
+/// tree resolves its level once, since a part of the rows would have room for a larger denominator.
+pub(super) fn resolve(level: QuantileLevel, target: &Target, numbers: &Numbers) -> QuantileLevel {
+    level.within(WIDE_BITS - sum_bits(target, numbers))
+}
+
 /// What to do with a criterion, whichever its sums.
 pub(super) enum AnyQuantile<'a> {
     Narrow(Quantile<'a, i64>),
@@ -119,9 +132,7 @@ pub(super) enum AnyQuantile<'a> {
 impl<'a> AnyQuantile<'a> {
     /// The absolute error, or with a level the loss about that quantile.
     pub fn new(target: &'a Target, numbers: &'a Numbers, level: Option<QuantileLevel>) -> Self {
-        let n_samples = target.n_samples();
-        let weight = (0..n_samples).map(|sample| target.weights().get(sample)).sum();
-        let sum_bits = numbers.bits - 1 + bit_length(weight);
+        let sum_bits = sum_bits(target, numbers);
         let level = level.map(|level| level.within(WIDE_BITS - sum_bits));
         let bits = sum_bits + level.map_or(0, |level| bit_length(level.denominator()));
         if bits <= NARROW_BITS {
@@ -223,16 +234,12 @@ fn summed<S: Sum>(level: impl Level, ranking: &Ranking, ranks: Box<[u32]>, weigh
     OutputOrder { ranks, quantiles: [least, greatest], loss }
 }
 
-impl<S: Sum> Criterion for Quantile<'_, S> {
+impl<S: Sum> Statistics for Quantile<'_, S> {
     type Totals = QuantileTotals<S>;
     type Scan = QuantileScan<S>;
     type Pushed = QuantilePushed;
     type Proof = QuantileProof;
-    /// The weight: there are no bounds yet.
-    type Summary = u64;
-    type Ceiling = ();
-    type Bulk = NoBulk;
-    const IS_SQUARED_DISTANCE: bool = false;
+    type Packed = NotPacked;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let weight = samples.iter().map(|&sample| self.weight_of(sample)).sum();
@@ -282,16 +289,6 @@ impl<S: Sum> Criterion for Quantile<'_, S> {
 
     fn n_means(&self) -> usize {
         self.rankings.len()
-    }
-
-    /// By means, which need not give the best subset.
-    fn n_orders(&self) -> usize {
-        self.rankings.len()
-    }
-
-    fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
-        let n_outputs = self.rankings.len();
-        move |sample| above_zero(self.numbers.fixed[sample as usize * n_outputs + order])
     }
 
     fn mean(&self, totals: &Self::Totals, output: usize) -> f64 {
@@ -431,50 +428,30 @@ impl<S: Sum> Criterion for Quantile<'_, S> {
         total(b).cmp(&total(a))
     }
 
-    fn summit(&self, _node: &Self::Totals, _samples: &[u32], _scan: &mut QuantileScan<S>) -> Option<QuantileProof> {
-        None
-    }
-
     fn cost(&self, totals: &Self::Totals) -> f64 {
         let losses = totals.outputs.iter().zip(&self.factors);
         losses.map(|(output, factor)| output.loss.to_f64() * factor).sum::<f64>() / self.unit
     }
 
-    fn gain(&self, _node: &Self::Totals, score: f64) -> f64 {
-        score / self.unit
-    }
-
-    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, _scan: &mut QuantileScan<S>) -> u64 {
-        samples.map(|sample| self.weight_of(sample)).sum()
-    }
-
-    fn exclude(&self, summary: &mut u64, sample: u32) {
-        *summary -= self.weight_of(sample);
-    }
-
-    fn summary_weight(summary: &u64) -> u64 {
-        *summary
-    }
-
-    fn reach(&self, _sample: u32) -> f64 {
-        f64::INFINITY
-    }
-
-    fn distance(&self, _node: &Self::Totals, _ceiling: &(), _sample: u32) -> f64 {
-        f64::INFINITY
-    }
-
     fn sample_weight(&self, sample: u32) -> u64 {
         self.weight_of(sample)
     }
+}
 
-    fn ceiling(&self, _node: &Self::Totals) {}
-
-    fn cap(_ceiling: &(), _summary: &u64) -> f64 {
-        f64::INFINITY
+impl<S: Sum> Ordered for Quantile<'_, S> {
+    /// By means, which need not give the best subset.
+    fn n_orders(&self) -> usize {
+        self.rankings.len()
     }
 
-    fn radius(_ceiling: &()) -> f64 {
-        f64::INFINITY
+    fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
+        let n_outputs = self.rankings.len();
+        move |sample| above_zero(self.numbers.fixed[sample as usize * n_outputs + order])
     }
+}
+
+/// Nothing bounds what a column can gain: all columns are read.
+impl<S: Sum> Bounded for Quantile<'_, S> {
+    type Summary = ();
+    type Ceiling = ();
 }

@@ -16,39 +16,12 @@
 
 use super::fenwick::Fenwick;
 use super::level::{Balance, Level};
+use super::line::Line;
 use super::ring::Ring;
 use super::sum::{Part, Sum};
 
 /// Steps of the pointer, per sample of the list, that are cheaper than a tree.
 const STEPS_PER_SAMPLE: usize = 8;
-
-/// Samples in the order of their targets, by place from 1 on; place 0 closes the ring.
-#[derive(Debug, Default)]
-pub(super) struct Line {
-    pub values: Vec<i64>,
-    /// Only that of place 0 if all are 1 and nobody asks.
-    pub weights: Vec<u64>,
-}
-
-impl Line {
-    /// No samples.
-    pub fn clear(&mut self) {
-        self.values.clear();
-        self.values.push(0);
-        self.weights.clear();
-        self.weights.push(0);
-    }
-
-    /// The weight at a place.
-    pub fn weight(&self, place: usize) -> u64 {
-        self.weights.get(place).copied().unwrap_or(1)
-    }
-
-    /// Number of samples.
-    pub fn len(&self) -> usize {
-        self.values.len() - 1
-    }
-}
 
 /// A set that samples are removed from.
 pub(super) trait Peel<S> {

@@ -3,7 +3,7 @@
 //! * [`Links`]: doubly linked, each place beside its target, so that one line of the cache has both.
 //! * [`Mask`]: up to 63 places are the bits of a word; neighbours come from counting zeros. Nothing to set up, and in registers.
 
-use super::peel::Line;
+use super::line::Line;
 
 /// Members by place, from 1 on; place 0 closes the ring.
 pub(super) trait Ring {

@@ -14,8 +14,9 @@
 use super::Quantile;
 use super::bound::{Classes, Parts};
 use super::level::{Balance, Half, Level};
+use super::line::Line;
 use super::order::Ranking;
-use super::peel::{Line, Peel, Plain, Start, Weighted, plain_loss};
+use super::peel::{Peel, Plain, Start, Weighted, plain_loss};
 use super::ring::{Links, Mask, Ring};
 use super::sum::{Part, Sum};
 use crate::params::QuantileLevel;

@@ -4,8 +4,8 @@
 //! ranked; at last the by-row twin is made. O(nnz) and the sorts; columns in parallel. Holds at most the result, or one
 //! by-column copy with 4-byte ranks and values beside it.
 
+use super::SparseColumns;
 use super::view::Entries;
-use super::{Rank, SparseColumns};
 use crate::data::element::Merge;
 use crate::data::matrix::Encoding;
 use crate::data::ranking::{Pair, distinct_values, number_runs, sort_pairs};
@@ -16,18 +16,11 @@ use crate::memory;
 use crate::runtime::Runtime;
 
 /// The by-column half of [`SparseColumns`], while it is built.
-pub(super) struct Half<R> {
+pub(super) struct Half {
     pub indptr: Box<[usize]>,
     pub samples: Box<[u32]>,
-    pub ranks: Box<[R]>,
+    pub ranks: Box<[u32]>,
     pub zero_ranks: Box<[u32]>,
-}
-
-impl Half<u32> {
-    fn narrow<R: Rank>(self) -> Half<R> {
-        let Self { indptr, samples, ranks, zero_ranks } = self;
-        Half { indptr, samples, ranks: ranks.iter().map(|&rank| R::narrow(rank)).collect(), zero_ranks }
-    }
 }
 
 /// Encodes a sparse matrix.
@@ -40,11 +33,7 @@ pub(in crate::data) fn encode(x: &dyn Entries, encoding: &Encoding<'_>, runtime:
         Floats::F32(values) => rank_columns(&indptr, samples, values, merge, runtime)?,
         Floats::F64(values) => rank_columns(&indptr, samples, values, merge, runtime)?,
     };
-    let columns = if n_distinct <= 1 << 16 {
-        Columns::SparseU16(SparseColumns::with_rows(half.narrow(), n_samples, runtime)?)
-    } else {
-        Columns::SparseU32(SparseColumns::with_rows(half, n_samples, runtime)?)
-    };
+    let columns = Columns::Sparse(SparseColumns::with_rows(half, n_distinct, n_samples, runtime)?);
     Dataset::new(n_samples, n_features, columns, values).coded(encoding, runtime)
 }
 
@@ -125,7 +114,7 @@ fn rank_columns<V: TableValue>(
     mut values: Vec<V>,
     merge: Merge,
     runtime: &Runtime<'_>,
-) -> Result<(Half<u32>, ValueTable, u32)> {
+) -> Result<(Half, ValueTable, usize)> {
     let n_features = indptr.len() - 1;
     let mut ranks = memory::zeros("ranks", samples.len())?;
     let mut encoded = memory::filled("columns", Encoded::default(), n_features)?;
@@ -225,7 +214,7 @@ fn compact<V: TableValue>(
     mut ranks: Vec<u32>,
     values: &[V],
     encoded: &[Encoded],
-) -> Result<(Half<u32>, ValueTable, u32)> {
+) -> Result<(Half, ValueTable, usize)> {
     let n_values = encoded.iter().map(|column| column.n_ranks() as usize).sum();
     let mut table = memory::reserve("tables of values", n_values)?;
     let mut table_indptr = memory::reserve("tables of values", encoded.len() + 1)?;
@@ -259,7 +248,7 @@ fn compact<V: TableValue>(
         zero_ranks: encoded.iter().map(|column| column.first_rank() + column.zero_place).collect(),
     };
     let has_missing = encoded.iter().map(|column| column.has_missing).collect();
-    Ok((half, ValueTable::new(table_indptr, V::floats(table), has_missing), largest))
+    Ok((half, ValueTable::new(table_indptr, V::floats(table), has_missing), largest as usize))
 }
 
 #[cfg(test)]

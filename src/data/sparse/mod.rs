@@ -4,8 +4,9 @@
 //! the node's entries already sorted ("Sparsified Trees", section III, sorts them per node); and the twin, per row the
 //! (feature, rank) entries in ascending feature order. `view` has the input, `encode` the way from one to the other.
 //!
-//! Entries take `2 * (4 + size_of::<R>())` bytes per nonzero, 12 or 16; the value table at most 4 (8 when doubles are
-//! needed) more.
+//! Entries take 12 bytes per nonzero, or 16 if a column has more than 65,536 distinct values; the value table takes at
+//! most 4 (8 when doubles are needed) more. The width of the ranks ends here: whoever reads many of them matches once per
+//! column or row, outside the loop.
 
 mod encode;
 mod view;
@@ -18,45 +19,75 @@ use crate::error::Result;
 use crate::runtime::Runtime;
 use encode::{Half, offsets};
 
-/// An integer type of ranks.
-pub trait Rank: Copy + Send + Sync + std::fmt::Debug + 'static {
-    /// Drops high bits, which the encoder has checked to be 0.
-    fn narrow(rank: u32) -> Self;
-    /// The rank.
-    fn widen(self) -> u32;
+/// Ranks in the narrowest width that holds those of all columns.
+#[derive(Debug)]
+enum RankArray {
+    U16(Box<[u16]>),
+    U32(Box<[u32]>),
 }
 
-macro_rules! rank {
-    ($($int:ty),*) => {
-        $(impl Rank for $int {
-            #[inline]
-            fn narrow(rank: u32) -> $int {
-                rank as $int
-            }
+impl RankArray {
+    #[inline]
+    fn slice(&self, range: std::ops::Range<usize>) -> RankSlice<'_> {
+        match self {
+            Self::U16(ranks) => RankSlice::U16(&ranks[range]),
+            Self::U32(ranks) => RankSlice::U32(&ranks[range]),
+        }
+    }
 
-            #[inline]
-            fn widen(self) -> u32 {
-                self as u32
-            }
-        })*
+    fn n_bytes(&self) -> usize {
+        match self {
+            Self::U16(ranks) => size_of_val(&ranks[..]),
+            Self::U32(ranks) => size_of_val(&ranks[..]),
+        }
+    }
+}
+
+/// Some of the ranks of a column or a row.
+#[derive(Debug, Clone, Copy)]
+pub enum RankSlice<'a> {
+    /// No column has more than 65,536 distinct values.
+    U16(&'a [u16]),
+    /// Some column has more.
+    U32(&'a [u32]),
+}
+
+impl RankSlice<'_> {
+    /// The rank at a position.
+    #[inline]
+    pub fn at(&self, position: usize) -> u32 {
+        match self {
+            Self::U16(ranks) => ranks[position].into(),
+            Self::U32(ranks) => ranks[position],
+        }
+    }
+}
+
+/// Compiles an expression for either width: `$ranks` is a slice of `u16` or `u32` in it.
+macro_rules! for_each_width {
+    ($slice:expr, |$ranks:ident| $use:expr) => {
+        match $slice {
+            $crate::data::sparse::RankSlice::U16($ranks) => $use,
+            $crate::data::sparse::RankSlice::U32($ranks) => $use,
+        }
     };
 }
 
-rank!(u8, u16, u32);
+pub(crate) use for_each_width;
 
 /// The nonzeros of a data set, by column and by row.
 #[derive(Debug)]
-pub struct SparseColumns<R> {
+pub struct SparseColumns {
     indptr: Box<[usize]>,
     /// By column, in ascending order of value; ties in ascending order of row.
     samples: Box<[u32]>,
-    ranks: Box<[R]>,
+    ranks: RankArray,
     /// The rank of 0.0 in each column; stored entries never have it.
     zero_ranks: Box<[u32]>,
     row_indptr: Box<[usize]>,
     /// By row, in ascending order of feature.
     features: Box<[u32]>,
-    row_ranks: Box<[R]>,
+    row_ranks: RankArray,
     /// The features by falling number of entries, and the place of each among them.
     by_frequency: Box<[u32]>,
     frequency_ranks: Box<[u32]>,
@@ -64,25 +95,25 @@ pub struct SparseColumns<R> {
 
 /// One column: its nonzero entries in ascending order of value.
 #[derive(Debug, Clone, Copy)]
-pub struct SparseColumn<'a, R> {
+pub struct SparseColumn<'a> {
     /// The rows.
     pub samples: &'a [u32],
     /// The ranks of their values, ascending.
-    pub ranks: &'a [R],
+    pub ranks: RankSlice<'a>,
     /// The rank of all other rows.
     pub zero_rank: u32,
 }
 
 /// One row: its nonzero entries in ascending order of feature.
 #[derive(Debug, Clone, Copy)]
-pub struct SparseRow<'a, R> {
+pub struct SparseRow<'a> {
     /// The features.
     pub features: &'a [u32],
     /// The ranks of their values.
-    pub ranks: &'a [R],
+    pub ranks: RankSlice<'a>,
 }
 
-impl<R: Rank> SparseColumns<R> {
+impl SparseColumns {
     /// Number of stored entries.
     pub fn nnz(&self) -> usize {
         self.samples.len()
@@ -118,27 +149,27 @@ impl<R: Rank> SparseColumns<R> {
 
     /// The column of a feature.
     #[inline]
-    pub fn column(&self, feature: u32) -> SparseColumn<'_, R> {
+    pub fn column(&self, feature: u32) -> SparseColumn<'_> {
         let range = self.indptr[feature as usize]..self.indptr[feature as usize + 1];
         SparseColumn {
             samples: &self.samples[range.clone()],
-            ranks: &self.ranks[range],
+            ranks: self.ranks.slice(range),
             zero_rank: self.zero_rank(feature),
         }
     }
 
     /// The row of a sample.
     #[inline]
-    pub fn row(&self, sample: u32) -> SparseRow<'_, R> {
+    pub fn row(&self, sample: u32) -> SparseRow<'_> {
         let range = self.row_indptr[sample as usize]..self.row_indptr[sample as usize + 1];
-        SparseRow { features: &self.features[range.clone()], ranks: &self.row_ranks[range] }
+        SparseRow { features: &self.features[range.clone()], ranks: self.row_ranks.slice(range) }
     }
 
     /// The rank of a cell, if it is stored. By binary search in its row: O(log(row length)).
     #[inline]
     pub fn stored_rank(&self, feature: u32, sample: u32) -> Option<u32> {
         let row = self.row(sample);
-        row.features.binary_search(&feature).ok().map(|at| row.ranks[at].widen())
+        row.features.binary_search(&feature).ok().map(|at| row.ranks.at(at))
     }
 
     /// The feature that has the most entries but `rank` others.
@@ -156,31 +187,27 @@ impl<R: Rank> SparseColumns<R> {
     pub(crate) fn n_bytes(&self) -> usize {
         size_of_val(&self.indptr[..])
             + size_of_val(&self.samples[..])
-            + size_of_val(&self.ranks[..])
+            + self.ranks.n_bytes()
             + size_of_val(&self.zero_ranks[..])
             + size_of_val(&self.row_indptr[..])
             + size_of_val(&self.features[..])
-            + size_of_val(&self.row_ranks[..])
+            + self.row_ranks.n_bytes()
             + size_of_val(&self.by_frequency[..])
             + size_of_val(&self.frequency_ranks[..])
     }
 
-    /// Adds the by-row twin to a by-column half. O(nnz).
-    fn with_rows(half: Half<R>, n_samples: usize, runtime: &Runtime<'_>) -> Result<Self> {
+    /// Adds the by-row twin to a by-column half, whose ranks are below `end_rank`. O(nnz).
+    fn with_rows(half: Half, end_rank: usize, n_samples: usize, runtime: &Runtime<'_>) -> Result<Self> {
         let Half { indptr, samples, ranks, zero_ranks } = half;
         let row_indptr = offsets(n_samples, samples.iter().map(|&sample| sample as usize))?;
-        let mut cursor = row_indptr.clone();
-        let mut features = vec![0u32; samples.len()].into_boxed_slice();
-        let mut row_ranks = vec![R::narrow(0); samples.len()].into_boxed_slice();
-        for (feature, range) in indptr.windows(2).enumerate() {
-            runtime.check_interrupt()?;
-            for at in range[0]..range[1] {
-                let slot = &mut cursor[samples[at] as usize];
-                features[*slot] = feature as u32;
-                row_ranks[*slot] = ranks[at];
-                *slot += 1;
-            }
-        }
+        let (ranks, features, row_ranks) = if end_rank <= 1 << 16 {
+            let ranks: Box<[u16]> = ranks.iter().map(|&rank| rank as u16).collect();
+            let (features, row_ranks) = by_row(&indptr, &samples, &ranks, &row_indptr, runtime)?;
+            (RankArray::U16(ranks), features, RankArray::U16(row_ranks))
+        } else {
+            let (features, row_ranks) = by_row(&indptr, &samples, &ranks, &row_indptr, runtime)?;
+            (RankArray::U32(ranks), features, RankArray::U32(row_ranks))
+        };
         let mut by_frequency: Box<[u32]> = (0..zero_ranks.len() as u32).collect();
         by_frequency.sort_by_key(|&f| std::cmp::Reverse(indptr[f as usize + 1] - indptr[f as usize]));
         let mut frequency_ranks = vec![0; by_frequency.len()].into_boxed_slice();
@@ -189,4 +216,27 @@ impl<R: Rank> SparseColumns<R> {
         }
         Ok(Self { indptr, samples, ranks, zero_ranks, row_indptr, features, row_ranks, by_frequency, frequency_ranks })
     }
+}
+
+/// The features and the ranks of all rows, from those of all columns. O(nnz).
+fn by_row<R: Copy + Default>(
+    indptr: &[usize],
+    samples: &[u32],
+    ranks: &[R],
+    row_indptr: &[usize],
+    runtime: &Runtime<'_>,
+) -> Result<(Box<[u32]>, Box<[R]>)> {
+    let mut cursor = row_indptr.to_vec();
+    let mut features = vec![0u32; samples.len()].into_boxed_slice();
+    let mut row_ranks = vec![R::default(); samples.len()].into_boxed_slice();
+    for (feature, range) in indptr.windows(2).enumerate() {
+        runtime.check_interrupt()?;
+        for at in range[0]..range[1] {
+            let slot = &mut cursor[samples[at] as usize];
+            features[*slot] = feature as u32;
+            row_ranks[*slot] = ranks[at];
+            *slot += 1;
+        }
+    }
+    Ok((features, row_ranks))
 }

@@ -4,21 +4,24 @@
 //! Exact: bins are left closed only if no cut within them can reach the best candidate. Most of a node's cells are
 //! read once, counted once, and never compared. O(rows + bins) per column, and O(m log m) for m rows of open bins.
 
-use super::cells::Cells;
-use super::sort::SortScratch;
 use crate::criterion::Criterion;
-use crate::criterion::packed::{Bulk, ByBin, MAX_BINS};
+use crate::criterion::packed::{ByBin, MAX_BINS, Packed};
 use crate::data::dense::DenseColumn;
 use crate::rng::Side;
-use crate::split::best::{Candidate, Cut};
+use crate::split::best::Best;
+use crate::split::candidate::{Candidate, Cut};
+use crate::split::dense::cells::Cells;
+use crate::split::entries::{Entry, SortScratch};
+use crate::split::node::{NodeSearch, Outcome};
 use crate::split::scan::{Pass, Start};
-use crate::split::sparse::intersect::Entry;
-use crate::split::{Best, NodeSearch, Outcome};
+use crate::tuning::tuned;
 
-/// Rows from which a histogram has all its bins (bench `fit`).
-const ALL_BINS_FROM: usize = 1024;
-/// The number of bins below.
-const FEW_BINS: usize = 64;
+tuned! {
+    /// Rows from which a histogram has all its bins (bench `sweep`).
+    fn all_bins_from() -> usize = 1024;
+    /// The number of bins below.
+    fn few_bins() -> usize = 64;
+}
 
 /// Buffers of one worker, assumed dirty.
 #[derive(Debug)]
@@ -40,8 +43,8 @@ pub(crate) fn best_cut<C: Criterion>(
     at: NodeSearch<'_, C>,
     feature: u32,
     column: &DenseColumn,
-    rows: &<C::Bulk as Bulk<C>>::Rows,
-    histogram: &mut C::Bulk,
+    rows: &<C::Packed as Packed<C>>::Rows,
+    histogram: &mut C::Packed,
     scratch: &mut HistogramScratch,
     scan: &mut C::Scan,
     best: &mut Best<C>,
@@ -49,7 +52,7 @@ pub(crate) fn best_cut<C: Criterion>(
     let NodeSearch { search, node, .. } = at;
     let cells = &mut scratch.cells;
     let n_samples = node.samples.len();
-    let max_bins = if n_samples < ALL_BINS_FROM { FEW_BINS } else { MAX_BINS };
+    let max_bins = if n_samples < all_bins_from() { few_bins() } else { MAX_BINS };
     cells.load_bins(column, search.data.missing_rank(feature), node.samples.ids(), search.level, max_bins);
     if cells.n_bins == 1 {
         return Outcome::Constant;
@@ -76,7 +79,7 @@ struct Counted<'a, C: Criterion> {
     feature: u32,
     /// Where missing values go, if the node has any. Left: their bin is the first of the histogram; else it is the last.
     missing: Option<Side>,
-    histogram: &'a mut C::Bulk,
+    histogram: &'a mut C::Packed,
     scratch: &'a mut HistogramScratch,
 }
 

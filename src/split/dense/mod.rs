@@ -7,42 +7,50 @@
 //! * Criteria and weights without packed forms: each column sorted and scanned (`sort`).
 
 mod cells;
+pub(crate) mod column;
 mod histogram;
+mod lanes;
 mod network;
 mod pair;
 mod random;
-pub(crate) mod sort;
 
-use std::sync::{Mutex, PoisonError};
+use crate::criterion::packed::Packed;
+use crate::tuning::tuned;
 
-use super::best::{Candidate, Cut};
-use super::by_column::{ColumnSearch, search_columns};
-use super::samples::SampleSet;
-use super::{Best, Found, NodeSearch, Outcome, Scratch};
 use crate::criterion::Criterion;
-use crate::criterion::packed::Bulk;
 use crate::data::DenseColumns;
 use crate::data::dense::Ranks;
 use crate::error::Result;
 use crate::params::{Splitter, Tier};
 use crate::rng::Side;
-use cells::{Cells, beside};
+use crate::split::best::Best;
+use crate::split::by_column::{ColumnSearch, search_columns};
+use crate::split::candidate::{Candidate, Cut};
+use crate::split::dense::cells::{Cells, beside};
+use crate::split::dense::column::{RowsOf, fill_column, search_categorical};
+use crate::split::entries::SortScratch;
+use crate::split::found::Found;
+use crate::split::node::{NodeSearch, Outcome};
+use crate::split::samples::SampleSet;
+use crate::split::spread::{Scans, Spare};
+
 use histogram::HistogramScratch;
 use network::SmallScratch;
 use random::RandomScratch;
-use sort::SortScratch;
 
-/// Search one cell of a large node, in nanoseconds (bench `fit`).
-const CELL_COST: f64 = 2.0;
-/// Nodes from this size on have their columns counted in bins (bench `fit`).
-const HISTOGRAM_FROM: usize = 96;
+tuned! {
+    /// Search one cell of a large node, in nanoseconds (bench `sweep`).
+    fn cell_cost() -> f64 = 2.0;
+    /// Nodes from this size on have their columns counted in bins (bench `sweep`).
+    fn histogram_from() -> usize = 96;
+}
 
 /// Scratch of one worker, assumed dirty.
-pub(super) struct DenseScratch<C: Criterion> {
+pub(crate) struct DenseScratch<C: Criterion> {
     rows: RowsOf<C>,
     columns: ColumnScratch<C>,
-    /// The same for workers that help with a large node: fresh memory costs more than the search of a column.
-    spare: Mutex<Vec<ColumnScratch<C>>>,
+    /// Buffers of workers that help with a large node.
+    spare: Spare<ColumnScratch<C>>,
     small: SmallScratch,
     random: RandomScratch,
     /// The cells of the winning column, if they had to be loaded: the partition needs them next.
@@ -50,14 +58,12 @@ pub(super) struct DenseScratch<C: Criterion> {
     is_winner_loaded: bool,
 }
 
-pub(super) type RowsOf<C> = <<C as Criterion>::Bulk as Bulk<C>>::Rows;
-
 impl<C: Criterion> DenseScratch<C> {
     pub fn new(criterion: &C) -> Self {
         Self {
             rows: RowsOf::<C>::default(),
             columns: ColumnScratch::new(criterion),
-            spare: Mutex::default(),
+            spare: Spare::default(),
             small: SmallScratch::default(),
             random: RandomScratch::default(),
             winner: Cells::default(),
@@ -68,7 +74,7 @@ impl<C: Criterion> DenseScratch<C> {
 
 /// Buffers for one column after the other.
 struct ColumnScratch<C: Criterion> {
-    bulk: Option<Box<C::Bulk>>,
+    packed: Option<Box<C::Packed>>,
     sort: SortScratch,
     bins: HistogramScratch,
 }
@@ -76,7 +82,7 @@ struct ColumnScratch<C: Criterion> {
 impl<C: Criterion> ColumnScratch<C> {
     fn new(criterion: &C) -> Self {
         Self {
-            bulk: C::Bulk::new(criterion).map(Box::new),
+            packed: C::Packed::new(criterion).map(Box::new),
             sort: SortScratch::default(),
             bins: HistogramScratch::default(),
         }
@@ -84,11 +90,12 @@ impl<C: Criterion> ColumnScratch<C> {
 }
 
 /// The best split of a node over dense columns.
-pub(super) fn best_split<C: Criterion>(
+pub(crate) fn best_split<C: Criterion>(
     at: NodeSearch<'_, C>,
     columns: &DenseColumns,
     drawn: Option<&[u32]>,
-    scratch: &mut Scratch<C>,
+    scans: &mut Scans<C>,
+    scratch: &mut DenseScratch<C>,
 ) -> Result<Found<C>> {
     let NodeSearch { search, node, .. } = at;
     let samples = node.samples.ids();
@@ -99,40 +106,41 @@ pub(super) fn best_split<C: Criterion>(
         let best = match pair::best_split(at, columns, drawn) {
             Some(Err(feature)) => {
                 let mut best = Best::new();
-                search_categorical(at, columns, &[feature], &mut scratch.scan, &mut best)?;
+                search_categorical(at, columns, &[feature], &mut scans.own, &mut best)?;
                 best.candidate()
             }
             Some(Ok(best)) => Some(best),
             None => None,
         };
-        return Ok(Found { best, constants: None, known: None });
+        return Ok(Found { best, constants: None, heritage: None });
     }
-    let Scratch { scan, dense, .. } = scratch;
-    let DenseScratch { rows, columns: buffers, spare, small, random, winner, is_winner_loaded } = dense;
+    let DenseScratch { rows, columns: buffers, spare, small, random, winner, is_winner_loaded } = scratch;
     *is_winner_loaded = false;
-    let tier = forced.unwrap_or(match samples.len() {
-        ..HISTOGRAM_FROM if columns.is_sparse() => Tier::Sort,
-        ..HISTOGRAM_FROM => Tier::Network,
-        _ => Tier::Histogram,
+    let tier = forced.unwrap_or(if samples.len() >= histogram_from() {
+        Tier::Histogram
+    } else if columns.is_sparse() {
+        Tier::Sort
+    } else {
+        Tier::Network
     });
-    let rows = match (search.params.splitter, tier, &mut buffers.bulk) {
-        (Splitter::Random, _, Some(bulk)) if forced != Some(Tier::Sort) => {
-            return random::best_split(at, columns, drawn, rows, bulk, scan, random);
+    let rows = match (search.params.splitter, tier, &mut buffers.packed) {
+        (Splitter::Random, _, Some(packed)) if forced != Some(Tier::Sort) => {
+            return random::best_split(at, columns, drawn, rows, packed, &mut scans.own, random);
         }
-        (Splitter::Best, Tier::Network, bulk)
+        (Splitter::Best, Tier::Network, packed)
             if samples.len() <= network::MAX_ROWS && columns.end_rank() <= network::MAX_RANKS =>
         {
-            return network::best_split(at, columns, drawn, rows, bulk.as_deref_mut(), scan, small);
+            return network::best_split(at, columns, drawn, rows, packed.as_deref_mut(), &mut scans.own, small);
         }
-        (Splitter::Best, Tier::Histogram, Some(bulk)) => {
-            bulk.load(search.criterion, node.totals, samples, rows);
+        (Splitter::Best, Tier::Histogram, Some(packed)) => {
+            packed.load(search.criterion, node.totals, samples, rows);
             Some(&*rows)
         }
         _ => None,
     };
     let one_by_one = DenseSearch { criterion: search.criterion, columns, samples, rows, spare };
-    let work = (samples.len() * search.n_drawn()) as f64 * CELL_COST;
-    let mut found = search_columns(at, drawn, &one_by_one, work, scan, buffers)?;
+    let work = (samples.len() * search.n_drawn()) as f64 * cell_cost();
+    let mut found = search_columns(at, drawn, &one_by_one, work, scans, buffers)?;
     if let Some(best) = found.best.as_mut().filter(|best| best.is_loose) {
         tighten(at, columns, best, winner);
         *is_winner_loaded = true;
@@ -148,19 +156,18 @@ struct DenseSearch<'a, C: Criterion> {
     /// The node's rows, if its columns are to be counted.
     rows: Option<&'a RowsOf<C>>,
     /// Buffers for more workers.
-    spare: &'a Mutex<Vec<ColumnScratch<C>>>,
+    spare: &'a Spare<ColumnScratch<C>>,
 }
 
 impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
     type Scratch = ColumnScratch<C>;
 
     fn lend(&self) -> ColumnScratch<C> {
-        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        spare.unwrap_or_else(|| ColumnScratch::new(self.criterion))
+        self.spare.lend(|| ColumnScratch::new(self.criterion))
     }
 
     fn take_back(&self, scratch: ColumnScratch<C>) {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        self.spare.take_back(scratch);
     }
 
     fn search(
@@ -173,11 +180,12 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
     ) -> Outcome {
         let column = self.columns.column(feature);
         let is_categorical = at.search.data.is_categorical(feature);
-        if let (Some(rows), Some(bulk), false) = (self.rows, &mut scratch.bulk, column.is_sparse || is_categorical) {
-            return histogram::best_cut(at, feature, column, rows, bulk, &mut scratch.bins, scan, best);
+        if let (Some(rows), Some(packed), false) = (self.rows, &mut scratch.packed, column.is_sparse || is_categorical)
+        {
+            return histogram::best_cut(at, feature, column, rows, packed, &mut scratch.bins, scan, best);
         }
         let is_sorted = at.search.params.splitter == Splitter::Best && !is_categorical;
-        let column = sort::node_column(feature, column, self.samples, is_sorted, &mut scratch.sort);
+        let column = fill_column(feature, column, self.samples, is_sorted, &mut scratch.sort);
         at.evaluate(column, scan, best)
     }
 
@@ -193,25 +201,6 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
     }
 }
 
-/// Offers cuts of categorical columns. Returns the number of those that vary.
-pub(super) fn search_categorical<C: Criterion>(
-    at: NodeSearch<'_, C>,
-    columns: &DenseColumns,
-    features: &[u32],
-    scan: &mut C::Scan,
-    best: &mut Best<C>,
-) -> Result<usize> {
-    let mut scratch = SortScratch::default();
-    let mut n_varying = 0;
-    for &feature in features {
-        at.search.runtime.check_interrupt()?;
-        let samples = at.node.samples.ids();
-        let column = sort::node_column(feature, columns.column(feature), samples, false, &mut scratch);
-        n_varying += usize::from(at.evaluate(column, scan, best) != Outcome::Constant);
-    }
-    Ok(n_varying)
-}
-
 /// Looks up the ranks of the node beside the cut, and counts the rows. O(W).
 fn tighten<C: Criterion>(at: NodeSearch<'_, C>, columns: &DenseColumns, split: &mut Candidate, cells: &mut Cells) {
     cells.load_ranks(columns.column(split.feature), at.node.samples.ids());
@@ -225,7 +214,7 @@ fn tighten<C: Criterion>(at: NodeSearch<'_, C>, columns: &DenseColumns, split: &
 
 /// Partitions the node that was searched last, given the rank of missing values in the column of the split if it has any;
 /// returns the number of rows that go left. O(W).
-pub(super) fn partition<C: Criterion>(
+pub(crate) fn partition<C: Criterion>(
     columns: &DenseColumns,
     samples: &mut SampleSet<'_>,
     split: &Candidate,

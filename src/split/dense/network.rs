@@ -9,26 +9,31 @@
 //! conceivable split is known, the first column that makes it ends the search. Missing values are at the end of the
 //! sorted columns; each cut has two scores, with them on either side.
 
-use super::{RowsOf, search_categorical};
+use crate::criterion::packed::Packed;
+use crate::tuning::tuned;
+
 use crate::criterion::Criterion;
-use crate::criterion::packed::Bulk;
 use crate::criterion::packed::lanes::{Keys, LANES, MAX_PLACES, PLACE_BITS, Scores, place, rank};
 use crate::data::DenseColumns;
-use crate::data::dense::{DenseColumn, Ranks};
 use crate::error::Result;
 use crate::rng::Side;
-use crate::simd::vectorized;
-use crate::split::best::{Best, Candidate, Cut};
+use crate::split::best::Best;
+use crate::split::candidate::{Candidate, Cut};
+use crate::split::dense::column::{RowsOf, search_categorical};
+use crate::split::dense::lanes::{highest_scores, load_lane, sort_lanes};
+use crate::split::entries::Entry;
+use crate::split::found::Found;
+use crate::split::node::{NodeColumn, NodeSearch};
 use crate::split::scan::best_cut;
-use crate::split::sparse::intersect::Entry;
-use crate::split::{Found, NodeColumn, NodeSearch};
 
 /// Places in a node are bytes.
 pub(crate) const MAX_ROWS: usize = MAX_PLACES;
 /// Ranks take the other bits of a key.
 pub(crate) const MAX_RANKS: usize = 1 << (u32::BITS - PLACE_BITS);
-/// Nodes with more columns than this ask for the best conceivable split (bench `fit`).
-const SUMMIT_FROM_FEATURES: usize = 2 * LANES;
+tuned! {
+    /// Nodes with more columns than this ask for the best conceivable split (bench `sweep`).
+    fn summit_from_features() -> usize = 2 * LANES;
+}
 
 /// Buffers of one worker, assumed dirty.
 #[derive(Debug, Default)]
@@ -47,7 +52,7 @@ pub(crate) fn best_split<C: Criterion>(
     columns: &DenseColumns,
     drawn: Option<&[u32]>,
     rows: &mut RowsOf<C>,
-    bulk: Option<&mut C::Bulk>,
+    packed: Option<&mut C::Packed>,
     scan: &mut C::Scan,
     scratch: &mut SmallScratch,
 ) -> Result<Found<C>> {
@@ -56,15 +61,15 @@ pub(crate) fn best_split<C: Criterion>(
     let n_features = search.data.n_features() as u32;
     let SmallScratch { keys, scores, others, features, categorical, entries } = scratch;
     at.list_features(drawn, features, categorical);
-    let summit = if features.len() > SUMMIT_FROM_FEATURES { at.summit(scan) } else { None };
+    let summit = if features.len() > summit_from_features() { at.best_conceivable(scan) } else { None };
     keys.resize(samples.len(), [0; LANES]);
     scores.resize(samples.len() - 1, [0.0; LANES]);
     others.resize(samples.len() - 1, [0.0; LANES]);
-    if let Some(bulk) = &bulk {
-        bulk.load(search.criterion, node.totals, samples, rows);
+    if let Some(packed) = &packed {
+        packed.load(search.criterion, node.totals, samples, rows);
     }
     let best = Best::below(summit, !search.data.has_categories());
-    let mut small = Small { at, columns, rows, bulk, keys, scores, others, entries, scan, best };
+    let mut small = Small { at, columns, rows, packed, keys, scores, others, entries, scan, best };
     let mut n_varying = 0;
     for batch in features.chunks(LANES) {
         search.runtime.check_interrupt()?;
@@ -97,7 +102,7 @@ pub(crate) fn best_split<C: Criterion>(
             }
         }
     }
-    Ok(Found { best: small.best.candidate(), constants: None, known: None })
+    Ok(Found { best: small.best.candidate(), constants: None, heritage: None })
 }
 
 /// The search of one node.
@@ -105,7 +110,7 @@ struct Small<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
     columns: &'a DenseColumns,
     rows: &'a RowsOf<C>,
-    bulk: Option<&'a mut C::Bulk>,
+    packed: Option<&'a mut C::Packed>,
     /// A row of keys for each of the node.
     keys: &'a mut [Keys],
     /// Of the cuts after each but the last.
@@ -126,7 +131,8 @@ impl<C: Criterion> Small<'_, C> {
             self.keys.iter_mut().zip(0..).for_each(|(row, place)| *row = [place; LANES]);
         }
         for (lane, &feature) in batch.iter().enumerate() {
-            load_lane(self.columns.column(feature), samples, self.keys, lane);
+            let key = |rank: u32, place: usize| rank << PLACE_BITS | place as u32;
+            load_lane(self.columns.column(feature), samples, self.keys, lane, key);
         }
         sort_lanes(self.at.search.level, self.keys);
     }
@@ -158,8 +164,8 @@ impl<C: Criterion> Small<'_, C> {
         let NodeSearch { search, node, .. } = self.at;
         let missing = self.missing(batch);
         let missing_rank = |lane: usize| missing.map(|ranks| ranks[lane]).filter(|&rank| rank != u32::MAX);
-        if let Some(bulk) = &mut self.bulk
-            && bulk.lane_scores(
+        if let Some(packed) = &mut self.packed
+            && packed.lane_scores(
                 search.level,
                 node.totals,
                 self.rows,
@@ -240,95 +246,5 @@ impl<C: Criterion> Small<'_, C> {
         self.entries.extend(self.keys.iter().map(|row| Entry::new(rank(row[lane]), samples[place(row[lane])])));
         let column = NodeColumn { feature, entries: self.entries, n_common: 0, common_rank: 0 };
         best_cut(self.at, column, self.scan, &mut self.best);
-    }
-}
-
-fn load_lane(column: &DenseColumn, samples: &[u32], keys: &mut [Keys], lane: usize) {
-    fn load<R: Copy + Into<u32>>(ranks: &[R], samples: &[u32], keys: &mut [Keys], lane: usize) {
-        for (place, (row, &sample)) in keys.iter_mut().zip(samples).enumerate() {
-            row[lane] = ranks[sample as usize].into() << PLACE_BITS | place as u32;
-        }
-    }
-    match &column.ranks {
-        Ranks::U8(ranks) => load(ranks, samples, keys, lane),
-        Ranks::U16(ranks) => load(ranks, samples, keys, lane),
-        Ranks::U32(ranks) => load(ranks, samples, keys, lane),
-    }
-}
-
-vectorized! {
-    fn highest_scores(scores: &[Scores]) -> Scores {
-        let mut highest = [f64::NEG_INFINITY; LANES];
-        for scores in scores {
-            for lane in 0..LANES {
-                highest[lane] = if scores[lane] > highest[lane] { scores[lane] } else { highest[lane] };
-            }
-        }
-        highest
-    }
-}
-
-vectorized! {
-    /// Sorts every lane.
-    fn sort_lanes(keys: &mut [Keys]) {
-        let n = keys.len();
-        let mut merged = 1;
-        while merged < n {
-            let mut step = merged;
-            while step > 0 {
-                for first in (step % merged..n - step.min(n)).step_by(2 * step) {
-                    for low in first..(first + step).min(n - step) {
-                        // Both ends lie in one of the runs that are being merged.
-                        if low / (2 * merged) == (low + step) / (2 * merged) {
-                            let high = low + step;
-                            let (a, b) = (keys[low], keys[high]);
-                            for lane in 0..LANES {
-                                keys[low][lane] = a[lane].min(b[lane]);
-                                keys[high][lane] = a[lane].max(b[lane]);
-                            }
-                        }
-                    }
-                }
-                step /= 2;
-            }
-            merged *= 2;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::simd::Level;
-
-    #[test]
-    fn networks_sort_zeros_and_ones() {
-        // A network that sorts all sequences of zeros and ones sorts all (Knuth, "The Art of Computer Programming", volume
-        // 3, section 5.3.4, theorem Z).
-        for n in 1..=16 {
-            for first in (0..1u32 << n).step_by(LANES) {
-                let mut keys: Vec<Keys> =
-                    (0..n).map(|i| std::array::from_fn(|lane| (first + lane as u32) >> i & 1)).collect();
-                sort_lanes(Level::widest(), &mut keys);
-                assert!((0..LANES).all(|lane| keys.is_sorted_by_key(|row| row[lane])), "n={n}");
-            }
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn networks_sort(keys in prop::collection::vec(any::<Keys>(), 1..=MAX_ROWS)) {
-            for level in Level::supported() {
-                let mut sorted = keys.clone();
-                sort_lanes(level, &mut sorted);
-                for lane in 0..LANES {
-                    let mut expected: Vec<u32> = keys.iter().map(|row| row[lane]).collect();
-                    expected.sort_unstable();
-                    prop_assert!(sorted.iter().map(|row| row[lane]).eq(expected));
-                }
-            }
-        }
     }
 }

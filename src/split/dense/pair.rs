@@ -6,8 +6,8 @@ use crate::criterion::Criterion;
 use crate::data::DenseColumns;
 use crate::params::Splitter;
 use crate::rng::Side;
-use crate::split::NodeSearch;
-use crate::split::best::{Candidate, Cut};
+use crate::split::candidate::{Candidate, Cut};
+use crate::split::node::NodeSearch;
 
 /// The split of a node of two rows that differ in their target, if it may be split; or the feature if it is categorical.
 /// `drawn` are the features in the order of the draw, or the first of all.

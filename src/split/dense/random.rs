@@ -7,24 +7,28 @@
 //! Where a column has missing values in the node, three cuts are offered: the threshold with these on either side, and they
 //! against all others.
 
-use super::{RowsOf, search_categorical};
+use crate::criterion::packed::Packed;
+use crate::tuning::tuned;
+
 use crate::criterion::Criterion;
-use crate::criterion::packed::Bulk;
 use crate::criterion::packed::lanes::LANES;
 use crate::data::DenseColumns;
-use crate::data::dense::{DenseColumn, Ranks};
 use crate::error::Result;
 use crate::rng::Side;
-use crate::simd::vectorized;
-use crate::split::best::{Best, Candidate, Cut};
-use crate::split::random::threshold_between;
+use crate::split::best::Best;
+use crate::split::candidate::{Candidate, Cut, threshold_between};
+use crate::split::dense::column::{RowsOf, search_categorical};
+use crate::split::dense::lanes::{extremes, extremes_below, load_lane, n_below, rotate};
+use crate::split::found::Found;
+use crate::split::node::NodeSearch;
 use crate::split::samples::SampleSet;
-use crate::split::{Found, NodeSearch};
 
-/// Nodes from this size on take one column after the other (bench `fit`).
-const LARGE_FROM: usize = 1024;
-/// Nodes up to this size do not hand on which columns are constant: to find out costs less.
-const FORGETFUL_UP_TO: usize = 64;
+tuned! {
+    /// Nodes from this size on take one column after the other (bench `sweep`).
+    fn large_from() -> usize = 1024;
+    /// Nodes up to this size do not hand on which columns are constant: to find out costs less.
+    fn forgetful_up_to() -> usize = 64;
+}
 
 /// Buffers of one worker, assumed dirty.
 #[derive(Debug, Default)]
@@ -52,7 +56,7 @@ impl RandomScratch {
             samples.partition(|_| ranks.next().is_some_and(|ranks| (first..=split.last_left).contains(&ranks[lane])))
         }
         let lane = self.winner.take()?;
-        Some(if samples.len() < LARGE_FROM {
+        Some(if samples.len() < large_from() {
             by(&self.side_by_side, lane, samples, split)
         } else {
             by(&self.alone, lane, samples, split)
@@ -66,7 +70,7 @@ pub(crate) fn best_split<C: Criterion>(
     columns: &DenseColumns,
     drawn: Option<&[u32]>,
     rows: &mut RowsOf<C>,
-    bulk: &mut C::Bulk,
+    packed: &mut C::Packed,
     scan: &mut C::Scan,
     scratch: &mut RandomScratch,
 ) -> Result<Found<C>> {
@@ -74,16 +78,16 @@ pub(crate) fn best_split<C: Criterion>(
     let samples = node.samples.ids();
     let RandomScratch { features, categorical, side_by_side, alone, winner } = scratch;
     at.list_features(drawn, features, categorical);
-    let summit = if features.len() > LANES { at.summit(scan) } else { None };
-    bulk.load(search.criterion, node.totals, samples, rows);
+    let summit = if features.len() > LANES { at.best_conceivable(scan) } else { None };
+    packed.load(search.criterion, node.totals, samples, rows);
     let best = Best::below(summit, search.data.is_plain());
-    if samples.len() < LARGE_FROM {
+    if samples.len() < large_from() {
         let ranks = resized(side_by_side, samples.len());
-        RandomCuts { at, columns, rows, bulk, scan, ranks, best, winner, constants: Vec::new() }
+        RandomCuts { at, columns, rows, packed, scan, ranks, best, winner, constants: Vec::new() }
             .run(features, categorical)
     } else {
         let ranks = resized(alone, samples.len());
-        RandomCuts { at, columns, rows, bulk, scan, ranks, best, winner, constants: Vec::new() }
+        RandomCuts { at, columns, rows, packed, scan, ranks, best, winner, constants: Vec::new() }
             .run(features, categorical)
     }
 }
@@ -100,7 +104,7 @@ struct RandomCuts<'a, C: Criterion, const N: usize> {
     at: NodeSearch<'a, C>,
     columns: &'a DenseColumns,
     rows: &'a RowsOf<C>,
-    bulk: &'a mut C::Bulk,
+    packed: &'a mut C::Packed,
     scan: &'a mut C::Scan,
     /// The ranks of each row.
     ranks: &'a mut [[u32; N]],
@@ -143,7 +147,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
             *self.winner = None;
         }
         let constants = node.constants.with(&self.constants, |_| node.samples.len());
-        Ok(Found { best: self.best.candidate(), constants, known: None })
+        Ok(Found { best: self.best.candidate(), constants, heritage: None })
     }
 
     /// Offers the random cuts of each column of the batch. Returns the number of columns that vary.
@@ -152,7 +156,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
         let (data, level) = (search.data, search.level);
         *self.winner = None;
         for (lane, &feature) in batch.iter().enumerate() {
-            load_lane(self.columns.column(feature), node.samples.ids(), self.ranks, lane);
+            load_lane(self.columns.column(feature), node.samples.ids(), self.ranks, lane, |rank, _| rank);
         }
         let missing = self.missing(batch);
         let (lowest, highest) = match &missing {
@@ -187,7 +191,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
                 n_left[lane] = self.ranks.iter().map(|ranks| u32::from(ranks[lane] < ends[lane])).sum();
             }
         }
-        self.bulk.add_below(level, self.rows, self.ranks, &ends);
+        self.packed.add_below(level, self.rows, self.ranks, &ends);
         let mut n_varying = 0;
         let candidate = |lane: usize, n_left: u32, side| Candidate {
             feature: batch[lane],
@@ -203,7 +207,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
             if varies(lane) {
                 self.offer(lane, candidate(lane, n_left[lane], Side::Right));
             } else if !is_part_missing {
-                if node.samples.len() > FORGETFUL_UP_TO {
+                if node.samples.len() > forgetful_up_to() {
                     self.constants.push(feature);
                 }
                 continue;
@@ -212,7 +216,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
         }
         if let Some(missing) = missing.filter(|missing| missing.n != [0; N]) {
             // First all values of each such column, then those below the threshold with missing values in front.
-            self.bulk.add_below(level, self.rows, self.ranks, &missing.ranks);
+            self.packed.add_below(level, self.rows, self.ranks, &missing.ranks);
             for lane in (0..batch.len()).filter(|&lane| n_missing[lane] > 0) {
                 let n_left = node.samples.len() as u32 - n_missing[lane];
                 let all = candidate(lane, n_left, Side::Right);
@@ -224,7 +228,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
                 }
             }
             rotate(level, self.ranks, &missing.ranks);
-            self.bulk.add_below(level, self.rows, self.ranks, &ends);
+            self.packed.add_below(level, self.rows, self.ranks, &ends);
             for lane in (0..batch.len()).filter(|&lane| n_missing[lane] > 0 && varies(lane)) {
                 self.offer(lane, candidate(lane, n_left[lane] + n_missing[lane], Side::Left));
             }
@@ -252,7 +256,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
     fn offer(&mut self, lane: usize, candidate: Candidate) {
         let NodeSearch { search, node, order } = self.at;
         let criterion = search.criterion;
-        let pushed = self.bulk.pushed_below(criterion, node.totals, self.scan, lane);
+        let pushed = self.packed.pushed_below(criterion, node.totals, self.scan, lane);
         let score = criterion.score(node.totals, self.scan, pushed);
         let legal = |scan| search.is_legal(node, candidate.feature, (Side::Left, candidate.n_left), (scan, pushed));
         if self.best.may_win(score) && legal(self.scan) {
@@ -270,69 +274,4 @@ struct Missing<const N: usize> {
     ranks: [u32; N],
     /// Their numbers.
     n: [u32; N],
-}
-
-fn load_lane<const N: usize>(column: &DenseColumn, samples: &[u32], out: &mut [[u32; N]], lane: usize) {
-    fn load<R: Copy + Into<u32>, const N: usize>(ranks: &[R], samples: &[u32], out: &mut [[u32; N]], lane: usize) {
-        for (row, &sample) in out.iter_mut().zip(samples) {
-            row[lane] = ranks[sample as usize].into();
-        }
-    }
-    match &column.ranks {
-        Ranks::U8(ranks) => load(ranks, samples, out, lane),
-        Ranks::U16(ranks) => load(ranks, samples, out, lane),
-        Ranks::U32(ranks) => load(ranks, samples, out, lane),
-    }
-}
-
-vectorized! {
-    fn extremes<const N: usize>(ranks: &[[u32; N]]) -> ([u32; N], [u32; N]) {
-        let (mut lowest, mut highest) = ([u32::MAX; N], [0; N]);
-        for ranks in ranks {
-            for lane in 0..N {
-                lowest[lane] = lowest[lane].min(ranks[lane]);
-                highest[lane] = highest[lane].max(ranks[lane]);
-            }
-        }
-        (lowest, highest)
-    }
-}
-
-vectorized! {
-    /// The extremes of ranks below those of missing values, which are above all others; a lowest rank of those if there are
-    /// no others.
-    fn extremes_below<const N: usize>(ranks: &[[u32; N]], missing: &[u32; N]) -> ([u32; N], [u32; N]) {
-        let (mut lowest, mut highest) = ([u32::MAX; N], [0; N]);
-        for ranks in ranks {
-            for lane in 0..N {
-                lowest[lane] = lowest[lane].min(ranks[lane]);
-                highest[lane] = highest[lane].max(if ranks[lane] == missing[lane] { 0 } else { ranks[lane] });
-            }
-        }
-        (lowest, highest)
-    }
-}
-
-vectorized! {
-    /// Gives missing values rank 0.
-    fn rotate<const N: usize>(ranks: &mut [[u32; N]], missing: &[u32; N]) {
-        for ranks in ranks {
-            for lane in 0..N {
-                ranks[lane] = if ranks[lane] == missing[lane] { 0 } else { ranks[lane] };
-            }
-        }
-    }
-}
-
-vectorized! {
-    /// By column, the number of rows with a rank below its end.
-    fn n_below<const N: usize>(ranks: &[[u32; N]], ends: &[u32; N]) -> [u32; N] {
-        let mut n = [0; N];
-        for ranks in ranks {
-            for lane in 0..N {
-                n[lane] += u32::from(ranks[lane] < ends[lane]);
-            }
-        }
-        n
-    }
 }

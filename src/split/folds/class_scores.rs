@@ -2,8 +2,8 @@
 
 use smallvec::SmallVec;
 
-use crate::data::Dataset;
-use crate::data::target::{Target, TargetValues};
+use crate::data::target::TargetValues;
+use crate::data::{Dataset, Target};
 use crate::num::log2::EXACT_UP_TO;
 use crate::params::{CriterionKind, FeatureSampling, Splitter, ValidTreeParams};
 

@@ -2,15 +2,15 @@
 
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
-use crate::data::sparse::Rank;
 use crate::data::{Columns, Dataset, SparseColumns};
 use crate::error::Result;
-use crate::split::dense::sort;
-use crate::split::dense::sort::SortScratch;
+use crate::params::Strategy;
+use crate::split::dense::column::fill_column;
+use crate::split::entries::{Entry, SortScratch};
+use crate::split::node::{NodeColumn, Search};
+use crate::split::sparse::column::node_column;
 use crate::split::sparse::intersect;
-use crate::split::sparse::intersect::{Entry, Gather, NodeCosts, Strategy};
-use crate::split::sparse::node_column;
-use crate::split::{NodeColumn, Search};
+use crate::split::sparse::intersect::{Gather, NodeCosts, ValueOrdered};
 
 /// Buffers of one worker.
 #[derive(Default)]
@@ -18,10 +18,10 @@ pub struct FoldScratch {
     sort: SortScratch,
     gather: Gather,
     members: Bitset,
-    pub(super) marks: Bitset,
+    pub(crate) marks: Bitset,
     entries: Vec<Entry>,
-    pub(super) held_left: Vec<u32>,
-    pub(super) features: Vec<u32>,
+    pub(crate) held_left: Vec<u32>,
+    pub(crate) features: Vec<u32>,
 }
 
 impl FoldScratch {
@@ -29,7 +29,7 @@ impl FoldScratch {
     pub fn new(data: &Dataset) -> Self {
         match data.columns() {
             Columns::Dense(_) => Self::default(),
-            Columns::SparseU16(_) | Columns::SparseU32(_) => Self {
+            Columns::Sparse(_) => Self {
                 gather: Gather::new(data.n_features()),
                 members: Bitset::new(data.n_samples()),
                 marks: Bitset::new(data.n_samples()),
@@ -41,7 +41,7 @@ impl FoldScratch {
 
 /// Calls `visit` with the columns of some features, sorted: all that may vary or not; sparse ones without entries may be left
 /// out.
-pub(super) fn fill_columns<C: Criterion>(
+pub(crate) fn fill_columns<C: Criterion>(
     search: &Search<'_, C>,
     samples: &[u32],
     (features, are_all): (&[u32], bool),
@@ -52,18 +52,17 @@ pub(super) fn fill_columns<C: Criterion>(
         Columns::Dense(columns) => {
             for &feature in features {
                 search.runtime.check_interrupt()?;
-                visit(sort::node_column(feature, columns.column(feature), samples, true, &mut scratch.sort));
+                visit(fill_column(feature, columns.column(feature), samples, true, &mut scratch.sort));
             }
             Ok(())
         }
-        Columns::SparseU16(columns) => fill_sparse(search, columns, samples, (features, are_all), scratch, &mut visit),
-        Columns::SparseU32(columns) => fill_sparse(search, columns, samples, (features, are_all), scratch, &mut visit),
+        Columns::Sparse(columns) => fill_sparse(search, columns, samples, (features, are_all), scratch, &mut visit),
     }
 }
 
-fn fill_sparse<C: Criterion, R: Rank>(
+fn fill_sparse<C: Criterion>(
     search: &Search<'_, C>,
-    columns: &SparseColumns<R>,
+    columns: &SparseColumns,
     samples: &[u32],
     (features, are_all): (&[u32], bool),
     scratch: &mut FoldScratch,
@@ -90,7 +89,7 @@ fn fill_sparse<C: Criterion, R: Rank>(
         }
         let found = match costs.strategy_for_column(columns.column_nnz(feature)) {
             Strategy::Search => intersect::by_search(columns, feature, samples, entries),
-            _ => intersect::by_bitmap(Entry::of_column(columns.column(feature)), members, entries),
+            _ => intersect::by_bitmap(ValueOrdered::Stored(columns.column(feature)), members, entries),
         };
         visit(node_column(columns, samples, feature, found));
     }

@@ -1,19 +1,19 @@
 //! Between which of its ranks a fold cuts a column.
 
 use super::FoldsNode;
-use crate::split::NodeColumn;
-use crate::split::sparse::intersect::Entry;
+use crate::split::entries::Entry;
+use crate::split::node::NodeColumn;
 
 /// The ranks beside a cut.
 #[derive(Clone, Copy)]
-pub(crate) struct Beside {
+pub(crate) struct CutRanks {
     pub last_left: u32,
     pub first_right: u32,
     /// A row with each, if only one that is in an entry has it.
     rows: [Option<u32>; 2],
 }
 
-impl Beside {
+impl CutRanks {
     /// The last rank up to `rank` and the first above, of all rows or of a lane's.
     pub fn new(node: &FoldsNode<'_>, lane: Option<usize>, rank: u32, column: NodeColumn<'_>) -> Self {
         let NodeColumn { entries, n_common, common_rank, .. } = column;

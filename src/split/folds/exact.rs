@@ -1,14 +1,15 @@
 //! Which of the columns that come near has the best split of a fold: exact, by the scan that everybody uses.
 
+use super::FoldsNode;
 use super::columns::{FoldScratch, fill_columns};
-use super::{FoldSplit, FoldsNode};
 use crate::criterion::Criterion;
 use crate::error::Result;
 use crate::rng::Permutation;
 use crate::split::best::Best;
+use crate::split::candidate::Candidate;
+use crate::split::entries::Entry;
+use crate::split::node::{Node, NodeColumn, NodeSearch, Search};
 use crate::split::samples::{SampleSet, Samples};
-use crate::split::sparse::intersect::Entry;
-use crate::split::{Node, NodeColumn, NodeSearch, Scratch, Search};
 
 /// Rows of all lanes whose contests are decided at once.
 const CONTEST_ROWS: usize = 1 << 20;
@@ -29,14 +30,14 @@ pub fn best_among<C: Criterion>(
     node: &FoldsNode<'_>,
     contests: &[Contest<'_, C>],
     folds: &mut FoldScratch,
-    scratch: &mut Scratch<C>,
-) -> Result<Vec<Option<FoldSplit>>> {
+    scan: &mut C::Scan,
+) -> Result<Vec<Option<Candidate>>> {
     let order = node.key.feature_order(search.data.n_features());
     let mut found = Vec::with_capacity(contests.len());
     let per_chunk = (CONTEST_ROWS / node.samples.len()).max(1);
     for contests in contests.chunks(per_chunk) {
         search.runtime.check_interrupt()?;
-        found.extend(decide(search, node, &order, contests, folds, scratch)?);
+        found.extend(decide(search, node, &order, contests, folds, scan)?);
     }
     Ok(found)
 }
@@ -48,8 +49,8 @@ fn decide<C: Criterion>(
     order: &Permutation,
     contests: &[Contest<'_, C>],
     folds: &mut FoldScratch,
-    scratch: &mut Scratch<C>,
-) -> Result<Vec<Option<FoldSplit>>> {
+    scan: &mut C::Scan,
+) -> Result<Vec<Option<Candidate>>> {
     let mut features: Vec<u32> = contests.iter().flat_map(|contest| contest.features).copied().collect();
     features.sort_unstable();
     features.dedup();
@@ -74,8 +75,8 @@ fn decide<C: Criterion>(
             let (totals, n_common) = (contest.totals, samples.len() - own.len());
             let alone = Node { samples, n_entries: 0, totals, key: node.key, constants: node.constants, limits: None };
             let at = NodeSearch { search, node: &alone, order };
-            at.evaluate(NodeColumn { entries: &own, n_common, ..column }, &mut scratch.scan, best);
+            at.evaluate(NodeColumn { entries: &own, n_common, ..column }, scan, best);
         }
     })?;
-    Ok(bests.into_iter().map(|best| best.candidate().map(|candidate| FoldSplit::of(&candidate))).collect())
+    Ok(bests.into_iter().map(Best::candidate).collect())
 }

@@ -6,8 +6,8 @@ use super::FoldsNode;
 use super::class_scores::{Counts, FoldRows, Row};
 use super::held_out::IS_LIST;
 use crate::rng::Permutation;
-use crate::split::NodeColumn;
-use crate::split::sparse::intersect::Entry;
+use crate::split::entries::Entry;
+use crate::split::node::NodeColumn;
 
 /// Lanes from which on those that hold out one row of the same kind are scored together: each kind has two scores.
 const SINGLES_FROM: usize = 4;

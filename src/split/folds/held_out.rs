@@ -4,12 +4,12 @@
 #[derive(Debug)]
 pub struct HeldOut {
     /// By row: 0 for none, one more than the lane for one, or a list with the highest bit set.
-    pub(super) tags: Vec<u32>,
+    pub(crate) tags: Vec<u32>,
     lists: Vec<Vec<u32>>,
 }
 
 /// The tag is the number of a list.
-pub(super) const IS_LIST: u32 = 1 << 31;
+pub(crate) const IS_LIST: u32 = 1 << 31;
 
 impl HeldOut {
     /// Nothing is held out of so many rows.
@@ -41,13 +41,13 @@ impl HeldOut {
 
     /// Whether a lane does not hold a row out.
     #[inline]
-    pub(super) fn is_in(&self, lane: usize, sample: u32) -> bool {
+    pub(crate) fn is_in(&self, lane: usize, sample: u32) -> bool {
         let tag = self.tags[sample as usize];
         if tag & IS_LIST == 0 { tag != lane as u32 + 1 } else { !self.list(tag).contains(&(lane as u32)) }
     }
 
     #[inline]
-    pub(super) fn list(&self, tag: u32) -> &[u32] {
+    pub(crate) fn list(&self, tag: u32) -> &[u32] {
         &self.lists[(tag ^ IS_LIST) as usize]
     }
 }

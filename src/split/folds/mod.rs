@@ -26,22 +26,23 @@ mod held_out;
 
 pub use class_scores::{FoldRows, shares};
 pub use columns::FoldScratch;
-pub use exact::{Contest, best_among};
 pub use held_out::HeldOut;
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::best::{Candidate, Cut};
-use super::{ConstantFeatures, Search};
 use crate::criterion::Criterion;
-use crate::data::{Columns, Dataset};
+use crate::data::Columns;
 use crate::error::Result;
 use crate::rng::{NodeKey, Side};
+use crate::split::candidate::{Candidate, Cut};
+use crate::split::constants::ConstantFeatures;
+use crate::split::node::Search;
 
 use columns::fill_columns;
-use cut_ranks::Beside;
+use cut_ranks::CutRanks;
+use exact::{Contest, best_among};
 use filter::Sweep;
 
 /// A node, to be split for several folds.
@@ -69,50 +70,45 @@ impl FoldsNode<'_> {
     }
 }
 
-/// A split of a lane.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FoldSplit {
-    /// The feature, which is a number.
-    pub feature: u32,
-    /// Where missing values go, if the lane has any.
-    pub missing: Option<Side>,
-    /// The rank before the cut.
-    pub last_left: u32,
-    /// The rank behind it.
-    pub first_right: u32,
-}
-
-impl FoldSplit {
-    fn of(candidate: &Candidate) -> Self {
-        let &Candidate { feature, missing, last_left, cut, .. } = candidate;
-        let first_right = match cut {
-            Cut::Before(first_right) => first_right,
-            Cut::Random { .. } => unreachable!("thresholds are not random"),
-        };
-        Self { feature, missing, last_left, first_right }
-    }
-
-    /// Values up to this one go left.
-    pub fn threshold(&self, data: &Dataset) -> f64 {
-        let &Self { feature, missing, last_left, first_right } = self;
-        let cut = Cut::Before(first_right);
-        Candidate { feature, last_left, missing, order: 0, cut, n_left: 0, is_loose: false }.threshold(data)
-    }
-}
-
-/// What is known of the best split of a lane.
+/// What the filter says of the best split of a lane.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Verdict {
-    /// It is this one.
-    Split(FoldSplit),
-    /// It is in one of these columns.
+enum Verdict {
+    /// The best split is this one.
+    Split(Candidate),
+    /// The best split is in one of these columns.
     Among(SmallVec<[u32; 4]>),
     /// No feature that was drawn varies.
     Constant,
 }
 
-/// What is known of the best split of each lane, and the features that are known not to vary.
+/// The best split of each lane, given the statistics of the rows of each, and the features that are known not to vary in
+/// the node. A lane has no split if no feature that was drawn varies in it.
 pub fn best_splits<C: Criterion>(
+    search: &Search<'_, C>,
+    rows: &FoldRows,
+    node: &FoldsNode<'_>,
+    totals: &[C::Totals],
+    scratch: &mut FoldScratch,
+    scan: &mut C::Scan,
+) -> Result<(Vec<Option<Candidate>>, Arc<ConstantFeatures>)> {
+    let (verdicts, constants) = filter(search, rows, node, scratch)?;
+    let mut contests: Vec<Contest<'_, C>> = Vec::new();
+    for (lane, verdict) in verdicts.iter().enumerate() {
+        if let Verdict::Among(features) = verdict {
+            contests.push(Contest { lane, totals: &totals[lane], features });
+        }
+    }
+    let mut found = best_among(search, node, &contests, scratch, scan)?.into_iter();
+    let splits = verdicts.iter().map(|verdict| match verdict {
+        Verdict::Split(split) => Some(*split),
+        Verdict::Constant => None,
+        Verdict::Among(_) => found.next().flatten(),
+    });
+    Ok((splits.collect(), constants))
+}
+
+/// What one pass over each column says of the best split of each lane, and the features that are known not to vary.
+fn filter<C: Criterion>(
     search: &Search<'_, C>,
     rows: &FoldRows,
     node: &FoldsNode<'_>,
@@ -137,7 +133,10 @@ pub fn best_splits<C: Criterion>(
     })?;
     let Sweep { leaders, others, held_left, .. } = sweep;
     (scratch.held_left, scratch.features) = (held_left, features);
-    let constants = node.constants.with(&constants, |_| 0).unwrap_or_else(|| Arc::clone(node.constants));
+    let constants = node
+        .constants
+        .with(&constants, |feature| search.data.column_entries(feature))
+        .unwrap_or_else(|| Arc::clone(node.constants));
     let mut verdicts: Vec<Verdict> = Vec::with_capacity(leaders.len());
     let mut winners: Vec<(u32, usize, u32)> = Vec::new();
     for (lane, leader) in leaders.into_iter().enumerate() {
@@ -156,12 +155,21 @@ pub fn best_splits<C: Criterion>(
         let feature = winners[0].0;
         fill_columns(search, node.samples, (&[feature], false), scratch, |column| {
             for winners in winners.chunk_by(|a, b| a.2 == b.2) {
-                let of_all = Beside::new(node, None, winners[0].2, column);
+                let of_all = CutRanks::new(node, None, winners[0].2, column);
                 for &(_, lane, rank) in winners {
                     // Most lanes have the rows beside the cut.
-                    let Beside { last_left, first_right, .. } =
-                        if of_all.is_of(node, lane) { of_all } else { Beside::new(node, Some(lane), rank, column) };
-                    verdicts[lane] = Verdict::Split(FoldSplit { feature, missing: None, last_left, first_right });
+                    let CutRanks { last_left, first_right, .. } =
+                        if of_all.is_of(node, lane) { of_all } else { CutRanks::new(node, Some(lane), rank, column) };
+                    let cut = Cut::Before(first_right);
+                    verdicts[lane] = Verdict::Split(Candidate {
+                        feature,
+                        last_left,
+                        missing: None,
+                        order: 0,
+                        cut,
+                        n_left: 0,
+                        is_loose: true,
+                    });
                 }
             }
         })?;
@@ -173,7 +181,7 @@ pub fn best_splits<C: Criterion>(
 pub fn goes_left<C: Criterion>(
     search: &Search<'_, C>,
     samples: &[u32],
-    split: &FoldSplit,
+    split: &Candidate,
     scratch: &mut FoldScratch,
 ) -> Result<Vec<bool>> {
     let missing_rank = search.data.missing_rank(split.feature);

@@ -21,7 +21,7 @@
 //!
 //!   and `|u - u'|` is at most the sum of the steps on the way from `L` to `L'`. When a row `x` with a nonzero leaves,
 //!   `g` grows by what `x` adds to the cost of its side, which is below its squared distance to the farthest target
-//!   ([`Criterion::reach`]), less what it adds to the cost of the node ([`Leave::growth`]). A cut that is legal after
+//!   ([`Bounded::farthest_distance`](crate::criterion::Bounded::farthest_distance)), less what it adds to the cost of the node ([`Leave::growth`]). A cut that is legal after
 //!   rows have left was legal before, so `g` may be the best of the legal ones.
 //!
 //! Sparse trees are long chains of splits that peel a few rows off (mean depths of 50 to 800 in the seed's Table I):
@@ -32,11 +32,8 @@
 //! All is rounded so that the bounds hold for the exact values.
 
 use crate::criterion::Criterion;
+use crate::split::bar::{Bar, DRIFT_SLACK, SLACK};
 
-/// Above the rounding of a few dozen operations on doubles, far below what would change what is read.
-const SLACK: f64 = 1e-9;
-/// Bounds the cancellation in `start + slope * drift`, relative to the products.
-const DRIFT_SLACK: f64 = 1e-12;
 /// Above the rounding of a difference of costs, relative to the larger.
 const COST_SLACK: f64 = 1e-14;
 
@@ -54,47 +51,6 @@ pub(crate) struct ColumnBounds<C: Criterion> {
     heaviest: Vec<f64>,
     /// The way of the node's mean so far.
     drift: f64,
-}
-
-/// What tells which columns may win in a node.
-pub(crate) struct Bar<C: Criterion> {
-    ceiling: C::Ceiling,
-    weight: f64,
-    /// The least gain that can win.
-    gain: f64,
-    drift: f64,
-}
-
-impl<C: Criterion> Bar<C> {
-    /// The bar of a node whose best candidate so far has this score.
-    pub fn new(criterion: &C, node: &C::Totals, drift: f64) -> Self {
-        let weight = criterion.weight(node) as f64;
-        Self { ceiling: criterion.ceiling(node), weight, gain: f64::NEG_INFINITY, drift: drift * (1.0 + DRIFT_SLACK) }
-    }
-
-    /// Raises the bar to the gain of a candidate.
-    pub fn raise(&mut self, criterion: &C, node: &C::Totals, score: f64) {
-        let gain = criterion.gain(node, score - criterion.tolerance(node, score));
-        self.gain = gain - gain.abs() * SLACK;
-    }
-
-    /// Whether a column that gains this at most can win.
-    #[inline]
-    pub fn admits(&self, bound: f64) -> bool {
-        bound >= self.gain
-    }
-
-    /// What the nonzeros of this summary can gain.
-    #[inline]
-    pub fn cap(&self, summary: &C::Summary) -> f64 {
-        C::cap(&self.ceiling, summary)
-    }
-
-    /// The least weight of nonzeros that can win.
-    pub fn least_weight(&self) -> f64 {
-        let radius = C::radius(&self.ceiling) * (1.0 + SLACK);
-        if self.gain > 0.0 { self.gain * self.weight / (radius * self.weight + self.gain) } else { 0.0 }
-    }
 }
 
 impl<C: Criterion> ColumnBounds<C> {
@@ -228,7 +184,7 @@ impl<C: Criterion> Leave<C> {
         let distance =
             criterion.distance(large, &self.ceiling, sample).max(0.0).sqrt() * (1.0 - SLACK) - 2.0 * self.step;
         let least = own * self.weight / (own + self.weight) * distance.max(0.0).powi(2);
-        (criterion.reach(sample) - least * (1.0 - SLACK)).max(0.0)
+        (criterion.farthest_distance(sample) - least * (1.0 - SLACK)).max(0.0)
     }
 }
 
@@ -478,7 +434,7 @@ mod tests {
         }
     }
 
-    /// The bulk is far from the middle of the range, but the outliers are balanced around it: the mean of the node and the
+    /// The packed is far from the middle of the range, but the outliers are balanced around it: the mean of the node and the
     /// center of the targets are close to each other and far from 0 in fixed point.
     #[test]
     fn outliers_do_not_blur_caps() {

@@ -1,19 +1,17 @@
 //! The search of a node that knows its columns and their bounds: read the most promising columns until no other can
 //! win.
 
-use super::heritage::{Column, KnownColumns};
-use super::intersect::{Entry, by_bitmap};
-use super::{Effort, SearchScratch};
-use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
-use crate::data::sparse::Rank;
 use crate::error::Result;
 use crate::params::Splitter;
-use crate::rng::Permutation;
 use crate::split::best::Best;
-use crate::split::by_column::PARALLEL_FROM;
-use crate::split::{Node, NodeColumn, NodeSearch, Outcome, Search};
+use crate::split::entries::Entry;
+use crate::split::node::{NodeColumn, NodeSearch, Outcome};
+use crate::split::sparse::heritage::KnownColumns;
+use crate::split::sparse::intersect::{ValueOrdered, by_bitmap};
+use crate::split::sparse::scratch::{Effort, SearchScratch};
+use crate::split::spread::{Scans, parallel_from, spread};
 
 /// Read and scan one entry of a column, in nanoseconds (benches `intersect`, `scan`).
 const ENTRY_COST: f64 = 2.5;
@@ -21,11 +19,10 @@ const ENTRY_COST: f64 = 2.5;
 const JOBS_PER_THREAD: usize = 4;
 
 /// A search under way.
-struct Open<'a, C: Criterion, R> {
+struct Open<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
-    data: &'a SparseColumns<R>,
+    data: &'a SparseColumns,
     known: &'a KnownColumns<C>,
-    members: &'a Bitset,
 }
 
 /// What one worker has found.
@@ -35,7 +32,7 @@ struct Progress<C: Criterion> {
     read: Vec<(u32, Outcome)>,
 }
 
-impl<C: Criterion, R: Rank> Open<'_, C, R> {
+impl<C: Criterion> Open<'_, C> {
     fn progress(&self) -> Progress<C> {
         Progress { best: Best::with_bar(self.at.search, self.at.node, self.known.bounds.drift()), read: Vec::new() }
     }
@@ -45,9 +42,8 @@ impl<C: Criterion, R: Rank> Open<'_, C, R> {
         let column = self.known.column(self.data, lane);
         let common_rank = column.zero_rank();
         let entries = match column {
-            Column::Whole(column) => by_bitmap(Entry::of_column(column), self.members, entries),
-            Column::Local(column) if self.known.bounds.is_whole(lane) => column.entries,
-            Column::Local(column) => by_bitmap(column.entries.iter().copied(), self.members, entries),
+            ValueOrdered::Copied { entries, .. } if self.known.bounds.is_whole(lane) => entries,
+            column => by_bitmap(column, self.known.members(), entries),
         };
         let feature = self.known.feature(self.data, lane);
         let n_common = self.at.node.samples.len() - entries.len();
@@ -56,15 +52,17 @@ impl<C: Criterion, R: Rank> Open<'_, C, R> {
         progress.read.push((lane, outcome));
     }
 
-    /// Reads columns in the given order as long as they may win.
+    /// Reads columns in the given order as long as they may win. `exchange` is called before each column.
     fn read_all(
         &self,
         lanes: impl Iterator<Item = (f64, u32)>,
         scan: &mut C::Scan,
         entries: &mut Vec<Entry>,
         progress: &mut Progress<C>,
+        exchange: impl Fn(&mut Best<C>),
     ) -> Result<()> {
         for (bound, lane) in lanes {
+            exchange(&mut progress.best);
             if !progress.best.admits(bound) {
                 break;
             }
@@ -74,29 +72,29 @@ impl<C: Criterion, R: Rank> Open<'_, C, R> {
         Ok(())
     }
 
-    /// As [`read_all`](Self::read_all), on all threads if it is much. `lanes` are sorted by falling bound.
+    /// As [`read_all`](Self::read_all), on all threads if it is much work. `lanes` are sorted by falling bound.
     fn read_spread(
         &self,
         lanes: &[(f64, u32)],
-        scan: &mut C::Scan,
+        scans: &mut Scans<C>,
         entries: &mut Vec<Entry>,
         progress: &mut Progress<C>,
     ) -> Result<()> {
         let n_threads = self.at.search.runtime.n_threads();
         let length = |lane| self.known.bounds.weight(lane).min(self.at.node.samples.len() as u64);
         let work = || lanes.iter().map(|&(_, lane)| length(lane) as f64 * ENTRY_COST).sum::<f64>();
-        if n_threads == 1 || lanes.len() < n_threads || work() < PARALLEL_FROM {
-            return self.read_all(lanes.iter().copied(), scan, entries, progress);
+        if n_threads == 1 || lanes.len() < n_threads || work() < parallel_from() {
+            return self.read_all(lanes.iter().copied(), &mut scans.own, entries, progress, |_| ());
         }
         let n_jobs = (n_threads * JOBS_PER_THREAD).min(lanes.len());
-        let lead = progress.best.score();
-        let parts = self.at.search.runtime.map((0..n_jobs).collect(), |job| {
+        let so_far = progress.best.score();
+        let parts = spread(self.at, (0..n_jobs).collect(), scans, |job, scan, lead| {
             let mut part = self.progress();
-            if let Some(score) = lead {
+            if let Some(score) = so_far {
                 part.best.follow(self.at.search.criterion, self.at.node.totals, score);
             }
             let lanes = lanes.iter().skip(job).step_by(n_jobs).copied();
-            self.read_all(lanes, &mut self.at.search.criterion.scan(), &mut Vec::new(), &mut part)?;
+            self.read_all(lanes, scan, &mut Vec::new(), &mut part, |best| lead.exchange(self.at, best))?;
             Ok(part)
         })?;
         for part in parts {
@@ -107,25 +105,21 @@ impl<C: Criterion, R: Rank> Open<'_, C, R> {
     }
 }
 
-/// The best split of a node over what it knows, which is updated. `members` holds the rows of the node,
-/// which draws all features.
-#[allow(clippy::too_many_arguments, reason = "called once")]
-pub(crate) fn best_split<C: Criterion, R: Rank>(
-    search: &Search<'_, C>,
-    node: &Node<'_, C>,
-    data: &SparseColumns<R>,
+/// The best split of a node that draws all features, over the columns that it knows; updates their bounds.
+pub(crate) fn best_split<C: Criterion>(
+    at: NodeSearch<'_, C>,
+    data: &SparseColumns,
     known: &mut KnownColumns<C>,
-    members: &Bitset,
-    order: &Permutation,
-    scan: &mut C::Scan,
+    scans: &mut Scans<C>,
     scratch: &mut SearchScratch,
 ) -> Result<Best<C>> {
-    let open = Open { at: NodeSearch { search, node, order }, data, known, members };
+    let NodeSearch { search, node, .. } = at;
+    let open = Open { at, data, known };
     let SearchScratch { entries, candidates, effort, .. } = scratch;
     candidates.clear();
     let mut progress = open.progress();
     if let Some(leader) = known.leader {
-        open.read(leader, scan, entries, &mut progress);
+        open.read(leader, &mut scans.own, entries, &mut progress);
     }
     if let Some(bar) = progress.best.bar() {
         known.bounds.candidates(bar, |lane, bound| {
@@ -135,7 +129,7 @@ pub(crate) fn best_split<C: Criterion, R: Rank>(
         });
     }
     candidates.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-    open.read_spread(candidates, scan, entries, &mut progress)?;
+    open.read_spread(candidates, scans, entries, &mut progress)?;
     let Progress { best, read, .. } = progress;
     let n_columns = known.bounds.n_lanes();
     *effort += Effort { n_nodes: 1, n_columns: n_columns as u64, n_read: read.len() as u64 };

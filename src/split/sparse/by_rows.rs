@@ -1,37 +1,39 @@
 //! The search of a node by its rows: all columns from one reading of them, or those that the node draws through a block.
 
-use super::intersect::{Entry, Gather, Strategy};
-use super::row_masks::Block;
-use super::{SearchScratch, node_column};
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
-use crate::data::sparse::Rank;
 use crate::error::Result;
-use crate::params::Splitter;
-use crate::rng::Permutation;
+use crate::params::{Splitter, Strategy};
 use crate::split::best::Best;
-use crate::split::draw::entries_vary;
-use crate::split::{Found, Node, NodeSearch, Outcome, Search};
+use crate::split::entries::{Entry, entries_vary};
+use crate::split::found::Found;
+use crate::split::node::{NodeSearch, Outcome, Search};
+use crate::split::sparse::column::node_column;
+use crate::split::sparse::intersect::Gather;
+use crate::split::sparse::row_masks::Block;
+use crate::split::sparse::scratch::SearchScratch;
+use crate::tuning::tuned;
 
-/// Nodes that draw less than this share of the features look them up in a block (bench `fit`).
-const BLOCK_BELOW: f64 = 0.05;
+tuned! {
+    /// Nodes that draw less than this share of the features look them up in a block (bench `sweep`).
+    fn block_below() -> f64 = 0.05;
+}
 
 /// Searches all drawn columns by the rows of the node: from one reading of them, or through a block.
-pub(crate) fn search_rows<C: Criterion, R: Rank>(
-    search: &Search<'_, C>,
-    node: &Node<'_, C>,
-    columns: &SparseColumns<R>,
-    order: &Permutation,
+pub(crate) fn search_rows<C: Criterion>(
+    at: NodeSearch<'_, C>,
+    columns: &SparseColumns,
     drawn: Option<&[u32]>,
     scan: &mut C::Scan,
     scratch: &mut SearchScratch,
 ) -> Result<Found<C>> {
+    let NodeSearch { search, node, order } = at;
     search.runtime.check_interrupt()?;
     let SearchScratch { drawn: filter, gather, block, entries: buffer, .. } = scratch;
     let samples = node.samples.ids();
     let best = Best::with_bar(search, node, 0.0);
-    let mut groups = Groups { at: NodeSearch { search, node, order }, columns, scan, best, n_varying: 0 };
+    let mut groups = Groups { at, columns, scan, best, n_varying: 0 };
     match drawn {
         None => gather.for_each(columns, samples, |feature, entries| groups.visit(feature, entries)),
         Some(features) if uses_block(search, samples.len()) => {
@@ -56,20 +58,20 @@ pub(crate) fn search_rows<C: Criterion, R: Rank>(
     {
         groups.visit_filtered(&[feature], filter, gather);
     }
-    Ok(Found { best: groups.best.candidate(), constants: None, known: None })
+    Ok(Found { best: groups.best.candidate(), constants: None, heritage: None })
 }
 
 /// The search of columns whose entries in the node come feature by feature, in no particular order.
-struct Groups<'a, C: Criterion, R> {
+struct Groups<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
-    columns: &'a SparseColumns<R>,
+    columns: &'a SparseColumns,
     scan: &'a mut C::Scan,
     best: Best<C>,
     /// Columns met that vary; those that were passed over because they cannot win may not count.
     n_varying: usize,
 }
 
-impl<C: Criterion, R: Rank> Groups<'_, C, R> {
+impl<C: Criterion> Groups<'_, C> {
     fn visit(&mut self, feature: u32, entries: &mut [Entry]) {
         if self.at.search.params.splitter == Splitter::Best && self.best.may_win_with(entries.len()) {
             entries.sort_unstable();
@@ -92,14 +94,14 @@ fn uses_block<C: Criterion>(search: &Search<'_, C>, n_samples: usize) -> bool {
     let kept = search.n_drawn() as f64 / search.data.n_features() as f64;
     n_samples <= Block::CAPACITY
         && match search.params.force_strategy {
-            None => kept < BLOCK_BELOW,
+            None => kept < block_below(),
             Some(strategy) => strategy == Strategy::Block,
         }
 }
 
 /// The feature that varies in the node and is drawn first.
-fn first_varying<R: Rank>(
-    columns: &SparseColumns<R>,
+fn first_varying(
+    columns: &SparseColumns,
     samples: &[u32],
     gather: &mut Gather,
     position: impl Fn(u32) -> u32,

@@ -1,65 +1,75 @@
 //! How many entries each column has in a node that draws features, handed from parent to child.
 //!
-//! Most columns that a node draws are empty in it, and of the others most have too few entries to win: their counts say
-//! so without a look at them. Counts are kept small-to-large: the smaller child is added up and subtracted from its
-//! parent, which becomes the larger child. O(entries) for each time that a row is in a smaller child, at most log2(n).
+//! Most columns that a node draws have no entry in the node, and most of the others have too few to win: the counts say so
+//! without a look at the columns. The counts of the smaller child are added up from its rows and subtracted from those of
+//! the parent, which become the counts of the larger child. A row is in a smaller child at most log2(n) times, so all
+//! counts together cost O(entries * log n).
 
 use crate::bitset::Bitset;
 use crate::data::SparseColumns;
-use crate::data::sparse::Rank;
 
-/// What a node that draws features takes over or hands on.
+/// The numbers of entries of all columns in one node.
 #[derive(Debug)]
-pub struct ColumnCounts {
-    /// Entries in the node, by feature; none once that is not worth its upkeep.
+pub struct EntryCounts {
+    /// By feature; `None` once the counts cost more to keep than they save.
     counts: Option<Box<[u32]>>,
-    /// The rows of the node are among the known members, see `SearchScratch`: the node and its ancestors are larger
-    /// children, up to the root.
-    pub holds_members: bool,
+    /// The rows of the node, where the node and all its ancestors are larger children up to the root.
+    members: Option<Bitset>,
 }
 
-impl ColumnCounts {
-    /// Of a root, whose rows are `members`. O(features), and the entries of rows that are not.
-    pub fn of_root<R: Rank>(columns: &SparseColumns<R>, members: &Bitset) -> Self {
+impl EntryCounts {
+    /// The counts of a root with these rows. O(features + rows), and the entries of the rows that are not in the root.
+    pub fn of_root(columns: &SparseColumns, members: Bitset) -> Self {
         let mut counts: Box<[u32]> = (0..columns.n_features() as u32).map(|f| columns.column_nnz(f) as u32).collect();
         for absent in (0..columns.n_samples() as u32).filter(|&sample| !members.contains(sample)) {
             for &feature in columns.row(absent).features {
                 counts[feature as usize] -= 1;
             }
         }
-        Self { counts: Some(counts), holds_members: true }
+        Self { counts: Some(counts), members: Some(members) }
     }
 
-    /// The counts, if they are kept.
+    /// The counts by feature, if they are kept.
     pub fn counts(&self) -> Option<&[u32]> {
         self.counts.as_deref()
     }
 
-    /// The rows `samples` leave, which become the smaller child. Says which of the children are to have counts; returns
-    /// those of the smaller one. O(entries of the rows), and O(features) for new counts.
-    pub fn leave<R: Rank>(
-        &mut self,
-        columns: &SparseColumns<R>,
-        samples: &[u32],
+    /// The rows of the node, if they are kept.
+    pub fn members(&self) -> Option<&Bitset> {
+        self.members.as_ref()
+    }
+
+    /// Turns the counts of a node into those of its children: first of the smaller child, whose rows are `small`, then of
+    /// the larger one. `for_small` and `for_large` say which child is to have counts. A larger child without counts is
+    /// still given the rows, if they are kept. O(entries of the smaller child), and O(features) for new counts.
+    pub fn divide(
+        self,
+        columns: &SparseColumns,
+        small: &[u32],
         for_small: bool,
         for_large: bool,
-    ) -> Option<Self> {
-        let mut large = self.counts.take().filter(|_| for_large);
-        let mut small = for_small.then(|| vec![0; columns.n_features()].into_boxed_slice());
-        for &sample in samples.iter().filter(|_| for_small || for_large) {
+    ) -> (Option<Self>, Option<Self>) {
+        let Self { counts, mut members } = self;
+        if let Some(members) = &mut members {
+            members.remove_all(small);
+        }
+        let mut of_large = counts.filter(|_| for_large);
+        let mut of_small = for_small.then(|| vec![0; columns.n_features()].into_boxed_slice());
+        for &sample in small.iter().filter(|_| for_small || for_large) {
             let features = columns.row(sample).features;
-            if let Some(counts) = &mut large {
+            if let Some(counts) = &mut of_large {
                 for &feature in features {
                     counts[feature as usize] -= 1;
                 }
             }
-            if let Some(counts) = &mut small {
+            if let Some(counts) = &mut of_small {
                 for &feature in features {
                     counts[feature as usize] += 1;
                 }
             }
         }
-        self.counts = large;
-        small.map(|counts| Self { counts: Some(counts), holds_members: false })
+        let small = of_small.map(|counts| Self { counts: Some(counts), members: None });
+        let is_kept = members.is_some() || for_large;
+        (small, is_kept.then_some(Self { counts: of_large, members }))
     }
 }

@@ -13,22 +13,10 @@
 //! The kernels never see targets, and extract the same entries whichever is taken (property tests).
 
 use crate::bitset::Bitset;
-use crate::data::sparse::{Rank, SparseColumn, SparseColumns};
-
-/// A kernel that intersects columns with a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Strategy {
-    /// Read whole columns, test each entry's row.
-    Bitmap,
-    /// Look each row of the node up.
-    Search,
-    /// Read the node's rows and group by feature.
-    Gather,
-    /// Look drawn features up in a copy of the pattern of a few rows (see `split`).
-    Block,
-    /// Hand columns and bounds on from parent to child, and read columns by bitmap (see `split`).
-    Bounds,
-}
+use crate::data::SparseColumns;
+use crate::data::sparse::{SparseColumn, for_each_width};
+use crate::params::Strategy;
+use crate::split::entries::Entry;
 
 // Costs in nanoseconds, from the bench `intersect`. Only their ratios matter, and only for speed.
 /// Per entry of a column, by bitmap.
@@ -42,70 +30,78 @@ const FILTER_COST: f64 = 0.7;
 /// Per column that is visited one by one, however short.
 const COLUMN_COST: f64 = 25.0;
 
-/// One entry of a column in a node: rank above, row below; the natural order is by rank, then by row.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry(u64);
+/// A column whose entries are in value order: of the data set, or a copy.
+#[derive(Debug, Clone, Copy)]
+pub enum ValueOrdered<'a> {
+    /// Of the data set.
+    Stored(SparseColumn<'a>),
+    /// A copy of some entries of a column.
+    Copied {
+        /// The entries, in value order.
+        entries: &'a [Entry],
+        /// The rank of all other rows.
+        zero_rank: u32,
+    },
+}
 
-impl Entry {
-    /// An entry.
-    #[inline]
-    pub fn new(rank: u32, sample: u32) -> Self {
-        Self(u64::from(rank) << 32 | u64::from(sample))
+impl ValueOrdered<'_> {
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Stored(column) => column.samples.len(),
+            Self::Copied { entries, .. } => entries.len(),
+        }
     }
 
-    /// The entries of a column, in value order.
-    #[inline]
-    pub fn of_column<R: Rank>(column: SparseColumn<'_, R>) -> impl ExactSizeIterator<Item = Self> {
-        column.samples.iter().zip(column.ranks).map(|(&sample, rank)| Self::new(rank.widen(), sample))
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
-    /// The rank of its value.
-    #[inline]
-    pub fn rank(self) -> u32 {
-        (self.0 >> 32) as u32
+    /// The rank of the rows that have no entry.
+    pub fn zero_rank(&self) -> u32 {
+        match self {
+            Self::Stored(column) => column.zero_rank,
+            Self::Copied { zero_rank, .. } => *zero_rank,
+        }
     }
 
-    /// Its row.
-    #[inline]
-    pub fn sample(self) -> u32 {
-        self.0 as u32
+    /// Writes the entries whose rows are `members` to the front of `out`, which has room for all entries, and returns
+    /// their number. O(column length), without branches on membership.
+    pub fn take_members(&self, members: &Bitset, out: &mut [Entry]) -> usize {
+        #[inline(always)]
+        #[allow(clippy::inline_always, reason = "one loop for each type of entries")]
+        fn take(entries: impl ExactSizeIterator<Item = Entry>, members: &Bitset, out: &mut [Entry]) -> usize {
+            let out = &mut out[..entries.len()];
+            let mut n = 0;
+            for entry in entries {
+                out[n] = entry;
+                n += usize::from(members.contains(entry.sample()));
+            }
+            n
+        }
+        match *self {
+            Self::Stored(SparseColumn { samples, ranks, .. }) => for_each_width!(ranks, |ranks| {
+                let entries = samples.iter().zip(ranks);
+                take(entries.map(|(&sample, &rank)| Entry::new(rank.into(), sample)), members, out)
+            }),
+            Self::Copied { entries, .. } => take(entries.iter().copied(), members, out),
+        }
     }
 }
 
-/// A column's entries whose rows are `members`, in value order. O(column length). `out` is assumed dirty and only grows;
-/// the result is its front.
-pub fn by_bitmap<'a>(
-    column: impl ExactSizeIterator<Item = Entry>,
-    members: &Bitset,
-    out: &'a mut Vec<Entry>,
-) -> &'a [Entry] {
+/// The entries of a column whose rows are `members`, in value order. O(column length). `out` is assumed dirty and only
+/// grows; the result is its front.
+pub fn by_bitmap<'a>(column: ValueOrdered<'_>, members: &Bitset, out: &'a mut Vec<Entry>) -> &'a [Entry] {
     if out.len() < column.len() {
         out.resize(column.len(), Entry::default());
     }
-    let n = take_members(column, members, out);
+    let n = column.take_members(members, out);
     &out[..n]
 }
 
-/// Writes the entries whose rows are `members` to the front of `out`, which has room for all; returns their number.
-/// Without branches on membership.
-#[inline]
-pub fn take_members(entries: impl ExactSizeIterator<Item = Entry>, members: &Bitset, out: &mut [Entry]) -> usize {
-    let out = &mut out[..entries.len()];
-    let mut n = 0;
-    for entry in entries {
-        out[n] = entry;
-        n += usize::from(members.contains(entry.sample()));
-    }
-    n
-}
-
 /// The entries of a feature in the rows `samples`, sorted by value. O(rows * log(row length) + hits * log(hits)).
-pub fn by_search<'a, R: Rank>(
-    sparse: &SparseColumns<R>,
-    feature: u32,
-    samples: &[u32],
-    out: &'a mut Vec<Entry>,
-) -> &'a [Entry] {
+pub fn by_search<'a>(sparse: &SparseColumns, feature: u32, samples: &[u32], out: &'a mut Vec<Entry>) -> &'a [Entry] {
     out.clear();
     for &sample in samples {
         if let Some(rank) = sparse.stored_rank(feature, sample) {
@@ -141,12 +137,7 @@ impl Gather {
 
     /// Reads the rows `samples` and calls `visit(feature, entries)` for every feature that has entries there, in no
     /// particular order of features, entries in the order of `samples`. O(entries), twice read.
-    pub fn for_each<R: Rank>(
-        &mut self,
-        sparse: &SparseColumns<R>,
-        samples: &[u32],
-        visit: impl FnMut(u32, &mut [Entry]),
-    ) {
+    pub fn for_each(&mut self, sparse: &SparseColumns, samples: &[u32], visit: impl FnMut(u32, &mut [Entry])) {
         let rows = || samples.iter().map(|&sample| (sample, sparse.row(sample)));
         for (_, row) in rows() {
             for &feature in row.features {
@@ -155,20 +146,22 @@ impl Gather {
         }
         self.open_groups();
         for (sample, row) in rows() {
-            for (&feature, rank) in row.features.iter().zip(row.ranks) {
-                let slot = &mut self.cursor[feature as usize];
-                self.entries[*slot as usize] = Entry::new(rank.widen(), sample);
-                *slot += 1;
-            }
+            for_each_width!(row.ranks, |ranks| {
+                for (&feature, &rank) in row.features.iter().zip(ranks) {
+                    let slot = &mut self.cursor[feature as usize];
+                    self.entries[*slot as usize] = Entry::new(rank.into(), sample);
+                    *slot += 1;
+                }
+            });
         }
         self.visit_groups(visit);
     }
 
     /// As [`for_each`](Self::for_each), for the features in `filter` only. The rows are read once, without branches on
     /// the filter: most entries fail it.
-    pub fn for_each_of<R: Rank>(
+    pub fn for_each_of(
         &mut self,
-        sparse: &SparseColumns<R>,
+        sparse: &SparseColumns,
         samples: &[u32],
         filter: &Bitset,
         visit: impl FnMut(u32, &mut [Entry]),
@@ -187,7 +180,7 @@ impl Gather {
             }
             for hit in &mut hits[first..n] {
                 let at = hit.0 as usize;
-                *hit = (row.features[at], Entry::new(row.ranks[at].widen(), sample));
+                *hit = (row.features[at], Entry::new(row.ranks.at(at), sample));
             }
         }
         for &(feature, _) in &hits[..n] {

@@ -6,7 +6,6 @@
 //! each node its entries. O(entries of the rows) to load, O(k) per node.
 
 use crate::data::SparseColumns;
-use crate::data::sparse::Rank;
 
 /// Some rows and the features they have.
 #[derive(Debug, Default)]
@@ -31,7 +30,7 @@ impl Block {
     }
 
     /// Replaces the rows. O(entries of the old and the new ones).
-    pub fn load<R: Rank>(&mut self, columns: &SparseColumns<R>, rows: &[u32]) {
+    pub fn load(&mut self, columns: &SparseColumns, rows: &[u32]) {
         debug_assert!(rows.len() <= Self::CAPACITY);
         self.masks.resize(columns.n_features(), 0);
         self.places.resize(columns.n_samples(), 0);
@@ -121,7 +120,7 @@ mod tests {
             let stop = AtomicBool::new(false);
             let view = SparseView::new((100, 7), Format::Csr, &indptr, &indices, &data).unwrap();
             let data = Dataset::from_sparse(&view, &Runtime::new(1, &stop)).unwrap();
-            let Columns::SparseU16(columns) = data.columns() else { unreachable!() };
+            let Columns::Sparse(columns) = data.columns() else { unreachable!() };
             let mut block = Block::default();
             prop_assert!(!block.holds(&[0]));
             for (rows, subsets) in blocks {

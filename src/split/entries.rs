@@ -1,18 +1,38 @@
-//! A dense column as sorted entries: the node's ranks that differ from the column's most frequent one, for the scan.
-//!
-//! Sorting is by rank: a comparison sort for small nodes, an LSD radix sort over the bits in which the node's ranks
-//! differ for larger ones. O(W).
+//! The entries of a column in a node, and how they are sorted by rank: by comparison in small nodes, by an LSD radix sort
+//! over the bits in which the ranks differ in larger ones. O(W).
 
-use crate::data::dense::{DenseColumn, Ranks};
-use crate::data::sparse::Rank;
-use crate::split::NodeColumn;
-use crate::split::sparse::intersect::Entry;
+/// One entry of a column in a node: rank above, row below; the natural order is by rank, then by row.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry(u64);
+
+impl Entry {
+    /// An entry.
+    #[inline]
+    pub fn new(rank: u32, sample: u32) -> Self {
+        Self(u64::from(rank) << 32 | u64::from(sample))
+    }
+
+    /// The rank of its value.
+    #[inline]
+    pub fn rank(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// Its row.
+    #[inline]
+    pub fn sample(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// Whether a sparse column varies in a node of `n_samples` rows that has these entries.
+pub(crate) fn entries_vary(entries: &[Entry], n_samples: usize) -> bool {
+    let first = entries.first().map(|entry| entry.rank());
+    first.is_some_and(|first| entries.len() < n_samples || entries.iter().any(|entry| entry.rank() != first))
+}
 
 /// Nodes from this size on are sorted by radix (bench `scan`).
 const RADIX_FROM: usize = 96;
-/// Rows of the common rank that are this many times fewer than the node's are entries like others: one pass over all costs less
-/// than two, from either end (`benches/peers/absolute_error.py`).
-const FEW_COMMON: usize = 8;
 /// Most bits of a radix digit: its counters stay in the first-level cache.
 const MAX_DIGIT_BITS: u32 = 11;
 
@@ -22,46 +42,6 @@ pub(crate) struct SortScratch {
     pub entries: Vec<Entry>,
     sorted: Vec<Entry>,
     counts: Vec<u32>,
-}
-
-/// The column of a feature in a node, sorted or not.
-pub(crate) fn node_column<'s>(
-    feature: u32,
-    column: &DenseColumn,
-    samples: &[u32],
-    is_sorted: bool,
-    scratch: &'s mut SortScratch,
-) -> NodeColumn<'s> {
-    let mut fill = |common| match &column.ranks {
-        Ranks::U8(ranks) => gather(ranks, samples, common, &mut scratch.entries),
-        Ranks::U16(ranks) => gather(ranks, samples, common, &mut scratch.entries),
-        Ranks::U32(ranks) => gather(ranks, samples, common, &mut scratch.entries),
-    };
-    let mut common_rank = column.common_rank;
-    let n_common = samples.len() - fill(common_rank);
-    if is_sorted && 0 < n_common && n_common * FEW_COMMON < samples.len() {
-        // There are not so many ranks.
-        common_rank = u32::MAX;
-        fill(common_rank);
-    }
-    if is_sorted {
-        scratch.sort();
-    }
-    let entries = &scratch.entries[..];
-    NodeColumn { feature, entries, n_common: samples.len() - entries.len(), common_rank }
-}
-
-/// The node's entries that do not have the common rank, in the order of its rows; returns their number. Without branches on ranks.
-fn gather<R: Rank>(ranks: &[R], samples: &[u32], common: u32, entries: &mut Vec<Entry>) -> usize {
-    entries.resize(samples.len(), Entry::new(0, 0));
-    let mut n = 0;
-    for &sample in samples {
-        let rank = ranks[sample as usize].widen();
-        entries[n] = Entry::new(rank, sample);
-        n += usize::from(rank != common);
-    }
-    entries.truncate(n);
-    n
 }
 
 impl SortScratch {

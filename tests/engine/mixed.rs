@@ -1,8 +1,6 @@
 //! Data of numbers and categories, with missing values among both: what must not show in a tree. Beside what `properties`
 //! has of numbers: the codes of categories, and where rows without a known category go.
 
-mod common;
-
 use ndarray::{Array2, Axis, concatenate, s};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -13,8 +11,8 @@ use spinney::params::{Bootstrap, Count, CriterionKind, ForestParams, MaxFeatures
 use spinney::simd::Level;
 use spinney::tree::{TREE_LEAF, Tree};
 
-use common::storages::{FORMATS, KERNELS, TIERS, storages};
-use common::{
+use crate::common::storages::{FORMATS, KERNELS, TIERS, storages};
+use crate::common::{
     CRITERIA, Sparse, Y, config, constraints, encode, grow, is_regression, matrices, noise, params, runtime, targets,
     to_codes, with_holes,
 };

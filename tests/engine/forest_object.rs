@@ -1,8 +1,6 @@
 //! The forest as an object: prediction is the mean of the trees whatever the blocks and threads, rows out of bag are those
 //! that were not drawn, and every scheme of drawing is a function of seeds and ids.
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -18,7 +16,7 @@ use spinney::runtime::Runtime;
 use spinney::tree::Tree;
 use spinney::tree::packed::PackedTree;
 
-use common::{CRITERIA, Sparse, Y, config, encode, is_regression, noise, runtime};
+use crate::common::{CRITERIA, Sparse, Y, config, encode, is_regression, noise, runtime};
 
 const SCHEMES: [Bootstrap; 4] = [
     Bootstrap::WithReplacement { n_draws: 300 },

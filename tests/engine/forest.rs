@@ -1,7 +1,5 @@
 //! Forests: the schedule does not show, trees are those of `grow`, and bootstrap samples are drawn fairly.
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -16,7 +14,7 @@ use spinney::params::{Bootstrap, CriterionKind, ForestParams, MaxFeatures, Split
 use spinney::runtime::Runtime;
 use spinney::tree::Tree;
 
-use common::{CRITERIA, Sparse, Y, config, encode, is_regression, matrices, noise, runtime, targets};
+use crate::common::{CRITERIA, Sparse, Y, config, encode, is_regression, matrices, noise, runtime, targets};
 
 /// Integers, half of them 0.
 fn matrix(n: usize, m: usize) -> Array2<f64> {

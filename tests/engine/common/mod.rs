@@ -1,5 +1,4 @@
 //! What the integration tests share: data in every storage, random cases, the brute-force grower.
-#![allow(dead_code, reason = "each test file is a crate of its own and uses its own share")]
 
 pub mod naive;
 pub mod storages;

@@ -3,16 +3,15 @@
 //! For two random splits of a node, the exact order of their proofs must not be contradicted by scores that differ by
 //! more than the tolerance.
 
-mod common;
-
 use std::cmp::Ordering;
 
-use common::{QUANTILE, Y};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::criterion::{Criterion, Visitor, visit};
 use spinney::error::Result;
 use spinney::params::CriterionKind;
+
+use crate::common::{QUANTILE, Y};
 
 /// Compares the splits of all samples that two sides make.
 struct Compare<'a> {

@@ -1,16 +1,15 @@
 //! A pass that is foreseen has the scores of one that is not: losses from lists that samples are removed from, or from a tree
 //! where weights are adverse, against a walk over the node; for nodes of several sizes in one scratch, as in a search.
 
-mod common;
-
 use std::cmp::Ordering;
 
-use common::{QUANTILE, Y};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::criterion::{Criterion, Visitor, visit};
 use spinney::error::Result;
 use spinney::params::{CriterionKind, QuantileLevel};
+
+use crate::common::{self, QUANTILE, Y};
 
 /// Nodes, and of each the samples that are pushed.
 struct Passes<'a>(&'a [(Vec<u32>, Vec<u32>)]);

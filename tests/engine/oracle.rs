@@ -1,7 +1,5 @@
 //! The engine against the brute-force grower, tree for tree.
 
-mod common;
-
 use ndarray::{Array2, ShapeBuilder};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -9,7 +7,7 @@ use spinney::data::Format;
 use spinney::params::{CriterionKind, MaxFeatures, QuantileLevel, Splitter, TreeParams};
 use spinney::tree::{TREE_LEAF, TREE_UNDEFINED, Tree};
 
-use common::{
+use crate::common::{
     Sparse, Y, config, constraints, encode, grow, is_regression, matrices, naive, params, runtime, targets, to_codes,
     with_holes,
 };

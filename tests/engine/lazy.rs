@@ -1,7 +1,5 @@
 //! Lazy forests: what they predict is, bit for bit, what the grown forest predicts.
 
-mod common;
-
 use ndarray::{Array2, Axis, s};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -12,7 +10,7 @@ use spinney::lazy::Traversal;
 use spinney::params::{Bootstrap, CriterionKind, ForestParams, MaxFeatures, Splitter, TreeParams};
 use spinney::tree::packed::PackedTree;
 
-use common::{CRITERIA, Sparse, Y, config, constraints, encode, matrices, noise, params, runtime, targets};
+use crate::common::{CRITERIA, Sparse, Y, config, constraints, encode, matrices, noise, params, runtime, targets};
 
 #[derive(Debug, Clone)]
 struct Case {

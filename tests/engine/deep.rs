@@ -1,13 +1,11 @@
 //! Trees as deep as they have rows: nothing recurses, so nothing overflows.
 
-mod common;
-
 use ndarray::{Array2, s};
 use spinney::data::Format;
 use spinney::params::{CriterionKind, TreeParams};
 use spinney::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 
-use common::{Sparse, Y, encode, grow, runtime};
+use crate::common::{Sparse, Y, encode, grow, runtime};
 
 /// Alternating classes on one sorted feature: the best cut peels one row off, every time.
 fn alternating(n: usize) -> (Array2<f64>, Y) {

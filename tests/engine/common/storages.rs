@@ -3,8 +3,8 @@
 use ndarray::{Array2, ArrayView2, ShapeBuilder, s};
 use spinney::data::values::TableValue;
 use spinney::data::{Dataset, Element, Format};
+use spinney::params::Strategy;
 use spinney::params::Tier;
-use spinney::split::sparse::intersect::Strategy;
 
 use super::{Sparse, encode, runtime};
 

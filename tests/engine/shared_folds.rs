@@ -1,7 +1,5 @@
 //! Folds that descend together predict, bit for bit, what the tree of each fold predicts.
 
-mod common;
-
 use ndarray::{Array2, Axis};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -10,7 +8,7 @@ use spinney::data::{Dataset, Format, Target};
 use spinney::lazy::{LazyTree, Reached, Traversal};
 use spinney::params::{CriterionKind, MaxFeatures, TreeParams};
 
-use common::{Sparse, config, encode, matrices, noise, runtime, with_holes};
+use crate::common::{Sparse, config, encode, matrices, noise, runtime, with_holes};
 
 #[derive(Debug, Clone)]
 struct Case {

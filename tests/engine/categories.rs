@@ -1,7 +1,5 @@
 //! Splits by categories: rows go where the sets say, in trees as they are, packed and pruned; unsound sets are refused.
 
-mod common;
-
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +18,9 @@ use spinney::tree::packed::PackedTree;
 use spinney::tree::sets::{CategorySet, CategorySets};
 use spinney::tree::{NodeArrays, TREE_LEAF, Tree};
 
-use common::{CRITERIA, Y, config, encode, grow, grow_dense, matrices, noise, params, runtime, targets, with_holes};
+use crate::common::{
+    CRITERIA, Y, config, encode, grow, grow_dense, matrices, noise, params, runtime, targets, with_holes,
+};
 
 /// What the split of a node lists, and whether all else goes left.
 type Split = (HashSet<u32>, bool);

@@ -1,9 +1,7 @@
 //! A few small trees as text: a change of the engine that changes trees shows here first, line by line.
 //!
-//! After a change that is meant to change trees, `SPINNEY_BLESS=1 cargo test --test golden` writes the files anew; the
-//! commit explains the difference.
-
-mod common;
+//! After a change that is meant to change trees, `SPINNEY_BLESS=1 cargo test --test engine golden` writes the files
+//! anew; the commit explains the difference.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -13,7 +11,7 @@ use ndarray::{Array2, array};
 use spinney::params::{CriterionKind, MaxFeatures, Splitter, TreeParams};
 use spinney::tree::{TREE_LEAF, Tree};
 
-use common::{Y, grow_dense};
+use crate::common::{Y, grow_dense};
 
 /// One line per node, children indented below their parent, every number with all its digits.
 fn render(tree: &Tree) -> String {
@@ -37,7 +35,7 @@ fn render(tree: &Tree) -> String {
 }
 
 fn check(name: &str, tree: &Tree) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name).with_extension("txt");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engine/golden").join(name).with_extension("txt");
     let text = render(tree);
     if env::var_os("SPINNEY_BLESS").is_some() {
         fs::write(&path, &text).unwrap();

@@ -1,7 +1,5 @@
 //! Cross-validation: what the folds predict is, bit for bit, what forests predict that are grown on each fold alone.
 
-mod common;
-
 use ndarray::{Array2, Axis};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -15,7 +13,7 @@ use spinney::forest::grow_forest;
 use spinney::grow::grow;
 use spinney::params::{Bootstrap, Count, CriterionKind, ForestParams, MaxFeatures, TreeParams};
 
-use common::{
+use crate::common::{
     CRITERIA, Sparse, Y, config, constraints, encode, is_regression, matrices, noise, params, runtime, targets,
     with_holes,
 };

@@ -1,8 +1,6 @@
 //! What must not show in a tree: storage, kernels, threads, the order of rows, the scale of weights. And what must
 //! hold for any tree: stop rules, consistent prediction, no panic on extreme numbers or hostile arrays.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
@@ -11,18 +9,19 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::bitset::Bitset;
 use spinney::data::dense::Ordinals;
-use spinney::data::sparse::{Rank, SparseIndex};
+use spinney::data::sparse::{RankSlice, SparseIndex};
 use spinney::data::target::{SCALE_SPREAD, WEIGHT_BITS, Weights};
 use spinney::data::{Columns, Dataset, Format, SparseColumns, SparseView, Target};
 use spinney::error::Error;
 use spinney::params::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, Tier, TreeParams};
 use spinney::runtime::Runtime;
 use spinney::simd::Level;
-use spinney::split::sparse::intersect::{Entry, Gather, by_bitmap, by_search};
+use spinney::split::entries::Entry;
+use spinney::split::sparse::intersect::{Gather, ValueOrdered, by_bitmap, by_search};
 use spinney::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 
-use common::storages::{FORMATS, KERNELS, TIERS, storages};
-use common::{
+use crate::common::storages::{FORMATS, KERNELS, TIERS, storages};
+use crate::common::{
     CRITERIA, QUANTILE, Sparse, Y, config, constraints, encode, grow, grow_dense, is_regression, matrices, naive,
     noise, params, runtime, targets, try_encode, with_holes,
 };
@@ -257,7 +256,8 @@ fn the_width_of_ranks_does_not_show() {
         assert!(expected.n_leaves() > 32);
         for format in FORMATS {
             let data = Sparse::<f64, i32>::new(&x, format, |v| v).dataset(&runtime(1));
-            assert_eq!(matches!(data.columns(), Columns::SparseU16(_)), n_distinct < 1 << 16);
+            let Columns::Sparse(columns) = data.columns() else { panic!("a sparse matrix has sparse columns") };
+            assert_eq!(matches!(columns.column(0).ranks, RankSlice::U16(_)), n_distinct < 1 << 16);
             assert!(grow(&data, &y, None, &params, &runtime(1)) == expected, "{n_distinct} {format:?}");
         }
     }
@@ -375,8 +375,8 @@ fn naive_entries(x: &Array2<f64>, feature: usize, samples: &[u32]) -> (Vec<Entry
     (entries, rank(0.0))
 }
 
-fn check_kernels<R: Rank>(
-    columns: &SparseColumns<R>,
+fn check_kernels(
+    columns: &SparseColumns,
     x: &Array2<f64>,
     samples: &[u32],
     filter: &[u32],
@@ -389,7 +389,7 @@ fn check_kernels<R: Rank>(
     for (feature, (expected, zero_rank)) in expected.iter().enumerate() {
         let column = columns.column(feature as u32);
         prop_assert_eq!(column.zero_rank, *zero_rank);
-        prop_assert_eq!(by_bitmap(Entry::of_column(column), &members, &mut by_bit), &expected[..]);
+        prop_assert_eq!(by_bitmap(ValueOrdered::Stored(column), &members, &mut by_bit), &expected[..]);
         prop_assert_eq!(by_search(columns, feature as u32, samples, &mut by_row), &expected[..]);
     }
     let mut filter_set = Bitset::new(n_features);
@@ -431,8 +431,8 @@ proptest! {
         let filter: Vec<u32> = filter.into_iter().filter(|&feature| (feature as usize) < x.ncols()).collect();
         for format in FORMATS {
             match Sparse::<f64, i32>::untidy(&x, format, |v| v, seed).dataset(&runtime(1)).columns() {
-                Columns::SparseU16(columns) => check_kernels(columns, &x, &samples, &filter)?,
-                Columns::SparseU32(_) | Columns::Dense(_) => prop_assert!(false, "few distinct values are ranked by u16"),
+                Columns::Sparse(columns) => check_kernels(columns, &x, &samples, &filter)?,
+                Columns::Dense(_) => prop_assert!(false, "a sparse matrix has sparse columns"),
             }
         }
     }

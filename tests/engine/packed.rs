@@ -1,7 +1,5 @@
 //! Packed trees: nothing is lost, rows reach the same leaves, and class shares take little room.
 
-mod common;
-
 use ndarray::Array2;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -10,7 +8,7 @@ use spinney::params::{CriterionKind, TreeParams};
 use spinney::tree::Tree;
 use spinney::tree::packed::PackedTree;
 
-use common::{CRITERIA, Y, config, encode, grow, matrices, noise, params, runtime, targets};
+use crate::common::{CRITERIA, Y, config, encode, grow, matrices, noise, params, runtime, targets};
 
 fn check(tree: &Tree, unit: f64, x: &Array2<f64>) -> PackedTree {
     let packed = PackedTree::new(tree, unit);

@@ -1,0 +1,75 @@
+//! What the bounds of sparse columns (`split::sparse::bounds`) ask of a criterion.
+//!
+//! The bounds see targets as points (a class is a unit vector) and the cost of a node as the sum of
+//! the weighted squared distances of its points from their mean, in any fixed unit. A criterion
+//! whose cost is no such sum keeps the defaults: their bounds are infinite, so that all columns are
+//! read.
+
+use super::Statistics;
+
+/// Upper bounds of what splits can gain. A gain is the cost of a node less the costs of its
+/// children.
+pub trait Bounded: Statistics {
+    /// What is remembered of a set of samples in order to bound the gain of splitting it off.
+    type Summary: Copy + Default + Send + Sync;
+    /// What the bounds need to know of a node.
+    type Ceiling: Default + Send + Sync;
+    /// Whether the cost is a sum of squared distances. If false, the bounds do not hold, and only
+    /// [`best_conceivable`](Self::best_conceivable) may be used.
+    const IS_SQUARED_DISTANCE: bool = false;
+
+    /// The proof of the best conceivable split: one that no feature can better, whatever its values
+    /// for these samples, which are all samples of a small node. `None` where computing it is not
+    /// cheap. `scan` is scratch.
+    fn best_conceivable(&self, _node: &Self::Totals, _samples: &[u32], _scan: &mut Self::Scan) -> Option<Self::Proof> {
+        None
+    }
+    /// By how much a split with this score lowers the cost of the node, up to rounding. The default
+    /// says nothing.
+    fn gain(&self, _node: &Self::Totals, _score: f64) -> f64 {
+        f64::INFINITY
+    }
+    /// Summarises these samples. `scan` is scratch.
+    fn summary(&self, _samples: impl Iterator<Item = u32> + Clone, _scan: &mut Self::Scan) -> Self::Summary {
+        Self::Summary::default()
+    }
+    /// Takes a sample out of a summary that has it.
+    fn exclude(&self, _summary: &mut Self::Summary, _sample: u32) {}
+    /// The weight of the summary's samples.
+    fn summary_weight(_summary: &Self::Summary) -> u64 {
+        0
+    }
+    /// An upper bound of the weighted squared distance between a sample and the farthest point that
+    /// a sample of this target may have.
+    fn farthest_distance(&self, _sample: u32) -> f64 {
+        f64::INFINITY
+    }
+    /// A lower bound of the squared distance between a sample and the mean of a node whose ceiling
+    /// is given.
+    fn distance(&self, _node: &Self::Totals, _ceiling: &Self::Ceiling, _sample: u32) -> f64 {
+        0.0
+    }
+    /// Prepares [`most_gain`](Self::most_gain) for a node.
+    fn ceiling(&self, _node: &Self::Totals) -> Self::Ceiling {
+        Self::Ceiling::default()
+    }
+    /// An upper bound of the gain of all splits of the node that have a subset of the summary's
+    /// samples as one side.
+    fn most_gain(_ceiling: &Self::Ceiling, _summary: &Self::Summary) -> f64 {
+        f64::INFINITY
+    }
+    /// An upper bound of the squared distance between the node's mean and the farthest of its
+    /// samples.
+    fn radius(_ceiling: &Self::Ceiling) -> f64 {
+        f64::INFINITY
+    }
+}
+
+/// An upper bound of the gain of splitting samples of total weight `weight` off a node of weight
+/// `node_weight`, if all of them are within the squared distance `radius` of the node's mean. By
+/// the identity `gain = w W / (W - w) |mean of S - mean|^2`, where `S` is the set split off, `w`
+/// its weight and `W` that of the node.
+#[inline]
+pub(super) fn most_gain_within(weight: f64, node_weight: f64, radius: f64) -> f64 {
+    if weight < node_weight { weight * node_weight / (node_weight - weight) * radius } else { f64::INFINITY }
+}

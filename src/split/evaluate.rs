@@ -1,0 +1,60 @@
+//! The cuts of one column of a node are offered: the one place where storages, which fill columns, meet the ways to cut
+//! them.
+
+use crate::criterion::Criterion;
+use crate::params::Splitter;
+use crate::split::categorical;
+use crate::split::random;
+use crate::split::scan;
+use crate::tuning::tuned;
+
+use crate::split::best::Best;
+use crate::split::node::{NodeColumn, NodeSearch, Outcome};
+
+tuned! {
+    /// Nodes up to this size may ask for the best conceivable split (bench `sweep`).
+    fn summit_up_to() -> usize = 16;
+}
+
+impl<C: Criterion> NodeSearch<'_, C> {
+    /// Sets `features` to those that the node draws, `drawn` or all, and that may vary in it, in the order of the draw; and
+    /// moves those that are categorical to a list of their own.
+    pub(crate) fn list_features(&self, drawn: Option<&[u32]>, features: &mut Vec<u32>, categorical: &mut Vec<u32>) {
+        match drawn {
+            Some(drawn) => {
+                features.clear();
+                features.extend_from_slice(drawn);
+            }
+            None => self.order.first(self.search.data.n_features() as u32, features),
+        }
+        features.retain(|&feature| !self.node.constants.contains(feature));
+        categorical.clear();
+        if self.search.data.has_categories() {
+            categorical.extend(features.extract_if(.., |feature| self.search.data.is_categorical(*feature)));
+        }
+    }
+
+    /// The best conceivable split of a small node, see [`Bounded::best_conceivable`](crate::criterion::Bounded::best_conceivable).
+    pub(crate) fn best_conceivable(&self, scan: &mut C::Scan) -> Option<C::Proof> {
+        let samples = self.node.samples.ids();
+        if samples.len() > summit_up_to() {
+            return None;
+        }
+        self.search.criterion.best_conceivable(self.node.totals, samples, scan)
+    }
+
+    /// Offers the candidates of a column to `best`.
+    pub(crate) fn evaluate(&self, column: NodeColumn<'_>, scan: &mut C::Scan, best: &mut Best<C>) -> Outcome {
+        if column.n_common > 0 && !best.may_win_with(column.entries.len()) && !column.entries.is_empty() {
+            return Outcome::Hopeless;
+        }
+        if self.search.data.is_categorical(column.feature) {
+            return categorical::search(*self, column, scan, best);
+        }
+        let score = match self.search.params.splitter {
+            Splitter::Best => scan::best_cut(*self, column, scan, best),
+            Splitter::Random => random::random_cut(*self, column, scan, best),
+        };
+        score.map_or(Outcome::Constant, Outcome::Highest)
+    }
+}

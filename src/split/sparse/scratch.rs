@@ -1,0 +1,57 @@
+//! Scratch of the searches of sparse columns, and what the searches have read.
+
+use crate::bitset::Bitset;
+
+use crate::split::entries::Entry;
+use crate::split::sparse::heritage::LaneMap;
+use crate::split::sparse::intersect::Gather;
+use crate::split::sparse::row_masks::Block;
+
+/// How much the searches with bounds have read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Nodes that were searched so.
+    pub n_nodes: u64,
+    /// Columns that they had entries in, or drew.
+    pub n_columns: u64,
+    /// Columns of those that were read.
+    pub n_read: u64,
+}
+
+impl std::ops::AddAssign for Effort {
+    fn add_assign(&mut self, other: Self) {
+        self.n_nodes += other.n_nodes;
+        self.n_columns += other.n_columns;
+        self.n_read += other.n_read;
+    }
+}
+
+/// Scratch of one worker. The default, of size 0, is for dense data.
+#[derive(Debug, Default)]
+pub struct SearchScratch {
+    /// The rows of one node; empty between two uses.
+    pub(crate) members: Bitset,
+    /// Features that the node draws; empty between two uses.
+    pub(crate) drawn: Bitset,
+    pub(crate) gather: Gather,
+    pub(crate) block: Block,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) lane_map: LaneMap,
+    /// Bounds and lanes of the columns that may win.
+    pub(crate) candidates: Vec<(f64, u32)>,
+    /// Rows that change sides.
+    pub(crate) few: Vec<u32>,
+    pub(crate) effort: Effort,
+}
+
+impl SearchScratch {
+    pub(crate) fn new(n_samples: usize, n_features: usize) -> Self {
+        Self {
+            members: Bitset::new(n_samples),
+            drawn: Bitset::new(n_features),
+            gather: Gather::new(n_features),
+            lane_map: LaneMap::new(n_features),
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The nodes of a tree while it grows, numbered in the order in which they are reached.
+
+use std::sync::Arc;
+
+use super::sets::{CategorySet, CategorySets, Rule};
+use super::{MAX_NODES, NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
+use crate::error::{Error, Result};
+
+/// Collects nodes in the order of growth. [`finish`](Self::finish) renumbers them in preorder.
+#[derive(Debug)]
+pub(crate) struct TreeBuilder {
+    n_values: usize,
+    nodes: NodeArrays,
+    /// Category sets, each with the id of the node that splits by it; in the order of the splits.
+    sets: Vec<(usize, CategorySet)>,
+}
+
+/// Number of nodes for which a new builder reserves room. Nine arrays that grow step by step would
+/// take a tenth of the time of a tree of the iris data.
+const FIRST_NODES: usize = 64;
+
+/// The elements of `array` at the positions `order`, in this order.
+fn pick<T: Copy>(order: &[usize], array: &[T]) -> Vec<T> {
+    order.iter().map(|&old| array[old]).collect()
+}
+
+/// What is recorded of a node when it is reached, before it is known whether it will be split.
+pub(crate) struct NodeRecord {
+    pub impurity: f64,
+    pub n_samples: usize,
+    pub weight: f64,
+}
+
+impl TreeBuilder {
+    pub fn new(n_values: usize) -> Self {
+        let nodes = NodeArrays {
+            children_left: Vec::with_capacity(FIRST_NODES),
+            children_right: Vec::with_capacity(FIRST_NODES),
+            feature: Vec::with_capacity(FIRST_NODES),
+            threshold: Vec::with_capacity(FIRST_NODES),
+            missing_go_to_left: Vec::with_capacity(FIRST_NODES),
+            impurity: Vec::with_capacity(FIRST_NODES),
+            n_node_samples: Vec::with_capacity(FIRST_NODES),
+            weighted_n_node_samples: Vec::with_capacity(FIRST_NODES),
+            value: Vec::with_capacity(FIRST_NODES * n_values.min(8)),
+        };
+        Self { n_values, nodes, sets: Vec::new() }
+    }
+
+    /// Adds a leaf. Returns its id, and the slice into which the caller writes what the leaf
+    /// predicts.
+    pub fn add(&mut self, record: &NodeRecord) -> Result<(usize, &mut [f64])> {
+        let nodes = &mut self.nodes;
+        let id = nodes.feature.len();
+        if id >= MAX_NODES {
+            return Err(Error::TooLarge { what: "the number of nodes", limit: MAX_NODES as u64, got: id as u64 + 1 });
+        }
+        nodes.children_left.push(TREE_LEAF);
+        nodes.children_right.push(TREE_LEAF);
+        nodes.feature.push(TREE_UNDEFINED);
+        nodes.threshold.push(f64::from(TREE_UNDEFINED));
+        nodes.missing_go_to_left.push(0);
+        nodes.impurity.push(record.impurity);
+        nodes.n_node_samples.push(record.n_samples as i64);
+        nodes.weighted_n_node_samples.push(record.weight);
+        nodes.value.resize((id + 1) * self.n_values, 0.0);
+        Ok((id, &mut nodes.value[id * self.n_values..]))
+    }
+
+    /// Turns a leaf into a split. [`link`](Self::link) adds its children later.
+    pub fn split(&mut self, node: usize, feature: u32, rule: Rule<'_>, missing_go_left: bool) {
+        self.nodes.feature[node] = feature as i32;
+        match rule {
+            Rule::Threshold(threshold) => self.nodes.threshold[node] = threshold,
+            Rule::Categories(set) => self.sets.push((node, set.clone())),
+        }
+        self.nodes.missing_go_to_left[node] = missing_go_left.into();
+    }
+
+    /// Makes `child` the left or the right child of `parent`.
+    pub fn link(&mut self, parent: usize, is_left: bool, child: usize) {
+        let children = if is_left { &mut self.nodes.children_left } else { &mut self.nodes.children_right };
+        children[parent] = child as i32;
+    }
+
+    /// Adds the nodes of another part of the tree behind the nodes of this one. Returns the new id
+    /// of the first added node.
+    pub fn append(&mut self, part: Self) -> Result<usize> {
+        let offset = self.nodes.feature.len();
+        let n = offset + part.nodes.feature.len();
+        if n > MAX_NODES {
+            return Err(Error::TooLarge { what: "the number of nodes", limit: MAX_NODES as u64, got: n as u64 });
+        }
+        self.sets.extend(part.sets.into_iter().map(|(node, set)| (offset + node, set)));
+        if offset == 0 {
+            self.nodes = part.nodes;
+            return Ok(0);
+        }
+        let shift = |child: i32| if child == TREE_LEAF { child } else { child + offset as i32 };
+        let NodeArrays {
+            children_left,
+            children_right,
+            feature,
+            threshold,
+            missing_go_to_left,
+            impurity,
+            n_node_samples,
+            weighted_n_node_samples,
+            value,
+        } = part.nodes;
+        let nodes = &mut self.nodes;
+        nodes.children_left.extend(children_left.into_iter().map(shift));
+        nodes.children_right.extend(children_right.into_iter().map(shift));
+        nodes.feature.extend(feature);
+        nodes.threshold.extend(threshold);
+        nodes.missing_go_to_left.extend(missing_go_to_left);
+        nodes.impurity.extend(impurity);
+        nodes.n_node_samples.extend(n_node_samples);
+        nodes.weighted_n_node_samples.extend(weighted_n_node_samples);
+        nodes.value.extend(value);
+        Ok(offset)
+    }
+
+    pub fn finish(self, n_features: usize, n_classes: Vec<u32>, n_categories: Arc<[u32]>) -> Result<Tree> {
+        let Self { n_values, nodes, sets: mut sets_of_nodes } = self;
+        // order[new] = old
+        let mut order = Vec::with_capacity(nodes.feature.len());
+        let mut stack = vec![0usize];
+        while let Some(node) = stack.pop() {
+            order.push(node);
+            if nodes.children_left[node] != TREE_LEAF {
+                stack.push(nodes.children_right[node] as usize);
+                stack.push(nodes.children_left[node] as usize);
+            }
+        }
+        let mut new_id = vec![0i32; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            new_id[old] = new as i32;
+        }
+        let children = |array: &[i32]| -> Vec<i32> {
+            order.iter().map(|&old| usize::try_from(array[old]).map_or(TREE_LEAF, |child| new_id[child])).collect()
+        };
+        let mut nodes = NodeArrays {
+            children_left: children(&nodes.children_left),
+            children_right: children(&nodes.children_right),
+            feature: pick(&order, &nodes.feature),
+            threshold: pick(&order, &nodes.threshold),
+            missing_go_to_left: pick(&order, &nodes.missing_go_to_left),
+            impurity: pick(&order, &nodes.impurity),
+            n_node_samples: pick(&order, &nodes.n_node_samples),
+            weighted_n_node_samples: pick(&order, &nodes.weighted_n_node_samples),
+            value: order.iter().flat_map(|&old| &nodes.value[old * n_values..][..n_values]).copied().collect(),
+        };
+        sets_of_nodes.sort_unstable_by_key(|&(old, _)| new_id[old]);
+        let mut sets = CategorySets::default();
+        for (old, set) in sets_of_nodes {
+            nodes.threshold[new_id[old] as usize] = sets.push(set.view()) as f64;
+        }
+        Tree::with_categories(n_features, n_classes, nodes, n_categories, sets)
+    }
+}

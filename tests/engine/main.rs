@@ -1,0 +1,18 @@
+//! The integration tests: one crate, so that the engine and the brute-force oracle are linked once.
+
+mod common;
+
+mod categories;
+mod crossval;
+mod deep;
+mod foresight;
+mod forest;
+mod forest_object;
+mod golden;
+mod lazy;
+mod mixed;
+mod oracle;
+mod packed;
+mod properties;
+mod shared_folds;
+mod tolerance;
