@@ -1,5 +1,6 @@
-//! The one error type of the crate. Each variant carries data; its message names the argument, what was got and
-//! what is allowed. `python/error.rs` maps the variants to Python exceptions, nothing else does.
+//! The one error type of the crate. Each variant carries data; its message names the argument, what
+//! was got and what is allowed. `python/error.rs` maps the variants to Python exceptions, nothing
+//! else does.
 
 /// What can go wrong in a call of this crate.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -1,10 +1,10 @@
-//! Memory whose size the shape of the input decides: asked for before it is used, so that what cannot be had is an
-//! [`Error::OutOfMemory`] and not the end of the process.
+//! Memory whose size the shape of the input decides: asked for before it is used, so that what
+//! cannot be had is an [`Error::OutOfMemory`] and not the end of the process.
 //!
-//! A sparse matrix of ten rows and two billion columns is a few hundred bytes for the caller, and tables of a hundred
-//! gigabytes for us. Operating systems grant such tables one by one, without looking at their sum, and end the process
-//! when they are written to. So [`check`] asks for the sum at once and gives it back; then [`reserve`] and [`zeros`] ask
-//! for the parts.
+//! A sparse matrix of ten rows and two billion columns is a few hundred bytes for the caller, and
+//! tables of a hundred gigabytes for us. Operating systems grant such tables one by one, without
+//! looking at their sum, and end the process when they are written to. So [`check`] asks for the
+//! sum at once and gives it back; then [`reserve`] and [`zeros`] ask for the parts.
 #![allow(unsafe_code, reason = "Rust has no stable allocation of zeroed memory that may fail")]
 
 use std::alloc::{Layout, alloc_zeroed};
@@ -35,8 +35,8 @@ pub fn zeros<T: Zero>(what: &'static str, n: usize) -> Result<Vec<T>> {
     if start.is_null() {
         return Err(out_of_memory::<T>(what, n));
     }
-    // SAFETY: the global allocator has just given this memory for the layout of `n` items, and zeroed it; zero bytes are
-    // a value of `T`, as `Zero` promises.
+    // SAFETY: the global allocator has just given this memory for the layout of `n` items, and
+    // zeroed it; zero bytes are a value of `T`, as `Zero` promises.
     let items = unsafe { Box::from_raw(slice_from_raw_parts_mut(start.cast(), n)) };
     Ok(items.into_vec())
 }

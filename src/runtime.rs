@@ -1,7 +1,8 @@
 //! What a call runs on: its threads, its stop flag, and the count of what is done.
 //!
-//! One thread, or one item, means no pool at all. A pool lives as long as the call, so a process that forks between two calls finds
-//! no dead threads. Results are collected in the order of the items: no schedule can show.
+//! One thread, or one item, means no pool at all. A pool lives as long as the call, so a process
+//! that forks between two calls finds no dead threads. Results are collected in the order of the
+//! items: no schedule can show.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -28,7 +29,8 @@ impl Runtime<'static> {
 }
 
 impl<'a> Runtime<'a> {
-    /// A runtime of `n_threads` threads that ends with [`Error::Interrupted`] soon after `stop` becomes true.
+    /// A runtime of `n_threads` threads that ends with [`Error::Interrupted`] soon after `stop`
+    /// becomes true.
     pub fn new(n_threads: usize, stop: &'a AtomicBool) -> Self {
         Self { n_threads: n_threads.max(1), pool: OnceLock::new(), stop, done: None }
     }
@@ -50,7 +52,8 @@ impl<'a> Runtime<'a> {
         self.n_threads
     }
 
-    /// One thread with the same stop flag: for work that is itself one of the items of [`map`](Self::map).
+    /// One thread with the same stop flag: for work that is itself one of the items of
+    /// [`map`](Self::map).
     pub fn serial(&self) -> Self {
         Self::new(1, self.stop)
     }
@@ -61,8 +64,9 @@ impl<'a> Runtime<'a> {
         if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// `items.map(f)`, in order, spread over the threads. Items should be worth a task each: a thread without work
-    /// takes over any that has not begun. After an error no further item begins.
+    /// `items.map(f)`, in order, spread over the threads. Items should be worth a task each: a
+    /// thread without work takes over any that has not begun. After an error no further item
+    /// begins.
     pub fn map<T: Send, R: Send>(&self, items: Vec<T>, f: impl Fn(T) -> Result<R> + Sync) -> Result<Vec<R>> {
         if self.n_threads == 1 || items.len() <= 1 {
             return items.into_iter().map(f).collect();
@@ -73,14 +77,14 @@ impl<'a> Runtime<'a> {
         Ok(slots.into_iter().filter_map(Slot::into_result).collect())
     }
 
-    /// Calls `work` with the numbers below `n`, spread over the threads. Not generic, so that Rayon's part of
-    /// [`map`](Self::map) is compiled once and not for each type of item.
+    /// Calls `work` with the numbers below `n`, spread over the threads. Not generic, so that
+    /// Rayon's part of [`map`](Self::map) is compiled once and not for each type of item.
     fn for_each(&self, n: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
         self.pool()?.install(|| (0..n).into_par_iter().with_max_len(1).try_for_each(work))
     }
 
-    /// Calls `f` on one of the threads, with a scope in which tasks for all of them can be spawned; returns when those are
-    /// done.
+    /// Calls `f` on one of the threads, with a scope in which tasks for all of them can be spawned;
+    /// returns when those are done.
     pub fn scope<'s>(&self, f: impl FnOnce(&rayon::Scope<'s>) + Send) -> Result<()> {
         let mut f = Some(f);
         self.in_scope(&mut |scope| {

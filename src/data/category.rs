@@ -1,7 +1,8 @@
 //! Which features are categorical, and what tells their categories apart.
 //!
-//! A categorical column holds codes, integers from 0 on. They are ranked as numbers are, but neither their order nor their
-//! values mean anything: where categories have to be told apart for no other reason, the row counts in which each occurs first.
+//! A categorical column holds codes, integers from 0 on. They are ranked as numbers are, but
+//! neither their order nor their values mean anything: where categories have to be told apart for
+//! no other reason, the row counts in which each occurs first.
 
 use std::sync::Arc;
 
@@ -12,8 +13,8 @@ use crate::runtime::Runtime;
 /// The first row of what does not occur.
 const NOWHERE: u32 = u32::MAX;
 
-/// By feature and rank, the first row of a category; nothing for features that are numbers, and no features at all if
-/// none is categorical.
+/// By feature and rank, the first row of a category; nothing for features that are numbers, and no
+/// features at all if none is categorical.
 #[derive(Debug, Default)]
 pub(super) struct Categories {
     /// By feature, 0 of a number.
@@ -37,8 +38,8 @@ impl Categories {
         first_rows + size_of_val(&self.first_rows[..]) + size_of_val(&self.n_categories[..])
     }
 
-    /// Those of a data set; `n_categories[f]` says how many codes feature `f` has, 0 that it is numeric. O(cells of
-    /// categorical columns).
+    /// Those of a data set; `n_categories[f]` says how many codes feature `f` has, 0 that it is
+    /// numeric. O(cells of categorical columns).
     pub fn of(data: &Dataset, n_categories: &[u32], runtime: &Runtime<'_>) -> Result<Self> {
         if n_categories.len() != data.n_features() {
             return Err(Error::ShapeMismatch {
@@ -103,7 +104,8 @@ fn check_codes(data: &Dataset, feature: u32, n_categories: u32) -> Result<()> {
     Ok(())
 }
 
-/// The place among these rows, ascending, of the first that has each rank, given the first of all rows.
+/// The place among these rows, ascending, of the first that has each rank, given the first of all
+/// rows.
 fn first_places(data: &Dataset, feature: u32, first: &[u32], rows: &[u32]) -> Arc<[u32]> {
     let place = |&row: &u32| rows.binary_search(&row).map_or(NOWHERE, |place| place as u32);
     let mut places: Vec<u32> = first.iter().map(place).collect();

@@ -1,5 +1,5 @@
-//! From encoded columns back to values: what a pickle of training data carries. The way back gives the same columns again,
-//! as these are a function of the values alone.
+//! From encoded columns back to values: what a pickle of training data carries. The way back gives
+//! the same columns again, as these are a function of the values alone.
 
 use super::{Columns, Dataset, SparseColumns};
 use crate::error::Result;

@@ -1,9 +1,10 @@
-//! Dense columns: one rank per cell, in the narrowest width that holds the column's distinct values.
+//! Dense columns: one rank per cell, in the narrowest width that holds the column's distinct
+//! values.
 //!
-//! Encoding copies a block of columns into a column-major tile (an input in C order is then read cache line by cache
-//! line), sorts each column's nonzeros by radix and numbers the distinct values. O(n) per column and varying digit;
-//! columns in parallel. Peak memory beside the result: per thread, one tile (`TILE` columns of values) and two
-//! arrays of (key, row) pairs.
+//! Encoding copies a block of columns into a column-major tile (an input in C order is then read
+//! cache line by cache line), sorts each column's nonzeros by radix and numbers the distinct
+//! values. O(n) per column and varying digit; columns in parallel. Peak memory beside the result:
+//! per thread, one tile (`TILE` columns of values) and two arrays of (key, row) pairs.
 
 use std::ops::Range;
 
@@ -30,8 +31,8 @@ pub enum Ordinals {
     /// Ranks: dense, as bins of equal width want them.
     #[default]
     Ranks,
-    /// The sort keys of the values where all are `f32`: no table has to be asked for a value or a threshold's place, which
-    /// is what random thresholds need. Everything else holds as of ranks.
+    /// The sort keys of the values where all are `f32`: no table has to be asked for a value or a
+    /// threshold's place, which is what random thresholds need. Everything else holds as of ranks.
     Keys,
 }
 
@@ -63,11 +64,13 @@ pub struct DenseColumn {
     pub common_rank: u32,
     /// Ranks are below, unless they are [keys](Ordinals::Keys).
     pub n_ranks: u32,
-    /// Whether it is better to sort the rows that do not have the most frequent value than to count all (bench `fit`).
+    /// Whether it is better to sort the rows that do not have the most frequent value than to count
+    /// all (bench `fit`).
     pub is_sparse: bool,
 }
 
-/// Columns with more than this share of rows of one value, and more than this many values, are sparse.
+/// Columns with more than this share of rows of one value, and more than this many values, are
+/// sparse.
 const SPARSE_FROM: f64 = 0.4;
 const SPARSE_FROM_DISTINCT: usize = 17;
 

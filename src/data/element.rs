@@ -4,8 +4,8 @@ use super::values::TableValue;
 
 /// An element type of an input array.
 pub trait Element: Copy + Send + Sync {
-    /// The narrowest of `f32` and `f64` that holds every value of the type (64-bit integers beyond 2^53 round to the
-    /// nearest double).
+    /// The narrowest of `f32` and `f64` that holds every value of the type (64-bit integers beyond
+    /// 2^53 round to the nearest double).
     type Value: TableValue;
     /// What entries stored for the same cell of a sparse matrix mean.
     const MERGE: Merge;
@@ -20,8 +20,8 @@ pub trait Element: Copy + Send + Sync {
 /// The value of a cell of a sparse matrix that is stored more than once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Merge {
-    /// The sum of its entries, in the order in which they are stored. Unlike in the matrix's dense form, a sum beyond the
-    /// range of a narrow integer type does not wrap.
+    /// The sum of its entries, in the order in which they are stored. Unlike in the matrix's dense
+    /// form, a sum beyond the range of a narrow integer type does not wrap.
     Sum,
     /// Whether any of its entries is true.
     Any,

@@ -1,7 +1,7 @@
 //! The door: a matrix from outside, of whatever element type, storage and index width.
 //!
-//! Nothing behind it is compiled per type of input: the encoders, with their threads, and the readers of rows see trait
-//! objects. Only loops that copy cells know the element type.
+//! Nothing behind it is compiled per type of input: the encoders, with their threads, and the
+//! readers of rows see trait objects. Only loops that copy cells know the element type.
 
 use ndarray::ArrayView2;
 
@@ -17,7 +17,8 @@ use crate::runtime::Runtime;
 /// How the columns of a matrix are encoded.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Encoding<'a> {
-    /// What stands for the values of dense columns. Where features are categorical it is ranks in any case.
+    /// What stands for the values of dense columns. Where features are categorical it is ranks in
+    /// any case.
     pub ordinals: Ordinals,
     /// By feature the number of its categories, 0 of a numeric one; nothing if all are numeric.
     pub n_categories: Option<&'a [u32]>,
@@ -33,7 +34,8 @@ pub trait Matrix: Sync {
     fn encode(&self, encoding: &Encoding<'_>, runtime: &Runtime<'_>) -> Result<Dataset>;
     /// The rows, for trees that exist. Fails for a CSC matrix.
     fn rows(&self) -> Result<&dyn Rows>;
-    /// The rows, for trees that are not kept: one feature of many rows at a time. Fails for a CSC matrix.
+    /// The rows, for trees that are not kept: one feature of many rows at a time. Fails for a CSC
+    /// matrix.
     fn query(&self, runtime: &Runtime<'_>) -> Result<Box<dyn Query + '_>>;
 }
 

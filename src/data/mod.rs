@@ -1,7 +1,9 @@
-//! The data of a fit, encoded once and then immutable: [`Dataset`] (ranks and cut values) and [`Target`].
+//! The data of a fit, encoded once and then immutable: [`Dataset`] (ranks and cut values) and
+//! [`Target`].
 //!
-//! Every column becomes dense integer ranks and a table of the values behind them. Dtype, index width, memory order
-//! and value range end here: the engine compares ranks and reads values only to make a threshold.
+//! Every column becomes dense integer ranks and a table of the values behind them. Dtype, index
+//! width, memory order and value range end here: the engine compares ranks and reads values only to
+//! make a threshold.
 
 mod category;
 pub mod decode;
@@ -69,8 +71,8 @@ impl Dataset {
         x.encode(&Encoding::default(), runtime)
     }
 
-    /// As [`from_dense`](Self::from_dense), with the ordinals that suit what is to be grown: keys for random thresholds. Trees
-    /// do not depend on it.
+    /// As [`from_dense`](Self::from_dense), with the ordinals that suit what is to be grown: keys
+    /// for random thresholds. Trees do not depend on it.
     #[allow(clippy::needless_pass_by_value, reason = "a view, passed as views are")]
     pub fn from_dense_with<T: Element>(
         x: ArrayView2<'_, T>,
@@ -85,8 +87,9 @@ impl Dataset {
         x.encode(&Encoding::default(), runtime)
     }
 
-    /// The same, in which features of more than 0 categories are categorical: they hold codes below that number, or missing
-    /// values. Their ordinals must be [ranks](dense::Ordinals::Ranks). O(cells of such features).
+    /// The same, in which features of more than 0 categories are categorical: they hold codes below
+    /// that number, or missing values. Their ordinals must be [ranks](dense::Ordinals::Ranks).
+    /// O(cells of such features).
     pub fn with_categories(self, n_categories: &[u32]) -> Result<Self> {
         let encoding = Encoding { n_categories: Some(n_categories), ..Encoding::default() };
         self.coded(&encoding, &Runtime::unstoppable())
@@ -134,8 +137,8 @@ impl Dataset {
         self.values.n_ranks(feature as usize)
     }
 
-    /// Some rows of a dense data set, in this order, as a data set of their own: near to each other in memory. Ranks and
-    /// values are those of the whole. Nothing for a sparse one. O(cells).
+    /// Some rows of a dense data set, in this order, as a data set of their own: near to each other
+    /// in memory. Ranks and values are those of the whole. Nothing for a sparse one. O(cells).
     pub(crate) fn subset(&self, samples: &[u32]) -> Option<Self> {
         let Columns::Dense(columns) = self.columns() else { return None };
         let columns = Columns::Dense(columns.subset(samples));
@@ -148,9 +151,10 @@ impl Dataset {
         })
     }
 
-    /// The same data for trees that are grown on these rows alone, ascending: rows in which categories first occur are
-    /// counted among them. Shares columns and values. O(1) if nothing is categorical, else O(categories * log(rows)), and
-    /// O(rows) for a feature with categories whose first row is another.
+    /// The same data for trees that are grown on these rows alone, ascending: rows in which
+    /// categories first occur are counted among them. Shares columns and values. O(1) if nothing is
+    /// categorical, else O(categories * log(rows)), and O(rows) for a feature with categories whose
+    /// first row is another.
     pub fn on_rows(&self, rows: &[u32]) -> Self {
         let (columns, values) = (Arc::clone(&self.columns), Arc::clone(&self.values));
         let categories = if self.has_categories() {
@@ -210,20 +214,22 @@ impl Dataset {
         self.values.has_missing()
     }
 
-    /// The rank of missing values, if the feature has any: above all others. Then no value has rank 0.
+    /// The rank of missing values, if the feature has any: above all others. Then no value has rank
+    /// 0.
     #[inline]
     pub fn missing_rank(&self, feature: u32) -> Option<u32> {
         self.values.missing_rank(feature as usize)
     }
 
-    /// The first of these ranks of `feature` whose value is above `threshold`, or the one after them.
+    /// The first of these ranks of `feature` whose value is above `threshold`, or the one after
+    /// them.
     pub(crate) fn rank_above(&self, feature: u32, threshold: f64, ranks: Range<u32>) -> u32 {
         let ranks = ranks.start as usize..ranks.end as usize;
         self.values.rank_above(feature as usize, threshold, ranks) as u32
     }
 
-    /// Ranks of a feature that the first one above `threshold` is among, or is the one after: few, at the cost of one
-    /// look-up.
+    /// Ranks of a feature that the first one above `threshold` is among, or is the one after: few,
+    /// at the cost of one look-up.
     pub(crate) fn ranks_around(&self, feature: u32, threshold: f64) -> Range<u32> {
         let ranks = self.values.ranks_around(feature as usize, threshold);
         ranks.start as u32..ranks.end as u32

@@ -1,11 +1,11 @@
 //! Query rows of a lazy forest: one feature of many rows at a time.
 //!
-//! A tree that exists is walked row by row ([`rows`](super::rows)); one that is never stored meets its queries node by
-//! node, and asks for the node's feature in all of them. Behind a trait object, so that the drivers are compiled once for
-//! all types of matrices: one virtual call per node.
+//! A tree that exists is walked row by row ([`rows`](super::rows)); one that is never stored meets
+//! its queries node by node, and asks for the node's feature in all of them. Behind a trait object,
+//! so that the drivers are compiled once for all types of matrices: one virtual call per node.
 //!
-//! A dense matrix is read in place. The rows of a sparse one are copied, sorted and merged once, O(nnz log nnz); a value
-//! is then found by binary search, O(log nnz of the row).
+//! A dense matrix is read in place. The rows of a sparse one are copied, sorted and merged once,
+//! O(nnz log nnz); a value is then found by binary search, O(log nnz of the row).
 
 use ndarray::ArrayView2;
 
@@ -82,7 +82,8 @@ pub(super) struct SparseQuery {
 }
 
 impl SparseQuery {
-    /// The rows of a CSR matrix. Entries stored more than once are merged in their order, as when a grown tree reads them.
+    /// The rows of a CSR matrix. Entries stored more than once are merged in their order, as when a
+    /// grown tree reads them.
     pub(super) fn new(x: &dyn Entries, runtime: &Runtime<'_>) -> Result<Self> {
         let (n_samples, n_features) = x.shape();
         let mut query =

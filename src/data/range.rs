@@ -5,7 +5,8 @@ use crate::error::Result;
 use crate::num::{exponent, scale_by_power_of_two};
 use crate::runtime::Runtime;
 
-/// The middle half of the distinct targets must span this many coarse units (as a power of two), or they become fine.
+/// The middle half of the distinct targets must span this many coarse units (as a power of two), or
+/// they become fine.
 const RESOLUTION_BITS: i32 = 20;
 /// Values that are sorted between two looks at the stop flag: some 50 ms of work.
 const SORTED_AT_ONCE: usize = 1 << 20;
@@ -22,7 +23,8 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// `values` must not be empty. A function of the set of values: how often each occurs does not show.
+    /// `values` must not be empty. A function of the set of values: how often each occurs does not
+    /// show.
     pub fn of(values: Vec<f64>, runtime: &Runtime<'_>) -> Result<Self> {
         let values = sorted_distinct(values, runtime)?;
         let (low, high) = (values[0], values[values.len() - 1]);
@@ -38,7 +40,8 @@ impl Range {
         })
     }
 
-    /// The power of two that makes the extent an integer of `bits` bits with its sign; none for a constant.
+    /// The power of two that makes the extent an integer of `bits` bits with its sign; none for a
+    /// constant.
     pub fn scale(&self, bits: u32) -> Option<i32> {
         // |y - c| < 2^(exponent + 1), and rounding may reach the bound but not pass it.
         (self.extent > 0.0).then(|| bits as i32 - 2 - exponent(self.extent))
@@ -51,7 +54,8 @@ impl Range {
     }
 }
 
-/// The values in [total order](f64::total_cmp), each once; of the two zeros that which comes first. O(n log n).
+/// The values in [total order](f64::total_cmp), each once; of the two zeros that which comes first.
+/// O(n log n).
 fn sorted_distinct(mut values: Vec<f64>, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
     let mut runs = Vec::new();
     for run in values.chunks_mut(SORTED_AT_ONCE) {

@@ -1,8 +1,10 @@
-//! From the nonzero values of a column to ranks: sort (value key, row) pairs, list the distinct values, number the runs
-//! of equal keys. Zero has its place between the negatives and the positives and is never in the pairs.
+//! From the nonzero values of a column to ranks: sort (value key, row) pairs, list the distinct
+//! values, number the runs of equal keys. Zero has its place between the negatives and the
+//! positives and is never in the pairs.
 //!
-//! The sort is an LSD radix sort over 8-bit digits that skips the digits which all keys share: stable, O(n) per digit
-//! that varies. Values that an `f32` holds exactly have at most four such digits even as `f64`.
+//! The sort is an LSD radix sort over 8-bit digits that skips the digits which all keys share:
+//! stable, O(n) per digit that varies. Values that an `f32` holds exactly have at most four such
+//! digits even as `f64`.
 
 use crate::error::Result;
 use crate::num::SortKey;
@@ -52,8 +54,8 @@ pub fn sort_pairs<V: SortKey>(
     Ok(())
 }
 
-/// The ascending distinct values of sorted `pairs`, with the zero in its place if `with_zero`; and the rank that the
-/// zero has or would have.
+/// The ascending distinct values of sorted `pairs`, with the zero in its place if `with_zero`; and
+/// the rank that the zero has or would have.
 pub fn distinct_values<V: SortKey>(pairs: &[Pair<V>], with_zero: bool) -> (Vec<V>, u32) {
     let (negative, positive) = pairs.split_at(pairs.partition_point(|&(key, _)| V::from_key(key).widen() < 0.0));
     let runs =
@@ -67,8 +69,8 @@ pub fn distinct_values<V: SortKey>(pairs: &[Pair<V>], with_zero: bool) -> (Vec<V
     (distinct, zero_rank)
 }
 
-/// Calls `visit(rank, run)` for every run of equal keys in sorted `pairs`, with ranks from `first` on; `zero_rank` is left
-/// out of the numbering.
+/// Calls `visit(rank, run)` for every run of equal keys in sorted `pairs`, with ranks from `first`
+/// on; `zero_rank` is left out of the numbering.
 pub fn number_runs<V: SortKey>(
     pairs: &[Pair<V>],
     first: u32,

@@ -1,8 +1,9 @@
 //! Rows for trees that exist: cells as `f64`, whatever the matrix holds.
 //!
-//! A traversal sees a [`Row`]. Where rows come from is decided once per call, by [`Reader::new`]: cells that lie in memory
-//! as a traversal wants them are read in place; the rows of a narrow matrix are copied, a block at a time; those of a wide
-//! sparse one are scattered over a single row of zeros, and those of a wide dense one asked cell by cell.
+//! A traversal sees a [`Row`]. Where rows come from is decided once per call, by [`Reader::new`]:
+//! cells that lie in memory as a traversal wants them are read in place; the rows of a narrow
+//! matrix are copied, a block at a time; those of a wide sparse one are scattered over a single row
+//! of zeros, and those of a wide dense one asked cell by cell.
 
 use std::ops::Range;
 
@@ -26,7 +27,8 @@ pub trait Rows: Sync {
     fn cells(&self) -> Option<&dyn Query>;
     /// Writes some rows to `cells`, which are zeros, one after the other.
     fn write(&self, rows: Range<usize>, cells: &mut [f64]);
-    /// Makes those cells zeros again that differ from 0 after [`write`](Self::write), or does nothing if that writes all.
+    /// Makes those cells zeros again that differ from 0 after [`write`](Self::write), or does
+    /// nothing if that writes all.
     fn clear(&self, rows: Range<usize>, cells: &mut [f64]);
 }
 
@@ -131,13 +133,15 @@ enum Way<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The number of rows of a block where up to `n_rows` are wanted: fewer if then their cells fit, and are not too few.
+    /// The number of rows of a block where up to `n_rows` are wanted: fewer if then their cells
+    /// fit, and are not too few.
     pub fn block_len(rows: &dyn Rows, n_rows: usize) -> usize {
         let n_fit = BLOCK_CELLS / rows.shape().1.max(1);
         if n_fit < BLOCK_ROWS { n_rows } else { n_rows.min(n_fit) }
     }
 
-    /// A reader of blocks of up to `block_len` rows, of each of which some `n_reads` cells are read.
+    /// A reader of blocks of up to `block_len` rows, of each of which some `n_reads` cells are
+    /// read.
     pub fn new(rows: &'a dyn Rows, block_len: usize, n_reads: usize) -> Result<Self> {
         let (n_samples, n_features) = rows.shape();
         let block_len = block_len.min(n_samples);

@@ -1,15 +1,18 @@
 //! The target and the sample weights, as integers.
 //!
-//! Class counts, sums and sums of squares are exact in integers, so the order in which samples are added, subtracted or
-//! merged cannot show (ALGORITHMS, section 9). What is rounded is rounded here, once:
+//! Class counts, sums and sums of squares are exact in integers, so the order in which samples are
+//! added, subtracted or merged cannot show (ALGORITHMS, section 9). What is rounded is rounded
+//! here, once:
 //!
-//! * **Weights** become integer multiples of a common unit, with a total below 2^[`WEIGHT_BITS`] (`data::weights`).
-//! * **Regression targets** become multiples of a power of two, chosen per output, around a centre: integers below
-//!   2^[`COARSE_BITS`], or 2^[`FINE_BITS`] where most values would be squeezed into few of those (outliers, long tails).
-//!   Integers and dyadic fractions of moderate size are exact.
+//! * **Weights** become integer multiples of a common unit, with a total below 2^[`WEIGHT_BITS`]
+//!   (`data::weights`).
+//! * **Regression targets** become multiples of a power of two, chosen per output, around a centre:
+//!   integers below 2^[`COARSE_BITS`], or 2^[`FINE_BITS`] where most values would be squeezed into
+//!   few of those (outliers, long tails). Integers and dyadic fractions of moderate size are exact.
 //!
-//! These bounds are what lets the exact comparisons of `num::Wide` and the `i128` sums of the criteria never overflow.
-//! They do not depend on the number of samples, so that a weight of k and k copies give the same integers.
+//! These bounds are what lets the exact comparisons of `num::Wide` and the `i128` sums of the
+//! criteria never overflow. They do not depend on the number of samples, so that a weight of k and
+//! k copies give the same integers.
 
 use std::sync::Arc;
 
@@ -20,16 +23,17 @@ use crate::error::{Error, Result};
 use crate::num::{bit_length, scale_by_power_of_two};
 use crate::runtime::Runtime;
 
-/// Fixed-point targets have this many bits with their sign: room for 2^19 samples of weight 1 in an `i64` sum.
+/// Fixed-point targets have this many bits with their sign: room for 2^19 samples of weight 1 in an
+/// `i64` sum.
 pub const COARSE_BITS: u32 = 44;
 /// The same for targets of wide range; their sums are `i128`.
 pub const FINE_BITS: u32 = 61;
-/// The scales of two outputs differ by at most `2^SCALE_SPREAD`: an output whose range is more than 10^27 times smaller
-/// than another's loses digits.
+/// The scales of two outputs differ by at most `2^SCALE_SPREAD`: an output whose range is more than
+/// 10^27 times smaller than another's loses digits.
 pub const SCALE_SPREAD: i32 = 90;
 
-/// What is to be predicted, for every sample, with the weights of the samples. A clone or a reweighted target shares the
-/// values.
+/// What is to be predicted, for every sample, with the weights of the samples. A clone or a
+/// reweighted target shares the values.
 #[derive(Debug, Clone)]
 pub struct Target {
     n_samples: usize,
@@ -51,8 +55,8 @@ pub enum TargetValues {
 /// The classes of all samples.
 #[derive(Debug, Clone)]
 pub struct Classes {
-    /// Row-major `(n_samples, n_outputs)`. The class of output `o` is stored as `first[o] + class`, its slot in a flat
-    /// array of counts.
+    /// Row-major `(n_samples, n_outputs)`. The class of output `o` is stored as `first[o] + class`,
+    /// its slot in a flat array of counts.
     pub slots: Arc<[u32]>,
     /// The first slot of each output, then the number of slots.
     pub first: Arc<[u32]>,
@@ -106,8 +110,8 @@ pub enum Labels<'a> {
 }
 
 impl Target {
-    /// A classification target: `classes` is row-major `(n_samples, n_outputs)`, values of output `o` are below
-    /// `n_classes[o]`.
+    /// A classification target: `classes` is row-major `(n_samples, n_outputs)`, values of output
+    /// `o` are below `n_classes[o]`.
     pub fn classification(classes: &[u32], n_classes: &[u32], sample_weight: Option<&[f64]>) -> Result<Self> {
         Self::encode(Labels::Classes { classes, n_classes }, sample_weight, &Runtime::unstoppable())
     }
@@ -170,18 +174,21 @@ impl Target {
         Ok(Self { n_samples, n_outputs, weights, weight_unit, values: TargetValues::Numbers(numbers) })
     }
 
-    /// The same values with the weights multiplied by `counts`, one per sample, of which one at least must leave a
-    /// weight above 0. Shares the values: O(samples) time, and memory for the weights alone.
+    /// The same values with the weights multiplied by `counts`, one per sample, of which one at
+    /// least must leave a weight above 0. Shares the values: O(samples) time, and memory for the
+    /// weights alone.
     ///
-    /// The fixed point of regression targets stays that of this target, so that all trees of a forest work in one;
-    /// making a target anew with weights of 0 may choose another, where targets are not exact in either.
+    /// The fixed point of regression targets stays that of this target, so that all trees of a
+    /// forest work in one; making a target anew with weights of 0 may choose another, where targets
+    /// are not exact in either.
     pub fn reweighted(&self, counts: &[u32]) -> Result<Self> {
         let weights = reweighted(&self.weights, counts, self.n_samples, self.n_outputs)?;
         Ok(self.with_weights(weights, self.weight_unit))
     }
 
     /// The same values with other weights, of which one at least is above 0. Shares the values. As
-    /// [`reweighted`](Self::reweighted) it keeps the fixed point, and rows whose weight was 0 must have 0 again.
+    /// [`reweighted`](Self::reweighted) it keeps the fixed point, and rows whose weight was 0 must
+    /// have 0 again.
     pub fn with_sample_weight(&self, sample_weight: &[f64]) -> Result<Self> {
         let runtime = Runtime::unstoppable();
         let (weights, unit) = encode_weights(Some(sample_weight), self.n_samples, self.n_outputs, &runtime)?;
@@ -194,8 +201,9 @@ impl Target {
         self.with_weights(self.weights.equal(self.n_samples, self.n_outputs), 1.0)
     }
 
-    /// The target of some samples alone, in this order, with their weights: what it is if nobody knows of the others. Classes
-    /// that do not occur among them are none; the others keep their order.
+    /// The target of some samples alone, in this order, with their weights: what it is if nobody
+    /// knows of the others. Classes that do not occur among them are none; the others keep their
+    /// order.
     pub fn alone(&self, samples: &[u32], sample_weight: Option<&[f64]>, runtime: &Runtime<'_>) -> Result<Self> {
         let n_outputs = self.n_outputs;
         match &self.values {
@@ -210,11 +218,13 @@ impl Target {
         }
     }
 
-    /// This target in a larger set of samples, where its own are those of the numbers `rows`, ascending, and the others
-    /// have weight 0. Fixed point and kinds of integers stay those of this target.
+    /// This target in a larger set of samples, where its own are those of the numbers `rows`,
+    /// ascending, and the others have weight 0. Fixed point and kinds of integers stay those of
+    /// this target.
     ///
-    /// `whole` is a target of the larger set that has the same values for the same samples. Where it has them in the same
-    /// integers they are shared, whatever it has for the others; else those have 0.
+    /// `whole` is a target of the larger set that has the same values for the same samples. Where
+    /// it has them in the same integers they are shared, whatever it has for the others; else those
+    /// have 0.
     pub fn spread(&self, rows: &[u32], whole: &Self) -> Self {
         let (n_outputs, n_samples) = (self.n_outputs, whole.n_samples);
         debug_assert_eq!(rows.len(), self.n_samples);
@@ -250,7 +260,8 @@ impl Target {
         Self { n_samples, n_outputs, weights, weight_unit: self.weight_unit, values }
     }
 
-    /// The same for some samples, in this order; fixed point and kinds of integers are those of the whole.
+    /// The same for some samples, in this order; fixed point and kinds of integers are those of the
+    /// whole.
     pub(crate) fn subset(&self, samples: &[u32]) -> Self {
         let n_outputs = self.n_outputs;
         let values = match &self.values {
@@ -290,7 +301,8 @@ impl Target {
         self.n_outputs
     }
 
-    /// The weights as integers; multiply by [`weight_unit`](Self::weight_unit) for the weights as given.
+    /// The weights as integers; multiply by [`weight_unit`](Self::weight_unit) for the weights as
+    /// given.
     pub fn weights(&self) -> &Weights {
         &self.weights
     }
@@ -376,7 +388,8 @@ impl Numbers {
         self.bits == other.bits && self.scale == other.scale && bits(&self.center) == bits(&other.center)
     }
 
-    /// Rows that do not take part must not show: they have no say in the range, and their value is 0.
+    /// Rows that do not take part must not show: they have no say in the range, and their value is
+    /// 0.
     fn encode(y: &[f64], n_outputs: usize, weights: &Weights, runtime: &Runtime<'_>) -> Result<Self> {
         let range = |output: usize| {
             let column = y.iter().skip(output).step_by(n_outputs).enumerate();

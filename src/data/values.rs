@@ -1,12 +1,12 @@
-//! The values behind the ranks: per feature an ascending table of its distinct values, and for long tables an index from
-//! values to ranks.
+//! The values behind the ranks: per feature an ascending table of its distinct values, and for long
+//! tables an index from values to ranks.
 //!
-//! Where a feature has missing values, those have the last rank, and no value has rank 0: so either end of the order is theirs
-//! to be read at. The table is padded with infinities there.
+//! Where a feature has missing values, those have the last rank, and no value has rank 0: so either
+//! end of the order is theirs to be read at. The table is padded with infinities there.
 //!
-//! The table of a feature may exceed every cache, where a binary search is a chain of misses. The index divides the range of
-//! values into equal bins and has the first rank of each: one look-up leaves few ranks to be searched, unless values are
-//! very unevenly spread.
+//! The table of a feature may exceed every cache, where a binary search is a chain of misses. The
+//! index divides the range of values into equal bins and has the first rank of each: one look-up
+//! leaves few ranks to be searched, unless values are very unevenly spread.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -228,7 +228,8 @@ impl ValueTable {
         }
     }
 
-    /// Whether the ranks of a feature are the keys of its values, all of them `f32`, so that no table is needed.
+    /// Whether the ranks of a feature are the keys of its values, all of them `f32`, so that no
+    /// table is needed.
     #[inline]
     pub(super) fn is_keyed(&self, feature: usize) -> bool {
         self.indptr[feature] == self.indptr[feature + 1]

@@ -1,14 +1,16 @@
 //! Sample weights as integers.
 //!
-//! Integer multiples of a common unit. It is exact for integers, equal weights, multiples of the least weight and dyadic
-//! fractions, while their total stays below 2^[`WEIGHT_BITS`]; otherwise weights are rounded to multiples of the power of
-//! two that keeps it there. `data::target` says what the bound is for.
+//! Integer multiples of a common unit. It is exact for integers, equal weights, multiples of the
+//! least weight and dyadic fractions, while their total stays below 2^[`WEIGHT_BITS`]; otherwise
+//! weights are rounded to multiples of the power of two that keeps it there. `data::target` says
+//! what the bound is for.
 
 use crate::error::{Error, Result};
 use crate::num::{bit_length, exponent, scale_by_power_of_two};
 use crate::runtime::Runtime;
 
-/// The total of integer weights stays below about `2^WEIGHT_BITS`, divided by the number of outputs.
+/// The total of integer weights stays below about `2^WEIGHT_BITS`, divided by the number of
+/// outputs.
 pub const WEIGHT_BITS: u32 = 52;
 
 /// Sample weights as integers.
@@ -23,7 +25,8 @@ pub enum Weights {
 }
 
 impl Weights {
-    /// The weights of `n_samples` samples as they are encoded in a target of `n_outputs` outputs; all 1 if not given.
+    /// The weights of `n_samples` samples as they are encoded in a target of `n_outputs` outputs;
+    /// all 1 if not given.
     pub fn encode(weights: Option<&[f64]>, n_samples: usize, n_outputs: usize) -> Result<Self> {
         Self::encode_on(weights, n_samples, n_outputs, &Runtime::unstoppable())
     }
@@ -73,7 +76,8 @@ impl Weights {
         }
     }
 
-    /// Those of a larger set of `n_samples` samples, in which these are the samples `rows` and all others weigh 0.
+    /// Those of a larger set of `n_samples` samples, in which these are the samples `rows` and all
+    /// others weigh 0.
     pub(super) fn spread(&self, rows: &[u32], n_samples: usize) -> Self {
         fn scatter<T: Copy + Default>(values: impl Iterator<Item = T>, rows: &[u32], n_samples: usize) -> Box<[T]> {
             let mut all = vec![T::default(); n_samples].into_boxed_slice();
@@ -141,7 +145,8 @@ pub(super) fn encode_weights(
         });
     }
     let bits = total_bits(n_outputs) as i32;
-    // The coarsest power of two of which all weights are multiples; if only a coarser one fits, weights are rounded.
+    // The coarsest power of two of which all weights are multiples; if only a coarser one fits,
+    // weights are rounded.
     let exact = positive().map(lowest_bit).min().unwrap_or(0);
     let unit = exact.max(exponent(bound) + 1 - bits);
     let round = |w: f64| scale_by_power_of_two(w, -unit).round_ties_even() as u64;
@@ -150,7 +155,8 @@ pub(super) fn encode_weights(
     Ok((narrowest(integers, n_outputs), scale_by_power_of_two(1.0, unit)))
 }
 
-/// The weights times `counts`. Fails if nothing is left, or more than the bound on the total allows.
+/// The weights times `counts`. Fails if nothing is left, or more than the bound on the total
+/// allows.
 pub(super) fn reweighted(weights: &Weights, counts: &[u32], n_samples: usize, n_outputs: usize) -> Result<Weights> {
     if counts.len() != n_samples {
         return Err(Error::ShapeMismatch {

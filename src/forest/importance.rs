@@ -7,8 +7,8 @@ use crate::runtime::Runtime;
 use crate::tree::predict::divide;
 
 impl Forest {
-    /// Mean of the trees' normalised importances, normalised; trees of one node are left out, as in scikit-learn. Zeros if
-    /// there are no others. Shape `(n_features,)`. O(nodes).
+    /// Mean of the trees' normalised importances, normalised; trees of one node are left out, as in
+    /// scikit-learn. Zeros if there are no others. Shape `(n_features,)`. O(nodes).
     pub fn compute_feature_importances(&self, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
         let mut importances = memory::zeros("feature importances", self.n_features())?;
         let mut n_trees = 0.0;

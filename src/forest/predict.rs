@@ -21,7 +21,8 @@ pub struct OobPrediction {
 }
 
 impl Forest {
-    /// The mean of the values of the leaves that each row reaches. Row-major `(n_samples, n_values)`.
+    /// The mean of the values of the leaves that each row reaches. Row-major `(n_samples,
+    /// n_values)`.
     pub fn predict(&self, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
         means(&self.packed(), 0.0, self.n_values(), &self.blocks(x, runtime)?, runtime)
     }
@@ -31,13 +32,14 @@ impl Forest {
         apply(&self.packed(), &self.blocks(x, runtime)?, runtime)
     }
 
-    /// The nodes that each row passes in all trees, as a CSR structure `(indptr, indices)`. The nodes of tree `t` have the
-    /// numbers from [`n_nodes_ptr`](Self::n_nodes_ptr)`[t]` on.
+    /// The nodes that each row passes in all trees, as a CSR structure `(indptr, indices)`. The
+    /// nodes of tree `t` have the numbers from [`n_nodes_ptr`](Self::n_nodes_ptr)`[t]` on.
     pub fn decision_path(&self, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<(Vec<i64>, Vec<i64>)> {
         decision_path(&self.packed(), &self.blocks(x, runtime)?, runtime)
     }
 
-    /// Where the nodes of each tree begin if those of all trees are numbered through; then their number.
+    /// Where the nodes of each tree begin if those of all trees are numbered through; then their
+    /// number.
     pub fn n_nodes_ptr(&self) -> Vec<i64> {
         let ends = self.trees().scan(0, |end, tree| {
             *end += tree.node_count() as i64;
@@ -46,8 +48,8 @@ impl Forest {
         std::iter::once(0).chain(ends).collect()
     }
 
-    /// The mean of the values of the leaves that each training row reaches in the trees that have not seen it. The rows of
-    /// `x` are those that `sampler` draws from.
+    /// The mean of the values of the leaves that each training row reaches in the trees that have
+    /// not seen it. The rows of `x` are those that `sampler` draws from.
     pub fn predict_oob(&self, x: &dyn Matrix, sampler: &RowSampler, runtime: &Runtime<'_>) -> Result<OobPrediction> {
         let blocks = self.blocks(x, runtime)?;
         let n_samples = blocks.n_samples();

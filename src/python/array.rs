@@ -1,4 +1,5 @@
-//! Matrices from Python: any numeric dtype and memory order, CSC and CSR with either index width, without a copy.
+//! Matrices from Python: any numeric dtype and memory order, CSC and CSR with either index width,
+//! without a copy.
 //!
 //! What is done with a matrix sees a [`Matrix`] and is compiled once, whatever the types.
 
@@ -18,7 +19,8 @@ use crate::runtime::Runtime;
 /// What is done with a matrix.
 type Use<'a> = &'a mut dyn FnMut(&dyn Matrix) -> PyResult<()>;
 
-/// Calls `work` with `x`: a two-dimensional array, or an object with the attributes of a scipy CSC or CSR matrix.
+/// Calls `work` with `x`: a two-dimensional array, or an object with the attributes of a scipy CSC
+/// or CSR matrix.
 pub fn with_matrix<T>(x: &Bound<'_, PyAny>, work: impl FnOnce(&dyn Matrix) -> PyResult<T>) -> PyResult<T> {
     let (mut work, mut result) = (Some(work), None);
     visit(x, &mut |matrix| {
@@ -28,8 +30,9 @@ pub fn with_matrix<T>(x: &Bound<'_, PyAny>, work: impl FnOnce(&dyn Matrix) -> Py
     result.ok_or_else(|| PyRuntimeError::new_err("a matrix is visited once"))
 }
 
-/// Calls `work` with `x` on `n_threads` threads, without the interpreter lock. `n_steps` gives the elementary steps of so
-/// many rows, at most. `watcher` is called with the number of finished items of work whenever it has grown.
+/// Calls `work` with `x` on `n_threads` threads, without the interpreter lock. `n_steps` gives the
+/// elementary steps of so many rows, at most. `watcher` is called with the number of finished items
+/// of work whenever it has grown.
 pub fn run_with_matrix<T: Send>(
     x: &Bound<'_, PyAny>,
     n_threads: usize,
@@ -55,8 +58,9 @@ pub fn check_sparse(x: &Bound<'_, PyAny>) -> PyResult<()> {
     with_matrix(x, |_| Ok(()))
 }
 
-/// Calls `$use` with `$T` as the element type of `$array`, an untyped array; falls through for other dtypes. Bools of
-/// `NumPy` are among those: their bytes may be other than 0 and 1, which Rust's may not.
+/// Calls `$use` with `$T` as the element type of `$array`, an untyped array; falls through for
+/// other dtypes. Bools of `NumPy` are among those: their bytes may be other than 0 and 1, which
+/// Rust's may not.
 macro_rules! for_dtype {
     ($array:expr, $kind:ident, |$typed:ident| $use:expr) => {
         for_dtype!(@ $array, $kind, |$typed| $use,

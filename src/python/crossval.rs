@@ -16,8 +16,8 @@ use crate::crossval::{CrossValidation, Fold};
 /// task : spinney._task.Task
 ///     For all rows, without draws: each fold has its own.
 /// folds : list of tuple of (ndarray, ndarray, Draws)
-///     Of each fold the training rows, uint32 and ascending; the test rows, uint32; and on which of the training rows each
-///     tree is grown, with their weights, but without their names.
+///     Of each fold the training rows, uint32 and ascending; the test rows, uint32; and on which of
+///     the training rows each tree is grown, with their weights, but without their names.
 /// sample_ids : uint64 ndarray of shape (n_samples,) or None
 ///     The names of all rows in Poisson samples; None means their numbers.
 /// is_tree : bool
@@ -26,7 +26,8 @@ use crate::crossval::{CrossValidation, Fold};
 /// Returns
 /// -------
 /// values : list of float64 ndarray of shape (n_test, n_outputs * max_n_classes)
-///     For each fold the means over its trees. Classes that do not occur in its training rows are left out.
+///     For each fold the means over its trees. Classes that do not occur in its training rows are
+///     left out.
 #[pyfunction]
 #[pyo3(signature = (x, task, folds, sample_ids, is_tree))]
 #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]

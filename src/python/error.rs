@@ -6,8 +6,8 @@ use pyo3::types::PyDict;
 
 use crate::error::Error;
 
-/// The exception for a hyperparameter of an estimator, in scikit-learn's words: it shows the value as Python does, if it
-/// is one of `params`.
+/// The exception for a hyperparameter of an estimator, in scikit-learn's words: it shows the value
+/// as Python does, if it is one of `params`.
 pub fn of_estimator(error: Error, estimator: &str, params: &Bound<'_, PyDict>) -> PyErr {
     let Error::InvalidParameter { name, expected, got } = error else { return error.into() };
     let message = |got| format!("The '{name}' parameter of {estimator} must be {expected}. Got {got} instead.");

@@ -28,7 +28,8 @@ impl PyForest {
         Self { forest }
     }
 
-    /// Runs a method of the forest on a matrix; each tree takes `n_more` steps beside those for the rows.
+    /// Runs a method of the forest on a matrix; each tree takes `n_more` steps beside those for the
+    /// rows.
     fn run<T: Send>(
         &self,
         x: &Bound<'_, PyAny>,
@@ -79,7 +80,8 @@ impl PyForest {
         Ok(PyTree::of_forest(Arc::clone(&member.tree)))
     }
 
-    /// The seed of each tree: the `random_state` of a tree estimator that grows it from the rows it was grown on.
+    /// The seed of each tree: the `random_state` of a tree estimator that grows it from the rows it
+    /// was grown on.
     #[getter]
     fn seeds(&self) -> Vec<u64> {
         self.forest.members().iter().map(|member| member.seed).collect()
@@ -108,7 +110,8 @@ impl PyForest {
         Ok(Self::new(self.forest.extended(&other.get().forest)?))
     }
 
-    /// Mean over the trees of their normalised importances, normalised. Shape (n_features,), float64.
+    /// Mean over the trees of their normalised importances, normalised. Shape (n_features,),
+    /// float64.
     fn compute_feature_importances<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let n_nodes: usize = self.forest.trees().map(PackedTree::node_count).sum();
         let n_sums = self.forest.n_features().saturating_mul(self.forest.len());
@@ -117,7 +120,8 @@ impl PyForest {
         Ok(importances.into_pyarray(py))
     }
 
-    /// The mean of the values of the leaves that each row reaches: (n_samples, n_outputs * max_n_classes).
+    /// The mean of the values of the leaves that each row reaches: (n_samples, n_outputs *
+    /// max_n_classes).
     #[pyo3(signature = (x, n_threads = 1))]
     fn predict<'py>(
         &self,
@@ -129,8 +133,8 @@ impl PyForest {
         means.reshape([x.getattr("shape")?.extract::<(usize, usize)>()?.0, self.forest.n_values()])
     }
 
-    /// As `predict`, over the trees that have not seen a row; and the number of such trees, (n_samples,) uint32. The rows
-    /// are those that were drawn from.
+    /// As `predict`, over the trees that have not seen a row; and the number of such trees,
+    /// (n_samples,) uint32. The rows are those that were drawn from.
     #[pyo3(signature = (x, draws, n_threads = 1))]
     #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
     #[allow(clippy::type_complexity, reason = "two arrays")]
@@ -160,8 +164,8 @@ impl PyForest {
         leaves.reshape([x.getattr("shape")?.extract::<(usize, usize)>()?.0, self.forest.len()])
     }
 
-    /// The nodes that each row passes: a CSR matrix of ones of shape (n_samples, nodes of all trees), and where the nodes
-    /// of each tree begin, (n_trees + 1,) int64.
+    /// The nodes that each row passes: a CSR matrix of ones of shape (n_samples, nodes of all
+    /// trees), and where the nodes of each tree begin, (n_trees + 1,) int64.
     #[pyo3(signature = (x, n_threads = 1))]
     fn decision_path<'py>(
         &self,

@@ -1,7 +1,8 @@
-//! The Python module `spinney._spinney`: a thin face over the crate. The only room that sees `PyO3` and `numpy`.
+//! The Python module `spinney._spinney`: a thin face over the crate. The only room that sees `PyO3`
+//! and `numpy`.
 //!
-//! Argument checking here is for what the Python layer cannot know (contents of arrays, ranges of parameters); the
-//! estimator conventions live in `python/spinney`.
+//! Argument checking here is for what the Python layer cannot know (contents of arrays, ranges of
+//! parameters); the estimator conventions live in `python/spinney`.
 
 mod array;
 mod crossval;

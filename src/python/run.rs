@@ -1,8 +1,8 @@
 //! Runs work without the interpreter lock, and stops it when the user presses Ctrl-C.
 //!
-//! Signals can only be handled on the thread that called us, and only with the lock. So that thread waits and looks
-//! every [`POLL`], while another works; whoever wants to know how far it is, is told then. Work that is sure to be short
-//! is done on the spot.
+//! Signals can only be handled on the thread that called us, and only with the lock. So that thread
+//! waits and looks every [`POLL`], while another works; whoever wants to know how far it is, is
+//! told then. Work that is sure to be short is done on the spot.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -38,8 +38,9 @@ impl Watch<'_> {
     }
 }
 
-/// Calls `work`, which takes at most `n_steps` elementary steps, on `n_threads` threads without the interpreter lock.
-/// Whenever the number of finished items of work has grown, `watcher` is called with it.
+/// Calls `work`, which takes at most `n_steps` elementary steps, on `n_threads` threads without the
+/// interpreter lock. Whenever the number of finished items of work has grown, `watcher` is called
+/// with it.
 pub fn run<T: Send>(
     py: Python<'_>,
     n_threads: usize,

@@ -1,6 +1,7 @@
 //! What is to be done, as Python says it: a `spinney._task.Task`, read by the names of its fields.
 //!
-//! Types are checked here, ranges in `TreeParams::check` and its like; both speak with the same words.
+//! Types are checked here, ranges in `TreeParams::check` and its like; both speak with the same
+//! words.
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -99,8 +100,8 @@ impl<'py> Task<'py> {
         run(py, 1, n_steps, None, |runtime| Target::encode(labels, weights, runtime))
     }
 
-    /// Encodes a matrix and does something with its columns that takes as long as `n_trees` trees, at most, on the
-    /// threads of the task.
+    /// Encodes a matrix and does something with its columns that takes as long as `n_trees` trees,
+    /// at most, on the threads of the task.
     pub fn fit<T: Send>(
         &self,
         x: &Bound<'py, PyAny>,
@@ -207,7 +208,8 @@ pub fn tree_params(
             "a str among {'gini', 'entropy', 'log_loss'}",
         )?
     } else {
-        // Checked whether or not the criterion asks for it; an estimator without it has the default.
+        // Checked whether or not the criterion asks for it; an estimator without it has the
+        // default.
         let level = if params.contains("quantile")? {
             let quantile = get("quantile")?;
             let level = QuantileLevel::new(quantile.real(legal::QUANTILE)?);

@@ -97,8 +97,9 @@ fn view<'py, T: NumpyElement>(
     array: fn(&NodeArrays) -> &Vec<T>,
 ) -> PyResult<Bound<'py, PyArray1<T>>> {
     let array = ArrayView1::from(array(this.get().tree()?.nodes()));
-    // SAFETY: `PyTree` is frozen and `Tree` immutable, made once and kept, so the memory neither moves nor changes while `this` lives, and
-    // the numpy array keeps `this` alive. It is marked read-only before anyone else sees it.
+    // SAFETY: `PyTree` is frozen and `Tree` immutable, made once and kept, so the memory neither
+    // moves nor changes while `this` lives, and the numpy array keeps `this` alive. It is marked
+    // read-only before anyone else sees it.
     let view = unsafe { PyArray1::borrow_from_array(&array, this.clone().into_any()) };
     view.call_method("setflags", (), Some(&read_only(this.py())?))?;
     Ok(view)
@@ -192,8 +193,9 @@ impl PyTree {
         view(this, |nodes| &nodes.feature)
     }
 
-    /// Threshold of each split, -2.0 for a leaf; values up to it go left. Of a categorical feature it is the number of the
-    /// split's category set, see `category_set`. Shape (node_count,), float64.
+    /// Threshold of each split, -2.0 for a leaf; values up to it go left. Of a categorical feature
+    /// it is the number of the split's category set, see `category_set`. Shape (node_count,),
+    /// float64.
     #[getter]
     fn threshold<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         view(this, |nodes| &nodes.threshold)
@@ -288,16 +290,16 @@ impl PyTree {
         Ok(counts.into_pyarray(py))
     }
 
-    /// What the split of a node lists, on a categorical feature: codes of categories, ascending, int64; and whether these go
-    /// left. All other values go the other way: the node's other categories, those that it did not hold, and those that are
-    /// not known from training.
+    /// What the split of a node lists, on a categorical feature: codes of categories, ascending,
+    /// int64; and whether these go left. All other values go the other way: the node's other
+    /// categories, those that it did not hold, and those that are not known from training.
     fn category_set<'py>(&self, py: Python<'py>, node: usize) -> PyResult<(Bound<'py, PyArray1<i64>>, bool)> {
         let set = self.set_of(node)?;
         Ok((set.listed().map(i64::from).collect::<Vec<_>>().into_pyarray(py), !set.others_left()))
     }
 
-    /// The codes of all categories known from training that go left at a node that splits a categorical feature, ascending,
-    /// int64.
+    /// The codes of all categories known from training that go left at a node that splits a
+    /// categorical feature, ascending, int64.
     fn categories_left<'py>(&self, py: Python<'py>, node: usize) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let set = self.set_of(node)?;
         let tree = self.tree()?;
@@ -316,8 +318,8 @@ impl PyTree {
         Ok(self.tree()?.compute_feature_importances(normalize).into_pyarray(py))
     }
 
-    /// The prices per leaf at which subtrees become the best, and the total impurities of their leaves: two arrays of
-    /// float64.
+    /// The prices per leaf at which subtrees become the best, and the total impurities of their
+    /// leaves: two arrays of float64.
     #[allow(clippy::type_complexity, reason = "two arrays")]
     fn cost_complexity_path<'py>(
         &self,
@@ -327,8 +329,8 @@ impl PyTree {
         Ok((path.ccp_alphas.into_pyarray(py), path.impurities.into_pyarray(py)))
     }
 
-    /// The value of the leaf that each row reaches: (n_samples, n_classes) for one output, else (n_samples, n_outputs,
-    /// max_n_classes).
+    /// The value of the leaf that each row reaches: (n_samples, n_classes) for one output, else
+    /// (n_samples, n_outputs, max_n_classes).
     #[pyo3(signature = (x, n_threads = 1))]
     fn predict<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Bound<'py, PyAny>> {
         let values = self.run(x, n_threads, Tree::predict)?.into_pyarray(py);

@@ -1,13 +1,15 @@
 //! A tree in a fifth of the memory of its arrays: what they can be computed from, bit for bit.
 //!
-//! Splits are records of 20 bytes that a traversal reads in one go. Node ids are not stored: in preorder a split comes after
-//! as many leaves as lie to the left of its path, and these can be counted on the way. In trees of class shares a leaf is a short
-//! record of integers (rows, classes and their weights), of which the shares, weights and counts of all nodes above are
-//! sums and quotients. Whether nothing is lost is not assumed but tried: a tree that does not come back as it was keeps
-//! its arrays of statistics. O(nodes) in both directions.
+//! Splits are records of 20 bytes that a traversal reads in one go. Node ids are not stored: in
+//! preorder a split comes after as many leaves as lie to the left of its path, and these can be
+//! counted on the way. In trees of class shares a leaf is a short record of integers (rows, classes
+//! and their weights), of which the shares, weights and counts of all nodes above are sums and
+//! quotients. Whether nothing is lost is not assumed but tried: a tree that does not come back as
+//! it was keeps its arrays of statistics. O(nodes) in both directions.
 //!
-//! The split of a categorical feature has a NaN for a threshold, whose lower bits say where its set begins: no comparison
-//! holds then, so numeric splits pay one branch that is never taken, and nothing in memory.
+//! The split of a categorical feature has a NaN for a threshold, whose lower bits say where its set
+//! begins: no comparison holds then, so numeric splits pay one branch that is never taken, and
+//! nothing in memory.
 
 use std::sync::Arc;
 
@@ -93,8 +95,9 @@ struct Shares {
     impurity: Box<[f64]>,
     /// Where the record of each leaf begins.
     starts: Box<[u32]>,
-    /// Of each leaf: the number of rows; by output the number of classes, and each of them with its weight; the impurity,
-    /// unless there is one class in each output. Integers of seven bits a byte.
+    /// Of each leaf: the number of rows; by output the number of classes, and each of them with its
+    /// weight; the impurity, unless there is one class in each output. Integers of seven bits a
+    /// byte.
     records: Box<[u8]>,
 }
 
@@ -280,7 +283,8 @@ impl PackedTree {
         SetView::at(&self.sets, split.set()).goes_left(value)
     }
 
-    /// Adds the value of a leaf to `sums`: class shares, padded to the output that has most, or means.
+    /// Adds the value of a leaf to `sums`: class shares, padded to the output that has most, or
+    /// means.
     #[inline]
     pub fn add_value(&self, leaf: Leaf, sums: &mut [f64]) {
         match &self.statistics {

@@ -1,8 +1,8 @@
 //! Prediction with grown trees: the leaves that rows reach in one tree, or in each of many.
 //!
-//! Rows are the unit of parallel work, in blocks; within a block, tree after tree is applied, so that the top of a tree
-//! stays in the cache. O(depth) per row and tree. Values are added in the order of the trees whatever the blocks are, so
-//! that their sum has one rounding.
+//! Rows are the unit of parallel work, in blocks; within a block, tree after tree is applied, so
+//! that the top of a tree stays in the cache. O(depth) per row and tree. Values are added in the
+//! order of the trees whatever the blocks are, so that their sum has one rounding.
 
 use std::ops::{Range, RangeInclusive};
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,8 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::runtime::Runtime;
 
-/// Rows per block: many, so that a tree is worth being brought into the cache, but some blocks for each thread.
+/// Rows per block: many, so that a tree is worth being brought into the cache, but some blocks for
+/// each thread.
 const BLOCK: RangeInclusive<usize> = 256..=4096;
 const BLOCKS_PER_THREAD: usize = 4;
 /// Rows between two looks at the stop flag.
@@ -31,7 +32,8 @@ pub struct Leaf {
 
 /// A tree that rows can be sent through.
 pub(crate) trait Walk: Sync {
-    /// The leaf that a row reaches; `pass` is called with the id of each node on the way, the leaf's last. O(depth).
+    /// The leaf that a row reaches; `pass` is called with the id of each node on the way, the
+    /// leaf's last. O(depth).
     fn leaf(&self, row: Row<'_>, pass: impl FnMut(usize)) -> Leaf;
     /// Adds the value of a leaf to `sums`.
     fn add_value(&self, leaf: Leaf, sums: &mut [f64]);
@@ -96,7 +98,8 @@ pub(crate) struct Blocks<'x> {
 }
 
 impl<'x> Blocks<'x> {
-    /// The rows of `x`, which must have as many features as the training data. Some `n_reads` cells are read of each.
+    /// The rows of `x`, which must have as many features as the training data. Some `n_reads` cells
+    /// are read of each.
     pub fn new(x: &'x dyn Matrix, n_features: usize, n_reads: usize, runtime: &Runtime<'_>) -> Result<Self> {
         let rows = x.rows()?;
         let n_samples = check_features(x, n_features)?;
@@ -156,7 +159,8 @@ pub(crate) fn apply<W: Walk>(trees: &[&W], blocks: &Blocks<'_>, runtime: &Runtim
     Ok(leaves)
 }
 
-/// The mean of the values of the leaves that each row reaches, added to `start`. Row-major `(n_samples, n_values)`.
+/// The mean of the values of the leaves that each row reaches, added to `start`. Row-major
+/// `(n_samples, n_values)`.
 pub(crate) fn means<W: Walk>(
     trees: &[&W],
     start: f64,
@@ -179,8 +183,8 @@ pub(crate) fn means<W: Walk>(
     Ok(means)
 }
 
-/// The nodes that each row passes in all trees, as a CSR structure `(indptr, indices)`. The nodes of a tree are numbered
-/// after those of the trees before it.
+/// The nodes that each row passes in all trees, as a CSR structure `(indptr, indices)`. The nodes
+/// of a tree are numbered after those of the trees before it.
 pub(crate) fn decision_path<W: Walk>(
     trees: &[&W],
     blocks: &Blocks<'_>,

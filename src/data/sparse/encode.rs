@@ -1,8 +1,9 @@
 //! From a sparse view to sparse columns.
 //!
-//! Entries are brought into columns, then each column sums its duplicates, drops its zeros, is sorted by value and
-//! ranked; at last the by-row twin is made. O(nnz) and the sorts; columns in parallel. Holds at most the result, or one
-//! by-column copy with 4-byte ranks and values beside it.
+//! Entries are brought into columns, then each column sums its duplicates, drops its zeros, is
+//! sorted by value and ranked; at last the by-row twin is made. O(nnz) and the sorts; columns in
+//! parallel. Holds at most the result, or one by-column copy with 4-byte ranks and values beside
+//! it.
 
 use super::SparseColumns;
 use super::view::Entries;
@@ -33,15 +34,16 @@ pub(in crate::data) fn encode(x: &dyn Entries, encoding: &Encoding<'_>, runtime:
         Floats::F32(values) => rank_columns(&indptr, samples, values, merge, runtime)?,
         Floats::F64(values) => rank_columns(&indptr, samples, values, merge, runtime)?,
     };
-    let columns = Columns::Sparse(SparseColumns::with_rows(half, n_distinct as usize, n_samples, runtime)?);
+    let columns = Columns::Sparse(SparseColumns::with_rows(half, n_distinct, n_samples, runtime)?);
     Dataset::new(n_samples, n_features, columns, values).coded(encoding, runtime)
 }
 
-/// Fails if there is not the memory that the tables of a matrix of this shape take. A matrix of few entries may have any
-/// shape.
+/// Fails if there is not the memory that the tables of a matrix of this shape take. A matrix of few
+/// entries may have any shape.
 fn check_memory(x: &dyn Entries) -> Result<()> {
     let ((n_samples, n_features), nnz) = (x.shape(), x.nnz());
-    // Columns as they come and as they are ranked; the offsets, zeros and tables of values of the result.
+    // Columns as they come and as they are ranked; the offsets, zeros and tables of values of the
+    // result.
     let while_ranked = n_features.saturating_mul(size_of::<Encoded>() + 8 + 8 + 8 + 4 + 4);
     // Offsets, zeros, tables of values and frequencies of columns, and two offsets of rows.
     let with_rows = n_features.saturating_mul(8 + 4 + 8 + 4 + 8).saturating_add(n_samples.saturating_mul(16));
@@ -114,7 +116,7 @@ fn rank_columns<V: TableValue>(
     mut values: Vec<V>,
     merge: Merge,
     runtime: &Runtime<'_>,
-) -> Result<(Half, ValueTable, u32)> {
+) -> Result<(Half, ValueTable, usize)> {
     let n_features = indptr.len() - 1;
     let mut ranks = memory::zeros("ranks", samples.len())?;
     let mut encoded = memory::filled("columns", Encoded::default(), n_features)?;
@@ -159,8 +161,9 @@ impl<V: TableValue> Part<'_, V> {
 
 type Scratch<V> = (Vec<(u32, V)>, Vec<Pair<V>>, Vec<Pair<V>>);
 
-/// Merges duplicates, drops zeros, sorts by value. Then the fronts of `samples` and `ranks` hold the entries, and the
-/// front of `values` holds the distinct nonzero values. Missing values come last.
+/// Merges duplicates, drops zeros, sorts by value. Then the fronts of `samples` and `ranks` hold
+/// the entries, and the front of `values` holds the distinct nonzero values. Missing values come
+/// last.
 fn rank_column<V: TableValue>(
     samples: &mut [u32],
     values: &mut [V],
@@ -206,15 +209,15 @@ fn rank_column<V: TableValue>(
     Ok(encoded)
 }
 
-/// Moves the fronts of all columns together, in place, and inserts the zero into each value table. Also returns the
-/// length of the longest table.
+/// Moves the fronts of all columns together, in place, and inserts the zero into each value table.
+/// Also returns the length of the longest table.
 fn compact<V: TableValue>(
     raw_indptr: &[usize],
     mut samples: Vec<u32>,
     mut ranks: Vec<u32>,
     values: &[V],
     encoded: &[Encoded],
-) -> Result<(Half, ValueTable, u32)> {
+) -> Result<(Half, ValueTable, usize)> {
     let n_values = encoded.iter().map(|column| column.n_ranks() as usize).sum();
     let mut table = memory::reserve("tables of values", n_values)?;
     let mut table_indptr = memory::reserve("tables of values", encoded.len() + 1)?;
@@ -248,14 +251,15 @@ fn compact<V: TableValue>(
         zero_ranks: encoded.iter().map(|column| column.first_rank() + column.zero_place).collect(),
     };
     let has_missing = encoded.iter().map(|column| column.has_missing).collect();
-    Ok((half, ValueTable::new(table_indptr, V::floats(table), has_missing), largest))
+    Ok((half, ValueTable::new(table_indptr, V::floats(table), has_missing), largest as usize))
 }
 
 #[cfg(test)]
 mod tests {
     use super::cumulate;
 
-    /// Offsets do not wrap where 32 bits would, signed or not; a matrix of that size is too large for a test.
+    /// Offsets do not wrap where 32 bits would, signed or not; a matrix of that size is too large
+    /// for a test.
     #[test]
     fn offsets_pass_32_bits() {
         let mut sizes = [0, 1 << 31, 1 << 31, 5];

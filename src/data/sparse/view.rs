@@ -1,7 +1,7 @@
 //! Borrowed CSC and CSR matrices with a proven structure.
 //!
-//! [`SparseView::new`] is the only way to one. Indices may be unsorted, entries may be zero, cells may be stored more than
-//! once (they are summed).
+//! [`SparseView::new`] is the only way to one. Indices may be unsorted, entries may be zero, cells
+//! may be stored more than once (they are summed).
 
 use super::encode::{Raw, offsets};
 use crate::data::element::Element;
@@ -60,8 +60,9 @@ pub struct SparseView<'a, T, I> {
 }
 
 impl<'a, T: Element, I: SparseIndex> SparseView<'a, T, I> {
-    /// Checks that `indptr` has one entry more than the matrix has columns (rows for CSR), starts at 0, never falls
-    /// and ends within `indices` and `data`, and that every index is in range. O(nnz).
+    /// Checks that `indptr` has one entry more than the matrix has columns (rows for CSR), starts
+    /// at 0, never falls and ends within `indices` and `data`, and that every index is in range.
+    /// O(nnz).
     pub fn new(
         (n_samples, n_features): (usize, usize),
         format: Format,
