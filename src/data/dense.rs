@@ -19,6 +19,7 @@ use crate::error::Result;
 use crate::memory;
 use crate::num::SortKey;
 use crate::runtime::Runtime;
+use crate::tuning::tuned;
 
 /// Columns copied at a time: a cache line of `f64`.
 const TILE: usize = 8;
@@ -69,10 +70,12 @@ pub struct DenseColumn {
     pub is_sparse: bool,
 }
 
-/// Columns with more than this share of rows of one value, and more than this many values, are
-/// sparse.
-const SPARSE_FROM: f64 = 0.4;
-const SPARSE_FROM_DISTINCT: usize = 17;
+tuned! {
+    /// Columns with more than this share of rows of one value, and more than this many values, are
+    /// sparse.
+    fn sparse_from() -> f64 = 0.4;
+    fn sparse_from_distinct() -> usize = 17;
+}
 
 impl DenseColumn {
     /// The rank of a row's value.
@@ -241,13 +244,13 @@ fn encode_column<V: TableValue>(
     let has_missing = !missing.is_empty();
     let n_zeros = values.len() - pairs.len() - missing.len();
     let (distinct, zero_place) = distinct_values::<V>(pairs, n_zeros > 0);
-    let is_common_from = SPARSE_FROM * values.len() as f64;
+    let is_common_from = sparse_from() * values.len() as f64;
     let n_distinct = distinct.len();
     let table = if has_missing { padded(distinct) } else { distinct };
     let zero = Zero { rank: zero_place + u32::from(has_missing), n: n_zeros };
     let missing = Missing { rows: &missing, rank: table.len() as u32 - 1 };
     let (n_common, common_rank) = most_frequent::<V>(pairs, zero, missing);
-    let is_sparse = n_distinct >= SPARSE_FROM_DISTINCT && n_common as f64 > is_common_from;
+    let is_sparse = n_distinct >= sparse_from_distinct() && n_common as f64 > is_common_from;
     let n_ranks = table.len() as u32;
     let column = |ranks, common_rank| DenseColumn { ranks, common_rank, n_ranks, is_sparse };
     if table.len() > MAX_NARROW && ordinals == Ordinals::Keys {
