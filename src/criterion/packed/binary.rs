@@ -23,8 +23,8 @@ pub struct PackedBinary {
     /// The low and the high halves of `ends`.
     weights: [f64; MAX_BINS + 1],
     seconds: [f64; MAX_BINS + 1],
-    /// The rows of a small node: the weight in the low half, the weight if of the second class in
-    /// the high half.
+    /// The rows of a small node: the weight in the low half, and in the high half the weight again
+    /// if the row is of the second class, else 0.
     places: [u32; MAX_PLACES],
     /// For each lane, the sum of the rows below the end of its column.
     below: [u64; LANES],
