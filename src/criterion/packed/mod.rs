@@ -3,8 +3,8 @@
 //! the rows below a threshold.
 //!
 //! All sums are integers, so that the state of a scan at any cut can be made without the scan.
-//! Scores of cuts have the bits of [`Statistics::score`](crate::criterion::Statistics::score) or a
-//! stated error. A bound is never below the scores that it bounds.
+//! Scores of cuts have the bits of [`Statistics::score`] or a stated error. A bound is never below
+//! the scores that it bounds.
 
 mod binary;
 mod classes;
@@ -90,8 +90,8 @@ pub trait Packed<C: Statistics + ?Sized>: Send {
     /// Sets `rows` to the rows of a node. O(rows).
     fn load(&self, criterion: &C, node: &C::Totals, samples: &[u32], rows: &mut Self::Rows);
 
-    /// Counts rows into bins: `rows[i]` into the bin `bins[i]`, which is below `n_bins`. O(rows +
-    /// bins).
+    /// Counts rows into bins: `rows[i]` into the bin `bins[i]`, which is below `n_bins`.
+    /// O(rows + bins).
     fn count(&mut self, node: &C::Totals, rows: &Self::Rows, bins: &[u8], n_bins: usize);
 
     /// Moves the last bin of the histogram, that of missing values, in front of all others.
@@ -99,9 +99,8 @@ pub trait Packed<C: Statistics + ?Sized>: Send {
     fn rotate(&mut self, node: &C::Totals);
 
     /// Sets `scores[b]` to the score of the cut after bin `b`. The scores differ from
-    /// [`Statistics::score`](crate::criterion::Statistics::score) by a relative rounding error of
-    /// some units of 2^-52. They are minus infinity after a bin that has no rows or has none after
-    /// it. O(bins).
+    /// [`Statistics::score`] by a relative rounding error of some units of 2^-52. They are minus
+    /// infinity after a bin that has no rows or has none after it. O(bins).
     fn scores(&self, level: Level, node: &C::Totals, scores: &mut [f64]);
 
     /// Sets `bounds[b]` to an upper bound of the scores of all cuts between two rows of bin `b`, or
@@ -115,9 +114,8 @@ pub trait Packed<C: Statistics + ?Sized>: Send {
     fn pushed(&self, criterion: &C, node: &C::Totals, scan: &mut C::Scan, n_bins: usize) -> C::Pushed;
 
     /// Sets `scores[i]` to the scores of the cuts between the sorted `keys[i]` and `keys[i + 1]` of
-    /// some columns side by side, with the bits of
-    /// [`Statistics::score`](crate::criterion::Statistics::score). They are minus infinity where
-    /// two keys have one rank, so that there is no cut.
+    /// some columns side by side, with the bits of [`Statistics::score`]. They are minus infinity
+    /// where two keys have one rank, so that there is no cut.
     ///
     /// `missing` has the rank of missing values of each column, which is the column's last (above
     /// all ranks if the node has no missing values there), and room for other scores. These are set

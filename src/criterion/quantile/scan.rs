@@ -8,8 +8,8 @@
 //!
 //! The pushed samples are often not the whole node, as the rows of a column's common value are only
 //! counted. The list of the pass's own samples is then made in O(m log m) or O(n), and the list of
-//! the node is repaired afterwards by undoing the removals. So a pass over m samples costs O(m log
-//! m), however large the node is.
+//! the node is repaired afterwards by undoing the removals. So a pass over m samples costs
+//! O(m log m), however large the node is.
 //!
 //! Where the order is not known before (random thresholds), the pushed samples are marked, and a
 //! score walks over all samples of the node. If the pushed samples are few, a score sorts them
