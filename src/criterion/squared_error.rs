@@ -131,7 +131,6 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
         Self { numbers, weights, n_outputs, shifts, factors, spans, moment: PhantomData }
     }
 
-    #[inline]
     /// The mean of an output, in the unit of the targets as given, from a sum of fixed-point
     /// targets.
     fn mean_of(&self, sum: M, weight: u64, output: usize) -> f64 {
@@ -145,6 +144,7 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
         center + scale_by_power_of_two(sum.to_f64() / weight as f64, -scale)
     }
 
+    #[inline]
     fn values(&self, sample: u32) -> &[i64] {
         if self.n_outputs == 1 {
             std::slice::from_ref(&self.numbers.fixed[sample as usize])
