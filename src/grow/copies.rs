@@ -6,15 +6,18 @@
 //! columns, but a node reads only the columns that it draws.
 
 use crate::data::{Columns, Dataset};
+use crate::tuning::tuned;
 
-/// Most cells of a copy that stays in the second-level cache: half of 1 MiB (bench `fit`).
-const NEAR_CELLS: usize = 1 << 17;
-/// A node that has this many times fewer rows than its data set is copied even if the copy exceeds
-/// [`NEAR_CELLS`]: each cache line that such a node reads holds one cell of the node.
-const SPREAD: usize = 16;
-/// Time that a level of the subtree saves on a copy per cell that it reads, as a share of the time
-/// to copy one cell (bench `fit`).
-const SAVED_PER_LEVEL: f64 = 0.6;
+tuned! {
+    /// Most cells of a copy that stays in the second-level cache: half of 1 MiB (bench `sweep`).
+    fn near_cells() -> usize = 1 << 17;
+    /// A node that has this many times fewer rows than its data set is copied even if the copy exceeds
+    /// [`near_cells`]: each cache line that such a node reads holds one cell of the node.
+    fn spread() -> usize = 16;
+    /// Time that a level of the subtree saves on a copy per cell that it reads, as a share of the time
+    /// to copy one cell (bench `sweep`).
+    fn saved_per_level() -> f64 = 0.6;
+}
 
 /// The rule that says which subtrees of one data set are copied.
 #[derive(Debug, Clone, Copy)]
@@ -40,9 +43,9 @@ impl Copies {
             let max_samples = n_samples.saturating_sub(1);
             return Some(Self { max_samples, max_near_samples: max_samples, n_features_per_draw: 0.0 });
         }
-        let max_near_samples = NEAR_CELLS / n_features;
+        let max_near_samples = near_cells() / n_features;
         (n_samples > 2 * max_near_samples).then(|| Self {
-            max_samples: max_near_samples.max(n_samples / SPREAD),
+            max_samples: max_near_samples.max(n_samples / spread()),
             max_near_samples,
             n_features_per_draw: n_features as f64 / n_drawn as f64,
         })
@@ -64,9 +67,9 @@ impl Copies {
     }
 
     fn admit_levels(&self, n_samples: usize, levels: f64) -> bool {
-        // A copy that exceeds the cache serves log2(SPREAD) levels at most: subtrees with SPREAD
+        // A copy that exceeds the cache serves log2(spread()) levels at most: subtrees with spread()
         // times fewer rows are copied again.
-        let levels = if n_samples > self.max_near_samples { levels.min((SPREAD as f64).log2()) } else { levels };
-        n_samples <= self.max_samples && levels * SAVED_PER_LEVEL > self.n_features_per_draw
+        let levels = if n_samples > self.max_near_samples { levels.min((spread() as f64).log2()) } else { levels };
+        n_samples <= self.max_samples && levels * saved_per_level() > self.n_features_per_draw
     }
 }

@@ -1,0 +1,139 @@
+//! Sweeps of the tuned constants: the time of a workload with each of some values of a constant, smaller and larger ones.
+//!
+//! `cargo bench --features tuning --bench sweep` sweeps all of them, `... -- HISTOGRAM_FROM COPY_BELOW` these two. A
+//! constant is well chosen if its row is flat around the value that the source has (marked by a star). Each value runs in
+//! a process of its own, as constants are read once; values take turns, so that a machine whose speed drifts treats them
+//! alike. The figures are medians in milliseconds.
+
+mod common;
+
+use std::env;
+use std::process::Command;
+use std::time::Instant;
+
+use common::{Csc, NEVER, Random, random_classes, random_numbers};
+use ndarray::Array2;
+use spinney::data::dense::Ordinals;
+use spinney::data::{Dataset, Target};
+use spinney::grow::grow;
+use spinney::params::{CriterionKind, MaxFeatures, Splitter, TreeParams};
+use spinney::runtime::Runtime;
+
+/// Fits per process, and processes per value.
+const FITS: usize = 5;
+const ROUNDS: usize = 3;
+
+/// A constant, the values to try (the one that the source has first), and the workload that it matters for.
+const SWEEPS: [(&str, &[&str], &str); 24] = [
+    ("KNOWN_FROM_SAMPLES", &["24", "6", "12", "48", "96"], "sparse"),
+    ("KNOWN_FROM_ENTRIES", &["256", "64", "128", "512", "1024"], "sparse"),
+    ("COPY_BELOW", &["0.5", "0.1", "0.25", "0.75"], "sparse"),
+    ("FORGET_FROM", &["4", "1", "2", "8", "16"], "sparse"),
+    ("FILTER_FROM", &["0.1", "0.03", "0.3", "0.5"], "sparse"),
+    ("COUNT_FROM", &["0.25", "0.06", "0.12", "0.5", "1.0"], "text"),
+    ("BLOCK_BELOW", &["0.05", "0.0", "0.01", "0.2"], "text"),
+    ("WARM_AHEAD", &["16", "1", "4", "64"], "text"),
+    ("SUMMIT_UP_TO", &["16", "2", "8", "32", "64"], "dense, sqrt"),
+    ("SUMMIT_FROM_FEATURES", &["16", "0", "8", "32", "64"], "dense"),
+    ("HISTOGRAM_FROM", &["96", "32", "64", "128", "256"], "dense"),
+    ("ALL_BINS_FROM", &["1024", "256", "512", "2048", "4096"], "dense"),
+    ("FEW_BINS", &["64", "16", "32", "128", "256"], "dense"),
+    ("LARGE_FROM", &["1024", "256", "512", "2048", "4096"], "dense, random"),
+    ("FORGETFUL_UP_TO", &["64", "0", "16", "256"], "dense, random"),
+    ("INDEX_FROM", &["1024", "64", "256", "4096", "65536"], "dense, random"),
+    ("RANKS_PER_BIN", &["32", "4", "8", "128"], "dense, random"),
+    ("SPARSE_FROM", &["0.4", "0.2", "0.3", "0.6", "0.8"], "dense, half zeros"),
+    ("SPARSE_FROM_DISTINCT", &["17", "2", "8", "32", "64"], "dense, half zeros"),
+    ("NEAR_CELLS", &["131072", "32768", "65536", "262144", "1048576"], "dense, large"),
+    ("SPREAD", &["16", "4", "8", "32", "64"], "dense, large"),
+    ("SAVED_PER_LEVEL", &["0.6", "0.2", "0.4", "0.8", "1.2"], "dense, large"),
+    ("PARALLEL_FROM", &["200000", "20000", "60000", "600000", "2000000"], "dense, two threads"),
+    ("CELL_COST", &["2.0", "0.5", "1.0", "4.0"], "dense, two threads"),
+];
+
+/// The encoded rows, target and parameters of a workload, and the number of threads.
+fn workload(name: &str) -> (Dataset, Target, TreeParams, usize) {
+    let runtime = Runtime::new(1, &NEVER);
+    let gini = TreeParams::new(CriterionKind::Gini);
+    let sqrt = TreeParams { max_features: MaxFeatures::Sqrt, ..gini.clone() };
+    let random = TreeParams { splitter: Splitter::Random, ..sqrt.clone() };
+    let dense = |n: usize, d: usize, ordinals: Ordinals| {
+        let mut random = Random::new(1);
+        let x = Array2::from_shape_fn((n, d), |_| random.uniform());
+        Dataset::from_dense_with(x.view(), ordinals, &runtime).expect("finite")
+    };
+    let classes = |n: usize| random_classes(n, 2, 2).expect("classes");
+    match name {
+        "sparse" => (Csc::random(10_000, 1000, 0.01, 1).encode(&runtime).expect("finite"), classes(10_000), gini, 1),
+        "text" => {
+            let data = Csc::random(10_000, 50_000, 0.002, 1).encode(&runtime).expect("finite");
+            (data, random_classes(10_000, 20, 2).expect("classes"), sqrt, 1)
+        }
+        "dense" => (dense(20_000, 30, Ordinals::Ranks), classes(20_000), gini, 1),
+        "dense, sqrt" => (dense(50_000, 30, Ordinals::Ranks), classes(50_000), sqrt, 1),
+        "dense, random" => (dense(100_000, 30, Ordinals::Ranks), classes(100_000), random, 1),
+        "dense, half zeros" => {
+            let x = Csc::random(20_000, 50, 0.5, 1).to_dense();
+            (Dataset::from_dense(x.view(), &runtime).expect("finite"), classes(20_000), gini, 1)
+        }
+        "dense, large" => {
+            let target = random_numbers(200_000, 2).expect("finite");
+            (dense(200_000, 30, Ordinals::Ranks), target, TreeParams::new(CriterionKind::SquaredError), 1)
+        }
+        "dense, two threads" => (dense(100_000, 30, Ordinals::Ranks), classes(100_000), gini, 2),
+        other => panic!("no workload {other}"),
+    }
+}
+
+/// The median of some times, in milliseconds.
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// Times a workload in this process and prints the median.
+fn run(name: &str) {
+    let (data, target, params, n_threads) = workload(name);
+    let params = params.check(data.n_samples(), data.n_features()).expect("valid");
+    let times = (0..FITS).map(|_| {
+        let runtime = Runtime::new(n_threads, &NEVER);
+        let start = Instant::now();
+        std::hint::black_box(grow(&data, &target, &params, 0, &runtime).expect("a tree"));
+        start.elapsed().as_secs_f64() * 1e3
+    });
+    println!("{}", median(times.collect()));
+}
+
+/// The time of a workload in a process of its own, with a value in the place of a constant.
+fn timed(constant: &str, value: &str, name: &str) -> f64 {
+    let myself = env::current_exe().expect("a path");
+    let output = Command::new(myself).args(["--run", name]).env(format!("SPINNEY_{constant}"), value).output();
+    let output = output.expect("a process");
+    assert!(output.status.success(), "{constant}={value}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().parse().expect("milliseconds")
+}
+
+fn main() {
+    let arguments: Vec<String> = env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    if let [flag, name] = &arguments[..]
+        && flag == "--run"
+    {
+        return run(name);
+    }
+    for (constant, values, name) in SWEEPS {
+        if !arguments.is_empty() && !arguments.iter().any(|argument| argument == constant) {
+            continue;
+        }
+        let mut times: Vec<Vec<f64>> = values.iter().map(|_| Vec::new()).collect();
+        for _ in 0..ROUNDS {
+            for (times, value) in times.iter_mut().zip(values) {
+                times.push(timed(constant, value, name));
+            }
+        }
+        let cells = times.into_iter().zip(values).enumerate().map(|(at, (times, value))| {
+            let star = if at == 0 { "*" } else { "" };
+            format!("{value}{star} {:.1}", median(times))
+        });
+        println!("{constant:22} {name:20} {}", cells.collect::<Vec<_>>().join("   "));
+    }
+}
