@@ -1,6 +1,6 @@
 //! A fixed-size set of small integers, one bit each.
 
-/// A set of integers below a fixed bound.
+/// A set of integers below a bound that is fixed when the set is made.
 #[derive(Debug, Clone, Default)]
 pub struct Bitset {
     words: Box<[u64]>,

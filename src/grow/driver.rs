@@ -2,8 +2,8 @@
 //! done with the nodes on the way: growth records all of them, a lazy descent visits only the nodes
 //! that query rows reach.
 //!
-//! Of two children the walk goes on with the smaller one and the larger one waits on the stack. So
-//! at most log2(n) nodes wait, however deep the tree is. Instead, the smaller child may become a
+//! The walk goes on with the smaller child of a node, and the larger child waits on the stack. So
+//! at most log2(n) nodes wait, however deep the tree is. The smaller child may instead become a
 //! task for another thread. The subtree of a node of dense data may be walked on a copy of its rows
 //! (see `copies`). Neither tasks nor copies change what the policy finds.
 

@@ -51,8 +51,8 @@ pub struct NodeArrays {
     pub n_node_samples: Vec<i64>,
     /// Sum of the weights of the node's training rows.
     pub weighted_n_node_samples: Vec<f64>,
-    /// What the node predicts (class shares or numbers), row-major `(node_count, n_outputs,
-    /// max_n_classes)`.
+    /// What the node predicts (class shares or numbers), row-major
+    /// `(node_count, n_outputs, max_n_classes)`.
     pub value: Vec<f64>,
 }
 
