@@ -106,7 +106,7 @@ impl<C: Criterion> ColumnBounds<C> {
             if reach * reach * bar.weight < bar.gain * rest * (1.0 - SLACK) {
                 continue;
             }
-            let cap = bar.cap(&self.summaries[at]);
+            let cap = bar.most_gain(&self.summaries[at]);
             if bar.admits(cap) && C::summary_weight(&self.summaries[at]) > 0 {
                 visit(at as u32, self.bound_at(at, bar.drift, bar.weight).min(cap));
             }
