@@ -67,7 +67,8 @@ pub(crate) fn of(
             others.push(number);
             continue;
         };
-        // Folds come round by round, so a fold either joins the open group or closes it.
+        // Folds come round by round, so a fold either joins the open group, or closes it and begins
+        // a new one.
         let mut group = match open.take() {
             Some(group) if group.admits(&left_out, fold.test, &params) => group,
             full => {

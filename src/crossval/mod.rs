@@ -39,7 +39,7 @@ use crate::runtime::Runtime;
 use crate::tree::predict::divide;
 use groups::Group;
 
-/// Most rows and categories of a portion, summed over its folds.
+/// The largest number of rows and categories of a portion, summed over its folds.
 const ROWS_AT_ONCE: usize = 1 << 25;
 /// Trees per thread in a wave: `TREES_PER_THREAD`, or fewer, so that trees times test rows do not
 /// exceed `MANY_TEST_ROWS`, but at least one.
@@ -202,8 +202,9 @@ impl CrossValidation<'_> {
         add_tree: impl Fn(&mut [Vec<f64>], &T),
         runtime: &Runtime<'_>,
     ) -> Result<Vec<Vec<f64>>> {
-        // The first summand. -0.0 + x has the bits of x for each x, -0.0 included, as the values of
-        // a single tree must be returned unchanged. The sums of a forest begin with 0.0.
+        // The first summand. The values of a single tree must be returned unchanged, and -0.0 + x
+        // has the bits of x for each x, -0.0 included. The sums of a forest begin with 0.0, as in
+        // its own predictions.
         let nothing = if self.is_tree { -0.0 } else { 0.0 };
         let zeros = |(fold, n_values): (&&Fold<'_>, &usize)| vec![nothing; fold.test.len() * n_values];
         let mut values: Vec<Vec<f64>> = folds.iter().zip(n_values).map(zeros).collect();

@@ -57,8 +57,8 @@ impl Copies {
         self.admit_levels(n_samples, (n_samples as f64).log2())
     }
 
-    /// Whether a subtree is copied of which only the nodes that one of `n_query` query rows reaches
-    /// are visited.
+    /// Whether the subtree of a node with `n_samples` rows is grown on a copy of them, if only the
+    /// nodes that one of `n_query` query rows reaches are visited.
     pub fn admit_visits(&self, n_samples: usize, n_query: usize) -> bool {
         // The cells that m query rows make the subtree read are those of log2(m) + 1 whole levels:
         // the first log2(m) levels may be visited as a whole, and below each of their nodes one

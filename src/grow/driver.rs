@@ -33,9 +33,9 @@ const TASK_FROM_CELLS: usize = 4096;
 pub trait Policy: Sync {
     /// The load of a node: what the policy passes on from a node to its children.
     type Load<'l>: Send + 'l;
-    /// What the policy collects in one task.
+    /// The findings of one task.
     type Finds: Send;
-    /// What the policy makes of all tasks of a subtree.
+    /// The joined findings of all tasks of a subtree.
     type Whole;
 
     /// Begins the task number `task` at a node with this load. The tasks of a subtree are numbered
@@ -77,10 +77,10 @@ pub trait Policy: Sync {
     /// load.
     fn keep(&self, _split: Split, _left: &Self::Load<'_>, _finds: &mut Self::Finds) {}
 
-    /// Joins what the tasks of a subtree have found. `tasks` is in no particular order.
+    /// Joins the findings of all tasks of a subtree. `tasks` is in no particular order.
     fn join(&self, tasks: Vec<Self::Finds>) -> Result<Self::Whole>;
 
-    /// Adds to `finds` what was found in a subtree that was walked on a copy of its rows.
+    /// Adds to `finds` the findings of a subtree that was walked on a copy of its rows.
     fn absorb(&self, finds: &mut Self::Finds, whole: Self::Whole) -> Result<()>;
 }
 

@@ -260,8 +260,8 @@ impl<'s, C: Criterion> Fork<'s, C> {
         if side == Side::Left { left } else { right }
     }
 
-    /// Makes both children from the parts of the node and their parts of its heritage. Returns the
-    /// split, the left child and the right child.
+    /// Makes both children, each with its share of the node's heritage. Returns the split, the left
+    /// child and the right child.
     fn into_children(self, heirs: Heirs<C>, search: &Search<'_, C>) -> (Split, Pending<'s, C>, Pending<'s, C>) {
         let [left_limits, right_limits] = self.limits(search);
         let Self { split, node, parts: Parts { n_left, left_is_small, small, large } } = self;

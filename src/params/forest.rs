@@ -5,8 +5,8 @@ use std::ops::Range;
 use super::{TreeParams, ValidTreeParams, legal, require};
 use crate::error::{Error, Result};
 
-/// Most trees of a forest. More would not fit in memory, and a list of their numbers is made before
-/// any tree is grown.
+/// The largest number of trees of a forest. More trees would not fit in memory, and a list of their
+/// numbers is made before any tree is grown.
 pub const MAX_ESTIMATORS: u64 = 1 << 24;
 
 /// The rows on which each tree of a forest is grown.

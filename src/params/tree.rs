@@ -111,8 +111,8 @@ pub struct TreeParams {
     pub min_samples_category: u64,
     /// Least decrease of impurity by a split, weighted by the node's share of the total weight.
     pub min_impurity_decrease: f64,
-    /// Most leaves of a tree, which is then grown best first: the node that gains most is split
-    /// next. `None`: no limit, and depth-first growth.
+    /// The largest number of leaves. The tree is then grown best first: the node that gains most is
+    /// split next. `None`: no limit, and depth-first growth.
     pub max_leaf_nodes: Option<u64>,
     /// The price per leaf at which the grown tree is pruned; 0: the tree is not pruned.
     pub ccp_alpha: f64,

@@ -112,12 +112,12 @@ const CYCLES: usize = 4;
 /// 1.6 times as long (bench `draw`).
 const LANES: usize = 32;
 
-/// A generalised Feistel network over the pairs (high, low) with high < `n_high` and low <
-/// 2^`low_bits`. It permutes these pairs; cycle walking restricts it to `n` values (Black &
-/// Rogaway, "Ciphers with arbitrary finite domains", 2002). The domain has fewer than 2^`low_bits`
-/// <= sqrt(2 n) values more than `n`, so walks are rare. All arithmetic is of 16 bits, so that a
-/// vector register of any x86-64 processor holds eight values: SSE2 can multiply 16-bit integers,
-/// but not 32-bit ones.
+/// A generalised Feistel network over the pairs (high, low) with high below `n_high` and low below
+/// `2^low_bits`. The network permutes these pairs; cycle walking restricts it to `n` values (Black
+/// & Rogaway, "Ciphers with arbitrary finite domains", 2002). The domain has less than `2^low_bits`
+/// values more than `n`, which is at most sqrt(2 n), so walks are rare. All arithmetic is of 16
+/// bits, so that a vector register of any x86-64 processor holds eight values: SSE2 can multiply
+/// 16-bit integers, but not 32-bit ones.
 #[derive(Debug, Clone, Copy)]
 struct Network {
     n: u32,

@@ -26,7 +26,7 @@ use sets::{CategorySets, SetView};
 pub const TREE_LEAF: i32 = -1;
 /// Value of `feature` and `threshold` in a leaf.
 pub const TREE_UNDEFINED: i32 = -2;
-/// Most nodes of a tree, because node ids are `i32`.
+/// The largest number of nodes of a tree; node ids are `i32`.
 const MAX_NODES: usize = i32::MAX as usize;
 
 /// The arrays of a tree. Each has one entry per node, except `value`, which has
