@@ -193,11 +193,11 @@ impl<C: Criterion> Categorical<'_, C> {
 
     /// Calls `visit` with every order to try, or only with the order of number `wanted`. If the
     /// call is interrupted, some orders are left out, and the caller must not use the result.
-    fn orders(&self, wanted: Option<u32>, mut visit: impl FnMut(Order)) {
+    fn visit_orders(&self, wanted: Option<u32>, mut visit: impl FnMut(Order)) {
         let NodeSearch { search, node, .. } = self.at;
         let criterion = search.criterion;
         if search.params.splitter == Splitter::Random {
-            visit(self.random(node.key));
+            visit(self.order_at_random(node.key));
             return;
         }
         let n_shares = criterion.n_shares();
@@ -244,7 +244,7 @@ impl<C: Criterion> Categorical<'_, C> {
 
     /// An order with two places. A random subset of the units has one place, all other units have
     /// the other place. Neither set is empty.
-    fn random(&self, key: NodeKey) -> Order {
+    fn order_at_random(&self, key: NodeKey) -> Order {
         let data = self.at.search.data;
         let first_rows = data.first_rows(self.column.feature).unwrap_or_default();
         let mut numbers: Vec<Option<u64>> = vec![None; self.units.len()];
@@ -414,7 +414,7 @@ pub(crate) fn search<C: Criterion>(
     let units = Units::new(at.search.data, column, at.search.params.min_samples_category);
     if units.len() > 1 {
         let categorical = Categorical { at, column, units: &units };
-        categorical.orders(None, |order| categorical.offer(&order, scan, best));
+        categorical.visit_orders(None, |order| categorical.offer(&order, scan, best));
     }
     // Nothing is known of the other subsets of the categories, which the children of the node may
     // try.
@@ -449,7 +449,7 @@ impl<C: Criterion> Search<'_, C> {
         let column = NodeColumn { feature: split.feature, entries: &entries, n_common: 0, common_rank: 0 };
         let units = Units::new(data, column, self.params.min_samples_category);
         let mut goes_left = vec![false; units.len()];
-        Categorical { at, column, units: &units }.orders(Some(split.order), |order| {
+        Categorical { at, column, units: &units }.visit_orders(Some(split.order), |order| {
             goes_left = order.places.iter().map(|&place| place <= split.last_left).collect();
         });
         self.runtime.check_interrupt()?;

@@ -6,7 +6,7 @@
 //! the gain
 //!
 //! ```text
-//! g = w W / (W - w) |mean(S) - u|^2                                                                            (1)
+//! g = w W / (W - w) |mean(S) - u|^2                                                  (1)
 //! ```
 //!
 //! Every threshold of a sparse column has a subset `S` of the column's nonzeros on one side. Let
@@ -22,7 +22,7 @@
 //!   inequality, the gain `g'` of any cut in `L'` satisfies
 //!
 //!   ```text
-//!   sqrt(g' (W' - m) / W') <= sqrt(g (W - m) / W) + sqrt(m) |u - u'|                                           (2)
+//!   sqrt(g' (W' - m) / W') <= sqrt(g (W - m) / W) + sqrt(m) |u - u'|                 (2)
 //!   ```
 //!
 //!   The distance `|u - u'|` is at most the sum of the steps of the mean on the way from `L` to

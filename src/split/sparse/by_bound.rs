@@ -20,7 +20,7 @@ const ENTRY_COST: f64 = 2.5;
 const JOBS_PER_THREAD: usize = 4;
 
 /// The search of one node.
-struct Open<'a, C: Criterion> {
+struct Reader<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
     data: &'a SparseColumns,
     /// The columns of the node and their bounds.
@@ -34,7 +34,7 @@ struct Progress<C: Criterion> {
     read: Vec<(u32, Outcome)>,
 }
 
-impl<C: Criterion> Open<'_, C> {
+impl<C: Criterion> Reader<'_, C> {
     fn progress(&self) -> Progress<C> {
         Progress { best: Best::with_bar(self.at.search, self.at.node, self.known.bounds.drift()), read: Vec::new() }
     }
@@ -120,12 +120,12 @@ pub(crate) fn best_split<C: Criterion>(
     scratch: &mut SearchScratch,
 ) -> Result<Best<C>> {
     let NodeSearch { search, node, .. } = at;
-    let open = Open { at, data, known };
+    let reader = Reader { at, data, known };
     let SearchScratch { entries, candidates, effort, .. } = scratch;
     candidates.clear();
-    let mut progress = open.progress();
+    let mut progress = reader.progress();
     if let Some(leader) = known.leader {
-        open.read(leader, &mut scans.own, entries, &mut progress);
+        reader.read(leader, &mut scans.own, entries, &mut progress);
     }
     if let Some(bar) = progress.best.bar() {
         known.bounds.candidates(bar, |lane, bound| {
@@ -135,7 +135,7 @@ pub(crate) fn best_split<C: Criterion>(
         });
     }
     candidates.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-    open.read_spread(candidates, scans, entries, &mut progress)?;
+    reader.read_spread(candidates, scans, entries, &mut progress)?;
     let Progress { best, read, .. } = progress;
     let n_columns = known.bounds.n_lanes();
     *effort += Effort { n_nodes: 1, n_columns: n_columns as u64, n_read: read.len() as u64 };

@@ -137,7 +137,7 @@ fn search_anew<C: Criterion>(
     let ids = node.samples.ids();
     let costs = NodeCosts::new(ids.len(), node.n_entries);
     let counts = counted.and_then(EntryCounts::counts);
-    let (by_columns, by_rows) = plan(search, node, columns, drawn, counts, &costs);
+    let (by_columns, by_rows) = estimate_costs(search, node, columns, drawn, counts, &costs);
     let together = match search.params.force_strategy {
         Some(Strategy::Gather) => true,
         Some(Strategy::Bitmap | Strategy::Search) => false,
@@ -166,7 +166,7 @@ fn search_anew<C: Criterion>(
 
 /// The cost of filling the drawn columns one by one, and the cost of filling them by rows, in
 /// nanoseconds.
-fn plan<C: Criterion>(
+fn estimate_costs<C: Criterion>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
     columns: &SparseColumns,
