@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct ConstantFeatures {
     set: Bitset,
-    /// How many entries the columns of these features store in the whole data set.
+    /// How many entries the columns of these features store. Only used for sparse data.
     nnz: usize,
 }
 

@@ -122,8 +122,8 @@ impl ActiveDraw<'_> {
         self.sparse_within(by_rows, columns, &costs, forced, scratch)
     }
 
-    /// Walks as long as that costs no more than `by_rows`, which is the cost of reading the rows;
-    /// then reads the rows.
+    /// Walks as long as a walk seems to cost less than `by_rows`, the cost of reading the rows;
+    /// otherwise reads the rows.
     fn sparse_within(
         &self,
         by_rows: f64,

@@ -38,7 +38,7 @@ impl<C: Criterion> NodeSearch<'_, C> {
 
     /// The best split that any feature could make of the rows of this node, see
     /// [`Bounded::best_conceivable`](crate::criterion::Bounded::best_conceivable). `None` if the
-    /// node is too large or the criterion cannot tell cheaply.
+    /// node is too large, or if the criterion cannot compute that split cheaply.
     pub(crate) fn best_conceivable(&self, scan: &mut C::Scan) -> Option<C::Proof> {
         let samples = self.node.samples.ids();
         if samples.len() > summit_up_to() {

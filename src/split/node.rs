@@ -81,7 +81,7 @@ impl<'a, C: Criterion> Search<'a, C> {
 }
 
 impl<'a, C> Search<'a, C> {
-    /// Replaces the criterion by another one, which must have been made from `self.target`.
+    /// Returns this search with another criterion, which must belong to this search's target.
     pub fn with_criterion<'b, D>(&self, criterion: &'b D) -> Search<'b, D>
     where
         'a: 'b,
