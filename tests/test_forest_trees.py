@@ -12,7 +12,8 @@ import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris
 
-from forests import TREE_OF_FOREST, bits, every_forest, task_of
+from forests import TREE_OF_FOREST, every_forest, task_of
+from oracle import bits
 from spinney import (
     RandomForestClassifier,
 )
