@@ -1,10 +1,5 @@
 """Bad input is refused with a clear exception, and leaves the estimator as it was."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from functools import partial
 
 import numpy as np
@@ -39,8 +34,6 @@ every_regressor = pytest.mark.parametrize(
 )
 NAN, INF = float("nan"), float("inf")
 N_SAMPLES, N_FEATURES = 30, 5
-# Seconds from Ctrl-C to the end of a fit: the promise is one, and a busy machine gets one more.
-PROMPT = 2.0
 
 
 @pytest.fixture(scope="module")
@@ -678,100 +671,3 @@ def test_spare_room_is_not_read(kind, good):
     tree = DecisionTreeClassifier(random_state=0).fit(X, y)
     assert_same_tree(tree, DecisionTreeClassifier(random_state=0).fit(roomy, y))
     np.testing.assert_array_equal(tree.predict(roomy), tree.predict(X))
-
-
-# --- Ctrl-C -------------------------------------------------------------------------------------
-
-LONG_FIT = """
-import time
-import numpy as np
-import scipy.sparse as sp
-import spinney
-
-rng = np.random.default_rng(0)
-X = rng.random((80_000, 160), dtype=np.float32)
-if {sparse}:
-    X[X < 0.5] = 0
-    X = sp.csc_matrix(X)
-y = rng.random(80_000)
-tree = spinney.{estimator}(n_jobs={n_jobs}, random_state=0)
-before = dict(vars(tree))
-print("working", flush=True)
-try:
-    while True:
-        tree.fit(X, y)
-        before = dict(vars(tree))
-except KeyboardInterrupt:
-    ended = time.monotonic()
-    print(ended, vars(tree) == before)
-"""
-
-
-def assert_ctrl_c_ends(script, delay):
-    """Check that a script which prints "working" ends soon after Ctrl-C and says "True"."""
-    command = [sys.executable, "-c", script]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout.readline() == "working\n"
-            time.sleep(delay)
-            assert process.poll() is None
-            sent = time.monotonic()
-            process.send_signal(signal.SIGINT)
-            out, _ = process.communicate(timeout=40)
-        finally:
-            process.kill()
-    assert process.returncode == 0
-    ended, unchanged = out.split()
-    assert unchanged == "True"
-    assert float(ended) - sent < PROMPT
-
-
-needs_sigint = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
-
-
-@needs_sigint
-@pytest.mark.parametrize("delay", [0.3, 1.5])
-@pytest.mark.parametrize("estimator", ["DecisionTreeRegressor", "RandomForestRegressor"])
-@pytest.mark.parametrize(("n_jobs", "sparse"), [(1, False), (2, False), (1, True)])
-def test_ctrl_c_ends_a_fit(n_jobs, sparse, estimator, delay):
-    """A long fit ends soon after Ctrl-C, with KeyboardInterrupt, and changes nothing."""
-    script = LONG_FIT.format(n_jobs=n_jobs, sparse=sparse, estimator=estimator)
-    assert_ctrl_c_ends(script, delay)
-
-
-LONG_ANSWER = """
-import time
-import numpy as np
-import scipy.sparse as sp
-import spinney
-
-rng = np.random.default_rng(0)
-X = rng.random((80_000, 40), dtype=np.float32)
-if {sparse}:
-    X[X < 0.5] = 0
-    X = sp.csr_matrix(X)
-y = rng.random(80_000)
-lazy = spinney.LazyForestRegressor(
-    100_000, n_jobs={n_jobs}, traversal="{traversal}", random_state=0
-)
-lazy.fit(X, y)
-before = dict(vars(lazy))
-print("working", flush=True)
-try:
-    lazy.explore(X[:2000], weights={weights})
-except KeyboardInterrupt:
-    ended = time.monotonic()
-    print(ended, vars(lazy) == before)
-"""
-
-
-@needs_sigint
-@pytest.mark.parametrize(("n_jobs", "sparse"), [(1, False), (2, False), (1, True)])
-@pytest.mark.parametrize(
-    ("traversal", "weights"),
-    [("batched", False), ("batched", True), ("single", False), ("eager", False)],
-)
-def test_ctrl_c_ends_a_lazy_answer(traversal, weights, n_jobs, sparse):
-    """What takes the time of a lazy forest is what it is asked."""
-    params = {"traversal": traversal, "weights": weights, "n_jobs": n_jobs, "sparse": sparse}
-    assert_ctrl_c_ends(LONG_ANSWER.format(**params), 0.7)

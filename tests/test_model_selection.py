@@ -49,7 +49,6 @@ from spinney import (
 )
 from spinney.model_selection import cross_val_predict, cross_val_score, cross_validate
 from strategies import ESTIMATORS, FORESTS, LAZY_FORESTS, data, raw_sparse, stop_rules
-from test_bad_input import assert_ctrl_c_ends, needs_sigint
 from test_forest_promises import few_rows, samplings, seeds
 
 ALL = (*ESTIMATORS, *FORESTS, *LAZY_FORESTS)
@@ -880,33 +879,6 @@ def test_folds_that_nobody_knows_are_refused():
         fold.predict(np.arange(50))
     with pytest.raises(RuntimeError, match="no fold"):
         clone(answers).fit(np.arange(99), Y_IRIS[:99])
-
-
-LONG_WORK = """
-import time
-import numpy as np
-import spinney
-from spinney.model_selection import {function}
-
-rng = np.random.default_rng(0)
-X, y = rng.random((20_000, 20)), rng.random(20_000)
-forest = spinney.RandomForestRegressor(100_000, random_state=0, n_jobs={n_jobs})
-before = dict(vars(forest))
-print("working", flush=True)
-try:
-    {function}(forest, X, y, cv=3)
-except KeyboardInterrupt:
-    ended = time.monotonic()
-    print(ended, vars(forest) == before)
-"""
-
-
-@needs_sigint
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@every_function
-def test_ctrl_c_ends_it(function, n_jobs):
-    """And it is not taken for a failed fit."""
-    assert_ctrl_c_ends(LONG_WORK.format(function=function, n_jobs=n_jobs), 0.7)
 
 
 def test_it_is_imported_by_its_name():
