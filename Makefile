@@ -65,6 +65,11 @@ PINS_oldest := \
 	"scikit-learn==1.7.2; python_version > '3.13'" \
 	"scipy==1.14.1; python_version <= '3.13'" \
 	"scipy==1.16.2; python_version > '3.13'"
+# Modules are compiled as they are imported, which is quicker than all of them at once. But tests
+# take warnings for errors, and those of the compiler about a library are none of theirs.
+INSTALL_demo := --no-compile
+INSTALL_lint := --no-compile
+INSTALL_peers := --no-compile
 # What each environment is given if there is a wheel for its platform and its Python.
 OPTIONAL_peers := pandas scikit-learn-intelex ydf
 
@@ -192,7 +197,7 @@ $(VENVS)/build.stamp: pyproject.toml | check-python
 $(ENVIRONMENTS:%=$(VENVS)/%.stamp): $(VENVS)/%.stamp: $$(WHEEL_$$*)/.stamp Makefile | check-python
 	@$(VENVS)/$*/bin/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENVS)/$*
 	$(VENVS)/$*/bin/python $(PIP) install --force-reinstall --no-deps $(WHEEL_$*)/*.whl
-	$(VENVS)/$*/bin/python $(PIP) install --prefer-binary "$$(echo $(WHEEL_$*)/*.whl)$(EXTRA_$*)" $(PINS_$*)
+	$(VENVS)/$*/bin/python $(PIP) install $(INSTALL_$*) --prefer-binary "$$(echo $(WHEEL_$*)/*.whl)$(EXTRA_$*)" $(PINS_$*)
 	@for package in $(OPTIONAL_$*); do \
 		$(VENVS)/$*/bin/python $(PIP) install --only-binary :all: "$$package" || \
 			echo "note: $$package cannot be installed here and is left out" >&2; \
