@@ -65,6 +65,11 @@ PINS_oldest := \
 	"scikit-learn==1.7.2; python_version > '3.13'" \
 	"scipy==1.14.1; python_version <= '3.13'" \
 	"scipy==1.16.2; python_version > '3.13'"
+# Modules are compiled as they are imported, which is quicker than all of them at once. But tests
+# take warnings for errors, and those of the compiler about a library are none of theirs.
+INSTALL_demo := --no-compile
+INSTALL_lint := --no-compile
+INSTALL_peers := --no-compile
 # What each environment is given if there is a wheel for its platform and its Python.
 OPTIONAL_peers := pandas scikit-learn-intelex ydf
 
@@ -95,9 +100,9 @@ test-all: SEED := $(or $(SEED),$(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 test-all: $(VENVS)/test.stamp | check-rust ## Run all tests with ten times as many, new random cases (SEED=N: those of N)
 	@echo "random cases of seed $(SEED)"
 	@trap 'test $$? -eq 0 || echo "to see this again: make test-all SEED=$(SEED)" >&2' EXIT; \
-	PROPTEST_RNG_SEED=$(SEED) SPINNEY_TIMES_CASES=10 $(CARGO) test $(CARGO_TEST_FLAGS); \
+	PROPTEST_RNG_SEED=$(SEED) PROPTEST_CASES=2560 $(CARGO) test $(CARGO_TEST_FLAGS); \
 	$(VENVS)/test/bin/python -c '$(INSTALLED)'; \
-	$(VENVS)/test/bin/pytest --all-cases --hypothesis-seed=$(SEED) $(PYTEST_ARGS)
+	$(VENVS)/test/bin/pytest --all-cases --hypothesis-seed=$(SEED) --timeout=1200 $(PYTEST_ARGS)
 
 # The same cases at every run, as the Python tests draw them too; `make test-all` draws new ones.
 test-rust: | check-rust ## Run the Rust tests (no Python needed)
@@ -192,7 +197,7 @@ $(VENVS)/build.stamp: pyproject.toml | check-python
 $(ENVIRONMENTS:%=$(VENVS)/%.stamp): $(VENVS)/%.stamp: $$(WHEEL_$$*)/.stamp Makefile | check-python
 	@$(VENVS)/$*/bin/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENVS)/$*
 	$(VENVS)/$*/bin/python $(PIP) install --force-reinstall --no-deps $(WHEEL_$*)/*.whl
-	$(VENVS)/$*/bin/python $(PIP) install --prefer-binary "$$(echo $(WHEEL_$*)/*.whl)$(EXTRA_$*)" $(PINS_$*)
+	$(VENVS)/$*/bin/python $(PIP) install $(INSTALL_$*) --prefer-binary "$$(echo $(WHEEL_$*)/*.whl)$(EXTRA_$*)" $(PINS_$*)
 	@for package in $(OPTIONAL_$*); do \
 		$(VENVS)/$*/bin/python $(PIP) install --only-binary :all: "$$package" || \
 			echo "note: $$package cannot be installed here and is left out" >&2; \
