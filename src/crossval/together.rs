@@ -260,12 +260,13 @@ impl<C: Criterion> Descent<'_, C> {
     /// Goes on with one lane as a lazy tree.
     fn go_alone(&mut self, group: &Group, lane: &Lane) -> Result<()> {
         let held_out = lane.fold.map_or(0, |fold| self.held_out_weights[fold as usize]);
-        let mut search = self.search;
-        search.set_total_weight(self.search.total_weight - held_out);
+        let search = self.search.with_total_weight(self.search.total_weight - held_out);
         self.samples.refill(Self::ids_of(group, lane));
         let constants = Arc::clone(&group.constants);
         let anew = Anew { depth: group.depth, key: group.key, constants, limits: None };
-        let node = Pending::begin(&search, self.samples.root(), anew);
+        let samples = self.samples.root();
+        let totals = search.criterion.totals(samples.ids());
+        let node = Pending::begin(&search, samples, totals, anew);
         let mut query_rows = lane.queries.clone();
         query_rows.sort_unstable();
         let mut query_rows = Samples::new(query_rows, self.query.shape().0, false);

@@ -260,7 +260,9 @@ impl<P: Policy> Visitor for OnCopy<'_, '_, P> {
         let search = search.with_criterion(criterion);
         let n_samples = search.data.n_samples();
         let mut samples = Samples::new((0..n_samples as u32).collect(), n_samples, false);
-        let root = Pending::begin(&search, samples.root(), root);
+        let samples = samples.root();
+        let totals = criterion.totals(samples.ids());
+        let root = Pending::begin(&search, samples, totals, root);
         Driver::new(search, policy).run(root, load)
     }
 }

@@ -49,6 +49,7 @@ pub use sparse::scratch::Effort;
 use crate::criterion::Criterion;
 use crate::data::Columns;
 use crate::error::Result;
+use crate::rng::NodeKey;
 use draw::Drawn;
 use node::NodeSearch;
 use samples::SampleSet;
@@ -124,6 +125,7 @@ impl<C: Criterion> Search<'_, C> {
     pub fn partition(
         &self,
         samples: &mut SampleSet<'_>,
+        key: NodeKey,
         split: &Candidate,
         heritage: Option<&Heritage<C>>,
         scratch: &mut Scratch<C>,
@@ -131,7 +133,7 @@ impl<C: Criterion> Search<'_, C> {
         let Scratch { dense, sparse, .. } = scratch;
         let missing_rank = self.data.missing_rank(split.feature);
         match self.data.columns() {
-            Columns::Dense(columns) => dense::partition(columns, samples, split, missing_rank, dense),
+            Columns::Dense(columns) => dense::partition(columns, samples, key, split, missing_rank, dense),
             Columns::Sparse(columns) => {
                 sparse::partition::partition(columns, samples, split, missing_rank, heritage, sparse)
             }

@@ -63,10 +63,10 @@ impl<'a, C: Criterion> Search<'a, C> {
         Ok(Self { data, target, criterion, kind, params, total_weight, max_weight, min_weight_leaf, runtime, level })
     }
 
-    /// Sets the weight of the root, and with it the least weight of a child.
-    pub fn set_total_weight(&mut self, total_weight: u64) {
-        self.total_weight = total_weight;
-        self.min_weight_leaf = self.params.min_weight_fraction_leaf * total_weight as f64;
+    /// The search of another tree on the same columns and targets, whose root weighs `total_weight`.
+    #[must_use]
+    pub fn with_total_weight(&self, total_weight: u64) -> Self {
+        Self { total_weight, min_weight_leaf: self.params.min_weight_fraction_leaf * total_weight as f64, ..*self }
     }
 
     /// Makes the search of a subtree of this tree whose rows have been copied to `data` and

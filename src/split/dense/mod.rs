@@ -22,7 +22,7 @@ use crate::data::DenseColumns;
 use crate::data::dense::Ranks;
 use crate::error::Result;
 use crate::params::{Splitter, Tier};
-use crate::rng::Side;
+use crate::rng::{NodeKey, Side};
 use crate::split::best::Best;
 use crate::split::by_column::{ColumnSearch, search_columns};
 use crate::split::candidate::{Candidate, Cut};
@@ -55,7 +55,8 @@ pub(crate) struct DenseScratch<C: Criterion> {
     random: RandomScratch,
     /// The cells of the winning column, if they had to be loaded: the partition needs them next.
     winner: Cells,
-    is_winner_loaded: bool,
+    /// The node whose winner is loaded.
+    winner_of: Option<NodeKey>,
 }
 
 impl<C: Criterion> DenseScratch<C> {
@@ -67,7 +68,7 @@ impl<C: Criterion> DenseScratch<C> {
             small: SmallScratch::default(),
             random: RandomScratch::default(),
             winner: Cells::default(),
-            is_winner_loaded: false,
+            winner_of: None,
         }
     }
 }
@@ -114,8 +115,7 @@ pub(crate) fn best_split<C: Criterion>(
         };
         return Ok(Found { best, constants: None, heritage: None });
     }
-    let DenseScratch { rows, columns: buffers, spare, small, random, winner, is_winner_loaded } = scratch;
-    *is_winner_loaded = false;
+    let DenseScratch { rows, columns: buffers, spare, small, random, winner, winner_of } = scratch;
     let tier = forced.unwrap_or(if samples.len() >= histogram_from() {
         Tier::Histogram
     } else if columns.is_sparse() {
@@ -143,7 +143,7 @@ pub(crate) fn best_split<C: Criterion>(
     let mut found = search_columns(at, drawn, &one_by_one, work, scans, buffers)?;
     if let Some(best) = found.best.as_mut().filter(|best| best.is_loose) {
         tighten(at, columns, best, winner);
-        *is_winner_loaded = true;
+        *winner_of = Some(node.key);
     }
     Ok(found)
 }
@@ -217,14 +217,15 @@ fn tighten<C: Criterion>(at: NodeSearch<'_, C>, columns: &DenseColumns, split: &
 pub(crate) fn partition<C: Criterion>(
     columns: &DenseColumns,
     samples: &mut SampleSet<'_>,
+    key: NodeKey,
     split: &Candidate,
     missing_rank: Option<u32>,
     scratch: &mut DenseScratch<C>,
 ) -> usize {
-    if let Some(n_left) = scratch.random.partition(samples, split) {
+    if let Some(n_left) = scratch.random.partition(samples, key, split) {
         return n_left;
     }
-    let loaded = std::mem::take(&mut scratch.is_winner_loaded).then_some(&scratch.winner.ranks[..]);
+    let loaded = (scratch.winner_of.take() == Some(key)).then_some(&scratch.winner.ranks[..]);
     match (loaded, &columns.column(split.feature).ranks) {
         (Some(ranks), _) => {
             let mut ranks = ranks.iter();

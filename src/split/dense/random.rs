@@ -14,7 +14,7 @@ use crate::criterion::Criterion;
 use crate::criterion::packed::lanes::LANES;
 use crate::data::DenseColumns;
 use crate::error::Result;
-use crate::rng::Side;
+use crate::rng::{NodeKey, Side};
 use crate::split::best::Best;
 use crate::split::candidate::{Candidate, Cut, threshold_between};
 use crate::split::dense::column::{RowsOf, search_categorical};
@@ -38,12 +38,12 @@ pub(crate) struct RandomScratch {
     side_by_side: Vec<[u32; LANES]>,
     alone: Vec<[u32; 1]>,
     /// The lane that still has the winning column: the partition needs it next.
-    winner: Option<usize>,
+    winner: Option<(NodeKey, usize)>,
 }
 
 impl RandomScratch {
     /// Partitions the node that was searched last, if the ranks that it takes are still here.
-    pub fn partition(&mut self, samples: &mut SampleSet<'_>, split: &Candidate) -> Option<usize> {
+    pub fn partition(&mut self, samples: &mut SampleSet<'_>, key: NodeKey, split: &Candidate) -> Option<usize> {
         fn by<const N: usize>(
             ranks: &[[u32; N]],
             lane: usize,
@@ -55,7 +55,7 @@ impl RandomScratch {
             let mut ranks = ranks.iter();
             samples.partition(|_| ranks.next().is_some_and(|ranks| (first..=split.last_left).contains(&ranks[lane])))
         }
-        let lane = self.winner.take()?;
+        let (_, lane) = self.winner.take().filter(|&(node, _)| node == key)?;
         Some(if samples.len() < large_from() {
             by(&self.side_by_side, lane, samples, split)
         } else {
@@ -110,7 +110,7 @@ struct RandomCuts<'a, C: Criterion, const N: usize> {
     ranks: &'a mut [[u32; N]],
     best: Best<C>,
     /// The lane of the best candidate, if it is of the last batch.
-    winner: &'a mut Option<usize>,
+    winner: &'a mut Option<(NodeKey, usize)>,
     constants: Vec<u32>,
 }
 
@@ -262,7 +262,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
         if self.best.may_win(score) && legal(self.scan) {
             self.best.offer(criterion, node.totals, order, (self.scan, pushed), score, candidate);
             if self.best.feature() == Some(candidate.feature) {
-                *self.winner = Some(lane);
+                *self.winner = Some((node.key, lane));
             }
         }
     }
