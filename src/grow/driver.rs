@@ -142,7 +142,7 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
 
     /// Walks the whole subtree of a node on this thread.
     pub fn run_with(&self, root: Pending<'_, C>, load: P::Load<'_>, scratch: &mut Scratch<C>) -> Result<P::Whole> {
-        self.policy.join(vec![self.walk(0, root, load, scratch, |_, _| None)?])
+        self.policy.join(vec![self.walk(0, root, load, scratch, |node, load| Some((node, load)))?])
     }
 
     fn run_task<'s, 'l: 's>(&'s self, task: usize, root: Pending<'s, C>, load: P::Load<'l>, scope: Option<&Scope<'s>>) {
