@@ -185,7 +185,7 @@ def test_calibration(estimator_class, method):
 
 @pytest.mark.parametrize("base_class", [DecisionTreeClassifier, RandomForestClassifier])
 def test_boosting_of_classifiers(base_class):
-    """Boosted stumps, and forests of them, beat one, which shows that the weights count."""
+    """Boosted stumps beat one, which shows that the weights count; so do forests of stumps."""
     X, y = load_breast_cancer(return_X_y=True)
     stump = small(base_class, n_estimators=3, max_depth=1)
     boosted = AdaBoostClassifier(stump, n_estimators=20, random_state=0)

@@ -47,6 +47,11 @@ pub fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases: (cases * default.cases).div_ceil(256), failure_persistence: None, ..default }
 }
 
+/// Whether to try all combinations of what does not depend on chance, as `make test-all` does; else a sample of them.
+pub fn all_combinations() -> bool {
+    ProptestConfig::default().cases > 256
+}
+
 /// A runtime that is never interrupted.
 pub fn runtime(n_threads: usize) -> Runtime<'static> {
     static STOP: AtomicBool = AtomicBool::new(false);
