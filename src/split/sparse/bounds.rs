@@ -198,6 +198,7 @@ mod tests {
     use crate::data::Target;
     use crate::error::Result;
     use crate::params::CriterionKind;
+    use crate::runtime::Runtime;
 
     /// What happens between two checks.
     #[derive(Debug, Clone)]
@@ -391,7 +392,7 @@ mod tests {
         target: &Target,
         (n, columns, steps): &(u32, Vec<Vec<u32>>, Vec<Step>),
     ) -> std::result::Result<(), TestCaseError> {
-        visit(kind, target, Check { n: *n, columns, steps }).unwrap()
+        visit(kind, target, Check { n: *n, columns, steps }, &Runtime::unstoppable()).unwrap()
     }
 
     proptest! {
@@ -487,7 +488,7 @@ mod tests {
             (CriterionKind::Gini, Target::classification(&classes, &[3], None).unwrap()),
             (CriterionKind::SquaredError, Target::regression(&numbers, 1, None).unwrap()),
         ] {
-            let [cap, read, later] = visit(kind, &target, Keep).unwrap();
+            let [cap, read, later] = visit(kind, &target, Keep, &Runtime::unstoppable()).unwrap();
             assert!(cap.is_finite() && (read * 16.0 - cap).abs() < cap * 1e-6, "{cap} {read}");
             assert!(read <= later && later < read * 1.1, "{read} {later}");
         }
