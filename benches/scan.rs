@@ -95,7 +95,7 @@ fn scan(c: &mut Bench) {
                 group.bench_function(BenchmarkId::new(name, format!("{storage}, {n_rows} rows")), |bench| {
                     let visitor =
                         SearchBench { bench, data, target: &target, params: &params, runtime: &runtime, step };
-                    visit(kind, &target, visitor).expect("a bench");
+                    visit(kind, &target, visitor, &runtime).expect("a bench");
                 });
             }
         }

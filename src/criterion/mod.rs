@@ -29,6 +29,7 @@ use crate::data::Target;
 use crate::data::target::{Classes, Numbers, TargetValues, Weights};
 use crate::error::{Error, Result};
 use crate::params::CriterionKind;
+use crate::runtime::Runtime;
 
 use binary::BinaryGini;
 pub use bounded::Bounded;
@@ -171,11 +172,12 @@ pub fn resolve(kind: CriterionKind, target: &Target) -> CriterionKind {
 /// The engine is compiled once for each type named here. For Gini impurity and squared error, unit
 /// weights and small weights have instances of their own, because there the weights decide how wide
 /// the statistics are and whether there are packed forms. All other criteria have one instance,
-/// which looks each weight up whatever its kind.
-pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V) -> Result<V::Output> {
+/// which looks each weight up whatever its kind. Medians and quantiles sort the targets first, which
+/// ends when the runtime is stopped.
+pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V, runtime: &Runtime<'_>) -> Result<V::Output> {
     match target.values() {
         TargetValues::Classes(_) => visit_classes(kind, target, visitor),
-        TargetValues::Numbers(numbers) => visit_numbers(kind, target, numbers, visitor),
+        TargetValues::Numbers(numbers) => visit_numbers(kind, target, numbers, visitor, runtime),
     }
 }
 
@@ -196,7 +198,13 @@ pub fn visit_classes<V: Visitor>(kind: CriterionKind, target: &Target, visitor: 
     }
 }
 
-fn visit_numbers<V: Visitor>(kind: CriterionKind, target: &Target, numbers: &Numbers, visitor: V) -> Result<V::Output> {
+fn visit_numbers<V: Visitor>(
+    kind: CriterionKind,
+    target: &Target,
+    numbers: &Numbers,
+    visitor: V,
+    runtime: &Runtime<'_>,
+) -> Result<V::Output> {
     let weights = target.weights();
     let level = match kind {
         CriterionKind::SquaredError => {
@@ -217,7 +225,7 @@ fn visit_numbers<V: Visitor>(kind: CriterionKind, target: &Target, numbers: &Num
             return Err(mismatch(kind, "'squared_error', 'absolute_error', 'quantile' or 'poisson'"));
         }
     };
-    match AnyQuantile::new(target, numbers, level) {
+    match AnyQuantile::new(target, numbers, level, runtime)? {
         AnyQuantile::Narrow(criterion) => visitor.visit(&criterion),
         AnyQuantile::Wide(criterion) => visitor.visit(&criterion),
     }

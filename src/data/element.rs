@@ -1,5 +1,6 @@
 //! The element types that input arrays may have, and the value type each becomes.
 
+use super::rows::Cells;
 use super::values::TableValue;
 
 /// An element type of an input array.
@@ -11,8 +12,8 @@ pub trait Element: Copy + Send + Sync {
     const MERGE: Merge;
     /// The value.
     fn value(self) -> Self::Value;
-    /// The elements as they are, if they are `f64`.
-    fn as_f64(_elements: &[Self]) -> Option<&[f64]> {
+    /// The elements as they are, if they are floats.
+    fn cells(_elements: &[Self]) -> Option<Cells<'_>> {
         None
     }
 }
@@ -41,22 +42,29 @@ macro_rules! element {
     };
 }
 
-element!(f32: u8, i8, u16, i16, f32);
+element!(f32: u8, i8, u16, i16);
 element!(f64: u32, i32, u64, i64);
 
-impl Element for f64 {
-    type Value = f64;
-    const MERGE: Merge = Merge::Sum;
+macro_rules! float_element {
+    ($float:ty, $cells:ident) => {
+        impl Element for $float {
+            type Value = $float;
+            const MERGE: Merge = Merge::Sum;
 
-    #[inline]
-    fn value(self) -> f64 {
-        self
-    }
+            #[inline]
+            fn value(self) -> $float {
+                self
+            }
 
-    fn as_f64(elements: &[f64]) -> Option<&[f64]> {
-        Some(elements)
-    }
+            fn cells(elements: &[$float]) -> Option<Cells<'_>> {
+                Some(Cells::$cells(elements))
+            }
+        }
+    };
 }
+
+float_element!(f32, F32);
+float_element!(f64, F64);
 
 impl Element for bool {
     type Value = f32;

@@ -12,7 +12,7 @@ mod element;
 mod matrix;
 pub mod query;
 mod range;
-mod ranking;
+pub(crate) mod ranking;
 pub mod rows;
 pub mod sparse;
 pub mod target;

@@ -103,6 +103,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::data::{Labels, Target};
     use crate::error::Error;
 
     /// Some runs, and a part of one.
@@ -123,15 +124,22 @@ mod tests {
         }
     }
 
-    #[test]
-    fn sorting_can_be_interrupted() {
+    /// Calls `work` and stops it soon after it has begun.
+    fn interrupted<T: Send>(work: impl FnOnce(&Runtime<'_>) -> Result<T> + Send) -> Result<T> {
         let stop = AtomicBool::new(false);
-        let values = values();
         thread::scope(|scope| {
-            let work = scope.spawn(|| sorted_distinct(values, &Runtime::new(1, &stop)));
+            let work = scope.spawn(|| work(&Runtime::new(1, &stop)));
             thread::sleep(Duration::from_millis(5));
             stop.store(true, Ordering::Relaxed);
-            assert_eq!(work.join().unwrap(), Err(Error::Interrupted));
-        });
+            work.join().unwrap()
+        })
+    }
+
+    #[test]
+    fn sorting_can_be_interrupted() {
+        let values = values();
+        let labels = Labels::Numbers { y: &values, n_outputs: 1 };
+        assert_eq!(interrupted(|runtime| sorted_distinct(values.clone(), runtime)), Err(Error::Interrupted));
+        assert_eq!(interrupted(|runtime| Target::encode(labels, None, runtime)).err(), Some(Error::Interrupted));
     }
 }

@@ -1,13 +1,13 @@
-//! Rows for trees that exist: cells as `f64`, whatever the matrix holds.
+//! Rows for trees that exist, whatever the matrix holds.
 //!
-//! A traversal sees a [`Row`]. Where rows come from is decided once per call, by [`Reader::new`]:
-//! cells that lie in memory as a traversal wants them are read in place; the rows of a narrow
-//! matrix are copied, a block at a time; those of a wide sparse one are scattered over a single row
-//! of zeros, and those of a wide dense one asked cell by cell.
+//! A traversal sees a [`Row`]. Where its cells come from is decided once per call, in
+//! [`Reader::new`]. Floats in C order are read where they lie. The rows of other narrow matrices are
+//! copied, a block at a time. A row of a wide sparse matrix is scattered over scratch, and a wide
+//! dense matrix is asked cell by cell: to copy all of a row would cost more than to read a part.
 
 use std::ops::Range;
 
-use ndarray::{ArrayView2, ArrayViewMut2, Zip};
+use ndarray::{ArrayView2, ArrayViewMut2, Zip, s};
 
 use super::element::Element;
 use super::query::Query;
@@ -21,15 +21,37 @@ use crate::num::SortKey;
 pub trait Rows: Sync {
     /// `(n_samples, n_features)`.
     fn shape(&self) -> (usize, usize);
-    /// All cells, row after row, if they lie in memory so.
-    fn in_place(&self) -> Option<&[f64]>;
-    /// The matrix as something that is asked for single cells, if it is dense.
-    fn cells(&self) -> Option<&dyn Query>;
-    /// Writes some rows to `cells`, which are zeros, one after the other.
-    fn write(&self, rows: Range<usize>, cells: &mut [f64]);
-    /// Makes those cells zeros again that differ from 0 after [`write`](Self::write), or does
-    /// nothing if that writes all.
-    fn clear(&self, rows: Range<usize>, cells: &mut [f64]);
+    /// How rows can be read that are not copied.
+    fn access(&self) -> Access<'_>;
+    /// Copies some rows to `cells`, one after the other.
+    fn copy(&self, rows: Range<usize>, cells: &mut [f64]);
+}
+
+/// How the rows of a matrix can be read that are not copied.
+pub enum Access<'a> {
+    /// In place: all cells, row after row.
+    InPlace(Cells<'a>),
+    /// Cell by cell.
+    Asked(&'a dyn Query),
+    /// Entry by entry.
+    Entries(&'a dyn RowEntries),
+}
+
+/// Floats in memory.
+#[derive(Clone, Copy)]
+pub enum Cells<'a> {
+    /// In single precision.
+    F32(&'a [f32]),
+    /// In double precision.
+    F64(&'a [f64]),
+}
+
+/// The entries of the rows of a sparse matrix.
+pub trait RowEntries: Sync {
+    /// Adds the entries of a row to an empty one.
+    fn scatter(&self, row: usize, to: &mut Scattered);
+    /// Makes that row an empty one again.
+    fn remove(&self, row: usize, from: &mut Scattered);
 }
 
 impl<T: Element> Rows for ArrayView2<'_, T> {
@@ -37,23 +59,18 @@ impl<T: Element> Rows for ArrayView2<'_, T> {
         self.dim()
     }
 
-    fn in_place(&self) -> Option<&[f64]> {
-        T::as_f64(self.as_slice()?)
-    }
-
-    fn cells(&self) -> Option<&dyn Query> {
-        Some(self)
-    }
-
-    fn write(&self, rows: Range<usize>, cells: &mut [f64]) {
-        let shape = (rows.len(), self.ncols());
-        if let Ok(cells) = ArrayViewMut2::from_shape(shape, cells) {
-            let rows = self.slice(ndarray::s![rows, ..]);
-            Zip::from(cells).and(rows).for_each(|cell, value| *cell = value.value().widen());
+    fn access(&self) -> Access<'_> {
+        match self.as_slice().and_then(T::cells) {
+            Some(cells) => Access::InPlace(cells),
+            None => Access::Asked(self),
         }
     }
 
-    fn clear(&self, _rows: Range<usize>, _cells: &mut [f64]) {}
+    fn copy(&self, rows: Range<usize>, cells: &mut [f64]) {
+        if let Ok(cells) = ArrayViewMut2::from_shape((rows.len(), self.ncols()), cells) {
+            Zip::from(cells).and(self.slice(s![rows, ..])).for_each(|cell, value| *cell = value.value().widen());
+        }
+    }
 }
 
 impl<T: Element, I: SparseIndex> Rows for SparseView<'_, T, I> {
@@ -61,15 +78,12 @@ impl<T: Element, I: SparseIndex> Rows for SparseView<'_, T, I> {
         self.shape()
     }
 
-    fn in_place(&self) -> Option<&[f64]> {
-        None
+    fn access(&self) -> Access<'_> {
+        Access::Entries(self)
     }
 
-    fn cells(&self) -> Option<&dyn Query> {
-        None
-    }
-
-    fn write(&self, rows: Range<usize>, cells: &mut [f64]) {
+    fn copy(&self, rows: Range<usize>, cells: &mut [f64]) {
+        cells.fill(0.0);
         for (row, cells) in rows.zip(cells.chunks_exact_mut(self.shape().1)) {
             for (feature, value) in self.entries(row) {
                 let sum = T::Value::from_wide(cells[feature]);
@@ -77,11 +91,49 @@ impl<T: Element, I: SparseIndex> Rows for SparseView<'_, T, I> {
             }
         }
     }
+}
 
-    fn clear(&self, rows: Range<usize>, cells: &mut [f64]) {
-        for (row, cells) in rows.zip(cells.chunks_exact_mut(self.shape().1)) {
-            self.entries(row).for_each(|(feature, _)| cells[feature] = 0.0);
+impl<T: Element, I: SparseIndex> RowEntries for SparseView<'_, T, I> {
+    fn scatter(&self, row: usize, to: &mut Scattered) {
+        for (feature, value) in self.entries(row) {
+            let (word, bit) = (&mut to.stored[feature / 64], 1 << (feature % 64));
+            let cell = &mut to.cells[feature];
+            *cell = match *word & bit {
+                0 => value.widen(),
+                _ => T::Value::from_wide(*cell).merged(value, T::MERGE).widen(),
+            };
+            *word |= bit;
         }
+    }
+
+    fn remove(&self, row: usize, from: &mut Scattered) {
+        for (feature, _) in self.entries(row) {
+            from.stored[feature / 64] = 0;
+        }
+    }
+}
+
+/// A row of a sparse matrix with a place for each feature.
+///
+/// Most cells that a traversal asks for are not stored, and the bits that say so are in the cache.
+/// Of the cells only stored ones are read, so that others need not be cleared.
+#[derive(Default)]
+pub struct Scattered {
+    /// By feature, a bit.
+    stored: Vec<u64>,
+    /// By feature; of those that are not stored, anything.
+    cells: Vec<f64>,
+}
+
+impl Scattered {
+    fn new(n_features: usize) -> Result<Self> {
+        Ok(Self { stored: memory::zeros(ROWS, n_features.div_ceil(64))?, cells: memory::zeros(ROWS, n_features)? })
+    }
+
+    #[inline]
+    pub(crate) fn value(&self, feature: u32) -> f64 {
+        let is_stored = self.stored[feature as usize / 64] >> (feature % 64) & 1 != 0;
+        if is_stored { self.cells[feature as usize] } else { 0.0 }
     }
 }
 
@@ -89,24 +141,44 @@ impl<T: Element, I: SparseIndex> Rows for SparseView<'_, T, I> {
 #[derive(Clone, Copy)]
 pub enum Row<'a> {
     /// By feature.
-    Cells(&'a [f64]),
+    Cells(Cells<'a>),
+    /// Of a sparse matrix.
+    Scattered(&'a Scattered),
     /// The row of this number, cell by cell.
     Asked(&'a dyn Query, u32),
 }
 
-impl Row<'_> {
-    /// The value of a feature.
-    #[inline]
-    pub fn value(self, feature: u32) -> f64 {
-        match self {
-            Self::Cells(cells) => cells[feature as usize],
-            Self::Asked(query, row) => query.value(row, feature),
+/// Compiles an expression for every kind of row: `$value` is a function from a feature of `$row` to
+/// its value in it. So a loop need not tell rows apart in each turn.
+macro_rules! for_each_row {
+    ($row:expr, |$value:ident| $use:expr) => {
+        match $row {
+            $crate::data::rows::Row::Cells($crate::data::rows::Cells::F64(cells)) => {
+                let $value = |feature: u32| cells[feature as usize];
+                $use
+            }
+            $crate::data::rows::Row::Cells($crate::data::rows::Cells::F32(cells)) => {
+                let $value = |feature: u32| f64::from(cells[feature as usize]);
+                $use
+            }
+            $crate::data::rows::Row::Scattered(row) => {
+                let $value = |feature: u32| row.value(feature);
+                $use
+            }
+            $crate::data::rows::Row::Asked(query, row) => {
+                let $value = |feature: u32| query.value(row, feature);
+                $use
+            }
         }
-    }
+    };
 }
 
+pub(crate) use for_each_row;
+
+/// What memory for rows is asked for.
+const ROWS: &str = "rows of X";
 /// Most cells of a block of rows: a part of a second-level cache.
-const BLOCK_CELLS: usize = 1 << 17;
+const BLOCK_CELLS: usize = 1 << 16;
 /// Rows that a block has at least: each tree of a forest is brought into the cache once per block.
 const BLOCK_ROWS: usize = 256;
 /// Copying this many cells costs about what asking for one does.
@@ -117,74 +189,155 @@ pub struct Reader<'a> {
     rows: &'a dyn Rows,
     n_features: usize,
     way: Way<'a>,
-    /// Of the rows that are loaded: zeros but for what these have.
-    cells: Vec<f64>,
-    loaded: Range<usize>,
+    /// The first row of the block.
+    start: usize,
 }
 
-#[derive(Clone, Copy)]
 enum Way<'a> {
-    InPlace(&'a [f64]),
-    /// All rows of a block are written when it is loaded.
-    InBlocks,
-    /// A row is written when it is read.
-    OneByOne,
+    InPlace(Cells<'a>),
+    /// The rows of the block, one after the other.
+    Copied(Vec<f64>),
+    /// The row that was read last, if any.
+    Scattered(&'a dyn RowEntries, Scattered, Option<usize>),
     Asked(&'a dyn Query),
 }
 
 impl<'a> Reader<'a> {
-    /// The number of rows of a block where up to `n_rows` are wanted: fewer if then their cells
-    /// fit, and are not too few.
+    /// The number of rows of a block where up to `n_rows` are wanted.
     pub fn block_len(rows: &dyn Rows, n_rows: usize) -> usize {
-        let n_fit = BLOCK_CELLS / rows.shape().1.max(1);
-        if n_fit < BLOCK_ROWS { n_rows } else { n_rows.min(n_fit) }
+        if is_narrow(rows) { n_rows.min(BLOCK_CELLS / rows.shape().1.max(1)) } else { n_rows }
     }
 
     /// A reader of blocks of up to `block_len` rows, of each of which some `n_reads` cells are
     /// read.
     pub fn new(rows: &'a dyn Rows, block_len: usize, n_reads: usize) -> Result<Self> {
         let (n_samples, n_features) = rows.shape();
-        let block_len = block_len.min(n_samples);
-        let fits = block_len.saturating_mul(n_features) <= BLOCK_CELLS;
-        let (way, n_cells) = if let Some(cells) = rows.in_place() {
-            (Way::InPlace(cells), 0)
-        } else {
-            match rows.cells() {
-                Some(query) if !fits || n_features / COPIES_PER_READ > n_reads => (Way::Asked(query), 0),
-                None if !fits => (Way::OneByOne, n_features),
-                _ => (Way::InBlocks, block_len * n_features),
-            }
+        let copied = |is_narrow: bool| -> Result<Option<Way<'a>>> {
+            let n_cells = block_len.min(n_samples) * n_features;
+            is_narrow.then(|| memory::zeros(ROWS, n_cells).map(Way::Copied)).transpose()
         };
-        let cells = memory::zeros("rows of X", n_cells)?;
-        Ok(Self { rows, n_features, way, cells, loaded: 0..0 })
+        let way = match rows.access() {
+            Access::InPlace(cells) => Way::InPlace(cells),
+            Access::Asked(query) => {
+                copied(is_narrow(rows) && n_features / COPIES_PER_READ <= n_reads)?.unwrap_or(Way::Asked(query))
+            }
+            Access::Entries(entries) => match copied(is_narrow(rows))? {
+                Some(way) => way,
+                None => Way::Scattered(entries, Scattered::new(n_features)?, None),
+            },
+        };
+        Ok(Self { rows, n_features, way, start: 0 })
     }
 
     /// Moves to a block of rows.
     pub fn load(&mut self, block: Range<usize>) {
-        if matches!(self.way, Way::InBlocks) {
-            self.write(block);
+        self.start = block.start;
+        if let Way::Copied(cells) = &mut self.way {
+            let n_cells = block.len() * self.n_features;
+            self.rows.copy(block, &mut cells[..n_cells]);
         }
     }
 
     /// A row of the block.
     #[inline]
     pub fn row(&mut self, row: usize) -> Row<'_> {
-        let cells = match self.way {
-            Way::InPlace(cells) => &cells[row * self.n_features..],
-            Way::InBlocks => &self.cells[(row - self.loaded.start) * self.n_features..],
-            Way::OneByOne => {
-                self.write(row..row + 1);
-                &self.cells[..]
+        let cells = |row: usize| row * self.n_features..(row + 1) * self.n_features;
+        match &mut self.way {
+            Way::InPlace(Cells::F64(all)) => Row::Cells(Cells::F64(&all[cells(row)])),
+            Way::InPlace(Cells::F32(all)) => Row::Cells(Cells::F32(&all[cells(row)])),
+            Way::Copied(block) => Row::Cells(Cells::F64(&block[cells(row - self.start)])),
+            Way::Scattered(entries, scattered, last) => {
+                if *last != Some(row) {
+                    if let Some(last) = last.replace(row) {
+                        entries.remove(last, scattered);
+                    }
+                    entries.scatter(row, scattered);
+                }
+                Row::Scattered(scattered)
             }
-            Way::Asked(query) => return Row::Asked(query, row as u32),
+            Way::Asked(query) => Row::Asked(*query, row as u32),
+        }
+    }
+}
+
+/// Whether a block of rows can be copied.
+fn is_narrow(rows: &dyn Rows) -> bool {
+    rows.shape().1.saturating_mul(BLOCK_ROWS) <= BLOCK_CELLS
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, ShapeBuilder};
+
+    use super::*;
+    use crate::data::{Format, Matrix};
+
+    /// A reader gives what the matrix has, block after block, and by the expected way.
+    fn check(matrix: &dyn Matrix, expected: &Array2<f64>, n_reads: usize, way: &str) {
+        let rows = matrix.rows().unwrap();
+        let block_len = Reader::block_len(rows, expected.nrows() / 2 + 1);
+        let mut reader = Reader::new(rows, block_len, n_reads).unwrap();
+        let name = match reader.way {
+            Way::InPlace(_) => "in place",
+            Way::Copied(_) => "copied",
+            Way::Scattered(..) => "scattered",
+            Way::Asked(_) => "asked",
         };
-        Row::Cells(&cells[..self.n_features])
+        assert_eq!(name, way);
+        for start in (0..expected.nrows()).step_by(block_len).chain([0]) {
+            let block = start..(start + block_len).min(expected.nrows());
+            reader.load(block.clone());
+            for row in block.clone().rev().chain(block) {
+                let found = reader.row(row);
+                for (feature, &value) in expected.row(row).iter().enumerate() {
+                    let found = for_each_row!(found, |value| value(feature as u32));
+                    assert_eq!(found, value, "{row} {feature}");
+                }
+            }
+        }
     }
 
-    fn write(&mut self, rows: Range<usize>) {
-        let loaded = std::mem::replace(&mut self.loaded, rows.clone());
-        self.rows.clear(loaded, &mut self.cells);
-        let n_cells = rows.len() * self.n_features;
-        self.rows.write(rows, &mut self.cells[..n_cells]);
+    fn matrix(shape: (usize, usize)) -> Array2<f64> {
+        Array2::from_shape_fn(shape, |(i, j)| if (7 * i + j) % 3 == 0 { ((i * j) % 100) as f64 } else { 0.0 })
+    }
+
+    #[test]
+    fn dense_rows_are_read_in_four_ways() {
+        let x = matrix((600, 5));
+        let (narrow, mut by_column) = (x.mapv(|v| v as u8), Array2::zeros(x.dim().f()));
+        by_column.assign(&x);
+        check(&x.view(), &x, 0, "in place");
+        check(&x.mapv(|v| v as f32).view(), &x, 0, "in place");
+        check(&by_column.view(), &x, 100, "copied");
+        check(&narrow.view(), &x, 100, "copied");
+        let backwards = s![..;-1, ..];
+        check(&narrow.slice(backwards), &x.slice(backwards).to_owned(), 100, "copied");
+        check(&narrow.view(), &x, 0, "asked");
+        let wide = matrix((600, 1000));
+        check(&wide.mapv(|v| v as i16).view(), &wide, 100_000, "asked");
+    }
+
+    #[test]
+    fn sparse_rows_are_read_in_two_ways() {
+        for (shape, way) in [((600, 5), "copied"), ((600, 1000), "scattered"), ((3, 1000), "scattered")] {
+            let x = matrix(shape);
+            let (mut indptr, mut indices, mut data) = (vec![0], Vec::new(), Vec::new());
+            for row in x.rows() {
+                // Each value in two parts, with those of other features between them.
+                for part in [f64::floor, f64::fract] {
+                    for (feature, &value) in row.iter().enumerate().filter(|(_, value)| **value > 0.0) {
+                        indices.push(feature as i32);
+                        data.push(10.0 * part(value / 10.0));
+                    }
+                }
+                indptr.push(indices.len() as i32);
+            }
+            let view = SparseView::new(shape, Format::Csr, &indptr, &indices, &data).unwrap();
+            check(&view, &x.mapv(|v| 10.0 * (v / 10.0).floor() + 10.0 * (v / 10.0).fract()), 0, way);
+            // A bool is true or not, however often it is stored.
+            let truth = vec![true; data.len()];
+            let view = SparseView::new(shape, Format::Csr, &indptr, &indices, &truth).unwrap();
+            check(&view, &x.mapv(|value| f64::from(u8::from(value > 0.0))), 0, way);
+        }
     }
 }

@@ -240,7 +240,7 @@ fn walk_copy<C: Criterion, P: Policy>(
     let target = search.target.subset(node.samples.ids());
     let search = search.on_copy(copy, &target);
     let on_copy = OnCopy { search, root: node.anew(), policy, load };
-    criterion::visit(search.kind, &target, on_copy)
+    criterion::visit(search.kind, &target, on_copy, search.runtime)
 }
 
 /// The walk of a subtree whose rows are a data set and a target of their own; visits the criterion

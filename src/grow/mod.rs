@@ -50,7 +50,8 @@ pub fn grow_counted(
     runtime: &Runtime<'_>,
 ) -> Result<(Tree, Effort)> {
     check_lengths(data, target)?;
-    let (grown, effort) = criterion::visit(params.criterion, target, Growth { data, target, params, tree, runtime })?;
+    let (grown, effort) =
+        criterion::visit(params.criterion, target, Growth { data, target, params, tree, runtime }, runtime)?;
     Ok((if params.ccp_alpha > 0.0 { grown.pruned(params.ccp_alpha)? } else { grown }, effort))
 }
 

@@ -124,6 +124,6 @@ impl LazyTree<'_> {
         }
         let is_single = traversal == Traversal::Single;
         let question = descent::Question { tree: *self, query, is_single, rows, runtime };
-        criterion::visit(self.params.criterion, self.target, question)
+        criterion::visit(self.params.criterion, self.target, question, runtime)
     }
 }

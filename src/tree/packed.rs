@@ -16,7 +16,7 @@ use std::sync::Arc;
 use super::predict::{Leaf, Walk};
 use super::sets::{CategorySets, SetView};
 use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, n_values};
-use crate::data::rows::Row;
+use crate::data::rows::{Row, for_each_row};
 use crate::error::Result;
 
 /// In a child: a leaf, by its number among leaves. Otherwise a split, by its number among splits.
@@ -245,7 +245,12 @@ impl PackedTree {
 
     /// The leaf that a row reaches; `pass` is called with the id of each node on the way. O(depth).
     #[inline]
-    pub fn leaf(&self, row: Row<'_>, mut pass: impl FnMut(usize)) -> Leaf {
+    pub fn leaf(&self, row: Row<'_>, pass: impl FnMut(usize)) -> Leaf {
+        for_each_row!(row, |value| self.descend(value, pass))
+    }
+
+    #[inline]
+    fn descend(&self, value: impl Fn(u32) -> f64, mut pass: impl FnMut(usize)) -> Leaf {
         let mut at = self.root();
         // Leaves that come before the node in preorder.
         let mut n_leaves = 0;
@@ -253,7 +258,7 @@ impl PackedTree {
         while at & LEAF == 0 {
             pass(id);
             let split = &self.splits[at as usize];
-            let (value, threshold) = (row.value(split.feature()), split.threshold());
+            let (value, threshold) = (value(split.feature()), split.threshold());
             let goes_left = if value.is_nan() || threshold.is_nan() {
                 self.goes_left_without_threshold(split, value)
             } else {

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{TREE_LEAF, Tree};
 use crate::data::Matrix;
-use crate::data::rows::{Reader, Row, Rows};
+use crate::data::rows::{Reader, Row, Rows, for_each_row};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::runtime::Runtime;
@@ -43,18 +43,8 @@ pub(crate) trait Walk: Sync {
 
 impl Walk for Tree {
     #[inline]
-    fn leaf(&self, row: Row<'_>, mut pass: impl FnMut(usize)) -> Leaf {
-        let nodes = self.nodes();
-        let mut node = 0;
-        loop {
-            pass(node);
-            let left = nodes.children_left[node];
-            if left == TREE_LEAF {
-                return Leaf { number: 0, id: node };
-            }
-            let value = row.value(nodes.feature[node] as u32);
-            node = if self.goes_left(node, value) { left } else { nodes.children_right[node] } as usize;
-        }
+    fn leaf(&self, row: Row<'_>, pass: impl FnMut(usize)) -> Leaf {
+        for_each_row!(row, |value| self.descend(value, pass))
     }
 
     #[inline]
@@ -68,6 +58,21 @@ impl Walk for Tree {
 }
 
 impl Tree {
+    #[inline]
+    fn descend(&self, value: impl Fn(u32) -> f64, mut pass: impl FnMut(usize)) -> Leaf {
+        let nodes = self.nodes();
+        let mut node = 0;
+        loop {
+            pass(node);
+            let left = nodes.children_left[node];
+            if left == TREE_LEAF {
+                return Leaf { number: 0, id: node };
+            }
+            let value = value(nodes.feature[node] as u32);
+            node = if self.goes_left(node, value) { left } else { nodes.children_right[node] } as usize;
+        }
+    }
+
     /// The leaf that each row reaches. Shape `(n_samples,)`.
     pub fn apply(&self, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<Vec<i64>> {
         apply(&[self], &self.blocks(x, runtime)?, runtime)

@@ -154,6 +154,7 @@ mod tests {
     use crate::data::Target;
     use crate::error::Result;
     use crate::params::CriterionKind;
+    use crate::runtime::Runtime;
 
     /// A column of a node: the rank of each sample, and the width of a bin of ranks as a power of
     /// two.
@@ -276,7 +277,7 @@ mod tests {
                     _ => Target::classification(&classes, &[n_classes], weights.as_deref()),
                 };
                 let check = Check { samples: &samples, ranks: &ranks, shift };
-                prop_assert!(visit(kind, &target.unwrap(), check).unwrap());
+                prop_assert!(visit(kind, &target.unwrap(), check, &Runtime::unstoppable()).unwrap());
             }
         }
     }

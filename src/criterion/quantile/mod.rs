@@ -48,8 +48,10 @@ use super::packed::NotPacked;
 use super::{Bounded, Ordered, Statistics};
 use crate::data::Target;
 use crate::data::target::{Numbers, Weights, above_zero};
+use crate::error::Result;
 use crate::num::{Wide, bit_length, scale_by_power_of_two};
 use crate::params::QuantileLevel;
+use crate::runtime::Runtime;
 
 use level::{Half, Level};
 use order::{Ranking, difference};
@@ -144,38 +146,49 @@ pub(super) enum AnyQuantile<'a> {
 
 impl<'a> AnyQuantile<'a> {
     /// The absolute error, or if a level is given the loss about the quantile of that level.
-    pub fn new(target: &'a Target, numbers: &'a Numbers, level: Option<QuantileLevel>) -> Self {
+    pub fn new(
+        target: &'a Target,
+        numbers: &'a Numbers,
+        level: Option<QuantileLevel>,
+        runtime: &Runtime<'_>,
+    ) -> Result<Self> {
         let sum_bits = sum_bits(target, numbers);
         let level = level.map(|level| level.within(WIDE_BITS - sum_bits));
         let bits = sum_bits + level.map_or(0, |level| bit_length(level.denominator()));
-        if bits <= NARROW_BITS {
-            Self::Narrow(Quantile::new(target, numbers, level))
+        Ok(if bits <= NARROW_BITS {
+            Self::Narrow(Quantile::new(target, numbers, level, runtime)?)
         } else {
-            Self::Wide(Quantile::new(target, numbers, level))
-        }
+            Self::Wide(Quantile::new(target, numbers, level, runtime)?)
+        })
     }
 }
 
 impl<'a, S: Sum> Quantile<'a, S> {
-    fn new(target: &'a Target, numbers: &'a Numbers, level: Option<QuantileLevel>) -> Self {
+    fn new(
+        target: &'a Target,
+        numbers: &'a Numbers,
+        level: Option<QuantileLevel>,
+        runtime: &Runtime<'_>,
+    ) -> Result<Self> {
         let weights = target.weights();
         let are_unit = matches!(weights, Weights::Unit);
         let finest = numbers.scale.iter().copied().max().unwrap_or(0);
         let shifts: Box<[u32]> = numbers.scale.iter().map(|scale| (finest - scale) as u32).collect();
         let weight = |sample| weights.get(sample as usize);
-        Self {
+        let ranking = |output| Ranking::new(numbers, output, are_unit, weight, runtime);
+        Ok(Self {
             numbers,
             weights,
             are_unit,
             level: level.unwrap_or(QuantileLevel::HALF),
             unit: level.map_or(1.0, |level| level.denominator() as f64),
             n_samples: target.n_samples(),
-            rankings: (0..shifts.len()).map(|output| Ranking::new(numbers, output, are_unit, weight)).collect(),
+            rankings: (0..shifts.len()).map(ranking).collect::<Result<_>>()?,
             factors: shifts.iter().map(|&shift| 2f64.powi(shift as i32)).collect(),
             shifts,
             id: AtomicU64::new(1),
             sums: std::marker::PhantomData,
-        }
+        })
     }
 
     #[inline]

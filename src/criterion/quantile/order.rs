@@ -8,8 +8,11 @@
 //! bitmap.
 
 use crate::bitset::Bitset;
+use crate::data::ranking::sort_pairs;
 use crate::data::target::Numbers;
+use crate::error::Result;
 use crate::num::SortKey;
+use crate::runtime::Runtime;
 
 /// Ranks are sorted through a bitmap of all ranks if the bitmap has at most this many words per
 /// sample of the node.
@@ -26,13 +29,19 @@ pub(super) struct Ranking {
 }
 
 impl Ranking {
-    /// The order for the output of this number; `weight` maps a sample to its weight. O(N log N)
+    /// The order for the output of this number; `weight` maps a sample to its weight. O(N)
     /// for N samples in all.
-    pub fn new(numbers: &Numbers, output: usize, are_unit: bool, weight: impl Fn(u32) -> u64) -> Self {
+    pub fn new(
+        numbers: &Numbers,
+        output: usize,
+        are_unit: bool,
+        weight: impl Fn(u32) -> u64,
+        runtime: &Runtime<'_>,
+    ) -> Result<Self> {
         let n_outputs = numbers.peak.len();
         let of_output = || numbers.raw.iter().skip(output).step_by(n_outputs);
         let mut keys: Vec<(u64, u32)> = of_output().zip(0..).map(|(y, sample)| (y.key(), sample)).collect();
-        keys.sort_unstable();
+        sort_pairs::<f64>(&mut keys, &mut Vec::new(), runtime)?;
         let sample_of: Box<[u32]> = keys.into_iter().map(|(_, sample)| sample).collect();
         let mut rank_of = vec![0; sample_of.len()];
         for (rank, &sample) in (0..).zip(&sample_of) {
@@ -41,7 +50,7 @@ impl Ranking {
         let fixed = |&sample: &u32| numbers.fixed[sample as usize * n_outputs + output];
         let values = sample_of.iter().map(fixed).collect();
         let weights = if are_unit { Box::default() } else { sample_of.iter().map(|&sample| weight(sample)).collect() };
-        Self { rank_of: rank_of.into(), sample_of, values, weights }
+        Ok(Self { rank_of: rank_of.into(), sample_of, values, weights })
     }
 
     /// The sample that has this rank.
@@ -79,4 +88,28 @@ pub(super) fn difference(all: &[u32], some: &[u32]) -> Box<[u32]> {
         }
     }
     rest.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::data::Target;
+    use crate::data::target::TargetValues;
+    use crate::error::Error;
+
+    #[test]
+    fn samples_are_ordered_by_target_then_number() {
+        let y: Vec<f64> = (0..1000).map(|i| f64::from(i * 7919 % 10) - 4.5).collect();
+        let target = Target::regression(&y, 1, None).unwrap();
+        let TargetValues::Numbers(numbers) = target.values() else { panic!("numbers") };
+        let ranking = Ranking::new(numbers, 0, true, |_| 1, &Runtime::unstoppable()).unwrap();
+        let mut expected: Vec<u32> = (0..1000).collect();
+        expected.sort_by(|&a, &b| y[a as usize].total_cmp(&y[b as usize]));
+        assert!(ranking.sample_of[..] == expected[..]);
+        let stopped = AtomicBool::new(true);
+        let interrupted = Ranking::new(numbers, 0, true, |_| 1, &Runtime::new(1, &stopped));
+        assert_eq!(interrupted.err(), Some(Error::Interrupted));
+    }
 }

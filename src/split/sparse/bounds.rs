@@ -222,6 +222,7 @@ mod tests {
     use crate::data::Target;
     use crate::error::Result;
     use crate::params::CriterionKind;
+    use crate::runtime::Runtime;
 
     /// The events between two checks.
     #[derive(Debug, Clone)]
@@ -415,7 +416,7 @@ mod tests {
         target: &Target,
         (n, columns, steps): &(u32, Vec<Vec<u32>>, Vec<Step>),
     ) -> std::result::Result<(), TestCaseError> {
-        visit(kind, target, Check { n: *n, columns, steps }).unwrap()
+        visit(kind, target, Check { n: *n, columns, steps }, &Runtime::unstoppable()).unwrap()
     }
 
     proptest! {
@@ -513,7 +514,7 @@ mod tests {
             (CriterionKind::Gini, Target::classification(&classes, &[3], None).unwrap()),
             (CriterionKind::SquaredError, Target::regression(&numbers, 1, None).unwrap()),
         ] {
-            let [unread, read, later] = visit(kind, &target, Keep).unwrap();
+            let [unread, read, later] = visit(kind, &target, Keep, &Runtime::unstoppable()).unwrap();
             assert!(unread.is_finite() && (read * 16.0 - unread).abs() < unread * 1e-6, "{unread} {read}");
             assert!(read <= later && later < read * 1.1, "{read} {later}");
         }
