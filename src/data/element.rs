@@ -9,7 +9,7 @@ pub trait Element: Copy + Send + Sync {
     type Value: TableValue;
     /// What entries stored for the same cell of a sparse matrix mean.
     const MERGE: Merge;
-    /// The value.
+    /// Converts the element to its value type.
     fn value(self) -> Self::Value;
     /// The elements as they are, if they are `f64`.
     fn as_f64(_elements: &[Self]) -> Option<&[f64]> {

@@ -19,7 +19,7 @@ use crate::num::SortKey;
 
 /// A matrix whose rows can be read.
 pub trait Rows: Sync {
-    /// `(n_samples, n_features)`.
+    /// The shape: `(n_samples, n_features)`.
     fn shape(&self) -> (usize, usize);
     /// All cells, row after row, if they lie in memory so.
     fn in_place(&self) -> Option<&[f64]>;
@@ -88,7 +88,7 @@ impl<T: Element, I: SparseIndex> Rows for SparseView<'_, T, I> {
 /// A row, as a traversal reads it.
 #[derive(Clone, Copy)]
 pub enum Row<'a> {
-    /// By feature.
+    /// The values of all features of the row.
     Cells(&'a [f64]),
     /// The row of this number, cell by cell.
     Asked(&'a dyn Query, u32),
@@ -117,7 +117,8 @@ pub struct Reader<'a> {
     rows: &'a dyn Rows,
     n_features: usize,
     way: Way<'a>,
-    /// Of the rows that are loaded: zeros but for what these have.
+    /// The cells of the loaded rows. Of sparse rows only the nonzeros are written, and set to 0
+    /// again afterwards.
     cells: Vec<f64>,
     loaded: Range<usize>,
 }
