@@ -18,7 +18,7 @@ impl Bitset {
         self.words[i as usize / 64] >> (i % 64) & 1 != 0
     }
 
-    /// Adds `i`.
+    /// Adds `i`, which must be below the bound.
     #[inline]
     pub fn insert(&mut self, i: u32) {
         self.words[i as usize / 64] |= 1 << (i % 64);

@@ -21,7 +21,7 @@ pub struct Runtime<'a> {
 }
 
 impl Runtime<'static> {
-    /// One thread that nobody stops: for what is sure to be short.
+    /// One thread without a stop flag: for work that is sure to be short.
     pub(crate) fn unstoppable() -> Self {
         static NEVER: AtomicBool = AtomicBool::new(false);
         Self::new(1, &NEVER)

@@ -40,11 +40,11 @@ pub enum Ordinals {
 /// The ranks of one column, one per row.
 #[derive(Debug)]
 pub enum Ranks {
-    /// Up to 256 distinct values.
+    /// For columns of up to 256 distinct values.
     U8(Box<[u8]>),
-    /// Up to 65,536.
+    /// For columns of up to 65,536 distinct values.
     U16(Box<[u16]>),
-    /// More.
+    /// For columns of more distinct values, and for sort keys.
     U32(Box<[u32]>),
 }
 
@@ -56,17 +56,17 @@ pub struct DenseColumns {
     is_sparse: bool,
 }
 
-/// One column.
+/// One column of a dense data set.
 #[derive(Debug)]
 pub struct DenseColumn {
     /// The rank of each row's value.
     pub ranks: Ranks,
     /// The most frequent rank.
     pub common_rank: u32,
-    /// Ranks are below, unless they are [keys](Ordinals::Keys).
+    /// All ranks are below this number, unless they are [keys](Ordinals::Keys).
     pub n_ranks: u32,
-    /// Whether it is better to sort the rows that do not have the most frequent value than to count
-    /// all (bench `fit`).
+    /// Whether it is faster to sort the rows that do not have the most frequent value than to count
+    /// all rows in bins (bench `sweep`, constants `SPARSE_FROM` and `SPARSE_FROM_DISTINCT`).
     pub is_sparse: bool,
 }
 
@@ -133,7 +133,7 @@ impl DenseColumns {
 
 /// A dense matrix of any element type: the part of it that [`encode`] needs.
 pub(super) trait Tiles: Sync {
-    /// `(n_samples, n_features)`.
+    /// The shape: `(n_samples, n_features)`.
     fn shape(&self) -> (usize, usize);
     /// The values of some columns, one column after the other.
     fn tile(&self, columns: Range<usize>) -> Result<Floats>;

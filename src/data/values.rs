@@ -94,9 +94,9 @@ impl RankIndex {
 /// Values of one of the two types that columns may have.
 #[derive(Debug)]
 pub enum Floats {
-    /// Of inputs whose values all are exact in `f32`.
+    /// For inputs whose values all are exact in `f32`.
     F32(Vec<f32>),
-    /// Of others.
+    /// For all other inputs.
     F64(Vec<f64>),
 }
 

@@ -11,11 +11,11 @@ use crate::tuning::tuned;
 tuned! {
     /// Most cells of a copy that stays in the second-level cache: half of 1 MiB (bench `sweep`).
     fn near_cells() -> usize = 1 << 17;
-    /// A node that has this many times fewer rows than its data set is copied even if the copy exceeds
-    /// [`near_cells`]: each cache line that such a node reads holds one cell of the node.
+    /// A node that has this many times fewer rows than its data set is copied even if the copy
+    /// exceeds [`near_cells`]: each cache line that such a node reads holds one cell of the node.
     fn spread() -> usize = 16;
-    /// Time that a level of the subtree saves on a copy per cell that it reads, as a share of the time
-    /// to copy one cell (bench `sweep`).
+    /// Time that a level of the subtree saves on a copy per cell that it reads, as a share of the
+    /// time to copy one cell (bench `sweep`).
     fn saved_per_level() -> f64 = 0.6;
 }
 
@@ -67,8 +67,8 @@ impl Copies {
     }
 
     fn admit_levels(&self, n_samples: usize, levels: f64) -> bool {
-        // A copy that exceeds the cache serves log2(spread()) levels at most: subtrees with spread()
-        // times fewer rows are copied again.
+        // A copy that exceeds the cache serves log2(spread()) levels at most: subtrees with
+        // spread() times fewer rows are copied again.
         let levels = if n_samples > self.max_near_samples { levels.min((spread() as f64).log2()) } else { levels };
         n_samples <= self.max_samples && levels * saved_per_level() > self.n_features_per_draw
     }

@@ -63,7 +63,8 @@ impl<'a, C: Criterion> Search<'a, C> {
         Ok(Self { data, target, criterion, kind, params, total_weight, max_weight, min_weight_leaf, runtime, level })
     }
 
-    /// The search of another tree on the same columns and targets, whose root weighs `total_weight`.
+    /// The search of another tree on the same columns and targets, whose root weighs
+    /// `total_weight`.
     #[must_use]
     pub fn with_total_weight(&self, total_weight: u64) -> Self {
         Self { total_weight, min_weight_leaf: self.params.min_weight_fraction_leaf * total_weight as f64, ..*self }

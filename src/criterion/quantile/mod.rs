@@ -132,8 +132,9 @@ fn sum_bits(target: &Target, numbers: &Numbers) -> u32 {
     numbers.bits - 1 + bit_length(weight)
 }
 
-/// The fraction that stands for a level in a tree with this target: its denominator leaves room for the sums of losses. A
-/// tree resolves its level once, since a part of the rows would have room for a larger denominator.
+/// The fraction that stands for a level in a tree with this target: its denominator leaves room for
+/// the sums of losses. A tree resolves its level once, since a part of the rows would have room for
+/// a larger denominator.
 pub(super) fn resolve(level: QuantileLevel, target: &Target, numbers: &Numbers) -> QuantileLevel {
     level.within(WIDE_BITS - sum_bits(target, numbers))
 }
