@@ -31,13 +31,14 @@ VENVS := .venv
 ENVIRONMENTS := demo lint oldest peers test
 PIP := -m pip --disable-pip-version-check --quiet
 
-# There are two wheels. The one that is published has the release profile, the slowest to build.
-# The one that is tested has the profile `checked`: optimised as far as is quick to build, and with
-# debug assertions on.
+# There are three wheels. The one that is published has the release profile, the slowest to build.
+# The one of the demo has the profile `quick`, which a newcomer does not wait for. The one that is
+# tested has the profile `checked`: as `quick`, and with debug assertions on.
 WHEEL := dist
+QUICK_WHEEL := dist/quick
 CHECKED_WHEEL := dist/checked
-# Which of the two each environment installs.
-WHEEL_demo := $(WHEEL)
+# Which of these each environment installs.
+WHEEL_demo := $(QUICK_WHEEL)
 WHEEL_lint := $(CHECKED_WHEEL)
 WHEEL_oldest := $(CHECKED_WHEEL)
 WHEEL_peers := $(WHEEL)
@@ -84,7 +85,7 @@ CHECKED_WHEEL_SOURCES := $(shell find src python -not -path '*/__pycache__*' -no
 WHEEL_SOURCES := $(CHECKED_WHEEL_SOURCES) $(wildcard README.md LICENSE)
 
 .PHONY: help demo test test-all test-rust test-python test-oldest lint lint-rust lint-python lint-stubs \
-	lint-docs format bench peers wheel clean check-python check-rust
+	lint-docs format bench sweep peers wheel clean check-python check-rust
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -156,6 +157,9 @@ format: $(VENVS)/lint.stamp | check-rust ## Rewrite the sources in the house for
 bench: | check-rust ## Run the criterion benches
 	$(CARGO) bench $(BENCH_FLAGS)
 
+sweep: | check-rust ## Sweep the tuned constants (SWEEP="HISTOGRAM_FROM COPY_BELOW": these)
+	$(CARGO) bench --features tuning --bench sweep -- $(SWEEP)
+
 peers: $(VENVS)/peers.stamp ## Print the side-by-side tables (QUICK=1: the short ones)
 	$(VENVS)/peers/bin/python benches/peers/table1.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/news20.py
@@ -181,6 +185,11 @@ MATURIN_BUILD := $(VENVS)/build/bin/maturin build --interpreter $(VENVS)/build/b
 $(WHEEL)/.stamp: $(WHEEL_SOURCES) $(VENVS)/build.stamp | check-rust
 	@rm -f $(WHEEL)/*.whl
 	$(MATURIN_BUILD) --release --out $(WHEEL)
+	@touch $@
+
+$(QUICK_WHEEL)/.stamp: $(WHEEL_SOURCES) $(VENVS)/build.stamp | check-rust
+	@rm -f $(QUICK_WHEEL)/*.whl
+	$(MATURIN_BUILD) --profile quick --out $(QUICK_WHEEL)
 	@touch $@
 
 $(CHECKED_WHEEL)/.stamp: $(CHECKED_WHEEL_SOURCES) $(VENVS)/build.stamp | check-rust
