@@ -1,7 +1,15 @@
 //! The element types that input arrays may have, and the value type each becomes.
 
-use super::rows::Cells;
-use super::values::TableValue;
+use super::values::{Merge, TableValue};
+
+/// Floats in memory.
+#[derive(Clone, Copy)]
+pub enum Cells<'a> {
+    /// In single precision.
+    F32(&'a [f32]),
+    /// In double precision.
+    F64(&'a [f64]),
+}
 
 /// An element type of an input array.
 pub trait Element: Copy + Send + Sync {
@@ -16,16 +24,6 @@ pub trait Element: Copy + Send + Sync {
     fn cells(_elements: &[Self]) -> Option<Cells<'_>> {
         None
     }
-}
-
-/// The value of a cell of a sparse matrix that is stored more than once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Merge {
-    /// The sum of its entries, in the order in which they are stored. Unlike in the matrix's dense
-    /// form, a sum beyond the range of a narrow integer type does not wrap.
-    Sum,
-    /// Whether any of its entries is true.
-    Any,
 }
 
 macro_rules! element {

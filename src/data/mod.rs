@@ -9,6 +9,7 @@ mod category;
 pub mod decode;
 pub mod dense;
 mod element;
+pub mod encoding;
 mod matrix;
 pub mod query;
 mod range;
@@ -20,11 +21,12 @@ pub mod values;
 mod weights;
 
 pub use dense::DenseColumns;
-pub use element::{Element, Merge};
-pub use matrix::{Encoding, Matrix};
+pub use element::{Cells, Element};
+pub use encoding::Encoding;
+pub use matrix::Matrix;
 pub use sparse::{Format, SparseColumns, SparseView};
 pub use target::{Labels, Target};
-pub use values::ValueTable;
+pub use values::{Merge, ValueTable};
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -76,7 +78,7 @@ impl Dataset {
     #[allow(clippy::needless_pass_by_value, reason = "a view, passed as views are")]
     pub fn from_dense_with<T: Element>(
         x: ArrayView2<'_, T>,
-        ordinals: dense::Ordinals,
+        ordinals: encoding::Ordinals,
         runtime: &Runtime<'_>,
     ) -> Result<Self> {
         x.encode(&Encoding { ordinals, n_categories: None }, runtime)
@@ -89,7 +91,7 @@ impl Dataset {
 
     /// Returns this data set with categorical features: features with more than 0 categories are
     /// categorical, and hold codes below that number, or missing values. Their ordinals must be
-    /// [ranks](dense::Ordinals::Ranks). O(cells of such features).
+    /// [ranks](encoding::Ordinals::Ranks). O(cells of such features).
     pub fn with_categories(self, n_categories: &[u32]) -> Result<Self> {
         let encoding = Encoding { n_categories: Some(n_categories), ..Encoding::default() };
         self.coded(&encoding, &Runtime::unstoppable())

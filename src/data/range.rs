@@ -1,6 +1,8 @@
 //! The range of the targets of one output: what the scale of its fixed point is chosen by.
 
-use super::target::COARSE_BITS;
+/// Fixed-point targets have this many bits with their sign: room for 2^19 samples of weight 1 in an
+/// `i64` sum.
+pub const COARSE_BITS: u32 = 44;
 use crate::error::Result;
 use crate::num::{exponent, scale_by_power_of_two};
 use crate::runtime::Runtime;

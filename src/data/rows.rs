@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use ndarray::{ArrayView2, ArrayViewMut2, Zip, s};
 
-use super::element::Element;
+use super::element::{Cells, Element};
 use super::query::Query;
 use super::sparse::{SparseIndex, SparseView};
 use super::values::TableValue;
@@ -35,15 +35,6 @@ pub enum Access<'a> {
     Asked(&'a dyn Query),
     /// Entry by entry.
     Entries(&'a dyn RowEntries),
-}
-
-/// Floats in memory.
-#[derive(Clone, Copy)]
-pub enum Cells<'a> {
-    /// In single precision.
-    F32(&'a [f32]),
-    /// In double precision.
-    F64(&'a [f64]),
 }
 
 /// The entries of the rows of a sparse matrix.
@@ -153,11 +144,11 @@ pub enum Row<'a> {
 macro_rules! for_each_row {
     ($row:expr, |$value:ident| $use:expr) => {
         match $row {
-            $crate::data::rows::Row::Cells($crate::data::rows::Cells::F64(cells)) => {
+            $crate::data::rows::Row::Cells($crate::data::Cells::F64(cells)) => {
                 let $value = |feature: u32| cells[feature as usize];
                 $use
             }
-            $crate::data::rows::Row::Cells($crate::data::rows::Cells::F32(cells)) => {
+            $crate::data::rows::Row::Cells($crate::data::Cells::F32(cells)) => {
                 let $value = |feature: u32| f64::from(cells[feature as usize]);
                 $use
             }

@@ -16,6 +16,7 @@
 
 use std::sync::Arc;
 
+pub use super::range::COARSE_BITS;
 use super::range::Range;
 pub use super::weights::{WEIGHT_BITS, Weights};
 use super::weights::{encode_weights, reweighted};
@@ -23,9 +24,6 @@ use crate::error::{Error, Result};
 use crate::num::{bit_length, scale_by_power_of_two};
 use crate::runtime::Runtime;
 
-/// Fixed-point targets have this many bits with their sign: room for 2^19 samples of weight 1 in an
-/// `i64` sum.
-pub const COARSE_BITS: u32 = 44;
 /// Fixed-point targets of wide range have this many bits with their sign; their sums are `i128`.
 pub const FINE_BITS: u32 = 61;
 /// The scales of two outputs differ by at most `2^SCALE_SPREAD`: an output whose range is more than

@@ -11,11 +11,20 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::element::Merge;
 use crate::error::Result;
 use crate::memory;
 use crate::num::SortKey;
 use crate::tuning::tuned;
+
+/// The value of a cell of a sparse matrix that is stored more than once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Merge {
+    /// The sum of its entries, in the order in which they are stored. Unlike in the matrix's dense
+    /// form, a sum beyond the range of a narrow integer type does not wrap.
+    Sum,
+    /// Whether any of its entries is true.
+    Any,
+}
 
 /// Ascending distinct values of every feature, stored as `f32` where that is exact for all of them.
 #[derive(Debug)]

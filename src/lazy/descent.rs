@@ -117,7 +117,9 @@ impl Policy for Descent<'_> {
     }
 
     fn absorb(&self, finds: &mut Finds, whole: Vec<Finds>) -> Result<()> {
-        whole.into_iter().for_each(|more| finds.append(more));
+        for more in whole {
+            finds.append(more);
+        }
         Ok(())
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Best<C: Criterion> {
     bar: Option<Bar<C>>,
     /// The best conceivable split of the node, which no candidate exceeds; `None` if it was not
     /// computed.
-    best_conceivable: Option<C::Proof>,
+    conceivable: Option<C::Proof>,
     /// Whether features are offered in the order in which the node draws them. Then the feature
     /// that was offered first wins a tie.
     in_order: bool,
@@ -44,7 +44,7 @@ impl<C: Criterion> Best<C> {
             holder: None,
             floor: f64::NEG_INFINITY,
             bar: None,
-            best_conceivable: None,
+            conceivable: None,
             in_order: false,
             least_entries: 0.0,
             max_weight: 0.0,
@@ -61,7 +61,7 @@ impl<C: Criterion> Best<C> {
     /// No candidate yet. No feature can have a better cut than `best_conceivable`, if given.
     /// `in_order` says that features will be offered in the order in which the node draws them.
     pub fn below(best_conceivable: Option<C::Proof>, in_order: bool) -> Self {
-        Self { best_conceivable, in_order, ..Self::new() }
+        Self { conceivable: best_conceivable, in_order, ..Self::new() }
     }
 
     /// The bar, which tells which columns may win; `None` in searches of dense data.
@@ -77,7 +77,7 @@ impl<C: Criterion> Best<C> {
     /// Whether the best candidate so far is as good as the best conceivable split, so that no other
     /// candidate has a higher score.
     pub fn is_final(&self, criterion: &C, node: &C::Totals) -> bool {
-        match (&self.holder, &self.best_conceivable) {
+        match (&self.holder, &self.conceivable) {
             (Some(holder), Some(proof)) => criterion.compare(node, &holder.proof, proof) == Ordering::Equal,
             _ => false,
         }

@@ -14,6 +14,12 @@ impl Entry {
         Self(u64::from(rank) << 32 | u64::from(sample))
     }
 
+    /// Makes an entry from a rank of any width.
+    #[inline]
+    pub(crate) fn widened(rank: impl Into<u32>, sample: u32) -> Self {
+        Self::new(rank.into(), sample)
+    }
+
     /// The rank of the entry's value in the column.
     #[inline]
     pub fn rank(self) -> u32 {

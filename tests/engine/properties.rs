@@ -8,7 +8,7 @@ use ndarray::{Array2, ArrayView1, Axis, array, concatenate, s};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::bitset::Bitset;
-use spinney::data::dense::Ordinals;
+use spinney::data::encoding::Ordinals;
 use spinney::data::sparse::{RankSlice, SparseIndex};
 use spinney::data::target::{SCALE_SPREAD, WEIGHT_BITS, Weights};
 use spinney::data::{Columns, Dataset, Format, SparseColumns, SparseView, Target};

@@ -3,7 +3,7 @@
 //! [`SparseView::new`] is the only way to one. Indices may be unsorted, entries may be zero, cells
 //! may be stored more than once (they are summed).
 
-use super::encode::{Raw, offsets};
+use super::raw::{Raw, offsets};
 use crate::data::element::Element;
 use crate::data::values::TableValue;
 use crate::error::{Error, Result};

@@ -88,7 +88,7 @@ impl ValueOrdered<'_> {
         match *self {
             Self::Stored(SparseColumn { samples, ranks, .. }) => for_each_width!(ranks, |ranks| {
                 let entries = samples.iter().zip(ranks);
-                take(entries.map(|(&sample, &rank)| Entry::new(rank.into(), sample)), members, out)
+                take(entries.map(|(&sample, &rank)| Entry::widened(rank, sample)), members, out)
             }),
             Self::Copied { entries, .. } => take(entries.iter().copied(), members, out),
         }
@@ -159,7 +159,7 @@ impl Gather {
             for_each_width!(row.ranks, |ranks| {
                 for (&feature, &rank) in row.features.iter().zip(ranks) {
                     let slot = &mut self.cursor[feature as usize];
-                    self.entries[*slot as usize] = Entry::new(rank.into(), sample);
+                    self.entries[*slot as usize] = Entry::widened(rank, sample);
                     *slot += 1;
                 }
             });
