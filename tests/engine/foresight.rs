@@ -9,7 +9,7 @@ use spinney::criterion::{Criterion, Visitor, visit};
 use spinney::error::Result;
 use spinney::params::{CriterionKind, QuantileLevel};
 
-use crate::common::{self, QUANTILE, Y};
+use crate::common::{self, QUANTILE, Y, runtime};
 
 /// Nodes, and of each the samples that are pushed.
 struct Passes<'a>(&'a [(Vec<u32>, Vec<u32>)]);
@@ -79,7 +79,7 @@ proptest! {
         }),
     ) {
         let target = Y::Numbers { values: y, n_outputs }.target(Some(&weights));
-        let agree = visit(kind, &target, Passes(&passes)).unwrap();
+        let agree = visit(kind, &target, Passes(&passes), &runtime(1)).unwrap();
         prop_assert!(agree.iter().all(|&agrees| agrees), "{:?}", agree);
     }
 }
@@ -95,7 +95,7 @@ fn adverse_weights() {
     let mut pass: Vec<u32> = (0..n_heavy).flat_map(|i| [i, n - 1 - i]).collect();
     pass.extend(n_heavy..n_heavy + n_light);
     let target = Y::Numbers { values, n_outputs: 1 }.target(Some(&weights));
-    let agree = visit(CriterionKind::AbsoluteError, &target, Passes(&[((0..n).collect(), pass)])).unwrap();
+    let agree = visit(CriterionKind::AbsoluteError, &target, Passes(&[((0..n).collect(), pass)]), &runtime(1)).unwrap();
     assert!(agree.len() > n as usize && agree.iter().all(|&agrees| agrees));
 }
 
@@ -159,7 +159,7 @@ proptest! {
         let short = order[..520.min(n - 1)].to_vec();
         let target = Y::Numbers { values: y, n_outputs: 1 }.target(Some(&weights));
         // The first has all samples of the node.
-        for (most, asked) in visit(kind, &target, Bounds(&[order, related, short])).unwrap() {
+        for (most, asked) in visit(kind, &target, Bounds(&[order, related, short]), &runtime(1)).unwrap() {
             for (floor, most_then, highest) in asked {
                 prop_assert!(most_then >= most, "{} {} {}", floor, most_then, most);
                 prop_assert!(highest.is_none_or(|highest| highest == most));
@@ -179,7 +179,7 @@ fn noise_is_given_up() {
     let target = Y::Numbers { values, n_outputs: 1 }.target(None);
     for kind in [CriterionKind::AbsoluteError, QUANTILE] {
         let passes = [noise.clone(), (0..n).collect()];
-        let found = visit(kind, &target, Bounds(&passes)).unwrap();
+        let found = visit(kind, &target, Bounds(&passes), &runtime(1)).unwrap();
         let given_up = |pass: usize| found[pass].1.iter().filter(|asked| asked.2.is_none()).count();
         // What is asked for beyond the highest score of the signal is more than any cut can have; the noise scores next to nothing.
         assert!(given_up(1) >= 1 && given_up(0) >= 1, "{kind:?}");

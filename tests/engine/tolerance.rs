@@ -11,7 +11,7 @@ use spinney::criterion::{Criterion, Visitor, visit};
 use spinney::error::Result;
 use spinney::params::CriterionKind;
 
-use crate::common::{QUANTILE, Y};
+use crate::common::{QUANTILE, Y, runtime};
 
 /// Compares the splits of all samples that two sides make.
 struct Compare<'a> {
@@ -72,7 +72,7 @@ fn side(n: usize) -> impl Strategy<Value = Vec<u32>> {
 fn check(kind: CriterionKind, y: &Y, weights: &[f64], sides: [&[u32]; 2]) -> std::result::Result<(), TestCaseError> {
     let target = y.target(Some(weights));
     let compare = Compare { sides, n_samples: weights.len() as u32 };
-    let (excess, tolerance, order) = visit(kind, &target, compare).unwrap();
+    let (excess, tolerance, order) = visit(kind, &target, compare, &runtime(1)).unwrap();
     // Forbidden cuts are never compared.
     prop_assume!(kind != CriterionKind::Poisson || !excess.is_nan());
     match order {
