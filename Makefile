@@ -1,7 +1,7 @@
 # Everything that people, hooks and CI run. `make help` lists the targets.
 #
-# Nothing is installed outside this directory: virtual environments live under .venv/, the
-# wheel in dist/, Rust's output in target/. Stamp files make repeated calls quick.
+# Nothing is installed outside this directory: virtual environments live under .venv/, wheels in
+# dist/, Rust's output in target/. Stamp files make repeated calls quick.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -17,6 +17,10 @@ CARGO_TEST_FLAGS ?=
 BENCH_FLAGS ?=
 # QUICK=1 makes `make peers` run the short variants.
 QUICK ?=
+# How many processes pytest shares the tests out to: one per core unless you say otherwise.
+WORKERS ?= auto
+# What the random cases of `make test-all` are drawn from: a new number each time unless you give one.
+SEED ?=
 
 # rustup's usual place, for shells that have not read its profile yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
@@ -27,7 +31,19 @@ VENVS := .venv
 ENVIRONMENTS := demo lint oldest peers test
 PIP := -m pip --disable-pip-version-check --quiet
 
-# What each environment installs beside the wheel and its run-time dependencies.
+# There are three wheels. The one that is published has the release profile, the slowest to build.
+# The one of the demo has the profile `quick`, which a newcomer does not wait for. The one that is
+# tested has the profile `checked`: as `quick`, and with debug assertions on.
+WHEEL := dist
+QUICK_WHEEL := dist/quick
+CHECKED_WHEEL := dist/checked
+# Which of these each environment installs.
+WHEEL_demo := $(QUICK_WHEEL)
+WHEEL_lint := $(CHECKED_WHEEL)
+WHEEL_oldest := $(CHECKED_WHEEL)
+WHEEL_peers := $(WHEEL)
+WHEEL_test := $(CHECKED_WHEEL)
+# What it installs beside the wheel and its run-time dependencies.
 EXTRA_demo := [demo]
 EXTRA_lint := [lint]
 EXTRA_oldest := [test]
@@ -50,17 +66,26 @@ PINS_oldest := \
 	"scikit-learn==1.7.2; python_version > '3.13'" \
 	"scipy==1.14.1; python_version <= '3.13'" \
 	"scipy==1.16.2; python_version > '3.13'"
+# Modules are compiled as they are imported, which is quicker than all of them at once. But tests
+# take warnings for errors, and those of the compiler about a library are none of theirs.
+INSTALL_demo := --no-compile
+INSTALL_lint := --no-compile
+INSTALL_peers := --no-compile
 # What each environment is given if there is a wheel for its platform and its Python.
 OPTIONAL_peers := pandas scikit-learn-intelex ydf
-OLDEST_TESTS := $(wildcard $(addprefix tests/test_, estimator_checks.py estimators.py forest*.py composition.py model_selection.py))
 
-# Directories are listed too, so that a removed file is seen as a change.
-WHEEL_SOURCES := $(shell find src python -not -path '*/__pycache__*' -not -name '.*' 2>/dev/null) \
-	$(wildcard Cargo.toml Cargo.lock pyproject.toml rust-toolchain.toml README.md LICENSE)
-WHEEL_STAMP := dist/.stamp
+# Every run shares the tests out to WORKERS processes; an idle one takes over tests of a busy one.
+PYTEST_ARGS := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal $(PYTEST_FLAGS)
 
-.PHONY: help demo test test-rust test-python test-oldest lint lint-rust lint-python lint-stubs \
-	lint-docs format bench peers wheel clean check-python check-rust
+# Directories are listed too, so that a removed file is seen as a change. What is listed here goes
+# into both wheels.
+CHECKED_WHEEL_SOURCES := $(shell find src python -not -path '*/__pycache__*' -not -name '.*' 2>/dev/null) \
+	$(wildcard Cargo.toml Cargo.lock pyproject.toml rust-toolchain.toml)
+# These are texts that come with the published wheel; no test reads them.
+WHEEL_SOURCES := $(CHECKED_WHEEL_SOURCES) $(wildcard README.md LICENSE)
+
+.PHONY: help demo test test-all test-rust test-python test-oldest lint lint-rust lint-python lint-stubs \
+	lint-docs format bench sweep peers wheel clean check-python check-rust
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,7 +95,19 @@ demo: $(VENVS)/demo.stamp ## Train on real data, compare with scikit-learn, draw
 
 test: test-rust test-python test-oldest ## Run all tests
 
-# The same cases at every run, as the Python tests draw them too; a bare `cargo test` draws new ones.
+# Ten times as many random cases, which are new ones each time, and every combination of the
+# parameters of which `make test` tries a sample. The seed is printed at the beginning and at the end.
+# proptest gives up after so many cases that do not fit: with ten times as many cases, ten times as late.
+PROPTEST_ALL := PROPTEST_CASES=2560 PROPTEST_MAX_GLOBAL_REJECTS=10240 PROPTEST_MAX_LOCAL_REJECTS=655360
+test-all: SEED := $(or $(SEED),$(shell od -An -N4 -tu4 /dev/urandom | tr -d ' '))
+test-all: test-oldest $(VENVS)/test.stamp | check-rust ## Run all tests with ten times as many, new random cases (SEED=N: those of N)
+	@echo "random cases of seed $(SEED)"
+	@trap 'test $$? -eq 0 || echo "to see this again: make test-all SEED=$(SEED)" >&2' EXIT; \
+	PROPTEST_RNG_SEED=$(SEED) $(PROPTEST_ALL) $(CARGO) test $(CARGO_TEST_FLAGS); \
+	$(VENVS)/test/bin/python -c '$(INSTALLED)'; \
+	$(VENVS)/test/bin/pytest --all-cases --hypothesis-seed=$(SEED) --timeout=1200 $(PYTEST_ARGS)
+
+# The same cases at every run, as the Python tests draw them too; `make test-all` draws new ones.
 test-rust: | check-rust ## Run the Rust tests (no Python needed)
 	PROPTEST_RNG_SEED=1 $(CARGO) test $(CARGO_TEST_FLAGS)
 
@@ -83,22 +120,25 @@ INSTALLED := import pathlib, sysconfig, sklearn, spinney; \
 
 test-python: $(VENVS)/test.stamp ## Run the Python tests against the built wheel
 	@$(VENVS)/test/bin/python -c '$(INSTALLED)'
-	$(VENVS)/test/bin/pytest $(PYTEST_FLAGS)
+	$(VENVS)/test/bin/pytest $(PYTEST_ARGS)
 
-test-oldest: $(VENVS)/oldest.stamp ## Run the estimator tests with the oldest scikit-learn supported
-	@test -n "$(OLDEST_TESTS)" || { echo "error: no estimator tests found in tests/" >&2; exit 1; }
+# The engine does not know scikit-learn. What can tell its versions apart has the mark `oldest`:
+# scikit-learn's own checks of estimators, the tests of their face and of what it builds from them,
+# and about ten tests of cross-validation, which calls its functions.
+test-oldest: $(VENVS)/oldest.stamp ## Run the tests of scikit-learn's interface with its oldest version supported
 	@$(VENVS)/oldest/bin/python -c '$(INSTALLED)'
-	$(VENVS)/oldest/bin/pytest $(PYTEST_FLAGS) $(OLDEST_TESTS)
+	$(VENVS)/oldest/bin/pytest -m oldest $(PYTEST_ARGS)
 
 lint: lint-rust lint-docs lint-python lint-stubs ## Run all static checks
 
-lint-rust: | check-rust ## rustfmt and clippy, without and with the Python module
+# The configuration with the Python module has all the code and is linted. That the one without it
+# builds as well, without a warning, needs no second pass of the lints.
+lint-rust: | check-rust ## rustfmt, clippy, and a plain check without the Python module
 	$(CARGO) fmt --check
-	$(CARGO) clippy --all-targets -- -D warnings
 	$(CARGO) clippy --all-targets --features python -- -D warnings
+	$(CARGO) check --all-targets 2>&1 | awk '{ print } /^warning: .spinney/ { warned = 1 } END { exit warned + 0 }'
 
 lint-docs: | check-rust ## rustdoc: every link resolves
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --features python
 
 lint-python: $(VENVS)/lint.stamp ## ruff and mypy
@@ -117,6 +157,9 @@ format: $(VENVS)/lint.stamp | check-rust ## Rewrite the sources in the house for
 bench: | check-rust ## Run the criterion benches
 	$(CARGO) bench $(BENCH_FLAGS)
 
+sweep: | check-rust ## Sweep the tuned constants (SWEEP="HISTOGRAM_FROM COPY_BELOW": these)
+	$(CARGO) bench --features tuning --bench sweep -- $(SWEEP)
+
 peers: $(VENVS)/peers.stamp ## Print the side-by-side tables (QUICK=1: the short ones)
 	$(VENVS)/peers/bin/python benches/peers/table1.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/news20.py
@@ -130,16 +173,28 @@ peers: $(VENVS)/peers.stamp ## Print the side-by-side tables (QUICK=1: the short
 	$(VENVS)/peers/bin/python benches/peers/crossval.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/memory.py $(if $(QUICK),--quick)
 
-wheel: $(WHEEL_STAMP) ## Build the wheel into dist/
-	@ls dist/*.whl
+wheel: $(WHEEL)/.stamp ## Build the wheel that is published into dist/
+	@ls $(WHEEL)/*.whl
 
 clean: ## Remove the environments and everything that was built
 	rm -rf $(VENVS) dist target .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find python tests examples benches -name __pycache__ -prune -exec rm -rf {} +
 
-$(WHEEL_STAMP): $(WHEEL_SOURCES) $(VENVS)/build.stamp | check-rust
-	@rm -rf dist
-	$(VENVS)/build/bin/maturin build --release --interpreter $(VENVS)/build/bin/python --out dist
+MATURIN_BUILD := $(VENVS)/build/bin/maturin build --interpreter $(VENVS)/build/bin/python
+
+$(WHEEL)/.stamp: $(WHEEL_SOURCES) $(VENVS)/build.stamp | check-rust
+	@rm -f $(WHEEL)/*.whl
+	$(MATURIN_BUILD) --release --out $(WHEEL)
+	@touch $@
+
+$(QUICK_WHEEL)/.stamp: $(WHEEL_SOURCES) $(VENVS)/build.stamp | check-rust
+	@rm -f $(QUICK_WHEEL)/*.whl
+	$(MATURIN_BUILD) --profile quick --out $(QUICK_WHEEL)
+	@touch $@
+
+$(CHECKED_WHEEL)/.stamp: $(CHECKED_WHEEL_SOURCES) $(VENVS)/build.stamp | check-rust
+	@rm -f $(CHECKED_WHEEL)/*.whl
+	$(MATURIN_BUILD) --profile checked --out $(CHECKED_WHEEL)
 	@touch $@
 
 $(VENVS)/build.stamp: pyproject.toml | check-python
@@ -149,10 +204,11 @@ $(VENVS)/build.stamp: pyproject.toml | check-python
 
 # The wheel keeps its version while it is developed, hence the forced first step; the second
 # one adds whatever its metadata asks for.
-$(ENVIRONMENTS:%=$(VENVS)/%.stamp): $(VENVS)/%.stamp: $(WHEEL_STAMP) Makefile | check-python
+.SECONDEXPANSION:
+$(ENVIRONMENTS:%=$(VENVS)/%.stamp): $(VENVS)/%.stamp: $$(WHEEL_$$*)/.stamp Makefile | check-python
 	@$(VENVS)/$*/bin/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENVS)/$*
-	$(VENVS)/$*/bin/python $(PIP) install --force-reinstall --no-deps dist/*.whl
-	$(VENVS)/$*/bin/python $(PIP) install --prefer-binary "$$(echo dist/*.whl)$(EXTRA_$*)" $(PINS_$*)
+	$(VENVS)/$*/bin/python $(PIP) install --force-reinstall --no-deps $(WHEEL_$*)/*.whl
+	$(VENVS)/$*/bin/python $(PIP) install $(INSTALL_$*) --prefer-binary "$$(echo $(WHEEL_$*)/*.whl)$(EXTRA_$*)" $(PINS_$*)
 	@for package in $(OPTIONAL_$*); do \
 		$(VENVS)/$*/bin/python $(PIP) install --only-binary :all: "$$package" || \
 			echo "note: $$package cannot be installed here and is left out" >&2; \

@@ -1,5 +1,6 @@
-//! Encoding a matrix and growing a tree, end to end: the shapes of the seed's Table I, the criteria, and trees that draw
-//! features, as forests have them. Prints which share of the columns of a node the bounds leave to be read.
+//! Encoding a matrix and growing a tree, end to end: the shapes of Table I of "Sparsified Trees",
+//! the criteria, and trees whose nodes draw features, as in forests. Prints which share of a node's
+//! columns is read in spite of the bounds.
 
 mod common;
 
@@ -52,7 +53,7 @@ fn fit(c: &mut Criterion) {
         });
     }
 
-    // Short rows of many features: most of those that a node draws are absent from it.
+    // Short rows over many features: most features that a node draws have no entry in the node.
     let (n, d) = (10_000, 50_000);
     let data = Csc::random(n, d, 0.002, 1).encode(&runtime).expect("finite");
     let target = random_classes(n, 20, 2).expect("classes");

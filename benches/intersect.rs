@@ -1,8 +1,10 @@
-//! The three kernels of `intersect` over density x node size, and the constants of its cost rule.
+//! The three kernels of `split/sparse/intersect.rs` over density x node size, and the constants of
+//! its cost rule.
 //!
-//! `by_bitmap` reads the column: ns per column entry is `BITMAP_COST`. `by_search` halves rows: ns per row of the node
-//! and halving is `SEARCH_COST`. `gather` reads the node's rows: ns per entry there is `GATHER_COST`, and `FILTER_COST`
-//! when the filter drops nearly all. The switch points are where the times of two kernels cross.
+//! `by_bitmap` reads the column: ns per column entry is `BITMAP_COST`. `by_search` looks the
+//! feature up in each row of the node by binary search: ns per row and halving is `SEARCH_COST`.
+//! `gather` reads the node's rows: ns per entry of these rows is `GATHER_COST`, or `FILTER_COST` if
+//! the filter drops nearly all entries. The switch points are where the times of two kernels cross.
 
 mod common;
 

@@ -1,5 +1,6 @@
-//! Partitioning a node: ns per row, by share that goes left; and by marking a sparse column against looking rows up
-//! (`MARKS_PER_LOOKUP` in `split/sparse.rs` is where the two cross).
+//! Partition of a node: ns per row, by the share of rows that go left; and, for sparse columns, ns
+//! to mark the entries of the column against ns to look up the rows. `MARKS_PER_LOOKUP` in
+//! `split/sparse/partition.rs` is where the two cross.
 
 mod common;
 
@@ -27,7 +28,8 @@ fn partition(c: &mut Criterion) {
         });
     }
 
-    // `STAY_PER_MOVE`: against the stable partition of all rows.
+    // `STAY_PER_MOVE` in `split/sparse/partition.rs` compares this with the stable partition of all
+    // rows.
     let few: Vec<u32> = (0..N_SAMPLES as u32).step_by(100).collect();
     group.throughput(Throughput::Elements(few.len() as u64));
     group.bench_function("move few, per row moved", |b| {

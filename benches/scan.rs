@@ -1,5 +1,6 @@
-//! The search of one node: fill and scan, ns per cell (dense) or per nonzero (sparse), for each criterion and regime.
-//! `RADIX_FROM` and `CELL_COST` in `split/dense.rs` and `SCAN_COST` in `split/sparse.rs` come from here.
+//! The search of one node: fill and scan, ns per cell (dense) or per nonzero (sparse), for each
+//! criterion and regime. `RADIX_FROM` in `split/entries.rs`, `CELL_COST` in `split/dense/mod.rs`
+//! and `SCAN_COST` in `split/sparse/mod.rs` come from here.
 
 mod common;
 
@@ -15,7 +16,7 @@ use spinney::runtime::Runtime;
 use spinney::split::samples::Samples;
 use spinney::split::{ConstantFeatures, Node, Scratch, Search};
 
-/// Times the search of a node of every `step`-th row.
+/// Times the search of a node that has every `step`-th row.
 struct SearchBench<'a, 'b> {
     bench: &'a mut criterion::Bencher<'b>,
     data: &'a Dataset,

@@ -1,6 +1,6 @@
 //! A fixed-size set of small integers, one bit each.
 
-/// A set of integers below a fixed bound.
+/// A set of integers below a bound that is fixed when the set is made.
 #[derive(Debug, Clone, Default)]
 pub struct Bitset {
     words: Box<[u64]>,
@@ -18,7 +18,7 @@ impl Bitset {
         self.words[i as usize / 64] >> (i % 64) & 1 != 0
     }
 
-    /// Adds `i`.
+    /// Adds `i`, which must be below the bound.
     #[inline]
     pub fn insert(&mut self, i: u32) {
         self.words[i as usize / 64] |= 1 << (i % 64);

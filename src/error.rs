@@ -1,8 +1,8 @@
-//! The one error type of the crate. Each variant carries data; its message names the argument, what
-//! was got and what is allowed. `python/error.rs` maps the variants to Python exceptions, nothing
-//! else does.
+//! The one error type of the crate. Each variant carries data. Its message names the argument, the
+//! value that was given, and the values that are allowed. Only `python/error.rs` maps variants to
+//! Python exceptions.
 
-/// What can go wrong in a call of this crate.
+/// The failure of a call of this crate.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -49,7 +49,7 @@ pub enum Error {
     TooLarge {
         /// The quantity.
         what: &'static str,
-        /// Its largest legal value.
+        /// The largest legal value of the quantity.
         limit: u64,
         /// The value that was given.
         got: u64,

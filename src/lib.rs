@@ -1,8 +1,8 @@
 //! Exact decision trees, fast, on sparse and dense data.
 //!
-//! The way of the data: a matrix is encoded once into a [`Dataset`](data::Dataset) of ranks, targets and weights become
-//! integers in a [`Target`](data::Target), and [`grow`](grow::grow) makes a [`Tree`](tree::Tree). ARCHITECTURE.md has
-//! the map of the modules and the promises they keep.
+//! A matrix is encoded once into a [`Dataset`](data::Dataset) of ranks, targets and weights become
+//! integers in a [`Target`](data::Target), and [`grow`](grow::grow) makes a [`Tree`](tree::Tree).
+//! ARCHITECTURE.md has the map of the modules and the promises they keep.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;

@@ -1,9 +1,10 @@
 //! Keyed randomness: every random choice is a pure function of (seed, tree, node path, purpose).
 //!
-//! No generator is carried along, so neither the order of growth, nor the number of threads, nor whether a node is
-//! visited at all can change what is drawn elsewhere. In the spirit of counter-based generators (Salmon et al.,
-//! "Parallel random numbers: as easy as 1, 2, 3", SC 2011); the mixing is the finalizer of `SplitMix64` (Steele, Lea,
-//! Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+//! No generator carries a state from one choice to the next. So the order of growth, the number of
+//! threads, and whether a node is visited at all cannot change what is drawn elsewhere. The idea is
+//! that of counter-based generators (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+//! SC 2011). The mixing function is the finalizer of `SplitMix64` (Steele, Lea, Flood, "Fast
+//! splittable pseudorandom number generators", OOPSLA 2014).
 
 mod permutation;
 mod poisson;
@@ -20,7 +21,8 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The inverse of [`mix`]: shifts are undone from the high bits down, odd factors have inverses modulo 2^64.
+/// The inverse of [`mix`]. Shifts are undone from the high bits down, and multiplications by the
+/// inverses of the odd factors modulo 2^64.
 fn unmix(x: u64) -> u64 {
     let x = (x ^ (x >> 31) ^ (x >> 62)).wrapping_mul(0x3196_42B2_D24D_8EC3);
     let x = (x ^ (x >> 27) ^ (x >> 54)).wrapping_mul(0x96DE_1B17_3F11_9089);
@@ -32,16 +34,16 @@ fn combine(key: u64, word: u64) -> u64 {
     mix(key.wrapping_add(GOLDEN) ^ mix(word.wrapping_add(GOLDEN)))
 }
 
-/// Which child of a node.
+/// A child of a node, or the side of a cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// `x <= threshold`.
+    /// The left side: `x <= threshold`.
     Left,
-    /// `x > threshold`.
+    /// The right side: `x > threshold`.
     Right,
 }
 
-/// What a number is drawn for. Each purpose has its own stream.
+/// What a random number is drawn for. Each purpose has its own stream of numbers.
 #[derive(Clone, Copy)]
 enum Purpose {
     Features = 1,
@@ -52,14 +54,15 @@ enum Purpose {
     Categories = 6,
 }
 
-/// The seed whose tree number 0 is tree number `tree` of `seed`: a tree of a forest can be grown alone by it.
+/// The seed whose tree number 0 is tree number `tree` of `seed`. With this seed, a tree of a forest
+/// can be grown alone.
 pub fn seed_of_tree(seed: u64, tree: u64) -> u64 {
-    // `NodeKey::root(seed, tree)`, solved for the seed.
+    // Solves `NodeKey::root(s, 0) == NodeKey::root(seed, tree)` for `s`.
     let word = |tree: u64| mix(tree.wrapping_add(GOLDEN));
     unmix((mix(seed).wrapping_add(GOLDEN) ^ word(tree) ^ word(0)).wrapping_sub(GOLDEN))
 }
 
-/// The key of a node. All that is random in the node is derived from it.
+/// The key of a node, from which all random choices in the node are derived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeKey(u64);
 
@@ -69,7 +72,7 @@ impl NodeKey {
         Self(combine(mix(seed), tree))
     }
 
-    /// The key of a child.
+    /// The key of the child on one side.
     #[must_use]
     pub fn child(self, side: Side) -> Self {
         Self(combine(self.0, side as u64))
@@ -80,47 +83,52 @@ impl NodeKey {
         Permutation::new(combine(self.0, Purpose::Features as u64), n_features)
     }
 
-    /// The position in [0, 1) of the random threshold of `feature` between its extremes in the node.
+    /// The position in [0, 1) of the random threshold of `feature` between its extremes in the
+    /// node.
     pub fn threshold_position(self, feature: u32) -> f64 {
         let bits = combine(combine(self.0, Purpose::Threshold as u64), u64::from(feature));
         (bits >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A number that tells whether a category of `feature`, which first occurs in row `first_row`, is in the node's random
-    /// subset: its lowest bit.
+    /// A random number whose lowest bit says whether a category is in the node's random subset of
+    /// the categories of `feature`. The category is named by `first_row`, the row in which it first
+    /// occurs.
     pub fn category(self, feature: u32, first_row: u32) -> u64 {
         combine(combine(self.0, Purpose::Categories as u64), u64::from(feature) << 32 | u64::from(first_row))
     }
 
-    /// The draws of the rows of a tree; the key is that of its root.
+    /// The draws with replacement of the rows of a tree. The key must be that of the tree's root.
     pub fn bootstrap(self) -> Draws {
         Draws(combine(self.0, Purpose::Bootstrap as u64))
     }
 
-    /// The draws of a subsample of the rows of a tree; the key is that of its root.
+    /// The draws without replacement of the rows of a tree. The key must be that of the tree's
+    /// root.
     pub fn subsample(self) -> Draws {
         Draws(combine(self.0, Purpose::Subsample as u64))
     }
 
-    /// The Poisson counts of the rows of a tree, in one of many independent attempts; the key is that of its root.
+    /// The Poisson counts of the rows of a tree. Each number `attempt` gives independent counts.
+    /// The key must be that of the tree's root.
     pub fn poisson(self, attempt: u64) -> PoissonCounts {
         PoissonCounts::new(combine(combine(self.0, Purpose::Poisson as u64), attempt))
     }
 }
 
-/// A sequence of independent uniform integers, of which any can be had at once.
+/// A sequence of independent uniform integers. Any element can be computed without those before it.
 #[derive(Debug, Clone, Copy)]
 pub struct Draws(u64);
 
 impl Draws {
-    /// Draw number `i`: an integer below `n`. The chance of each is within 2^-64 of `1 / n`.
+    /// Element number `i` of the sequence: an integer below `n`. The chance of each integer is
+    /// within 2^-64 of `1 / n`.
     #[inline]
     pub fn below(self, n: u64, i: u64) -> u64 {
         high_product(combine(self.0, i), n)
     }
 }
 
-/// The high half of a product maps 64 random bits to the integers below `n`.
+/// Maps 64 random bits to an integer below `n`: the high half of their product with `n`.
 #[inline]
 fn high_product(random: u64, n: u64) -> u64 {
     ((u128::from(random) * u128::from(n)) >> 64) as u64
@@ -174,7 +182,8 @@ mod tests {
             let expected = f64::from(draws) / f64::from(n_subsets);
             assert_eq!(counts.len() as u32, n_subsets);
             let chi2: f64 = counts.values().map(|&c| (f64::from(c) - expected).powi(2) / expected).sum();
-            // Mean df, deviation sqrt(2 df): far beyond five deviations is a biased draw.
+            // Chi-square has mean df and standard deviation sqrt(2 df). A value more than six
+            // deviations above the mean shows a biased draw.
             let df = f64::from(n_subsets - 1);
             assert!(chi2 < df + 6.0 * (2.0 * df).sqrt().max(1.5), "n={n} k={k}: chi2 {chi2} df {df}");
         }

@@ -1,8 +1,8 @@
-//! What a call runs on: its threads, its stop flag, and the count of what is done.
+//! The runtime of one call: its threads, its stop flag, and the count of finished items of work.
 //!
-//! One thread, or one item, means no pool at all. A pool lives as long as the call, so a process
-//! that forks between two calls finds no dead threads. Results are collected in the order of the
-//! items: no schedule can show.
+//! With one thread, or with one item of work, no pool is made. A pool lives as long as the call, so
+//! a process that forks between two calls finds no dead threads. Results are collected in the order
+//! of the items, so they do not depend on the schedule.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -21,7 +21,7 @@ pub struct Runtime<'a> {
 }
 
 impl Runtime<'static> {
-    /// One thread that nobody stops: for what is sure to be short.
+    /// One thread without a stop flag: for work that is sure to be short.
     pub(crate) fn unstoppable() -> Self {
         static NEVER: AtomicBool = AtomicBool::new(false);
         Self::new(1, &NEVER)
@@ -29,44 +29,45 @@ impl Runtime<'static> {
 }
 
 impl<'a> Runtime<'a> {
-    /// A runtime of `n_threads` threads that ends with [`Error::Interrupted`] soon after `stop`
-    /// becomes true.
+    /// A runtime of `n_threads` threads. Calls on it end with [`Error::Interrupted`] soon after
+    /// `stop` becomes true.
     pub fn new(n_threads: usize, stop: &'a AtomicBool) -> Self {
         Self { n_threads: n_threads.max(1), pool: OnceLock::new(), stop, done: None }
     }
 
-    /// The same, counting finished items of work in `done` for whoever watches.
+    /// Makes the runtime count finished items of work in `done`, where another thread may watch
+    /// them.
     pub fn counting(self, done: &'a AtomicUsize) -> Self {
         Self { done: Some(done), ..self }
     }
 
-    /// One more item of work is finished.
+    /// Counts one more finished item of work.
     pub fn advance(&self) {
         if let Some(done) = self.done {
             done.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Number of threads.
+    /// Number of threads that work is spread over, at least 1.
     pub fn n_threads(&self) -> usize {
         self.n_threads
     }
 
-    /// One thread with the same stop flag: for work that is itself one of the items of
-    /// [`map`](Self::map).
+    /// A runtime of one thread with the stop flag of this one, for work inside an item of
+    /// [`map`](Self::map). It counts no items.
     pub fn serial(&self) -> Self {
         Self::new(1, self.stop)
     }
 
-    /// Fails if the caller wants the call to end. Cheap: one relaxed load.
+    /// Fails if the stop flag is raised. Cheap: one relaxed load.
     #[inline]
     pub fn check_interrupt(&self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// `items.map(f)`, in order, spread over the threads. Items should be worth a task each: a
-    /// thread without work takes over any that has not begun. After an error no further item
-    /// begins.
+    /// Calls `f` for each item, spread over the threads, and returns the results in the order of
+    /// the items. Items should be worth a task each: a thread without work takes over any item that
+    /// has not begun. After an error no further item begins.
     pub fn map<T: Send, R: Send>(&self, items: Vec<T>, f: impl Fn(T) -> Result<R> + Sync) -> Result<Vec<R>> {
         if self.n_threads == 1 || items.len() <= 1 {
             return items.into_iter().map(f).collect();
@@ -100,7 +101,7 @@ impl<'a> Runtime<'a> {
         Ok(())
     }
 
-    /// The pool, started when it is first needed.
+    /// The pool of threads, started when it is first needed.
     fn pool(&self) -> Result<&rayon::ThreadPool> {
         if let Some(pool) = self.pool.get() {
             return Ok(pool);

@@ -1,10 +1,11 @@
-//! Loops compiled for several widths of vector registers, of which the widest that the machine has is taken at run time.
+//! Loops that are compiled for several widths of vector registers. At run time, the version for the
+//! widest registers of the machine is called.
 //!
-//! The loops are plain Rust that the compiler vectorises; their results do not depend on the width, since they compute
-//! each element alone or combine integers. Other processors than x86-64 have one width, that of their baseline (NEON on
-//! ARM).
+//! The loops are plain Rust, which the compiler vectorises. The result of a loop does not depend on
+//! the width, since a loop computes each element alone or combines integers. Processors other than
+//! x86-64 have one width only, that of their baseline (NEON on ARM).
 
-/// A width that this machine has.
+/// A width of vector registers that this machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Level(Kind);
 
@@ -18,7 +19,7 @@ pub(crate) enum Kind {
 }
 
 impl Level {
-    /// What the compiler may take for granted: 16 bytes on x86-64 and ARM.
+    /// The width that every processor of the target has: 16 bytes on x86-64 and ARM.
     pub const BASELINE: Self = Self(Kind::Baseline);
 
     /// All widths that this machine has, ascending.
@@ -31,7 +32,7 @@ impl Level {
         std::iter::once(Self::BASELINE).chain(wide)
     }
 
-    /// The widest.
+    /// The greatest width that this machine has.
     pub fn widest() -> Self {
         Self::supported().last().unwrap_or(Self::BASELINE)
     }
@@ -41,8 +42,9 @@ impl Level {
     }
 }
 
-/// Calls the macro `$then` with the processor features of each wide level, then `$tokens`. The features that are asked for
-/// at run time and those that loops are compiled with are this one list.
+/// Calls the macro `$then` with the processor features of each wide level, then `$tokens`. The
+/// features that are asked for at run time and the features that loops are compiled with both come
+/// from this list, so they cannot differ.
 macro_rules! with_features {
     ($then:ident { $($tokens:tt)* }) => {
         $crate::simd::$then! {
@@ -53,7 +55,7 @@ macro_rules! with_features {
     };
 }
 
-/// The wide levels, and whether this machine has all features of each.
+/// The wide levels, each with whether this machine has all features of the level.
 #[cfg(target_arch = "x86_64")]
 macro_rules! detected {
     ([$($avx2:tt)*] [$($avx512:tt)*]) => {
@@ -64,15 +66,16 @@ macro_rules! detected {
     };
 }
 
-/// Defines a function whose body is compiled for every width; the first argument of a call is the [`Level`] to take. What
-/// the body calls must be inlined into it to be vectorised.
+/// Defines a function whose body is compiled for every width. The first argument of a call is the
+/// [`Level`] to use. A function that the body calls is only vectorised if it is inlined into the
+/// body.
 macro_rules! vectorized {
     ($($function:tt)*) => {
         $crate::simd::with_features!(compiled { $($function)* });
     };
 }
 
-/// As [`vectorized`], after the features of each wide level.
+/// Does the work of [`vectorized`], given the features of each wide level before the function.
 macro_rules! compiled {
     (
         [$($avx2:tt)*] [$($avx512:tt)*]
@@ -100,11 +103,13 @@ macro_rules! compiled {
 
             match level.kind() {
                 $crate::simd::Kind::Baseline => body $(::<$n>)? ($($arg),*),
-                // SAFETY: a level of this kind exists only where the processor has said that it has these features.
+                // SAFETY: a level of this kind exists only where the processor has said that it has
+                // these features.
                 #[cfg(target_arch = "x86_64")]
                 #[allow(unsafe_code, reason = "the processor has been asked")]
                 $crate::simd::Kind::Avx2 => unsafe { avx2 $(::<$n>)? ($($arg),*) },
-                // SAFETY: as for `Avx2`.
+                // SAFETY: a level of this kind too exists only where the processor has said that it
+                // has these features.
                 #[cfg(target_arch = "x86_64")]
                 #[allow(unsafe_code, reason = "the processor has been asked")]
                 $crate::simd::Kind::Avx512 => unsafe { avx512 $(::<$n>)? ($($arg),*) },

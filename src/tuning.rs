@@ -1,10 +1,11 @@
-//! Constants that were chosen by measurement, and the way to sweep them.
+//! Constants that were chosen by measurement, and a way to measure with other values.
 //!
-//! No result depends on a tuned constant, only speed does. With the Cargo feature `tuning` an environment variable of the
-//! constant's name (`SPINNEY_HISTOGRAM_FROM`, say) takes its place, which is how the bench `sweep` measures each of them on
-//! both sides of its value. Without the feature a constant is a constant.
+//! Speed depends on a tuned constant; no result does. With the Cargo feature `tuning`, the value of
+//! an environment variable replaces the constant. The variable is named after the constant:
+//! `SPINNEY_HISTOGRAM_FROM`, for example. In this way the bench `sweep` measures each constant on
+//! both sides of its chosen value. Without the feature, the chosen value is compiled in.
 
-/// Defines tuned constants, each as a function.
+/// Defines tuned constants, each as a function that returns the value.
 macro_rules! tuned {
     ($($(#[$meta:meta])* $vis:vis fn $name:ident() -> $type:ty = $value:expr;)+) => {
         $(
@@ -27,7 +28,8 @@ macro_rules! tuned {
 
 pub(crate) use tuned;
 
-/// The value that the environment gives to a tuned constant.
+/// The value that the environment gives to the tuned constant `name`; `None` if the variable is not
+/// set.
 #[cfg(feature = "tuning")]
 pub(crate) fn swept<T: std::str::FromStr>(name: &str) -> Option<T> {
     let variable = format!("SPINNEY_{}", name.to_uppercase());

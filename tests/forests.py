@@ -4,7 +4,6 @@ import pytest
 from sklearn.base import is_classifier
 from sklearn.datasets import load_diabetes, load_iris
 
-from oracle import TREE_ARRAYS
 from spinney import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -34,10 +33,3 @@ def task_of(forest_class):
         return load_iris(return_X_y=True)
     X, y = load_diabetes(return_X_y=True)
     return X[:200], y[:200]
-
-
-def bits(forest):
-    """Return all arrays of all trees as bytes."""
-    return [
-        [getattr(tree.tree_, name).tobytes() for name in TREE_ARRAYS] for tree in forest.estimators_
-    ]

@@ -53,6 +53,21 @@ def assert_same_tree(one, other, arrays=TREE_ARRAYS, note=""):
         assert left.tobytes() == right.tobytes(), f"{note}: {name}: {left} != {right}"
 
 
+def bits(fitted):
+    """Return all arrays of a tree, or of each tree of a forest, as bytes."""
+    if hasattr(fitted, "estimators_"):
+        return [bits(tree) for tree in fitted.estimators_]
+    return [getattr(fitted.tree_, name).tobytes() for name in TREE_ARRAYS]
+
+
+def assert_same_paths(one, other, note=""):
+    """Check that two matrices of decision paths mark the same nodes, in the same order."""
+    assert one.shape == other.shape, note
+    for name in ("indptr", "indices", "data"):
+        left, right = getattr(one, name), getattr(other, name)
+        np.testing.assert_array_equal(left, right, err_msg=f"{note}: {name}")
+
+
 def frozen(estimator):
     """Return the bits of all that an estimator holds, to see later whether anything changed."""
     return {name: pickle.dumps(value) for name, value in vars(estimator).items()}

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -67,6 +68,12 @@ AWKWARD_NUMBERS = (
     np.inf,
     -np.inf,
 )
+
+
+def examples(number, **others):
+    """Return settings for a number of random examples; `make test-all` has ten times as many."""
+    times = settings().max_examples / settings.get_profile("spinney").max_examples
+    return settings(max_examples=round(number * times), **others)
 
 
 class Data(NamedTuple):

@@ -1,10 +1,5 @@
 """Bad input is refused with a clear exception, and leaves the estimator as it was."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from functools import partial
 
 import numpy as np
@@ -39,8 +34,6 @@ every_regressor = pytest.mark.parametrize(
 )
 NAN, INF = float("nan"), float("inf")
 N_SAMPLES, N_FEATURES = 30, 5
-# Seconds from Ctrl-C to the end of a fit: the promise is one, and a busy machine gets one more.
-PROMPT = 2.0
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +47,8 @@ def good():
 def assert_refused(call, estimator, kinds, *fragments):
     """Check that a call raises, says what it has to say, and changes nothing.
 
-    Every fragment has to be in the message; of a tuple of fragments, one has to be.
+    Every fragment has to be in the message; of a tuple of fragments, one has to be: some messages
+    are scikit-learn's, and classifiers and regressors have different ones.
     """
     before, same = frozen(estimator), dict(vars(estimator))
     with pytest.raises(kinds) as caught:
@@ -198,6 +192,8 @@ CONTRADICTIONS = [
     ({"bootstrap": "poisson", "replace": False}, "'replace' parameter of"),
     ({"bootstrap": False, "oob_score": True}, "only available if bootstrap=True"),
     ({"bootstrap": True, "replace": False, "max_samples": 31}, "31 draws from 30 samples"),
+    ({"bootstrap": True, "max_samples": 2**32}, "between 1 and 4294967295 samples. Got 4294967296"),
+    ({"n_estimators": 2**40}, "n_estimators is limited to"),
 ]
 
 
@@ -213,12 +209,16 @@ def test_parameters_of_lazy_answers(forest_class, name, value, told, good):
         assert_refused(partial(call, good[0]), forest, ValueError, told, repr(value))
 
 
-@pytest.mark.parametrize(("params", "told"), CONTRADICTIONS)
-@every_bagged
+@pytest.mark.parametrize(
+    ("forest_class", "params", "told"),
+    [
+        (forest_class, params, told)
+        for params, told in CONTRADICTIONS
+        for forest_class in (FORESTS if "oob_score" in params else FORESTS + LAZY_FORESTS)
+    ],
+)
 def test_parameters_that_contradict_each_other(forest_class, params, told, good):
     """Nothing is ignored: what would have no meaning is refused."""
-    if forest_class in LAZY_FORESTS and "oob_score" in params:
-        pytest.skip("nothing is out of bag")
     assert_fit_refused(forest_class(**params), good, good, ValueError, told)
 
 
@@ -257,17 +257,17 @@ def test_index_of_a_tree(forest_class, good):
 @every_estimator
 def test_zero_jobs(tree_class, good):
     """No number of threads is called 0."""
-    assert_fit_refused(tree_class(n_jobs=0), good, good, ValueError, "n_jobs", "0")
+    told = f"The 'n_jobs' parameter of {tree_class.__name__} must be an int other than 0 or None"
+    assert_fit_refused(tree_class(n_jobs=0), good, good, ValueError, told, "Got 0")
 
 
 @every_classifier
-@pytest.mark.parametrize(
-    ("class_weight", "kinds"), [("heavy", ValueError), (2.0, ValueError), ({0: -1.0}, ValueError)]
-)
-def test_illegal_class_weight(tree_class, class_weight, kinds, good):
+@pytest.mark.parametrize("class_weight", ["heavy", 2.0, {0: -1.0}])
+def test_illegal_class_weight(tree_class, class_weight, good):
     """A class weight is None, "balanced", a dict or a list, and not negative."""
     tree = tree_class(class_weight=class_weight)
-    assert_fit_refused(tree, good, good, kinds, ("class_weight", "sample_weight"))
+    told = ("The 'class_weight' parameter", f"Got {class_weight!r} instead")
+    assert_fit_refused(tree, good, good, ValueError, *told)
 
 
 @every_classifier
@@ -376,14 +376,22 @@ BAD_MATRICES = {
     "no columns": (np.empty((30, 0)), ValueError, "0 feature"),
     "no rows, sparse": (sp.csr_matrix((0, 5)), ValueError, "0 sample"),
     "no columns, sparse": (sp.csc_matrix((30, 0)), ValueError, "0 feature"),
-    "strings": (np.full((30, 5), "word"), (ValueError, TypeError), ("word", "str", "<U4")),
-    "objects": (np.full((30, 5), {}, dtype=object), (ValueError, TypeError), "dict"),
-    "complex": (np.ones((30, 5)) * 1j, (ValueError, TypeError), ("omplex",)),
-    "complex, sparse": (sp.csr_matrix(np.eye(30, 5) * 1j), (ValueError, TypeError), "omplex"),
-    "None": (None, (ValueError, TypeError), ("None", "2D")),
-    "ragged": ([[1.0, 2.0]] * 29 + [[1.0]], ValueError, ("inhomogeneous", "sequence")),
-    "too few rows": (np.ones((29, 5)), ValueError, "29", "30"),
-    "too many rows, sparse": (sp.csc_matrix(np.ones((31, 5))), ValueError, "31", "30"),
+    "strings": (np.full((30, 5), "word"), ValueError, "compatible with arrays of bytes/strings"),
+    "objects": (np.full((30, 5), {}, dtype=object), TypeError, "not 'dict'"),
+    "complex": (np.ones((30, 5)) * 1j, ValueError, "Complex data not supported"),
+    "complex, sparse": (
+        sp.csr_matrix(np.eye(30, 5) * 1j),
+        ValueError,
+        "Complex data not supported",
+    ),
+    "None": (None, ValueError, "Expected 2D array, got scalar array instead:\narray=None"),
+    "ragged": ([[1.0, 2.0]] * 29 + [[1.0]], ValueError, "setting an array element with a sequence"),
+    "too few rows": (np.ones((29, 5)), ValueError, "numbers of samples: [29, 30]"),
+    "too many rows, sparse": (
+        sp.csc_matrix(np.ones((31, 5))),
+        ValueError,
+        "numbers of samples: [31, 30]",
+    ),
 }
 
 
@@ -396,15 +404,19 @@ def test_bad_matrix(tree_class, case, good):
 
 
 BAD_TARGETS = {
-    "too short": (np.arange(29) % 2, ValueError, "29", "30"),
-    "too long": (np.arange(31) % 2, ValueError, "31", "30"),
-    "missing": (np.r_[np.arange(29) % 2, NAN], ValueError, "y", "NaN"),
-    "infinite": (np.r_[np.arange(29) % 2, INF], ValueError, "y", ("inf",)),
-    "None": (None, ValueError, "y", "None"),
-    "empty": (np.array([]), ValueError, ("0", "y")),
-    "three dimensions": (np.zeros((30, 2, 2)), ValueError, ("y", "dim 3")),
-    "complex": (np.ones(30) * 1j, (ValueError, TypeError), "omplex"),
-    "sparse": (sp.csr_matrix(np.ones((30, 1))), (ValueError, TypeError), "parse"),
+    "too short": (np.arange(29) % 2, ValueError, "numbers of samples: [30, 29]"),
+    "too long": (np.arange(31) % 2, ValueError, "numbers of samples: [30, 31]"),
+    "missing": (np.r_[np.arange(29) % 2, NAN], ValueError, "Input y contains NaN"),
+    "infinite": (np.r_[np.arange(29) % 2, INF], ValueError, "Input y contains infinity"),
+    "None": (None, ValueError, "requires y to be passed, but the target y is None"),
+    "empty": (np.array([]), ValueError, "0 sample(s) (shape=(0,))"),
+    "three dimensions": (np.zeros((30, 2, 2)), ValueError, "Found array with dim 3"),
+    "complex": (np.ones(30) * 1j, ValueError, "Complex data not supported"),
+    "sparse": (
+        sp.csr_matrix(np.ones((30, 1))),
+        (ValueError, TypeError),
+        ("sparse multilabel-indicator for y", "Sparse data was passed for y"),
+    ),
 }
 
 
@@ -427,17 +439,18 @@ def test_continuous_labels(tree_class, good):
 def test_words_for_numbers(tree_class, good):
     """A regressor does not take words."""
     y = np.full(N_SAMPLES, "word")
-    assert_fit_refused(tree_class(), good, (good[0], y), (ValueError, TypeError), ("word", "str"))
+    told = "could not convert string to float"
+    assert_fit_refused(tree_class(), good, (good[0], y), ValueError, told, "word")
 
 
 BAD_WEIGHTS = {
-    "negative": (np.r_[np.ones(29), -1.0], ValueError, ("-1", "egative")),
-    "missing": (np.r_[np.ones(29), NAN], ValueError, ("NaN", "nan")),
-    "infinite": (np.r_[np.ones(29), INF], ValueError, "inf"),
-    "all zero": (np.zeros(30), ValueError, ("zero", "0")),
-    "too short": (np.ones(29), ValueError, "29", "30"),
-    "too long": (np.ones(31), ValueError, "31", "30"),
-    "two dimensions": (np.ones((30, 2)), ValueError, ("1D", "2")),
+    "negative": (np.r_[np.ones(29), -1.0], "must be finite and non-negative. Got -1 at position"),
+    "missing": (np.r_[np.ones(29), NAN], "Input sample_weight contains NaN"),
+    "infinite": (np.r_[np.ones(29), INF], "Input sample_weight contains infinity"),
+    "all zero": (np.zeros(30), "must be positive for at least one sample. Got only zeros"),
+    "too short": (np.ones(29), "must be a scalar or a 1D array of shape (30,). Got shape (29,)"),
+    "too long": (np.ones(31), "must be a scalar or a 1D array of shape (30,). Got shape (31,)"),
+    "two dimensions": (np.ones((30, 2)), "a 1D array of shape (30,). Got shape (30, 2)"),
 }
 
 
@@ -446,18 +459,18 @@ BAD_WEIGHTS = {
 @every_estimator
 def test_bad_sample_weight(tree_class, case, form, good):
     """Weights that are negative, not finite, all zero or of another length are refused."""
-    weight, kinds, *told = BAD_WEIGHTS[case]
+    weight, told = BAD_WEIGHTS[case]
     args = FORMS[form](good[0]), good[1]
-    names = ("sample_weight", "Sample weight")
-    assert_fit_refused(tree_class(), good, args, kinds, names, *told, sample_weight=weight)
+    told = ("sample_weight", told)
+    assert_fit_refused(tree_class(), good, args, ValueError, *told, sample_weight=weight)
 
 
 @every_estimator
 def test_weights_of_words(tree_class, good):
     """Weights are numbers."""
     weight = np.full(N_SAMPLES, "word")
-    kinds = (ValueError, TypeError)
-    assert_fit_refused(tree_class(), good, good, kinds, ("word", "str"), sample_weight=weight)
+    told = ("could not convert string to float", "word")
+    assert_fit_refused(tree_class(), good, good, ValueError, *told, sample_weight=weight)
 
 
 # --- Prediction ---------------------------------------------------------------------------------
@@ -552,40 +565,50 @@ def replace(part, change):
     return tamper
 
 
+# What is wrong with an index array, in the words of the message.
+INDEX = "indices must be in the range [0, "
+ORDER = "indptr must start at 0, never fall and end at most at"
+LENGTH = "indptr must have"
+LENGTHS = "indices and data must have the same length"
+KIND = "X.indptr and X.indices must be 1-dimensional and both int32 or both int64"
+DATA = "X must be sparse with 1-dimensional indices and data"
 TAMPERINGS = {
-    "index just out of range": lambda X: set_item("indices", 4, X.shape[X.format == "csr"])(X),
-    "index far out of range": set_item("indices", 4, 2**31 - 1),
-    "last index out of range": set_item("indices", -1, 10_000),
-    "negative index": set_item("indices", 4, -1),
-    "most negative index": set_item("indices", 0, -(2**31)),
-    "every index out of range": replace("indices", lambda a: a + 1000),
-    "indptr goes down": lambda X: set_item("indptr", 2, X.indptr[1] - 1)(X),
-    "indptr jumps up and down": set_item("indptr", 1, 60),
-    "indptr does not start at 0": set_item("indptr", 0, 1),
-    "indptr starts below 0": set_item("indptr", 0, -5),
-    "indptr holds a negative number": set_item("indptr", 2, -4),
-    "indptr ends beyond the data": set_item("indptr", -1, 1000),
-    "indptr ends far beyond the data": set_item("indptr", -1, 2**31 - 1),
-    "indptr ends below 0": set_item("indptr", -1, -1),
-    "indptr too short": replace("indptr", lambda a: a[:-1].copy()),
-    "indptr far too short": replace("indptr", lambda a: a[:1].copy()),
-    "indptr empty": replace("indptr", lambda a: a[:0].copy()),
-    "indptr too long": replace("indptr", lambda a: np.append(a, a[-1]).astype(a.dtype)),
-    "indices too short": replace("indices", lambda a: a[:-3].copy()),
-    "indices empty": replace("indices", lambda a: a[:0].copy()),
-    "data too short": replace("data", lambda a: a[:-3].copy()),
-    "data empty": replace("data", lambda a: a[:0].copy()),
-    "indices of floats": replace("indices", lambda a: a.astype(np.float64)),
-    "indptr of floats": replace("indptr", lambda a: a.astype(np.float64)),
-    "indices of two dimensions": replace("indices", lambda a: a[:, None].copy()),
-    "data of two dimensions": replace("data", lambda a: a[:, None].copy()),
+    "index just out of range": (
+        lambda X: set_item("indices", 4, X.shape[X.format == "csr"])(X),
+        INDEX,
+    ),
+    "index far out of range": (set_item("indices", 4, 2**31 - 1), INDEX),
+    "last index out of range": (set_item("indices", -1, 10_000), INDEX),
+    "negative index": (set_item("indices", 4, -1), INDEX),
+    "most negative index": (set_item("indices", 0, -(2**31)), INDEX),
+    "every index out of range": (replace("indices", lambda a: a + 1000), INDEX),
+    "indptr goes down": (lambda X: set_item("indptr", 2, X.indptr[1] - 1)(X), ORDER),
+    "indptr jumps up and down": (set_item("indptr", 1, 60), ORDER),
+    "indptr does not start at 0": (set_item("indptr", 0, 1), ORDER),
+    "indptr starts below 0": (set_item("indptr", 0, -5), ORDER),
+    "indptr holds a negative number": (set_item("indptr", 2, -4), ORDER),
+    "indptr ends beyond the data": (set_item("indptr", -1, 1000), ORDER),
+    "indptr ends far beyond the data": (set_item("indptr", -1, 2**31 - 1), ORDER),
+    "indptr ends below 0": (set_item("indptr", -1, -1), ORDER),
+    "indptr too short": (replace("indptr", lambda a: a[:-1].copy()), LENGTH),
+    "indptr far too short": (replace("indptr", lambda a: a[:1].copy()), LENGTH),
+    "indptr empty": (replace("indptr", lambda a: a[:0].copy()), LENGTH),
+    "indptr too long": (replace("indptr", lambda a: np.append(a, a[-1]).astype(a.dtype)), LENGTH),
+    "indices too short": (replace("indices", lambda a: a[:-3].copy()), LENGTHS),
+    "indices empty": (replace("indices", lambda a: a[:0].copy()), LENGTHS),
+    "data too short": (replace("data", lambda a: a[:-3].copy()), LENGTHS),
+    "data empty": (replace("data", lambda a: a[:0].copy()), LENGTHS),
+    "indices of floats": (replace("indices", lambda a: a.astype(np.float64)), KIND),
+    "indptr of floats": (replace("indptr", lambda a: a.astype(np.float64)), KIND),
+    "indices of two dimensions": (replace("indices", lambda a: a[:, None].copy()), KIND),
+    "data of two dimensions": (replace("data", lambda a: a[:, None].copy()), DATA),
 }
 LONG_TAMPERINGS = {
-    "index beyond 32 bits": set_item("indices", 4, 2**32),
-    "index beyond 63 bits less one": set_item("indices", 4, 2**63 - 1),
-    "most negative long index": set_item("indices", 4, -(2**63)),
-    "indptr beyond 32 bits": set_item("indptr", -1, 2**32 + 3),
-    "indptr in the middle beyond 32 bits": set_item("indptr", 2, 2**32),
+    "index beyond 32 bits": (set_item("indices", 4, 2**32), INDEX),
+    "index beyond 63 bits less one": (set_item("indices", 4, 2**63 - 1), INDEX),
+    "most negative long index": (set_item("indices", 4, -(2**63)), INDEX),
+    "indptr beyond 32 bits": (set_item("indptr", -1, 2**32 + 3), ORDER),
+    "indptr in the middle beyond 32 bits": (set_item("indptr", 2, 2**32), ORDER),
 }
 KINDS = {kind.__name__: kind for kind in (sp.csc_matrix, sp.csr_matrix, sp.csc_array, sp.csr_array)}
 
@@ -621,12 +644,9 @@ def assert_structure_refused(make, tree_class, good, *fragments):
 )
 def test_hostile_structure(tree_class, kind, case, index_type, good):
     """A structure that does not hold together is named and refused, and nothing is read by it."""
-    assert_structure_refused(
-        lambda: tampered(good[0], kind, TAMPERINGS[case], index_type),
-        tree_class,
-        good,
-        ("indices", "indptr", "index", "indexes"),
-    )
+    tamper, told = TAMPERINGS[case]
+    make = partial(tampered, good[0], kind, tamper, index_type)
+    assert_structure_refused(make, tree_class, good, told)
 
 
 @pytest.mark.parametrize("case", LONG_TAMPERINGS)
@@ -634,38 +654,43 @@ def test_hostile_structure(tree_class, kind, case, index_type, good):
 @pytest.mark.parametrize("tree_class", [DecisionTreeClassifier, DecisionTreeRegressor])
 def test_hostile_long_structure(tree_class, kind, case, good):
     """Numbers that would be harmless if cut to 32 bits are refused."""
-    assert_structure_refused(
-        lambda: tampered(good[0], kind, LONG_TAMPERINGS[case], np.int64),
-        tree_class,
-        good,
-        ("indices", "indptr", "index"),
-    )
+    tamper, told = LONG_TAMPERINGS[case]
+    make = partial(tampered, good[0], kind, tamper, np.int64)
+    assert_structure_refused(make, tree_class, good, told)
 
 
 @pytest.mark.parametrize(
     ("axis", "value"), [("row", 1000), ("row", -1), ("col", 1000), ("col", -7)]
 )
 def test_hostile_coordinates(axis, value, good):
-    """A matrix of coordinates is checked before it is converted."""
+    """A matrix of coordinates is checked, by SciPy, before it is converted."""
 
     def make():
         X = sp.coo_array(good[0])
         getattr(X, axis)[3] = value
         return X
 
-    assert_structure_refused(make, DecisionTreeClassifier, good)
+    told = f"axis {('row', 'col').index(axis)} index"
+    assert_structure_refused(make, DecisionTreeClassifier, good, told, str(value))
 
 
-@pytest.mark.parametrize("tamper", [set_item("indices", 2, 1000), set_item("indptr", 1, 1000)])
-def test_hostile_blocks(tamper, good):
-    """A matrix of blocks is checked before it is converted."""
+@pytest.mark.parametrize(
+    ("tamper", "told"),
+    [
+        (set_item("indices", 2, 1000), "column index values must be < 5 (now max 1000)"),
+        (set_item("indptr", 1, 1000), "index pointer values must form a non-decreasing sequence"),
+    ],
+    ids=["indices", "indptr"],
+)
+def test_hostile_blocks(tamper, told, good):
+    """A matrix of blocks is checked, by SciPy, before it is converted."""
 
     def make():
         X = sp.bsr_array(good[0], blocksize=(3, 1))
         tamper(X)
         return X
 
-    assert_structure_refused(make, DecisionTreeClassifier, good)
+    assert_structure_refused(make, DecisionTreeClassifier, good, told)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -678,100 +703,3 @@ def test_spare_room_is_not_read(kind, good):
     tree = DecisionTreeClassifier(random_state=0).fit(X, y)
     assert_same_tree(tree, DecisionTreeClassifier(random_state=0).fit(roomy, y))
     np.testing.assert_array_equal(tree.predict(roomy), tree.predict(X))
-
-
-# --- Ctrl-C -------------------------------------------------------------------------------------
-
-LONG_FIT = """
-import time
-import numpy as np
-import scipy.sparse as sp
-import spinney
-
-rng = np.random.default_rng(0)
-X = rng.random((80_000, 160), dtype=np.float32)
-if {sparse}:
-    X[X < 0.5] = 0
-    X = sp.csc_matrix(X)
-y = rng.random(80_000)
-tree = spinney.{estimator}(n_jobs={n_jobs}, random_state=0)
-before = dict(vars(tree))
-print("working", flush=True)
-try:
-    while True:
-        tree.fit(X, y)
-        before = dict(vars(tree))
-except KeyboardInterrupt:
-    ended = time.monotonic()
-    print(ended, vars(tree) == before)
-"""
-
-
-def assert_ctrl_c_ends(script, delay):
-    """Check that a script which prints "working" ends soon after Ctrl-C and says "True"."""
-    command = [sys.executable, "-c", script]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout.readline() == "working\n"
-            time.sleep(delay)
-            assert process.poll() is None
-            sent = time.monotonic()
-            process.send_signal(signal.SIGINT)
-            out, _ = process.communicate(timeout=40)
-        finally:
-            process.kill()
-    assert process.returncode == 0
-    ended, unchanged = out.split()
-    assert unchanged == "True"
-    assert float(ended) - sent < PROMPT
-
-
-needs_sigint = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT to send")
-
-
-@needs_sigint
-@pytest.mark.parametrize("delay", [0.3, 1.5])
-@pytest.mark.parametrize("estimator", ["DecisionTreeRegressor", "RandomForestRegressor"])
-@pytest.mark.parametrize(("n_jobs", "sparse"), [(1, False), (2, False), (1, True)])
-def test_ctrl_c_ends_a_fit(n_jobs, sparse, estimator, delay):
-    """A long fit ends soon after Ctrl-C, with KeyboardInterrupt, and changes nothing."""
-    script = LONG_FIT.format(n_jobs=n_jobs, sparse=sparse, estimator=estimator)
-    assert_ctrl_c_ends(script, delay)
-
-
-LONG_ANSWER = """
-import time
-import numpy as np
-import scipy.sparse as sp
-import spinney
-
-rng = np.random.default_rng(0)
-X = rng.random((80_000, 40), dtype=np.float32)
-if {sparse}:
-    X[X < 0.5] = 0
-    X = sp.csr_matrix(X)
-y = rng.random(80_000)
-lazy = spinney.LazyForestRegressor(
-    100_000, n_jobs={n_jobs}, traversal="{traversal}", random_state=0
-)
-lazy.fit(X, y)
-before = dict(vars(lazy))
-print("working", flush=True)
-try:
-    lazy.explore(X[:2000], weights={weights})
-except KeyboardInterrupt:
-    ended = time.monotonic()
-    print(ended, vars(lazy) == before)
-"""
-
-
-@needs_sigint
-@pytest.mark.parametrize(("n_jobs", "sparse"), [(1, False), (2, False), (1, True)])
-@pytest.mark.parametrize(
-    ("traversal", "weights"),
-    [("batched", False), ("batched", True), ("single", False), ("eager", False)],
-)
-def test_ctrl_c_ends_a_lazy_answer(traversal, weights, n_jobs, sparse):
-    """What takes the time of a lazy forest is what it is asked."""
-    params = {"traversal": traversal, "weights": weights, "n_jobs": n_jobs, "sparse": sparse}
-    assert_ctrl_c_ends(LONG_ANSWER.format(**params), 0.7)

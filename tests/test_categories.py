@@ -18,7 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import spinney
-from spinney._categories import categorical_mask, encode, learn
+from spinney._categorical_features import find_categorical_features
+from spinney._categories import encode, learn
 from spinney._spinney import Forest, Tree
 
 TREES = [
@@ -104,7 +105,7 @@ def expected_codes():
 )
 def test_features_by_mask_index_and_name(features, expected):
     for name in ("pandas object", "polars str"):
-        mask = categorical_mask(frames()[name], features)
+        mask = find_categorical_features(frames()[name], features)
         assert mask is None if expected is None else mask.tolist() == expected
 
 
@@ -123,7 +124,7 @@ def test_features_by_mask_index_and_name(features, expected):
     ],
 )
 def test_features_by_dtype(name, expected):
-    mask = categorical_mask(frames()[name], "from_dtype")
+    mask = find_categorical_features(frames()[name], "from_dtype")
     assert mask is None if expected is None else mask.tolist() == expected
 
 

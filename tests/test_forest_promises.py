@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier
 
-from forests import bits, every_forest
-from oracle import TREE_ARRAYS, assert_same_tree
-from strategies import FOREST_OF_TASK, data, dense_storages, sparse_storages, stop_rules
+from forests import TREE_OF_FOREST, every_forest
+from oracle import TREE_ARRAYS, assert_same_paths, assert_same_tree, bits
+from strategies import FOREST_OF_TASK, data, dense_storages, examples, sparse_storages, stop_rules
 
 every_task = pytest.mark.parametrize("task", ["classes", "numbers", "medians", "quantiles"])
 seeds = st.integers(0, 2**32 - 1)
@@ -53,7 +53,7 @@ def values_of(model, X):
 
 
 @few_rows
-@settings(max_examples=30)
+@examples(30)
 @every_forest
 @given(drawn=st.data(), rules=stop_rules(), sampling=samplings, seed=seeds)
 def test_forest_is_the_mean_of_its_trees(forest_class, drawn, rules, sampling, seed):
@@ -65,12 +65,12 @@ def test_forest_is_the_mean_of_its_trees(forest_class, drawn, rules, sampling, s
     np.testing.assert_array_equal(values_of(forest, drawn.X), mean)
     leaves = np.column_stack([tree.apply(drawn.X) for tree in forest])
     np.testing.assert_array_equal(forest.apply(drawn.X), leaves)
-    paths = sp.hstack([tree.decision_path(drawn.X) for tree in forest]).toarray()
-    np.testing.assert_array_equal(forest.decision_path(drawn.X)[0].toarray(), paths)
+    paths = sp.hstack([tree.decision_path(drawn.X) for tree in forest], format="csr")
+    assert_same_paths(forest.decision_path(drawn.X)[0], paths)
 
 
 @few_rows
-@settings(max_examples=6, phases=[Phase.generate], suppress_health_check=[HealthCheck.too_slow])
+@examples(6, phases=[Phase.generate])
 @every_forest
 @given(drawn=st.data(), sampling=samplings, seed=seeds)
 def test_storage_does_not_matter(forest_class, drawn, sampling, seed):
@@ -85,8 +85,44 @@ def test_storage_does_not_matter(forest_class, drawn, sampling, seed):
         np.testing.assert_array_equal(forest.predict(stored), predicted, err_msg=name)
 
 
+@pytest.mark.pairwise
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("bootstrap", [True, False, "poisson"])
+@every_forest
+def test_larger_data_give_one_forest(forest_class, bootstrap, weighted):
+    """Neither storage nor threads matter to trees that are large enough for subtrees to be tasks.
+
+    Nor does the number of trees matter to those that there are.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.integers(-4, 5, (300, 20)).astype(np.float64)
+    X[rng.random(X.shape) < 0.5] = 0
+    y = X[:, 1] + X[:, 5] * X[:, 6] + rng.normal(size=300)
+    if is_classifier(forest_class()):
+        y = np.digitize(y, [-2.0, 0.0, 1.0])
+    weight = rng.integers(0, 4, 300) / 2 if weighted else None
+    params = {"max_features": "sqrt", "random_state": 7, "bootstrap": bootstrap}
+    trees = bits(forest_class(6, **params).fit(X, y, sample_weight=weight))
+    assert len({b"".join(tree) for tree in trees}) == len(trees)
+    for form in (X, X.astype(np.float32), sp.csc_matrix(X), sp.csr_array(X)):
+        for n_jobs in (1, 2):
+            forest = forest_class(6, n_jobs=n_jobs, **params).fit(form, y, sample_weight=weight)
+            assert bits(forest) == trees
+    assert bits(forest_class(2, **params).fit(X, y, sample_weight=weight)) == trees[:2]
+
+
+@every_forest
+def test_first_tree_without_bootstrap_is_the_tree(forest_class):
+    """Tree number 0 is what the estimator with the same seed grows."""
+    X = np.random.default_rng(0).normal(size=(100, 8))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    params = {"max_features": 2, "random_state": 3}
+    forest = forest_class(1, bootstrap=False, **params).fit(X, y)
+    assert_same_tree(forest[0], TREE_OF_FOREST[forest_class](**params).fit(X, y))
+
+
 @few_rows
-@settings(max_examples=25)
+@examples(25)
 @every_forest
 @given(
     drawn=st.data(), sampling=samplings, seed=seeds, steps=st.sets(st.integers(1, 7), max_size=3)
@@ -104,7 +140,7 @@ def test_neither_threads_nor_steps_matter(forest_class, drawn, sampling, seed, s
 
 
 @few_rows
-@settings(max_examples=25)
+@examples(25)
 @every_forest
 @given(drawn=st.data(), sampling=samplings, seed=seeds)
 def test_every_tree_can_be_grown_again(forest_class, drawn, sampling, seed):

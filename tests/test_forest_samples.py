@@ -9,8 +9,8 @@ from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 
-from forests import bits, every_classifier, every_forest, task_of
-from oracle import TREE_ARRAYS
+from forests import every_classifier, every_forest, task_of
+from oracle import assert_same_tree, bits
 from spinney import (
     RandomForestClassifier,
     RandomForestRegressor,
@@ -98,9 +98,7 @@ def test_estimators_samples(forest_class, bootstrap, weighted):
         if weighted and bootstrap is not True:
             counts *= weight
         same = clone(tree).fit(X, codes, sample_weight=counts)
-        for name in TREE_ARRAYS:
-            ours, theirs = getattr(same.tree_, name), getattr(tree.tree_, name)
-            np.testing.assert_array_equal(ours, theirs, err_msg=name)
+        assert_same_tree(same, tree)
         copies = clone(tree).fit(X[rows], codes[rows])
         if not (weighted and bootstrap is not True):
             np.testing.assert_array_equal(copies.tree_.threshold, tree.tree_.threshold)
@@ -233,6 +231,13 @@ def test_weights_are_chances_to_be_drawn(forest_class):
     expected = np.bincount(weight, weights=weight, minlength=4) / weight.sum()
     assert shares[0] == 0
     np.testing.assert_allclose(shares, expected, atol=6 * 0.5 / np.sqrt(len(rows)))
+    # A number of draws is one, however few rows can be drawn.
+    for n_draws in (50, 1000):
+        few = clone(forest).set_params(n_estimators=3, max_samples=n_draws)
+        few.fit(X, y, sample_weight=weight)
+        for tree, rows in zip(few, few.estimators_samples_, strict=True):
+            assert tree.tree_.weighted_n_node_samples[0] == n_draws == len(rows)
+            assert (weight[rows] > 0).all()
     # A common factor does not show.
     scaled = clone(forest).fit(X, y, sample_weight=weight * 0.3)
     assert bits(scaled) == bits(forest)

@@ -12,7 +12,8 @@ import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris
 
-from forests import TREE_OF_FOREST, bits, every_forest, task_of
+from forests import TREE_OF_FOREST, every_forest, task_of
+from oracle import bits
 from spinney import (
     RandomForestClassifier,
 )
@@ -202,9 +203,9 @@ def test_number_of_threads(iris):
         assert bits(clone(forest).set_params(n_jobs=n_jobs).fit(X, y)) == expected
     for backend in ("threading", "loky"):
         with joblib.parallel_config(backend=backend, n_jobs=2):
-            assert forest._n_threads() == 2
+            assert forest._count_threads() == 2
             assert bits(forest.fit(X, y)) == expected
-    assert forest._n_threads() == 1
+    assert forest._count_threads() == 1
 
 
 @every_forest

@@ -8,7 +8,8 @@ from sklearn.base import is_classifier
 from sklearn.datasets import load_iris
 from sklearn.metrics import explained_variance_score, f1_score
 
-from forests import bits, every_classifier, every_forest, every_regressor, task_of
+from forests import every_classifier, every_forest, every_regressor, task_of
+from oracle import bits
 from spinney import (
     RandomForestClassifier,
 )

@@ -13,13 +13,15 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.model_selection import train_test_split
 
 import spinney
-from forests import TREE_OF_FOREST, bits, every_classifier, every_forest, every_regressor, task_of
+from forests import TREE_OF_FOREST, every_classifier, every_forest, every_regressor, task_of
+from oracle import assert_same_paths, bits
 from spinney import (
     ExtraTreesRegressor,
     RandomForestClassifier,
 )
 from strategies import FOREST_REGRESSORS, FORESTS
 
+pytestmark = pytest.mark.oldest
 OURS = {
     "feature_sampling": "all",
     "replace": True,
@@ -236,9 +238,9 @@ def test_sparse_input(forest_class, form):
     np.testing.assert_array_equal(stored.predict(form(X)), dense.predict(X))
     np.testing.assert_array_equal(stored.apply(form(X)), dense.apply(X))
     assert stored.oob_score_ == dense.oob_score_
-    for one, other in zip(stored.decision_path(form(X)), dense.decision_path(X), strict=True):
-        one, other = (m.toarray() if sp.issparse(m) else m for m in (one, other))
-        np.testing.assert_array_equal(one, other)
+    (paths, n_nodes_ptr), (same, same_ptr) = stored.decision_path(form(X)), dense.decision_path(X)
+    assert_same_paths(paths, same)
+    np.testing.assert_array_equal(n_nodes_ptr, same_ptr)
 
 
 @every_forest
@@ -256,7 +258,7 @@ def test_leaves_and_paths(forest_class):
     for t, tree in enumerate(forest):
         np.testing.assert_array_equal(leaves[:, t], tree.apply(X))
         part = indicator[:, n_nodes_ptr[t] : n_nodes_ptr[t + 1]]
-        np.testing.assert_array_equal(part.toarray(), tree.decision_path(X).toarray())
+        assert_same_paths(part, tree.decision_path(X))
 
 
 @every_forest

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes
@@ -22,7 +22,7 @@ from spinney import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from strategies import LAZY_FORESTS, data, raw_sparse, stop_rules
+from strategies import LAZY_FORESTS, data, examples, raw_sparse, stop_rules
 from test_forest_promises import few_rows, fit, samplings, seeds, values_of
 
 EAGER = {
@@ -58,7 +58,7 @@ def task_of(lazy_class):
 
 
 @few_rows
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @every_splitter
 @every_task
 @given(drawn=st.data(), rules=stop_rules(), sampling=samplings, seed=seeds)

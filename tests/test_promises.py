@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import Phase, assume, given, settings
+from hypothesis import Phase, assume, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from oracle import STRUCTURE, TREE_ARRAYS, assert_same_tree
+from oracle import STRUCTURE, TREE_ARRAYS, assert_same_paths, assert_same_tree
 from strategies import (
     COUNTS,
     ESTIMATORS,
@@ -19,6 +19,7 @@ from strategies import (
     TREE_OF_TASK,
     data,
     dense_storages,
+    examples,
     raw_sparse,
     sparse_storages,
     with_long_indices,
@@ -55,8 +56,7 @@ def assert_same_predictions(tree, X, stored, name=""):
     """Check that a tree sees in a stored form the same rows as in the dense form."""
     np.testing.assert_array_equal(tree.apply(stored), tree.apply(X), err_msg=name)
     np.testing.assert_array_equal(tree.predict(stored), tree.predict(X), err_msg=name)
-    path, same = tree.decision_path(X), tree.decision_path(stored)
-    np.testing.assert_array_equal(same.toarray(), path.toarray(), err_msg=name)
+    assert_same_paths(tree.decision_path(stored), tree.decision_path(X), name)
 
 
 def rough_data(density, n_samples=3000, n_features=60, seed=0):
@@ -74,7 +74,7 @@ def rough_data(density, n_samples=3000, n_features=60, seed=0):
 
 
 # Some eighty forms are tried for each example: few examples, which are small as they are.
-@settings(max_examples=12, phases=[Phase.generate])
+@examples(12, phases=[Phase.generate])
 @every_splitter
 @every_task
 @given(drawn=st.data(), values=value_pools, features=some_features, seed=seeds)
@@ -143,35 +143,38 @@ def test_unit_of_the_weights_does_not_matter(task, drawn, seed):
     assert_same_tree(plain, twos, [a for a in TREE_ARRAYS if a != "weighted_n_node_samples"])
 
 
+@pytest.mark.pairwise
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("density", [0.05, 0.5])
 @every_features
 @every_splitter
 @every_task
-def test_larger_data_give_one_tree(task, splitter, features, density):
+def test_larger_data_give_one_tree(task, splitter, features, density, weighted):
     """Storage, index width and threads do not matter where the parallel search is at work."""
     X, targets = rough_data(density)
     y = targets[task]
+    weight = np.random.default_rng(1).integers(0, 3, len(y)) / 2 if weighted else None
     tree_class = TREE_OF_TASK[task]
     params = {"splitter": splitter, "random_state": 11, **features}
-    weight = np.random.default_rng(1).integers(0, 3, len(y)) / 2
-    for sample_weight in (None, weight):
-        tree = tree_class(**params).fit(X, y, sample_weight=sample_weight)
-        # The one cut that a node draws may leave no counts on a side, even at the root.
-        least_depth = {"best": 4, "random": 1}[splitter] if task == "counts" else 9
-        assert tree.get_depth() >= least_depth
-        csc, csr = sp.csc_matrix(X), sp.csr_array(X)
-        stored = [(X, 2), (np.asfortranarray(X, dtype=np.float32), 7), (csc, 1), (csc, 2)]
-        stored += [(csc, 7), (csr, 1), (csr, 2), (with_long_indices(csr), 7)]
-        for form, n_jobs in stored:
-            other = tree_class(n_jobs=n_jobs, **params).fit(form, y, sample_weight=sample_weight)
-            assert_same_tree(tree, other)
-        for form in (csc, csr, with_long_indices(csc)):
-            assert_same_predictions(tree, X, form)
+    tree = tree_class(**params).fit(X, y, sample_weight=weight)
+    # The one cut that a node draws may leave no counts on a side, even at the root.
+    least_depth = {"best": 4, "random": 1}[splitter] if task == "counts" else 9
+    assert tree.get_depth() >= least_depth
+    csc, csr = sp.csc_matrix(X), sp.csr_array(X)
+    stored = [(X, 2), (np.asfortranarray(X, dtype=np.float32), 7), (csc, 1), (csc, 2)]
+    stored += [(csc, 7), (csr, 1), (csr, 2), (with_long_indices(csr), 7)]
+    for form, n_jobs in stored:
+        other = tree_class(n_jobs=n_jobs, **params).fit(form, y, sample_weight=weight)
+        assert_same_tree(tree, other)
+    for form in (csc, csr, with_long_indices(csc)):
+        assert_same_predictions(tree, X, form)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("leaves", SOME_LEAVES, ids=str)
 @every_splitter
 @every_task
+@examples(30)
 @given(drawn=st.data(), seed=seeds)
 def test_storage_does_not_matter_for_the_number_of_leaves(task, splitter, leaves, drawn, seed):
     """The order in which nodes are split and pruned is that of the data, not of their form."""

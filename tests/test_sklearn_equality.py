@@ -16,6 +16,7 @@ Two correct learners of the same kind may differ, and do, for these reasons:
   or `max_features` only the scores can be compared, as means over many seeds.
 """
 
+import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -24,7 +25,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, loa
 from sklearn.metrics import mean_pinball_loss
 from sklearn.model_selection import cross_val_score
 
-from oracle import NO_CHILD
+from oracle import NO_CHILD, assert_same_paths
 from spinney import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -64,16 +65,23 @@ def continuous_data(criterion, n_outputs=1, density=1.0, n_samples=400, n_featur
     return X, y[:, 0] if n_outputs == 1 else y, weight
 
 
+# Trees of `tie_free`, which several forms of the same data are compared with.
+TIE_FREE = {}
+
+
 def tie_free(tree_class, X, y, weight, **params):
     """Return scikit-learn's tree, having made sure that its random tie breaks play no part."""
-    trees = [
-        twin(tree_class)(random_state=seed, **params).fit(X, y, sample_weight=weight)
-        for seed in range(6)
-    ]
-    for tree in trees[1:]:
-        np.testing.assert_array_equal(tree.tree_.feature, trees[0].tree_.feature)
-        np.testing.assert_array_equal(tree.tree_.threshold, trees[0].tree_.threshold)
-    return trees[0]
+    key = joblib.hash((tree_class.__name__, X, y, weight, params))
+    if key not in TIE_FREE:
+        trees = [
+            twin(tree_class)(random_state=seed, **params).fit(X, y, sample_weight=weight)
+            for seed in range(6)
+        ]
+        for tree in trees[1:]:
+            np.testing.assert_array_equal(tree.tree_.feature, trees[0].tree_.feature)
+            np.testing.assert_array_equal(tree.tree_.threshold, trees[0].tree_.threshold)
+        TIE_FREE[key] = trees[0]
+    return TIE_FREE[key]
 
 
 def assert_equal_trees(ours, theirs, X):
@@ -93,9 +101,7 @@ def assert_equal_trees(ours, theirs, X):
         assert one.dtype.kind == other.dtype.kind, name
         np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-11, err_msg=name)
     np.testing.assert_array_equal(ours.apply(X), theirs.apply(X))
-    np.testing.assert_array_equal(
-        ours.decision_path(X).toarray(), theirs.decision_path(X).toarray()
-    )
+    assert_same_paths(ours.decision_path(X), theirs.decision_path(X))
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(
         ours.feature_importances_, theirs.feature_importances_, rtol=1e-9, atol=1e-11
@@ -347,7 +353,11 @@ def test_rows_of_weight_zero_are_left_out_in_both():
 )
 @pytest.mark.parametrize("kind", ["best", "random"])
 def test_scores_are_comparable(load, kind):
-    """Full trees on real data, where ties and random draws differ, score alike on average."""
+    """Full trees on real data, where ties and random draws differ, score alike on average.
+
+    The means over sixteen seeds differ by less than four standard errors. Where no tie is broken,
+    all seeds have one score, and columns that float32 cannot hold move it in the fourth place.
+    """
     X, y = load(return_X_y=True)
     classes = {
         ("best", False): DecisionTreeClassifier,
@@ -359,13 +369,14 @@ def test_scores_are_comparable(load, kind):
     # A regression is stopped early, as the score of a full one is mostly noise.
     rules = {"min_samples_leaf": 10} if load is load_diabetes else {}
 
-    def mean_score(one_of_us):
-        trees = [one_of_us(random_state=seed, **rules) for seed in range(8)]
-        return np.mean([cross_val_score(tree, X, y, cv=4).mean() for tree in trees])
+    def scores(one_of_us):
+        trees = [one_of_us(random_state=seed, **rules) for seed in range(16)]
+        return np.array([cross_val_score(tree, X, y, cv=4).mean() for tree in trees])
 
-    ours, theirs = mean_score(tree_class), mean_score(twin(tree_class))
-    assert ours == pytest.approx(theirs, abs=0.05)
-    assert ours > (0.05 if load is load_diabetes else 0.7)
+    ours, theirs = scores(tree_class), scores(twin(tree_class))
+    standard_error = np.sqrt((ours.var(ddof=1) + theirs.var(ddof=1)) / 16)
+    assert abs(ours.mean() - theirs.mean()) < 4 * standard_error + 0.001
+    assert ours.mean() > (0.25 if load is load_diabetes else 0.7)
 
 
 def test_random_trees_have_comparable_sizes():

@@ -8,10 +8,11 @@ use spinney::data::{Dataset, Format, SparseView, Target};
 use spinney::error::Result;
 use spinney::runtime::Runtime;
 
-/// Nobody interrupts a bench.
+/// A stop flag that is never raised.
 pub static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// A small generator (xorshift64*, Vigna 2016): benches need repeatable data, not good randomness.
+/// A small random generator (xorshift64*, Vigna 2016): benches need repeatable data, not good
+/// randomness.
 pub struct Random(u64);
 
 impl Random {
@@ -26,13 +27,13 @@ impl Random {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// Uniform in [0, 1).
+    /// A number drawn uniformly from [0, 1).
     pub fn uniform(&mut self) -> f32 {
         (self.next() >> 40) as f32 / (1u32 << 24) as f32
     }
 }
 
-/// A CSC matrix with uniform values at uniform places.
+/// A CSC matrix whose nonzeros are at random places and have uniform values.
 pub struct Csc {
     pub shape: (usize, usize),
     pub indptr: Vec<i64>,
@@ -72,14 +73,14 @@ impl Csc {
     }
 }
 
-/// Random classes: the deepest trees.
+/// A target of random classes, which makes the deepest trees.
 pub fn random_classes(n_samples: usize, n_classes: u32, seed: u64) -> Result<Target> {
     let mut random = Random::new(seed);
     let classes: Vec<u32> = (0..n_samples).map(|_| (random.next() >> 33) as u32 % n_classes).collect();
     Target::classification(&classes, &[n_classes], None)
 }
 
-/// Random numbers.
+/// A target of random numbers.
 pub fn random_numbers(n_samples: usize, seed: u64) -> Result<Target> {
     let mut random = Random::new(seed);
     let y: Vec<f64> = (0..n_samples).map(|_| f64::from(random.uniform())).collect();

@@ -1,4 +1,4 @@
-"""Exact decision trees and forests, fast, on sparse and dense data; scikit-learn's interface."""
+"""Fast decision trees and forests with exact splits, in scikit-learn's interface."""
 
 from spinney._spinney import __version__
 from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor

@@ -1,45 +1,41 @@
-"""What the estimators share: conventions on one side, `_spinney` on the other."""
+"""What all estimators share: they follow scikit-learn's conventions and hand tasks to Rust."""
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, NoReturn
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MultiOutputMixin, clone
-from sklearn.utils import Bunch, Tags, check_consistent_length, check_random_state
-from sklearn.utils.metadata_routing import UNUSED
+from sklearn.base import BaseEstimator, MultiOutputMixin
+from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from spinney._categories import Categories, categorical_mask, encode, learn, numbers_of
+from spinney._arrays import convert_objects, secure_sparse, to_native
+from spinney._categorical_features import find_categorical_features
+from spinney._categories import Categories, count_categories, encode, learn
 from spinney._draws import Draws
-from spinney._spinney import Tree, fit_tree
+from spinney._messages import reject_parameter, warn_caller
+from spinney._params import select_tree_parameters
 from spinney._target import EncodedTarget
-from spinney._task import Task
-from spinney._validation import (
-    check_monotonic_cst,
-    check_sample_weight,
-    native,
-    numbers,
-    sound,
-)
+from spinney._task import Settings, Task
+from spinney._validation import check_monotonic_cst, check_sample_ids, check_sample_weight
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-# NaN is missing, and infinities are values like others.
+# NaN is a missing value and infinities are ordinary values, so finiteness is not required.
 _CHECK_X = {"accept_sparse": ("csc", "csr"), "ensure_all_finite": False}
 _CHECK_Y = {"ensure_2d": False, "dtype": None}
 
+# An int from this one on is the seed of a tree or forest itself. Seeds that are drawn from
+# scikit-learn's random states begin here, so that each of them can be given as a `random_state`.
+_FIRST_SEED = 2**32
+
 
 class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
-    """Base class of the estimators of trees and forests; not for direct use."""
+    """Base class of the estimators of trees and forests."""
 
     n_features_in_: int
     n_outputs_: int
@@ -52,15 +48,9 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
         tags.input_tags.allow_nan = True
         return tags
 
-    @abstractmethod
-    def _encode_y(
-        self, y: NDArray[Any], sample_weight: NDArray[np.float64] | None
-    ) -> EncodedTarget:
-        """Return the targets of shape (n_samples, n_outputs) as the compiled part wants them."""
-
     @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """Let the estimator stay as it was if anything fails."""
+    def _restore_on_error(self) -> Iterator[None]:
+        """Give the estimator its attributes back if anything fails in the context."""
         before = self.__dict__.copy()
         try:
             yield
@@ -69,33 +59,84 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
             self.__dict__.update(before)
             raise
 
-    def _validate_X_y(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-        """Return X with codes for categories, and y."""
-        with _quiet():
-            coded = self._learn_categories(X)
-            checked, y = validate_data(
-                self, sound(coded), y, validate_separately=(_CHECK_X, _CHECK_Y)
+    # --- Parameters -----------------------------------------------------------------------------
+
+    def _check_params(self) -> Settings:
+        """Return the parameters that can be read without data; raise ValueError if one is illegal.
+
+        The compiled part checks the parameters of the trees, when it is given the data.
+        """
+        tree_params = self._read_tree_params()
+        n_threads = self._count_threads()
+        self._check_own_params()
+        return Settings(tree_params, self._draw_seed(), n_threads)
+
+    def _check_own_params(self) -> None:
+        """Raise ValueError if a parameter that only some of the estimators have is illegal."""
+
+    def _read_tree_params(self) -> dict[str, Any]:
+        params = select_tree_parameters(self.get_params(deep=False))
+        if params["criterion"] == "friedman_mse":
+            warn_caller(
+                "criterion='friedman_mse' is deprecated, as in scikit-learn; it is the same as "
+                "'squared_error'.",
+                FutureWarning,
             )
-            if coded is not X:
-                # Codes have no names.
-                validate_data(self, X, skip_check_array=True)
-        return numbers(checked), y
+            params["criterion"] = "squared_error"
+        return params
 
-    def _learn_categories(self, X: Any) -> Any:
-        """Return X with codes for categories, from now on for the same ones."""
-        self.is_categorical_ = categorical_mask(X, self.categorical_features)
-        self.categories_ = None
-        if self.is_categorical_ is not None:
-            X, self.categories_ = learn(X, self.is_categorical_)
-        return X
+    def _draw_seed(self) -> int:
+        seed = int(self.random_state) if isinstance(self.random_state, Integral) else 0
+        if _FIRST_SEED <= seed < 2**64:
+            return seed
+        try:
+            random_state = check_random_state(self.random_state)
+        except ValueError:
+            random_state = None
+        if random_state is None:
+            expected = "an int in the range [0, 2**64), a numpy.random.RandomState or None"
+            self._reject("random_state", expected)
+        return _FIRST_SEED + int(random_state.randint(np.iinfo(np.int32).max))
 
-    def _read_X_y(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-        """Return X with codes for categories, and y with an axis for the outputs."""
-        X, y = self._validate_X_y(X, y)
-        return X, self._remember_shape(X, y)
+    def _count_threads(self) -> int:
+        if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
+            self._reject("n_jobs", "an int other than 0 or None")
+        return int(effective_n_jobs(self.n_jobs))
 
-    def _remember_shape(self, X: Any, y: NDArray[Any]) -> NDArray[Any]:
-        """Return the targets with an axis for the outputs."""
+    def _reject(self, name: str, expected: str) -> NoReturn:
+        """Raise ValueError for the value of a parameter."""
+        reject_parameter(type(self).__name__, name, getattr(self, name), expected)
+
+    # --- Training data --------------------------------------------------------------------------
+
+    def _read_data(
+        self,
+        settings: Settings,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        sample_ids: Any = None,
+        *,
+        check_input: bool = True,
+    ) -> tuple[Any, Task, Draws]:
+        """Return the arguments of `fit` in the form that the compiled part takes."""
+        X, y = self._read_X_y(X, y, check_input=check_input)
+        n_samples = X.shape[0]
+        if sample_ids is not None:
+            sample_ids = check_sample_ids(sample_ids, n_samples)
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, n_samples)
+        target = self._encode_y(y)
+        weights = self._weigh_samples(y, target.y, sample_weight)
+        task = self._make_task(settings, target)
+        return to_native(X), task, self._make_draws(n_samples, weights, sample_ids)
+
+    def _read_X_y(self, X: Any, y: Any, *, check_input: bool = True) -> tuple[Any, NDArray[Any]]:
+        """Return X with codes for categories, and y of shape (n_samples, n_outputs)."""
+        if check_input:
+            X, y = self._validate_X_y(X, y)
+        else:
+            X = self._learn_categories(X)
         self.n_features_in_ = X.shape[1]
         y = np.atleast_1d(y)
         if y.ndim == 1:
@@ -107,22 +148,68 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
             )
         check_consistent_length(X, y)
         self.n_outputs_ = y.shape[1]
-        return y
+        return X, y
 
-    def _check_target(
-        self, y: NDArray[Any], sample_weight: Any
-    ) -> tuple[EncodedTarget, NDArray[np.float64] | None]:
-        """Return the encoded target, and the weights of samples and classes together."""
-        weights = None
-        if sample_weight is not None:
-            weights = check_sample_weight(sample_weight, y.shape[0])
-        target = self._encode_y(y, weights)
-        if target.class_weights is not None:
-            weights = target.class_weights * (1.0 if weights is None else weights)
-        return target, weights
+    def _validate_X_y(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        """Return X with codes for categories, and y, as arrays that scikit-learn has checked."""
+        with _ignore_overflow():
+            coded = self._learn_categories(X)
+            checked, y = validate_data(
+                self, secure_sparse(coded), y, validate_separately=(_CHECK_X, _CHECK_Y)
+            )
+            if coded is not X:
+                # The matrix of codes has no feature names: read them from the original X.
+                validate_data(self, X, skip_check_array=True)
+        return convert_objects(checked), y
 
-    def _constraints(self, target: EncodedTarget) -> list[int] | None:
-        """Return the monotonic constraints, in scikit-learn's words if they are illegal."""
+    def _learn_categories(self, X: Any) -> Any:
+        """Return X with codes for categories, and remember which category each code stands for."""
+        self.is_categorical_ = find_categorical_features(X, self.categorical_features)
+        self.categories_ = None
+        if self.is_categorical_ is not None:
+            X, self.categories_ = learn(X, self.is_categorical_)
+        return X
+
+    @abstractmethod
+    def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
+        """Return the targets, of shape (n_samples, n_outputs), in the form of the compiled part."""
+
+    def _weigh_samples(
+        self,
+        y: NDArray[Any],
+        codes: NDArray[Any],
+        sample_weight: NDArray[np.float64] | None,
+    ) -> NDArray[np.float64] | None:
+        """Return weights of samples multiplied by those of their classes; None if all are 1."""
+        class_weights = self._weigh_classes(y, codes, sample_weight)
+        if class_weights is None:
+            return sample_weight
+        return class_weights * (1.0 if sample_weight is None else sample_weight)
+
+    def _weigh_classes(
+        self,
+        y: NDArray[Any],  # noqa: ARG002 - classifiers need the arguments
+        codes: NDArray[Any],  # noqa: ARG002
+        sample_weight: NDArray[np.float64] | None,  # noqa: ARG002
+    ) -> NDArray[np.float64] | None:
+        return None
+
+    def _make_task(self, settings: Settings, target: EncodedTarget) -> Task:
+        constraints = self._check_constraints(target)
+        tree_params = {**settings.tree_params, "monotonic_cst": constraints}
+        return Task(
+            y=target.y,
+            n_classes=target.n_classes,
+            params=tree_params,
+            estimator=type(self).__name__,
+            seed=settings.seed,
+            balanced_subsample=self._balances_subsamples(),
+            n_categories=count_categories(self.categories_),
+            n_threads=settings.n_threads,
+        )
+
+    def _check_constraints(self, target: EncodedTarget) -> list[int] | None:
+        """Return the monotonic constraints; raise ValueError, in scikit-learn's words."""
         if self.monotonic_cst is None:
             return None
         if target.n_classes is not None and self.n_outputs_ > 1:
@@ -138,221 +225,60 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
             raise ValueError("Categorical features cannot have monotonic constraints.")
         return constraints
 
-    def _illegal(self, name: str, expected: str) -> ValueError:
-        return ValueError(
-            f"The {name!r} parameter of {type(self).__name__} must be {expected}. "
-            f"Got {getattr(self, name)!r} instead."
-        )
+    def _balances_subsamples(self) -> bool:
+        """Return whether classes get the same total weight in the sample of each tree."""
+        return False
 
-    def _seed(self) -> int:
-        if isinstance(self.random_state, Integral) and 2**32 <= int(self.random_state) < 2**64:
-            return int(self.random_state)
-        try:
-            random_state = check_random_state(self.random_state)
-        except ValueError:
-            expected = "an int in the range [0, 2**64), a numpy.random.RandomState or None"
-            raise self._illegal("random_state", expected) from None
-        # Beyond what scikit-learn takes for a random state, so that it stands for itself if it
-        # becomes one.
-        return 2**32 + int(random_state.randint(np.iinfo(np.int32).max))
+    @abstractmethod
+    def _make_draws(
+        self,
+        n_samples: int,
+        weights: NDArray[np.float64] | None,
+        sample_ids: NDArray[np.uint64] | None,
+    ) -> Draws:
+        """Return how the samples of the trees are drawn."""
 
-    def _n_threads(self) -> int:
-        if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
-            raise self._illegal("n_jobs", "an int other than 0 or None")
-        return int(effective_n_jobs(self.n_jobs))
+    # --- Predictions ----------------------------------------------------------------------------
 
-    def _params(self) -> dict[str, Any]:
-        params: dict[str, Any] = self.get_params(deep=False)
-        if params["criterion"] == "friedman_mse":
-            warnings.warn(
-                "criterion='friedman_mse' is deprecated, as in scikit-learn; it is the same as "
-                "'squared_error'.",
-                FutureWarning,
-                stacklevel=4,
-            )
-            params["criterion"] = "squared_error"
-        return params
-
-    def _validate_X_predict(self, X: Any, check_input: bool) -> Any:
+    def _validate_X_predict(self, X: Any, check_input: bool = True) -> Any:
+        """Return X with codes for categories, in the form that the compiled part takes."""
         check_is_fitted(self)
         if self.is_categorical_ is not None:
             assert self.categories_ is not None
-            with _quiet():
+            with _ignore_overflow():
                 if check_input:
                     validate_data(self, X, skip_check_array=True, reset=False)
                 X = encode(X, self.is_categorical_, self.categories_)
-            return native(X.tocsr() if hasattr(X, "tocsr") else X)
+            return to_native(X.tocsr() if hasattr(X, "tocsr") else X)
         if check_input:
-            with _quiet():
+            with _ignore_overflow():
                 X = validate_data(
-                    self, sound(X), accept_sparse="csr", ensure_all_finite=False, reset=False
+                    self,
+                    secure_sparse(X),
+                    accept_sparse="csr",
+                    ensure_all_finite=False,
+                    reset=False,
                 )
-            X = numbers(X)
-        return native(X)
+            X = convert_objects(X)
+        return to_native(X)
 
-
-class BaseDecisionTree(BaseTreeEstimator):
-    """Base class of the estimators of one tree; not for direct use."""
-
-    # `check_input` is an optimisation, nothing for a pipeline to pass around.
-    __metadata_request__fit: ClassVar[dict[str, str]] = {"check_input": UNUSED}
-    __metadata_request__predict: ClassVar[dict[str, str]] = {"check_input": UNUSED}
-
-    tree_: Tree
-    max_features_: int
-    # The features that had missing values in training: what is told of others is moot.
-    _with_missing: NDArray[np.int64]
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
-        """Grow the tree.
+    def _split_outputs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return predicted values with an axis for the outputs if there are several.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training samples: any real dtype and memory order, CSC or CSR with either index
-            width (other sparse formats are converted). Values are compared as float64; an entry
-            that a sparse matrix does not store is 0. NaN is missing, and so are None and NA in data
-            frames. Columns of categorical features may hold strings or anything that has an order.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            The targets: class labels of any type, or numbers.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; None means 1 for all. Samples of weight 0 take no part.
-        check_input : bool, default=True
-            False skips scikit-learn's checks and conversions of `X` and `y`: they must be arrays
-            or CSC/CSR matrices already. Don't use it unless you know what you are doing.
+        values : ndarray of shape (n_samples, n_outputs * n_values)
+            For each output the probabilities of the classes, or one number.
 
         Returns
         -------
-        self : object
-            The fitted estimator. If anything fails, the estimator stays as it was.
+        values : ndarray of shape (n_samples, n_values) or (n_samples, n_outputs, n_values)
         """
-        with self._all_or_nothing():
-            return self._fit(X, y, sample_weight, check_input)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, check_input: bool) -> Self:
-        params = self._params()
-        seed = self._seed()
-        n_threads = self._n_threads()
-        if check_input:
-            X, y = self._validate_X_y(X, y)
-        else:
-            X = self._learn_categories(X)
-        y = self._remember_shape(X, y)
-        target, weights = self._check_target(y, sample_weight)
-        params["monotonic_cst"] = self._constraints(target)
-        task = Task(
-            y=target.y,
-            n_classes=target.n_classes,
-            params=params,
-            estimator=type(self).__name__,
-            seed=seed,
-            draws=Draws("all", *target.y.shape, None, weights, None),
-            n_categories=numbers_of(self.categories_),
-            n_threads=n_threads,
-        )
-        self.tree_, self.max_features_, self._with_missing = fit_tree(native(X), task)
-        return self
-
-    def _predict_values(self, X: Any, check_input: bool) -> NDArray[np.float64]:
-        X = self._validate_X_predict(X, check_input)
-        return self.tree_.predict(X, self._n_threads())
-
-    def apply(self, X: Any, check_input: bool = True) -> NDArray[np.int64]:
-        """Return the leaf that each sample reaches.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; CSC is converted to CSR.
-        check_input : bool, default=True
-            False skips scikit-learn's checks and conversions of `X`.
-
-        Returns
-        -------
-        leaves : ndarray of shape (n_samples,), int64
-            Node ids: indices into the arrays of `tree_`.
-        """
-        X = self._validate_X_predict(X, check_input)
-        return self.tree_.apply(X, self._n_threads())
-
-    def decision_path(self, X: Any, check_input: bool = True) -> Any:
-        """Return the nodes that each sample passes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The samples; CSC is converted to CSR.
-        check_input : bool, default=True
-            False skips scikit-learn's checks and conversions of `X`.
-
-        Returns
-        -------
-        indicator : sparse matrix of shape (n_samples, node_count)
-            CSR; 1 where the sample passes the node.
-        """
-        X = self._validate_X_predict(X, check_input)
-        return self.tree_.decision_path(X, self._n_threads())
-
-    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
-        """Return the subtrees that minimal cost-complexity pruning goes through.
-
-        A tree is grown without pruning; the estimator stays as it is.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training samples, as for `fit`.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            The targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights; None means 1 for all.
-
-        Returns
-        -------
-        ccp_path : Bunch
-            ccp_alphas : ndarray
-                The price per leaf from which on each subtree is the best, ascending; 0 for the
-                whole tree.
-            impurities : ndarray
-                The sum of the impurities of its leaves, weighted by their shares of the weight.
-        """
-        unpruned = clone(self).set_params(ccp_alpha=0.0)
-        unpruned.fit(X, y, sample_weight=sample_weight)
-        ccp_alphas, impurities = unpruned.tree_.cost_complexity_path()
-        return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
-
-    def get_depth(self) -> int:
-        """Return the depth of the tree: the distance from the root to its farthest leaf.
-
-        Returns
-        -------
-        depth : int
-        """
-        check_is_fitted(self)
-        return self.tree_.max_depth
-
-    def get_n_leaves(self) -> int:
-        """Return the number of leaves.
-
-        Returns
-        -------
-        n_leaves : int
-        """
-        check_is_fitted(self)
-        return self.tree_.n_leaves
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """Mean decrease of impurity per feature, normalised to a sum of 1.
-
-        Returns
-        -------
-        importances : ndarray of shape (n_features,)
-        """
-        check_is_fitted(self)
-        return self.tree_.compute_feature_importances()
+        if self.n_outputs_ == 1:
+            return values
+        return values.reshape(values.shape[0], self.n_outputs_, -1)
 
 
-def _quiet() -> np.errstate:
-    """Return a context for scikit-learn's test of finiteness, which sums: large values overflow."""
+def _ignore_overflow() -> np.errstate:
+    """Return a context for scikit-learn's checks: they test finiteness by sums, which overflow."""
     return np.errstate(over="ignore", invalid="ignore")

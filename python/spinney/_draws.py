@@ -1,41 +1,54 @@
-"""On which rows the trees of a forest are grown: parameters of the estimators made definite."""
+"""The samples that the trees of a forest are grown on."""
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spinney._messages import warn_caller
 from spinney._spinney import draw_rows
+
+# A float as `max_samples` that leads to fewer draws than this, or than the cube root of the number
+# of samples, is warned about, as in scikit-learn.
+_FEW_DRAWS = 10
 
 
 class Draws(NamedTuple):
-    """All that the draws of the trees are a function of, beside the seed of each tree."""
+    """How samples are drawn: together with the seed of a tree this determines the tree's sample.
+
+    The compiled part reads these fields.
+    """
 
     scheme: str
     """"all", "with replacement", "without replacement" or "poisson"."""
     n_samples: int
     n_outputs: int
     n_draws: int | None
-    """Draws per tree, of the schemes with and without replacement; None: one per sample."""
+    """Draws per tree with or without replacement; None means one per sample."""
     sample_weight: NDArray[np.float64] | None
-    """Those of the classes included."""
+    """Weights of the samples, multiplied by those of their classes."""
     sample_ids: NDArray[np.uint64] | None
 
-    def kept(self) -> Draws:
-        """Return the draws without what has no influence on them, and with arrays of their own."""
-        weight = None if self.scheme == "all" else self.sample_weight
+    def copy_arrays(self, *, keep_weights: bool) -> Draws:
+        """Return draws whose arrays are copies, so that a caller may write to the originals.
+
+        Parameters
+        ----------
+        keep_weights : bool
+            Whether to keep the weights of the scheme "all", in which no draw depends on them.
+        """
+        weights = self.sample_weight if keep_weights or self.scheme != "all" else None
         ids = self.sample_ids if self.scheme == "poisson" else None
         return self._replace(
-            sample_weight=None if weight is None else weight.copy(),
+            sample_weight=None if weights is None else weights.copy(),
             sample_ids=None if ids is None else ids.copy(),
         )
 
-    def rows(self, seeds: list[int], n_threads: int) -> list[NDArray[Any]]:
-        """Return the rows of each tree, ascending, a row that was drawn k times k times."""
+    def list_rows(self, seeds: list[int], n_threads: int) -> list[NDArray[Any]]:
+        """Return the rows of each tree, sorted. A row that was drawn k times is listed k times."""
         dtype = np.int32 if self.n_samples <= np.iinfo(np.int32).max else np.int64
         everything = np.arange(self.n_samples, dtype=dtype)
         if self.scheme == "all":
@@ -43,11 +56,13 @@ class Draws(NamedTuple):
         return [np.repeat(everything, counts) for counts in draw_rows(self, seeds, n_threads)]
 
 
-def number_of_draws(max_samples: Any, n_samples: int, weights: NDArray[np.float64] | None) -> int:
-    """Return the number of draws with replacement that `max_samples` asks for.
+def count_draws_with_replacement(
+    max_samples: Any, n_samples: int, weights: NDArray[np.float64] | None
+) -> int:
+    """Return the number of draws per tree with replacement.
 
-    A share is one of the total weight, as in scikit-learn 1.9, so that an integer weight of k is
-    worth k rows.
+    A float is a fraction of the total weight, as in scikit-learn 1.9, so that a sample with weight
+    k counts like k samples.
     """
     if max_samples is None:
         return n_samples
@@ -55,53 +70,24 @@ def number_of_draws(max_samples: Any, n_samples: int, weights: NDArray[np.float6
         return int(max_samples)
     total = n_samples if weights is None else float(weights.sum())
     n_draws = max(int(max_samples * total), 1)
-    if n_draws < max(10, n_samples ** (1 / 3)):
+    if n_draws < max(_FEW_DRAWS, n_samples ** (1 / 3)):
         whole = "number of samples" if weights is None else "total sum of sample weights"
-        warnings.warn(
+        warn_caller(
             f"Using the fractional value {max_samples=} when the {whole} is {total} results in a "
             f"low number ({n_draws}) of bootstrap samples. We recommend passing `max_samples` as "
-            "an integer instead.",
-            stacklevel=6,
+            "an integer instead."
         )
     return n_draws
 
 
-def number_of_rows(
+def count_draws_without_replacement(
     max_samples: Any, n_samples: int, weights: NDArray[np.float64] | None
 ) -> int | None:
-    """Return the number of draws without replacement; a share is one of the rows with a weight."""
+    """Return the number of draws per tree without replacement; None means one per sample.
+
+    A float is a fraction of the number of samples with a positive weight.
+    """
     if max_samples is None or isinstance(max_samples, Integral):
         return None if max_samples is None else int(max_samples)
-    n_rows = n_samples if weights is None else int(np.count_nonzero(weights))
-    return max(int(max_samples * n_rows), 1)
-
-
-def check_sample_ids(sample_ids: Any, n_samples: int) -> NDArray[np.uint64]:
-    """Return the ids as one unsigned integer per sample.
-
-    Parameters
-    ----------
-    sample_ids : array-like of int of shape (n_samples,)
-    n_samples : int
-    """
-    ids = np.asarray(sample_ids)
-    if ids.dtype.kind == "O":
-        # Integers beyond int64, or nullable ones of a data frame.
-        values = ids.ravel().tolist()
-        if all(isinstance(i, Integral) and 0 <= int(i) < 2**64 for i in values):
-            ids = np.array(values, dtype=np.uint64).reshape(ids.shape)
-    if ids.dtype.kind not in "iu":
-        raise ValueError(
-            "sample_ids must be integers in the range [0, 2**64). "
-            f"Got values of type {ids.dtype} instead."
-        )
-    if ids.shape != (n_samples,):
-        raise ValueError(
-            f"sample_ids must have shape ({n_samples},), one per sample. "
-            f"Got shape {ids.shape} instead."
-        )
-    if ids.size and ids.min() < 0:
-        raise ValueError(
-            f"sample_ids must be integers in the range [0, 2**64). Got {ids.min()} instead."
-        )
-    return np.ascontiguousarray(ids, dtype=np.uint64)
+    n_positive = n_samples if weights is None else int(np.count_nonzero(weights))
+    return max(int(max_samples * n_positive), 1)

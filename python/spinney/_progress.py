@@ -1,4 +1,4 @@
-"""How far a fit is, for `verbose`: a bar of tqdm's if it is installed, else lines."""
+"""Reports of progress for `verbose`: a progress bar if tqdm is installed, otherwise lines."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-# Seconds between two lines, unless every one is wanted.
+# Least number of seconds between two lines with verbose=1.
 _INTERVAL = 1.0
 
 
 @contextmanager
-def progress(verbose: int, first: int, n_trees: int) -> Iterator[Callable[[int], None] | None]:
-    """Yield what is to be called with the number of grown trees; None if nothing is to be shown.
+def show_progress(verbose: int, first: int, n_trees: int) -> Iterator[Callable[[int], None] | None]:
+    """Yield a function to call with the number of new trees; None if nothing is to be shown.
 
     Parameters
     ----------
     verbose : int
-        0: nothing. 1: a bar, or a line per second. More: a line for every step that is seen.
+        0: no report. 1: a bar, or at most a line per second. 2 or more: a line at every call.
     first : int
-        Trees that the forest has already.
+        Number of trees that the forest already has.
     n_trees : int
-        Trees that it gets.
+        Number of trees to be added.
     """
     if verbose < 1:
         yield None

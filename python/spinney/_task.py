@@ -1,4 +1,4 @@
-"""What the compiled part is to do with a matrix."""
+"""What the compiled part is asked to do with a matrix."""
 
 from __future__ import annotations
 
@@ -9,35 +9,122 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney._draws import Draws
+from spinney._spinney import Forest, LazyForest, Tree, fit_forest, fit_tree, predict_folds
+from spinney._target import EncodedTarget
+
+Watcher = Callable[[int], None] | None
+"""Is called now and then with the number of trees that are done."""
+
+
+class Settings(NamedTuple):
+    """The parameters of an estimator that are read before the data."""
+
+    tree_params: dict[str, Any]
+    """Parameters of the trees, by scikit-learn's names."""
+    seed: int
+    n_threads: int
 
 
 class Task(NamedTuple):
-    """All that trees are a function of, beside the matrix; and how they are grown.
+    """All that trees are a function of, except the matrix, and how they are grown.
 
-    Whoever makes one names the fields, and so does the compiled part when it reads them.
+    The compiled part reads the fields by their names.
     """
 
     y: NDArray[np.uint32] | NDArray[np.float64]
-    """Targets of shape (n_samples, n_outputs), in C order: classes if `n_classes` is given."""
+    """Targets of shape (n_samples, n_outputs), in C order: codes of classes, or numbers."""
     n_classes: list[int] | None
-    """Number of classes of each output."""
+    """Number of classes of each output; None for numbers."""
     params: dict[str, Any]
-    """Hyperparameters of the trees under scikit-learn's names."""
+    """Parameters of the trees, by scikit-learn's names."""
     estimator: str
-    """What error messages about parameters call the estimator."""
+    """The name by which messages about parameters call the estimator."""
     seed: int
     draws: Draws | None = None
-    """On which rows each tree is grown, with their weights; None: on all, with a weight of 1."""
+    """How the rows of each tree are drawn, and their weights; None: all rows, of weight 1."""
     n_trees: int = 1
     first_tree: int = 0
-    """Number of the first tree: trees are functions of the seed and their numbers."""
+    """Number of the first tree. A tree is a function of the seed and of its number."""
     balanced_subsample: bool = False
-    """Weigh the rows of each tree's sample such that its classes weigh the same."""
+    """Whether classes get the same total weight in the sample of each tree."""
     n_categories: list[int] | None = None
-    """Of each feature the number of its categories, 0 if it is numeric; None if all are.
+    """Number of categories of each feature, 0 for a numeric one; None if all are numeric.
 
-    Values of a categorical feature are 0 to that number less one, or NaN.
+    Values of a categorical feature are codes below that number, or NaN.
     """
     n_threads: int = 1
-    watcher: Callable[[int], Any] | None = None
-    """Is called now and then with the number of trees that are done."""
+    watcher: Watcher = None
+
+    @property
+    def target(self) -> EncodedTarget:
+        """The targets with the numbers of their classes."""
+        return EncodedTarget(self.y, self.n_classes)
+
+    def grow_tree(self, X: Any, draws: Draws) -> tuple[Tree, int, NDArray[np.int64]]:
+        """Grow a tree.
+
+        Parameters
+        ----------
+        X : ndarray or CompressedMatrix
+        draws : Draws
+            Of the scheme "all".
+
+        Returns
+        -------
+        tree : Tree
+        max_features : int
+            Number of features that each node draws.
+        with_missing : ndarray of int64
+            The features that have missing values, ascending.
+        """
+        return fit_tree(X, self._replace(draws=draws))
+
+    def grow_forest(
+        self, X: Any, draws: Draws, first_tree: int, n_trees: int, watcher: Watcher
+    ) -> tuple[Forest, int, NDArray[np.int64]]:
+        """Grow the trees with the numbers `first_tree` to `first_tree + n_trees - 1`.
+
+        Returns
+        -------
+        forest : Forest
+        max_features : int
+            Number of features that each node draws.
+        with_missing : ndarray of int64
+            The features that have missing values, ascending.
+        """
+        task = self._replace(draws=draws, first_tree=first_tree, n_trees=n_trees, watcher=watcher)
+        return fit_forest(X, task)
+
+    def make_lazy_forest(self, X: Any, draws: Draws, n_trees: int) -> LazyForest:
+        """Return the encoded training data, of which a lazy forest consists."""
+        # The compiled object keeps these arrays. Callers could write to the originals.
+        draws = draws.copy_arrays(keep_weights=True)
+        return LazyForest(X, self._replace(y=self.y.copy(), draws=draws, n_trees=n_trees))
+
+    def predict_folds(
+        self,
+        X: Any,
+        folds: list[tuple[NDArray[np.uint32], NDArray[np.uint32], Draws]],
+        sample_ids: NDArray[np.uint64] | None,
+        n_trees: int | None,
+        watcher: Watcher,
+    ) -> list[NDArray[np.float64]]:
+        """Return what estimators of the training rows of folds predict for the test rows.
+
+        Parameters
+        ----------
+        X : ndarray, or CompressedMatrix in CSR form
+            All rows.
+        folds : list of tuple
+            For each fold its training rows, its test rows, and how samples of the training rows are
+            drawn.
+        sample_ids : ndarray of shape (n_samples,) or None
+            Ids of all rows; None means their numbers.
+        n_trees : int or None
+            Trees per forest; None if the estimator is a single tree.
+        watcher : callable or None
+            Is called with the number of trees that are done in all folds together.
+        """
+        is_tree = n_trees is None
+        task = self._replace(n_trees=1 if n_trees is None else n_trees, watcher=watcher)
+        return predict_folds(X, task, folds, sample_ids, is_tree)

@@ -1,128 +1,39 @@
-"""What scikit-learn's validation leaves to us: arrays in a form that the compiled part reads."""
+"""Checks of arguments that scikit-learn's own validation does not make."""
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.utils import check_array
 
-from spinney._spinney import check_sparse
+
+def is_bool(value: Any) -> bool:
+    """Return whether a value is a bool of Python or NumPy."""
+    return isinstance(value, (bool, np.bool_))
 
 
-def native(X: Any) -> Any:
-    """Return X in native byte order, aligned, with a dtype of at most 64 bits.
-
-    Nothing is copied unless it has to be. float16 becomes float32, long doubles become float64, and
-    bools become bytes that are 0 or 1 (NumPy takes any other byte for True, too).
-    """
-    if sparse.issparse(X):
-        return _native_sparse(X)
-    return _native_array(X)
-
-
-def _native_array(array: NDArray[Any]) -> NDArray[Any]:
-    if array.dtype == np.bool_:
-        truth: NDArray[np.bool_] = array.view(np.uint8) != 0
-        return truth.view(np.uint8)
-    dtype = array.dtype.newbyteorder("=")
-    if dtype == np.float16:
-        dtype = np.dtype(np.float32)
-    elif dtype.kind == "f" and dtype.itemsize > 8:
-        dtype = np.dtype(np.float64)
-    return np.require(array, dtype=dtype, requirements="A")
-
-
-def _native_sparse(X: Any) -> CompressedMatrix:
-    data, indices, indptr = (
-        np.ascontiguousarray(_native_array(part)) for part in (X.data, X.indices, X.indptr)
-    )
-    if indices.dtype != indptr.dtype and indices.dtype.kind == indptr.dtype.kind == "i":
-        indices, indptr = indices.astype(np.int64), indptr.astype(np.int64)
-    return CompressedMatrix(X.format, X.shape, data, indices, indptr)
-
-
-class CompressedMatrix:
-    """The arrays of a CSC or CSR matrix, as they are: scipy's classes would convert and check them.
+def check_counts(y: NDArray[np.float64], wanted_sum: str) -> None:
+    """Raise ValueError, in scikit-learn's words, for targets that Poisson regression cannot have.
 
     Parameters
     ----------
-    format : {"csc", "csr"}
-    shape : tuple of (int, int)
-    data, indices, indptr : ndarray
-    """
-
-    __slots__ = ("data", "format", "indices", "indptr", "shape")
-
-    def __init__(
-        self,
-        format: str,  # noqa: A002 - scipy's name
-        shape: tuple[int, int],
-        data: NDArray[Any],
-        indices: NDArray[Any],
-        indptr: NDArray[Any],
-    ) -> None:
-        self.format = format
-        self.shape = shape
-        self.data = data
-        self.indices = indices
-        self.indptr = indptr
-
-
-def numbers(X: Any) -> Any:
-    """Return X, as float64 if it has objects: numbers, and None for what is missing.
-
-    scikit-learn converts such arrays, but not those that it makes of some data frames.
-    """
-    return X.astype(np.float64) if X.dtype == object else X
-
-
-def sound(X: Any) -> Any:
-    """Return X, without what a sparse matrix stores beyond its last entry.
-
-    Raise ValueError or TypeError if the index arrays of a sparse matrix lie: scipy trusts them when
-    it converts, and writes out of bounds.
-    """
-    if not sparse.issparse(X):
-        return X
-    if X.format in ("csc", "csr"):
-        structure = _native_sparse(X)
-        # Whatever the data are, they are none of this check's business.
-        structure.data = np.zeros(X.data.shape, dtype=np.uint8)
-        check_sparse(structure)
-        nnz = X.indptr[-1]
-        if nnz < X.data.shape[0]:
-            X = type(X)((X.data[:nnz], X.indices[:nnz], X.indptr), shape=X.shape)
-        if X.dtype == np.bool_ and not X.has_canonical_format:
-            # True and true is true: to be settled before bools become bytes.
-            X = X.copy()
-            X.sum_duplicates()
-    elif X.format == "bsr":
-        # A second matrix over the same arrays: the check may rebind or prune them.
-        blocks = sparse.bsr_array((X.data, X.indices, X.indptr), shape=X.shape)
-        blocks.check_format(full_check=True)
-    elif X.format == "coo":
-        sparse.coo_array((X.data, (X.row, X.col)), shape=X.shape)
-    return X
-
-
-def check_counts(y: NDArray[np.float64], wanted: str) -> None:
-    """Raise ValueError unless Poisson regression is possible, in scikit-learn's words.
-
-    Its trees want a "positive" sum and its forests one that is "strictly positive".
+    y : ndarray
+    wanted_sum : {"positive", "strictly positive"}
+        How the message describes the sum. scikit-learn's trees and forests have different words.
     """
     if np.any(y < 0):
         raise ValueError(
             "Some value(s) of y are negative which is not allowed for Poisson regression."
         )
     if not np.any(y > 0):
-        raise ValueError(f"Sum of y is not {wanted} which is necessary for Poisson regression.")
+        raise ValueError(f"Sum of y is not {wanted_sum} which is necessary for Poisson regression.")
 
 
 def check_monotonic_cst(monotonic_cst: Any, n_features: int) -> list[int]:
-    """Return the constraint of each feature, or raise ValueError in scikit-learn's words."""
+    """Return the constraint of each feature; raise ValueError, in scikit-learn's words."""
     constraints = np.asarray(monotonic_cst)
     legal = "monotonic_cst must be None or an array-like of -1, 0 or 1"
     if constraints.ndim != 1 or constraints.dtype.kind not in "iufb":
@@ -138,7 +49,7 @@ def check_monotonic_cst(monotonic_cst: Any, n_features: int) -> list[int]:
 
 
 def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
-    """Return the weights as one float64 per sample; their signs are checked when they are encoded.
+    """Return one float64 weight per sample. The compiled part checks that none is negative.
 
     Parameters
     ----------
@@ -156,3 +67,34 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float6
             f"Got shape {weights.shape} instead."
         )
     return weights
+
+
+def check_sample_ids(sample_ids: Any, n_samples: int) -> NDArray[np.uint64]:
+    """Return one uint64 id per sample.
+
+    Parameters
+    ----------
+    sample_ids : array-like of int of shape (n_samples,)
+    n_samples : int
+    """
+    ids = np.asarray(sample_ids)
+    if ids.dtype.kind == "O":
+        # Integers beyond int64, or nullable ones of a data frame.
+        values = ids.ravel().tolist()
+        if all(isinstance(i, Integral) and 0 <= int(i) < 2**64 for i in values):
+            ids = np.array(values, dtype=np.uint64).reshape(ids.shape)
+    if ids.dtype.kind not in "iu":
+        raise ValueError(
+            "sample_ids must be integers in the range [0, 2**64). "
+            f"Got values of type {ids.dtype} instead."
+        )
+    if ids.shape != (n_samples,):
+        raise ValueError(
+            f"sample_ids must have shape ({n_samples},), one per sample. "
+            f"Got shape {ids.shape} instead."
+        )
+    if ids.size and ids.min() < 0:
+        raise ValueError(
+            f"sample_ids must be integers in the range [0, 2**64). Got {ids.min()} instead."
+        )
+    return np.ascontiguousarray(ids, dtype=np.uint64)

@@ -1,10 +1,10 @@
-"""Trees as text."""
+"""Fitted trees as text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Integral
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,11 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from spinney._base import BaseDecisionTree
+from spinney._messages import reject_parameter
+from spinney._tree import BaseDecisionTree
+from spinney._validation import is_bool
 
-# Categories of a split that are named.
+# Longer sets of categories are cut off after this many names.
 _MAX_NAMED = 10
 
 
@@ -30,32 +32,40 @@ def export_text(
 ) -> str:
     """Return the rules of a tree as text.
 
-    The text of :func:`sklearn.tree.export_text`, which knows neither categories nor missing values.
-    A split on a categorical feature names those of the node's categories that go to one side; all
-    others go to the other, unknown ones included. If a feature had missing values in training,
-    "or missing" tells where they go.
+    The text has the form of :func:`sklearn.tree.export_text`, which supports neither categories nor
+    missing values. A split on a categorical feature lists the categories of the node that go to one
+    child. All other categories go to the other child, including those that are unknown. If a
+    feature had missing values in training, "or missing" shows where these go.
 
     Parameters
     ----------
-    decision_tree : estimator
-        A fitted tree, which may be one of a forest's `estimators_`.
+    decision_tree : DecisionTree or ExtraTree estimator
+        A fitted tree, which may be one of the `estimators_` of a forest.
     feature_names : array-like of shape (n_features,), default=None
-        The names of the features; None means "feature_0", "feature_1" and so on.
+        Names of the features. None means "feature_0", "feature_1" and so on.
     class_names : array-like of shape (n_classes,), default=None
-        The names of the classes in the order of `classes_`; None means `classes_` itself. Only for
-        one output.
+        Names of the classes, in the order of `classes_`. None means `classes_` itself. Trees with
+        several outputs show no names of classes.
     max_depth : int, default=10
-        Deepest level of nodes that are shown; None means all.
+        Depth of the deepest nodes that are shown. None means that all are.
     spacing : int, default=3
-        Spaces between the edges of two levels.
+        Number of dashes before each node, and so the indentation per level.
     decimals : int, default=2
-        Digits of numbers behind the point.
+        Number of decimal places.
     show_weights : bool, default=False
-        Whether to show the weights of the classes in each leaf.
+        Whether to show the weights of the classes in each leaf of a classifier.
 
     Returns
     -------
     report : str
+        A line for each condition and each leaf. Each line ends in a newline.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is illegal. The message names it.
+    sklearn.exceptions.NotFittedError
+        If the tree is not fitted.
 
     Examples
     --------
@@ -78,14 +88,14 @@ def export_text(
         _check_int("max_depth", max_depth, 0, " or None")
     _check_int("spacing", spacing, 1)
     _check_int("decimals", decimals, 0)
-    if not isinstance(show_weights, (bool, np.bool_)):
-        raise _illegal("show_weights", show_weights, "a bool")
+    if not is_bool(show_weights):
+        _reject("show_weights", show_weights, "a bool")
     check_is_fitted(decision_tree)
     tree = decision_tree.tree_
     if feature_names is None:
         features = [f"feature_{feature}" for feature in range(tree.n_features)]
     else:
-        features = _names("feature_names", feature_names)
+        features = _read_names("feature_names", feature_names)
         if len(features) != tree.n_features:
             raise ValueError(
                 f"feature_names must contain {tree.n_features} elements, got {len(features)}"
@@ -94,29 +104,29 @@ def export_text(
     leaves = _Leaves(decision_tree, class_names, decimals, bool(show_weights))
 
     lines = []
-    # What is to be shown, last first: nodes with their levels, and the lines above them.
+    # A stack of the nodes to be shown: the condition that leads to a node, the node, its level.
     pending: list[tuple[str, int, int]] = [("", 0, 1)]
     heights: list[int] = []
     while pending:
         condition, node, level = pending.pop()
         if condition:
-            lines.append(f"{_indent(level - 1, spacing)} {condition}")
-        indent = _indent(level, spacing)
+            lines.append(f"{_make_indent(level - 1, spacing)} {condition}")
+        indent = _make_indent(level, spacing)
         left, right = int(tree.children_left[node]), int(tree.children_right[node])
         is_leaf = left < 0
         if is_leaf:
-            lines.append(f"{indent}{leaves.text(node)}")
+            lines.append(f"{indent}{leaves.describe(node)}")
         elif max_depth is not None and level > max_depth + 1:
-            heights = heights or _heights(tree.children_left, tree.children_right)
+            heights = heights or _measure_heights(tree.children_left, tree.children_right)
             lines.append(f"{indent} truncated branch of depth {heights[node]}")
         else:
-            of_left, of_right = conditions.of(node)
-            pending += [(of_right, right, level + 1), (of_left, left, level + 1)]
+            left_condition, right_condition = conditions.describe(node)
+            pending += [(right_condition, right, level + 1), (left_condition, left, level + 1)]
     return "\n".join([*lines, ""])
 
 
 class _Conditions:
-    """What the sides of splits say."""
+    """The conditions under which samples go to the children of a node."""
 
     def __init__(self, estimator: BaseDecisionTree, features: list[Any], decimals: int) -> None:
         self._tree = estimator.tree_
@@ -126,22 +136,23 @@ class _Conditions:
         self._categories = estimator.categories_
         self._with_missing = set(estimator._with_missing.tolist())
 
-    def of(self, node: int) -> tuple[str, str]:
-        """Return the conditions for the left child and for the right one."""
+    def describe(self, node: int) -> tuple[str, str]:
+        """Return the conditions of the left and of the right child."""
         feature = int(self._tree.feature[node])
         if self._n_categories[feature] > 0:
             listed, listed_left = self._tree.category_set(node)
-            sides = self._of_set(feature, listed)
+            sides = self._describe_set(feature, listed)
             left, right = sides if listed_left else sides[::-1]
-            # Of an empty set nothing is left but missing values.
-            is_empty, empty_left = listed.shape[0] == 0, listed_left
+            # If the listed set is empty, no value goes to its side.
+            has_empty_side, empty_is_left = listed.shape[0] == 0, listed_left
         else:
             threshold = float(self._tree.threshold[node])
             left, right = (f"{sign} {threshold:.{self._decimals}f}" for sign in ("<=", "> "))
-            is_empty, empty_left = threshold == np.inf, False
+            # No value is above infinity.
+            has_empty_side, empty_is_left = threshold == np.inf, False
         if feature in self._with_missing:
             missing_left = bool(self._tree.missing_go_to_left[node])
-            if is_empty and missing_left == empty_left:
+            if has_empty_side and missing_left == empty_is_left:
                 sides = "is missing", "is not missing"
                 left, right = sides if missing_left else sides[::-1]
             elif missing_left:
@@ -151,11 +162,13 @@ class _Conditions:
         name = self._features[feature]
         return f"{name} {left}", f"{name} {right}"
 
-    def _of_set(self, feature: int, codes: NDArray[np.int64]) -> tuple[str, str]:
+    def _describe_set(self, feature: int, codes: NDArray[np.int64]) -> tuple[str, str]:
+        """Return the condition for the categories with these codes, and the one for all others."""
         assert self._categories is not None
         categories = self._categories[feature]
         assert categories is not None
-        names = [_category(category) for category in categories[codes[:_MAX_NAMED]].tolist()]
+        named = categories[codes[:_MAX_NAMED]].tolist()
+        names = [_format_category(category) for category in named]
         if codes.shape[0] > _MAX_NAMED:
             names.append(f"... {codes.shape[0] - _MAX_NAMED} more")
         members = f"{{{', '.join(names)}}}"
@@ -163,7 +176,7 @@ class _Conditions:
 
 
 class _Leaves:
-    """What leaves say."""
+    """The predictions of leaves."""
 
     def __init__(
         self, estimator: BaseDecisionTree, class_names: Any, decimals: int, show_weights: bool
@@ -174,7 +187,7 @@ class _Leaves:
         self._is_classifier = is_classifier(estimator)
         self._classes: Any = None
         if class_names is not None:
-            class_names = _names("class_names", class_names)
+            class_names = _read_names("class_names", class_names)
         if self._is_classifier:
             classes: Any = vars(estimator)["classes_"]
             self._classes = classes if class_names is None else class_names
@@ -185,57 +198,57 @@ class _Leaves:
                     f"with {len(classes)} classes."
                 )
 
-    def text(self, node: int) -> str:
+    def describe(self, node: int) -> str:
+        """Return what the leaf predicts."""
         tree = self._tree
-        # Of several outputs the first value each, as scikit-learn has it.
+        # With several outputs, the first value of each, as in scikit-learn.
         value = tree.value[node][0] if tree.n_outputs == 1 else tree.value[node].T[0]
         if not self._is_classifier:
-            return f" value: {self._list(value)}"
+            return f" value: {self._format_values(value)}"
         winner: Any = np.argmax(value)
         if tree.n_outputs == 1 and tree.n_classes[0] != 1:
             winner = self._classes[winner]
         weights = ""
         if self._show_weights:
-            weights = f" weights: {self._list(value * tree.weighted_n_node_samples[node])}"
+            weight = tree.weighted_n_node_samples[node]
+            weights = f" weights: {self._format_values(value * weight)}"
         return f"{weights} class: {winner}"
 
-    def _list(self, values: Iterable[float]) -> str:
+    def _format_values(self, values: Iterable[float]) -> str:
         return f"[{', '.join(f'{value:.{self._decimals}f}' for value in values)}]"
 
 
-def _indent(level: int, spacing: int) -> str:
+def _make_indent(level: int, spacing: int) -> str:
     return ("|" + " " * spacing) * (level - 1) + "|" + "-" * spacing
 
 
-def _heights(left: NDArray[np.int32], right: NDArray[np.int32]) -> list[int]:
-    """Return the number of levels of the subtree below each node, its own included."""
+def _measure_heights(left: NDArray[np.int32], right: NDArray[np.int32]) -> list[int]:
+    """Return for each node the number of levels of the subtree that it is the root of."""
     heights = [1] * left.shape[0]
-    # Children come after their parents.
+    # Children have larger ids than their parents.
     for node in range(len(heights) - 1, -1, -1):
         if left[node] >= 0:
             heights[node] = 1 + max(heights[left[node]], heights[right[node]])
     return heights
 
 
-def _category(category: Any) -> str:
-    # Whole numbers may be stored as floats.
+def _format_category(category: Any) -> str:
+    # Categories that are whole numbers may be stored as floats.
     is_whole = isinstance(category, float) and category.is_integer()
     return str(int(category) if is_whole else category)
 
 
-def _names(name: str, names: Any) -> list[Any]:
+def _read_names(name: str, names: Any) -> list[Any]:
     if isinstance(names, (str, bytes)) or not hasattr(names, "__len__"):
-        raise _illegal(name, names, "an array-like or None")
+        _reject(name, names, "an array-like or None")
     array = check_array(names, ensure_2d=False, dtype=None, ensure_min_samples=0)
     return list(array)
 
 
 def _check_int(name: str, value: Any, least: int, more: str = "") -> None:
     if not isinstance(value, Integral) or value < least:
-        raise _illegal(name, value, f"an int in the range [{least}, inf){more}")
+        _reject(name, value, f"an int in the range [{least}, inf){more}")
 
 
-def _illegal(name: str, got: Any, expected: str) -> ValueError:
-    return ValueError(
-        f"The {name!r} parameter of export_text must be {expected}. Got {got!r} instead."
-    )
+def _reject(name: str, got: Any, expected: str) -> NoReturn:
+    reject_parameter("export_text", name, got, expected)

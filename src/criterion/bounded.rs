@@ -10,9 +10,9 @@ use super::Statistics;
 /// Upper bounds of what splits can gain. A gain is the cost of a node less the costs of its
 /// children.
 pub trait Bounded: Statistics {
-    /// What is remembered of a set of samples in order to bound the gain of splitting it off.
+    /// The summary of a set of samples: enough to bound the gain of splitting the set off.
     type Summary: Copy + Default + Send + Sync;
-    /// What the bounds need to know of a node.
+    /// The numbers of a node that the bounds of its columns need.
     type Ceiling: Default + Send + Sync;
     /// Whether the cost is a sum of squared distances. If false, the bounds do not hold, and only
     /// [`best_conceivable`](Self::best_conceivable) may be used.

@@ -24,7 +24,7 @@ use crate::data::target::Classes;
 pub trait Measure: Sync {
     /// A sum of `f` over counts, exact.
     type Sum: Copy + Default + PartialEq + Send + Sync;
-    /// See [`Bounded::IS_SQUARED_DISTANCE`](crate::criterion::Bounded::IS_SQUARED_DISTANCE).
+    /// See [`Bounded::IS_SQUARED_DISTANCE`].
     const IS_SQUARED_DISTANCE: bool;
 
     /// `sum` after a count has grown by `weight`: `sum + f(count + weight) - f(count)`.
@@ -37,16 +37,16 @@ pub trait Measure: Sync {
     fn score_of_none(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
     /// The cost, summed over outputs, of a node with this sum and weight.
     fn cost(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
-    /// See [`Statistics::score`](crate::criterion::Statistics::score).
+    /// See [`Statistics::score`].
     fn score(&self, split: &Sides<Self::Sum>) -> f64;
-    /// See [`Statistics::may_score`](crate::criterion::Statistics::may_score).
+    /// See [`Statistics::may_score`].
     #[inline]
     fn may_score(&self, split: &Sides<Self::Sum>, least: f64) -> bool {
         self.score(split) >= least
     }
-    /// See [`Statistics::tolerance`](crate::criterion::Statistics::tolerance).
+    /// See [`Statistics::tolerance`].
     fn tolerance(&self, score: f64) -> f64;
-    /// See [`Statistics::compare`](crate::criterion::Statistics::compare).
+    /// See [`Statistics::compare`].
     fn compare(&self, a: &Sides<Self::Sum>, b: &Sides<Self::Sum>) -> Ordering;
 }
 
@@ -406,8 +406,9 @@ impl<W: SampleWeights, M: Measure> Bounded for ClassCriterion<'_, W, M> {
     }
 
     /// Let a subset have the class weights `s` and the weight `w`, and the node the class shares
-    /// `p`. The subset's mean is off the node's mean by a vector `V / w` with `|V|^2 = sum s^2 - 2
-    /// w s.p + w^2 sum p^2`, and `sum s^2` is at most `w` times the largest of `s`.
+    /// `p`. The subset's mean is off the node's mean by a vector `V / w` with
+    /// `|V|^2 = sum s^2 - 2 w s.p + w^2 sum p^2`, and `sum s^2` is at most `w` times the largest of
+    /// `s`.
     #[inline]
     fn most_gain(ceiling: &ClassCeiling, summary: &ClassSummary) -> f64 {
         let weight = summary.weight as f64;

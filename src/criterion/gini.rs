@@ -2,8 +2,8 @@
 //! Regression Trees", 1984, section 4.1).
 //!
 //! Let `S_0`, `S_1` be the sums of squared class counts of the two sides, `w_0`, `w_1` their
-//! weights, and `S`, `w` those of the node. The impurity falls by `(S_0 / w_0 + S_1 / w_1 - S / w)
-//! / w`, so the score is `S_0 / w_0 + S_1 / w_1`.
+//! weights, and `S`, `w` those of the node. The impurity falls by
+//! `(S_0 / w_0 + S_1 / w_1 - S / w) / w`, so the score is `S_0 / w_0 + S_1 / w_1`.
 
 use std::cmp::Ordering;
 use std::marker::PhantomData;

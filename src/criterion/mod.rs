@@ -157,7 +157,8 @@ pub trait Visitor {
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output>;
 }
 
-/// The criterion of a tree with this target. Subtrees that are grown on a copy of their rows must use the same.
+/// The criterion of a tree with this target. Subtrees that are grown on a copy of their rows must
+/// use the same.
 pub fn resolve(kind: CriterionKind, target: &Target) -> CriterionKind {
     match (kind, target.values()) {
         (CriterionKind::Quantile(level), TargetValues::Numbers(numbers)) => {

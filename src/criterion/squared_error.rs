@@ -9,9 +9,9 @@
 //! cancellation, the node's sum is split in integers, `S = mean W + rest` with `0 <= rest < W`.
 //! Then `D = (s - w mean) - w rest / W`, where the first term is exact and the second is below `w`.
 //!
-//! The exact score is the integer `(W D)^2` over the integer `w (W - w)`. Bits, at worst: `W <
-//! 2^52` and `|q| < 2^60`, so `|W D| <= 2 W^2 max |q| < 2^165`. That is squared, shifted by the
-//! spread of the outputs' scales (2 * 90), summed over up to 2^20 outputs and multiplied by a
+//! The exact score is the integer `(W D)^2` over the integer `w (W - w)`. Bits, at worst:
+//! `W < 2^52` and `|q| < 2^60`, so `|W D| <= 2 W^2 max |q| < 2^165`. That is squared, shifted by
+//! the spread of the outputs' scales (2 * 90), summed over up to 2^20 outputs and multiplied by a
 //! denominator below 2^102: 330 + 180 + 20 + 102 < 640.
 //!
 //! Where the targets of a node span few fixed-point units (beside outliers of many orders of
@@ -131,12 +131,12 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
         Self { numbers, weights, n_outputs, shifts, factors, spans, moment: PhantomData }
     }
 
-    #[inline]
     /// The mean of an output, in the unit of the targets as given, from a sum of fixed-point
     /// targets.
     fn mean_of(&self, sum: M, weight: u64, output: usize) -> f64 {
         let (center, scale) = (self.numbers.center[output], self.numbers.scale[output]);
-        // Only the quotient is rounded, unless center or sum need more than the 53 bits of a double.
+        // Only the quotient is rounded, unless center or sum need more than the 53 bits of a
+        // double.
         let total = center * weight as f64 + scale_by_power_of_two(sum.to_f64(), -scale);
         if total.is_finite() {
             return total / weight as f64;
@@ -144,6 +144,7 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
         center + scale_by_power_of_two(sum.to_f64() / weight as f64, -scale)
     }
 
+    #[inline]
     fn values(&self, sample: u32) -> &[i64] {
         if self.n_outputs == 1 {
             std::slice::from_ref(&self.numbers.fixed[sample as usize])

@@ -24,7 +24,7 @@ pub trait SampleWeights: Copy + Sync {
 #[derive(Debug, Clone, Copy)]
 pub struct UnitWeights;
 
-/// Weights of 32 bits, see [`Weights::Small`](crate::data::target::Weights::Small).
+/// Weights of 32 bits, see [`Weights::Small`].
 #[derive(Debug, Clone, Copy)]
 pub struct SmallWeights<'a>(pub &'a [u32]);
 

@@ -1,23 +1,26 @@
-//! What it costs folds to descend together, or alone.
+//! Estimates of what it costs folds to descend together, or each alone.
 
 use crate::data::{Columns, Dataset};
 use crate::params::{CriterionKind, ValidTreeParams};
 
-/// What the cost of a node depends on.
+/// The sizes on which the cost of a node depends. The node is shared by several lanes; a lane is
+/// one fold, or all folds that hold nothing out.
 #[derive(Debug, Clone, Copy)]
 #[allow(clippy::struct_field_names, reason = "numbers, of different things")]
 pub(super) struct Size {
     pub n_rows: usize,
     pub n_lanes: usize,
-    /// Lanes that hold out a row at most.
+    /// Number of lanes that hold out one row at most.
     pub n_singles: usize,
-    /// The rows of all lanes, added up.
+    /// Sum over the lanes of the rows that each lane has (does not hold out).
     pub n_lane_rows: usize,
 }
 
 impl Size {
-    /// With other lanes, whose rows are so many more: they hold out what is not theirs. That the lanes of before hold those out
-    /// now is counted as rows held out, not as lanes that are no longer single.
+    /// The sizes of the union of this node with the node `other`, which has `n_more` rows that this
+    /// node has not. In the union each lane holds out the rows that it does not have. So the lanes
+    /// of `other` no longer count as single. The lanes of this node hold out `n_more` rows more,
+    /// which is counted among the rows held out, but a lane that was single still counts as single.
     pub fn with(self, other: Self, n_more: usize) -> Self {
         Self {
             n_rows: self.n_rows + n_more,
@@ -28,8 +31,9 @@ impl Size {
     }
 }
 
-/// What a node costs per row: of all lanes, of each lane, for each lane that holds it out; or of a lane that is alone. Only
-/// the ratios matter, and only for speed (`benches/peers/crossval.py`).
+/// The costs of a node per row: for the union of the lanes (`union`), for each lane (`lane`), for
+/// each lane that holds the row out (`held_out`), and for each lane that is searched alone
+/// (`alone`). Only the ratios matter, and only for speed (`benches/peers/crossval.py`).
 pub(super) struct Costs {
     union: f64,
     lane: f64,
@@ -37,12 +41,14 @@ pub(super) struct Costs {
     alone: f64,
 }
 
-/// Lanes that hold out one row are so many times cheaper: most are scored together.
+/// A lane that holds out one row at most costs this many times less than another lane, because most
+/// of such lanes are scored together.
 const SINGLES_PER_LANE: f64 = 8.0;
 
 impl Costs {
-    /// Dense columns are sorted for a union; for a lane that is alone only if the criterion has no packed forms. Sparse ones are
-    /// sorted already, and most have few values.
+    /// The costs for a data set and a criterion. Dense columns are sorted for a union, but for a
+    /// lane alone only if the criterion has no packed forms. Sparse columns are sorted already, and
+    /// most of them have few values in a node.
     pub fn new(data: &Dataset, params: &ValidTreeParams) -> Self {
         let is_packed = params.criterion == CriterionKind::Gini;
         match data.columns() {
@@ -55,7 +61,7 @@ impl Costs {
         }
     }
 
-    /// Of a node.
+    /// The cost of a node that is searched for all lanes together.
     pub fn of(&self, size: Size) -> f64 {
         let Size { n_rows, n_lanes, n_singles, n_lane_rows } = size;
         let lanes = (n_lanes - n_singles) as f64 + n_singles as f64 / SINGLES_PER_LANE;
@@ -63,7 +69,7 @@ impl Costs {
         n_rows as f64 * (self.union + lanes * self.lane) + n_held_out as f64 * self.held_out
     }
 
-    /// Of its lanes, each alone.
+    /// The cost of a node that is searched for each lane alone.
     fn of_lanes(&self, size: Size) -> f64 {
         size.n_lane_rows as f64 * self.alone
     }
@@ -77,8 +83,8 @@ impl Costs {
     }
 }
 
-/// Whether it is cheaper for so many folds, which hold out so many rows in all, to descend together than alone, on so many
-/// threads at once.
+/// Whether it is cheaper for `n_folds` folds, which hold out `n_held_out` rows in total, to descend
+/// together on one thread than alone on `n_threads` threads.
 pub fn pays(data: &Dataset, params: &ValidTreeParams, n_folds: usize, n_held_out: usize, n_threads: usize) -> bool {
     let n_rows = data.n_samples();
     let n_singles = if n_held_out <= n_folds { n_folds } else { 0 };

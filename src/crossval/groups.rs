@@ -1,9 +1,11 @@
-//! Which folds of a cross-validation descend together.
+//! Which folds of a cross-validation descend together, as a group.
 //!
-//! Their forests must be functions of one target, of which each fold leaves out rows that no other does: the folds of one
-//! round of a k-fold, stratified or grouped split, or of leave-one-out. The samples of the trees must not depend on who draws
-//! them: all rows, or Poisson counts by name. And what decides on splits must be the same in numbers: classes, weights of 1,
-//! and parameters as resolved for the fold's number of rows.
+//! The forests of a group must be functions of one target, of which each fold leaves out rows that
+//! no other fold of the group leaves out. The folds of one round of a k-fold, stratified or grouped
+//! split, and of leave-one-out, are such. The samples of the trees must not depend on which fold
+//! draws them: all rows, or Poisson counts by the names of the rows. And everything that decides on
+//! splits must be equal in numbers for all folds: the classes, the weights, which must be 1, and
+//! the parameters that are resolved for the fold's number of rows.
 
 use super::costs::pays;
 use super::together::NOBODY;
@@ -14,18 +16,19 @@ use crate::params::{Bootstrap, ForestParams, ValidForestParams};
 use crate::runtime::Runtime;
 use crate::split::folds::shares;
 
-/// Folds that descend together.
+/// Folds that descend together. The members are numbered by their positions in `folds`.
 pub(crate) struct Group {
-    /// Their numbers.
+    /// The number of each member among all folds of the cross-validation.
     pub folds: Vec<usize>,
-    /// For each row, the one of them that does not train on it, or [`NOBODY`].
+    /// For each row of the data, the member that does not train on it, or [`NOBODY`].
     pub owners: Vec<u32>,
-    /// For each row of the query, the one of them that is asked about it, or [`NOBODY`].
+    /// For each row of the query, the member that is asked about it, or [`NOBODY`].
     pub askers: Vec<u32>,
     pub params: ValidForestParams,
 }
 
-/// Divides folds into groups for which it pays, and others. O(folds * rows).
+/// Returns the groups of folds for which descending together pays, and the numbers of all other
+/// folds. O(folds * rows).
 pub(crate) fn of(
     all: &CrossValidation<'_>,
     folds: &[Fold<'_>],
@@ -36,7 +39,8 @@ pub(crate) fn of(
         return Ok((Vec::new(), (0..folds.len()).collect()));
     }
     let (mut groups, mut others) = (Vec::new(), Vec::new());
-    // A group runs a tree on one thread; folds that are asked one by one use those that are left.
+    // A tree of a group is walked by one thread. Folds that are asked one by one can use all
+    // threads that are not taken by other trees.
     let n_threads = (runtime.n_threads() / all.params.n_estimators.max(1) as usize).max(1);
     let mut close = |group: Option<Group>, others: &mut Vec<usize>| {
         let Some(group) = group else { return };
@@ -63,7 +67,8 @@ pub(crate) fn of(
             others.push(number);
             continue;
         };
-        // Folds come round by round.
+        // Folds come round by round, so a fold either joins the open group, or closes it and begins
+        // a new one.
         let mut group = match open.take() {
             Some(group) if group.admits(&left_out, fold.test, &params) => group,
             full => {
@@ -81,7 +86,7 @@ pub(crate) fn of(
 }
 
 impl Group {
-    /// Whether a fold can be one of them, given the rows that it does not train on.
+    /// Whether a fold can join the group. `left_out` are the rows that the fold does not train on.
     fn admits(&self, left_out: &[u32], test: &[u32], params: &ValidForestParams) -> bool {
         let is_free = |rows: &[u32], of: &[u32]| rows.iter().all(|&row| of[row as usize] == NOBODY);
         is_free(left_out, &self.owners)
@@ -101,7 +106,7 @@ impl Group {
     }
 }
 
-/// The rows below `n_samples` that are not among `train`, which is ascending.
+/// Sets `left_out` to the rows below `n_samples` that are not in `train`, which must be ascending.
 fn set_left_out(train: &[u32], n_samples: usize, left_out: &mut Vec<u32>) {
     left_out.clear();
     let mut next = 0;
@@ -112,7 +117,7 @@ fn set_left_out(train: &[u32], n_samples: usize, left_out: &mut Vec<u32>) {
     left_out.extend(next..n_samples as u32);
 }
 
-/// Rows per class; none of numbers.
+/// Number of rows of each class, numbered over all outputs; empty if the target is numbers.
 fn class_counts(all: &CrossValidation<'_>) -> Vec<usize> {
     let TargetValues::Classes(classes) = all.target.values() else { return Vec::new() };
     let mut counts = vec![0; classes.first.last().map_or(0, |&n| n as usize)];
@@ -120,7 +125,7 @@ fn class_counts(all: &CrossValidation<'_>) -> Vec<usize> {
     counts
 }
 
-/// Whether each class has rows that are not left out.
+/// Whether each class has a row that is not left out; false if the target is numbers.
 fn has_all_classes(all: &CrossValidation<'_>, counts: &[usize], left_out: &[u32]) -> bool {
     let TargetValues::Classes(classes) = all.target.values() else { return false };
     let mut rest = counts.to_vec();

@@ -1,17 +1,21 @@
-//! Cross-validation: what the forests of several folds of one data set predict for the rows that they are tested on.
+//! Cross-validation: the predictions of the forests of several folds of one data set, each for the
+//! fold's test rows.
 //!
-//! A forest of a fold is, bit for bit, the one of the fold's training rows as a data set of their own. What can always be shared
-//! is the encoded columns, of all rows. Folds of a group (`groups`) share their descents too: a tree's sample is
-//! drawn of all rows, and each fold leaves its own out. For all others, what rows decide is not shared: parameters are
-//! resolved, targets and weights encoded, and samples drawn of the training rows alone, and only then spread over the rows
-//! of the whole, where all others weigh 0 and so take no part in a tree.
+//! The forest of a fold is, bit for bit, the forest grown on the fold's training rows as a data set
+//! of their own. All folds share the encoded columns of all rows. The folds of a group (`groups`)
+//! share their descents too: a tree's sample is drawn from all rows, and each fold leaves its own
+//! rows out. Folds that are in no group share nothing that depends on the training rows: for each
+//! such fold, parameters are resolved, targets and weights encoded, and samples drawn for the
+//! training rows alone. Only the results are spread over all rows of the data, where the rows that
+//! the fold does not train on weigh 0 and so take no part in a tree.
 //!
-//! Trees are the unit of work, in waves as in [lazy forests](crate::forest::LazyForest): for each tree, [`ask_shared`] answers for
-//! all folds of a group, [`ask_folds`] for those that are in none, and values are added in the order of the trees. The
-//! latter are taken in portions, so that the memory beside data and results is bounded. Per row of a fold: 4 to 8 bytes
-//! for weights, twice, and once more per thread; 8 for Poisson counts or draws by weight; per output 4 (classes) or 16
-//! (numbers), twice where the fold has classes or a fixed point of its own. A group has 8 bytes per row, whatever the
-//! number of its folds.
+//! Trees are the unit of work, in waves as in [lazy forests](crate::forest::LazyForest). For each
+//! tree, [`ask_shared`] answers for all folds of a group, and [`ask_folds`] for the folds that are
+//! in no group. Values are added in the order of the trees. The folds that are in no group are
+//! taken in portions, so that the memory beside data and results is bounded. They take, per row of
+//! a fold: 4 to 8 bytes for weights, twice, and once more per thread; 8 for Poisson counts or draws
+//! by weight; per output 4 (classes) or 16 (numbers), twice where the fold has classes or a fixed
+//! point of its own. A group takes 8 bytes per row, whatever the number of its folds.
 
 mod alone;
 mod costs;
@@ -35,43 +39,49 @@ use crate::runtime::Runtime;
 use crate::tree::predict::divide;
 use groups::Group;
 
-/// Rows and categories of all folds of a portion.
+/// The largest number of rows and categories of a portion, summed over its folds.
 const ROWS_AT_ONCE: usize = 1 << 25;
-/// Trees per thread in a wave, and the test rows from which they are fewer.
+/// Trees per thread in a wave: `TREES_PER_THREAD`, or fewer, so that trees times test rows do not
+/// exceed `MANY_TEST_ROWS`, but at least one.
 const TREES_PER_THREAD: usize = 8;
 const MANY_TEST_ROWS: usize = 1 << 20;
 
-/// All that the forests of folds are functions of.
+/// The data and the parameters that the forests of all folds have in common.
 #[derive(Debug, Clone, Copy)]
 pub struct CrossValidation<'a> {
-    /// All rows.
+    /// The columns of all rows.
     pub data: &'a Dataset,
-    /// The targets of all rows. Its weights do not matter.
+    /// The targets of all rows. Weights in it change no prediction, as each fold has weights of its
+    /// own; but unless all weights are 1, no folds descend together.
     pub target: &'a Target,
-    /// The names of all rows in Poisson samples; without them, a row's name is its number among all.
+    /// The names of all rows in Poisson samples; without names, the name of a row is its number in
+    /// `data`.
     pub sample_ids: Option<&'a [u64]>,
-    /// Hyperparameters, as written: shares are of a fold's training rows. Each fold has its own `bootstrap`.
+    /// Hyperparameters as the user writes them: shares of rows are shares of a fold's training
+    /// rows. Each fold has a `bootstrap` of its own, which counts instead of the one here.
     pub params: &'a ForestParams,
-    /// The estimator is a single tree rather than a forest of one: its values are not added to anything.
+    /// Whether the estimator is a single tree rather than a forest of one tree. The values of a
+    /// single tree are not added to a sum.
     pub is_tree: bool,
 }
 
-/// A fold: the rows that a forest is grown on, and those it is asked about.
+/// A fold: the rows that its forest is grown on, and the rows that its forest predicts for.
 #[derive(Debug, Clone, Copy)]
 pub struct Fold<'a> {
-    /// Training rows, ascending.
+    /// Numbers of the training rows, ascending.
     pub train: &'a [u32],
-    /// Their weights, if any.
+    /// Weight of each training row, if the rows are weighted.
     pub sample_weight: Option<&'a [f64]>,
-    /// On which of them each tree is grown.
+    /// How the training rows of each tree are drawn.
     pub bootstrap: Bootstrap,
-    /// Rows of the query.
+    /// The test rows, which are numbers of rows of the query.
     pub test: &'a [u32],
 }
 
 impl CrossValidation<'_> {
-    /// The means of the trees' values for the test rows of each fold, row-major `(n_test, n_values)`: as many values as the
-    /// fold's own classes ask for. Each tree of each fold counts as an item of work.
+    /// For each fold, the mean over its trees of the values for the fold's test rows, row-major
+    /// `(n_test, n_values)`. `n_values` depends on the classes that the fold has. Each tree of each
+    /// fold counts as one item of work.
     pub fn predict(&self, folds: &[Fold<'_>], query: &dyn Query, runtime: &Runtime<'_>) -> Result<Vec<Vec<f64>>> {
         check_lengths(self.data, self.target)?;
         let n_samples = self.data.n_samples();
@@ -129,7 +139,7 @@ impl CrossValidation<'_> {
         let learners = runtime.map(folds.to_vec(), |fold| Learner::new(self, fold, runtime))?;
         let bags = learners.iter().map(|learner| learner.bags(self.sample_ids)).collect::<Result<Vec<_>>>()?;
         let ask = |number: u64| {
-            // Trees are one thread's work each, unless they are fewer than the threads.
+            // Each tree is the work of one thread, unless there are fewer trees than threads.
             let serial = runtime.serial();
             let threads = if self.params.n_estimators < runtime.n_threads() as u64 { runtime } else { &serial };
             let bag = |(learner, bags): (&Learner<'_>, &Bags<'_>)| learner.bag(bags, number, runtime);
@@ -148,7 +158,8 @@ impl CrossValidation<'_> {
         self.mean(folds, &n_values, ask, add_tree, runtime)
     }
 
-    /// The same for folds whose trees descend together.
+    /// The means of the trees' values for the test rows of each fold of a group, whose trees
+    /// descend together.
     fn predict_group(
         &self,
         group: &Group,
@@ -165,7 +176,8 @@ impl CrossValidation<'_> {
             let params = group.params.tree();
             Ok(match ask_shared(self.data, &target, params, number, shared, query, &runtime.serial())? {
                 Some(reached) => Answer::Shared(reached),
-                // A fold without rows in this sample draws again, on its own; or the sample is uncommonly large.
+                // A fold has no rows in this sample and draws again, on its own; or the sample has
+                // an uncommonly large weight.
                 None => Answer::Alone(self.ask_each(&members, number, query, &runtime.serial())?),
             })
         };
@@ -180,7 +192,8 @@ impl CrossValidation<'_> {
         self.mean(&members, &vec![n_values; members.len()], ask, add_tree, runtime)
     }
 
-    /// The means over the trees of what they answer for each fold, added in the order of the trees.
+    /// The means over the trees of the values for each fold's test rows. `ask` answers for one
+    /// tree, and `add_tree` adds the answer to the sums, in the order of the trees.
     fn mean<T: Send>(
         &self,
         folds: &[&Fold<'_>],
@@ -189,7 +202,9 @@ impl CrossValidation<'_> {
         add_tree: impl Fn(&mut [Vec<f64>], &T),
         runtime: &Runtime<'_>,
     ) -> Result<Vec<Vec<f64>>> {
-        // To nothing: of all numbers, minus 0 alone leaves the other as it is, minus 0 included.
+        // The first summand. The values of a single tree must be returned unchanged, and -0.0 + x
+        // has the bits of x for each x, -0.0 included. The sums of a forest begin with 0.0, as in
+        // its own predictions.
         let nothing = if self.is_tree { -0.0 } else { 0.0 };
         let zeros = |(fold, n_values): (&&Fold<'_>, &usize)| vec![nothing; fold.test.len() * n_values];
         let mut values: Vec<Vec<f64>> = folds.iter().zip(n_values).map(zeros).collect();
@@ -214,7 +229,7 @@ impl CrossValidation<'_> {
         Ok(values)
     }
 
-    /// What a tree of each fold alone predicts.
+    /// Asks tree number `number` of each fold, each fold alone.
     fn ask_each(
         &self,
         folds: &[&Fold<'_>],
@@ -232,23 +247,23 @@ impl CrossValidation<'_> {
     }
 }
 
-/// What a tree of the folds of a group predicts.
+/// The answer of one tree of the folds of a group.
 enum Answer {
-    /// For each query row that is asked about.
+    /// The leaf of each query row, in the tree of the fold that is asked about the row.
     Shared(Reached),
-    /// Fold by fold, for its test rows.
+    /// For each fold, the leaves of the fold's test rows.
     Alone(Vec<Reached>),
 }
 
-/// What a fold's forest is grown on.
+/// The parameters, data and target that a fold's forest is grown on.
 struct Learner<'a> {
     fold: &'a Fold<'a>,
     params: ValidForestParams,
-    /// The whole data as its trees see them.
+    /// The columns of all rows; the first rows of categories are counted among the training rows.
     data: Dataset,
-    /// The target of its training rows alone, of which samples are drawn.
+    /// The target of the training rows alone, from which samples are drawn.
     target: Target,
-    /// The same for all rows.
+    /// `target` spread over all rows of the data: rows that are not trained on weigh 0.
     spread: Target,
 }
 
@@ -262,7 +277,7 @@ impl<'a> Learner<'a> {
         Ok(Self { fold, params, data: all.data.on_rows(fold.train), target, spread })
     }
 
-    /// What each tree is grown on, of the training rows alone.
+    /// The bags of the fold's trees, drawn from the training rows alone.
     fn bags(&self, sample_ids: Option<&[u64]>) -> Result<Bags<'_>> {
         if self.params.bootstrap != Bootstrap::Poisson {
             return Bags::new(&self.target, &self.params, None);
@@ -272,7 +287,7 @@ impl<'a> Learner<'a> {
         Bags::new(&self.target, &self.params, Some(&ids))
     }
 
-    /// What a tree is grown on, spread over all rows.
+    /// The target that tree number `number` is grown on, spread over all rows of the data.
     fn bag(&self, bags: &Bags<'_>, number: u64, runtime: &Runtime<'_>) -> Result<Target> {
         Ok(bags.bag(number, runtime)?.1.spread(self.fold.train, &self.spread))
     }
@@ -287,12 +302,12 @@ impl<'a> Learner<'a> {
     }
 }
 
-/// Adds the values of the leaves that all rows of an answer reach.
+/// Adds to `sums` the values of the leaf that each row of an answer reaches.
 fn add(sums: &mut [f64], reached: &Reached, n_values: usize) {
     add_leaves(sums, reached, n_values, 0..reached.leaves.len() as u32);
 }
 
-/// Adds the values of the leaves that some rows of an answer reach.
+/// Adds to `sums` the values of the leaf that each of `rows` reaches.
 fn add_leaves(sums: &mut [f64], reached: &Reached, n_values: usize, rows: impl Iterator<Item = u32>) {
     for (sums, row) in sums.chunks_exact_mut(n_values).zip(rows) {
         let leaf = reached.leaves[row as usize] as usize;

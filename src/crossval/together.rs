@@ -1,13 +1,15 @@
-//! One tree of several folds at once.
+//! One tree of several folds, which descend together.
 //!
-//! All folds begin with one root: the rows of all of them, of which each fold holds a few out. A node is searched once for all
-//! (`split::folds`), and each fold gets its own exact split. Children of folds whose rows are nearly the same are one node
-//! again: the rows of all of them, of which each holds out what is not its own, whether the folds split by the same
-//! feature or not. A fold that is left alone goes on as a lazy tree. Only query rows make a fold worth following: a child
-//! that none of a fold's query rows reaches is not visited for it.
+//! All folds begin with one root: the rows of all folds, of which each fold holds a few out. A node
+//! is searched once for all its folds (`split::folds`), and each fold gets its own exact split.
+//! Then children whose rows are nearly the same become one node again: the node has the rows of all
+//! these children, and each fold holds out the rows that are not its own. The children may come
+//! from splits on different features. A fold that is left alone goes on as a lazy tree. A fold is
+//! only followed to children that some of its query rows reach.
 //!
-//! Folds that hold nothing out of a node have one and the same split there and count as one, however many they are. So with
-//! one row left out per fold, a node costs what its own rows make it cost.
+//! Folds that hold nothing out of a node have the same split there and count as one, however many
+//! they are. So with one row left out per fold, the cost of a node depends on the number of its
+//! rows, not on the number of folds.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -31,13 +33,14 @@ use crate::split::samples::Samples;
 use crate::split::{Candidate, ConstantFeatures, Cut, Scratch, Search};
 use crate::tree::sets::Rule;
 
-/// A row that no fold holds out.
+/// In the place of a fold's number: no fold holds out this training row, or is asked about this
+/// query row.
 pub const NOBODY: u32 = u32::MAX;
 
-/// Folds of one data set.
+/// The folds of one data set whose trees descend together.
 #[derive(Debug, Clone, Copy)]
 pub struct SharedFolds<'a> {
-    /// Their number.
+    /// Number of folds.
     pub n_folds: usize,
     /// For each training row, the fold that holds it out, or [`NOBODY`].
     pub owners: &'a [u32],
@@ -46,7 +49,7 @@ pub struct SharedFolds<'a> {
 }
 
 impl SharedFolds<'_> {
-    /// Whether there is a fold, or [`NOBODY`], for each row of either kind.
+    /// Fails unless there is a legal fold, or [`NOBODY`], for each training row and each query row.
     fn check(&self, n_samples: usize, n_query: usize) -> Result<()> {
         for (name, folds, n_rows) in [("owners", self.owners, n_samples), ("askers", self.askers, n_query)] {
             if folds.len() != n_rows {
@@ -62,8 +65,9 @@ impl SharedFolds<'_> {
     }
 }
 
-/// What tree number `number` of each fold predicts for its query rows. The target is that of the rows of all folds. Nothing if
-/// the folds have nothing to share with these parameters, or one of them has no rows.
+/// Finds the leaf of each query row in tree number `number` of the fold that is asked about the
+/// row. `target` is the target of all rows. Returns `None` if folds cannot share descents with
+/// these parameters and this target, or if one of the folds has no rows.
 pub fn ask_shared(
     data: &Dataset,
     target: &Target,
@@ -146,9 +150,10 @@ impl Visitor for Shared<'_> {
     }
 }
 
-/// A node of several folds.
+/// A node that several lanes share. A lane is one fold, or all folds that hold nothing out of the
+/// node.
 struct Group {
-    /// The rows of all of them.
+    /// Ids of the rows of the node. Each lane has these rows without those that it holds out.
     ids: Vec<u32>,
     lanes: Vec<Lane>,
     depth: u64,
@@ -156,25 +161,26 @@ struct Group {
     constants: Arc<ConstantFeatures>,
 }
 
-/// Folds with the same rows in a node: one, or all that hold nothing out.
+/// Folds with the same rows in a node: one fold, or all folds that hold nothing out.
 struct Lane {
-    /// If it is one fold.
+    /// The fold, or `None` if the lane is all folds that hold nothing out.
     fold: Option<u32>,
-    /// The rows of the node that are not its own, ascending.
+    /// The rows of the node that the lane does not have, ascending.
     held_out: Vec<u32>,
-    /// Those of its query rows that have reached the node.
+    /// The query rows of the lane's folds that have reached the node.
     queries: Vec<u32>,
 }
 
-/// What becomes of a lane.
+/// The outcome of the search of a node for one lane.
 enum Fate {
     Leaf,
-    /// It is to be searched on its own.
+    /// The lane goes on alone: no feature that was drawn varies, and only the search of a single
+    /// tree can go on drawing.
     Alone,
     Split(Candidate),
 }
 
-/// A split that parts the rows of some lanes as each wants it.
+/// A split that divides the rows of each of `lanes` as the lane's own split does.
 struct SharedCut {
     split: Candidate,
     lanes: Vec<usize>,
@@ -184,9 +190,9 @@ struct Descent<'a, C: Criterion> {
     search: Search<'a, C>,
     query: &'a dyn Query,
     rows: FoldRows,
-    /// By fold, the weight that it holds out of the tree.
+    /// For each fold, the weight of the rows that it holds out of the root.
     held_out_weights: Vec<u64>,
-    /// Of the node that is searched; empty otherwise.
+    /// The rows that lanes hold out of the node that is searched; empty between two searches.
     held_out: HeldOut,
     finds: Finds,
     scratch: Scratch<C>,
@@ -194,7 +200,7 @@ struct Descent<'a, C: Criterion> {
     /// The rows of a lane that goes alone: a table of all rows is made once, not for each of them.
     samples: Samples,
     folds: FoldScratch,
-    /// The rows of a child; empty between two uses.
+    /// The rows of the child that is made; empty between two children.
     members: Bitset,
 }
 
@@ -218,7 +224,7 @@ impl<C: Criterion> Descent<'_, C> {
             let own = criterion.minus(&all, &criterion.totals(&lane.held_out));
             let n_samples = group.ids.len() - lane.held_out.len();
             if must_stop(&self.search, group.depth, n_samples, &own) {
-                self.settle(&group, &lane, &own);
+                self.give_leaf_value(&group, &lane, &own);
             } else {
                 totals.push(own);
                 group.lanes.push(lane);
@@ -231,35 +237,36 @@ impl<C: Criterion> Descent<'_, C> {
         group.constants = constants;
         for ((lane, own), fate) in group.lanes.iter().zip(&totals).zip(&fates) {
             match fate {
-                Fate::Leaf => self.settle(&group, lane, own),
+                Fate::Leaf => self.give_leaf_value(&group, lane, own),
                 Fate::Alone => self.go_alone(&group, lane)?,
                 Fate::Split(_) => {}
             }
         }
-        self.part(&group, &fates, stack)
+        self.make_children(&group, &fates, stack)
     }
 
-    /// The rows of a lane.
+    /// Ids of the rows that a lane has in a node.
     fn ids_of(group: &Group, lane: &Lane) -> Vec<u32> {
         let mut held_out = lane.held_out.iter().peekable();
         group.ids.iter().copied().filter(|id| held_out.next_if_eq(&id).is_none()).collect()
     }
 
-    /// Gives the value of a leaf to the query rows.
-    fn settle(&mut self, group: &Group, lane: &Lane, totals: &C::Totals) {
-        // Class shares are made of the statistics alone.
+    /// Makes the node a leaf of a lane, whose query rows get the value of the leaf.
+    fn give_leaf_value(&mut self, group: &Group, lane: &Lane, totals: &C::Totals) {
+        // The row ids are not needed: class shares follow from the statistics alone.
         self.search.criterion.write_value(totals, &[], self.finds.add(&lane.queries, group.depth));
     }
 
-    /// Goes on with a lane as a lazy tree.
+    /// Goes on with one lane as a lazy tree.
     fn go_alone(&mut self, group: &Group, lane: &Lane) -> Result<()> {
         let held_out = lane.fold.map_or(0, |fold| self.held_out_weights[fold as usize]);
-        let mut search = self.search;
-        search.set_total_weight(self.search.total_weight - held_out);
+        let search = self.search.with_total_weight(self.search.total_weight - held_out);
         self.samples.refill(Self::ids_of(group, lane));
         let constants = Arc::clone(&group.constants);
         let anew = Anew { depth: group.depth, key: group.key, constants, limits: None };
-        let node = Pending::begin(&search, self.samples.root(), anew);
+        let samples = self.samples.root();
+        let totals = search.criterion.totals(samples.ids());
+        let node = Pending::begin(&search, samples, totals, anew);
         let mut query_rows = lane.queries.clone();
         query_rows.sort_unstable();
         let mut query_rows = Samples::new(query_rows, self.query.shape().0, false);
@@ -269,7 +276,8 @@ impl<C: Criterion> Descent<'_, C> {
         Ok(())
     }
 
-    /// What becomes of each lane, and the features that are known not to vary.
+    /// Searches the node for all lanes. Returns the outcome for each lane, and the features that
+    /// are known not to vary in the node.
     fn splits(&mut self, group: &Group, totals: &[C::Totals]) -> Result<(Vec<Fate>, Arc<ConstantFeatures>)> {
         let held_out: Vec<&[u32]> = group.lanes.iter().map(|lane| &lane.held_out[..]).collect();
         for (lane, samples) in held_out.iter().enumerate() {
@@ -289,8 +297,8 @@ impl<C: Criterion> Descent<'_, C> {
         Ok((fates, constants))
     }
 
-    /// Makes the children.
-    fn part(&mut self, group: &Group, fates: &[Fate], stack: &mut Vec<Group>) -> Result<()> {
+    /// Makes the children of the node, and pushes those that query rows reach on the stack.
+    fn make_children(&mut self, group: &Group, fates: &[Fate], stack: &mut Vec<Group>) -> Result<()> {
         let costs = Costs::new(self.search.data, self.search.params);
         let cuts = cuts_of(fates);
         let mut sides = Vec::with_capacity(cuts.len());
@@ -307,7 +315,7 @@ impl<C: Criterion> Descent<'_, C> {
             }
         }
         for (at, side) in [Side::Left, Side::Right].into_iter().enumerate() {
-            // Lanes whose query rows go there.
+            // For each cut, the lanes that have query rows on this side.
             let mut wanted: Vec<Wanted> = Vec::new();
             for (cut, SharedCut { lanes, .. }) in cuts.iter().enumerate() {
                 let lanes = || lanes.iter().filter(|&&lane| !queries[lane][at].is_empty());
@@ -316,7 +324,7 @@ impl<C: Criterion> Descent<'_, C> {
                     wanted.push(Wanted { cut, n_lanes: lanes().count(), n_singles });
                 }
             }
-            // The most common first, as others are to join it.
+            // The cut of most lanes comes first, so that others join its child.
             wanted.sort_by_key(|wanted| Reverse(wanted.n_lanes));
             for union in unite(&wanted, &sides, side == Side::Left, &costs) {
                 self.search.runtime.check_interrupt()?;
@@ -325,7 +333,7 @@ impl<C: Criterion> Descent<'_, C> {
                 self.members.insert_all(&ids);
                 let mut lanes = Vec::new();
                 for &cut in &union.cuts {
-                    // What the union has and this side of the cut has not.
+                    // The rows that the union has and this cut's child has not.
                     let foreign: Vec<u32> = if union.cuts.len() == 1 {
                         Vec::new()
                     } else {
@@ -357,14 +365,16 @@ impl<C: Criterion> Descent<'_, C> {
         Ok(())
     }
 
-    /// The query rows of a lane that go left and right.
+    /// The query rows of a lane that go left, and those that go right. `goes_left` has, for each
+    /// row of the node, whether it goes left.
     fn route(&self, group: &Group, lane: &Lane, split: &Candidate, goes_left: &[bool]) -> [Vec<u32>; 2] {
         let rule = Rule::Threshold(split.threshold(self.search.data));
         let mut values = Vec::new();
         self.query.gather(split.feature, &lane.queries, &mut values);
         let missing_left = match split.missing {
             Some(side) => side == Side::Left,
-            // Where most of the weight goes.
+            // The lane has no missing values here: they follow the heavier child, or the right one
+            // if both weigh the same.
             None => {
                 values.iter().any(|value| value.is_nan()) && {
                     let mut held_out = lane.held_out.iter().peekable();
@@ -386,7 +396,7 @@ impl<C: Criterion> Descent<'_, C> {
     }
 }
 
-/// Makes one of the lanes that hold nothing out.
+/// Merges all lanes that hold nothing out into one.
 fn merge_whole(lanes: &mut Vec<Lane>) {
     let whole: Vec<Lane> = lanes.extract_if(.., |lane| lane.held_out.is_empty()).collect();
     if !whole.is_empty() {
@@ -395,7 +405,7 @@ fn merge_whole(lanes: &mut Vec<Lane>) {
     }
 }
 
-/// Two ascending sequences as one; what is in both is in it once.
+/// Merges two ascending sequences into one. An element of both appears once.
 fn merged(own: impl Iterator<Item = u32>, foreign: &[u32]) -> Vec<u32> {
     let mut foreign = foreign.iter().copied().peekable();
     let mut all = Vec::new();
@@ -411,7 +421,9 @@ fn merged(own: impl Iterator<Item = u32>, foreign: &[u32]) -> Vec<u32> {
     all
 }
 
-/// The cuts of the lanes, of which one serves all lanes that have a cut of the same feature between the same of their rows.
+/// The cuts by which the lanes are split. Lanes share a cut if their splits are on the same feature
+/// and treat missing values alike, and if one cut lies between the last left rank and the first
+/// right rank of each lane.
 fn cuts_of(fates: &[Fate]) -> Vec<SharedCut> {
     let mut cuts: Vec<SharedCut> = Vec::new();
     for (lane, fate) in fates.iter().enumerate() {

@@ -1,28 +1,32 @@
-//! Which children of folds are one node.
+//! Which children of different lanes become one node. A lane is one fold, or all folds that hold
+//! nothing out.
 
 use super::costs::{Costs, Size};
 
-/// Nodes that are tried for a fold before it gets its own.
+/// A child joins one of the first unions of its side, at most this many of which are tried, or
+/// becomes a union of its own.
 const MAX_TRIALS: usize = 8;
 
-/// Children of one side that are one node.
+/// Children on one side of one or several cuts that become one node.
 pub(super) struct Union {
-    /// By position in the parent, whether a row is in one of them.
+    /// For each row of the parent, by position, whether one of the children has the row.
     pub holds: Vec<bool>,
     pub size: Size,
-    /// Of whom.
+    /// The cuts whose children these are, by their positions in the list of the parent's cuts.
     pub cuts: Vec<usize>,
 }
 
-/// Lanes that want the child on one side of a cut.
+/// The child on one side of a cut, and the lanes that have query rows there.
 pub(super) struct Wanted {
     pub cut: usize,
     pub n_lanes: usize,
-    /// Those that held one row out of the parent, or none.
+    /// Number of these lanes that hold one row out of the parent, or none.
     pub n_singles: usize,
 }
 
-/// Unites the children on one side of some cuts where that is cheaper than not to.
+/// Unites the children on one side of `cuts` where one node for several children is cheaper than a
+/// node for each. `left` says which side; `goes_left` has, for each cut and each row of the parent,
+/// whether the row goes left.
 pub(super) fn unite(cuts: &[Wanted], goes_left: &[Vec<bool>], left: bool, costs: &Costs) -> Vec<Union> {
     let mut unions: Vec<Union> = Vec::new();
     for &Wanted { cut, n_lanes, n_singles } in cuts {

@@ -10,14 +10,14 @@ use super::{Columns, Dataset};
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 
-/// The first row of what does not occur.
+/// In the place of the first row of a category that does not occur.
 const NOWHERE: u32 = u32::MAX;
 
 /// By feature and rank, the first row of a category; nothing for features that are numbers, and no
 /// features at all if none is categorical.
 #[derive(Debug, Default)]
 pub(super) struct Categories {
-    /// By feature, 0 of a number.
+    /// For each feature, the number of its categories; 0 for a numeric feature.
     pub n_categories: Arc<[u32]>,
     first_rows: Box<[Option<Arc<[u32]>>]>,
 }
@@ -38,8 +38,8 @@ impl Categories {
         first_rows + size_of_val(&self.first_rows[..]) + size_of_val(&self.n_categories[..])
     }
 
-    /// Those of a data set; `n_categories[f]` says how many codes feature `f` has, 0 that it is
-    /// numeric. O(cells of categorical columns).
+    /// Makes the categories of a data set; `n_categories[f]` is the number of codes of feature `f`,
+    /// or 0 if the feature is numeric. O(cells of categorical columns).
     pub fn of(data: &Dataset, n_categories: &[u32], runtime: &Runtime<'_>) -> Result<Self> {
         if n_categories.len() != data.n_features() {
             return Err(Error::ShapeMismatch {
@@ -62,7 +62,8 @@ impl Categories {
         Ok(Self { n_categories: n_categories.into(), first_rows: first_rows.collect::<Result<_>>()? })
     }
 
-    /// The same where only these rows of the data set count, ascending, and are counted.
+    /// Returns the categories for trees that are grown on these rows of the data set alone,
+    /// ascending: first rows are numbered among these rows.
     pub fn on_rows(&self, data: &Dataset, rows: &[u32]) -> Self {
         let of_feature =
             |(feature, first): (u32, &Option<Arc<[u32]>>)| Some(first_places(data, feature, first.as_deref()?, rows));
@@ -104,12 +105,12 @@ fn check_codes(data: &Dataset, feature: u32, n_categories: u32) -> Result<()> {
     Ok(())
 }
 
-/// The place among these rows, ascending, of the first that has each rank, given the first of all
-/// rows.
+/// For each rank, the place in `rows`, ascending, of the first row that has the rank. `first` has
+/// the first row of each rank in the whole data set.
 fn first_places(data: &Dataset, feature: u32, first: &[u32], rows: &[u32]) -> Arc<[u32]> {
     let place = |&row: &u32| rows.binary_search(&row).map_or(NOWHERE, |place| place as u32);
     let mut places: Vec<u32> = first.iter().map(place).collect();
-    // Those whose first row is another, and where to look for the next.
+    // The ranks whose first row is not in `rows`. Their next row cannot be before `start`.
     let lost = || first.iter().zip(&places).filter(|&(&row, &place)| row != NOWHERE && place == NOWHERE);
     let (mut n_lost, start) = (lost().count(), lost().map(|(&row, _)| row).min());
     let start = start.map_or(rows.len(), |start| rows.partition_point(|&row| row < start));

@@ -8,15 +8,15 @@ use crate::runtime::Runtime;
 /// The values of a data set.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decoded {
-    /// Row-major `(n_samples, n_features)`.
+    /// The cells of a dense matrix, row-major `(n_samples, n_features)`.
     Dense(Vec<f64>),
     /// The arrays of a CSR matrix.
     Csr {
         /// Where rows begin, and the end.
         indptr: Vec<i64>,
-        /// Features.
+        /// The feature of each nonzero.
         indices: Vec<i64>,
-        /// Values.
+        /// The value of each nonzero, NaN if missing.
         data: Vec<f64>,
     },
 }

@@ -19,6 +19,7 @@ use crate::error::Result;
 use crate::memory;
 use crate::num::SortKey;
 use crate::runtime::Runtime;
+use crate::tuning::tuned;
 
 /// Columns copied at a time: a cache line of `f64`.
 const TILE: usize = 8;
@@ -39,11 +40,11 @@ pub enum Ordinals {
 /// The ranks of one column, one per row.
 #[derive(Debug)]
 pub enum Ranks {
-    /// Up to 256 distinct values.
+    /// For columns of up to 256 distinct values.
     U8(Box<[u8]>),
-    /// Up to 65,536.
+    /// For columns of up to 65,536 distinct values.
     U16(Box<[u16]>),
-    /// More.
+    /// For columns of more distinct values, and for sort keys.
     U32(Box<[u32]>),
 }
 
@@ -55,24 +56,26 @@ pub struct DenseColumns {
     is_sparse: bool,
 }
 
-/// One column.
+/// One column of a dense data set.
 #[derive(Debug)]
 pub struct DenseColumn {
     /// The rank of each row's value.
     pub ranks: Ranks,
     /// The most frequent rank.
     pub common_rank: u32,
-    /// Ranks are below, unless they are [keys](Ordinals::Keys).
+    /// All ranks are below this number, unless they are [keys](Ordinals::Keys).
     pub n_ranks: u32,
-    /// Whether it is better to sort the rows that do not have the most frequent value than to count
-    /// all (bench `fit`).
+    /// Whether it is faster to sort the rows that do not have the most frequent value than to count
+    /// all rows in bins (bench `sweep`, constants `SPARSE_FROM` and `SPARSE_FROM_DISTINCT`).
     pub is_sparse: bool,
 }
 
-/// Columns with more than this share of rows of one value, and more than this many values, are
-/// sparse.
-const SPARSE_FROM: f64 = 0.4;
-const SPARSE_FROM_DISTINCT: usize = 17;
+tuned! {
+    /// Columns with more than this share of rows of one value, and more than this many values, are
+    /// sparse.
+    fn sparse_from() -> f64 = 0.4;
+    fn sparse_from_distinct() -> usize = 17;
+}
 
 impl DenseColumn {
     /// The rank of a row's value.
@@ -130,7 +133,7 @@ impl DenseColumns {
 
 /// A dense matrix of any element type: the part of it that [`encode`] needs.
 pub(super) trait Tiles: Sync {
-    /// `(n_samples, n_features)`.
+    /// The shape: `(n_samples, n_features)`.
     fn shape(&self) -> (usize, usize);
     /// The values of some columns, one column after the other.
     fn tile(&self, columns: Range<usize>) -> Result<Floats>;
@@ -241,13 +244,13 @@ fn encode_column<V: TableValue>(
     let has_missing = !missing.is_empty();
     let n_zeros = values.len() - pairs.len() - missing.len();
     let (distinct, zero_place) = distinct_values::<V>(pairs, n_zeros > 0);
-    let is_common_from = SPARSE_FROM * values.len() as f64;
+    let is_common_from = sparse_from() * values.len() as f64;
     let n_distinct = distinct.len();
     let table = if has_missing { padded(distinct) } else { distinct };
     let zero = Zero { rank: zero_place + u32::from(has_missing), n: n_zeros };
     let missing = Missing { rows: &missing, rank: table.len() as u32 - 1 };
     let (n_common, common_rank) = most_frequent::<V>(pairs, zero, missing);
-    let is_sparse = n_distinct >= SPARSE_FROM_DISTINCT && n_common as f64 > is_common_from;
+    let is_sparse = n_distinct >= sparse_from_distinct() && n_common as f64 > is_common_from;
     let n_ranks = table.len() as u32;
     let column = |ranks, common_rank| DenseColumn { ranks, common_rank, n_ranks, is_sparse };
     if table.len() > MAX_NARROW && ordinals == Ordinals::Keys {

@@ -10,7 +10,7 @@ pub trait Element: Copy + Send + Sync {
     type Value: TableValue;
     /// What entries stored for the same cell of a sparse matrix mean.
     const MERGE: Merge;
-    /// The value.
+    /// Converts the element to its value type.
     fn value(self) -> Self::Value;
     /// The elements as they are, if they are floats.
     fn cells(_elements: &[Self]) -> Option<Cells<'_>> {

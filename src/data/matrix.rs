@@ -26,11 +26,11 @@ pub struct Encoding<'a> {
 
 /// A matrix: an array view of any element type, or a CSC or CSR matrix.
 pub trait Matrix: Sync {
-    /// `(n_samples, n_features)`.
+    /// The shape: `(n_samples, n_features)`.
     fn shape(&self) -> (usize, usize);
     /// Number of stored cells: all cells of a dense matrix.
     fn n_stored(&self) -> usize;
-    /// The columns, encoded.
+    /// Encodes the columns as ranks and tables of values.
     fn encode(&self, encoding: &Encoding<'_>, runtime: &Runtime<'_>) -> Result<Dataset>;
     /// The rows, for trees that exist. Fails for a CSC matrix.
     fn rows(&self) -> Result<&dyn Rows>;

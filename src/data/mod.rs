@@ -51,7 +51,7 @@ pub struct Dataset {
     categories: Arc<Categories>,
 }
 
-/// The two storages.
+/// The columns of a data set, in one of two storages.
 #[derive(Debug)]
 pub enum Columns {
     /// One rank per cell: 1, 2 or 4 bytes.
@@ -87,15 +87,15 @@ impl Dataset {
         x.encode(&Encoding::default(), runtime)
     }
 
-    /// The same, in which features of more than 0 categories are categorical: they hold codes below
-    /// that number, or missing values. Their ordinals must be [ranks](dense::Ordinals::Ranks).
-    /// O(cells of such features).
+    /// Returns this data set with categorical features: features with more than 0 categories are
+    /// categorical, and hold codes below that number, or missing values. Their ordinals must be
+    /// [ranks](dense::Ordinals::Ranks). O(cells of such features).
     pub fn with_categories(self, n_categories: &[u32]) -> Result<Self> {
         let encoding = Encoding { n_categories: Some(n_categories), ..Encoding::default() };
         self.coded(&encoding, &Runtime::unstoppable())
     }
 
-    /// The same with the categories that the encoding asks for.
+    /// Returns this data set with the categories that the encoding asks for.
     fn coded(mut self, encoding: &Encoding<'_>, runtime: &Runtime<'_>) -> Result<Self> {
         if let Some(n_categories) = encoding.n_categories {
             self.categories = Arc::new(Categories::of(&self, n_categories, runtime)?);
@@ -151,10 +151,10 @@ impl Dataset {
         })
     }
 
-    /// The same data for trees that are grown on these rows alone, ascending: rows in which
-    /// categories first occur are counted among them. Shares columns and values. O(1) if nothing is
-    /// categorical, else O(categories * log(rows)), and O(rows) for a feature with categories whose
-    /// first row is another.
+    /// Returns the same data for trees that are grown on these rows alone, ascending: the rows in
+    /// which categories first occur are numbered among these rows. Shares columns and values. O(1)
+    /// if nothing is categorical; else O(categories * log(rows)), and O(rows) for a feature with
+    /// categories whose first row is not among these rows.
     pub fn on_rows(&self, rows: &[u32]) -> Self {
         let (columns, values) = (Arc::clone(&self.columns), Arc::clone(&self.values));
         let categories = if self.has_categories() {
@@ -165,7 +165,7 @@ impl Dataset {
         Self { columns, values, categories, ..*self }
     }
 
-    /// What [`on_rows`](Self::on_rows) does not share: a number for each category.
+    /// How many numbers [`on_rows`](Self::on_rows) does not share: one for each category.
     pub(crate) fn n_own_numbers(&self) -> usize {
         self.categories.len()
     }
@@ -180,7 +180,7 @@ impl Dataset {
         self.n_features
     }
 
-    /// The encoded columns.
+    /// The encoded columns, in the order of the features.
     pub fn columns(&self) -> &Columns {
         &self.columns
     }

@@ -17,7 +17,7 @@ use crate::runtime::Runtime;
 
 /// A matrix of query rows.
 pub trait Query: Sync {
-    /// `(n_samples, n_features)`.
+    /// The shape: `(n_samples, n_features)`.
     fn shape(&self) -> (usize, usize);
     /// The value of a feature in a row.
     fn value(&self, row: u32, feature: u32) -> f64;
@@ -50,7 +50,7 @@ pub struct SomeRows<'a> {
 }
 
 impl<'a> SomeRows<'a> {
-    /// These rows.
+    /// Makes the query of these rows of `query`.
     pub fn new(query: &'a dyn Query, rows: &'a [u32]) -> Self {
         Self { query, rows }
     }

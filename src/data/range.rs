@@ -14,9 +14,9 @@ const SORTED_AT_ONCE: usize = 1 << 20;
 /// The values that one output takes.
 pub(super) struct Range {
     pub center: f64,
-    /// Largest magnitude.
+    /// The largest magnitude of a value.
     pub peak: f64,
-    /// Largest distance from the centre.
+    /// The largest distance of a value from the centre.
     extent: f64,
     /// Width of the middle half of the distinct values.
     spread: f64,

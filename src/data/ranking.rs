@@ -13,7 +13,8 @@ use crate::runtime::Runtime;
 /// A value's key and the row it is in.
 pub type Pair<V> = (<V as SortKey>::Key, u32);
 
-/// Below this length a comparison sort wins (bench `encode`).
+/// Arrays shorter than this are sorted by comparisons, which is faster (group `encode` of the bench
+/// `fit`).
 const RADIX_FROM: usize = 256;
 
 /// Sorts `pairs` by key; `scratch` is assumed dirty.

@@ -290,7 +290,7 @@ mod tests {
             for row in block.clone().rev().chain(block) {
                 let found = reader.row(row);
                 for (feature, &value) in expected.row(row).iter().enumerate() {
-                    let found = for_each_row!(found, |cell| cell(feature as u32));
+                    let found = for_each_row!(found, |value| value(feature as u32));
                     assert_eq!(found, value, "{row} {feature}");
                 }
             }

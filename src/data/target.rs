@@ -1,8 +1,8 @@
 //! The target and the sample weights, as integers.
 //!
-//! Class counts, sums and sums of squares are exact in integers, so the order in which samples are
-//! added, subtracted or merged cannot show (ALGORITHMS, section 9). What is rounded is rounded
-//! here, once:
+//! Class counts, sums and sums of squares are exact in integers, so the results do not depend on
+//! the order in which samples are added, subtracted or merged. What is rounded is rounded here,
+//! once:
 //!
 //! * **Weights** become integer multiples of a common unit, with a total below 2^[`WEIGHT_BITS`]
 //!   (`data::weights`).
@@ -10,9 +10,9 @@
 //!   integers below 2^[`COARSE_BITS`], or 2^[`FINE_BITS`] where most values would be squeezed into
 //!   few of those (outliers, long tails). Integers and dyadic fractions of moderate size are exact.
 //!
-//! These bounds are what lets the exact comparisons of `num::Wide` and the `i128` sums of the
-//! criteria never overflow. They do not depend on the number of samples, so that a weight of k and
-//! k copies give the same integers.
+//! These bounds keep the exact comparisons of `num::Wide` and the `i128` sums of the criteria from
+//! overflow. The bounds do not depend on the number of samples, so that a weight of k and k copies
+//! give the same integers.
 
 use std::sync::Arc;
 
@@ -26,13 +26,13 @@ use crate::runtime::Runtime;
 /// Fixed-point targets have this many bits with their sign: room for 2^19 samples of weight 1 in an
 /// `i64` sum.
 pub const COARSE_BITS: u32 = 44;
-/// The same for targets of wide range; their sums are `i128`.
+/// Fixed-point targets of wide range have this many bits with their sign; their sums are `i128`.
 pub const FINE_BITS: u32 = 61;
 /// The scales of two outputs differ by at most `2^SCALE_SPREAD`: an output whose range is more than
 /// 10^27 times smaller than another's loses digits.
 pub const SCALE_SPREAD: i32 = 90;
 
-/// What is to be predicted, for every sample, with the weights of the samples. A clone or a
+/// The values to be predicted for all samples, with the weights of the samples. A clone or a
 /// reweighted target shares the values.
 #[derive(Debug, Clone)]
 pub struct Target {
@@ -43,12 +43,12 @@ pub struct Target {
     values: TargetValues,
 }
 
-/// The two tasks.
+/// The values of a target, in the form of its task.
 #[derive(Debug, Clone)]
 pub enum TargetValues {
-    /// Classes.
+    /// Classification: a class for each sample and output.
     Classes(Classes),
-    /// Numbers.
+    /// Regression: a number for each sample and output.
     Numbers(Numbers),
 }
 
@@ -65,15 +65,15 @@ pub struct Classes {
 /// The regression targets of all samples in fixed point: `y = center[o] + q * 2^-scale[o]`.
 #[derive(Debug, Clone)]
 pub struct Numbers {
-    /// Row-major `(n_samples, n_outputs)`.
+    /// The fixed-point targets `q`, row-major `(n_samples, n_outputs)`.
     pub fixed: Arc<[i64]>,
-    /// The targets as given, same shape.
+    /// The targets as given, in the same shape.
     pub raw: Arc<[f64]>,
-    /// Per output.
+    /// For each output, the centre, which is subtracted before scaling.
     pub center: Box<[f64]>,
-    /// Per output, the largest magnitude of a target as given.
+    /// For each output, the largest magnitude of a target as given.
     pub peak: Box<[f64]>,
-    /// Per output.
+    /// For each output, the exponent of the power of two by which the difference is multiplied.
     pub scale: Box<[i32]>,
     /// Bits of a fixed-point target with its sign: [`COARSE_BITS`] or [`FINE_BITS`].
     pub bits: u32,
@@ -90,21 +90,21 @@ pub fn above_zero(fixed: i64) -> u64 {
     (fixed + ABOVE_ZERO as i64) as u64
 }
 
-/// What is to be predicted, as given: row-major `(n_samples, n_outputs)`.
+/// The values to be predicted, as given: row-major `(n_samples, n_outputs)`.
 #[derive(Debug, Clone, Copy)]
 pub enum Labels<'a> {
     /// Classes, of output `o` below `n_classes[o]`.
     Classes {
         /// The class of each sample and output.
         classes: &'a [u32],
-        /// By output.
+        /// The number of classes of each output.
         n_classes: &'a [u32],
     },
-    /// Finite numbers.
+    /// Numbers, all of which must be finite.
     Numbers {
         /// The number of each sample and output.
         y: &'a [f64],
-        /// Number of outputs.
+        /// The number of outputs: the length of a row of `y`.
         n_outputs: usize,
     },
 }
@@ -174,21 +174,21 @@ impl Target {
         Ok(Self { n_samples, n_outputs, weights, weight_unit, values: TargetValues::Numbers(numbers) })
     }
 
-    /// The same values with the weights multiplied by `counts`, one per sample, of which one at
-    /// least must leave a weight above 0. Shares the values: O(samples) time, and memory for the
-    /// weights alone.
+    /// Returns a target with the same values, and with the weights multiplied by `counts`, one per
+    /// sample, of which one at least must leave a weight above 0. Shares the values: O(samples)
+    /// time, and memory for the weights alone.
     ///
     /// The fixed point of regression targets stays that of this target, so that all trees of a
-    /// forest work in one; making a target anew with weights of 0 may choose another, where targets
-    /// are not exact in either.
+    /// forest use the same one. A target that is made anew with weights of 0 may get another fixed
+    /// point, where targets are not exact in either.
     pub fn reweighted(&self, counts: &[u32]) -> Result<Self> {
         let weights = reweighted(&self.weights, counts, self.n_samples, self.n_outputs)?;
         Ok(self.with_weights(weights, self.weight_unit))
     }
 
-    /// The same values with other weights, of which one at least is above 0. Shares the values. As
-    /// [`reweighted`](Self::reweighted) it keeps the fixed point, and rows whose weight was 0 must
-    /// have 0 again.
+    /// Returns a target with the same values and other weights, of which one at least is above 0.
+    /// Shares the values. As [`reweighted`](Self::reweighted) it keeps the fixed point, and rows
+    /// whose weight was 0 must have 0 again.
     pub fn with_sample_weight(&self, sample_weight: &[f64]) -> Result<Self> {
         let runtime = Runtime::unstoppable();
         let (weights, unit) = encode_weights(Some(sample_weight), self.n_samples, self.n_outputs, &runtime)?;
@@ -196,14 +196,15 @@ impl Target {
         Ok(self.with_weights(weights, unit))
     }
 
-    /// The same values with weights of 1 instead of all others above 0. Shares the values.
+    /// Returns a target with the same values, and with weights of 1 in the place of all weights
+    /// above 0. Shares the values.
     pub fn equally_weighted(&self) -> Self {
         self.with_weights(self.weights.equal(self.n_samples, self.n_outputs), 1.0)
     }
 
-    /// The target of some samples alone, in this order, with their weights: what it is if nobody
-    /// knows of the others. Classes that do not occur among them are none; the others keep their
-    /// order.
+    /// Makes the target of some samples alone, in this order, with their weights, as if there were
+    /// no other samples. Classes that do not occur among these samples are left out; the other
+    /// classes keep their order.
     pub fn alone(&self, samples: &[u32], sample_weight: Option<&[f64]>, runtime: &Runtime<'_>) -> Result<Self> {
         let n_outputs = self.n_outputs;
         match &self.values {
@@ -218,13 +219,13 @@ impl Target {
         }
     }
 
-    /// This target in a larger set of samples, where its own are those of the numbers `rows`,
-    /// ascending, and the others have weight 0. Fixed point and kinds of integers stay those of
-    /// this target.
+    /// Makes the target of a larger set of samples: sample `i` of this target is sample `rows[i]`
+    /// of the larger set, and all others have weight 0. `rows` ascends. Fixed point and kinds of
+    /// integers stay those of this target.
     ///
-    /// `whole` is a target of the larger set that has the same values for the same samples. Where
-    /// it has them in the same integers they are shared, whatever it has for the others; else those
-    /// have 0.
+    /// `whole` is a target of the larger set that has the same values for the same samples. If the
+    /// integers for these values are the same too, the values of `whole` are shared, whatever they
+    /// are for the other samples. If not, the other samples have the value 0.
     pub fn spread(&self, rows: &[u32], whole: &Self) -> Self {
         let (n_outputs, n_samples) = (self.n_outputs, whole.n_samples);
         debug_assert_eq!(rows.len(), self.n_samples);
@@ -249,7 +250,7 @@ impl Target {
                 })
             }
             (TargetValues::Classes(own), TargetValues::Classes(all)) if own.first != all.first => {
-                // Elsewhere any class will do.
+                // Samples of weight 0 may have any class.
                 let mut slots = own.first[..n_outputs].repeat(n_samples);
                 scatter(&own.slots, rows, n_outputs, &mut slots);
                 TargetValues::Classes(Classes { slots: slots.into(), first: Arc::clone(&own.first) })
@@ -260,8 +261,8 @@ impl Target {
         Self { n_samples, n_outputs, weights, weight_unit: self.weight_unit, values }
     }
 
-    /// The same for some samples, in this order; fixed point and kinds of integers are those of the
-    /// whole.
+    /// Makes the target of some samples, in this order. Fixed point and kinds of integers stay
+    /// those of this target.
     pub(crate) fn subset(&self, samples: &[u32]) -> Self {
         let n_outputs = self.n_outputs;
         let values = match &self.values {
@@ -282,7 +283,8 @@ impl Target {
         Self { n_samples: samples.len(), n_outputs, weights, weight_unit: self.weight_unit, values }
     }
 
-    /// Rows whose weight was 0 must keep it: their fixed point knows nothing of them.
+    /// Returns a target with the same values and these weights. Rows whose weight was 0 must keep
+    /// it: the fixed point was not chosen for their values.
     fn with_weights(&self, weights: Weights, weight_unit: f64) -> Self {
         let mut values = self.values.clone();
         if let TargetValues::Numbers(numbers) = &mut values {
@@ -307,7 +309,7 @@ impl Target {
         &self.weights
     }
 
-    /// See [`weights`](Self::weights).
+    /// The weight that an integer weight of 1 stands for, see [`weights`](Self::weights).
     pub fn weight_unit(&self) -> f64 {
         self.weight_unit
     }
@@ -352,7 +354,7 @@ fn gather<T: Copy>(values: &[T], samples: &[u32], n_outputs: usize) -> Arc<[T]> 
     samples.iter().flat_map(|&sample| &values[sample as usize * n_outputs..][..n_outputs]).copied().collect()
 }
 
-/// The inverse: gives these values to some of all samples.
+/// The inverse of `gather`: gives these values to some of all samples.
 fn scatter<T: Copy>(values: &[T], samples: &[u32], n_outputs: usize, all: &mut [T]) {
     for (&sample, values) in samples.iter().zip(values.chunks_exact(n_outputs)) {
         all[sample as usize * n_outputs..][..n_outputs].copy_from_slice(values);
@@ -360,7 +362,8 @@ fn scatter<T: Copy>(values: &[T], samples: &[u32], n_outputs: usize, all: &mut [
 }
 
 impl Classes {
-    /// Those of some samples, in their order, numbered without those that do not occur.
+    /// The classes of some samples, in the order of `samples`. Classes that do not occur among
+    /// these samples are left out, and the others are numbered anew.
     fn alone(&self, samples: &[u32], n_outputs: usize) -> Self {
         let mut slots = gather(&self.slots, samples, n_outputs);
         let mut occurs = vec![false; self.first[n_outputs] as usize];
@@ -368,7 +371,8 @@ impl Classes {
         if occurs.iter().all(|&occurs| occurs) {
             return Self { slots, first: Arc::clone(&self.first) };
         }
-        // The number of slots that occur before each, and of all.
+        // For each slot, the number of slots before it that occur; then the number of all that
+        // occur.
         let count = |n: &mut u32, &occurs: &bool| {
             *n += u32::from(occurs);
             Some(*n)
@@ -382,14 +386,14 @@ impl Classes {
 }
 
 impl Numbers {
-    /// Whether equal targets are equal integers here and there.
+    /// Whether equal targets are equal integers in `self` and `other`.
     fn is_in_units_of(&self, other: &Self) -> bool {
         let bits = |centers: &[f64]| centers.iter().map(|center| center.to_bits()).collect::<Vec<_>>();
         self.bits == other.bits && self.scale == other.scale && bits(&self.center) == bits(&other.center)
     }
 
-    /// Rows that do not take part must not show: they have no say in the range, and their value is
-    /// 0.
+    /// Encodes targets. Rows of weight 0 must not change the result: they do not count for the
+    /// range, and their value is 0.
     fn encode(y: &[f64], n_outputs: usize, weights: &Weights, runtime: &Runtime<'_>) -> Result<Self> {
         let range = |output: usize| {
             let column = y.iter().skip(output).step_by(n_outputs).enumerate();

@@ -15,6 +15,7 @@ use super::element::Merge;
 use crate::error::Result;
 use crate::memory;
 use crate::num::SortKey;
+use crate::tuning::tuned;
 
 /// Ascending distinct values of every feature, stored as `f32` where that is exact for all of them.
 #[derive(Debug)]
@@ -46,20 +47,22 @@ struct RankIndex {
 
 /// The rank of missing values where ranks are keys; no number has it, nor 0.
 pub(super) const MISSING_KEY: u32 = u32::MAX;
-/// Tables up to this length have no index: they are in cache soon enough (bench `fit`).
-const INDEX_FROM: usize = 1024;
-/// Ranks per bin, on average (bench `fit`).
-const RANKS_PER_BIN: usize = 32;
+tuned! {
+    /// Tables up to this length have no index: they are in cache soon enough (bench `sweep`).
+    fn index_from() -> usize = 1024;
+    /// Ranks per bin, on average (bench `sweep`).
+    fn ranks_per_bin() -> usize = 32;
+}
 
 impl RankIndex {
     fn new(values: &[impl SortKey]) -> Option<Self> {
-        if values.len() < INDEX_FROM {
+        if values.len() < index_from() {
             return None;
         }
         // Infinite values fall into the outer bins.
         let finite = || values.iter().map(|value| value.widen()).filter(|value| value.is_finite());
         let (lowest, highest) = (finite().next()?, finite().next_back()?);
-        let n_bins = values.len() / RANKS_PER_BIN;
+        let n_bins = values.len() / ranks_per_bin();
         let scale = n_bins as f64 / (highest - lowest);
         let mut index = Self { lowest, scale, starts: vec![0; n_bins + 1].into() };
         let mut next = 0;
@@ -91,9 +94,9 @@ impl RankIndex {
 /// Values of one of the two types that columns may have.
 #[derive(Debug)]
 pub enum Floats {
-    /// Of inputs whose values all are exact in `f32`.
+    /// For inputs whose values all are exact in `f32`.
     F32(Vec<f32>),
-    /// Of others.
+    /// For all other inputs.
     F64(Vec<f64>),
 }
 

@@ -16,11 +16,11 @@ pub const WEIGHT_BITS: u32 = 52;
 /// Sample weights as integers.
 #[derive(Debug, Clone)]
 pub enum Weights {
-    /// All 1.
+    /// All weights are 1.
     Unit,
     /// Integers with `total^2 * n_outputs < 2^63`: sums of squared counts fit in a `u64`.
     Small(Box<[u32]>),
-    /// Anything else.
+    /// Integers whose total is too large for `Small`.
     Large(Box<[u64]>),
 }
 
@@ -59,7 +59,7 @@ impl Weights {
         }
     }
 
-    /// 1 for every weight above 0.
+    /// Weights of 1 in the place of all weights above 0.
     pub(super) fn equal(&self, n_samples: usize, n_outputs: usize) -> Self {
         match self {
             Self::Unit => Self::Unit,
@@ -67,7 +67,7 @@ impl Weights {
         }
     }
 
-    /// Those of some samples, of the same kind.
+    /// The weights of some samples, in their order and of the same kind.
     pub(super) fn subset(&self, samples: &[u32]) -> Self {
         match self {
             Self::Unit => Self::Unit,
@@ -76,8 +76,8 @@ impl Weights {
         }
     }
 
-    /// Those of a larger set of `n_samples` samples, in which these are the samples `rows` and all
-    /// others weigh 0.
+    /// The weights of a larger set of `n_samples` samples: `rows` are the numbers of these samples
+    /// there, and all other samples weigh 0.
     pub(super) fn spread(&self, rows: &[u32], n_samples: usize) -> Self {
         fn scatter<T: Copy + Default>(values: impl Iterator<Item = T>, rows: &[u32], n_samples: usize) -> Box<[T]> {
             let mut all = vec![T::default(); n_samples].into_boxed_slice();

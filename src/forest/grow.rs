@@ -1,10 +1,11 @@
 //! Growing the trees of a forest over one data set.
 //!
-//! Trees are the unit of work: each is grown by one thread, and tree number `t` is a function of the seed and `t`
-//! alone. So neither the number of threads nor the number of trees can show in a tree.
+//! Trees are the unit of work. Each tree is grown by one thread, and tree number `t` is a function
+//! of the seed and `t` alone. So neither the number of threads nor the number of trees changes a
+//! tree.
 //!
-//! A sample of the rows is a weight per row, as in scikit-learn: no row is copied, and every tree shares the encoded
-//! columns and the target's values.
+//! A sample of the rows is a weight per row, as in scikit-learn: no row is copied, and all trees
+//! share the encoded columns and the values of the target.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,12 +20,15 @@ use crate::rng::seed_of_tree;
 use crate::runtime::Runtime;
 use crate::tree::packed::PackedTree;
 
-/// Grows trees of a forest, spread over the threads, in the order of their numbers. `sample_ids` are the rows' names in
-/// Poisson samples; without them, a row's name is its number.
+/// Grows the trees of a forest, spread over the threads. The forest has them in the order of their
+/// numbers. `sample_ids` are the rows' names in Poisson samples; without them, a row's name is its
+/// number.
 ///
-/// On all rows, tree `t` is [`grow`] of tree `t`. Otherwise it is that on the target reweighted by what the
-/// [`RowSampler`] of its weights draws. With replacement weights have their say in the draws, and the tree sees counts
-/// alone; without, and by Poisson counts, they are multiplied.
+/// Without a bootstrap, tree `t` is [`grow`] of tree `t`. With one, tree `t` is [`grow`] on a
+/// target with other weights, which depend on how often the [`RowSampler`] draws each row. With
+/// replacement, the weights are the chances of the draws, and the tree sees only the numbers of
+/// draws. Without replacement, and by Poisson counts, the weights are multiplied by the numbers of
+/// draws.
 pub fn grow_forest(
     data: &Dataset,
     target: &Target,
@@ -42,7 +46,7 @@ pub fn grow_forest(
     Forest::new(runtime.map(params.trees.clone().collect(), member)?)
 }
 
-/// What each tree of a forest is grown on.
+/// The bags of a forest: on which target, with which weights of the rows, each tree is grown.
 pub(crate) struct Bags<'a> {
     sampler: RowSampler,
     target: Cow<'a, Target>,
@@ -50,7 +54,7 @@ pub(crate) struct Bags<'a> {
 }
 
 impl<'a> Bags<'a> {
-    /// As [`grow_forest`] describes them. O(rows).
+    /// The bags that [`grow_forest`] describes. Fails if the rows cannot be drawn so. O(rows).
     pub fn new(target: &'a Target, params: &'a ValidForestParams, sample_ids: Option<&[u64]>) -> Result<Self> {
         let sampler = RowSampler::new(target.weights(), target.n_samples(), params.bootstrap, sample_ids)?;
         let drawn_by_weight = matches!(params.bootstrap, Bootstrap::WithReplacement { .. });
@@ -58,7 +62,8 @@ impl<'a> Bags<'a> {
         Ok(Self { sampler, target, params })
     }
 
-    /// The seed of tree number `number`, and the target with the weights that its rows have in it.
+    /// The seed of tree number `number`, and the target with the weights that its rows have in this
+    /// tree.
     pub fn bag(&self, number: u64, runtime: &Runtime<'_>) -> Result<(u64, Cow<'_, Target>)> {
         let seed = seed_of_tree(self.params.tree.seed, number);
         let target = match &self.sampler.counts(seed, runtime)? {
@@ -70,7 +75,8 @@ impl<'a> Bags<'a> {
     }
 }
 
-/// The weights times the counts; rounded if integers of the target's unit become too large.
+/// The target with the weights multiplied by `counts`. The products are rounded if they are too
+/// large as integers in the target's unit.
 fn counted(target: &Target, counts: &[u32]) -> Result<Target> {
     match target.reweighted(counts) {
         Err(Error::TooLarge { .. }) => target.with_sample_weight(&products(target, counts, |_| 1.0)),
@@ -78,8 +84,10 @@ fn counted(target: &Target, counts: &[u32]) -> Result<Target> {
     }
 }
 
-/// The same times a weight per class that makes the classes of the sample weigh the same: the number of draws over that of
-/// the class and of the classes drawn, multiplied over outputs; scikit-learn's "`balanced_subsample`".
+/// The target with the weights multiplied by `counts` and by a factor per class, which makes the
+/// classes of the sample weigh the same. The factor is the number of draws, divided by the number
+/// of draws of the class and by the number of classes drawn; factors are multiplied over the
+/// outputs. This is scikit-learn's "`balanced_subsample`".
 fn balanced(target: &Target, counts: &[u32]) -> Result<Target> {
     let TargetValues::Classes(classes) = target.values() else { return counted(target, counts) };
     let rows = || classes.slots.chunks_exact(target.n_outputs()).zip(counts);
@@ -105,7 +113,8 @@ fn balanced(target: &Target, counts: &[u32]) -> Result<Target> {
     target.with_sample_weight(&products(target, counts, factor))
 }
 
-/// Weight times count times factor of each row; 0 where the first two are.
+/// For each row, weight times count times factor; 0 if the count is 0, even if the factor is
+/// infinite.
 fn products(target: &Target, counts: &[u32], factor: impl Fn(usize) -> f64) -> Vec<f64> {
     let weight = |sample: usize| target.weights().get(sample) as f64 * target.weight_unit();
     let product = |(sample, &count): (usize, &u32)| match count {

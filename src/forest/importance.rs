@@ -7,8 +7,9 @@ use crate::runtime::Runtime;
 use crate::tree::predict::divide;
 
 impl Forest {
-    /// Mean of the trees' normalised importances, normalised; trees of one node are left out, as in
-    /// scikit-learn. Zeros if there are no others. Shape `(n_features,)`. O(nodes).
+    /// The mean of the trees' normalised importances, normalised again to sum to 1. Trees of one
+    /// node are left out, as in scikit-learn; if there are no other trees, all importances are 0.
+    /// Shape `(n_features,)`. O(nodes).
     pub fn compute_feature_importances(&self, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
         let mut importances = memory::zeros("feature importances", self.n_features())?;
         let mut n_trees = 0.0;

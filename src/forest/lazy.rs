@@ -1,8 +1,11 @@
-//! Lazy forests: what a forest predicts, without the forest.
+//! Lazy forests: the predictions of a forest, computed without growing the forest.
 //!
-//! Trees are the unit of work, or subtrees where trees are fewer than threads, in waves of a few per thread; when a wave is done, its leaves are added to the sums in the
-//! order of the trees, so that they have the one rounding of [`Forest::predict`](super::Forest::predict) whatever the
-//! threads. Memory beside data and sums: O(training rows + query rows) per tree of a wave, however many trees there are.
+//! The unit of work is the tree, or the subtree if there are fewer trees than threads. Trees are
+//! taken in waves of a few trees per thread. When a wave is done, the values of its leaves are
+//! added to the sums in the order of the trees. So the sums have the same rounding as in
+//! [`Forest::predict`](super::Forest::predict), whatever the number of threads. Memory besides the
+//! data and the sums is O(training rows + query rows) per tree of a wave, however many trees there
+//! are.
 
 use super::grow::Bags;
 use crate::data::query::Query;
@@ -13,11 +16,12 @@ use crate::params::ValidForestParams;
 use crate::runtime::Runtime;
 use crate::tree::predict::divide;
 
-/// Trees per thread in a wave, and the query rows from which they are fewer.
+/// Trees per thread in a wave: `TREES_PER_THREAD`, or fewer, so that trees times query rows do not
+/// exceed `MANY_QUERY_ROWS`, but at least one.
 const TREES_PER_THREAD: usize = 8;
 const MANY_QUERY_ROWS: usize = 1 << 20;
 
-/// All that a forest is a function of.
+/// A forest that is not grown: the arguments that [`grow_forest`](super::grow_forest) would get.
 #[derive(Debug)]
 pub struct LazyForest {
     data: Dataset,
@@ -26,35 +30,38 @@ pub struct LazyForest {
     sample_ids: Option<Box<[u64]>>,
 }
 
-/// What query rows find in a forest.
+/// The predictions of a forest for some query rows, and how they came about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explored {
-    /// What the forest predicts: row-major `(n_query, n_values)`.
+    /// The predictions, row-major `(n_query, n_values)`.
     pub values: Vec<f64>,
-    /// What it took.
+    /// The cost of the descents, over all trees.
     pub visits: Visits,
-    /// Of each query row, the nodes on its paths, over all trees.
+    /// For each query row, the number of nodes on its path from root to leaf, summed over the
+    /// trees.
     pub path_lengths: Vec<u64>,
-    /// The weights of training rows behind each prediction, if asked for.
+    /// The weights of the training rows in each prediction, if they were asked for.
     pub weights: Option<Kernel>,
 }
 
-/// The forest kernel: a matrix in CSR form, `(n_query, n_samples)`; columns ascending.
+/// The forest kernel, a matrix in CSR form of shape `(n_query, n_samples)`: the mean over the trees
+/// of each training row's share in the leaf of a query row. Columns are ascending within a row.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Kernel {
-    /// Where rows begin, and the end.
+    /// Position in `indices` at which each row begins, and at the end the length of `indices`.
     pub indptr: Vec<i64>,
-    /// Training rows.
+    /// Numbers of the training rows.
     pub indices: Vec<i64>,
-    /// Their weights.
+    /// Weight of each training row in `indices`.
     pub data: Vec<f64>,
 }
 
 impl LazyForest {
-    /// Of a forest that [`grow_forest`](super::grow_forest) would grow of these.
+    /// Makes the lazy form of the forest that [`grow_forest`](super::grow_forest) would grow of
+    /// these arguments.
     pub fn new(data: Dataset, target: Target, params: ValidForestParams, sample_ids: Option<&[u64]>) -> Result<Self> {
         crate::grow::check_lengths(&data, &target)?;
-        // What can be wrong with the draws or the target is known now, not when something is asked.
+        // Errors in the draws or the target are found here, not when a prediction is asked for.
         Bags::new(&target, &params, sample_ids)?;
         Ok(Self { data, target, params, sample_ids: sample_ids.map(Into::into) })
     }
@@ -64,17 +71,17 @@ impl LazyForest {
         &self.data
     }
 
-    /// Hyperparameters.
+    /// The hyperparameters of the forest.
     pub fn params(&self) -> &ValidForestParams {
         &self.params
     }
 
-    /// Number of trees.
+    /// Number of trees that the forest would have.
     pub fn n_trees(&self) -> usize {
         (self.params.trees.end - self.params.trees.start) as usize
     }
 
-    /// Values per prediction.
+    /// Values per prediction: `n_outputs * max_n_classes`.
     pub fn n_values(&self) -> usize {
         crate::tree::n_values(&self.target.n_classes())
     }
@@ -84,12 +91,14 @@ impl LazyForest {
         Traversal::auto(&self.params.tree, self.data.n_samples(), n_query)
     }
 
-    /// The mean of the values of the leaves that each row reaches: what the forest predicts, bit for bit.
+    /// The mean over the trees of the values of the leaf that each row reaches: the prediction of
+    /// the grown forest, bit for bit. Row-major `(n_query, n_values)`.
     pub fn predict(&self, query: &dyn Query, traversal: Traversal, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
         Ok(self.explore(query, traversal, false, runtime)?.values)
     }
 
-    /// The same, with what it took and, if asked for, the training rows behind it.
+    /// The predictions with the cost of the descents, and, if `weights`, with the weights of the
+    /// training rows in each prediction.
     pub fn explore(
         &self,
         query: &dyn Query,
@@ -114,7 +123,7 @@ impl LazyForest {
         let ask = |number: u64| {
             let (_, target) = bags.bag(number, runtime)?;
             let tree = LazyTree { data: &self.data, target: &target, params: &self.params.tree, number };
-            // Trees are one thread's work each, unless they are fewer than the threads.
+            // Each tree is the work of one thread, unless there are fewer trees than threads.
             let serial = runtime.serial();
             let threads = if self.n_trees() < runtime.n_threads() { runtime } else { &serial };
             let reached = tree.ask(query, traversal, weights, threads)?;
@@ -146,7 +155,8 @@ impl LazyForest {
         Ok(explored)
     }
 
-    /// The mean over the trees of the shares of training rows in the leaf of each query row.
+    /// The forest kernel: the mean over the trees of the training rows' shares in the leaf of each
+    /// query row.
     fn kernel(&self, trees: &[Reached], n_query: usize, runtime: &Runtime<'_>) -> Result<Kernel> {
         let mut weights = Kernel { indptr: vec![0], ..Kernel::default() };
         let mut sums = vec![0.0; self.data.n_samples()];
@@ -174,7 +184,7 @@ impl LazyForest {
 }
 
 impl Explored {
-    /// Adds the leaves of a tree.
+    /// Adds the values and depths of the leaves of one tree.
     fn add(&mut self, reached: &Reached, n_values: usize) {
         self.visits += reached.visits;
         let sums = self.values.chunks_exact_mut(n_values).zip(&mut self.path_lengths);

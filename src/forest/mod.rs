@@ -1,8 +1,9 @@
 //! Forests: many trees over one data set.
 //!
-//! [`grow_forest`] grows them, [`RowSampler`] says on which rows, [`Forest`] holds them and predicts with their mean. How
-//! the trees are stored is this module's own business. [`LazyForest`] predicts without them, and [`CrossValidation`](crate::crossval::CrossValidation) does so
-//! for the folds of one data set.
+//! [`grow_forest`] grows the trees, [`RowSampler`] says on which rows, and [`Forest`] holds them
+//! and predicts their mean. How the trees are stored is hidden in this module. [`LazyForest`]
+//! predicts without growing the trees; [`CrossValidation`](crate::crossval::CrossValidation) does
+//! so for the folds of one data set.
 
 pub(crate) mod grow;
 mod importance;
@@ -22,23 +23,24 @@ pub use urn::Urn;
 use crate::error::{Error, Result};
 use crate::tree::packed::PackedTree;
 
-/// A forest: at least one tree, all over the same features and outputs. Immutable.
+/// A forest: at least one tree, all with the same features and outputs. Immutable.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forest {
     members: Vec<Member>,
 }
 
-/// A tree of a forest.
+/// A tree of a forest, with its seed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Member {
-    /// The tree.
+    /// The tree in its packed form, which estimators of single trees share.
     pub tree: Arc<PackedTree>,
-    /// The seed by which it is tree number 0: the key of its draws.
+    /// The seed of which this tree is tree number 0 (`rng::seed_of_tree`). The draws of the tree's
+    /// rows follow from it.
     pub seed: u64,
 }
 
 impl Forest {
-    /// A forest of trees, which must agree on features and outputs.
+    /// Makes a forest. Fails unless the trees agree on features, classes and categories.
     pub fn new(members: Vec<Member>) -> Result<Self> {
         let shape = |member: &Member| (member.tree.n_features(), member.tree.n_classes().to_vec());
         let Some(first) = members.first().map(shape) else {
@@ -66,23 +68,23 @@ impl Forest {
         Ok(Self { members })
     }
 
-    /// This forest with the trees of another behind its own. Shares the trees.
+    /// This forest with the trees of `other` behind its own. Both forests share the trees.
     pub fn extended(&self, other: &Self) -> Result<Self> {
         Self::new(self.members.iter().chain(&other.members).cloned().collect())
     }
 
-    /// Number of trees.
+    /// Number of trees, at least 1.
     #[allow(clippy::len_without_is_empty, reason = "a forest is never empty")]
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// The trees with their seeds.
+    /// The trees with their seeds, in the order of their numbers.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// The trees.
+    /// The trees, in the order of their numbers.
     pub fn trees(&self) -> impl Iterator<Item = &PackedTree> {
         self.members.iter().map(|member| &*member.tree)
     }
@@ -92,7 +94,7 @@ impl Forest {
         self.first().n_features()
     }
 
-    /// Number of outputs.
+    /// Number of outputs (targets) that the forest predicts.
     pub fn n_outputs(&self) -> usize {
         self.first().n_classes().len()
     }

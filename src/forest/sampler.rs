@@ -1,4 +1,5 @@
-//! Which rows each tree of a forest sees, and how often: a pure function of the tree's seed, so that it need not be kept.
+//! Which rows each tree of a forest sees, and how often. This is a pure function of the tree's
+//! seed, so it need not be stored.
 
 use super::Urn;
 use crate::bitset::Bitset;
@@ -8,7 +9,7 @@ use crate::params::Bootstrap;
 use crate::rng::NodeKey;
 use crate::runtime::Runtime;
 
-/// The draws of the trees of a forest. A row of weight 0 is never drawn.
+/// Draws the rows of the trees of a forest. A row of weight 0 is never drawn.
 #[derive(Debug)]
 pub struct RowSampler {
     n_samples: usize,
@@ -22,7 +23,7 @@ enum Scheme {
         urn: Urn,
         n_draws: u64,
     },
-    /// `n_draws` of the rows.
+    /// Without replacement: `n_draws` of these rows.
     Subset {
         rows: Vec<u32>,
         n_draws: usize,
@@ -34,8 +35,8 @@ enum Scheme {
 }
 
 impl RowSampler {
-    /// The sampler of rows with these weights. `sample_ids`, one per row, are what Poisson counts are functions of; other
-    /// schemes do not look at them. O(rows).
+    /// Makes the sampler of rows with these weights. `sample_ids`, one per row, are the names of
+    /// which Poisson counts are functions; other schemes ignore them. O(rows).
     pub fn new(weights: &Weights, n_samples: usize, bootstrap: Bootstrap, sample_ids: Option<&[u64]>) -> Result<Self> {
         if let Some(ids) = sample_ids.filter(|ids| ids.len() != n_samples) {
             return Err(Error::ShapeMismatch {
@@ -72,13 +73,14 @@ impl RowSampler {
         Ok(Self { n_samples, scheme })
     }
 
-    /// Number of rows.
+    /// Number of rows of the data, drawn or not.
     pub fn n_samples(&self) -> usize {
         self.n_samples
     }
 
-    /// How often each row is drawn for the tree with this seed, one draw at least; nothing if every tree sees all rows as
-    /// they are. O(rows and draws), times the logarithm of the number of rows if rows are drawn with replacement by weight.
+    /// How often each row is drawn for the tree with this seed; at least one row is drawn. Returns
+    /// `None` if every tree sees all rows as they are. O(rows + draws), times the logarithm of the
+    /// number of rows if rows of different weights are drawn with replacement.
     pub fn counts(&self, seed: u64, runtime: &Runtime<'_>) -> Result<Option<Vec<u32>>> {
         runtime.check_interrupt()?;
         let key = NodeKey::root(seed, 0);
@@ -90,7 +92,7 @@ impl RowSampler {
         })
     }
 
-    /// The rows that the tree with this seed has not seen; nothing if there are none by design.
+    /// The rows that the tree with this seed has not seen, or `None` if every tree sees all rows.
     pub(super) fn unseen(&self, seed: u64, runtime: &Runtime<'_>) -> Result<Option<Bitset>> {
         let Some(counts) = self.counts(seed, runtime)? else { return Ok(None) };
         let mut unseen = Bitset::new(self.n_samples);
@@ -98,7 +100,8 @@ impl RowSampler {
         Ok(Some(unseen))
     }
 
-    /// The first `n_draws` steps of a shuffle (Fisher & Yates).
+    /// Draws `n_draws` of `rows` without replacement: the first `n_draws` steps of a shuffle
+    /// (Fisher & Yates).
     fn subset(&self, key: NodeKey, rows: &[u32], n_draws: usize) -> Vec<u32> {
         let draws = key.subsample();
         let mut counts = vec![0; self.n_samples];
@@ -111,8 +114,9 @@ impl RowSampler {
         counts
     }
 
-    /// A sample without any row cannot be grown on: then all rows draw again, with the next key. Each attempt has a chance
-    /// of at least 0.63; one is as good as always enough for a dozen rows.
+    /// Draws a Poisson count for each row of positive weight. No tree can be grown if all counts
+    /// are 0: then all rows draw again, with the next key. An attempt succeeds with a chance of at
+    /// least 0.63; with a dozen rows or more, the first attempt practically always does.
     fn poisson(&self, key: NodeKey, ids: Option<&[u64]>, weights: &Weights) -> Vec<u32> {
         let mut attempt = 0;
         loop {

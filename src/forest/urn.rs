@@ -1,4 +1,4 @@
-//! Rows drawn with replacement.
+//! The urn from which rows are drawn with replacement.
 
 use crate::data::Target;
 use crate::data::target::Weights;
@@ -6,27 +6,28 @@ use crate::error::Result;
 use crate::rng::NodeKey;
 use crate::runtime::Runtime;
 
-/// Rows are drawn in blocks of this many between two looks at the stop flag: some milliseconds.
+/// Number of draws between two looks at the stop flag: some milliseconds.
 const DRAW_BLOCK: u64 = 1 << 18;
 
-/// Where bootstrap samples are drawn from: each row has as many balls as its integer weight. So a row is drawn in
-/// proportion to its weight, which is what scikit-learn 1.9 means by weights under a bootstrap; and weights that are all
-/// equal draw what no weights draw.
+/// The urn of bootstrap samples: each row has as many balls in it as its integer weight. So a row
+/// is drawn in proportion to its weight, which is the meaning of weights under a bootstrap in
+/// scikit-learn 1.9. Equal weights draw the same rows as no weights.
 #[derive(Debug)]
 pub struct Urn {
     n_samples: usize,
     n_balls: u64,
-    /// The number of balls of each row and those before it; none if each has one.
+    /// For each row, the number of balls of this row and of all rows before it. `None` if each row
+    /// has one ball.
     ends: Option<Box<[u64]>>,
 }
 
 impl Urn {
-    /// The urn of a target's weights. O(samples).
+    /// Makes the urn of a target's weights. O(samples).
     pub fn new(target: &Target) -> Self {
         Self::of_weights(target.weights(), target.n_samples())
     }
 
-    /// The urn of the weights of `n_samples` rows. O(samples).
+    /// Makes the urn of the weights of `n_samples` rows. O(samples).
     pub fn of_weights(weights: &Weights, n_samples: usize) -> Self {
         if matches!(weights, Weights::Unit) {
             return Self { n_samples, n_balls: n_samples as u64, ends: None };
@@ -39,8 +40,9 @@ impl Urn {
         Self { n_samples, n_balls: ends.last().copied().unwrap_or(0), ends: Some(ends) }
     }
 
-    /// How often each row is among the `n_draws` of tree number `tree`: a function of the seed, the tree and the weights.
-    /// `n_draws` must be below 2^32. O(`n_draws`), times the logarithm of the number of rows if they have weights.
+    /// How often each row is drawn among the `n_draws` draws of tree number `tree`: a function of
+    /// the seed, the tree and the weights. `n_draws` must be below 2^32. O(`n_draws`), times the
+    /// logarithm of the number of rows if their weights differ.
     pub fn draw(&self, seed: u64, tree: u64, n_draws: u64, runtime: &Runtime<'_>) -> Result<Vec<u32>> {
         let draws = NodeKey::root(seed, tree).bootstrap();
         let mut counts = vec![0; self.n_samples];
@@ -53,7 +55,7 @@ impl Urn {
         Ok(counts)
     }
 
-    /// The row that a ball belongs to; never one without balls.
+    /// The row that a ball belongs to. A row without balls is never returned.
     #[inline]
     fn row(&self, ball: u64) -> usize {
         match &self.ends {

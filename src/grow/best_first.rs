@@ -9,11 +9,12 @@
 //! is never reached gives the tree of depth-first growth.
 //!
 //! Turns go by improvement: the weight of the node times its impurity, minus the same product for
-//! each child. The improvement is computed in `f64` from exact statistics, and compared to
-//! [`KEPT_BITS`] bits; an improvement within the rounding error counts as 0. So improvements that
-//! are equal in mathematics compare as equal, always so for small statistics. Among equal
-//! improvements the node that was reached first has its turn, and a left child is reached before
-//! its sibling. Statistics and turns do not depend on the storage or the number of threads.
+//! each child. The improvement is computed in `f64` from exact statistics and rounded to
+//! [`KEPT_BITS`] significant bits; an improvement within the rounding error counts as 0. So
+//! improvements that are equal in mathematics compare as equal, always so for small statistics.
+//! Among equal improvements the node that was reached first has its turn, and a left child is
+//! reached before its sibling. Statistics and turns do not depend on the storage or the number of
+//! threads.
 //!
 //! Children take no heritage over from their parent's search, because turns jump from branch to
 //! branch: columns kept for each waiting node would take the memory of the data set many times
@@ -28,9 +29,9 @@ use crate::criterion::Criterion;
 use crate::error::Result;
 use crate::split::{Effort, Scratch, Search};
 
-/// Number of significant bits to which improvements are compared. For a node that gains a
-/// thousandth of its cost, the rounding error is ten bits below the last kept bit. Improvements of
-/// small statistics that differ at all differ in the kept bits.
+/// Number of significant bits to which improvements are rounded. For a node that gains a thousandth
+/// of its cost, the rounding error is ten bits below the last kept bit. Improvements of small
+/// statistics that differ at all differ in the kept bits.
 const KEPT_BITS: u32 = 31;
 /// An improvement of at most this share of the node's cost is taken for rounding error.
 const NOISE: f64 = 1.0 / (1u64 << 46) as f64;

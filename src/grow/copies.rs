@@ -11,11 +11,11 @@ use crate::tuning::tuned;
 tuned! {
     /// Most cells of a copy that stays in the second-level cache: half of 1 MiB (bench `sweep`).
     fn near_cells() -> usize = 1 << 17;
-    /// A node that has this many times fewer rows than its data set is copied even if the copy exceeds
-    /// [`near_cells`]: each cache line that such a node reads holds one cell of the node.
+    /// A node that has this many times fewer rows than its data set is copied even if the copy
+    /// exceeds [`near_cells`]: each cache line that such a node reads holds one cell of the node.
     fn spread() -> usize = 16;
-    /// Time that a level of the subtree saves on a copy per cell that it reads, as a share of the time
-    /// to copy one cell (bench `sweep`).
+    /// Time that a level of the subtree saves on a copy per cell that it reads, as a share of the
+    /// time to copy one cell (bench `sweep`).
     fn saved_per_level() -> f64 = 0.6;
 }
 
@@ -57,8 +57,8 @@ impl Copies {
         self.admit_levels(n_samples, (n_samples as f64).log2())
     }
 
-    /// Whether a subtree is copied of which only the nodes that one of `n_query` query rows reaches
-    /// are visited.
+    /// Whether the subtree of a node with `n_samples` rows is grown on a copy of them, if only the
+    /// nodes that one of `n_query` query rows reaches are visited.
     pub fn admit_visits(&self, n_samples: usize, n_query: usize) -> bool {
         // The cells that m query rows make the subtree read are those of log2(m) + 1 whole levels:
         // the first log2(m) levels may be visited as a whole, and below each of their nodes one
@@ -67,8 +67,8 @@ impl Copies {
     }
 
     fn admit_levels(&self, n_samples: usize, levels: f64) -> bool {
-        // A copy that exceeds the cache serves log2(spread()) levels at most: subtrees with spread()
-        // times fewer rows are copied again.
+        // A copy that exceeds the cache serves log2(spread()) levels at most: subtrees with
+        // spread() times fewer rows are copied again.
         let levels = if n_samples > self.max_near_samples { levels.min((spread() as f64).log2()) } else { levels };
         n_samples <= self.max_samples && levels * saved_per_level() > self.n_features_per_draw
     }

@@ -2,8 +2,8 @@
 //! done with the nodes on the way: growth records all of them, a lazy descent visits only the nodes
 //! that query rows reach.
 //!
-//! Of two children the walk goes on with the smaller one and the larger one waits on the stack. So
-//! at most log2(n) nodes wait, however deep the tree is. Instead, the smaller child may become a
+//! The walk goes on with the smaller child of a node, and the larger child waits on the stack. So
+//! at most log2(n) nodes wait, however deep the tree is. The smaller child may instead become a
 //! task for another thread. The subtree of a node of dense data may be walked on a copy of its rows
 //! (see `copies`). Neither tasks nor copies change what the policy finds.
 
@@ -33,9 +33,9 @@ const TASK_FROM_CELLS: usize = 4096;
 pub trait Policy: Sync {
     /// The load of a node: what the policy passes on from a node to its children.
     type Load<'l>: Send + 'l;
-    /// What the policy collects in one task.
+    /// The findings of one task.
     type Finds: Send;
-    /// What the policy makes of all tasks of a subtree.
+    /// The joined findings of all tasks of a subtree.
     type Whole;
 
     /// Begins the task number `task` at a node with this load. The tasks of a subtree are numbered
@@ -77,10 +77,10 @@ pub trait Policy: Sync {
     /// load.
     fn keep(&self, _split: Split, _left: &Self::Load<'_>, _finds: &mut Self::Finds) {}
 
-    /// Joins what the tasks of a subtree have found. `tasks` is in no particular order.
+    /// Joins the findings of all tasks of a subtree. `tasks` is in no particular order.
     fn join(&self, tasks: Vec<Self::Finds>) -> Result<Self::Whole>;
 
-    /// Adds to `finds` what was found in a subtree that was walked on a copy of its rows.
+    /// Adds to `finds` the findings of a subtree that was walked on a copy of its rows.
     fn absorb(&self, finds: &mut Self::Finds, whole: Self::Whole) -> Result<()>;
 }
 
@@ -142,7 +142,7 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
 
     /// Walks the whole subtree of a node on this thread.
     pub fn run_with(&self, root: Pending<'_, C>, load: P::Load<'_>, scratch: &mut Scratch<C>) -> Result<P::Whole> {
-        self.policy.join(vec![self.walk(0, root, load, scratch, |_, _| None)?])
+        self.policy.join(vec![self.walk(0, root, load, scratch, |node, load| Some((node, load)))?])
     }
 
     fn run_task<'s, 'l: 's>(&'s self, task: usize, root: Pending<'s, C>, load: P::Load<'l>, scope: Option<&Scope<'s>>) {
@@ -260,7 +260,9 @@ impl<P: Policy> Visitor for OnCopy<'_, '_, P> {
         let search = search.with_criterion(criterion);
         let n_samples = search.data.n_samples();
         let mut samples = Samples::new((0..n_samples as u32).collect(), n_samples, false);
-        let root = Pending::begin(&search, samples.root(), root);
+        let samples = samples.root();
+        let totals = criterion.totals(samples.ids());
+        let root = Pending::begin(&search, samples, totals, root);
         Driver::new(search, policy).run(root, load)
     }
 }

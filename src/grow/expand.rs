@@ -141,10 +141,10 @@ impl Anew {
 
 impl<'s, C: Criterion> Pending<'s, C> {
     /// Makes a node that has no parent in this search. O(rows).
-    pub fn begin(search: &Search<'_, C>, samples: SampleSet<'s>, anew: Anew) -> Self {
+    pub fn begin(search: &Search<'_, C>, samples: SampleSet<'s>, totals: C::Totals, anew: Anew) -> Self {
         let Anew { depth, key, constants, limits } = anew;
         Self {
-            totals: search.criterion.totals(samples.ids()),
+            totals,
             n_entries: search.n_entries(samples.ids()),
             samples,
             depth,
@@ -207,9 +207,9 @@ impl<'s, C: Criterion> Pending<'s, C> {
         search: &Search<'_, C>,
         scratch: &mut Scratch<C>,
     ) -> Parts<C> {
-        let Self { samples, totals, n_entries, heritage, .. } = self;
+        let Self { samples, key, totals, n_entries, heritage, .. } = self;
         let n_left = match goes_left {
-            None => search.partition(samples, cut, heritage.as_ref(), scratch),
+            None => search.partition(samples, *key, cut, heritage.as_ref(), scratch),
             Some(goes_left) => {
                 let mut goes_left = goes_left.into_iter();
                 samples.partition(|_| goes_left.next().unwrap_or_default())
@@ -260,8 +260,8 @@ impl<'s, C: Criterion> Fork<'s, C> {
         if side == Side::Left { left } else { right }
     }
 
-    /// Makes both children from the parts of the node and their parts of its heritage. Returns the
-    /// split, the left child and the right child.
+    /// Makes both children, each with its share of the node's heritage. Returns the split, the left
+    /// child and the right child.
     fn into_children(self, heirs: Heirs<C>, search: &Search<'_, C>) -> (Split, Pending<'s, C>, Pending<'s, C>) {
         let [left_limits, right_limits] = self.limits(search);
         let Self { split, node, parts: Parts { n_left, left_is_small, small, large } } = self;

@@ -85,11 +85,9 @@ pub(crate) fn root<'a, 's, C: Criterion>(
     runtime: &'a Runtime<'a>,
     samples: SampleSet<'s>,
 ) -> Result<(Search<'a, C>, Pending<'s, C>)> {
-    // The search needs the weight of the root, and the root needs a search, so the weight is set
-    // last.
-    let mut search = Search::new(data, target, criterion, params, 0, runtime)?;
-    let root = Pending::begin(&search, samples, Anew::root(&search, tree));
-    search.set_total_weight(criterion.weight(&root.totals));
+    let totals = criterion.totals(samples.ids());
+    let search = Search::new(data, target, criterion, params, criterion.weight(&totals), runtime)?;
+    let root = Pending::begin(&search, samples, totals, Anew::root(&search, tree));
     Ok((search, root))
 }
 

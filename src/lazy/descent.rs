@@ -34,8 +34,9 @@ pub(super) struct Descent<'a> {
 pub(super) struct Visit<'s> {
     /// The query rows that have reached the node.
     pub query_rows: SampleSet<'s>,
-    /// Number of words that the ancestors of the node, and the siblings that are followed too,
-    /// hold; see [`Visits::peak_words`](super::Visits::peak_words).
+    /// Number of words held by the node's ancestors, and by the siblings of the node and of its
+    /// ancestors as far as they are followed; see
+    /// [`Visits::peak_words`](super::Visits::peak_words).
     pub held: u64,
 }
 

@@ -13,7 +13,7 @@ use crate::tree::{TREE_LEAF, Tree};
 const WORDS_PER_NODE: u64 = 4;
 /// Rows between two looks at the stop flag.
 const BLOCK: usize = 1024;
-/// In the table of leaves: nobody has been there.
+/// In the table of leaves: no query row has reached this node.
 const UNSEEN: u32 = u32::MAX;
 
 /// What the grown tree predicts.

@@ -17,14 +17,14 @@
 //! trees than threads.
 //!
 //! The rule of "auto": batched if there are fewer than twice as many query rows as training rows,
-//! else eager. A node costs batched no more than it costs eager, as a child that is not reached is
-//! not prepared. What batched saves are the nodes that no query row reaches. These are small nodes:
-//! with m query rows, about the nodes of fewer than n/m training rows. What batched pays is the
-//! division of the query rows among the children at each level; eager walks the query rows down the
-//! finished tree for less. Both ways of moving query rows cost m times the depth. Compared with the
-//! search, which reads columns of n rows per level, this cost counts only if m exceeds n, and then
-//! hardly any node is left unvisited. Single is the same as batched for one query row, and never
-//! better for more.
+//! else eager. In a batched traversal a node costs no more than in an eager one, as a child that no
+//! query row reaches is not prepared. The batched traversal saves the nodes that no query row
+//! reaches. These are small nodes: with m query rows, about the nodes of fewer than n/m training
+//! rows. In return the batched traversal divides the query rows among the children at each level,
+//! while the eager one walks the query rows down the finished tree, which costs less. Either way
+//! the query rows cost m times the depth. Compared with the search, which reads columns of n rows
+//! per level, this counts only if m exceeds n, and then hardly any node is left unvisited. With one
+//! query row the single traversal is the same as the batched one; with more it is never better.
 //!
 //! A tree that is pruned (`ccp_alpha`) or grown best first (`max_leaf_nodes`) is known only as a
 //! whole, so it cannot be lazy.
@@ -66,8 +66,8 @@ impl Traversal {
     /// The traversal that "auto" means, by the rule in the module's header. Eager if trees with
     /// these parameters are known only as a whole.
     pub fn auto(params: &ValidTreeParams, n_training: usize, n_query: usize) -> Self {
-        let is_flooded = n_query / EAGER_FROM >= n_training;
-        if Self::whole_trees(params).is_some() || is_flooded { Self::Eager } else { Self::Batched }
+        let is_eager_cheaper = n_query / EAGER_FROM >= n_training;
+        if Self::whole_trees(params).is_some() || is_eager_cheaper { Self::Eager } else { Self::Batched }
     }
 
     /// The name of the parameter, if any, because of which a tree is known only as a whole.
@@ -96,11 +96,11 @@ impl Traversal {
 /// get.
 #[derive(Debug, Clone, Copy)]
 pub struct LazyTree<'a> {
-    /// The training data.
+    /// The columns of the training data.
     pub data: &'a Dataset,
     /// The target, with the weights that the training rows have in this tree.
     pub target: &'a Target,
-    /// Hyperparameters.
+    /// The hyperparameters of the tree.
     pub params: &'a ValidTreeParams,
     /// Number of the tree in its forest; 0 for a single tree.
     pub number: u64,

@@ -8,9 +8,9 @@ pub struct Visits {
     pub n_nodes: u64,
     /// Sum of the numbers of training rows of the visited nodes.
     pub n_rows: u64,
-    /// Most words that the paper's recursive algorithm would hold at once. The algorithm holds one
-    /// word per training row of each node on the path and of each followed child of these nodes,
-    /// and four words per node of a tree that is stored.
+    /// The largest number of words that the paper's recursive algorithm would hold at once. The
+    /// algorithm holds one word per training row of each node on the path and of each followed
+    /// child of these nodes, and four words per node of a tree that is stored.
     pub peak_words: u64,
 }
 

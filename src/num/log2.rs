@@ -1,25 +1,30 @@
-//! Base-2 logarithms of integers in fixed point, from integer arithmetic alone: the same bits on every platform.
+//! Base-2 logarithms of integers in fixed point, from integer arithmetic alone: the same bits on
+//! every platform.
 //!
-//! A logarithm is an unsigned number with [`FRACTION_BITS`] fractional bits. For an argument up to [`EXACT_UP_TO`] it
-//! is *defined* as the sum of the logarithms of its prime factors. Then `log2(6) == log2(2) + log2(3)` holds without
-//! rounding, and by unique factorisation two sums of `c * log2(c)` that are equal in mathematics are equal in fixed
-//! point: entropies tie exactly when they should. Larger arguments come from a table of 256 reciprocals and a series,
-//! within two units of the last place.
+//! A logarithm is an unsigned number with [`FRACTION_BITS`] fractional bits. For an argument up to
+//! [`EXACT_UP_TO`] it is *defined* as the sum of the logarithms of the argument's prime factors.
+//! Then `log2(6) == log2(2) + log2(3)` holds without rounding, and by unique factorisation two sums
+//! of `c * log2(c)` that are equal in mathematics are equal in fixed point: entropies tie exactly
+//! when they should. Logarithms of larger arguments come from a table of 256 reciprocals and a
+//! series, and are within two units of the last place.
 
 use std::sync::LazyLock;
 
-/// Fractional bits of a logarithm. 6 integer bits are left: arguments must be below 2^63.
+/// Fractional bits of a logarithm. Arguments must be below 2^63, so that logarithms fit the 6
+/// integer bits that are left.
 pub const FRACTION_BITS: u32 = 58;
 
-/// Arguments up to this one have logarithms that are additive over their prime factors. The table takes 512 KiB.
+/// Arguments up to this one have logarithms that are additive over the prime factors. The table of
+/// these logarithms takes 512 KiB.
 pub const EXACT_UP_TO: u64 = 65_536;
 
 /// Fractional bits while a series is summed.
 const WORK_BITS: u32 = 62;
 const ONE: i64 = 1 << WORK_BITS;
 
-/// `log2` by repeated squaring, one bit a step: slow, used to build the tables and as the oracle of the series.
-/// `mantissa` is in [1, 2) with 63 fractional bits; the result has [`WORK_BITS`].
+/// `log2` by repeated squaring, one bit per step. It is slow: it builds the tables and is the
+/// oracle of the series in the tests. `mantissa` is in [1, 2) with 63 fractional bits; the result
+/// has [`WORK_BITS`] fractional bits.
 fn by_squaring(mantissa: u64) -> u64 {
     let mut m = u128::from(mantissa);
     let mut log = 0;
@@ -34,15 +39,16 @@ fn by_squaring(mantissa: u64) -> u64 {
     log
 }
 
-/// A bucket of mantissas with the same 8 leading fractional bits.
+/// A bucket: all mantissas with the same 8 leading fractional bits.
 struct Bucket {
-    /// The reciprocal of the bucket's middle, with [`WORK_BITS`].
+    /// The reciprocal of the bucket's middle, with [`WORK_BITS`] fractional bits.
     reciprocal: i64,
-    /// `-log2(reciprocal)`, with [`WORK_BITS`].
+    /// `-log2(reciprocal)`, with [`WORK_BITS`] fractional bits.
     log: i64,
 }
 
-/// `1 / (k ln 2)` for k = 1..=7, with one fractional bit less than [`WORK_BITS`]: the first is above 1.
+/// `1 / (k ln 2)` for k = 1..=7, with one fractional bit less than [`WORK_BITS`]: the first is
+/// above 1.
 static SERIES: LazyLock<[i64; 7]> = LazyLock::new(|| {
     // 1/ln 2 = log2(e), 125 fractional bits: 0x1.71547652b82fe1777d0ffda0d23a7d1...
     const LOG2_E: u128 = 0x2E2A_8ECA_5705_FC2E_EFA1_FFB4_1A47_4FA2;
@@ -51,10 +57,10 @@ static SERIES: LazyLock<[i64; 7]> = LazyLock::new(|| {
 
 static BUCKETS: LazyLock<[Bucket; 256]> = LazyLock::new(|| {
     std::array::from_fn(|i| {
-        // Middle of the bucket: (512 + 2i + 1) / 512.
+        // The middle of bucket i is (512 + 2i + 1) / 512.
         let middle = 513 + 2 * i as u128;
         let reciprocal = ((512u128 << WORK_BITS) / middle) as i64;
-        // The reciprocal is in (1/2, 1): log2 of it is log2 of its double, minus 1.
+        // The reciprocal is in (1/2, 1), so its log2 is the log2 of twice the reciprocal, minus 1.
         let log = by_squaring((reciprocal as u64) << 2);
         Bucket { reciprocal, log: ONE - log as i64 }
     })
@@ -87,7 +93,8 @@ fn by_series(value: u64) -> u64 {
     // r = mantissa * reciprocal - 1, |r| < 2^-9; the product has 63 + 62 fractional bits.
     let product = (u128::from(mantissa) * bucket.reciprocal as u128) >> 63;
     let r = product as i64 - ONE;
-    // log2(1 + r) = (r - r^2/2 + r^3/3 - ...) / ln 2, by Horner's rule. The eighth term is below 2^-74.
+    // log2(1 + r) = (r - r^2/2 + r^3/3 - ...) / ln 2, by Horner's rule. The eighth term is below
+    // 2^-74.
     let mut sum = 0i64;
     for (i, &coefficient) in SERIES.iter().enumerate().rev() {
         let signed = if i % 2 == 0 { coefficient } else { -coefficient };
@@ -104,14 +111,14 @@ fn multiply(a: i64, b: i64) -> i64 {
     ((i128::from(a) * i128::from(b)) >> WORK_BITS) as i64
 }
 
-/// Logarithms by look-up where the table reaches. Obtain it once, outside of loops.
+/// Computes logarithms, by look-up where the table reaches. Make it once, outside of loops.
 #[derive(Debug, Clone, Copy)]
 pub struct Log2 {
     small: &'static [u64],
 }
 
 impl Log2 {
-    /// The table, built at the first call.
+    /// Takes the table, which the first call builds.
     pub fn new() -> Self {
         Self { small: &SMALL }
     }
@@ -125,7 +132,8 @@ impl Log2 {
         }
     }
 
-    /// Powers of two are split off first, so that proportional counts have proportional costs.
+    /// The logarithm of a value beyond the table. Powers of two are split off first, so that
+    /// proportional counts have proportional costs.
     fn log2_of_large(self, value: u64) -> u64 {
         let power = value.trailing_zeros();
         let odd = value >> power;
@@ -142,7 +150,8 @@ impl Log2 {
         }
     }
 
-    /// As in `log2_of_large`; of what is left the first 63 bits count.
+    /// The logarithm of a value of 2^63 or more. Powers of two are split off as in `log2_of_large`,
+    /// and only the first 63 bits of the odd factor count.
     fn log2_of_huge(self, value: u128) -> i128 {
         let power = value.trailing_zeros();
         let odd = value >> power;
@@ -206,7 +215,7 @@ mod tests {
         fn wide_logarithms_go_on(value in 1u64..1 << 63, power in 0u32..64, low: u64) {
             let log = Log2::new();
             let exact = i128::from(log.log2(value)) + (i128::from(power) << FRACTION_BITS);
-            // The last bits are beyond the precision.
+            // The last bits are beyond the precision of the logarithms.
             prop_assert!((log.log2_wide(u128::from(value) << power) - exact).abs() <= 4);
             let wide = u128::from(value | 1 << 62) << 64 | u128::from(low);
             prop_assert!((log.log2_wide(wide) - (64 << FRACTION_BITS) - i128::from(log.log2(value | 1 << 62))).abs() <= 6);

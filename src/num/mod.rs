@@ -1,4 +1,5 @@
-//! Numbers: float order, thresholds, powers of two, exact comparison. The lowest room of the house.
+//! Arithmetic: the order of floats, thresholds, powers of two, fixed-point logarithms, and exact
+//! comparison of scores. The lowest module: it imports no other module of the crate.
 
 pub mod log2;
 mod order;

@@ -1,28 +1,31 @@
 //! The order of floating-point values, and the threshold between two of them.
 //!
-//! Values differ when their bits differ, with one exception: `-0.0` equals `0.0`. There is no tolerance.
+//! Two values are equal if their bits are equal, with one exception: `-0.0` equals `0.0`. There is
+//! no tolerance.
 
-/// A value type that columns may hold, with integer keys in the same order.
+/// A floating-point type that columns may hold. Each value has an integer key, and keys are ordered
+/// as the values are.
 pub trait SortKey: Copy + Send + Sync {
     /// An unsigned integer as wide as the value.
     type Key: Copy + Ord + Send + Sync;
     /// Number of 8-bit digits in the key.
     const DIGITS: u32;
-    /// Zero.
+    /// Positive zero.
     const ZERO: Self;
     /// Infinity.
     const INFINITY: Self;
     /// Minus infinity.
     const NEG_INFINITY: Self;
-    /// The key: `a < b` exactly if `a.key() < b.key()`, for all values but NaN; both zeros have one key.
+    /// The key of a value: `a < b` exactly if `a.key() < b.key()`, for all values but NaN. Both
+    /// zeros have the same key.
     fn key(self) -> Self::Key;
     /// The 8-bit digit of the key at `position` (0 is the least significant).
     fn digit(key: Self::Key, position: u32) -> usize;
-    /// The value of a key; the zero is positive.
+    /// The value that has this key. The key of both zeros gives positive zero.
     fn from_key(key: Self::Key) -> Self;
     /// The value as `f64`, exactly.
     fn widen(self) -> f64;
-    /// The value as `f32`, if that is exact.
+    /// The value as `f32`, or `None` if `f32` cannot hold it exactly.
     fn narrow(self) -> Option<f32>;
 }
 
@@ -37,10 +40,11 @@ macro_rules! sort_key {
 
             #[inline]
             fn key(self) -> $bits {
-                // Adding a positive zero turns -0.0 into 0.0 and changes nothing else.
+                // Adding positive zero turns -0.0 into 0.0 and changes no other value.
                 let bits = (self + 0.0).to_bits();
                 let sign = 1 << (<$bits>::BITS - 1);
-                // Negative values run backwards: flip all their bits, and only the sign of the others.
+                // The bits of negative values grow as the values fall: flip all bits of a negative
+                // value, and only the sign of a positive one.
                 if bits & sign == 0 { bits | sign } else { !bits }
             }
 
@@ -72,9 +76,9 @@ macro_rules! sort_key {
 sort_key!(f32, u32);
 sort_key!(f64, u64);
 
-/// The threshold between two neighbouring values, `low < high`: their midpoint where that separates them, `low` where
-/// rounding or overflow makes it useless. Always `low <= threshold < high`, so `x <= threshold` sends `low` left and
-/// `high` right.
+/// The threshold between two neighbouring values, `low < high`: their midpoint if it separates
+/// them, else `low`, as rounding or overflow may make the midpoint useless. Always
+/// `low <= threshold < high`, so `x <= threshold` sends `low` left and `high` right.
 #[inline]
 pub fn mid_threshold(low: f64, high: f64) -> f64 {
     debug_assert!(low < high);
@@ -82,8 +86,8 @@ pub fn mid_threshold(low: f64, high: f64) -> f64 {
     if low <= middle && middle < high { middle } else { low }
 }
 
-/// `value * 2^exponent`, correctly rounded unless the result is subnormal, for any exponent (2^exponent itself may be
-/// out of range).
+/// `value * 2^exponent`, correctly rounded unless the result is subnormal. Any exponent is allowed,
+/// also if 2^exponent itself is out of range.
 pub fn scale_by_power_of_two(mut value: f64, mut exponent: i32) -> f64 {
     const STEP: i32 = 1000;
     while exponent.abs() > STEP {
@@ -104,7 +108,7 @@ pub fn exponent(value: f64) -> i32 {
     }
 }
 
-/// Bits needed to write `value`: `value < 2^bit_length(value)`.
+/// Number of bits needed to write `value`, 0 for 0: the least `b` such that `value < 2^b`.
 pub fn bit_length(value: u64) -> u32 {
     u64::BITS - value.leading_zeros()
 }

@@ -1,13 +1,15 @@
 //! Exact comparison of split scores.
 //!
-//! A score in `f64` orders nearly all candidates. The few that lie within its rounding error of each other are
-//! compared as exact rationals, so that "the best split" and "a tie" mean what they mean in mathematics and do not
-//! depend on the formula, the storage or the order of evaluation. 640 bits hold every product that the bounds in
-//! `data/target.rs` allow; the largest is counted in `criterion/squared_error.rs`.
+//! A score in `f64` orders nearly all candidates. The few candidates whose scores lie within the
+//! rounding error of each other are compared as exact rationals. So "the best split" and "a tie"
+//! mean what they mean in mathematics, and do not depend on the formula, the storage or the order
+//! of evaluation. 640 bits hold every product that the bounds in `data/target.rs` allow; the
+//! largest product is counted in `criterion/squared_error.rs`.
 
 use std::cmp::Ordering;
 
-/// An unsigned integer of `LIMBS` times 64 bits, at least two, least significant limb first.
+/// An unsigned integer of `LIMBS` limbs of 64 bits, the least significant limb first. `LIMBS` must
+/// be at least two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wide<const LIMBS: usize = 10>([u64; LIMBS]);
 
@@ -35,7 +37,7 @@ impl<const LIMBS: usize> PartialOrd for Wide<LIMBS> {
 }
 
 impl<const LIMBS: usize> Wide<LIMBS> {
-    /// Zero.
+    /// The number 0.
     pub const ZERO: Self = Self([0; LIMBS]);
 
     /// `self + other`; the sum must fit.
@@ -64,7 +66,7 @@ impl<const LIMBS: usize> Wide<LIMBS> {
         self
     }
 
-    /// `self * other`; the product must fit. Cost: one multiplication per pair of nonzero limbs.
+    /// `self * other`; the product must fit. Takes one multiplication per pair of nonzero limbs.
     pub fn times(&self, other: &Self) -> Self {
         let mut product = [0u64; LIMBS];
         let (rows, columns) = (self.used(), other.used());
@@ -96,7 +98,7 @@ impl<const LIMBS: usize> Wide<LIMBS> {
         self
     }
 
-    /// `self * 2^bits`; the result must fit, with its topmost limb counted as full.
+    /// `self * 2^bits`. The result must fit, even if all bits of the topmost nonzero limb were set.
     pub fn shifted(&self, bits: u32) -> Self {
         debug_assert!(self.is_zero() || 64 * self.used() as u32 + bits <= 64 * LIMBS as u32, "the result is too wide");
         let (limbs, bits) = ((bits / 64) as usize, bits % 64);
@@ -110,11 +112,11 @@ impl<const LIMBS: usize> Wide<LIMBS> {
         Self(out)
     }
 
-    /// The nearest `f64`, up to one rounding per limb that holds significant bits.
+    /// The nearest `f64`, up to one rounding error per limb that holds significant bits.
     pub fn to_f64(&self) -> f64 {
         let top = self.used();
         let mut value = 0.0;
-        // Three limbs hold more bits than a double can use.
+        // The topmost three limbs hold more significant bits than a double has.
         for i in (top.saturating_sub(3)..top).rev() {
             value = value * 18_446_744_073_709_551_616.0 + self.0[i] as f64;
         }
@@ -131,7 +133,7 @@ impl<const LIMBS: usize> Wide<LIMBS> {
     }
 }
 
-/// The integers that a criterion needs of [`Wide`], whatever their width.
+/// What criteria need of [`Wide`] integers, whatever the number of limbs.
 pub trait Exact: Copy + std::fmt::Debug + From<u128> + Send + Sync {
     /// See [`Wide::plus`].
     #[must_use]
@@ -194,7 +196,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// The exact order of two ratios, by cross-multiplication.
+    /// The exact order of two ratios, found by cross-multiplication.
     pub fn compare(&self, other: &Self) -> Ordering {
         if self.denominator == other.denominator {
             return self.numerator.cmp(&other.numerator);

@@ -5,27 +5,31 @@ use std::ops::Range;
 use super::{TreeParams, ValidTreeParams, legal, require};
 use crate::error::{Error, Result};
 
-/// Most trees of a forest: more would not fit in memory, and the list of their numbers is made first.
+/// The largest number of trees of a forest. More trees would not fit in memory, and a list of their
+/// numbers is made before any tree is grown.
 pub const MAX_ESTIMATORS: u64 = 1 << 24;
 
-/// On which rows each tree of a forest is grown.
+/// The rows on which each tree of a forest is grown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Bootstrap {
-    /// All of them, with their weights.
+    /// All rows, with their weights.
     #[default]
     None,
-    /// A sample drawn with replacement, in proportion to the weights. A row weighs as often as it was drawn, whatever
-    /// its weight was.
+    /// A sample drawn with replacement, with chances in proportion to the weights. In the tree, the
+    /// weight of a row is the number of times it was drawn, whatever its weight was.
     WithReplacement {
         /// The number of draws, at least 1. Counts of draws are `u32`.
         n_draws: u64,
     },
-    /// A sample drawn without replacement among the rows with a weight above 0, which they keep.
+    /// A sample drawn without replacement from the rows with a weight above 0. The rows keep their
+    /// weights.
     WithoutReplacement {
-        /// The number of rows, at least 1 and at most as many as there are; `None`: as many as there are.
+        /// The number of rows, at least 1 and at most the number of rows with a weight above 0.
+        /// `None` means all of these.
         n_draws: Option<u64>,
     },
-    /// The weight of each row times a Poisson count that is its own (`rng::PoissonCounts`).
+    /// All rows; the weight of each row is multiplied by a Poisson count that depends on the row's
+    /// name (`rng::PoissonCounts`).
     Poisson,
 }
 
@@ -44,20 +48,21 @@ impl Bootstrap {
 /// Hyperparameters of a forest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForestParams {
-    /// Of each tree. Its seed is the forest's.
+    /// Hyperparameters of each tree; `tree.seed` is the seed of the forest.
     pub tree: TreeParams,
-    /// Number of the first tree: not 0 if a forest has some trees and gets more.
+    /// Number of the first tree: above 0 if trees are added to those of an earlier fit.
     pub first_tree: u64,
-    /// Number of trees.
+    /// Number of trees to grow.
     pub n_estimators: u64,
-    /// On which rows each is grown.
+    /// The rows on which each tree is grown.
     pub bootstrap: Bootstrap,
-    /// Weigh the rows of each tree's sample such that its classes weigh the same. No meaning for numbers.
+    /// Whether the rows of each tree's sample are weighted such that all classes weigh the same.
+    /// Has no meaning in regression.
     pub balanced_subsample: bool,
 }
 
 impl ForestParams {
-    /// `n_estimators` trees on all rows.
+    /// Parameters of a forest of `n_estimators` trees, each grown on all rows.
     pub fn new(tree: TreeParams, n_estimators: u64) -> Self {
         Self { tree, first_tree: 0, n_estimators, bootstrap: Bootstrap::None, balanced_subsample: false }
     }
@@ -87,7 +92,7 @@ pub struct ValidForestParams {
 }
 
 impl ValidForestParams {
-    /// Of each tree.
+    /// Hyperparameters of each tree.
     pub fn tree(&self) -> &ValidTreeParams {
         &self.tree
     }

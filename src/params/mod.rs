@@ -1,6 +1,6 @@
-//! Hyperparameters: [`TreeParams`] and [`ForestParams`] as the user writes them, [`ValidTreeParams`] and
-//! [`ValidForestParams`] as the engine reads them. Their `check` is the only way from one to the other, and the only
-//! place that knows the legal ranges.
+//! Hyperparameters. [`TreeParams`] and [`ForestParams`] hold them as the user writes them,
+//! [`ValidTreeParams`] and [`ValidForestParams`] as the engine reads them. `check` is the only way
+//! from the former to the latter, and the only place that knows the legal ranges.
 
 mod forest;
 mod quantile;
@@ -15,36 +15,36 @@ pub use tuning::{Strategy, Tier};
 
 use crate::error::{Error, Result};
 
-/// The legal values of each parameter, as error messages say them.
+/// The legal values of each parameter, in the words of the error messages.
 pub mod legal {
-    /// Of `max_depth`.
+    /// Legal values of `max_depth`.
     pub const MAX_DEPTH: &str = "an int in the range [1, inf) or None";
-    /// Of `min_samples_leaf`.
+    /// Legal values of `min_samples_leaf`.
     pub const MIN_SAMPLES_LEAF: &str = "an int in the range [1, inf) or a float in the range (0.0, 1.0)";
-    /// Of `min_samples_split`.
+    /// Legal values of `min_samples_split`.
     pub const MIN_SAMPLES_SPLIT: &str = "an int in the range [2, inf) or a float in the range (0.0, 1.0]";
-    /// Of `min_weight_fraction_leaf`.
+    /// Legal values of `min_weight_fraction_leaf`.
     pub const MIN_WEIGHT_FRACTION_LEAF: &str = "a float in the range [0.0, 0.5]";
-    /// Of `min_impurity_decrease`.
+    /// Legal values of `min_impurity_decrease`.
     pub const MIN_IMPURITY_DECREASE: &str = "a finite float in the range [0.0, inf)";
-    /// Of `max_leaf_nodes`.
+    /// Legal values of `max_leaf_nodes`.
     pub const MAX_LEAF_NODES: &str = "an int in the range [2, inf) or None";
-    /// Of `ccp_alpha`.
+    /// Legal values of `ccp_alpha`.
     pub const CCP_ALPHA: &str = "a float in the range [0.0, inf)";
-    /// Of `quantile`.
+    /// Legal values of `quantile`.
     pub const QUANTILE: &str = "a float in the range (0.0, 1.0)";
-    /// Of `max_features`.
+    /// Legal values of `max_features`.
     pub const MAX_FEATURES: &str =
         "an int in the range [1, inf), a float in the range (0.0, 1.0], a str among {'sqrt', 'log2'} or None";
-    /// Of `feature_sampling`.
+    /// Legal values of `feature_sampling`.
     pub const FEATURE_SAMPLING: &str = "a str among {'all', 'active'}";
-    /// Of `min_samples_category`.
+    /// Legal values of `min_samples_category`.
     pub const MIN_SAMPLES_CATEGORY: &str = "an int in the range [1, inf)";
-    /// Of `monotonic_cst`.
+    /// Legal values of `monotonic_cst`.
     pub const MONOTONIC_CST: &str = "an array of -1, 0 or 1, one per feature, or None";
-    /// Of `n_estimators`.
+    /// Legal values of `n_estimators`.
     pub const N_ESTIMATORS: &str = "an int in the range [1, inf)";
-    /// Of `max_samples`, as resolved to a number of draws.
+    /// Legal values of `max_samples`, which is a number of draws once it is resolved.
     pub const MAX_SAMPLES: &str = "such that each tree draws between 1 and 4294967295 samples";
 }
 

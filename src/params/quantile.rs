@@ -1,20 +1,25 @@
-//! The level of a quantile as a fraction, so that "this share of the weight" is a question to integers.
+//! The level of a quantile as a fraction, so that criteria can compare shares of the weight with
+//! the level in integers.
 //!
-//! 0.9 is no double, but nine tenths of ten rows are nine rows: a level stands for the convergent of its continued
-//! fraction that is the same double and has the least denominator (for any double that was written as a fraction of less
-//! than 2^26 that is this fraction, by Legendre's theorem). If there is none up to [`MAX_DENOMINATOR`], which only
-//! happens close to 0 and 1, the last convergent stands for it.
+//! 0.9 is no double, but nine tenths of ten rows are nine rows. So a level given as a double stands
+//! for a fraction that a user may have written: of the convergents of the double's continued
+//! fraction that are equal to the double when rounded, the one with the least denominator. For a
+//! double that was written as a fraction with a denominator below 2^26, this is that fraction, by
+//! Legendre's theorem. Close to 0 and 1, no convergent with a denominator of up to
+//! [`MAX_DENOMINATOR`] may equal the double. Then the last convergent up to this denominator stands
+//! for the level; in the place of a convergent that is 0 or 1, the fraction with this denominator
+//! that is nearest to it.
 
 use super::{legal, require};
 use crate::error::Result;
 
-/// Denominators are at most this.
+/// The largest denominator of a level.
 const MAX_DENOMINATOR: u64 = 1 << 30;
 
-/// Doubles of 2^-31 and more are multiples of 2 to minus this.
+/// Doubles of at least 2^-31 are multiples of 2^-`SCALE_BITS`.
 const SCALE_BITS: i32 = 84;
 
-/// A share between 0 and 1, neither included.
+/// The level of a quantile: a fraction in lowest terms, above 0 and below 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuantileLevel {
     numerator: u64,
@@ -22,16 +27,18 @@ pub struct QuantileLevel {
 }
 
 impl QuantileLevel {
-    /// One half.
+    /// The level 1/2, that of the median.
     pub const HALF: Self = Self { numerator: 1, denominator: 2 };
 
-    /// The fraction that a number stands for; it must lie between 0 and 1.
+    /// The fraction that `level` stands for. Fails unless `level` lies between 0 and 1, both
+    /// excluded.
     pub fn new(level: f64) -> Result<Self> {
         require(level > 0.0 && level < 1.0, "quantile", level, legal::QUANTILE)?;
         Ok(Self::convergent(level, MAX_DENOMINATOR))
     }
 
-    /// A fraction between 0 and 1 with a denominator of up to 2^30.
+    /// The level `numerator / denominator`. Returns `None` unless it lies between 0 and 1, both
+    /// excluded, and `denominator` is at most 2^30.
     pub const fn fraction(numerator: u64, denominator: u64) -> Option<Self> {
         let is_legal = 0 < numerator && numerator < denominator && denominator <= MAX_DENOMINATOR;
         let (mut a, mut b) = (denominator, numerator);
@@ -41,29 +48,30 @@ impl QuantileLevel {
         if is_legal { Some(Self { numerator: numerator / a, denominator: denominator / a }) } else { None }
     }
 
-    /// The fraction, or the closest convergent with at most `bits` bits in its denominator, at least one.
+    /// This level if its denominator is at most 2^`bits`, else the last convergent of its double
+    /// for which that holds. `bits` counts as at least 1 and at most 30.
     pub(crate) fn within(self, bits: u32) -> Self {
         let most = 1 << bits.clamp(1, 30);
         if self.denominator <= most { self } else { Self::convergent(self.to_f64(), most) }
     }
 
-    /// Parts of the denominator below the quantile.
+    /// The numerator: of `denominator` equal parts of the weight, this many lie below the quantile.
     pub(crate) fn numerator(self) -> u64 {
         self.numerator
     }
 
-    /// The denominator.
+    /// The denominator of the fraction in lowest terms.
     pub(crate) fn denominator(self) -> u64 {
         self.denominator
     }
 
-    /// The nearest double.
+    /// The double that is nearest to the level.
     pub fn to_f64(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
     }
 
     fn convergent(level: f64, most: u64) -> Self {
-        // Levels this close to 0 and 1 have no such fraction.
+        // Levels this close to 0 or 1 have no convergent between 0 and 1 with such a denominator.
         let close = 1.0 / (2.0 * most as f64);
         if level < close {
             return Self { numerator: 1, denominator: most };

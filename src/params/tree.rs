@@ -11,32 +11,34 @@ use crate::simd::Level;
 /// How the threshold of a feature is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Splitter {
-    /// The best threshold.
+    /// The threshold with the best score.
     #[default]
     Best,
-    /// A threshold drawn uniformly between the feature's extremes in the node (extremely randomised trees).
+    /// A threshold drawn uniformly between the feature's extremes in the node (extremely randomised
+    /// trees).
     Random,
 }
 
-/// What a split minimises.
+/// The quantity that a split minimises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CriterionKind {
     /// Gini impurity (classification).
     Gini,
-    /// Shannon entropy in bits (classification); `log_loss` is the same.
+    /// Shannon entropy in bits (classification). `log_loss` is another name for it in Python.
     Entropy,
     /// Variance around the mean (regression).
     SquaredError,
     /// Half Poisson deviance (regression on counts or rates, none below 0).
     Poisson,
-    /// Distance from the median (regression).
+    /// Mean absolute distance from the median (regression).
     AbsoluteError,
-    /// Pinball loss about the quantile of this level (regression); of one half, half the absolute error.
+    /// Pinball loss about the quantile of this level (regression). With the level 1/2 the loss is
+    /// half the absolute error.
     Quantile(QuantileLevel),
 }
 
 impl CriterionKind {
-    /// Its name in Python.
+    /// The name of the criterion in Python.
     pub fn name(self) -> &'static str {
         match self {
             Self::Gini => "gini",
@@ -49,85 +51,93 @@ impl CriterionKind {
     }
 }
 
-/// A number of samples, or a share of those at hand.
+/// A number of samples, or a share of the training samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Count {
-    /// A number.
+    /// A number of samples.
     Absolute(u64),
-    /// A share; rounded up.
+    /// A share of the samples. The number of samples is rounded up.
     Fraction(f64),
 }
 
 /// How many features a node draws.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum MaxFeatures {
-    /// All of them.
+    /// All features.
     #[default]
     All,
     /// `max(1, floor(sqrt(n_features)))`.
     Sqrt,
     /// `max(1, floor(log2(n_features)))`.
     Log2,
-    /// A number; more than there are means all.
+    /// A number of features. A number larger than that of the features means all.
     Absolute(u64),
     /// `max(1, floor(share * n_features))`.
     Fraction(f64),
 }
 
-/// Among which features a node draws `max_features`.
+/// The features from which a node draws `max_features` features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FeatureSampling {
-    /// All. Constant ones count as drawn; if there are no others, the draw goes on until one is not constant.
+    /// All features. Features that are constant in the node count as drawn; if all drawn features
+    /// are constant, the draw goes on until one is not.
     #[default]
     All,
-    /// Those that are not constant in the node; all of them if they are fewer.
+    /// The features that are not constant in the node; all of these if there are fewer than
+    /// `max_features`.
     Active,
 }
 
 /// Hyperparameters of one tree, with scikit-learn's names, meanings and defaults.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TreeParams {
-    /// What a split minimises.
+    /// The quantity that a split minimises.
     pub criterion: CriterionKind,
     /// How the threshold of a feature is chosen.
     pub splitter: Splitter,
-    /// Depth of the deepest leaf at most; `None`: no limit.
+    /// Largest depth of a leaf; `None`: no limit.
     pub max_depth: Option<u64>,
-    /// Nodes with fewer samples are leaves.
+    /// Nodes with fewer samples than this are leaves.
     pub min_samples_split: Count,
-    /// Fewest samples in a child.
+    /// Least number of samples in a child.
     pub min_samples_leaf: Count,
     /// Least weight in a child, as a share of the total weight.
     pub min_weight_fraction_leaf: f64,
     /// How many features a node draws.
     pub max_features: MaxFeatures,
-    /// Among which features it draws them; scikit-learn has no such parameter.
+    /// The features from which a node draws. scikit-learn has no such parameter.
     pub feature_sampling: FeatureSampling,
-    /// Categories with fewer samples in a node are not told apart there.
+    /// Categories with fewer samples than this in a node are not told apart in the node.
     pub min_samples_category: u64,
-    /// Least decrease of impurity, weighted by the node's share of the total weight.
+    /// Least decrease of impurity by a split, weighted by the node's share of the total weight.
     pub min_impurity_decrease: f64,
-    /// Leaves at most, by splitting the node that gains most first; `None`: no limit, depth first.
+    /// The largest number of leaves. The tree is then grown best first: the node that gains most is
+    /// split next. `None`: no limit, and depth-first growth.
     pub max_leaf_nodes: Option<u64>,
-    /// The price per leaf at which the grown tree is pruned; 0: it is not.
+    /// The price per leaf at which the grown tree is pruned; 0: the tree is not pruned.
     pub ccp_alpha: f64,
-    /// Per feature, whether predictions must not fall (1) or not rise (-1) where it grows, or neither (0).
+    /// For each feature, 1 if predictions must not fall where the feature grows, -1 if they must
+    /// not rise, or 0 for no constraint.
     pub monotonic_cst: Option<Vec<i8>>,
-    /// Key of all random choices.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// Use this way to intersect a sparse column with a node instead of the cost rule's. For tests and benches: the
-    /// result does not depend on it.
+    /// Forces how sparse columns are searched, in place of the cost rule's choice. For tests and
+    /// benches: the result does not depend on it.
     pub force_strategy: Option<Strategy>,
-    /// The same for dense columns.
+    /// Forces how dense columns are searched. For tests and benches: the result does not depend on
+    /// it.
     pub force_tier: Option<Tier>,
-    /// Use vector registers of this width instead of the widest; the result does not depend on it.
+    /// Forces the width of the vector registers, in place of the widest. For tests and benches: the
+    /// result does not depend on it.
     pub force_level: Option<Level>,
-    /// Grow all subtrees of dense data on copies of their rows, or none, instead of those that a rule says.
+    /// Forces that all subtrees of dense data are grown on copies of their rows (`true`), or none
+    /// (`false`), in place of the rule's choice. For tests and benches: the result does not depend
+    /// on it.
     pub force_copies: Option<bool>,
 }
 
 impl TreeParams {
-    /// scikit-learn's defaults for `criterion`.
+    /// scikit-learn's default parameters, with this criterion.
     pub fn new(criterion: CriterionKind) -> Self {
         Self {
             criterion,
@@ -234,7 +244,7 @@ impl TreeParams {
             min_impurity_decrease: decrease,
             max_leaf_nodes: self.max_leaf_nodes,
             ccp_alpha: alpha,
-            // No constraint at all costs nothing.
+            // Constraints that are all 0 are dropped, so that no node checks them.
             monotonic_cst: self.monotonic_cst.clone().filter(|constraints| constraints.iter().any(|&c| c != 0)),
             seed: self.seed,
             force_strategy: self.force_strategy,
@@ -260,7 +270,7 @@ pub struct ValidTreeParams {
     pub(crate) min_impurity_decrease: f64,
     pub(crate) max_leaf_nodes: Option<u64>,
     pub(crate) ccp_alpha: f64,
-    /// None if nothing is constrained.
+    /// `None` if no feature is constrained.
     pub(crate) monotonic_cst: Option<Vec<i8>>,
     pub(crate) seed: u64,
     pub(crate) force_strategy: Option<Strategy>,
@@ -270,23 +280,26 @@ pub struct ValidTreeParams {
 }
 
 impl ValidTreeParams {
-    /// Whether stop rules and draws are the same in numbers, where both come from the same parameters.
+    /// Whether the stop rules and the number of drawn features of two sets of parameters are the
+    /// same. Both must come from the same [`TreeParams`], checked against data of different shapes.
     pub(crate) fn splits_like(&self, other: &Self) -> bool {
         (self.max_depth, self.min_samples_split, self.min_samples_leaf, self.max_features)
             == (other.max_depth, other.min_samples_split, other.min_samples_leaf, other.max_features)
     }
 
-    /// The number of features a node draws, as resolved; it may exceed the number there is, as in scikit-learn.
+    /// The number of features that a node draws. It may exceed the number of features of the data,
+    /// as in scikit-learn.
     pub fn max_features(&self) -> u64 {
         self.max_features
     }
 
-    /// The monotonic constraint of a feature.
+    /// The monotonic constraint of a feature: 1, -1, or 0 for none.
     pub(crate) fn constraint(&self, feature: u32) -> i8 {
         self.monotonic_cst.as_ref().map_or(0, |constraints| constraints[feature as usize])
     }
 
-    /// The ordinals that suit these trees, see [`Dataset::from_dense_with`](crate::data::Dataset::from_dense_with).
+    /// The kind of ordinals with which these trees are grown fastest, see
+    /// [`Dataset::from_dense_with`](crate::data::Dataset::from_dense_with).
     pub fn ordinals(&self) -> Ordinals {
         match self.splitter {
             Splitter::Best => Ordinals::Ranks,

@@ -1,27 +1,30 @@
-//! What tests and benches can force in the place of the engine's own choice. No tree depends on it.
+//! Choices of the engine that tests and benches can force. No tree depends on them.
 
-/// A kernel that intersects columns with a node.
+/// A way to find the entries that the rows of a node have in sparse columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strategy {
-    /// Read whole columns, test each entry's row.
+    /// Read whole columns, and test in a bitmap whether the row of each entry is in the node.
     Bitmap,
-    /// Look each row of the node up.
+    /// Look up each row of the node in a column.
     Search,
-    /// Read the node's rows and group by feature.
+    /// Read the rows of the node, and group their entries by feature.
     Gather,
-    /// Look drawn features up in a copy of the pattern of a few rows (see `split`).
+    /// Look up the drawn features in a copy of the pattern of entries of a few rows (see
+    /// `split::sparse`).
     Block,
-    /// Hand columns and bounds on from parent to child, and read columns by bitmap (see `split`).
+    /// Hand columns and their bounds on from parent to child, and read columns by bitmap (see
+    /// `split::sparse`).
     Bounds,
 }
 
-/// How the columns of a node of dense data are searched.
+/// A way to search the columns of a node of dense data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {
-    /// Sort them one by one.
+    /// Sort the columns one by one.
     Sort,
-    /// Sort them side by side; in nodes of up to 256 rows.
+    /// Sort several columns side by side, in nodes of up to 256 rows.
     Network,
-    /// Count them in bins, and sort what may hold the best cut; where the criterion has histograms.
+    /// Count the rows of each column in bins, and sort only bins that may hold the best cut. Only
+    /// if the criterion has histograms.
     Histogram,
 }

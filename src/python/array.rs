@@ -1,7 +1,7 @@
 //! Matrices from Python: any numeric dtype and memory order, CSC and CSR with either index width,
 //! without a copy.
 //!
-//! What is done with a matrix sees a [`Matrix`] and is compiled once, whatever the types.
+//! Code that works with a matrix sees a [`Matrix`] and is compiled once, whatever the types.
 
 use numpy::{
     Element as NumpyElement, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArray,
@@ -16,7 +16,7 @@ use crate::data::{Element, Format, Matrix, SparseView};
 use crate::error::Result;
 use crate::runtime::Runtime;
 
-/// What is done with a matrix.
+/// A function that works with a matrix.
 type Use<'a> = &'a mut dyn FnMut(&dyn Matrix) -> PyResult<()>;
 
 /// Calls `work` with `x`: a two-dimensional array, or an object with the attributes of a scipy CSC

@@ -16,8 +16,8 @@ use crate::crossval::{CrossValidation, Fold};
 /// task : spinney._task.Task
 ///     For all rows, without draws: each fold has its own.
 /// folds : list of tuple of (ndarray, ndarray, Draws)
-///     Of each fold the training rows, uint32 and ascending; the test rows, uint32; and on which of
-///     the training rows each tree is grown, with their weights, but without their names.
+///     For each fold: the training rows, uint32 and ascending; the test rows, uint32; and on which
+///     of the training rows each tree is grown, with their weights, but without their names.
 /// sample_ids : uint64 ndarray of shape (n_samples,) or None
 ///     The names of all rows in Poisson samples; None means their numbers.
 /// is_tree : bool

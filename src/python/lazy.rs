@@ -112,9 +112,10 @@ impl PyLazyForest {
         explored.values.into_pyarray(py).reshape([n_query, self.forest.n_values()])
     }
 
-    /// The same; the nodes and rows visited, and the peak of words, as a tuple; the nodes on the
-    /// paths of each row, (n_query,) int64; and the weights of training rows behind each prediction
-    /// as the arrays (data, indices, indptr) of a CSR matrix, if asked for.
+    /// The values that `predict` returns; the nodes and rows visited, and the peak of words, as a
+    /// tuple; the nodes on the paths of each row, (n_query,) int64; and the weights of training
+    /// rows behind each prediction as the arrays (data, indices, indptr) of a CSR matrix, if asked
+    /// for.
     #[pyo3(signature = (x, traversal = "auto", weights = false, n_threads = 1, watcher = None))]
     #[allow(clippy::type_complexity, reason = "some arrays")]
     fn explore<'py>(

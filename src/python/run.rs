@@ -1,8 +1,9 @@
 //! Runs work without the interpreter lock, and stops it when the user presses Ctrl-C.
 //!
-//! Signals can only be handled on the thread that called us, and only with the lock. So that thread
-//! waits and looks every [`POLL`], while another works; whoever wants to know how far it is, is
-//! told then. Work that is sure to be short is done on the spot.
+//! Signals can only be handled on the thread that has called this module, and only with the lock.
+//! So another thread works, while the calling thread waits and looks for signals every [`POLL`].
+//! Each time it also tells the watcher, if there is one, how many items are finished. Work that is
+//! sure to be short is done on the calling thread.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};

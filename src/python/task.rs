@@ -1,4 +1,4 @@
-//! What is to be done, as Python says it: a `spinney._task.Task`, read by the names of its fields.
+//! A task from Python, a `spinney._task.Task`, read by the names of its fields.
 //!
 //! Types are checked here, ranges in `TreeParams::check` and its like; both speak with the same
 //! words.
@@ -39,11 +39,11 @@ pub struct Task<'py> {
     watcher: Option<Bound<'py, PyAny>>,
 }
 
-/// What of a task is known before its matrix is read.
+/// The parts of a task that are known before its matrix is read.
 pub struct Plan {
     pub target: Target,
     pub params: ForestParams,
-    /// The same, resolved for all rows.
+    /// The parameters as `params` has them, resolved for all rows.
     pub valid: ValidForestParams,
 }
 

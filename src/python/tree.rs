@@ -383,7 +383,7 @@ pub fn indicator(py: Python<'_>, indptr: Vec<i64>, indices: Vec<i64>, n_columns:
 /// ----------
 /// x : ndarray of shape (n_samples, n_features), or CSC/CSR matrix
 /// task : spinney._task.Task
-///     Of one tree on all rows.
+///     The task of one tree on all rows.
 ///
 /// Returns
 /// -------

@@ -1,20 +1,20 @@
-//! Random permutations of the features that are computed, not stored.
+//! Random permutations of the features whose elements are computed on demand, not stored.
 
 use super::{GOLDEN, high_product, mix};
 
-/// Up to this many features are shuffled: a network so narrow mixes badly.
+/// Up to this many features are shuffled: a Feistel network for so few values mixes badly.
 const SHUFFLE_UP_TO: usize = 64;
 
-/// A keyed random permutation of the features, in either direction. O(1) time and memory; of up to 64 features, a time
-/// in proportion to the position.
+/// A keyed random permutation of the features, and its inverse. A look-up takes O(1) time and
+/// memory; with up to 64 features, a time in proportion to the position.
 #[derive(Debug, Clone, Copy)]
 pub struct Permutation(Kind);
 
 #[derive(Debug, Clone, Copy)]
 enum Kind {
-    /// Of few features.
+    /// For up to [`SHUFFLE_UP_TO`] features.
     Shuffle(Shuffle),
-    /// Of many.
+    /// For more features.
     Network(Network),
 }
 
@@ -44,8 +44,8 @@ impl Permutation {
         }
     }
 
-    /// The features drawn at the positions from `start` on, as many as `out` holds: far cheaper than [`at`](Self::at)
-    /// one by one (bench `draw`).
+    /// Sets `out` to the features at the positions from `start` on. Far cheaper than a call of
+    /// [`at`](Self::at) per position (bench `draw`).
     pub fn draw(&self, start: u32, out: &mut [u32]) {
         match &self.0 {
             Kind::Shuffle(shuffle) => {
@@ -65,7 +65,7 @@ impl Permutation {
     }
 }
 
-/// Shuffles from the front (Fisher & Yates), so that the first positions are known first.
+/// A shuffle from the front (Fisher & Yates), so that the first positions are known first.
 #[derive(Debug, Clone, Copy)]
 struct Shuffle {
     key: u64,
@@ -73,15 +73,16 @@ struct Shuffle {
 }
 
 impl Shuffle {
-    /// The features, of which those at the positions `0..k` are final. Ends earlier if `stop` holds for a position and
-    /// its feature.
+    /// Shuffles until the features at the positions `0..k` are final, and returns all features.
+    /// Ends earlier if `stop` holds for a position and its feature.
     #[inline]
     fn run(self, k: usize, mut stop: impl FnMut(usize, u8) -> bool) -> [u8; SHUFFLE_UP_TO] {
         let n = usize::from(self.n);
         debug_assert!(k <= n);
         let mut features: [u8; SHUFFLE_UP_TO] = std::array::from_fn(|i| i as u8);
         for i in 0..k {
-            // A step of `SplitMix64`; the high half of a product maps it to the features that are left.
+            // The random number is a step of `SplitMix64`. It is mapped to the features that are
+            // left.
             let random = mix(self.key.wrapping_add(GOLDEN.wrapping_mul(i as u64 + 1)));
             let chosen = i + high_product(random, (n - i) as u64) as usize;
             features.swap(i, chosen);
@@ -102,17 +103,21 @@ impl Shuffle {
     }
 }
 
-/// Twice as many rounds change a position. With three cycles the frequencies of pairs are just about even among 65 to
-/// 600 features, with two they are not.
+/// Number of cycles of the network; a cycle is two rounds. With three cycles the frequencies of
+/// pairs are just about even among 65 to 600 features, with two cycles they are not; four leave a
+/// margin.
 const CYCLES: usize = 4;
-/// Positions enciphered side by side: four vectors of eight, so that the latencies of one hide behind the others. With
-/// half as many a draw takes 1.6 times as long (bench `draw`).
+/// Number of positions that are enciphered side by side: four vectors of eight, so that the
+/// latencies of one vector are hidden behind the work on the others. With half as many a draw takes
+/// 1.6 times as long (bench `draw`).
 const LANES: usize = 32;
 
-/// A generalised Feistel network over the pairs (high, low), high < `n_high` and low < 2^`low_bits`, with cycle walking
-/// (Black & Rogaway, "Ciphers with arbitrary finite domains", 2002). The domain has fewer than 2^`low_bits` <= sqrt(2 n)
-/// values too many, so that walks are rare. All arithmetic is of 16 bits, eight to a vector of any x86-64: SSE2 multiplies
-/// those, not integers of 32.
+/// A generalised Feistel network over the pairs (high, low) with high below `n_high` and low below
+/// `2^low_bits`. The network permutes these pairs; cycle walking restricts it to `n` values (Black
+/// & Rogaway, "Ciphers with arbitrary finite domains", 2002). The domain has less than `2^low_bits`
+/// values more than `n`, which is at most sqrt(2 n), so walks are rare. All arithmetic is of 16
+/// bits, so that a vector register of any x86-64 processor holds eight values: SSE2 can multiply
+/// 16-bit integers, but not 32-bit ones.
 #[derive(Debug, Clone, Copy)]
 struct Network {
     n: u32,
@@ -121,15 +126,16 @@ struct Network {
     cycles: [Cycle; CYCLES],
 }
 
-/// Two rounds: the first changes the high half, the second the low one.
+/// Two rounds of the network: the first changes the high half, the second the low half.
 #[derive(Debug, Clone, Copy)]
 struct Cycle {
     high: Hash,
     low: Hash,
 }
 
-/// Two multiply-shift steps (Dietzfelbinger et al., "A reliable randomized algorithm for the closest-pair problem",
-/// 1997): one alone is linear, and so would be the network. The high bits of the hash are the good ones.
+/// A hash of 16 bits made of two multiply-shift steps (Dietzfelbinger et al., "A reliable
+/// randomized algorithm for the closest-pair problem", 1997). One step alone is linear, and would
+/// make the network linear. The high bits of the hash are the well-mixed ones.
 #[derive(Debug, Clone, Copy)]
 struct Hash {
     flip: u16,
@@ -138,7 +144,7 @@ struct Hash {
 }
 
 impl Hash {
-    /// Hash number `i` of a key: a step of `SplitMix64`.
+    /// Makes hash number `i` of a key from a step of `SplitMix64`.
     #[inline]
     fn new(key: u64, i: usize) -> Self {
         let bits = mix(key.wrapping_add(GOLDEN.wrapping_mul(i as u64 + 1)));
@@ -154,7 +160,9 @@ impl Hash {
 
 impl Network {
     fn new(key: u64, n: u32) -> Self {
-        // Rounded down, so that the high half has at least nine values; of 31 bits it would have one too many.
+        // `bits / 2` is rounded down, so that the high half has at least nine values. With 31 bits
+        // the high half would have one value too many for 16 bits, so the low half gets one bit
+        // more.
         let bits = u32::BITS - (n - 1).leading_zeros();
         let low_bits = if bits == 31 { 16 } else { bits / 2 };
         let n_high = n.div_ceil(1 << low_bits);
@@ -163,7 +171,7 @@ impl Network {
         Self { n, low_bits, n_high: n_high as u16, cycles: std::array::from_fn(cycle) }
     }
 
-    /// From `x` on to the first value within the range.
+    /// Repeats `step`, beginning with `x`, until the value is below `n`.
     #[inline]
     fn walk(&self, mut x: u32, step: impl Fn(&Self, u32) -> u32) -> u32 {
         while x >= self.n {
@@ -177,8 +185,9 @@ impl Network {
         for (out, start) in out.chunks_mut(LANES).zip(starts) {
             let block = self.forwards_block(start);
             out.copy_from_slice(&block[..out.len()]);
-            // Counted, as a search that stops early is not vectorised. The lanes past the end do not walk: outside the
-            // domain that need not end.
+            // The values out of range are counted, because a search that stops early is not
+            // vectorised. The lanes past the end of `out` must not walk: a walk that begins outside
+            // the domain of the network need not end.
             if block.iter().filter(|&&x| x >= self.n).count() > 0 {
                 for x in out {
                     *x = self.walk(*x, Self::forwards);
@@ -187,7 +196,7 @@ impl Network {
         }
     }
 
-    /// [`forwards`](Self::forwards) of the positions from `start` on.
+    /// [`forwards`](Self::forwards) of the [`LANES`] positions from `start` on.
     #[inline]
     fn forwards_block(&self, start: u32) -> [u32; LANES] {
         let positions: [u32; LANES] = std::array::from_fn(|i| start.wrapping_add(i as u32));
@@ -232,7 +241,7 @@ impl Network {
         u32::from(high) << self.low_bits | u32::from(low)
     }
 
-    /// How far a cycle shifts the high half, below `n_high`.
+    /// The distance, below `n_high`, by which a cycle shifts the high half.
     #[inline]
     fn shift(&self, cycle: &Cycle, low: u16) -> u16 {
         ((u32::from(cycle.high.of(low)) * u32::from(self.n_high)) >> 16) as u16
@@ -256,7 +265,7 @@ impl Network {
 mod tests {
     use crate::rng::{NodeKey, Side};
 
-    /// Widths of 7 to 17 bits, odd and even, and both ends of each.
+    /// Numbers of features of 7 to 17 bits, odd and even, at both ends of the range of each.
     const WIDTHS: [usize; 20] =
         [65, 66, 72, 73, 100, 127, 128, 129, 200, 255, 256, 257, 400, 511, 512, 513, 1000, 4097, 56_436, 65_537];
 
@@ -264,7 +273,7 @@ mod tests {
         (n as f64).sqrt() as usize
     }
 
-    /// The first `k` features of many keys.
+    /// Calls `visit` with the first `k` features of each of `n_keys` keys.
     fn for_each_draw(n: usize, k: usize, n_keys: usize, mut visit: impl FnMut(&[u32])) {
         let mut drawn = Vec::new();
         for seed in 0..n_keys as u64 {
@@ -273,7 +282,8 @@ mod tests {
         }
     }
 
-    /// Deviations by which chi-square exceeds its mean, for counts that should be equal.
+    /// The number of standard deviations by which chi-square exceeds its mean, for counts that
+    /// should be equal.
     fn excess(counts: &[u32]) -> f64 {
         let expected = counts.iter().map(|&c| f64::from(c)).sum::<f64>() / counts.len() as f64;
         let chi2: f64 = counts.iter().map(|&c| (f64::from(c) - expected).powi(2) / expected).sum();
@@ -281,7 +291,8 @@ mod tests {
         (chi2 - df) / (2.0 * df).sqrt()
     }
 
-    /// A right network stays below, one with two cycles is far above (20 to 300 deviations).
+    /// The chi-square of a good network stays below this excess. A network with two cycles is far
+    /// above (20 to 300 deviations).
     const MAX_EXCESS: f64 = 5.0;
 
     #[test]
@@ -297,7 +308,7 @@ mod tests {
                 }
             }
         }
-        // Too many to list, up to the widest.
+        // Numbers too large to list every position, up to the widest network.
         for n in [1usize << 24, (1 << 30) + 1, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, 0xFFFF_0000] {
             let order = NodeKey::root(1, 2).feature_order(n);
             for position in (0..n).step_by(n / 999).chain([n - 1]).map(|position| position as u32) {
@@ -334,7 +345,8 @@ mod tests {
         }
     }
 
-    /// Pairs at the two ends of a draw, in order, and the differences modulo n within them.
+    /// Counts, for the first sqrt(n) features of a key, the ordered pairs of the first two and of
+    /// the first and the last feature, and the differences modulo n of the first two.
     #[test]
     fn pairs_are_even() {
         for n in (65..=100).chain([127, 128, 129, 200, 256, 257, 400, 511, 512, 513]) {
@@ -360,8 +372,8 @@ mod tests {
         }
     }
 
-    /// How often each feature, and each pair, is among the first sqrt(n): the variance of the counts is that of drawing
-    /// without replacement.
+    /// Counts how often each feature, and each pair, is among the first sqrt(n). The variance of
+    /// the counts must be that of drawing without replacement.
     #[test]
     fn subsets_contain_each_feature_and_pair_evenly() {
         for n in WIDTHS {
@@ -378,8 +390,9 @@ mod tests {
                     }
                 }
             });
-            // The counts of a draw are 0 or 1 and their sum is fixed: variance p (1 - p) N / (N - 1) per draw once the
-            // mean is taken off; that of the ratio is close to 2 / (N - 1).
+            // In one draw a count is 0 or 1 and the sum of all counts is fixed. So the variance per
+            // draw, once the mean is taken off, is p (1 - p) N / (N - 1). The variance of the ratio
+            // below is close to 2 / (N - 1).
             let p = k as f64 / n as f64;
             let pair_p = p * (k - 1) as f64 / (n - 1) as f64;
             for (what, counts, p) in [("features", &counts, p), ("pairs", &pair_counts, pair_p)] {
@@ -391,13 +404,14 @@ mod tests {
                 let squares: f64 = counts.iter().map(|&c| (f64::from(c) - mean).powi(2)).sum();
                 let ratio = squares / (mean * (1.0 - p) * (df + 1.0));
                 let z = (ratio - 1.0) / (2.0 / df).sqrt();
-                // Pairs share features, which widens their distribution a little.
+                // Pairs share features, which widens the distribution of their counts a little.
                 assert!(z.abs() < 6.0, "n={n}, {what}: ratio {ratio} z {z}");
             }
         }
     }
 
-    /// A parent and its children, and the two children, share as many features as independent draws: hypergeometric.
+    /// A node and each of its children, and the two children, share as many features as independent
+    /// draws do: the number is hypergeometric.
     #[test]
     fn relatives_draw_independently() {
         for n in [65, 72, 100, 128, 200, 257, 500, 1000, 4097, 56_436] {

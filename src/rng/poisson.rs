@@ -1,11 +1,13 @@
-//! Counts of a Poisson distribution with mean 1, of which any can be had at once.
+//! Random counts with a Poisson distribution of mean 1. Any count can be computed without the
+//! others.
 
 use super::combine;
 
-/// 2^64 / e, rounded down: the chance of 0, and of 1.
+/// 2^64 / e, rounded down. 1 / e is the chance of the count 0, and of the count 1.
 const E_INVERSE: u64 = 6_786_177_901_268_885_274;
 
-/// The chance of at most 0, 1, 2, ... as multiples of 2^-64; beyond the last they are within rounding of 1.
+/// The chances of a count of at most 0, 1, 2, ... as multiples of 2^-64. Chances beyond the last
+/// element are within rounding of 1.
 const AT_MOST: [u64; 20] = {
     let mut at_most = [E_INVERSE; 20];
     let mut exactly = E_INVERSE;
@@ -18,9 +20,10 @@ const AT_MOST: [u64; 20] = {
     at_most
 };
 
-/// A count for every integer: independent, with a Poisson distribution of mean 1. Such counts are what the counts of a
-/// bootstrap become for many rows, but those of different rows know nothing of each other (Oza & Russell, "Online bagging
-/// and boosting", AISTATS 2001).
+/// A count for every integer. The counts are independent and have a Poisson distribution of mean 1.
+/// The counts of a bootstrap have nearly this distribution if there are many rows, but depend on
+/// each other; Poisson counts of different rows do not (Oza & Russell, "Online bagging and
+/// boosting", AISTATS 2001).
 #[derive(Debug, Clone, Copy)]
 pub struct PoissonCounts(u64);
 
@@ -29,11 +32,12 @@ impl PoissonCounts {
         Self(key)
     }
 
-    /// The count of `id`, by inversion. Chances are within 2^-59 of the distribution's.
+    /// The count of `id`, by inversion of the distribution function. The chance of each count is
+    /// within 2^-59 of the exact chance.
     #[inline]
     pub fn of(self, id: u64) -> u32 {
         let random = combine(self.0, id);
-        // Two steps on average.
+        // The loop takes two steps on average.
         AT_MOST.iter().take_while(|&&at_most| random >= at_most).count() as u32
     }
 }

@@ -8,81 +8,89 @@ use crate::split::bar::Bar;
 use crate::split::candidate::Candidate;
 use crate::split::node::{Node, Search};
 
+/// The candidate that is the best so far.
 struct Holder<P> {
     candidate: Candidate,
     score: f64,
     proof: P,
-    /// The position at which the feature is drawn, once a tie has asked for it.
+    /// The position at which the node draws the feature; `None` until a tie asks for the position.
     position: Option<u32>,
 }
 
 /// The best candidate so far of one node.
 pub(crate) struct Best<C: Criterion> {
     holder: Option<Holder<C::Proof>>,
-    /// Scores below cannot win; ties are within.
+    /// A candidate with a lower score cannot win. A candidate that ties with the best one is not
+    /// below the floor.
     floor: f64,
-    /// What columns must gain, where that is asked.
+    /// How much a column must be able to gain to be read. Only searches of sparse data have a bar.
     bar: Option<Bar<C>>,
-    /// No candidate can better this one.
-    summit: Option<C::Proof>,
-    /// Whether features come in the order of the draw, so that the earlier wins a tie.
+    /// The best conceivable split of the node, which no candidate exceeds; `None` if it was not
+    /// computed.
+    best_conceivable: Option<C::Proof>,
+    /// Whether features are offered in the order in which the node draws them. Then the feature
+    /// that was offered first wins a tie.
     in_order: bool,
-    /// Columns with fewer entries cannot win.
+    /// A column with fewer entries in the node cannot win.
     least_entries: f64,
+    /// The largest weight of a sample; only used with a bar.
     max_weight: f64,
 }
 
 impl<C: Criterion> Best<C> {
-    /// None yet; no column will be said to be too sparse to win.
+    /// No candidate yet, and no bar: every column may win, however few its entries are.
     pub fn new() -> Self {
         Self {
             holder: None,
             floor: f64::NEG_INFINITY,
             bar: None,
-            summit: None,
+            best_conceivable: None,
             in_order: false,
             least_entries: 0.0,
             max_weight: 0.0,
         }
     }
 
-    /// None yet. `drift` is that of the node's bounds, if it has any.
+    /// No candidate yet, with a bar. `drift` is the drift of the node's bounds, or 0 without
+    /// bounds.
     pub fn with_bar(search: &Search<'_, C>, node: &Node<'_, C>, drift: f64) -> Self {
         let bar = Some(Bar::new(search.criterion, node.totals, drift));
         Self { bar, max_weight: search.max_weight as f64, ..Self::new() }
     }
 
-    /// None yet; no feature can have a better cut than `summit`. `in_order` says that features will be offered in the order of
-    /// the draw.
-    pub fn below(summit: Option<C::Proof>, in_order: bool) -> Self {
-        Self { summit, in_order, ..Self::new() }
+    /// No candidate yet. No feature can have a better cut than `best_conceivable`, if given.
+    /// `in_order` says that features will be offered in the order in which the node draws them.
+    pub fn below(best_conceivable: Option<C::Proof>, in_order: bool) -> Self {
+        Self { best_conceivable, in_order, ..Self::new() }
     }
 
-    /// What tells which columns may win, if asked for.
+    /// The bar, which tells which columns may win; `None` in searches of dense data.
     pub fn bar(&self) -> Option<&Bar<C>> {
         self.bar.as_ref()
     }
 
-    /// Whether a column that gains this at most may win.
+    /// Whether a column may win if none of its cuts gains more than `bound`.
     pub fn admits(&self, bound: f64) -> bool {
         self.bar.as_ref().is_none_or(|bar| bar.admits(bound))
     }
 
-    /// Whether the best candidate cannot be bettered.
+    /// Whether the best candidate so far is as good as the best conceivable split, so that no other
+    /// candidate has a higher score.
     pub fn is_final(&self, criterion: &C, node: &C::Totals) -> bool {
-        match (&self.holder, &self.summit) {
-            (Some(holder), Some(summit)) => criterion.compare(node, &holder.proof, summit) == Ordering::Equal,
+        match (&self.holder, &self.best_conceivable) {
+            (Some(holder), Some(proof)) => criterion.compare(node, &holder.proof, proof) == Ordering::Equal,
             _ => false,
         }
     }
 
-    /// Whether a sparse column may win that has this many entries in the node, or at most as many.
+    /// Whether a sparse column may win that has at most this many entries in the node.
     #[inline]
     pub fn may_win_with(&self, n_entries: usize) -> bool {
         n_entries as f64 >= self.least_entries
     }
 
-    /// Raises floor and bar to those of another worker, whose best candidate has this score.
+    /// Raises the floor and the bar to the level of a candidate with this score, which another
+    /// worker may have found.
     pub fn follow(&mut self, criterion: &C, node: &C::Totals, score: f64) {
         let floor = score - criterion.tolerance(node, score);
         if floor > self.floor {
@@ -91,6 +99,8 @@ impl<C: Criterion> Best<C> {
         }
     }
 
+    /// Raises the bar, and with it the least number of entries, to the level of a candidate with
+    /// this score.
     fn raise(&mut self, criterion: &C, node: &C::Totals, score: f64) {
         if C::IS_SQUARED_DISTANCE
             && let Some(bar) = &mut self.bar
@@ -120,13 +130,14 @@ impl<C: Criterion> Best<C> {
         score >= self.floor
     }
 
-    /// Scores below cannot win.
+    /// The floor: a candidate with a lower score cannot win.
     #[inline]
     pub fn floor(&self) -> f64 {
         self.floor
     }
 
-    /// Takes the candidate of the scan's present state if it is better.
+    /// Takes `candidate` if it is better than the best candidate so far. `scan` and `pushed` must
+    /// be in the state of the candidate's cut, as the exact proof is made from them.
     #[cold]
     pub fn offer(
         &mut self,
@@ -141,14 +152,16 @@ impl<C: Criterion> Best<C> {
         self.consider(criterion, node, order, Holder { candidate, score, proof, position: None });
     }
 
-    /// Takes the other's candidate if it is better.
+    /// Takes the best candidate of another worker if it is better than the best candidate of this
+    /// one.
     pub fn merge(&mut self, criterion: &C, node: &C::Totals, order: &Permutation, other: Self) {
         if let Some(holder) = other.holder {
             self.consider(criterion, node, order, holder);
         }
     }
 
-    /// Takes the new holder if it is better.
+    /// Takes the new holder if it is better: by score, or, where the scores lie within their
+    /// tolerance, by exact proof, or, where the proofs are equal, by the tie rule.
     fn consider(&mut self, criterion: &C, node: &C::Totals, order: &Permutation, mut new: Holder<C::Proof>) {
         let wins = match &mut self.holder {
             None => true,
@@ -172,7 +185,8 @@ impl<C: Criterion> Best<C> {
     }
 }
 
-/// The tie rule.
+/// The tie rule: whether `new` comes before `old` in the order of candidates, their exact scores
+/// being equal.
 fn precedes<P>(order: &Permutation, in_order: bool, new: &mut Holder<P>, old: &mut Holder<P>) -> bool {
     if new.candidate.feature == old.candidate.feature {
         let place = |candidate: &Candidate| (candidate.missing_go_left(), candidate.order, candidate.last_left);

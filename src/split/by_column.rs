@@ -1,7 +1,8 @@
-//! Which features a node looks at, one column at a time, on one thread or several.
+//! The search of a node one column at a time, on one thread or on several.
 //!
-//! If all that a node draws (see `draw`) are constant, the draw goes on until one feature is not. Constancy is inherited: what does not vary in a node does not vary in
-//! its descendants, so those columns are not read again.
+//! If all features that a node draws (see `draw`) are constant in the node, the draw goes on until
+//! a feature varies. A feature that does not vary in a node does not vary in the node's
+//! descendants, so its column is not read again there (see `constants`).
 
 use std::cmp::Reverse;
 
@@ -13,13 +14,13 @@ use crate::split::node::{NodeSearch, Outcome};
 use crate::split::spread::{Scans, parallel_from, spread};
 use crate::tuning::tuned;
 
-/// Searches single columns: the part of a storage that [`search_columns`] needs.
+/// The part of a storage that [`search_columns`] needs: the search of a single column.
 pub(crate) trait ColumnSearch<C: Criterion>: Sync {
-    /// Buffers of one worker, assumed dirty.
+    /// Buffers of one worker. Each search assumes that they are dirty.
     type Scratch: Send;
-    /// Buffers for a worker.
+    /// Lends buffers to a worker.
     fn lend(&self) -> Self::Scratch;
-    /// Takes them back.
+    /// Takes back the buffers of a worker.
     fn take_back(&self, _scratch: Self::Scratch) {}
     /// Offers the cuts of the column of a feature to `best`.
     fn search(
@@ -30,33 +31,38 @@ pub(crate) trait ColumnSearch<C: Criterion>: Sync {
         scratch: &mut Self::Scratch,
         best: &mut Best<C>,
     ) -> Outcome;
-    /// Nothing found yet.
+    /// Makes the `Best` of a worker that has found nothing yet.
     fn best(&self, at: NodeSearch<'_, C>) -> Best<C>;
-    /// Fetches what will be read first of the column of a feature, so that the misses of several columns overlap.
+    /// Fetches the part of a feature's column that will be read first, so that the cache misses of
+    /// several columns overlap.
     fn warm(&self, feature: u32);
-    /// Entries that the column of a feature stores.
+    /// How many entries the column of a feature stores: in the whole data set if sparse, in the
+    /// node if dense.
     fn column_nnz(&self, feature: u32) -> usize;
-    /// Whether it is known how many entries columns have in the node.
+    /// Whether [`most_entries`](Self::most_entries) is the exact number of entries in the node.
     fn counts_entries(&self) -> bool {
         false
     }
-    /// Entries that the column of a feature has in the node, or more.
+    /// An upper bound of the number of entries that the column of a feature has in the node.
     fn most_entries(&self, feature: u32) -> usize {
         self.column_nnz(feature)
     }
 }
 
 tuned! {
-    /// Columns whose first cache misses overlap (bench `sweep`).
+    /// The first cache misses of this many columns overlap (bench `sweep`).
     fn warm_ahead() -> usize = 16;
 }
-/// Jobs per thread, so that columns of unequal length even out.
+/// How many jobs there are per thread: several, so that columns of unequal length even out.
 const JOBS_PER_THREAD: usize = 8;
 
-/// What a worker has found.
+/// What one worker has found so far.
 struct Progress<C: Criterion> {
     best: Best<C>,
+    /// How many columns vary in the node. Columns that were passed over because they cannot win are
+    /// not counted.
     n_varying: usize,
+    /// The features that do not vary in the node.
     constants: Vec<u32>,
 }
 
@@ -66,8 +72,9 @@ impl<C: Criterion> Progress<C> {
     }
 }
 
-/// The best split over the features that the node draws, `drawn` or all, one by one; `work` estimates the cost of all
-/// in nanoseconds.
+/// Finds the best split of a node by searching the features that the node draws one by one. `drawn`
+/// lists these features; `None` means all. `work` is an estimate of the cost of the whole search in
+/// nanoseconds: enough work is spread over the threads.
 pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
     at: NodeSearch<'_, C>,
     drawn: Option<&[u32]>,
@@ -83,7 +90,8 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
         None => (0..n_features).filter(unknown).collect(),
         Some(drawn) => drawn.iter().copied().filter(unknown).collect(),
     };
-    // Columns that may have the best cut first; shorter ones may then be passed over.
+    // Columns with many entries come first. Once these have set the bar, columns with few entries
+    // may be passed over.
     if columns.counts_entries() {
         drawn.sort_unstable_by_key(|&feature| Reverse(columns.most_entries(feature)));
     } else {
@@ -134,6 +142,7 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
     Ok(Found { best: progress.best.candidate(), constants, heritage: None })
 }
 
+/// Searches one column, unless it has too few entries to win, and notes whether it varies.
 fn visit<C: Criterion, S: ColumnSearch<C>>(
     at: NodeSearch<'_, C>,
     columns: &S,

@@ -1,42 +1,50 @@
-//! A candidate for the split of a node, and where its threshold is.
+//! A candidate for the split of a node, and the threshold of the candidate.
 
 use crate::data::Dataset;
 use crate::num::mid_threshold;
 use crate::rng::NodeKey;
 use crate::rng::Side;
 
-/// A split: rows whose rank is at most `last_left` go left, but for missing values.
+/// A possible split. Rows whose rank is at most `last_left` go left; `missing` says where missing
+/// values go.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
-    /// The feature.
+    /// The feature that is cut.
     pub feature: u32,
-    /// The largest rank of a value that goes left.
+    /// The largest rank of a value that goes left; for a categorical feature, the last place in the
+    /// order of the categories that goes left.
     pub last_left: u32,
-    /// Where missing values go, if the node has any.
+    /// The side to which missing values go. `None` if the node has none in this column, and for a
+    /// categorical feature until [`Search::divide`](crate::split::Search::divide) has set the side.
     pub missing: Option<Side>,
-    /// The order in which categories have these ranks; 0 for numbers.
+    /// For a categorical feature, the number of the order that gives each category its place (see
+    /// `categorical`); 0 for a numerical feature.
     pub order: u32,
-    /// Where the values of the two sides part.
+    /// From which values the threshold is computed.
     pub cut: Cut,
-    /// Number of rows that go left.
+    /// The number of rows that go left; not yet known if `is_loose`.
     pub n_left: usize,
-    /// Whether the ranks beside the cut may be absent from the node, which part the same rows as those that are there, and the
-    /// number of rows is not known.
+    /// Whether the two ranks beside the cut may be absent from the node, as in a cut between the
+    /// bins of a histogram. A loose cut still parts the rows of the node correctly, but the winner
+    /// needs the nearest ranks that the node has, and its number of rows, before the threshold is
+    /// computed.
     pub is_loose: bool,
 }
 
-/// Where a candidate cuts. Values are in tables far apart, so they are only looked up for the winner.
+/// How the threshold of a candidate is computed. The values of ranks lie in tables far apart, so
+/// they are looked up for the winner alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cut {
-    /// Half way to the value of the first rank that goes right.
+    /// Half way between the value of `last_left` and the value of this rank, the first that goes
+    /// right.
     Before(u32),
-    /// At a random value between those of two ranks, the extremes in the node with this key.
+    /// At a random position between the least and the greatest value of the column in the node.
     Random {
-        /// The node's.
+        /// The key of the node, from which the position is derived.
         key: NodeKey,
-        /// Goes left.
+        /// The rank of the least value, which goes left.
         lowest: u32,
-        /// Goes right.
+        /// The rank of the greatest value, which goes right.
         highest: u32,
     },
 }
@@ -48,7 +56,8 @@ impl Candidate {
         self.missing == Some(Side::Left)
     }
 
-    /// Whether rows of a rank go left, given that of missing values.
+    /// Whether rows of this rank go left. `missing_rank` is the rank of missing values in the
+    /// column.
     #[inline]
     pub(crate) fn goes_left(&self, rank: u32, missing_rank: u32) -> bool {
         if rank == missing_rank { self.missing_go_left() } else { rank <= self.last_left }
@@ -61,7 +70,8 @@ impl Candidate {
         }
     }
 
-    /// Values up to this one go left: infinity if missing values are parted from all others.
+    /// The threshold: values up to this one go left. Infinity if missing values are parted from all
+    /// values.
     pub fn threshold(&self, data: &Dataset) -> f64 {
         match self.cut {
             Cut::Random { key, lowest, highest } => random_threshold(data, key, self.feature, lowest, highest),

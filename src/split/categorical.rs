@@ -1,16 +1,19 @@
-//! Categorical columns: subsets of the categories that a node has.
+//! The search of categorical columns: which subset of the categories in a node goes left.
 //!
-//! The categories are put in an order, and the best cut of that order is taken. For two classes or one number, in the order of
-//! their means, it is the best of all subsets (Fisher, "On grouping for maximum homogeneity", JASA 53, 1958; Breiman et
-//! al., "Classification and Regression Trees", 1984, theorem 4.5). For more classes there is an order for each class
-//! against the rest, and one along the first principal component of the categories' class shares (Coppersmith, Hong &
-//! Hosking, "Partitioning nominal attributes in decision trees", Data Mining and Knowledge Discovery 3, 1999); for several
-//! outputs an order for each of them ("Climbing trees 2", section "Categorical features", has one category against the rest).
-//! A random split draws a subset.
+//! The categories are put in an order, and the best cut of this order is taken. For two classes or
+//! one number, the order is that of the categories' means, and its best cut is the best of all
+//! subsets (Fisher, "On grouping for maximum homogeneity", JASA 53, 1958; Breiman et al.,
+//! "Classification and Regression Trees", 1984, theorem 4.5). For more classes, several orders are
+//! tried: one for each class against the rest, and one along the first principal component of the
+//! categories' class shares (Coppersmith, Hong & Hosking, "Partitioning nominal attributes in
+//! decision trees", Data Mining and Knowledge Discovery 3, 1999). For several outputs, one order is
+//! tried for each output. ("Climbing trees 2", section "Categorical features", tries one category
+//! against the rest.) A random split draws a subset.
 //!
-//! A missing value is one more category. Equal means are told apart by the rows in which categories first occur, so that
-//! neither codes nor their order show. O(E + C log C) per order, for E entries and C categories of the column in the node. Classes that
-//! the node does not have cost nothing.
+//! A missing value is one more category. Categories with equal means are ordered by the rows in
+//! which the categories first occur, so that the split depends neither on the codes nor on the
+//! order of the codes. O(E + C log C) per order, for E entries and C categories of the column in
+//! the node. Classes that the node does not have cost nothing.
 
 use crate::criterion::Criterion;
 use crate::data::Dataset;
@@ -23,20 +26,23 @@ use crate::split::entries::{Entry, SortScratch};
 use crate::split::node::{Node, NodeColumn, NodeSearch, Outcome, Search};
 use crate::split::scan::Pass;
 
-/// Steps towards the first principal component: far more than it takes to tell most categories apart.
+/// The number of steps of the power iteration towards the first principal component: far more than
+/// it takes to tell most categories apart.
 const N_STEPS: usize = 16;
-/// A table by rank pays if it has at most this many ranks per entry.
+/// A table by rank pays if the column has at most this many ranks per entry in the node.
 const RANKS_PER_ENTRY: usize = 8;
 
-/// The categories of a column in a node. Those that are too small to count are one unit, any other is one.
+/// The categories of a column in a node, grouped into units. All categories with too few rows are
+/// one unit together; every other category is a unit of its own. Units are numbered by the first
+/// row of their categories.
 struct Units {
-    /// The unit of each entry.
+    /// The unit of each entry of the column.
     of_entries: Vec<u32>,
-    /// The unit of the rows without an entry.
+    /// The unit of the rows with the common value; `None` if there are no such rows.
     common: Option<u32>,
-    /// The rank of each category, and its unit; by their first rows.
+    /// The rank and the unit of each category, in the order of the categories' first rows.
     ranks: Vec<(u32, u32)>,
-    /// By unit.
+    /// The number of rows of each unit.
     n_rows: Vec<u32>,
 }
 
@@ -44,7 +50,8 @@ impl Units {
     fn new(data: &Dataset, column: NodeColumn<'_>, least_rows: u64) -> Self {
         let first_rows = data.first_rows(column.feature).unwrap_or_default();
         let entries = column.entries;
-        // The categories in the order of the entries, and how many rows they have.
+        // List the categories of the node and count the rows of each. `of_entries` has the place of
+        // each entry's category in this list.
         let mut of_entries: Vec<u32> = Vec::with_capacity(entries.len());
         let mut ranks: Vec<u32> = Vec::new();
         let mut n_rows: Vec<u32> = Vec::new();
@@ -77,7 +84,7 @@ impl Units {
             ranks.push(column.common_rank);
             n_rows.push(column.n_common as u32);
         }
-        // From here on by first rows, the small ones together.
+        // Number the units in the order of first rows. All small categories share one number.
         let mut order: Vec<u32> = (0..ranks.len() as u32).collect();
         order.sort_unstable_by_key(|&place| first_rows[ranks[place as usize] as usize]);
         let mut units = vec![0; ranks.len()];
@@ -112,7 +119,7 @@ impl Units {
     }
 }
 
-/// The weight of a unit, and the weighted sum of what an order is by.
+/// The weight of a unit, and the weighted sum of the numbers by whose mean the units are ordered.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
     weight: u64,
@@ -120,7 +127,7 @@ struct Sum {
 }
 
 impl Sum {
-    /// The exact order of two means.
+    /// The exact order of two means, by the products of each sum with the other weight.
     fn compare(&self, other: &Self) -> std::cmp::Ordering {
         let product = |a: u128, b: u64| {
             let low = (a & u128::from(u64::MAX)) * u128::from(b);
@@ -132,15 +139,15 @@ impl Sum {
 
 /// An order of the units.
 struct Order {
-    /// Its number among those that are tried.
+    /// The number of this order among all orders that may be tried.
     number: u32,
-    /// The place of each unit.
+    /// The place of each unit in the order.
     places: Vec<u32>,
-    /// By unit, where these can be pushed.
+    /// The sums of each unit, if the order is by means; empty otherwise.
     sums: Vec<Sum>,
 }
 
-/// The search of a categorical column.
+/// The search of one categorical column of a node.
 struct Categorical<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
     column: NodeColumn<'a>,
@@ -148,7 +155,7 @@ struct Categorical<'a, C: Criterion> {
 }
 
 impl<C: Criterion> Categorical<'_, C> {
-    /// By unit; `total` is of all units.
+    /// The sums of each unit for an order; `total` is the sum over all rows of the node.
     fn sums(&self, order: usize, total: u128) -> Vec<Sum> {
         let NodeSearch { search, node, .. } = self.at;
         let criterion = search.criterion;
@@ -164,7 +171,7 @@ impl<C: Criterion> Categorical<'_, C> {
             add(unit, entry.sample());
         }
         if let Some(common) = self.units.common {
-            // All that the node has and no entry.
+            // The rows without an entry: all rows of the node, less those with an entry.
             let mut rest = Sum { weight: criterion.weight(node.totals), sum: total };
             for (entry, _) in self.column.entries.iter().zip(&self.units.of_entries) {
                 let weight = criterion.sample_weight(entry.sample());
@@ -178,19 +185,19 @@ impl<C: Criterion> Categorical<'_, C> {
         sums
     }
 
-    /// The units by rising mean.
+    /// The order of the units by rising mean.
     fn by_mean(&self, number: usize, sums: Vec<Sum>) -> Order {
         let order = sorted(self.units.len(), |&a, &b| sums[a as usize].compare(&sums[b as usize]));
         Order { number: number as u32, places: places(&order), sums }
     }
 
-    /// Calls `visit` with the orders to try, or with the one of this number. If the call is to end, what has been visited is
-    /// not all, and whoever called must not use it.
-    fn orders(&self, wanted: Option<u32>, mut visit: impl FnMut(Order)) {
+    /// Calls `visit` with every order to try, or only with the order of number `wanted`. If the
+    /// call is interrupted, some orders are left out, and the caller must not use the result.
+    fn visit_orders(&self, wanted: Option<u32>, mut visit: impl FnMut(Order)) {
         let NodeSearch { search, node, .. } = self.at;
         let criterion = search.criterion;
         if search.params.splitter == Splitter::Random {
-            visit(self.random(node.key));
+            visit(self.order_at_random(node.key));
             return;
         }
         let n_shares = criterion.n_shares();
@@ -202,7 +209,7 @@ impl<C: Criterion> Categorical<'_, C> {
             if !is_visited && !is_wanted(of_component) {
                 continue;
             }
-            // There may be as many orders as classes.
+            // There may be as many orders as classes, so the stop flag is read for each order.
             if search.runtime.check_interrupt().is_err() {
                 return;
             }
@@ -213,7 +220,7 @@ impl<C: Criterion> Categorical<'_, C> {
                 node.samples.ids().iter().map(part).sum::<u128>()
             });
             if total == 0 {
-                // A class that the node does not have.
+                // The node does not have this class.
                 continue;
             }
             let sums = self.sums(number, total);
@@ -235,13 +242,14 @@ impl<C: Criterion> Categorical<'_, C> {
         }
     }
 
-    /// A random subset of the categories before all others; neither is empty.
-    fn random(&self, key: NodeKey) -> Order {
+    /// An order with two places. A random subset of the units has one place, all other units have
+    /// the other place. Neither set is empty.
+    fn order_at_random(&self, key: NodeKey) -> Order {
         let data = self.at.search.data;
         let first_rows = data.first_rows(self.column.feature).unwrap_or_default();
         let mut numbers: Vec<Option<u64>> = vec![None; self.units.len()];
         for &(rank, unit) in &self.units.ranks {
-            // Of a unit of several the first.
+            // A unit of several categories takes the number of its first category.
             numbers[unit as usize].get_or_insert_with(|| key.category(self.column.feature, first_rows[rank as usize]));
         }
         let numbers: Vec<u64> = numbers.into_iter().flatten().collect();
@@ -254,7 +262,7 @@ impl<C: Criterion> Categorical<'_, C> {
         Order { number: 0, places, sums: Vec::new() }
     }
 
-    /// Offers the cuts of an order.
+    /// Offers the cuts of an order, by the sums of the units if the criterion can push sums.
     fn offer(&self, order: &Order, scan: &mut C::Scan, best: &mut Best<C>) {
         if self.at.search.criterion.pushes_sums() && !order.sums.is_empty() {
             self.offer_sums(order, scan, best);
@@ -263,6 +271,7 @@ impl<C: Criterion> Categorical<'_, C> {
         }
     }
 
+    /// Offers the cuts of an order, pushing the sums of one unit after the other. O(units).
     fn offer_sums(&self, order: &Order, scan: &mut C::Scan, best: &mut Best<C>) {
         let NodeSearch { search, node, order: features } = self.at;
         let (criterion, totals, feature) = (search.criterion, node.totals, self.column.feature);
@@ -296,12 +305,14 @@ impl<C: Criterion> Categorical<'_, C> {
         }
     }
 
+    /// Offers the cuts of an order by a scan of the rows, whose ranks are the places of their
+    /// units.
     fn offer_rows(&self, order: &Order, scan: &mut C::Scan, best: &mut Best<C>) {
         let place = |unit: u32| order.places[unit as usize];
         let common = self.units.common.map(place);
         let mut sorted = SortScratch::default();
         let places = self.units.of_entries.iter().map(|&unit| place(unit));
-        // Whatever has the place of the common rows is only counted as they are.
+        // Rows of other categories that share a place with the common rows are only counted too.
         let entries = self.column.entries.iter().zip(places).filter(|&(_, place)| Some(place) != common);
         sorted.entries.extend(entries.map(|(entry, place)| Entry::new(place, entry.sample())));
         sorted.sort();
@@ -319,7 +330,8 @@ impl<C: Criterion> Categorical<'_, C> {
     }
 }
 
-/// The units, sorted; of equals the one comes first whose first row does.
+/// The units, sorted by `compare`. Of equal units, the one with the earlier first row comes first:
+/// the sort is stable, and units are numbered by first rows.
 fn sorted(n: usize, compare: impl Fn(&u32, &u32) -> std::cmp::Ordering) -> Vec<u32> {
     let mut units: Vec<u32> = (0..n as u32).collect();
     units.sort_by(compare);
@@ -335,9 +347,11 @@ fn places(order: &[u32]) -> Vec<u32> {
     places
 }
 
-/// By unit, the coordinate along the first principal component of its class shares. `classes` has by class the units that
-/// have it, and with what weight. By powers of the covariance matrix, which is never made; from a fixed start and in a fixed
-/// order, so that the bits are always the same. O(pairs of a unit and one of its classes), and those are at most the rows.
+/// The coordinate of each unit along the first principal component of the units' class shares.
+/// `classes` lists, for each class, the units that have the class and the weight of the class
+/// there. The method is power iteration, without making the covariance matrix. The start and the
+/// order of all operations are fixed, so that the bits are always the same. O(pairs of a unit and a
+/// class that the unit has) per step; there are at most as many such pairs as rows.
 fn principal_component(n_units: usize, classes: &[Vec<(u32, f64)>]) -> Vec<f64> {
     let mut weights = vec![0.0; n_units];
     for &(unit, weight) in classes.iter().flatten() {
@@ -359,10 +373,11 @@ fn principal_component(n_units: usize, classes: &[Vec<(u32, f64)>]) -> Vec<f64> 
         }
         coordinates
     };
-    // Not all the same, as shares that add up to 1 have no such component.
+    // The parts of the first axis differ: along an axis of equal parts all units have the same
+    // coordinate, as class shares add up to 1.
     let mut axis: Vec<f64> = (0..classes.len()).map(|class| 1.0 / (class + 1) as f64).collect();
     for _ in 0..N_STEPS {
-        // These are centered, so the shares need not be.
+        // The coordinates are centered, so the shares need not be.
         let coordinates = along(&axis);
         for (part, class) in axis.iter_mut().zip(classes) {
             *part = class.iter().map(|&(unit, weight)| weight * coordinates[unit as usize]).sum();
@@ -372,7 +387,7 @@ fn principal_component(n_units: usize, classes: &[Vec<(u32, f64)>]) -> Vec<f64> 
         if largest == 0.0 {
             break;
         }
-        // The sign is that of the largest part.
+        // Dividing by the part that is largest in absolute value also fixes the sign of the axis.
         for part in &mut axis {
             *part /= largest;
         }
@@ -380,7 +395,8 @@ fn principal_component(n_units: usize, classes: &[Vec<(u32, f64)>]) -> Vec<f64> 
     along(&axis)
 }
 
-/// Offers cuts of a categorical column, whose entries may come in any order. Not all of them if the call is to end.
+/// Offers the cuts of a categorical column, whose entries may be in any order. If the call is
+/// interrupted, some cuts are left out.
 pub(crate) fn search<C: Criterion>(
     at: NodeSearch<'_, C>,
     column: NodeColumn<'_>,
@@ -398,24 +414,28 @@ pub(crate) fn search<C: Criterion>(
     let units = Units::new(at.search.data, column, at.search.params.min_samples_category);
     if units.len() > 1 {
         let categorical = Categorical { at, column, units: &units };
-        categorical.orders(None, |order| categorical.offer(&order, scan, best));
+        categorical.visit_orders(None, |order| categorical.offer(&order, scan, best));
     }
-    // Of other subsets of the categories, which its children may try, nothing is known.
+    // Nothing is known of the other subsets of the categories, which the children of the node may
+    // try.
     Outcome::Hopeless
 }
 
 /// The sides of a split on a categorical feature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sides {
-    /// The codes of the categories that go left.
+    /// The codes of the categories that go left, ascending; only categories that the node has.
     pub left: Vec<u32>,
-    /// The codes of those that go right.
+    /// The codes of the categories that go right, ascending; only categories that the node has.
     pub right: Vec<u32>,
 }
 
 impl<C: Criterion> Search<'_, C> {
-    /// What a split on a categorical feature does: the codes of either side, and whether each of the node's rows goes left.
-    /// Completes `split` by where missing values go, if there are any. O(W + C log C), or as much for each class in the node.
+    /// Works out a split on a categorical feature: returns the codes on each side, and for each row
+    /// of the node, in their order, whether the row goes left. Sets the side of missing values in
+    /// `split`, if the node has any. Returns `None` if the feature is numerical. The order of the
+    /// categories is made once more for this, in O(W + C log C) for W rows and C categories, or in
+    /// that time for each class of the node.
     pub fn divide(&self, node: &Node<'_, C>, split: &mut Candidate) -> Result<Option<(Sides, Vec<bool>)>> {
         let data = self.data;
         if !data.is_categorical(split.feature) {
@@ -429,7 +449,7 @@ impl<C: Criterion> Search<'_, C> {
         let column = NodeColumn { feature: split.feature, entries: &entries, n_common: 0, common_rank: 0 };
         let units = Units::new(data, column, self.params.min_samples_category);
         let mut goes_left = vec![false; units.len()];
-        Categorical { at, column, units: &units }.orders(Some(split.order), |order| {
+        Categorical { at, column, units: &units }.visit_orders(Some(split.order), |order| {
             goes_left = order.places.iter().map(|&place| place <= split.last_left).collect();
         });
         self.runtime.check_interrupt()?;

@@ -1,19 +1,19 @@
-//! Features that do not vary in a node. What does not vary in a node does not vary in its descendants, so their columns
-//! are not read again.
+//! Features that do not vary in a node. A feature that does not vary in a node does not vary in the
+//! node's descendants either, so its column is not read again there.
 
 use crate::bitset::Bitset;
 use std::sync::Arc;
 
-/// Features known not to vary in a node.
+/// The features that are known not to vary in a node.
 #[derive(Debug, Clone)]
 pub struct ConstantFeatures {
     set: Bitset,
-    /// Entries that their columns store.
+    /// How many entries the columns of these features store. Only used for sparse data.
     nnz: usize,
 }
 
 impl ConstantFeatures {
-    /// Nothing is known of `n_features` features.
+    /// None of `n_features` features is known to be constant.
     pub fn none(n_features: usize) -> Self {
         Self { set: Bitset::new(n_features), nnz: 0 }
     }
@@ -26,7 +26,8 @@ impl ConstantFeatures {
         self.nnz
     }
 
-    /// With these features too, if there are any.
+    /// Adds `features`; `None` if there are none. `column_nnz` tells how many entries a column
+    /// stores.
     pub(crate) fn with(&self, features: &[u32], column_nnz: impl Fn(u32) -> usize) -> Option<Arc<Self>> {
         if features.is_empty() {
             return None;

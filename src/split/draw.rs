@@ -1,11 +1,14 @@
-//! The features that a node draws, in the order of its permutation: all, the first `max_features`, or the first of
-//! those that vary in the node.
+//! The features that a node draws, in the order of the node's permutation: all features; the first
+//! `max_features` of all; or the first `max_features` of those that vary in the node.
 //!
-//! Whether the first of all vary is left to the search, which goes on if none does (see `features`). The first that
-//! vary are found in one of two ways: *walk* the permutation and test column after column; or, in sparse data, read the
-//! *rows* of the node, see which features vary, and take those of smallest position. The cost of the rows is known, that
-//! of a walk depends on how many features do not vary. So a walk is given up once the rows seem cheaper, and never costs
-//! more than they do.
+//! With the first `max_features` of all, it is left to the search whether these vary: the search
+//! goes on drawing if none of them does (see `by_column`). The first features that vary are found
+//! in one of two ways. A *walk* goes along the permutation and tests one column after the other.
+//! The other way, for sparse data, reads all *rows* of the node, sees which features vary, and
+//! takes those with the smallest positions in the permutation. The cost of reading the rows is
+//! known in advance; the cost of a walk depends on how many features do not vary. So a walk is
+//! given up once reading the rows seems cheaper, and a walk never costs more than reading the rows
+//! does.
 
 use std::sync::Arc;
 
@@ -27,25 +30,27 @@ use crate::split::samples::SampleSet;
 use crate::split::sparse::intersect::{Gather, NodeCosts};
 use crate::split::sparse::scratch::SearchScratch;
 
-/// Features that a walk computes at a time.
+/// How many features of the permutation a walk computes at a time.
 const BLOCK: usize = 64;
-/// Compute what a position has and see that it is known to be constant, in nanoseconds (bench `draw`).
+/// The cost of computing the feature at a position and seeing that the feature is known to be
+/// constant, in nanoseconds (bench `draw`).
 const PASS_COST: f64 = 3.0;
-/// Compute the position of a feature, in nanoseconds (bench `draw`).
+/// The cost of computing the position of a feature, in nanoseconds (bench `draw`).
 const PLACE_COST: f64 = 15.0;
-/// Mark a row and unmark it again, in nanoseconds, roughly.
+/// The rough cost of marking a row and unmarking it again, in nanoseconds.
 const MARK_COST: f64 = 2.0;
 
-/// What a node draws.
+/// The result of the draw of a node.
 pub(crate) struct Drawn {
-    /// The features; `None` for all. None at all only if none varies in the node.
+    /// The features that the node draws; `None` if the node draws all features. The list is empty
+    /// only if no feature varies in the node.
     pub features: Option<SmallVec<[u32; 16]>>,
-    /// What is known not to vary in the node, where the draw has found more than was known before.
+    /// All features known not to vary in the node; `None` if the draw has found no new ones.
     pub constants: Option<Arc<ConstantFeatures>>,
 }
 
 impl<C: Criterion> Search<'_, C> {
-    /// The features that a node with this order draws.
+    /// Draws the features of a node, whose permutation of the features is `order`.
     pub(crate) fn draw(&self, node: &Node<'_, C>, order: &Permutation, scratch: &mut SearchScratch) -> Result<Drawn> {
         if self.draws_all() {
             return Ok(Drawn { features: None, constants: None });
@@ -75,10 +80,10 @@ impl<C: Criterion> Search<'_, C> {
     }
 }
 
-/// The draw of features that vary in a node.
+/// A draw among the features that vary in a node.
 struct ActiveDraw<'a> {
     samples: &'a SampleSet<'a>,
-    /// Entries that the rows store.
+    /// How many entries the rows store.
     n_entries: usize,
     order: &'a Permutation,
     constants: &'a ConstantFeatures,
@@ -87,12 +92,12 @@ struct ActiveDraw<'a> {
     runtime: &'a Runtime<'a>,
 }
 
-/// What a walk has met, but for known constants.
+/// What a walk has found. Features that were known before to be constant are in neither list.
 #[derive(Debug, Default)]
 struct Walk {
     varying: Vec<u32>,
     constants: Vec<u32>,
-    /// Enough features vary, or there are no more.
+    /// Whether enough features vary, or no features are left.
     is_complete: bool,
 }
 
@@ -117,7 +122,8 @@ impl ActiveDraw<'_> {
         self.sparse_within(by_rows, columns, &costs, forced, scratch)
     }
 
-    /// Walks unless that costs more than `by_rows`, which is what reading the rows does.
+    /// Walks as long as a walk seems to cost less than `by_rows`, the cost of reading the rows;
+    /// otherwise reads the rows.
     fn sparse_within(
         &self,
         by_rows: f64,
@@ -129,11 +135,13 @@ impl ActiveDraw<'_> {
         let SearchScratch { members, gather, .. } = scratch;
         let ids = self.samples.ids();
         let mut walk = Walk::default();
-        // A feature that varies has an entry: so long at least is the way, on average.
+        // A feature that varies has an entry in the node. So at most this share of the features
+        // varies, and on average the walk visits at least `n_drawn / most_varying` features.
         let most_varying = (self.n_entries as f64 / self.n_features as f64).min(1.0);
         if costs.columns_visited_cost(self.n_drawn) / most_varying < by_rows {
             let cost = |feature| costs.columns_visited_cost(1) + costs.column_cost(columns.column_nnz(feature));
-            // Marking must not cost more than what it is for: there are chains of large nodes that are searched faster.
+            // The rows are only marked if that costs less than visiting the columns: in a chain of
+            // large nodes, marking all rows would cost more than the search.
             let marks = self.samples.len() as f64 * MARK_COST < costs.columns_visited_cost(self.n_drawn);
             let varies = |members: &Bitset, feature| {
                 let column = columns.column(feature);
@@ -159,8 +167,8 @@ impl ActiveDraw<'_> {
         Ok(walk)
     }
 
-    /// Tests the features in the order of the permutation, until enough vary, or it has cost or seems to cost more than
-    /// `budget`.
+    /// Tests the features in the order of the permutation, until enough features vary, or the walk
+    /// has cost more than `budget`, or the walk seems to cost more than `budget` in the end.
     fn walk(&self, budget: f64, cost: impl Fn(u32) -> f64, varies: impl Fn(u32) -> bool) -> Result<Walk> {
         let mut walk = Walk::default();
         let mut block = [0; BLOCK];
@@ -168,7 +176,8 @@ impl ActiveDraw<'_> {
         for start in (0..self.n_features).step_by(BLOCK) {
             let block = &mut block[..BLOCK.min(self.n_features - start)];
             self.runtime.check_interrupt()?;
-            // Counting one more than have been met, as the next may vary.
+            // The estimate counts one more varying feature than the walk has met, as the next
+            // feature may vary.
             let at_this_rate = spent * self.n_drawn as f64 / (walk.varying.len() + 1) as f64;
             if at_this_rate - spent > budget {
                 return Ok(walk);
@@ -196,7 +205,8 @@ impl ActiveDraw<'_> {
         Ok(walk)
     }
 
-    /// The features that vary and are drawn first, in no particular order. O(entries).
+    /// Finds by the rows of the node which features vary, and returns those that are drawn first,
+    /// in no particular order. O(entries).
     fn by_rows(&self, columns: &SparseColumns, gather: &mut Gather) -> Vec<u32> {
         let mut varying = Vec::new();
         gather.for_each(columns, self.samples.ids(), |feature, entries| {
@@ -213,10 +223,12 @@ impl ActiveDraw<'_> {
     }
 }
 
-/// As [`entries_vary`], of a column among the rows that are members. Reads no further than it must.
+/// Whether a column varies among the `n_samples` rows for which `is_member` holds. Stops reading
+/// once the answer is clear.
 fn column_varies(column: SparseColumn<'_>, n_samples: usize, is_member: impl Fn(u32) -> bool) -> bool {
     if column.samples.len() < n_samples {
-        // Some row stores nothing.
+        // At least one row of the node stores nothing in this column, so any entry of a member is
+        // another value.
         return column.samples.iter().any(|&sample| is_member(sample));
     }
     let (mut first, mut n_entries) = (None, 0);
@@ -230,7 +242,7 @@ fn column_varies(column: SparseColumn<'_>, n_samples: usize, is_member: impl Fn(
     n_entries > 0 && n_entries < n_samples
 }
 
-/// Whether rows differ in what `rank` says of them.
+/// Whether `rank` differs between any two of the rows.
 fn differ<T: PartialEq>(samples: &[u32], rank: impl Fn(u32) -> T) -> bool {
     samples.split_first().is_some_and(|(&first, others)| {
         let first = rank(first);
@@ -277,7 +289,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// On both sides of the size from which permutations are not tables; most columns are constant in the node.
+        /// Numbers of features are on both sides of the size up to which permutations are shuffled;
+        /// most columns are constant in the node.
         #[test]
         fn both_ways_draw_the_first_that_vary(
             cells in vec(prop_oneof![20 => Just(0i8), 1 => 1..=2i8], 32 * 150),
@@ -336,7 +349,7 @@ mod tests {
             for forced in KERNELS {
                 check(draw.sparse(columns, forced, &mut scratch).unwrap())?;
             }
-            // A walk that is given up somewhere.
+            // With this budget the walk is given up somewhere on the way.
             let costs = NodeCosts::new(samples.len(), n_entries);
             check(draw.sparse_within(budget, columns, &costs, None, &mut scratch).unwrap())?;
         }

@@ -1,42 +1,46 @@
-//! The entries of a column in a node, and how they are sorted by rank: by comparison in small nodes, by an LSD radix sort
-//! over the bits in which the ranks differ in larger ones. O(W).
+//! The entries of a column in a node, and how entries are sorted by rank. Few entries are sorted by
+//! comparison. More entries are sorted by an LSD radix sort over those bits in which their ranks
+//! differ, in O(entries).
 
-/// One entry of a column in a node: rank above, row below; the natural order is by rank, then by row.
+/// One entry of a column in a node: the rank of the value in the high 32 bits, the row in the low
+/// 32 bits. Entries are therefore ordered by rank, then by row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry(u64);
 
 impl Entry {
-    /// An entry.
+    /// Packs the rank of a value and the row that has the value.
     #[inline]
     pub fn new(rank: u32, sample: u32) -> Self {
         Self(u64::from(rank) << 32 | u64::from(sample))
     }
 
-    /// The rank of its value.
+    /// The rank of the entry's value in the column.
     #[inline]
     pub fn rank(self) -> u32 {
         (self.0 >> 32) as u32
     }
 
-    /// Its row.
+    /// The row of the entry, as an id in the data set.
     #[inline]
     pub fn sample(self) -> u32 {
         self.0 as u32
     }
 }
 
-/// Whether a sparse column varies in a node of `n_samples` rows that has these entries.
+/// Whether a sparse column varies in a node of `n_samples` rows, given the column's entries in the
+/// node.
 pub(crate) fn entries_vary(entries: &[Entry], n_samples: usize) -> bool {
     let first = entries.first().map(|entry| entry.rank());
     first.is_some_and(|first| entries.len() < n_samples || entries.iter().any(|entry| entry.rank() != first))
 }
 
-/// Nodes from this size on are sorted by radix (bench `scan`).
+/// From this many entries on, entries are sorted by radix (bench `scan`).
 const RADIX_FROM: usize = 96;
-/// Most bits of a radix digit: its counters stay in the first-level cache.
+/// A radix digit has at most this many bits, so that its counters stay in the first-level cache.
 const MAX_DIGIT_BITS: u32 = 11;
 
-/// Buffers of one worker, assumed dirty.
+/// Buffers of one worker. `entries` holds what is to be sorted; the other buffers are assumed
+/// dirty.
 #[derive(Debug, Default)]
 pub(crate) struct SortScratch {
     pub entries: Vec<Entry>,
@@ -45,7 +49,8 @@ pub(crate) struct SortScratch {
 }
 
 impl SortScratch {
-    /// Sorts the entries by rank. O(entries).
+    /// Sorts `entries` by rank. Entries of equal rank end in the order of their rows if they were
+    /// in that order before. O(entries).
     pub fn sort(&mut self) {
         let Self { entries, sorted, counts } = self;
         if entries.len() < RADIX_FROM {

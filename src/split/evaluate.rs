@@ -1,5 +1,5 @@
-//! The cuts of one column of a node are offered: the one place where storages, which fill columns, meet the ways to cut
-//! them.
+//! Offers the cuts of one filled column of a node. Here the storages, which fill columns, meet the
+//! ways to cut a column: all thresholds, one random threshold, or subsets of categories.
 
 use crate::criterion::Criterion;
 use crate::params::Splitter;
@@ -12,13 +12,15 @@ use crate::split::best::Best;
 use crate::split::node::{NodeColumn, NodeSearch, Outcome};
 
 tuned! {
-    /// Nodes up to this size may ask for the best conceivable split (bench `sweep`).
+    /// The best conceivable split is only computed for nodes with up to this many rows (bench
+    /// `sweep`).
     fn summit_up_to() -> usize = 16;
 }
 
 impl<C: Criterion> NodeSearch<'_, C> {
-    /// Sets `features` to those that the node draws, `drawn` or all, and that may vary in it, in the order of the draw; and
-    /// moves those that are categorical to a list of their own.
+    /// Sets `features` to the numerical features that the node draws and that may vary in the node,
+    /// in the order of the draw; and `categorical` to the categorical ones. `drawn` lists the
+    /// features that the node draws; `None` means all.
     pub(crate) fn list_features(&self, drawn: Option<&[u32]>, features: &mut Vec<u32>, categorical: &mut Vec<u32>) {
         match drawn {
             Some(drawn) => {
@@ -34,7 +36,9 @@ impl<C: Criterion> NodeSearch<'_, C> {
         }
     }
 
-    /// The best conceivable split of a small node, see [`Bounded::best_conceivable`](crate::criterion::Bounded::best_conceivable).
+    /// The best split that any feature could make of the rows of this node, see
+    /// [`Bounded::best_conceivable`](crate::criterion::Bounded::best_conceivable). `None` if the
+    /// node is too large, or if the criterion cannot compute that split cheaply.
     pub(crate) fn best_conceivable(&self, scan: &mut C::Scan) -> Option<C::Proof> {
         let samples = self.node.samples.ids();
         if samples.len() > summit_up_to() {
@@ -43,7 +47,7 @@ impl<C: Criterion> NodeSearch<'_, C> {
         self.search.criterion.best_conceivable(self.node.totals, samples, scan)
     }
 
-    /// Offers the candidates of a column to `best`.
+    /// Offers the cuts of a column to `best`, unless the column has too few entries to win.
     pub(crate) fn evaluate(&self, column: NodeColumn<'_>, scan: &mut C::Scan, best: &mut Best<C>) -> Outcome {
         if column.n_common > 0 && !best.may_win_with(column.entries.len()) && !column.entries.is_empty() {
             return Outcome::Hopeless;

@@ -1,4 +1,4 @@
-//! What the search of a node finds.
+//! The result of the search of a node.
 
 use std::sync::Arc;
 
@@ -7,12 +7,13 @@ use super::constants::ConstantFeatures;
 use super::sparse::heritage::Heritage;
 use crate::criterion::Criterion;
 
-/// The outcome of a search.
+/// What the search of a node returns.
 pub struct Found<C: Criterion> {
-    /// The best split, if any is legal.
+    /// The best split; `None` if no cut is legal.
     pub best: Option<Candidate>,
-    /// The features that are known not to vary in the node, and so in its children, where they are more than before.
+    /// All features known not to vary in the node, and so not in its children; `None` if the search
+    /// has found no new ones.
     pub constants: Option<Arc<ConstantFeatures>>,
-    /// What the children can take over.
+    /// What the node can hand on to its children, not yet divided among them.
     pub heritage: Option<Heritage<C>>,
 }

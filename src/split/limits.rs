@@ -1,12 +1,16 @@
 //! Monotonic constraints: predictions must not fall, or not rise, where a feature grows.
 //!
-//! A cut on a constrained feature is legal if its sides are in the right order. That alone would not do, as the
-//! descendants of the two sides could still overlap: so the middle of two sides is a limit for all that is below. A cut on a
-//! constrained feature with a side beyond the limits of its node is illegal; any other may go beyond them, and predictions are
-//! kept within. As in scikit-learn (C. Bartley et al., "Enhanced random forest algorithms for partially monotone ordinal
-//! classification", AAAI 2019, describe the same for forests).
+//! A cut on a constrained feature is legal if the predictions of its two sides are in the right
+//! order. This rule alone is not enough, as the predictions of descendants of the two sides could
+//! still overlap. So the middle between the predictions of the two sides is a limit for all nodes
+//! below. A cut on a constrained feature is illegal if the prediction of one of its sides is beyond
+//! the limits of the node. A cut on any other feature may have such sides; the predictions of nodes
+//! are then moved to the limits. This is what scikit-learn does (C. Bartley et al., "Enhanced
+//! random forest algorithms for partially monotone ordinal classification", AAAI 2019, describe the
+//! method for forests).
 //!
-//! Values are `f64` quotients of exact statistics, the same whichever way a cut was found.
+//! Predictions are `f64` quotients of exact statistics, so they have the same bits whichever way a
+//! cut was found.
 
 use std::sync::Arc;
 
@@ -38,7 +42,8 @@ pub fn check<C: Criterion>(data: &Dataset, criterion: &C, params: &ValidTreePara
     Ok(())
 }
 
-/// Between what the predictions below a node must lie: the least and the greatest of each output that has an order.
+/// The range in which the predictions below a node must lie: the least and the greatest prediction
+/// of each output whose predictions can be ordered.
 #[derive(Debug, Clone)]
 pub struct Limits(Arc<[[f64; 2]]>);
 
@@ -48,7 +53,9 @@ impl Limits {
         Self(vec![[f64::NEG_INFINITY, f64::INFINITY]; n_means].into())
     }
 
-    /// Whether a cut on a feature with this constraint, whose pushed samples are on this side, is legal.
+    /// Whether a cut is legal, the pushed samples being on side `side`. `constraint` is that of the
+    /// cut's feature: predictions must not fall (1) or not rise (-1) where the feature grows, or
+    /// are free (0).
     pub fn allow<C: Criterion>(
         &self,
         criterion: &C,
@@ -65,7 +72,7 @@ impl Limits {
             })
     }
 
-    /// The limits of the two children of a split on a feature with this constraint.
+    /// The limits of the left and of the right child of a split on a feature with this constraint.
     pub fn of_children<C: Criterion>(
         &self,
         criterion: &C,
@@ -78,7 +85,7 @@ impl Limits {
         let with = |side: Side| {
             let limits = self.0.iter().enumerate().map(|(output, &[low, high])| {
                 let middle = criterion.mean(left, output) / 2.0 + criterion.mean(right, output) / 2.0;
-                // Low values are on the left of a feature that raises predictions.
+                // Where predictions rise with the feature, the left child has the low predictions.
                 if (constraint > 0) == (side == Side::Left) { [low, high.min(middle)] } else { [low.max(middle), high] }
             });
             Self(limits.collect())
@@ -86,7 +93,8 @@ impl Limits {
         [with(Side::Left), with(Side::Right)]
     }
 
-    /// Moves the prediction of a node within the limits: means, or the shares of two classes.
+    /// Moves the prediction of a node into the limits. `value` holds one mean per output, or the
+    /// shares of two classes.
     pub fn clip(&self, value: &mut [f64]) {
         match (&self.0[..], value) {
             ([[low, high]], [first, second]) => {

@@ -1,16 +1,22 @@
 //! The search for the best split of a node: fill a column, scan it, keep the best.
 //!
-//! *Fill* (`dense`, `sparse`) knows storage and makes a `NodeColumn`; *scan* (`scan`, `random`) knows the criterion
-//! and offers candidates to a `Best`. They meet in the node column, so storages and criteria add up
-//! instead of multiplying. The search reads samples and never moves them, which is what makes it parallel.
+//! *Fill* (`dense`, `sparse`) knows how columns are stored and makes a `NodeColumn`. *Scan*
+//! (`scan`, `random`, `categorical`) knows the criterion and offers candidates to a `Best`.
+//! Storages and criteria meet in the `NodeColumn` alone, so the code for them adds up instead of
+//! multiplying. The search reads the rows of a node and never moves them, so several threads can
+//! search the columns of one node.
 //!
-//! Order of candidates, and so the tie rule: the exact score; then the position at which the node's permutation draws
-//! the feature; then missing values on the right; then the lower threshold. It is total, so the order of evaluation
-//! cannot show.
+//! Candidates have a total order, which is also the tie rule: first the exact score; then the
+//! position at which the node's permutation draws the feature; then, between cuts of one feature,
+//! missing values on the right before missing values on the left; then the number of the order of
+//! categories; then the lower threshold. As the order is total, the winner does not depend on the
+//! order in which candidates are evaluated.
 //!
-//! Missing values have the last rank of their column, and rank 0 is free. So a cut that sends them right is an ordinary one,
-//! the last of which parts them from all others; and cuts that send them left are those of the same column with the missing
-//! values in front. Whoever searches a column looks at it both ways if the node has missing values there.
+//! In a column with missing values these have the last rank, and no value has rank 0. So a cut that
+//! sends missing values right is an ordinary cut, and the last such cut parts them from all values.
+//! A cut that sends missing values left is a cut of the same column with the missing values put in
+//! front of all others. If a node has missing values in a column, the search looks at the column
+//! both ways.
 
 mod bar;
 mod best;
@@ -43,13 +49,15 @@ pub use sparse::scratch::Effort;
 use crate::criterion::Criterion;
 use crate::data::Columns;
 use crate::error::Result;
+use crate::rng::NodeKey;
 use draw::Drawn;
 use node::NodeSearch;
 use samples::SampleSet;
 use sparse::scratch::SearchScratch;
 use spread::Scans;
 
-/// Scratch of one worker; assumed dirty unless a part says otherwise.
+/// Scratch of one worker. Each search assumes that the scratch is dirty, except where a field says
+/// otherwise.
 pub struct Scratch<C: Criterion> {
     scans: Scans<C>,
     dense: dense::DenseScratch<C>,
@@ -57,7 +65,7 @@ pub struct Scratch<C: Criterion> {
 }
 
 impl<C: Criterion> Scratch<C> {
-    /// Scratch that fits any node of a tree.
+    /// Makes scratch that is large enough for any node of a tree.
     pub fn new(search: &Search<'_, C>) -> Self {
         let data = search.data;
         let sparse = match data.columns() {
@@ -69,8 +77,8 @@ impl<C: Criterion> Scratch<C> {
 }
 
 impl<C: Criterion> Search<'_, C> {
-    /// The best legal split of a node over the features it draws. `heritage` is what the node has taken over from
-    /// its parent, if anything.
+    /// Finds the best legal split of a node over the features that the node draws. `heritage` is
+    /// what the node has taken over from its parent's search, if anything.
     pub fn best_split(
         &self,
         node: &Node<'_, C>,
@@ -91,13 +99,14 @@ impl<C: Criterion> Search<'_, C> {
             Columns::Sparse(columns) => sparse::best_split(at, heritage, columns, drawn, scans, sparse),
         }?;
         if self.data.has_categories() {
-            // Categorical columns are left half-way when the call is to end.
+            // When the call is interrupted, the search of a categorical column ends early without
+            // an error.
             self.runtime.check_interrupt()?;
         }
         Ok(Found { constants: found.constants.or(constants), ..found })
     }
 
-    /// Divides the heritage of a node among its children.
+    /// Divides the heritage of a node among the node's children. Nodes of dense data have none.
     pub fn bequeath(
         &self,
         heritage: Option<Heritage<C>>,
@@ -112,10 +121,11 @@ impl<C: Criterion> Search<'_, C> {
         }
     }
 
-    /// Moves the rows of a node that go left to its front; returns their number.
+    /// Moves the rows that go left to the front of the node's rows. Returns how many rows go left.
     pub fn partition(
         &self,
         samples: &mut SampleSet<'_>,
+        key: NodeKey,
         split: &Candidate,
         heritage: Option<&Heritage<C>>,
         scratch: &mut Scratch<C>,
@@ -123,14 +133,15 @@ impl<C: Criterion> Search<'_, C> {
         let Scratch { dense, sparse, .. } = scratch;
         let missing_rank = self.data.missing_rank(split.feature);
         match self.data.columns() {
-            Columns::Dense(columns) => dense::partition(columns, samples, split, missing_rank, dense),
+            Columns::Dense(columns) => dense::partition(columns, samples, key, split, missing_rank, dense),
             Columns::Sparse(columns) => {
                 sparse::partition::partition(columns, samples, split, missing_rank, heritage, sparse)
             }
         }
     }
 
-    /// What the searches with this scratch have cost since this was last asked.
+    /// Returns how much the searches with this scratch have read since the last call of this
+    /// function.
     pub fn take_effort(&self, scratch: &mut Scratch<C>) -> Effort {
         std::mem::take(&mut scratch.sparse.effort)
     }

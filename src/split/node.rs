@@ -19,33 +19,34 @@ use crate::split::entries::Entry;
 use crate::split::limits::Limits;
 use crate::split::samples::SampleSet;
 
-/// What stays the same in all nodes of a tree.
+/// Everything that the searches of all nodes of a tree share.
 pub struct Search<'a, C> {
-    /// The columns.
+    /// The data set whose columns are searched.
     pub data: &'a Dataset,
-    /// The targets and weights, as they were given to the criterion.
+    /// The targets and weights from which `criterion` was made.
     pub target: &'a Target,
-    /// Targets, weights and what to minimise.
+    /// The criterion that splits minimise, with targets and weights in its own form.
     pub criterion: &'a C,
-    /// The kind of the criterion, the same in all subtrees.
+    /// The kind of `criterion`, resolved once per tree: subtrees on copies of their rows must use
+    /// the same kind.
     pub kind: CriterionKind,
-    /// Hyperparameters.
+    /// The hyperparameters of the tree, already checked.
     pub params: &'a ValidTreeParams,
-    /// The weight of the root, in integer units.
+    /// The total weight of the root's rows, in integer units.
     pub total_weight: u64,
     /// The largest weight of a sample, in integer units.
     pub max_weight: u64,
-    /// Least weight of a child, in integer units.
+    /// The least weight that a child may have, in integer units; not necessarily a whole number.
     pub min_weight_leaf: f64,
-    /// Threads and stop flag.
+    /// The threads and the stop flag of the call.
     pub runtime: &'a Runtime<'a>,
-    /// Vector registers to use.
+    /// The width of the vector registers that loops use.
     pub level: Level,
 }
 
 impl<'a, C: Criterion> Search<'a, C> {
-    /// The search of a tree whose root weighs `total_weight`. Fails if the target or the columns do not go with the
-    /// monotonic constraints.
+    /// Makes the search of a tree whose root weighs `total_weight`. Fails if monotonic constraints
+    /// are given that this target or a categorical column rules out.
     pub fn new(
         data: &'a Dataset,
         target: &'a Target,
@@ -62,14 +63,16 @@ impl<'a, C: Criterion> Search<'a, C> {
         Ok(Self { data, target, criterion, kind, params, total_weight, max_weight, min_weight_leaf, runtime, level })
     }
 
-    /// Sets the weight of the root.
-    pub fn set_total_weight(&mut self, total_weight: u64) {
-        self.total_weight = total_weight;
-        self.min_weight_leaf = self.params.min_weight_fraction_leaf * total_weight as f64;
+    /// The search of another tree on the same columns and targets, whose root weighs
+    /// `total_weight`.
+    #[must_use]
+    pub fn with_total_weight(&self, total_weight: u64) -> Self {
+        Self { total_weight, min_weight_leaf: self.params.min_weight_fraction_leaf * total_weight as f64, ..*self }
     }
 
-    /// The search of a subtree of the same tree on a copy of its rows, but for the criterion, which
-    /// [`with_criterion`](Search::with_criterion) adds.
+    /// Makes the search of a subtree of this tree whose rows have been copied to `data` and
+    /// `target`. Its criterion is still missing; [`with_criterion`](Search::with_criterion) adds
+    /// one.
     pub fn on_copy<'b>(&self, data: &'b Dataset, target: &'b Target) -> Search<'b, ()>
     where
         'a: 'b,
@@ -79,7 +82,7 @@ impl<'a, C: Criterion> Search<'a, C> {
 }
 
 impl<'a, C> Search<'a, C> {
-    /// The same search with another criterion, which must be that of the same target.
+    /// Returns this search with another criterion, which must belong to this search's target.
     pub fn with_criterion<'b, D>(&self, criterion: &'b D) -> Search<'b, D>
     where
         'a: 'b,
@@ -99,21 +102,21 @@ impl<C> Copy for Search<'_, C> {}
 
 /// A node to be split.
 pub struct Node<'a, C: Criterion> {
-    /// Its rows.
+    /// The rows of the node.
     pub samples: &'a SampleSet<'a>,
-    /// Entries that its rows store: cells, or nonzeros.
+    /// How many entries the rows store: cells of dense data, nonzeros of sparse data.
     pub n_entries: usize,
-    /// Their statistics.
+    /// The statistics of the rows.
     pub totals: &'a C::Totals,
-    /// The key of its random choices.
+    /// The key from which the node's random choices are derived.
     pub key: NodeKey,
-    /// Features known not to vary in it.
+    /// The features that are known not to vary in the node.
     pub constants: &'a ConstantFeatures,
-    /// Between what predictions must lie, if features are constrained.
+    /// The range in which predictions below the node must lie, if any feature is constrained.
     pub limits: Option<&'a Limits>,
 }
 
-/// A node, and what its search needs throughout.
+/// What every step of the search of one node needs.
 pub(crate) struct NodeSearch<'a, C: Criterion> {
     pub search: &'a Search<'a, C>,
     pub node: &'a Node<'a, C>,
@@ -129,31 +132,35 @@ impl<C: Criterion> Clone for NodeSearch<'_, C> {
 
 impl<C: Criterion> Copy for NodeSearch<'_, C> {}
 
-/// One column in a node: the rows of one common value, zero in a sparse column, are only counted.
+/// One column in a node. Rows with the common value of the column (zero in a sparse column) are
+/// only counted; every other row has an entry.
 #[derive(Clone, Copy)]
 pub(crate) struct NodeColumn<'a> {
     pub feature: u32,
-    /// Ascending for the scan; in any order for a random threshold.
+    /// Ascending for a scan; in any order for a random threshold and for a categorical feature.
     pub entries: &'a [Entry],
-    /// Rows of the node that are in no entry.
+    /// How many rows of the node have the common value, and so no entry.
     pub n_common: usize,
-    /// The rank of those rows; no entry has it.
+    /// The rank of the common value. No entry has this rank.
     pub common_rank: u32,
 }
 
-/// What has come of a column.
+/// What the search of one column has found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Outcome {
-    /// It does not vary in the node.
+    /// The column does not vary in the node.
     Constant,
-    /// It varies, and was not scanned: it is too sparse to win.
+    /// No bound on the column's gain is known. Either the column has too few entries to win and was
+    /// not scanned, or the feature is categorical and other subsets of the categories were not
+    /// tried.
     Hopeless,
-    /// The highest score of its legal cuts; minus infinity if none is legal.
+    /// No legal cut of the column has a higher score than this one; minus infinity if no cut is
+    /// legal.
     Highest(f64),
 }
 
 impl<C: Criterion> Search<'_, C> {
-    /// How many features a node draws.
+    /// How many features each node draws.
     pub fn n_drawn(&self) -> usize {
         self.params.max_features.min(self.data.n_features() as u64) as usize
     }
@@ -162,7 +169,7 @@ impl<C: Criterion> Search<'_, C> {
         self.n_drawn() == self.data.n_features()
     }
 
-    /// Entries that these rows store: cells, or nonzeros. O(rows).
+    /// How many entries these rows store: cells of dense data, nonzeros of sparse data. O(rows).
     pub fn n_entries(&self, samples: &[u32]) -> usize {
         match self.data.columns() {
             Columns::Dense(_) => samples.len() * self.data.n_features(),
@@ -170,7 +177,7 @@ impl<C: Criterion> Search<'_, C> {
         }
     }
 
-    /// Whether any cut with a row on either side is legal.
+    /// Whether every cut that leaves at least one row on each side is legal.
     pub(crate) fn all_legal(&self) -> bool {
         !C::FORBIDS_CUTS
             && self.params.min_samples_leaf <= 1
@@ -178,8 +185,9 @@ impl<C: Criterion> Search<'_, C> {
             && self.params.monotonic_cst.is_none()
     }
 
-    /// Whether a cut on a feature is legal, of which this side is pushed: both sides are large enough, and their predictions
-    /// in the order that is asked for.
+    /// Whether a cut on `feature` is legal. The rows on the given side of the cut are the
+    /// `n_pushed` pushed ones. Both sides must have enough rows and enough weight; if predictions
+    /// are limited, the limits must allow the predictions of both sides.
     #[inline]
     pub(crate) fn is_legal(
         &self,

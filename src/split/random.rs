@@ -1,7 +1,8 @@
-//! A random threshold of a column: uniform between its extremes in the node (Geurts, Ernst, Wehenkel, "Extremely
-//! randomized trees", Machine Learning 63, 2006, table 1).
+//! A random threshold of a column: uniform between its extremes in the node (Geurts, Ernst,
+//! Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006, table 1).
 //!
-//! One pass finds the extremes, a second pushes the side that the common value is not on. No sort. O(entries).
+//! One pass over the entries finds the extremes. A second pass pushes the rows on that side of the
+//! threshold where the common value is not. Nothing is sorted. O(entries).
 
 use crate::criterion::Criterion;
 use crate::rng::Side;
@@ -9,12 +10,15 @@ use crate::split::best::Best;
 use crate::split::candidate::{Candidate, Cut, random_threshold};
 use crate::split::node::{NodeColumn, NodeSearch};
 
-/// Up to this many rows of a column are searched for the threshold instead of all of its values (bench `scan`).
+/// In a column with fewer entries than this, the rank next to the threshold is searched among the
+/// ranks in the node instead of among all values of the column (bench `scan`).
 const FEW: usize = 16;
 
-/// Offers one random cut of a column with entries in any order; where the node has missing values, with these on either
-/// side, and the cut that parts them from all others. Returns the highest score, minus infinity if none is
-/// legal; nothing if the column does not vary.
+/// Offers one random cut of a column, whose entries may be in any order. If the node has missing
+/// values in the column, three cuts are offered: the random cut with missing values on the right,
+/// the random cut with missing values on the left, and the cut that parts missing values from all
+/// values. Returns the highest score of a legal cut, or minus infinity if no cut is legal; `None`
+/// if the column does not vary.
 pub(crate) fn random_cut<C: Criterion>(
     at: NodeSearch<'_, C>,
     column: NodeColumn<'_>,
@@ -58,7 +62,8 @@ pub(crate) fn random_cut<C: Criterion>(
     score
 }
 
-/// The first rank beyond the random threshold between two different ranks, or a lower one that parts the rows as it does.
+/// The first rank whose value is above the random threshold between the two different ranks
+/// `lowest` and `highest`; or another rank that parts the rows of the node in the same way.
 fn first_right<C: Criterion, I: Iterator<Item = u32>>(
     at: NodeSearch<'_, C>,
     column: NodeColumn<'_>,
@@ -66,7 +71,8 @@ fn first_right<C: Criterion, I: Iterator<Item = u32>>(
     ranks: impl Fn() -> I,
 ) -> u32 {
     let (data, feature) = (at.search.data, column.feature);
-    // Values lie far away, so they are not looked up where any threshold parts the same rows.
+    // If the node has only two ranks, every threshold parts the same rows, and no value need be
+    // looked up: values lie far away.
     if ranks().all(|rank| rank == lowest || rank == highest) {
         return highest;
     }
@@ -83,7 +89,8 @@ fn first_right<C: Criterion, I: Iterator<Item = u32>>(
     first_right
 }
 
-/// Offers a candidate whose rows have not been counted. Returns its score, minus infinity if it is not legal.
+/// Counts the rows of a candidate and offers the candidate. Returns its score, or minus infinity if
+/// its cut is not legal.
 fn offer<C: Criterion>(
     at: NodeSearch<'_, C>,
     column: NodeColumn<'_>,

@@ -1,27 +1,29 @@
-//! The rows of the nodes: one permutation of row ids, in which a node is a contiguous range.
+//! The rows of all nodes: one permutation of row ids, in which each node is a contiguous range.
 //!
-//! [`Samples`] owns it, a [`SampleSet`] is the part of one node and splits into those of its children. This is the only
-//! place that reorders rows ("Sparsified Trees", section II: the array `samples`; there it is also scrambled by every
-//! search).
+//! [`Samples`] owns the permutation. A [`SampleSet`] is the range of one node, and splits into the
+//! ranges of the node's children. Only this file reorders rows. ("Sparsified Trees", section II,
+//! calls this array `samples`; there every search also scrambles it.)
 //!
-//! A stable partition keeps ids ascending, so that gathers over a node walk memory forwards. It costs the size of the
-//! node. Where a split peels a few rows off, those are swapped to an edge instead, at a cost of their own number; the
-//! few are ascending, the many lose their order a little. Nothing depends on it.
+//! A stable partition keeps the ids of a node ascending, so that gathers over the node walk memory
+//! forwards. Its cost is the size of the node. Where a split takes only a few rows off a node,
+//! these rows are swapped to an edge of the node instead, at a cost of their number. The few rows
+//! are then ascending; the other rows lose their order a little. No result depends on the order.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// All rows, grouped by node.
+/// All rows of a tree, grouped by node.
 #[derive(Debug)]
 pub struct Samples {
     ids: Vec<u32>,
     scratch: Vec<u32>,
-    /// Where each row is in `ids`; empty if nobody asked for it. Disjoint nodes write disjoint entries, each from one
-    /// thread at a time.
+    /// The position of each row in `ids`; empty if positions were not asked for. Nodes that have no
+    /// row in common write different positions, so no position is written by two threads at a time.
     positions: Box<[AtomicU32]>,
 }
 
 impl Samples {
-    /// The rows `ids`, ascending and below `n_samples`. Only with `positions` may rows be moved to an edge.
+    /// The rows `ids`, which must be ascending and below `n_samples`. [`SampleSet::contains`] and
+    /// [`SampleSet::move_few`] need `positions`.
     pub fn new(ids: Vec<u32>, n_samples: usize, positions: bool) -> Self {
         debug_assert!(ids.is_sorted_by(|a, b| a < b));
         let n_positions = if positions { n_samples } else { 0 };
@@ -31,8 +33,9 @@ impl Samples {
         samples
     }
 
-    /// Replaces the rows by `ids`, ascending. O(their number): places of other rows are left as they are, and are told from
-    /// places in `ids` by what is there.
+    /// Replaces the rows by `ids`, which must be ascending. O(new rows): the positions of rows that
+    /// are no longer there are left as they are. Such a position is known to be outdated because
+    /// another row is there, or none.
     pub fn refill(&mut self, ids: Vec<u32>) {
         debug_assert!(ids.is_sorted_by(|a, b| a < b));
         if !self.positions.is_empty() {
@@ -44,7 +47,7 @@ impl Samples {
         self.ids = ids;
     }
 
-    /// The root.
+    /// The node of all rows.
     pub fn root(&mut self) -> SampleSet<'_> {
         SampleSet { start: 0, ids: &mut self.ids, scratch: &mut self.scratch, positions: &self.positions }
     }
@@ -53,7 +56,7 @@ impl Samples {
 /// The rows of one node.
 #[derive(Debug)]
 pub struct SampleSet<'a> {
-    /// Its place among all rows.
+    /// The position of the node's first row in the permutation.
     start: usize,
     ids: &'a mut [u32],
     scratch: &'a mut [u32],
@@ -61,44 +64,46 @@ pub struct SampleSet<'a> {
 }
 
 impl SampleSet<'_> {
-    /// Number of rows.
+    /// The number of rows of the node.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether there are no rows.
+    /// Whether the node has no rows.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// The rows.
+    /// The ids of the node's rows.
     #[inline]
     pub fn ids(&self) -> &[u32] {
         self.ids
     }
 
-    /// Whether a row is one of the node. O(1); only with positions.
+    /// Whether a row is one of the node's rows. O(1). Needs positions.
     #[inline]
     pub fn contains(&self, sample: u32) -> bool {
         let at = (self.positions[sample as usize].load(Ordering::Relaxed) as usize).wrapping_sub(self.start);
         self.ids.get(at) == Some(&sample)
     }
 
-    /// Whether [`move_few`](Self::move_few) may be called.
+    /// Whether there are positions, which [`contains`](Self::contains) and
+    /// [`move_few`](Self::move_few) need.
     pub fn has_positions(&self) -> bool {
         !self.positions.is_empty()
     }
 
-    /// Moves the rows for which `goes_left` holds to the front, keeping both sides in order. Returns their number. Rows are
-    /// asked for in their order.
-    /// O(rows), without branches on the predicate.
+    /// Moves the rows for which `goes_left` holds to the front and keeps the order of the rows on
+    /// both sides. Returns how many rows go left. `goes_left` is called once for each row, in the
+    /// order of the rows. O(rows), without branches on the predicate.
     pub fn partition(&mut self, mut goes_left: impl FnMut(u32) -> bool) -> usize {
         let (node, scratch) = (&mut *self.ids, &mut self.scratch[..]);
         let (mut n_left, mut n_right) = (0, 0);
         for at in 0..node.len() {
             let sample = node[at];
             let left = goes_left(sample);
-            // Both writes are harmless: n_left <= at, and the slot at n_right is not used yet.
+            // The row is written to both sides, and both writes are harmless: n_left <= at, and the
+            // slot at n_right is not used yet.
             node[n_left] = sample;
             scratch[n_right] = sample;
             n_left += usize::from(left);
@@ -113,13 +118,15 @@ impl SampleSet<'_> {
         n_left
     }
 
-    /// Moves `few` of the rows to the front, or to the back, in their order; all others stay or move to where those
-    /// were. Returns the number of rows in front of the cut. O(few), wherever they are.
+    /// Moves the rows `few` to the front of the node or to the back, in the order of `few`. Every
+    /// other row stays, or moves to a position that one of the few rows has left. Returns the
+    /// number of rows that are now left of the cut. O(few), wherever in the node these rows are.
     pub fn move_few(&mut self, few: &[u32], to_front: bool) -> usize {
         let n_left = if to_front { few.len() } else { self.ids.len() - few.len() };
         let first = if to_front { 0 } else { n_left };
         for (to, &id) in (first..).zip(few) {
-            // Slots before `to` hold rows that were moved already: `from` is never among them.
+            // The slots from `first` to `to` hold rows of `few` that were moved before, so `from`
+            // is none of these slots.
             let from = self.positions[id as usize].load(Ordering::Relaxed) as usize - self.start;
             self.ids.swap(from, to);
             for at in [from, to] {
@@ -129,7 +136,7 @@ impl SampleSet<'_> {
         n_left
     }
 
-    /// The rows before and after the cut, as nodes of their own.
+    /// Splits the rows into two nodes: the first `middle` rows, and the rest.
     pub fn split_at(self, middle: usize) -> (Self, Self) {
         let Self { start, ids, scratch, positions } = self;
         let (left, right) = ids.split_at_mut(middle);

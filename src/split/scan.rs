@@ -1,8 +1,10 @@
 //! The best threshold of a column: one pass over its entries, inwards from both ends.
 //!
-//! The rows with the column's common value are one run in the middle. Pushing the entries below it from the left, and
-//! then those above it from the right, visits every cut without ever touching the run: a score does not care which side
-//! was pushed. A second pass of the kind has the missing values on the left. O(entries).
+//! In the order of values, the rows with the column's common value are one run. The entries below
+//! this run are pushed from the left; then, anew, the entries above the run are pushed from the
+//! right. So every cut is visited and the run is never touched, as the score of a cut does not
+//! depend on which side was pushed. If the node has missing values in the column, a second pass
+//! like this one has them on the left. O(entries).
 
 use crate::criterion::Criterion;
 use crate::rng::Side;
@@ -11,8 +13,8 @@ use crate::split::candidate::{Candidate, Cut};
 use crate::split::entries::Entry;
 use crate::split::node::{NodeColumn, NodeSearch};
 
-/// Offers every cut of a column with sorted entries. Returns the highest score of a legal cut, minus infinity if none
-/// is legal; nothing if the column does not vary.
+/// Offers every cut of a column with sorted entries. Returns the highest score of a legal cut, or
+/// minus infinity if no cut is legal; `None` if the column does not vary.
 pub(crate) fn best_cut<C: Criterion>(
     at: NodeSearch<'_, C>,
     column: NodeColumn<'_>,
@@ -35,7 +37,8 @@ pub(crate) fn best_cut<C: Criterion>(
     if has_missing {
         pass.missing = Some(Side::Left);
         if is_common_missing {
-            // Nothing is on the right of what is pushed, and what is not pushed is on the left.
+            // The common rows are the ones with missing values, which go left with all rows that
+            // are not pushed. So all values are pushed from the right.
             pass.side = Side::Right;
             let start = Start::of(at, scan);
             highest = highest.max(pass.run(entries.iter().rev().copied(), start, None, scan, best));
@@ -49,38 +52,40 @@ pub(crate) fn best_cut<C: Criterion>(
     Some(highest)
 }
 
-/// A pass over one end of a column.
+/// A pass over the entries at one end of a column.
 pub(crate) struct Pass<'a, C: Criterion> {
     pub at: NodeSearch<'a, C>,
     pub feature: u32,
-    /// The end at which the pass begins.
+    /// The end of the column at which the pass begins: the side of a cut whose rows are pushed.
     pub side: Side,
-    /// Where missing values go, if the node has any.
+    /// The side to which the candidates send missing values; `None` if the node has none.
     pub missing: Option<Side>,
-    /// The order of categories.
+    /// The number of the order of categories; 0 for a numerical feature.
     pub order: u32,
 }
 
-/// What is pushed before a pass.
+/// The state of a scan at the start of a pass: what is pushed before the pass offers its first cut.
 pub(crate) struct Start<'e, C: Criterion> {
-    /// The statistics.
+    /// The statistics of the rows that are already pushed.
     pub pushed: C::Pushed,
-    /// The number of rows; none if nobody asks for it, as all cuts are legal and the winner's rows will be counted.
+    /// The number of rows that are already pushed. `None` if that number is not known: then all
+    /// cuts must be legal, and whoever takes the winner counts its rows.
     pub n_pushed: Option<usize>,
-    /// What is yet to be pushed.
+    /// Entries that the pass still has to push before its own.
     pub first: &'e [Entry],
 }
 
 impl<C: Criterion> Start<'_, C> {
-    /// Nothing.
+    /// Begins a scan: nothing is pushed.
     pub fn of(at: NodeSearch<'_, C>, scan: &mut C::Scan) -> Self {
         Self { pushed: at.search.criterion.begin(at.node.totals, scan), n_pushed: Some(0), first: &[] }
     }
 }
 
 impl<C: Criterion> Pass<'_, C> {
-    /// Offers all cuts of a column with sorted entries but those beside `missing`, which are on the left. Returns the highest
-    /// score, minus infinity if there is none.
+    /// Offers all cuts between the values of a column with sorted entries. The entries `missing`,
+    /// which are not among the entries of `column`, are on the left of every cut. Returns the
+    /// highest score of a legal cut, or minus infinity if no cut is legal.
     pub fn run_inwards(
         &mut self,
         column: NodeColumn<'_>,
@@ -109,8 +114,10 @@ impl<C: Criterion> Pass<'_, C> {
         highest
     }
 
-    /// Pushes `entries` and offers the cut after each run of equal ranks; the last run is followed by `end`, or is
-    /// never pushed. Returns the highest score, or more if none can win.
+    /// Pushes `entries` and offers the cut after each run of equal ranks. `end` is the rank that
+    /// follows the last run; if `end` is `None`, there is no cut after the last run. Returns the
+    /// highest score of a legal cut; or, if the criterion foresees that no cut can win, a score
+    /// that no cut exceeds.
     pub fn run(
         &self,
         mut entries: impl ExactSizeIterator<Item = Entry> + Clone,
@@ -123,7 +130,8 @@ impl<C: Criterion> Pass<'_, C> {
         let (criterion, totals) = (search.criterion, node.totals);
         let is_loose = n_pushed.is_none();
         let n_entries = n_pushed.unwrap_or(0) + first.len() + entries.len();
-        // What is foreseen has losses alone, and limits are about predictions.
+        // `foresee` computes the losses of cuts. Limits need the predictions of cuts too, so
+        // nothing is foreseen where predictions are limited.
         if node.limits.is_none() {
             let floor = best.floor();
             let samples = first.iter().copied().chain(entries.clone()).map(Entry::sample);
@@ -139,7 +147,7 @@ impl<C: Criterion> Pass<'_, C> {
         let Some(mut last) = entries.next() else { return highest };
         criterion.push(totals, scan, &mut pushed, last.sample());
         loop {
-            // Few cuts are the column's best or may be the node's.
+            // A cut is only offered if it may be the best of its column or of the node: few are.
             let least = highest.min(best.floor());
             let next = advance(criterion, totals, scan, &mut pushed, &mut last, &mut entries, least);
             let Some(next_rank) = next.map(Entry::rank).or(end) else { return highest };
@@ -158,7 +166,8 @@ impl<C: Criterion> Pass<'_, C> {
         }
     }
 
-    /// The cut between the pushed rank and the next.
+    /// The candidate whose cut is between the rank that was pushed last and the rank that comes
+    /// next.
     fn candidate(&self, pushed: u32, next: u32, n_pushed: usize) -> Candidate {
         let (last_left, first_right, n_left) = match self.side {
             Side::Left => (pushed, next, n_pushed),
@@ -177,8 +186,10 @@ impl<C: Criterion> Pass<'_, C> {
     }
 }
 
-/// Pushes entries until the cut before the next one may score `least`; returns that one, which is not pushed. `last` is
-/// the one that was pushed last. Out of line and without calls, so that the loop keeps its state in registers.
+/// Pushes entries until the cut before the next entry may score at least `least`. Returns that next
+/// entry, which is not pushed, or `None` after the last entry. `last` is the entry that was pushed
+/// last. This function is out of line and calls no other, so that its loop keeps its state in
+/// registers.
 #[inline(never)]
 fn advance<C: Criterion>(
     criterion: &C,

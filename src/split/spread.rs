@@ -1,4 +1,5 @@
-//! The columns of one large node spread over threads: the buffers of the workers, and what they tell each other.
+//! The columns of one large node are spread over threads. This file has the buffers of the workers,
+//! and the score by which each worker learns what the others have found.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,12 +12,13 @@ use crate::num::SortKey;
 use crate::tuning::tuned;
 
 tuned! {
-    /// Work, in nanoseconds, from which the features of a node are spread over threads: some ten times what it costs to wake
-    /// the threads (bench `sweep`).
+    /// From this much work on, in nanoseconds, the features of a node are spread over threads: some
+    /// ten times the cost of waking the threads (bench `sweep`).
     pub(crate) fn parallel_from() -> f64 = 200_000.0;
 }
 
-/// Buffers that no worker uses. They are kept from node to node, as fresh memory costs more than the search of a column.
+/// Buffers that no worker uses at present. They are kept from node to node, because fresh memory
+/// costs more than the search of a column.
 #[derive(Debug)]
 pub(crate) struct Spare<T>(Mutex<Vec<T>>);
 
@@ -27,19 +29,20 @@ impl<T> Default for Spare<T> {
 }
 
 impl<T> Spare<T> {
-    /// Takes buffers out, or makes them.
+    /// Hands out spare buffers, or new ones if none are spare.
     pub fn lend(&self, make: impl FnOnce() -> T) -> T {
         let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         spare.unwrap_or_else(make)
     }
 
-    /// Takes buffers back.
+    /// Takes buffers back, for the next call of [`lend`](Self::lend).
     pub fn take_back(&self, buffers: T) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(buffers);
     }
 }
 
-/// The scratch of scans: that of the thread which searches the node, and that of threads which help.
+/// The scratch of scans: one for the thread that searches the node, and spare ones for threads that
+/// help.
 pub(crate) struct Scans<C: Criterion> {
     pub own: C::Scan,
     spare: Spare<C::Scan>,
@@ -51,22 +54,26 @@ impl<C: Criterion> Scans<C> {
     }
 }
 
-/// The highest score that any worker has found. Whether a worker hears of it in time costs time and nothing else.
+/// The highest score that any worker has found so far. A worker that learns of this score too late
+/// loses time, but finds the same split.
 #[derive(Default)]
 pub(crate) struct Lead(AtomicU64);
 
 impl Lead {
+    /// The highest score; `None` if no worker has found a candidate.
     fn score(&self) -> Option<f64> {
         let key = self.0.load(Ordering::Relaxed);
         (key > 0).then(|| f64::from_key(key))
     }
 
-    /// Keys have the order of scores, and 0 is the key of none.
+    /// Raises the lead to this score. Sort keys have the order of the scores, and no score has the
+    /// key 0.
     fn raise(&self, score: f64) {
         self.0.fetch_max(score.key(), Ordering::Relaxed);
     }
 
-    /// Tells a worker what others have found, and others what this worker has found.
+    /// Tells the other workers the best score of this worker, and this worker the highest score of
+    /// all.
     pub fn exchange<C: Criterion>(&self, at: NodeSearch<'_, C>, best: &mut Best<C>) {
         if let Some(score) = best.score() {
             self.raise(score);
@@ -77,7 +84,8 @@ impl Lead {
     }
 }
 
-/// Runs jobs over the columns of a node on all threads, each with the scratch of a scan. Parts are in the order of the jobs.
+/// Runs jobs over the columns of a node on all threads; each job gets the scratch of a scan. The
+/// results are in the order of the jobs.
 pub(crate) fn spread<C: Criterion, J: Send, P: Send>(
     at: NodeSearch<'_, C>,
     jobs: Vec<J>,

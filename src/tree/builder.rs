@@ -24,7 +24,7 @@ fn pick<T: Copy>(order: &[usize], array: &[T]) -> Vec<T> {
     order.iter().map(|&old| array[old]).collect()
 }
 
-/// What is recorded of a node when it is reached, before it is known whether it will be split.
+/// The record of a node when it is reached, before it is known whether the node will be split.
 pub(crate) struct NodeRecord {
     pub impurity: f64,
     pub n_samples: usize,

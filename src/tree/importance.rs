@@ -3,9 +3,10 @@
 use super::{TREE_LEAF, Tree};
 
 impl Tree {
-    /// Mean decrease of impurity per feature (Breiman et al., "Classification and Regression Trees", 1984): the
-    /// decreases of all splits on it, weighted by the node's share of the total weight. With `normalize` they sum to
-    /// 1, unless all are 0. Shape `(n_features,)`. O(nodes).
+    /// The mean decrease of impurity per feature (Breiman et al., "Classification and Regression
+    /// Trees", 1984): the sum of the decreases of all splits on the feature, each weighted by the
+    /// share of the node in the total weight. With `normalize` the importances sum to 1, unless all
+    /// are 0. Shape `(n_features,)`. O(nodes).
     pub fn compute_feature_importances(&self, normalize: bool) -> Vec<f64> {
         let nodes = self.nodes();
         let mut importances = vec![0.0; self.n_features()];
@@ -15,7 +16,7 @@ impl Tree {
             if left != TREE_LEAF {
                 let children = weighted(left as usize) + weighted(nodes.children_right[node] as usize);
                 let decrease = weighted(node) - children;
-                // Never below 0 but for rounding.
+                // Only rounding makes a decrease negative.
                 if decrease > 0.0 {
                     importances[nodes.feature[node] as usize] += decrease;
                 }

@@ -26,7 +26,7 @@ use sets::{CategorySets, SetView};
 pub const TREE_LEAF: i32 = -1;
 /// Value of `feature` and `threshold` in a leaf.
 pub const TREE_UNDEFINED: i32 = -2;
-/// Most nodes of a tree, because node ids are `i32`.
+/// The largest number of nodes of a tree; node ids are `i32`.
 const MAX_NODES: usize = i32::MAX as usize;
 
 /// The arrays of a tree. Each has one entry per node, except `value`, which has
@@ -51,8 +51,8 @@ pub struct NodeArrays {
     pub n_node_samples: Vec<i64>,
     /// Sum of the weights of the node's training rows.
     pub weighted_n_node_samples: Vec<f64>,
-    /// What the node predicts (class shares or numbers), row-major `(node_count, n_outputs,
-    /// max_n_classes)`.
+    /// What the node predicts (class shares or numbers), row-major
+    /// `(node_count, n_outputs, max_n_classes)`.
     pub value: Vec<f64>,
 }
 

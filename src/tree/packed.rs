@@ -37,7 +37,7 @@ pub struct PackedTree {
     statistics: Statistics,
     /// By feature; empty if all are numeric.
     n_categories: Arc<[u32]>,
-    /// Sets of categories.
+    /// The sets of categories of all categorical splits, one after the other.
     sets: Box<[u64]>,
 }
 
@@ -78,12 +78,12 @@ impl Split {
     }
 }
 
-/// What is known of nodes beside where they send rows.
+/// The statistics of nodes, which prediction does not need to find the way of a row.
 #[derive(Debug, PartialEq)]
 enum Statistics {
-    /// Of leaves, from which those of splits follow.
+    /// Only the statistics of leaves, as class counts: those of splits follow from them.
     Shares(Shares),
-    /// Of all nodes, as they are.
+    /// The statistics of all nodes, as they are in a [`Tree`].
     Arrays { impurity: Box<[f64]>, n_samples: Box<[u32]>, weight: Option<Box<[f64]>>, value: Box<[f64]> },
 }
 
@@ -91,13 +91,13 @@ enum Statistics {
 struct Shares {
     /// What a weight of 1 in the records stands for.
     unit: f64,
-    /// Of splits.
+    /// The impurity of each split.
     impurity: Box<[f64]>,
     /// Where the record of each leaf begins.
     starts: Box<[u32]>,
-    /// Of each leaf: the number of rows; by output the number of classes, and each of them with its
-    /// weight; the impurity, unless there is one class in each output. Integers of seven bits a
-    /// byte.
+    /// For each leaf: the number of rows; for each output the number of classes, and each class
+    /// with its weight; the impurity, unless there is one class in each output. Integers of seven
+    /// bits a byte.
     records: Box<[u8]>,
 }
 
@@ -226,7 +226,7 @@ impl PackedTree {
         2 * self.splits.len() + 1
     }
 
-    /// Bytes held.
+    /// The number of bytes that the tree holds.
     pub fn n_bytes(&self) -> usize {
         let statistics = match &self.statistics {
             Statistics::Arrays { impurity, n_samples, weight, value } => {

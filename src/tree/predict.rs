@@ -227,7 +227,7 @@ fn look(row: usize, first: usize, runtime: &Runtime<'_>) -> Result<()> {
     if (row - first).is_multiple_of(ROWS_PER_LOOK) { runtime.check_interrupt() } else { Ok(()) }
 }
 
-/// Divides all values.
+/// Divides all values by `divisor`.
 pub(crate) fn divide(values: &mut [f64], divisor: f64) {
     for value in values {
         *value /= divisor;

@@ -8,14 +8,14 @@ use spinney::data::dense::Ordinals;
 use spinney::data::query::{Query, SomeRows};
 use spinney::data::target::{TargetValues, Weights};
 use spinney::data::{Dataset, Format, Matrix, Target};
-use spinney::error::Result;
+use spinney::error::{Error, Result};
 use spinney::forest::grow_forest;
 use spinney::grow::grow;
 use spinney::params::{Bootstrap, Count, CriterionKind, ForestParams, MaxFeatures, TreeParams};
 
 use crate::common::{
-    CRITERIA, Sparse, Y, config, constraints, encode, is_regression, matrices, noise, params, runtime, targets,
-    with_holes,
+    CRITERIA, Sparse, Y, config, constraints, encode, interrupted, is_regression, matrices, noise, params, runtime,
+    targets, with_holes,
 };
 
 /// Codes of categorical columns are below this.
@@ -369,6 +369,36 @@ proptest! {
             for (at, &row) in rows.iter().enumerate() {
                 prop_assert_eq!(some.value(at as u32, feature), x[[row as usize, feature as usize]]);
             }
+        }
+    }
+}
+
+/// So many trees that a call which does not look at the flag would take minutes. The folds of classes descend together,
+/// those of numbers are asked one by one.
+#[test]
+fn a_raised_stop_flag_ends_cross_validation() {
+    let n = 1000;
+    let x = Array2::from_shape_fn((n, 5), |(row, column)| noise(column as u64, row));
+    let numbers = Y::Numbers { values: (0..n).map(|row| noise(9, row)).collect(), n_outputs: 1 };
+    let classes = Y::Classes { values: (0..n).map(|row| u32::from(noise(9, row) > 0.5)).collect(), n_classes: vec![2] };
+    let rows = || 0..n as u32;
+    let folds = (0..4).map(|part| rows().partition(|row| row % 4 != part)).collect::<Vec<_>>();
+    let data = encode(&x.view(), &runtime(1));
+    for (criterion, y) in [(CriterionKind::SquaredError, numbers), (CriterionKind::Entropy, classes)] {
+        let tree = TreeParams { max_features: MaxFeatures::Sqrt, ..TreeParams::new(criterion) };
+        let params = ForestParams { bootstrap: Bootstrap::Poisson, ..ForestParams::new(tree, 100_000) };
+        let target = y.target(None);
+        let all = CrossValidation { data: &data, target: &target, sample_ids: None, params: &params, is_tree: false };
+        let folds = folds.iter().map(|(train, test): &(Vec<u32>, Vec<u32>)| Fold {
+            train,
+            sample_weight: None,
+            bootstrap: params.bootstrap,
+            test,
+        });
+        let folds: Vec<Fold<'_>> = folds.collect();
+        for n_threads in [1, 2] {
+            let predicted = interrupted(n_threads, |runtime| all.predict(&folds, &x.view(), runtime));
+            assert_eq!(predicted.unwrap_err(), Error::Interrupted, "{criterion:?}");
         }
     }
 }

@@ -5,12 +5,15 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::data::decode::Decoded;
 use spinney::data::{Dataset, Format, Matrix, SparseView, Target};
+use spinney::error::Error;
 use spinney::forest::{LazyForest, grow_forest};
 use spinney::lazy::Traversal;
 use spinney::params::{Bootstrap, CriterionKind, ForestParams, MaxFeatures, Splitter, TreeParams};
 use spinney::tree::packed::PackedTree;
 
-use crate::common::{CRITERIA, Sparse, Y, config, constraints, encode, matrices, noise, params, runtime, targets};
+use crate::common::{
+    CRITERIA, Sparse, Y, config, constraints, encode, interrupted, matrices, noise, params, runtime, targets,
+};
 
 #[derive(Debug, Clone)]
 struct Case {
@@ -254,6 +257,30 @@ fn auto_is_eager_where_nothing_can_be_saved() {
     assert_eq!(Traversal::auto(&params, 100, 100), Traversal::Batched);
     assert_eq!(Traversal::auto(&params, 100, 199), Traversal::Batched);
     assert_eq!(Traversal::auto(&params, 100, 200), Traversal::Eager);
+}
+
+/// So many trees that a call which does not look at the flag would take minutes.
+#[test]
+fn a_raised_stop_flag_ends_every_traversal() {
+    let x = Array2::from_shape_fn((2000, 5), |(row, column)| noise(column as u64, row));
+    let y = Y::Numbers { values: (0..2000).map(|row| noise(9, row)).collect(), n_outputs: 1 };
+    let params = ForestParams::new(TreeParams::new(CriterionKind::SquaredError), 100_000);
+    let case = Case { x: x.clone(), y, weights: None, query: x.clone(), params };
+    let sparse = Sparse::<f64, i32>::new(&x, Format::Csc, |v| v).dataset(&runtime(1));
+    for lazy in [case.lazy(encode(&x.view(), &runtime(1))), case.lazy(sparse)] {
+        for n_threads in [1, 2] {
+            for (traversal, weights) in [
+                (Traversal::Batched, false),
+                (Traversal::Batched, true),
+                (Traversal::Single, false),
+                (Traversal::Single, true),
+                (Traversal::Eager, false),
+            ] {
+                let explored = interrupted(n_threads, |runtime| lazy.explore(&x.view(), traversal, weights, runtime));
+                assert_eq!(explored.unwrap_err(), Error::Interrupted, "{traversal:?}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! Histograms of two classes.
+//! Packed forms of two classes of one output, for Gini impurity.
 //!
-//! A bin is one integer: its weight in the low half, that of its second class in the high one. So a row costs one
-//! addition, and sums over bins are exact.
+//! A bin is one integer: the weight of its rows in the low half, and the weight of its rows of the
+//! second class in the high half. So a row costs one addition, and sums over bins are exact.
 
 use super::lanes::{Keys, LANES, MAX_PLACES, Scores, add_missing, mask_missing, mask_ties, place};
 use super::{FEW_BINS, MAX_BINS, Packed, SLACK};
@@ -9,23 +9,24 @@ use crate::criterion::binary::{BinaryGini, BinaryPushed, BinaryTotals};
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
 
-/// Products of weights below the square of this are exact in `f64`.
+/// If a node's weight is below this, products of two of its weights are exact in `f64`.
 const EXACT_BELOW: u64 = 1 << 26;
-/// Products of weights below the square of this are `i32`.
+/// If a node's weight is below this, products of two of its weights fit in an `i32`.
 const SMALL_BELOW: u64 = 1 << 15;
 
-/// Weights and classes by bin.
+/// Histogram of weights and classes, and buffers.
 pub struct PackedBinary {
     n_bins: usize,
     bins: [u64; MAX_BINS],
-    /// `ends[b]`: all bins before `b`.
+    /// `ends[b]` is the sum over all bins before bin `b`.
     ends: [u64; MAX_BINS + 1],
-    /// The two halves of `ends`.
+    /// The low and the high halves of `ends`.
     weights: [f64; MAX_BINS + 1],
     seconds: [f64; MAX_BINS + 1],
-    /// The rows of a small node: weights in the low half, those of the second class in the high one.
+    /// The rows of a small node: the weight in the low half, and in the high half the weight again
+    /// if the row is of the second class, else 0.
     places: [u32; MAX_PLACES],
-    /// Sums of rows below the ends of columns.
+    /// For each lane, the sum of the rows below the end of its column.
     below: [u64; LANES],
 }
 
@@ -38,7 +39,7 @@ fn unpack(packed: u64) -> BinaryTotals {
 }
 
 impl PackedBinary {
-    /// Sums over the bins before each.
+    /// Sets `ends`, `weights` and `seconds` from the bins.
     fn add_up(&mut self) {
         let mut sum = 0;
         for bin in 0..self.n_bins {
@@ -79,7 +80,8 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
     fn count(&mut self, _node: &BinaryTotals, rows: &Vec<u64>, bins: &[u8], n_bins: usize) {
         self.n_bins = n_bins;
         if n_bins <= FEW_BINS {
-            // Rows in turn, as additions to one bin would wait for each other.
+            // Counts rows in turn in four copies, as additions to one bin would wait for each
+            // other.
             let mut turns = [[0u64; FEW_BINS]; 4];
             for (rows, bins) in rows.chunks(4).zip(bins.chunks(4)) {
                 for ((&row, &bin), turn) in rows.iter().zip(bins).zip(&mut turns) {
@@ -122,12 +124,14 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
         }
     }
 
-    /// The score is convex in the two weights of a side, and strictly so along each of them. So within a bin it is at most
-    /// that of one class of the bin alone, and in a bin of one class it stays below that of its ends.
+    /// The score is convex in the two class weights of a side, so that its maximum over the cuts
+    /// within a bin is at a corner: all rows of one class of the bin are pushed, and none of the
+    /// other. The score is even strictly convex along each of the two weights. So in a bin of one
+    /// class, the cuts within the bin score less than those at its ends.
     fn bounds(&mut self, level: Level, node: &BinaryTotals, all_legal: bool, bounds: &mut [f64]) {
         let n = self.n_bins;
         let whole = [node.weight as f64, node.second as f64];
-        // Rounding of the products, where they are not exact.
+        // Bounds the rounding of the excess where products are not exact.
         let error = if node.weight < EXACT_BELOW { 0.0 } else { whole[0] * whole[1] * (4.0 * f64::EPSILON) };
         corner_scores(level, &self.weights[..=n], &self.seconds[..=n], whole, error, all_legal, bounds);
     }
@@ -232,7 +236,9 @@ vectorized! {
 }
 
 vectorized! {
-    /// With `MISSING` also sets `others` to the scores with these sums of `missing` values, which have these ranks, on the left.
+    /// Scores the cuts between sorted keys, see [`Packed::lane_scores`]. If `MISSING` is 1, also
+    /// sets `others` to the scores with missing values on the left, where `ranks` and `missing`
+    /// have the rank and the sum of the missing values in each lane.
     fn sorted_scores<const MISSING: usize>(
         places: &[u32; MAX_PLACES],
         whole: [i32; 2],

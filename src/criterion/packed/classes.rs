@@ -1,4 +1,4 @@
-//! Histograms of the classes of one output, for Gini impurity.
+//! Packed forms of the classes of one output, for Gini impurity.
 
 use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place, rank};
 use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK};
@@ -8,47 +8,49 @@ use crate::simd::{Level, vectorized};
 
 /// Most classes: the counts of all bins should stay in the second-level cache.
 const MAX_CLASSES: usize = 64;
-/// Squares of weights below this are `i32`.
+/// If a node's weight is below this, sums of its squared class weights fit in an `i32`.
 const SMALL_BELOW: u64 = 1 << 15;
 
-/// Weights by bin and class.
+/// Histogram of weights by class, and buffers.
 pub struct PackedClasses {
     n_bins: usize,
     n_classes: usize,
-    /// Classes of a bin are `2^shift` apart.
+    /// The counts of a bin begin at its number times `2^shift`.
     shift: u32,
     bins: Vec<u32>,
-    /// Copies of few bins.
+    /// Four copies of a histogram of few bins.
     turns: Vec<u32>,
-    /// Weights of all bins before one.
+    /// `weights[b]` is the weight of all bins before bin `b`.
     weights: Box<[f64; MAX_BINS + 1]>,
-    /// The same by class: `MAX_BINS + 1` of the first, then of the second, and so on.
+    /// The weight of all bins before each, by class: `MAX_BINS + 1` numbers of the first class,
+    /// then of the second, and so on.
     ends: Vec<f64>,
-    /// The rows of a small node: classes and weights.
+    /// The rows of a small node: class and weight.
     places: Box<[[u32; 2]; MAX_PLACES]>,
-    /// Weights of a class, by lane.
+    /// For each class, its weight on the left of the current cut in each lane.
     counts: Box<[[i32; LANES]]>,
-    /// Weights of a class below the ends of columns.
+    /// For each class, the weight of its rows below the end of each column.
     below: Box<[[u32; LANES]]>,
     work: Box<Work>,
 }
 
-/// Sums over classes, by bin.
+/// Sums over the classes for the bounds, by bin. The excess of a class in some rows is its weight
+/// there less the node's share of the class times their weight.
 struct Work {
-    /// Squared excess over the node's shares before each bin.
+    /// The squared excess of all rows before each bin.
     before: [f64; MAX_BINS + 1],
-    /// Squared excess half way through each bin.
+    /// The square of twice the excess half way through each bin.
     middle: ByBin,
-    /// Weighted squared distances from the node's shares.
+    /// The weighted squared distances between the bin's rows and the node's shares.
     squares: ByBin,
-    /// The weight of the most frequent class.
+    /// The weight of the most frequent class of the bin.
     peaks: ByBin,
 }
 
 const ENDS: usize = MAX_BINS + 1;
 
 impl PackedClasses {
-    /// Sums over the bins before each.
+    /// Sets `weights` and `ends` from the bins.
     fn add_up(&mut self) {
         let Self { n_bins, shift, bins, weights, ends, .. } = self;
         let weights = &mut weights[..=*n_bins];
@@ -65,7 +67,7 @@ impl PackedClasses {
 }
 
 impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedClasses {
-    /// The class in the low half, the weight in the high one.
+    /// For each row, the class in the low half and the weight in the high half.
     type Rows = Vec<u64>;
 
     fn new(criterion: &ClassCriterion<'_, W, M>) -> Option<Self> {
@@ -114,7 +116,8 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         counts.fill(0);
         let slot = |row: u64, bin: u8| ((bin as usize) << self.shift) + row as u32 as usize;
         if n_bins <= FEW_BINS {
-            // Rows in turn, as additions to one bin would wait for each other.
+            // Counts rows in turn in four copies, as additions to one bin would wait for each
+            // other.
             let size = counts.len();
             self.turns.clear();
             self.turns.resize(4 * size, 0);
@@ -226,7 +229,8 @@ vectorized! {
 }
 
 vectorized! {
-    /// `counts` are of what is on the left before the first cut.
+    /// Scores the cuts between sorted keys, see [`Packed::lane_scores`]. At first `counts` has the
+    /// rows that are on the left of all cuts: none, or those with missing values.
     fn sorted_scores(
         places: &[[u32; 2]; MAX_PLACES],
         node_weight: i32,
@@ -270,7 +274,7 @@ vectorized! {
 }
 
 vectorized! {
-    /// Sums of squared class weights over the weight, of both sides.
+    /// The score of each cut: the sum of squared class weights over the weight, of both sides.
     fn cut_scores(weights: &[f64], ends: &[f64], counts: &[u64], node_weight: f64, scores: &mut [f64]) {
         let n = scores.len();
         let mut inside: ByBin = [0.0; MAX_BINS];
@@ -293,8 +297,8 @@ vectorized! {
 }
 
 vectorized! {
-    /// With classes as unit vectors, what a split gains is the squared excess over the node's shares, times the node's
-    /// weight over the product of both sides.
+    /// With classes as unit vectors, the gain of a split is the squared excess of a side over the
+    /// node's shares, times the node's weight, over the product of the weights of both sides.
     #[allow(clippy::too_many_arguments, reason = "arrays over bins")]
     fn inner_bounds(
         weights: &[f64],
@@ -343,7 +347,8 @@ vectorized! {
                 squares: squares[bin],
             };
             let gain = inside.most_gain(node_weight);
-            // A bin of one class has its best cuts at its ends: the score is strictly convex in the weight of a class.
+            // A bin of one class has its best cuts at its ends, as the score is strictly convex in
+            // the weight of a class.
             let is_open = peaks[bin] < high - low || !all_legal;
             bounds[bin] = if is_open { (none + gain) * SLACK } else { f64::NEG_INFINITY };
         }

@@ -1,30 +1,32 @@
-//! Sorted columns side by side: what a search hands to a criterion for the scores of their cuts.
+//! Sorted columns of a small node side by side, one per lane of a vector register: how a search
+//! hands them to a criterion, which scores their cuts.
 
-/// Columns side by side.
+/// The number of columns side by side.
 pub const LANES: usize = 8;
-/// Low bits of a key: the place of a row in its node.
+/// The low bits of a key, which hold the place of a row in its node.
 pub const PLACE_BITS: u32 = 8;
-/// Most rows of a node.
+/// The largest number of rows of a node that has keys.
 pub const MAX_PLACES: usize = 1 << PLACE_BITS;
 
-/// One key of each column: a rank above, the place of a row below.
+/// One key of each column: the rank in the high bits, the place of the row in the low bits.
 pub type Keys = [u32; LANES];
 /// One score of each column.
 pub type Scores = [f64; LANES];
 
-/// The place of a key.
+/// The place of the row of a key.
 #[inline]
 pub fn place(key: u32) -> usize {
     (key & (MAX_PLACES as u32 - 1)) as usize
 }
 
-/// The rank of a key.
+/// The rank in a key.
 #[inline]
 pub fn rank(key: u32) -> u32 {
     key >> PLACE_BITS
 }
 
-/// Adds up, by lane, what `add` says of the rows with the highest rank if that is the lane's of `missing`.
+/// Adds up, in each lane, the rows with a missing value: those whose rank is the lane's rank in
+/// `missing`. They are the last of the sorted `keys`. `add` adds the row at a place to a sum.
 pub fn add_missing<T: Copy + Default>(keys: &[Keys], missing: &Keys, add: impl Fn(T, usize) -> T) -> [T; LANES] {
     std::array::from_fn(|lane| {
         let rows = keys.iter().rev().map(|row| row[lane]).take_while(|&key| rank(key) == missing[lane]);
@@ -32,7 +34,8 @@ pub fn add_missing<T: Copy + Default>(keys: &[Keys], missing: &Keys, add: impl F
     })
 }
 
-/// Sets each score to minus infinity where the next rank is that of missing values.
+/// Sets scores to minus infinity where the next key has the rank of missing values: the cut would
+/// part missing values from all others.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
 pub fn mask_missing(next: &Keys, missing: &Keys, scores: &mut Scores) {
@@ -43,7 +46,7 @@ pub fn mask_missing(next: &Keys, missing: &Keys, scores: &mut Scores) {
     }
 }
 
-/// Sets each score to minus infinity where the next rank is the same, so that there is no cut.
+/// Sets scores to minus infinity where the next key has the same rank, so that there is no cut.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
 pub fn mask_ties(keys: &Keys, next: &Keys, scores: &mut Scores) {

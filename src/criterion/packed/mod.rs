@@ -1,8 +1,10 @@
-//! A criterion's statistics in the packed forms of loops over many rows: histograms of large nodes, sorted columns of
-//! small ones, sums below a threshold.
+//! Packed forms: the statistics of a criterion laid out for loops over many rows. There are three
+//! such loops: histograms of large nodes, sorted columns of small nodes side by side, and sums of
+//! the rows below a threshold.
 //!
-//! All sums are integers, so that the state of a scan at any cut is had without the scan. Scores of cuts have the bits of
-//! [`Statistics::score`](crate::criterion::Statistics::score) or a stated error, and bounds are no less than what they bound.
+//! All sums are integers, so that the state of a scan at any cut can be made without the scan.
+//! Scores of cuts have the bits of [`Statistics::score`] or a stated error. A bound is never below
+//! the scores that it bounds.
 
 mod binary;
 mod classes;
@@ -19,17 +21,25 @@ use super::Statistics;
 use crate::simd::Level;
 use lanes::{Keys, Scores};
 
-/// Most bins of a histogram: their numbers are bytes.
+/// Most bins of a histogram: the number of a bin is a byte.
 pub const MAX_BINS: usize = 256;
 
-/// Up to this many bins are counted in several copies.
+/// Histograms of up to this many bins are counted in several copies, row by row in turn, as
+/// additions to one bin would wait for each other.
 const FEW_BINS: usize = 16;
 
-/// Raises bounds beyond their rounding.
+/// Factor that raises bounds by more than their rounding.
 const SLACK: f64 = 1.0 + 1e-9;
 
-/// A bin as the bounds on what a cut within it gains see it: weights before it and after it, squared excesses over the
-/// node's mean there, the length of twice the excess half way, and the squared distances of its rows from the mean.
+/// A bin of a histogram and the rows beside it, as far as they bound the gain of a cut within the
+/// bin. The excess of some rows is the length of their weight times the difference between their
+/// mean and the node's mean.
+///
+/// `low` is the weight of the rows before the bin, `high` the weight of the rows up to its end;
+/// `before` and `after` are the squared excesses of these two sets of rows. `twice_middle` is the
+/// length of the sum of both excesses, that is, of twice the excess half way through the bin.
+/// `squares` is the sum of the weighted squared distances between the bin's rows and the node's
+/// mean.
 struct Inside {
     low: f64,
     high: f64,
@@ -40,15 +50,17 @@ struct Inside {
 }
 
 impl Inside {
-    /// Two bounds, of which the lower counts. By Cauchy and Schwarz, the excess of a subset is within half the root of
-    /// (weight times squared distances) of half the excess of all. And a side costs no less than the bins that are
-    /// certainly on it.
+    /// An upper bound of the gain of cuts within the bin: the lower of two bounds.
+    ///
+    /// * By distance: by Cauchy and Schwarz, the excess of a subset of the bin differs from half
+    ///   the excess of the whole bin by at most half the root of the bin's weight times `squares`.
+    /// * By cost: a side costs no less than the bins that are certainly on it.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
     fn most_gain(&self, node_weight: f64) -> f64 {
         let Self { low, high, before, after, twice_middle, squares } = *self;
         let most = (twice_middle + ((high - low) * squares).sqrt()) * 0.5;
-        // Weights are integers, and either side of a cut has a row.
+        // Weights are integers, and either side of a cut within the bin has a row of the bin.
         let product = |weight: f64| weight * (node_weight - weight);
         let (at_low, at_high) = (product(low + 1.0), product(high - 1.0));
         let least = if at_low < at_high { at_low } else { at_high };
@@ -61,44 +73,56 @@ impl Inside {
     }
 }
 
-/// One number per bin.
+/// A number for each bin.
 pub type ByBin = [f64; MAX_BINS];
 
-/// Weights and targets in packed forms, for one criterion.
+/// The packed forms of one criterion, and buffers for the loops over them.
 pub trait Packed<C: Statistics + ?Sized>: Send {
-    /// Weights and targets of a node's rows, in their order.
+    /// The weights and targets of a node's rows, in the order of the rows.
     type Rows: Default + Send + Sync;
 
-    /// Buffers, if there are packed forms for this criterion, target and kind of weights.
+    /// The buffers; `None` if the criterion has no packed forms for this target and kind of
+    /// weights.
     fn new(criterion: &C) -> Option<Self>
     where
         Self: Sized;
 
-    /// Sets `rows` to those of a node. O(rows).
+    /// Sets `rows` to the rows of a node. O(rows).
     fn load(&self, criterion: &C, node: &C::Totals, samples: &[u32], rows: &mut Self::Rows);
 
-    /// Counts rows by their bins, `bins[i]` of `rows[i]`, all below `n_bins`. O(rows + bins).
+    /// Counts rows into bins: `rows[i]` into the bin `bins[i]`, which is below `n_bins`.
+    /// O(rows + bins).
     fn count(&mut self, node: &C::Totals, rows: &Self::Rows, bins: &[u8], n_bins: usize);
 
-    /// Moves the last bin in front of all others. O(bins).
+    /// Moves the last bin of the histogram, that of missing values, in front of all others.
+    /// O(bins).
     fn rotate(&mut self, node: &C::Totals);
 
-    /// Sets `scores`, one per bin, to that of the cut after it, as [`Statistics::score`](crate::criterion::Statistics::score) has it but for a relative rounding
-    /// error of some units of 2^-52; minus infinity after a bin without rows or without rows beyond it. O(bins).
+    /// Sets `scores[b]` to the score of the cut after bin `b`. The scores differ from
+    /// [`Statistics::score`] by a relative rounding error of some units of 2^-52. They are minus
+    /// infinity after a bin that has no rows or has none after it. O(bins).
     fn scores(&self, level: Level, node: &C::Totals, scores: &mut [f64]);
 
-    /// Sets `bounds`, one per bin, to no less than the score of any cut between two of its rows; minus infinity if none can
-    /// be the node's best. Whoever restricts cuts passes false for `all_legal`: the best cut may then be one that is worse
-    /// than those beside it. O(bins).
+    /// Sets `bounds[b]` to an upper bound of the scores of all cuts between two rows of bin `b`, or
+    /// to minus infinity if no such cut can be the best of the node.
+    ///
+    /// `all_legal` says whether every cut is legal. If not, the best legal cut may be worse than
+    /// illegal cuts beside it, so that fewer bins can be ruled out. O(bins).
     fn bounds(&mut self, level: Level, node: &C::Totals, all_legal: bool, bounds: &mut [f64]);
 
     /// The state of a scan that has pushed the rows of the first `n_bins` bins.
     fn pushed(&self, criterion: &C, node: &C::Totals, scan: &mut C::Scan, n_bins: usize) -> C::Pushed;
 
-    /// Sets `scores[i]` to those of the cuts after the `i`-th of the sorted `keys` of some columns, with the bits of
-    /// [`Statistics::score`](crate::criterion::Statistics::score); minus infinity where there is no cut. There is one more key than scores. With the
-    /// ranks of missing values, also sets the scores of the cuts that have these on the left, but for the one that parts them from
-    /// all others. Returns false, and sets nothing, where numbers are too large. O(rows).
+    /// Sets `scores[i]` to the scores of the cuts between the sorted `keys[i]` and `keys[i + 1]` of
+    /// some columns side by side, with the bits of [`Statistics::score`]. They are minus infinity
+    /// where two keys have one rank, so that there is no cut.
+    ///
+    /// `missing` has the rank of missing values of each column, which is the column's last (above
+    /// all ranks if the node has no missing values there), and room for other scores. These are set
+    /// to the scores of the same cuts with the missing values on the left, except for the cut that
+    /// parts missing values from all others.
+    ///
+    /// Returns false, and sets nothing, where numbers are too large. O(rows).
     fn lane_scores(
         &mut self,
         level: Level,
@@ -109,11 +133,13 @@ pub trait Packed<C: Statistics + ?Sized>: Send {
         scores: &mut [Scores],
     ) -> bool;
 
-    /// Adds up, for each of some columns side by side, the rows with a rank below that column's end; `ranks[i]` are those of
-    /// `rows[i]`. At most [`LANES`](lanes::LANES) columns. O(rows).
+    /// Adds up, for each of some columns side by side, the rows whose rank is below the column's
+    /// end. `ranks[i]` has the ranks of `rows[i]`. At most [`LANES`](lanes::LANES) columns.
+    /// O(rows).
     fn add_below<const N: usize>(&mut self, level: Level, rows: &Self::Rows, ranks: &[[u32; N]], ends: &[u32; N]);
 
-    /// The state of a scan that has pushed the rows that were added up for a column.
+    /// The state of a scan that has pushed the rows which [`add_below`](Self::add_below) added up
+    /// for the column of this lane.
     fn pushed_below(&self, criterion: &C, node: &C::Totals, scan: &mut C::Scan, lane: usize) -> C::Pushed;
 }
 
@@ -130,7 +156,8 @@ mod tests {
     use crate::params::CriterionKind;
     use crate::runtime::Runtime;
 
-    /// A column of a node: ranks of its rows, and the width of a bin.
+    /// A column of a node: the rank of each sample, and the width of a bin of ranks as a power of
+    /// two.
     struct Check<'a> {
         samples: &'a [u32],
         ranks: &'a [u32],
@@ -138,7 +165,7 @@ mod tests {
     }
 
     impl Visitor for Check<'_> {
-        /// Whether there are packed forms.
+        /// Whether the criterion has packed forms.
         type Output = bool;
 
         fn visit<C: Criterion>(self, criterion: &C) -> Result<bool> {
@@ -150,7 +177,7 @@ mod tests {
             let bins: Vec<u8> = ranks.iter().map(|rank| (rank >> shift) as u8).collect();
             let n_bins = usize::from(*bins.iter().max().unwrap()) + 1;
             let mut scan = criterion.scan();
-            // Score and weight with the ranks below `end` pushed.
+            // The score and the pushed weight of the cut that pushes the ranks below `end`.
             let mut cut = |end: u32| {
                 let mut pushed = criterion.begin(&node, &mut scan);
                 for (&sample, _) in samples.iter().zip(ranks).filter(|&(_, &rank)| rank < end) {
@@ -187,7 +214,8 @@ mod tests {
                         };
                         let (score, _) = cut(end);
                         let bound = bounds[bin as usize];
-                        // A closed bin must not hold the best cut, unless one beside it is as good.
+                        // A bin with the bound minus infinity must not hold the best cut, unless a
+                        // cut beside the bin is as good.
                         let is_bounded = score <= bound || all_legal && bound == f64::NEG_INFINITY && score <= best;
                         assert!(!is_inside(0..end) || !is_inside(end..u32::MAX) || is_bounded, "{score} {bound}");
                         let check = |lane: usize, packed: &C::Packed| {
@@ -197,7 +225,7 @@ mod tests {
                         let alone: Vec<[u32; 1]> = ranks.iter().map(|&rank| [rank]).collect();
                         packed.add_below(level, &rows, &alone, &[end]);
                         check(0, &packed);
-                        // Columns of which one is that of the ranks.
+                        // Several columns, of which the second has the ranks of the node.
                         let beside: Vec<Keys> = ranks.iter().map(|&rank| [7, rank, 0, 9, 9, 9, 9, 9]).collect();
                         packed.add_below(level, &rows, &beside, &[9, end, 1, 5, 9, 0, 10, 11]);
                         check(1, &packed);
@@ -238,7 +266,7 @@ mod tests {
             pure in 0..1000u32,
         ) {
             let n = numbers.len();
-            // Classes that go with the ranks here and there, so that bins are pure.
+            // Below a random rank, classes follow the ranks, so that some bins have one class only.
             let class = |i: usize| if ranks[i] < pure { ranks[i] / 300 } else { numbers[i].unsigned_abs() } % n_classes;
             let classes: Vec<u32> = (0..n).map(class).collect();
             let values: Vec<f64> = numbers.iter().map(|&v| f64::from(v / step) + 0.1).collect();

@@ -1,11 +1,11 @@
-//! No packed forms: for criteria that do without.
+//! The packed forms of criteria that have none.
 
 use super::Packed;
 use super::lanes::{Keys, Scores};
 use crate::criterion::Statistics;
 use crate::simd::Level;
 
-/// There is no value of it, so its methods are never called.
+/// A type without values: its methods are never called.
 pub enum NotPacked {}
 
 impl<C: Statistics> Packed<C> for NotPacked {

@@ -1,7 +1,9 @@
-//! Histograms of one regression target.
+//! Packed forms of one regression target, for squared error.
 //!
-//! A bin has the number and the weight of its rows, the sum of their targets' excess over the node's mean (its whole
-//! part, so that the sum is an exact integer) and, for the bounds alone, the sum of its squares in floating point.
+//! A bin has the number and the weight of its rows and the sum of their weighted excesses: the
+//! excess of a target is the target less the whole part of the node's mean, so that sums are exact
+//! integers. For the bounds alone, a bin also has the sum of weighted squared excesses, in floating
+//! point.
 
 use super::lanes::{Keys, LANES, MAX_PLACES, Scores, add_missing, mask_missing, mask_ties, place};
 use super::{ByBin, Inside, MAX_BINS, Packed, SLACK};
@@ -10,28 +12,29 @@ use crate::criterion::weights::{Moment, SampleWeights};
 use crate::data::target::COARSE_BITS;
 use crate::simd::{Level, vectorized};
 
-/// Weights and targets by bin.
+/// Histogram of weights and targets, and buffers.
 pub struct PackedSums {
     n_bins: usize,
     bins: Box<[Bin; MAX_BINS]>,
-    /// `ends[b]`: all bins before `b`.
+    /// `ends[b]` is the sum over all bins before bin `b`.
     ends: Box<[End; MAX_BINS + 1]>,
-    /// Weights of `ends`, and sums of excesses over the mean, fraction included.
+    /// The weights of `ends`, and the sums of the excesses over the whole mean, its fraction
+    /// included.
     weights: Box<[f64; MAX_BINS + 1]>,
     excesses: Box<[f64; MAX_BINS + 1]>,
-    /// Weighted squared distances from the mean, by bin.
+    /// The weighted squared distances between the rows of each bin and the node's mean, rounded up.
     squares: Box<ByBin>,
-    /// Whether targets have few enough bits for small nodes.
+    /// Whether targets have few enough bits for [`Packed::lane_scores`].
     is_coarse: bool,
-    /// The rows of a small node: weighted excesses and weights.
+    /// The rows of a small node: the weighted excess and the weight.
     places: Box<[[f64; 2]; MAX_PLACES]>,
-    /// Sums of rows below the ends of columns.
+    /// For each lane, the sum of the rows below the end of its column.
     below: [End; LANES],
 }
 
 #[derive(Clone, Copy, Default)]
 struct Bin {
-    /// The weight in the low half, the number of rows in the high one.
+    /// The weight of the rows in the low half, their number in the high half.
     sizes: u64,
     sum: i64,
     squares: f64,
@@ -43,12 +46,12 @@ struct End {
     sum: i64,
 }
 
-/// Rows of a node.
+/// The rows of a node.
 #[derive(Default)]
 pub struct SumRows {
-    /// The target less the whole part of the node's mean.
+    /// The target of each row, less the whole part of the node's mean.
     excesses: Vec<i64>,
-    /// Empty if all are 1.
+    /// The weight of each row; empty if all weights are 1.
     weights: Vec<u32>,
 }
 
@@ -69,7 +72,7 @@ impl Bin {
 }
 
 impl PackedSums {
-    /// Sums over the bins before each, given the fraction of the node's mean.
+    /// Sets the sums over the bins before each; `fraction` is the fraction of the node's mean.
     fn add_up(&mut self, fraction: f64) {
         let mut end = End::default();
         for bin in 0..self.n_bins {
@@ -78,7 +81,7 @@ impl PackedSums {
             self.ends[bin + 1] = end;
             let weight = end.weight as i64 as f64;
             self.weights[bin + 1] = weight;
-            // As `SquaredError::squares` has it.
+            // The operations of `SquaredError::squares`, so that scores have its bits.
             self.excesses[bin + 1] = end.sum as f64 - weight * fraction;
             let weight = weight_of(sizes) as i64 as f64;
             let distances = squares - 2.0 * fraction * sum as f64 + fraction * fraction * weight;
@@ -172,7 +175,7 @@ impl<W: SampleWeights, M: Moment> Packed<SquaredError<'_, W, M>> for PackedSums 
         missing: Option<(&Keys, &mut [Scores])>,
         scores: &mut [Scores],
     ) -> bool {
-        // Sums of excesses are then exact in `f64`.
+        // Below this weight, sums of excesses are exact in `f64`.
         if !self.is_coarse || node.weight >= 1 << (f64::MANTISSA_DIGITS - COARSE_BITS) {
             return false;
         }
@@ -250,7 +253,7 @@ vectorized! {
 }
 
 vectorized! {
-    /// The score is the gain over the weight.
+    /// The score is the gain over the node's weight.
     fn inner_bounds(weights: &[f64], excesses: &[f64], squares: &[f64], node_weight: f64, bounds: &mut [f64]) {
         let n = bounds.len();
         let (weights, weights_after) = (&weights[..n], &weights[1..=n]);
@@ -271,7 +274,9 @@ vectorized! {
 }
 
 vectorized! {
-    /// With `MISSING` also sets `others` to the scores with these sums of `missing` values, which have these ranks, on the left.
+    /// Scores the cuts between sorted keys, see [`Packed::lane_scores`]. If `MISSING` is 1, also
+    /// sets `others` to the scores with missing values on the left, where `ranks` and `missing`
+    /// have the rank and the sums of the missing values in each lane.
     fn sorted_scores<const MISSING: usize>(
         places: &[[f64; 2]; MAX_PLACES],
         node_weight: f64,

@@ -1,10 +1,14 @@
-//! What no cut of a column can better, from the sums of few classes of targets: cheaper than the losses of all cuts, and enough to
-//! tell that most columns of a large node cannot win.
+//! A lower bound of the losses of all cuts of a column, from sums over few classes of targets. It
+//! costs less than the losses themselves, and proves that most columns of a large node cannot win.
 //!
-//! A set of samples has at least the loss of any part of it, so within a block of cuts both sides have at least the loss of
-//! what is certainly there. For that loss in turn: the quantile of a set lies in one of the classes, which are ranges of places; the
-//! samples of other classes lie to one side of it, so that their loss is linear in the quantile, and least at an end of the
-//! class. The class's own samples may be as near as one likes.
+//! A set of samples has at least the loss of any part of the set. The cuts of a pass are taken in
+//! blocks: for all cuts of a block, the pushed side has at least the samples that were pushed
+//! before the block, and the other side at least those that are not pushed after it. To bound the
+//! loss of such a part, the samples are put into classes, which are ranges of places in the order
+//! of targets. The quantile of the part lies in one class. The samples of all other classes lie to
+//! one side of that class, so that their loss is linear while the quantile moves within the class,
+//! and least at an end of the class. The loss of the samples of the quantile's own class is bounded
+//! by 0.
 //!
 //! O(m) for a pass of m samples, and O([`CLASSES`]) per block.
 
@@ -12,24 +16,24 @@ use super::level::Level;
 use super::line::Line;
 use super::sum::{Part, Sum};
 
-/// At most so many classes.
+/// The largest number of classes.
 const CLASSES: usize = 16;
-/// At most so many blocks, and of at least this length.
+/// The largest number of blocks, and the least number of cuts of a block (but the last).
 const BLOCKS: usize = 64;
 const BLOCK_FROM: usize = 32;
 
-/// Classes of places.
+/// The places of a line, divided into classes.
 pub(super) struct Classes<'a> {
     line: &'a Line,
-    /// A class has `2^shift` places.
+    /// A class is a range of `2^shift` places.
     shift: u32,
 }
 
-/// Sums by class.
+/// The sums of weights and targets of some samples, by class.
 pub(super) type Parts<S> = [Part<S>; CLASSES];
 
 impl<'a> Classes<'a> {
-    /// Of all places of a line.
+    /// Divides all places of a line into classes.
     pub fn new(line: &'a Line) -> Self {
         Self { line, shift: line.len().div_ceil(CLASSES).next_power_of_two().ilog2() }
     }
@@ -39,14 +43,15 @@ impl<'a> Classes<'a> {
         *part = part.with(self.line.weight(place), self.line.values[place]);
     }
 
-    /// The sums of all samples of the line. O(W).
+    /// The sums over all samples of the line. O(n).
     pub fn whole<S: Sum>(&self) -> Parts<S> {
         let mut parts = [Part::default(); CLASSES];
         (1..=self.line.len()).for_each(|place| self.add(&mut parts, place));
         parts
     }
 
-    /// At most the loss of both sides of any cut of a pass over these places, where `whole` has the sums of the whole node.
+    /// A lower bound of the loss of both sides together, for all cuts of a pass that pushes these
+    /// places in this order. `whole` has the sums over all samples of the node.
     pub fn least_loss<S: Sum>(&self, level: impl Level, whole: &Parts<S>, order: &[u32]) -> S {
         let mut pushed = [Part::default(); CLASSES];
         let mut least = None;
@@ -56,15 +61,15 @@ impl<'a> Classes<'a> {
                 self.add(&mut pushed, place as usize);
             }
             let rest = std::array::from_fn(|class| whole[class].minus(pushed[class]));
-            let loss = own + self.at_most_loss(level, &rest);
+            let loss = own + self.lower_bound(level, &rest);
             least = Some(least.map_or(loss, |least: S| least.min(loss)));
-            own = self.at_most_loss(level, &pushed);
+            own = self.lower_bound(level, &pushed);
         }
         least.unwrap_or_default()
     }
 
-    /// At most the loss of samples with these sums.
-    fn at_most_loss<S: Sum>(&self, level: impl Level, parts: &Parts<S>) -> S {
+    /// A lower bound of the loss of samples with these sums.
+    fn lower_bound<S: Sum>(&self, level: impl Level, parts: &Parts<S>) -> S {
         let all = parts.iter().fold(Part::default(), |all: Part<S>, &part| all.plus(part));
         if all.weight == 0 {
             return S::default();
@@ -90,7 +95,7 @@ mod tests {
     use crate::criterion::quantile::level::Half;
     use crate::params::QuantileLevel;
 
-    /// The least loss of samples, by trying each as the quantile.
+    /// The least loss of samples about any of their targets.
     fn loss_of(level: impl Level, samples: &[(u64, i64)]) -> i64 {
         let about = |&(_, point): &(u64, i64)| {
             let distance = |is_above: bool| {
@@ -144,7 +149,8 @@ mod tests {
 
     #[test]
     fn bounds_tell_noise_from_signal() {
-        // Of 1024 samples, pushed in the order of their targets or so that both halves alternate.
+        // 1024 samples, pushed in the order of their targets (signal) or alternately from both ends
+        // of the order (noise).
         let mut line = Line::default();
         line.clear();
         line.values.extend(1..=1024);
@@ -152,7 +158,8 @@ mod tests {
         let whole = classes.whole::<i64>();
         let signal: Vec<u32> = (1..=1024).collect();
         let noise: Vec<u32> = (1..=512).flat_map(|i| [i, 1025 - i]).collect();
-        // All: 2 (1 + 3 + ... + 1023) / 2 = 2^18. The best cut of the signal halves the halves: 2^17.
+        // The loss of all samples: 2 (1 + 3 + ... + 1023) / 2 = 2^18. The best cut of the signal
+        // leaves two sides with half the samples and a quarter of the loss each: 2^17.
         let bound = |order: &[u32]| classes.least_loss(Half, &whole, order);
         assert!(bound(&signal) > 1 << 16 && bound(&signal) <= 1 << 17);
         assert!(bound(&noise) > 225_000 && bound(&noise) <= 1 << 18);

@@ -1,20 +1,23 @@
-//! Weights and weighted targets of the samples that are left, as a tree of partial sums (Fenwick, "A new data structure for
-//! cumulative frequency tables", Software: Practice and Experience 24, 1994).
+//! The weights and weighted targets of the samples that are left, as a tree of partial sums
+//! (Fenwick, "A new data structure for cumulative frequency tables", Software: Practice and
+//! Experience 24, 1994).
 //!
-//! Removing a sample and finding a quantile cost O(log W) whatever the weights are. Lists are faster as long as the quantile
-//! moves little; see `peel`.
+//! Removing a sample and finding a quantile cost O(log n), whatever the weights are. A list is
+//! faster as long as the quantile moves little; see `peel`.
 
 use super::level::Level;
 use super::sum::{Part, Sum};
 
-/// Partial sums by place, from 1 on: node `i` has those of the `i & -i` places up to `i`.
+/// Partial sums by place, from 1 on: node `i` has the sum over the `i & -i` places up to and
+/// including `i`.
 pub(super) struct Fenwick<S> {
     nodes: Vec<Part<S>>,
     total: Part<S>,
 }
 
 impl<S: Sum> Fenwick<S> {
-    /// The tree of these samples, by place from 1 on; a weight of 0 stands for none.
+    /// The tree of these samples (weight and target), by place from 1 on. A weight of 0 stands for
+    /// a place without a sample.
     pub fn new(samples: impl ExactSizeIterator<Item = (u64, i64)>) -> Self {
         let mut nodes = vec![Part::default(); samples.len() + 1];
         let mut total = Part::default();
@@ -29,7 +32,7 @@ impl<S: Sum> Fenwick<S> {
         Self { nodes, total }
     }
 
-    /// Takes a sample out.
+    /// Removes the sample at a place, whose weight and target are given.
     pub fn remove(&mut self, place: usize, weight: u64, value: i64) {
         self.total = self.total.without(weight, value);
         let mut i = place;
@@ -39,12 +42,14 @@ impl<S: Sum> Fenwick<S> {
         }
     }
 
-    /// The loss of the samples that are left about their quantile.
+    /// The loss of the samples that are left about their quantile. `values` has the target of each
+    /// place.
     pub fn loss(&self, level: impl Level, values: &[i64]) -> S {
         if self.total.weight == 0 {
             return S::default();
         }
-        // The most places whose weight is short of the level's share.
+        // Finds the longest run of places from 1 on whose weight falls short of the level's share.
+        // The quantile is at the place after it.
         let (mut place, mut below) = (0, Part::<S>::default());
         let mut step = self.nodes.len().next_power_of_two() / 2;
         while step > 0 {

@@ -1,41 +1,47 @@
-//! What a level asks of weights, and makes of distances: compiled apart for one half.
+//! The level of a quantile: which share of the weight it asks for, and how distances from the
+//! quantile become a loss. One half has an implementation of its own, which multiplies less.
 
 use std::ops::{Add, Sub};
 
 use super::sum::Sum;
 use crate::params::QuantileLevel;
 
-/// The share of the weight that is below a quantile, and the loss about it.
+/// The share of the whole weight below a quantile, and the loss about the quantile.
 pub(super) trait Level: Copy {
-    /// Whether a part of a weight is less than the share.
+    /// Whether `part` is less than the level's share of `whole`.
     fn falls_short(self, part: u64, whole: u64) -> bool;
-    /// Whether a part of a weight is more than the share.
+    /// Whether `part` is more than the level's share of `whole`.
     fn exceeds(self, part: u64, whole: u64) -> bool;
-    /// The loss of samples whose weighted distances from the quantile have these sums, above and below it.
+    /// The loss, times the level's denominator, of samples whose weighted distances from the
+    /// quantile add up to `above` over the samples above it and to `below` over those below it.
     fn loss<S: Sum>(self, above: S, below: S) -> S;
 }
 
-/// The same, while samples leave: the balance of a point is the denominator times the weight below it minus the numerator times
-/// the whole weight, which is what the loss changes by per distance if the point moves up.
+/// Keeps track of the quantile while samples leave.
+///
+/// The balance of a place in the order of targets is the level's denominator times the weight
+/// before the place, less the numerator times the whole weight. It is the slope of the loss just
+/// below the target at that place. With the denominator times the place's own weight added, it is
+/// the slope just above.
 pub(super) trait Balance<S>: Level {
-    /// An integer for balances.
+    /// The integer type of balances.
     type Integer: Copy + Add<Output = Self::Integer> + Sub<Output = Self::Integer> + PartialOrd + Default;
     /// The denominator times a weight.
     fn below(self, weight: u64) -> Self::Integer;
     /// The numerator times a weight.
     fn whole(self, weight: u64) -> Self::Integer;
-    /// A balance times a distance.
+    /// A balance times a distance: the change of the loss along that distance.
     fn times(balance: Self::Integer, distance: i64) -> S;
-    /// The loss of one sample at a distance above or below the quantile.
+    /// The loss, times the denominator, of one sample at this distance below or above the quantile.
     fn loss_of(self, weight: u64, distance: i64, is_below: bool) -> S;
 }
 
-/// One half. The loss is the sum of all distances.
+/// The level one half. The loss times the denominator is the sum of all distances.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Half;
 
 impl Level for Half {
-    // Weights are below 2^53.
+    // Weights are below 2^53, so that twice a weight does not overflow.
     #[inline]
     fn falls_short(self, part: u64, whole: u64) -> bool {
         2 * part < whole
@@ -76,7 +82,7 @@ impl<S: Sum> Balance<S> for Half {
     }
 }
 
-/// Sums have room for the denominator.
+/// [`Sum`] is chosen so that it has room for the denominator.
 impl<S: Sum> Balance<S> for QuantileLevel {
     type Integer = S;
 
@@ -102,7 +108,7 @@ impl<S: Sum> Balance<S> for QuantileLevel {
     }
 }
 
-/// A fraction. The loss is that of `pinball`, times the denominator.
+/// Any level. The loss is the pinball loss times the denominator.
 impl Level for QuantileLevel {
     #[inline]
     fn falls_short(self, part: u64, whole: u64) -> bool {

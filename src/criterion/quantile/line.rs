@@ -1,15 +1,18 @@
-//! The targets and the weights of some samples in the order of their targets, by place.
+//! The targets and the weights of some samples, arranged by place. The place of a sample is its
+//! position in the order of their targets, from 1 on.
 
-/// Samples in the order of their targets, by place from 1 on; place 0 closes the ring.
+/// The targets and weights of samples by place. Place 0 belongs to no sample; in lists it closes
+/// the ring.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     pub values: Vec<i64>,
-    /// Only that of place 0 if all are 1 and nobody asks.
+    /// The weight of each place. Only place 0 is there if all weights are 1 and the level is one
+    /// half.
     pub weights: Vec<u64>,
 }
 
 impl Line {
-    /// No samples.
+    /// Leaves no samples, and place 0 alone.
     pub fn clear(&mut self) {
         self.values.clear();
         self.values.push(0);
@@ -17,12 +20,12 @@ impl Line {
         self.weights.push(0);
     }
 
-    /// The weight at a place.
+    /// The weight at a place, from 1 on.
     pub fn weight(&self, place: usize) -> u64 {
         self.weights.get(place).copied().unwrap_or(1)
     }
 
-    /// Number of samples.
+    /// The number of samples.
     pub fn len(&self) -> usize {
         self.values.len() - 1
     }

@@ -1,24 +1,33 @@
-//! Absolute error and quantile loss about the best constant: a weighted median or quantile (Breiman et al., "Classification and
-//! Regression Trees", 1984, section 8.11, for the median; Koenker and Bassett, "Regression quantiles", Econometrica 46, 1978, for
-//! the loss).
+//! Absolute error and quantile loss about the best constant, which is a weighted median or quantile
+//! (Breiman et al., "Classification and Regression Trees", 1984, section 8.11, for the median;
+//! Koenker and Bassett, "Regression quantiles", Econometrica 46, 1978, for the loss).
 //!
-//! The quantile of level `t` of some samples is the target at which their weights, added up in the order of targets, pass the
-//! share `t` of all; if they meet it exactly, half way to the next target. Any point between the two has the same loss
+//! The quantile of level `t` of some samples is the target at which their weights, added up in the
+//! order of targets, pass the share `t` of the whole weight. If the sum meets the share exactly,
+//! the quantile is half way between that target and the next. Any point between the two has the
+//! same loss
 //!
-//! > `sum of w t (q - point)` over targets above + `sum of w (1 - t) (point - q)` over targets below,
+//! > `sum of w t (q - point)` over targets above `+ sum of w (1 - t) (point - q)` over those below,
 //!
-//! an integer in fixed-point targets `q` once multiplied by the denominator of `t`; the absolute error is twice that for one
-//! half. A cut's score is what the loss falls by, which is never below 0, rounded once per output; the order of
-//! candidates is that of the integers.
+//! which is an integer, for fixed-point targets `q`, once multiplied by the denominator of `t`. The
+//! absolute error is twice the loss for `t` one half. The score of a cut is the fall of the loss,
+//! which is never below 0, rounded once per output. The order of candidates is the order of the
+//! integers.
 //!
-//! Sums of targets do not tell a quantile, so statistics are a node's samples in the order of their targets (`order`), and the
-//! losses of all cuts of a column come from one pass over all its samples in advance (`scan`, `peel`, `ring`; the idea is from
-//! "Faster Regression Tree", section "L1 loss reduction", turned from insertion, which searches, to removal from a list). In large
-//! nodes most columns are given up before, as sums by class of targets prove that they cannot win (`bound`).
+//! Sums of targets do not tell a quantile. So the statistics of a node are its samples in the order
+//! of their targets (`order`), and the losses of all cuts of a column come from one pass over the
+//! column's samples before any cut is scored (`scan`, `peel`, `ring`). The idea is from "Faster
+//! Regression Tree", section "L1 loss reduction", which inserts samples and must search for their
+//! places; here samples are removed from a list, without a search. In large nodes most columns are
+//! given up before such a pass, because sums by class of targets prove that they cannot win
+//! (`bound`).
 //!
-//! Bits, at worst: a weighted sum of targets is below 2^112; the denominator is as small as 126 bits for a loss demand, which
-//! only tells where targets need 61 bits and the total weight more than 36. Losses of outputs are brought to one scale
-//! (2^90) and added (2^20): 126 + 90 + 20 < 640.
+//! In complexities, a node has n samples, and a pass pushes m of them.
+//!
+//! Bits, at worst: a weighted sum of targets is below 2^112. A loss has at most 126 bits: the
+//! denominator of the level is made smaller if it must be, which only happens where targets need 61
+//! bits and the total weight more than 36. Losses of outputs are brought to one scale (2^90) and
+//! added (2^20): 126 + 90 + 20 < 640.
 
 mod bound;
 mod fenwick;
@@ -52,65 +61,69 @@ pub use sum::Sum;
 
 /// Fractional bits of a mean loss in fixed-point units: weights are below 2^52.
 const QUOTIENT_BITS: u32 = 128;
-/// Bits of a loss in an `i64` and in an `i128`, with room for a difference.
+/// Most bits of a loss in an `i64` and in an `i128`, so that a difference of two losses fits too.
 const NARROW_BITS: u32 = 62;
 const WIDE_BITS: u32 = 126;
 
-/// The loss about a quantile of the targets of samples; `S` holds sums of weighted targets, and losses.
+/// The loss about a quantile of the targets of samples; `S` is the integer type of sums of weighted
+/// targets and of losses.
 pub struct Quantile<'a, S> {
     numbers: &'a Numbers,
     weights: &'a Weights,
     are_unit: bool,
     level: QuantileLevel,
-    /// What the integer losses are multiples of, as a share of the loss: 1 over this.
+    /// The integer losses are the loss times this: the denominator of the level, or 1 for the
+    /// absolute error.
     unit: f64,
     n_samples: usize,
-    /// By output.
+    /// Per output, the order of the targets of all samples.
     rankings: Box<[Ranking]>,
-    /// Per output, `finest - scale`, and 2 to that power: multiplying by it brings all outputs to one scale.
+    /// Per output, `shift = finest - scale` and `factor = 2^shift`: losses times the factor have
+    /// one scale for all outputs.
     shifts: Box<[u32]>,
     factors: Box<[f64]>,
-    /// The next node's.
+    /// The identity of the next node, see [`QuantileTotals`].
     id: AtomicU64,
     sums: std::marker::PhantomData<fn() -> S>,
 }
 
-/// The samples of a node, in the order of each output.
+/// The samples of a node, in the order of their targets for each output.
 pub struct QuantileTotals<S> {
-    /// Tells nodes apart; never 0.
+    /// Tells the node from all others, so that a scan knows whose samples it has loaded; never 0.
     id: u64,
     weight: u64,
     outputs: SmallVec<[OutputOrder<S>; 1]>,
 }
 
-/// The samples of a node in the order of one output.
+/// The samples of a node in the order of their targets for one output: their ranks, ascending.
 struct OutputOrder<S> {
     ranks: Box<[u32]>,
-    /// The ranks of the samples at the least and at the greatest quantile.
+    /// The ranks of the two samples between whose targets the quantile is half way; equal if the
+    /// quantile is one target.
     quantiles: [u32; 2],
     loss: S,
 }
 
-/// Scratch of a scan.
+/// Buffers of a scan. A pass is foreseen if [`Statistics::foresee`] was told its samples.
 pub struct QuantileScan<S> {
-    /// Whose samples it holds.
+    /// The identity of the node whose samples `outputs` have loaded; 0 before the first.
     node: u64,
     outputs: Box<[OutputScan<S>]>,
     pass: PassScratch,
-    /// Whether the losses of all cuts of the pass are known.
+    /// Whether the pass was foreseen, so that the losses of all its cuts are known.
     is_foreseen: bool,
-    /// The pushed samples, if it was not.
+    /// The pushed samples of a pass that was not foreseen.
     pushed: Vec<u32>,
 }
 
-/// How many samples are pushed, and their weight.
+/// The number of pushed samples, and their weight.
 #[derive(Debug, Clone, Copy)]
 pub struct QuantilePushed {
     n: u32,
     weight: u64,
 }
 
-/// The loss of both sides, by output.
+/// The loss of both sides together, by output.
 type QuantileProof = SmallVec<[i128; 1]>;
 
 /// Bits of a weighted sum of the targets.
@@ -119,20 +132,21 @@ fn sum_bits(target: &Target, numbers: &Numbers) -> u32 {
     numbers.bits - 1 + bit_length(weight)
 }
 
-/// The fraction that stands for a level in a tree with this target: its denominator leaves room for the sums of losses. A
-/// tree resolves its level once, since a part of the rows would have room for a larger denominator.
+/// The fraction that stands for a level in a tree with this target: its denominator leaves room for
+/// the sums of losses. A tree resolves its level once, since a part of the rows would have room for
+/// a larger denominator.
 pub(super) fn resolve(level: QuantileLevel, target: &Target, numbers: &Numbers) -> QuantileLevel {
     level.within(WIDE_BITS - sum_bits(target, numbers))
 }
 
-/// What to do with a criterion, whichever its sums.
+/// The criterion with narrow or wide sums, whichever its losses need.
 pub(super) enum AnyQuantile<'a> {
     Narrow(Quantile<'a, i64>),
     Wide(Quantile<'a, i128>),
 }
 
 impl<'a> AnyQuantile<'a> {
-    /// The absolute error, or with a level the loss about that quantile.
+    /// The absolute error, or if a level is given the loss about the quantile of that level.
     pub fn new(
         target: &'a Target,
         numbers: &'a Numbers,
@@ -183,7 +197,8 @@ impl<'a, S: Sum> Quantile<'a, S> {
         self.level == QuantileLevel::HALF
     }
 
-    /// Whether there are no weights to be looked at.
+    /// Whether the quantile is the median of samples without weights, which has a simpler
+    /// algorithm.
     #[inline]
     fn has_plain_median(&self) -> bool {
         self.are_unit && self.is_half()
@@ -205,15 +220,15 @@ impl<'a, S: Sum> Quantile<'a, S> {
         QuantileTotals { id: self.id.fetch_add(1, Memory::Relaxed), weight, outputs: outputs.collect() }
     }
 
-    /// Half way between the targets of two samples as given.
+    /// The point half way between the targets, as given, of the samples with these ranks.
     fn raw_midpoint(&self, output: usize, ranks: [u32; 2]) -> f64 {
         let raw = |rank| self.numbers.raw[self.rankings[output].sample(rank) as usize * self.rankings.len() + output];
         let [least, greatest] = ranks.map(raw);
-        // Both zeros are one target.
+        // Turns -0.0 into 0.0: both zeros are one target.
         f64::midpoint(least, greatest) + 0.0
     }
 
-    /// The loss of both sides, by output.
+    /// The loss of both sides together, by output.
     fn losses<'s>(
         &'s self,
         scan: &'s QuantileScan<S>,
@@ -227,7 +242,7 @@ impl<'a, S: Sum> Quantile<'a, S> {
     }
 }
 
-/// The quantile and the loss of samples in the order of their targets. O(W).
+/// The quantile and the loss of the samples with these ranks. O(n).
 fn summed<S: Sum>(level: impl Level, ranking: &Ranking, ranks: Box<[u32]>, weight: u64) -> OutputOrder<S> {
     let weight_of = |rank: u32| ranking.weights.get(rank as usize).copied().unwrap_or(1);
     let (mut n_below, mut below) = (0, 0);
@@ -293,7 +308,7 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
         self.rankings.len()
     }
 
-    /// The median, or the quantile, of the targets as given.
+    /// Writes the median, or the quantile, of the targets as given.
     fn write_value(&self, totals: &Self::Totals, _samples: &[u32], value: &mut [f64]) {
         for (output, value) in value.iter_mut().enumerate() {
             *value = self.raw_midpoint(output, totals.outputs[output].quantiles);
@@ -308,7 +323,8 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
         self.raw_midpoint(output, totals.outputs[output].quantiles)
     }
 
-    /// Of a pass that was not foreseen. O(W).
+    /// The quantiles of both sides. The pass must not have been foreseen, as only then the pushed
+    /// samples are marked. O(n).
     fn side_means(
         &self,
         node: &Self::Totals,
@@ -347,7 +363,7 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
         }
     }
 
-    /// O(W) for a node's first column, then O(what was pushed).
+    /// O(n) for the first column of a node, then O(number of samples that the last pass marked).
     fn begin(&self, node: &Self::Totals, scan: &mut QuantileScan<S>) -> QuantilePushed {
         if scan.node != node.id {
             scan.node = node.id;
@@ -384,7 +400,8 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
             pass.foresee(self, output);
         }
         *is_foreseen = true;
-        // None and all are no cuts, and score 0.
+        // The losses of pushing no sample and all samples are in the list too. If these are no
+        // cuts, they gain 0.
         if let ([output], [factor]) = (&scan.outputs[..], &self.factors[..]) {
             return output.most_gain() * factor;
         }
@@ -411,7 +428,8 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
         pushed.weight
     }
 
-    /// O(1) if the pass was foreseen, else O(W), or O(m log m) for m samples that are few beside those.
+    /// O(1) if the pass was foreseen. Otherwise O(n), or O(m log m + log n) for m pushed samples
+    /// that are few beside n.
     #[inline]
     fn score(&self, _node: &Self::Totals, scan: &QuantileScan<S>, pushed: QuantilePushed) -> f64 {
         if let ([output], [factor], true) = (&scan.outputs[..], &self.factors[..], scan.is_foreseen) {
@@ -421,7 +439,7 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
         gains.fold(0.0, |score, ((output, loss), factor)| score + output.gain(loss) * factor)
     }
 
-    /// No output gains less than 0, and each is rounded twice.
+    /// No output gains less than 0, and the gain of each output is rounded twice.
     fn tolerance(&self, _node: &Self::Totals, score: f64) -> f64 {
         score * (8.0 + self.rankings.len() as f64) * f64::EPSILON
     }
@@ -452,7 +470,8 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
 }
 
 impl<S: Sum> Ordered for Quantile<'_, S> {
-    /// By means, which need not give the best subset.
+    /// One order per output, by mean targets. The best cut of such an order need not be the best
+    /// subset for this loss.
     fn n_orders(&self) -> usize {
         self.rankings.len()
     }
@@ -463,7 +482,7 @@ impl<S: Sum> Ordered for Quantile<'_, S> {
     }
 }
 
-/// Nothing bounds what a column can gain: all columns are read.
+/// No bound of what a column can gain is known, so all columns are read.
 impl<S: Sum> Bounded for Quantile<'_, S> {
     type Summary = ();
     type Ceiling = ();

@@ -1,8 +1,11 @@
-//! The order of targets: once of all samples, then of the samples of each node.
+//! The order of samples by their targets: once for all samples, then for the samples of each node.
 //!
-//! A sample's rank is its place among all in the order of the targets as given; no two share one. A node's order is the
-//! ascending list of its samples' ranks: sorted for the smaller child of a split, what remains of the parent's for the larger.
-//! A row is in a smaller child at most log2(n) times, and large children are sorted through a bitmap.
+//! The rank of a sample is its place among all samples in the order of the targets as given; no two
+//! samples have one rank. The order of a node is the ascending list of its samples' ranks. For the
+//! smaller child of a split the list is sorted; for the larger child it is the list of the parent
+//! without the ranks of the smaller child. So a row is sorted only when it is in a smaller child,
+//! at most log2(N) times for N samples in all. Smaller children that are large are sorted through a
+//! bitmap.
 
 use crate::bitset::Bitset;
 use crate::data::ranking::sort_pairs;
@@ -11,21 +14,23 @@ use crate::error::Result;
 use crate::num::SortKey;
 use crate::runtime::Runtime;
 
-/// A bitmap of all ranks is read if it has at most this many words per sample of the node.
+/// Ranks are sorted through a bitmap of all ranks if the bitmap has at most this many words per
+/// sample of the node.
 const WORDS_PER_SAMPLE: usize = 4;
 
-/// The order of one output's targets.
+/// All samples in the order of their targets for one output.
 pub(super) struct Ranking {
     rank_of: Box<[u32]>,
     sample_of: Box<[u32]>,
-    /// Fixed-point targets, by rank.
+    /// The fixed-point target of each rank.
     pub values: Box<[i64]>,
-    /// By rank; empty if all are 1.
+    /// The weight of each rank; empty if all weights are 1.
     pub weights: Box<[u64]>,
 }
 
 impl Ranking {
-    /// The order of output number `output`; `weight` gives that of a sample. O(n).
+    /// The order for the output of this number; `weight` maps a sample to its weight. O(N)
+    /// for N samples in all.
     pub fn new(
         numbers: &Numbers,
         output: usize,
@@ -48,12 +53,12 @@ impl Ranking {
         Ok(Self { rank_of: rank_of.into(), sample_of, values, weights })
     }
 
-    /// The sample of a rank.
+    /// The sample that has this rank.
     pub fn sample(&self, rank: u32) -> u32 {
         self.sample_of[rank as usize]
     }
 
-    /// The ranks of some samples, ascending. O(W log W), or O(W) if they are many.
+    /// The ranks of these samples, ascending. O(n log n), or O(n) if they are many.
     pub fn order(&self, samples: &[u32]) -> Box<[u32]> {
         let ranks = samples.iter().map(|&sample| self.rank_of[sample as usize]);
         if self.rank_of.len() <= WORDS_PER_SAMPLE * 64 * samples.len() {
@@ -69,7 +74,8 @@ impl Ranking {
     }
 }
 
-/// An ascending list without some of its members, which are ascending too. O(W).
+/// The members of the ascending list `all` that are not in `some`, which is ascending and a part of
+/// `all`. O(length of `all`).
 pub(super) fn difference(all: &[u32], some: &[u32]) -> Box<[u32]> {
     let mut rest = vec![0; all.len() - some.len()];
     let (mut n, mut n_some) = (0, 0);

@@ -1,18 +1,22 @@
-//! The losses of all that is left of a set of samples while they are removed one by one, in any order.
+//! The loss of what is left of a set of samples, while samples are removed one by one in any order.
 //!
-//! The samples are a list in the order of their targets, with a pointer to a quantile of those that are left ("Faster
-//! Regression Tree", section "L1 loss reduction": the loss changes by the distance of the sample from the median; there samples
-//! are inserted, which needs a search; a list gives them up in O(1)).
+//! The samples are a list in the order of their targets, with a pointer to a quantile of those that
+//! are left. "Faster Regression Tree", section "L1 loss reduction", has the idea: the loss changes
+//! by the distance of the sample from the median. There samples are inserted, which needs a search
+//! for their places; a list removes them in O(1).
 //!
-//! * All weights 1, the median: the pointer is at the lower of the two medians. Whether it moves to a neighbour is decided by
-//!   the parity of what is left and the side of the sample, and the loss falls by the sample's distance from where the pointer
-//!   is while their number is odd. No sums, no searches, no branches on data.
-//! * Otherwise: the balance of the weights below and above the pointer, which moves until neither side has more than its
-//!   share; the balance says what the loss changes by. Few steps per removal unless weights are adverse; beyond
-//!   [`STEPS_PER_SAMPLE`] of them per sample a tree of partial sums takes over.
+//! * All weights 1, the median ([`Plain`]): the pointer is at the lower of the two medians. The
+//!   parity of the number of samples left and the side of the removed sample decide whether the
+//!   pointer moves to a neighbour. The loss falls by the distance between the removed sample and
+//!   the median of the odd number of samples that were there before the removal or are left after
+//!   it. No sums, no searches, no branches on data.
+//! * Otherwise ([`Weighted`]): the pointer moves until neither side has more than its share of the
+//!   weight. The balance of the pointer's place (see [`Balance`]) tells whether to move, and what
+//!   the loss changes by. A removal moves the pointer few steps unless weights are adverse. Beyond
+//!   [`STEPS_PER_SAMPLE`] steps per sample a tree of partial sums takes over.
 //!
-//! O(W), or O(W log W) with adverse weights. Integers throughout, so that the order of removal does not show. The list is of one of
-//! two kinds, see `ring`.
+//! O(n) for n samples, or O(n log n) with adverse weights. All numbers are integers, so that the
+//! order of removals does not show in the losses. The list is of one of two kinds, see `ring`.
 
 use super::fenwick::Fenwick;
 use super::level::{Balance, Level};
@@ -20,27 +24,29 @@ use super::line::Line;
 use super::ring::Ring;
 use super::sum::{Part, Sum};
 
-/// Steps of the pointer, per sample of the list, that are cheaper than a tree.
+/// A tree is cheaper than the list once the pointer has moved more than this many steps per sample
+/// of the list.
 const STEPS_PER_SAMPLE: usize = 8;
 
-/// A set that samples are removed from.
+/// A set of samples, by place, from which samples are removed.
 pub(super) trait Peel<S> {
-    /// Removes the sample at a place; returns the loss of the rest.
+    /// Removes the sample at a place; returns the loss of the samples that are left.
     fn remove(&mut self, place: u32) -> S;
 }
 
-/// Unit weights, median.
+/// Samples with unit weights, and their loss about the median.
 pub(super) struct Plain<R, S> {
     ring: R,
     n_left: usize,
     median: u32,
-    /// The target at the median, if the number of samples is odd.
+    /// The median of the odd number of samples: of those that are left if their number is odd, else
+    /// of those before the last removal.
     point: i64,
     loss: S,
 }
 
 impl<R: Ring, S: Sum> Plain<R, S> {
-    /// All of the `n` samples of a ring, and their loss.
+    /// The set of all `n` samples of a ring; `loss` is their loss.
     pub fn new(ring: R, n: usize, loss: S) -> Self {
         let median = n.div_ceil(2) as u32;
         Self { n_left: n, median, point: ring.value(median), ring, loss }
@@ -51,7 +57,7 @@ impl<R: Ring, S: Sum> Plain<R, S> {
 pub(super) fn plain_loss<S: Sum>(line: &Line) -> S {
     let (low, high) = line.values[1..].split_at(line.len() / 2);
     let sum = |values: &[i64]| values.iter().fold(S::default(), |sum, &value| sum.plus_product(1, value));
-    // Of an odd number, the one in the middle is its own median.
+    // Of an odd number of samples, the middle one is the median itself, and is in `high`.
     let middle = if line.len() % 2 == 1 { S::from(high[0]) } else { S::default() };
     sum(high) - sum(low) - middle
 }
@@ -62,13 +68,15 @@ impl<R: Ring, S: Sum> Peel<S> for Plain<R, S> {
     fn remove(&mut self, place: u32) -> S {
         let old = self.median;
         let value = self.ring.value(place);
-        // Only the parity is known in advance: a branch on the side would be mispredicted half the time.
+        // Branching on the parity is cheap, as it alternates. A branch on the side of the sample
+        // would be mispredicted half the time.
         let choose = |moves: bool, to: u32| old ^ ((old ^ to) & u32::from(moves).wrapping_neg());
         if self.n_left % 2 == 1 {
             self.median = choose(place >= old, self.ring.before(old));
         } else {
             self.median = choose(place <= old, self.ring.after(old));
-            // Where the pointer stays when the next sample leaves, whichever it is.
+            // The number of samples left is about to be odd: this is their median, about which the
+            // next removal is measured too.
             self.point = self.ring.value(self.median);
         }
         self.loss = self.loss - S::from((self.point - value).abs());
@@ -78,18 +86,19 @@ impl<R: Ring, S: Sum> Peel<S> for Plain<R, S> {
     }
 }
 
-/// Where the pointer of a list starts: the quantile of all of its samples.
+/// Where the pointer of a list starts: at the quantile of all samples of a line. `below` is the
+/// weight of the places before it, `weight` the whole weight.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Start<S> {
     pointer: u32,
     below: u64,
     weight: u64,
-    /// The loss of all samples.
+    /// The loss of all samples about the quantile.
     pub loss: S,
 }
 
 impl<S: Sum> Start<S> {
-    /// The start of a line. O(W).
+    /// The start for a line. O(n).
     pub fn of(line: &Line, level: impl Level) -> Self {
         let samples = || line.weights.iter().copied().zip(line.values.iter().copied());
         let weight = line.weights.iter().sum();
@@ -108,13 +117,13 @@ impl<S: Sum> Start<S> {
     }
 }
 
-/// Any weights, any level.
+/// Samples with any weights, and their loss about the quantile of any level.
 pub(super) struct Weighted<'a, R, S, L: Balance<S>> {
     line: &'a Line,
     ring: R,
     level: L,
     pointer: u32,
-    /// Of the pointer.
+    /// The balance of the place that the pointer is at, see [`Balance`].
     balance: L::Integer,
     loss: S,
     n_steps: usize,
@@ -122,7 +131,7 @@ pub(super) struct Weighted<'a, R, S, L: Balance<S>> {
 }
 
 impl<'a, R: Ring, S: Sum, L: Balance<S>> Weighted<'a, R, S, L> {
-    /// All samples of a line, of which this is the ring.
+    /// The set of all samples of a line; `ring` is the list of the line's places.
     pub fn new(line: &'a Line, ring: R, level: L, start: Start<S>) -> Self {
         let balance = level.below(start.below) - level.whole(start.weight);
         Self { line, ring, level, pointer: start.pointer, balance, loss: start.loss, n_steps: 0, tree: None }
@@ -134,10 +143,11 @@ impl<'a, R: Ring, S: Sum, L: Balance<S>> Weighted<'a, R, S, L> {
         (self.line.weights[place as usize], self.ring.value(place))
     }
 
-    /// Moves the pointer until neither side has more than its share. The first step, often none, is without branches.
+    /// Moves the pointer until neither side has more than its share of the weight. The first step,
+    /// which is often no step, has no branches.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "as `remove`")]
-    fn settle(&mut self) {
+    fn move_pointer(&mut self) {
         let zero = L::Integer::default();
         let (mut w, mut value) = self.at(self.pointer);
         loop {
@@ -159,9 +169,9 @@ impl<'a, R: Ring, S: Sum, L: Balance<S>> Weighted<'a, R, S, L> {
         }
     }
 
-    /// The tree of what is left.
+    /// The tree of the samples that are left.
     #[cold]
-    fn plant(&self) -> Fenwick<S> {
+    fn build_tree(&self) -> Fenwick<S> {
         let mut weights = vec![0; self.line.len()];
         let mut place = self.ring.after(0);
         while place != 0 {
@@ -171,7 +181,8 @@ impl<'a, R: Ring, S: Sum, L: Balance<S>> Weighted<'a, R, S, L> {
         Fenwick::new(weights.into_iter().zip(self.line.values[1..].iter().copied()))
     }
 
-    /// Removes the sample that the pointer is at: the pointer goes to the next, or to the last that is left.
+    /// Moves the pointer off its sample, which is about to be removed: to the next sample, or if
+    /// there is none to the last one before.
     #[cold]
     fn leave(&mut self) {
         let (before, after) = (self.ring.before(self.pointer), self.ring.after(self.pointer));
@@ -208,9 +219,9 @@ impl<R: Ring, S: Sum, L: Balance<S>> Peel<S> for Weighted<'_, R, S, L> {
             self.leave();
         }
         self.ring.unlink(place);
-        self.settle();
+        self.move_pointer();
         if self.n_steps > STEPS_PER_SAMPLE * self.line.len() {
-            self.tree = Some(self.plant());
+            self.tree = Some(self.build_tree());
         }
         self.loss
     }
@@ -222,7 +233,7 @@ mod tests {
     use crate::criterion::quantile::level::Half;
     use crate::criterion::quantile::ring::{Links, Mask};
 
-    /// The same of a list.
+    /// Removes the places of a list in this order; returns whether a tree took over.
     fn run<R: Ring>(mut list: Weighted<'_, R, i64, Half>, order: impl Iterator<Item = u32>) -> bool {
         let last = order.map(|place| list.remove(place)).last();
         assert_eq!(last, Some(0));
@@ -248,8 +259,8 @@ mod tests {
 
     #[test]
     fn a_tree_takes_over_when_the_pointer_runs() {
-        // Of 3m places the m in the middle are light; the others leave in turns from both ends, so that the pointer crosses the
-        // light ones each time: m^2 steps.
+        // Of 3m places, the m in the middle are light. The heavy ones leave in turns from both
+        // ends, so that each removal moves the pointer across the light ones: m^2 steps in all.
         for (m, is_small) in [(20u32, true), (20, false), (200, false)] {
             let is_light = |place: u32| (m..2 * m).contains(&(place - 1));
             let weights = |heavy: u64| (1..=3 * m).map(move |place| if is_light(place) { 1 } else { heavy });

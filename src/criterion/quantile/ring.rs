@@ -1,37 +1,41 @@
-//! Lists in the order of places that give up members in O(1), and find the neighbours of any.
+//! Lists of places in ascending order, which remove a member in O(1) and find the neighbours of any
+//! member.
 //!
-//! * [`Links`]: doubly linked, each place beside its target, so that one line of the cache has both.
-//! * [`Mask`]: up to 63 places are the bits of a word; neighbours come from counting zeros. Nothing to set up, and in registers.
+//! * [`Links`]: a doubly linked list. Each link lies beside its target, so that one line of the
+//!   cache has both.
+//! * [`Mask`]: up to 63 places as the bits of a word; neighbours are found by counting zeros.
+//!   Nothing has to be set up, and the list stays in registers.
 
 use super::line::Line;
 
-/// Members by place, from 1 on; place 0 closes the ring.
+/// A list of places, from 1 on. Place 0 closes the ring: it is before the first member and after
+/// the last.
 pub(super) trait Ring {
     /// The target at a place.
     fn value(&self, place: u32) -> i64;
-    /// The member before this one, or 0.
+    /// The member before this one, or 0 if this is the first.
     fn before(&self, place: u32) -> u32;
-    /// The member after this one, or 0. That of 0 is the first.
+    /// The member after this one, or 0 if this is the last. After 0 comes the first member.
     fn after(&self, place: u32) -> u32;
-    /// Either, without a branch.
+    /// The member after this one or before it, chosen without a branch.
     fn neighbour(&self, place: u32, is_after: bool) -> u32;
-    /// Takes a member out.
+    /// Removes a member.
     fn unlink(&mut self, place: u32);
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Link {
     value: i64,
-    /// Before, after.
+    /// The member before, then the member after.
     neighbours: [u32; 2],
 }
 
-/// Doubly linked places.
+/// The storage of a doubly linked list: one link per place.
 #[derive(Debug, Default)]
 pub(super) struct Links(Vec<Link>);
 
 impl Links {
-    /// Links all places of a line.
+    /// Makes all places of a line members.
     pub fn link_all(&mut self, line: &Line) {
         let n = line.len() as u32;
         let link = |(place, &value): (u32, &i64)| Link { value, neighbours: [place.wrapping_sub(1), place + 1] };
@@ -41,17 +45,18 @@ impl Links {
         self.0[n as usize].neighbours[1] = 0;
     }
 
-    /// The list.
+    /// The list, to remove members from.
     pub fn ring(&mut self) -> Linked<'_> {
         Linked(&mut self.0)
     }
 
-    /// Becomes the other.
+    /// Makes this list equal to another.
     pub fn copy_from(&mut self, other: &Self) {
         self.0.clone_from(&other.0);
     }
 
-    /// Undoes the removal of these places, of the last first.
+    /// Undoes the removal of these places, which were removed in this order: links them again, the
+    /// last one first.
     pub fn relink(&mut self, removed: &[u32]) {
         for &place in removed.iter().rev() {
             let [before, after] = self.0[place as usize].neighbours;
@@ -61,7 +66,7 @@ impl Links {
     }
 }
 
-/// Places that are linked.
+/// A doubly linked list whose members can be removed.
 pub(super) struct Linked<'a>(&'a mut [Link]);
 
 impl Ring for Linked<'_> {
@@ -98,17 +103,17 @@ impl Ring for Linked<'_> {
     }
 }
 
-/// Places as bits, of which the lowest is place 0 and stays.
+/// A list as the bits of a word. The lowest bit is place 0 and stays set.
 pub(super) struct Mask<'a> {
     values: &'a [i64],
     members: u64,
 }
 
 impl<'a> Mask<'a> {
-    /// Most places.
+    /// The largest number of places.
     pub const MAX: usize = 63;
 
-    /// All of the `n` places of a line.
+    /// The list of all `n` places of a line.
     pub fn new(line: &'a Line, n: usize) -> Self {
         debug_assert!(n == line.len() && n <= Self::MAX);
         Self { values: &line.values, members: u64::MAX >> (Self::MAX - n) }
@@ -126,14 +131,14 @@ impl Ring for Mask<'_> {
     #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
     fn before(&self, place: u32) -> u32 {
         let below = self.members & ((1 << place) - 1);
-        // Place 0 is below all others, and has none below: who asks for that gets 0.
+        // Below every other place there is place 0 at least. For place 0 itself the result is 0.
         (below | 1).ilog2()
     }
 
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
     fn after(&self, place: u32) -> u32 {
-        // None above: 64, and so 0.
+        // If no member is above, the number of zeros is 64, and the result is 0.
         (self.members & (u64::MAX - 1) << place).trailing_zeros() & 63
     }
 

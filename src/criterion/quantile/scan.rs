@@ -1,15 +1,20 @@
 //! The losses of all cuts of a column, from two lists that samples are removed from.
 //!
-//! With the samples in the order in which a scan will push them, the losses of what is not pushed yet come from removing them
-//! from the node's list in that order, and the losses of what is pushed from removing them from a list of their own in the
-//! opposite order. Both go on side by side: each removal waits for the one before it, but not for the other list's.
+//! Let the order be known in which a scan will push samples. The losses of the samples not pushed
+//! yet come from removing samples from the list of the node in that order. The losses of the pushed
+//! samples come from removing samples from a list of the pass's own samples in the opposite order.
+//! Both removals go on side by side: each has to wait for the one before it in its own list, but
+//! not for the other list.
 //!
-//! The pushed samples are often not the whole node, as a column's common value is only counted: their own list is made in
-//! O(m log m) or O(W), and the node's is repaired backwards, so that a pass over m samples costs O(m log m) however large the
-//! node is.
+//! The pushed samples are often not the whole node, as the rows of a column's common value are only
+//! counted. The list of the pass's own samples is then made in O(m log m) or O(n), and the list of
+//! the node is repaired afterwards by undoing the removals. So a pass over m samples costs
+//! O(m log m), however large the node is.
 //!
-//! Where the order is not known before (random thresholds), the pushed samples are marked, and a score walks the node; if they are
-//! few, it sorts them and finds the quantile of the others between them, in the node's sums by place: O(m log m + log W).
+//! Where the order is not known before (random thresholds), the pushed samples are marked, and a
+//! score walks over all samples of the node. If the pushed samples are few, a score sorts them
+//! instead, and finds the quantile of the other samples in the gaps between them, from the node's
+//! sums by place: O(m log m + log n).
 
 use super::Quantile;
 use super::bound::{Classes, Parts};
@@ -21,29 +26,34 @@ use super::ring::{Links, Mask, Ring};
 use super::sum::{Part, Sum};
 use crate::params::QuantileLevel;
 
-/// A pass over this many times fewer samples than the node has sorts them, and repairs the list of the node.
+/// A pass has few samples if the node has more than this many times as many. Then the pass sorts
+/// its samples instead of counting them by place, and repairs the node's list instead of making it
+/// anew.
 const FEW: usize = 16;
 
-/// Passes from this length on are bounded before.
+/// Passes with fewer samples are not bounded first.
 const BOUND_FROM: usize = 512;
 
-/// The samples of a node in the order of one output, and the losses of cuts.
+/// The samples of a node in the order of their targets for one output, and the losses of the cuts
+/// of a pass.
 pub(super) struct OutputScan<S> {
-    /// The node's samples, and their loss.
+    /// The samples of the node. `loss` is the loss of all of them.
     line: Line,
     loss: S,
     start: Start<S>,
-    /// All linked, between two passes; unless the node is small.
+    /// The list of the node's places, with all of them linked between two passes. Not kept if a
+    /// [`Mask`] suffices for the node.
     links: Links,
-    /// The place of each sample of the node in the line.
+    /// The place in the line of each sample of the node; anything for other samples.
     places: Vec<u32>,
-    /// Whether the sample at a place is pushed.
+    /// For each place, whether its sample is pushed. Only for passes that are not foreseen.
     marks: Vec<bool>,
-    /// The samples up to each place; empty until asked for.
+    /// For each place, the sums over the samples up to and including it; empty until needed.
     sums: Vec<Part<S>>,
-    /// The samples by class; once asked for.
+    /// The sums over the node's samples by class; `None` until needed.
     by_class: Option<Box<Parts<S>>>,
-    /// After so many samples: the loss of the others, and theirs.
+    /// For each number of samples that a foreseen pass has pushed, the loss of the other samples
+    /// (`rest`) and of the pushed ones (`part`).
     rest: Vec<S>,
     part: Vec<S>,
 }
@@ -64,7 +74,7 @@ impl<S: Sum> OutputScan<S> {
         }
     }
 
-    /// Sets the node to that of these ranks. O(W).
+    /// Loads the node whose samples have these ranks, ascending. O(n).
     pub fn load(&mut self, criterion: &Quantile<'_, S>, ranking: &Ranking, ranks: &[u32], loss: S) {
         let has_plain_median = criterion.has_plain_median();
         self.line.clear();
@@ -90,7 +100,7 @@ impl<S: Sum> OutputScan<S> {
         self.by_class = None;
     }
 
-    /// Prepares for a pass that is not foreseen. O(W) for the first of a node.
+    /// Prepares the sums for a pass that is not foreseen. O(n) for the first such pass of a node.
     pub fn sum_up(&mut self) {
         if self.sums.is_empty() {
             let mut sum = Part::default();
@@ -102,40 +112,40 @@ impl<S: Sum> OutputScan<S> {
         }
     }
 
-    /// Marks a sample as pushed, or not.
+    /// Marks a sample as pushed or as not pushed.
     pub fn mark(&mut self, sample: u32, is_pushed: bool) {
         self.marks[self.places[sample as usize] as usize] = is_pushed;
     }
 
-    /// Whether the sample at a place, from 1 on, is pushed.
+    /// Whether the sample at a place, from 1 on, is marked as pushed.
     pub fn is_marked(&self, place: usize) -> bool {
         self.marks[place]
     }
 
-    /// The loss of both sides of the cut after so many of the samples that were foreseen.
+    /// The loss of both sides together of the cut after this many samples of a foreseen pass.
     #[inline]
     pub fn foreseen(&self, n_pushed: usize) -> S {
         self.rest[n_pushed] + self.part[n_pushed]
     }
 
-    /// The number of cuts of the pass that was foreseen, with none and all of its samples.
+    /// The number of cuts of a foreseen pass, including those that push no sample and all samples.
     pub fn n_cuts(&self) -> usize {
         self.rest.len()
     }
 
-    /// The most that one of these cuts gains.
+    /// The largest gain among the cuts of a foreseen pass.
     pub fn most_gain(&self) -> f64 {
         let least = self.rest.iter().zip(&self.part).fold(self.loss, |least, (&rest, &part)| least.min(rest + part));
         self.gain(least)
     }
 
-    /// What a cut with this loss gains.
+    /// By how much a cut whose sides have this loss together lowers the loss of the node.
     pub fn gain(&self, loss: S) -> f64 {
         (self.loss - loss).to_f64()
     }
 
-    /// The loss of both sides of the cut between the marked samples, which these are, and the others. O(W), or less if they are
-    /// few.
+    /// The loss of both sides together of the cut between `pushed`, the marked samples, and all
+    /// others. O(n), or O(m log m + log n) for m pushed samples if they are few.
     pub fn walked(&self, criterion: &Quantile<'_, S>, pushed: &[u32]) -> S {
         let is_few = pushed.len() * FEW < self.line.len();
         match (is_few, criterion.is_half()) {
@@ -146,7 +156,7 @@ impl<S: Sum> OutputScan<S> {
         }
     }
 
-    /// The same from the samples of the pushed side and sums by place.
+    /// Computes [`walked`](Self::walked) from the pushed samples and the sums by place.
     fn part_few(&self, level: impl Level, pushed: &[u32]) -> S {
         let mut places: Vec<usize> = pushed.iter().map(|&sample| self.places[sample as usize] as usize).collect();
         places.sort_unstable();
@@ -167,7 +177,8 @@ impl<S: Sum> OutputScan<S> {
             below = next;
         }
 
-        // The first gap between pushed samples at whose end the others have their share.
+        // Finds the first gap between pushed samples at whose end the other samples have their
+        // share: their quantile is in that gap.
         let mut passed = Part::<S>::default();
         let mut first = 1;
         for end in places.into_iter().chain([self.line.len() + 1]) {
@@ -219,26 +230,29 @@ impl<S: Sum> OutputScan<S> {
     }
 }
 
-/// Buffers of one worker for a pass, assumed dirty.
+/// Buffers of one worker for a pass. Whatever a pass before left in them is overwritten.
 #[derive(Default)]
 pub(super) struct PassScratch {
-    /// Places in the node's line, in the order of the pass, and in the pass's own.
+    /// The places of the pass's samples, in the order of the pass: in the node's line (`order`),
+    /// and in a line of the pass's samples alone (`own_order`, `own`).
     order: Vec<u32>,
     own_order: Vec<u32>,
     own: Line,
     own_links: Links,
-    /// To sort a few places: each with its number in the pass.
+    /// Pairs of a place in the node's line and a number in the pass, to sort the pass's samples by
+    /// place.
     few: Vec<(u32, u32)>,
 }
 
 impl PassScratch {
-    /// Sets the samples of a pass.
+    /// Sets the samples of the pass.
     pub fn list<S: Sum>(&mut self, output: &OutputScan<S>, samples: impl Iterator<Item = u32>) {
         self.order.clear();
         self.order.extend(samples.map(|sample| output.places[sample as usize]));
     }
 
-    /// What no cut of the pass can gain more than. Infinity if asking costs too much.
+    /// An upper bound of the gain of all cuts of the pass; infinity if the pass is too short for a
+    /// bound to pay.
     pub fn most_gain<S: Sum>(&self, criterion: &Quantile<'_, S>, output: &mut OutputScan<S>) -> f64 {
         if self.order.len() < BOUND_FROM {
             return f64::INFINITY;
@@ -253,7 +267,7 @@ impl PassScratch {
         output.gain(least)
     }
 
-    /// The losses of all cuts of the pass.
+    /// Computes the losses of all cuts of the pass into `output`.
     pub fn foresee<S: Sum>(&mut self, criterion: &Quantile<'_, S>, output: &mut OutputScan<S>) {
         let (n, m) = (output.line.len(), self.order.len());
         output.rest.resize(m + 1, S::default());
@@ -286,7 +300,7 @@ impl PassScratch {
         }
     }
 
-    /// The line of the samples of the pass alone.
+    /// Makes the line of the pass's samples alone; `n` is the number of samples of the node.
     fn make_own(&mut self, line: &Line, n: usize) {
         let Self { order, own_order, own, few, .. } = self;
         own.clear();
@@ -296,7 +310,7 @@ impl PassScratch {
             few.extend(order.iter().copied().zip(0..));
             few.sort_unstable();
         } else {
-            // By counting: every place occurs once or not at all.
+            // Sorts by counting: each place occurs at most once.
             few.resize(n + 1, (0, u32::MAX));
             for (i, &place) in (0..).zip(order.iter()) {
                 few[place as usize] = (place, i);
@@ -313,13 +327,14 @@ impl PassScratch {
     }
 }
 
-/// The start of a line, at one half or another level.
+/// Where the pointer starts in this line.
 fn start_of<S: Sum>(line: &Line, level: QuantileLevel) -> Start<S> {
     if level == QuantileLevel::HALF { Start::of(line, Half) } else { Start::of(line, level) }
 }
 
-/// The losses of all that is left of the node, and of the pass's own samples: of their lines, rings and orders. Of the node the
-/// start and the loss are known.
+/// Computes the losses of what is left of the node's samples, and of what is left of the pass's own
+/// samples. Each pair has the node's part first, then the pass's own. `start` and `loss` are the
+/// node's.
 fn peel<R: Ring, S: Sum>(
     criterion: &Quantile<'_, S>,
     (line, own): (&Line, &Line),
@@ -356,7 +371,7 @@ fn weighted<R: Ring, S: Sum, L: Balance<S>>(
     remove_all(lists, (starts.0.loss, starts.1.loss), orders, losses);
 }
 
-/// Removes from the first list forwards and from the second backwards.
+/// Removes the samples of a pass from the first list forwards and from the second list backwards.
 fn remove_all<S: Sum>(
     (mut rest, mut own): (impl Peel<S>, impl Peel<S>),
     whole: (S, S),

@@ -1,10 +1,10 @@
-//! Sums of weights and of weighted targets.
+//! Sums of weights and of weighted targets over some samples.
 
 use std::ops::{Add, Mul, Sub};
 
 use crate::criterion::weights::Moment;
 
-/// The integers that hold sums of weighted targets, and losses.
+/// An integer type for sums of weighted targets and for losses.
 pub trait Sum:
     Moment + From<i64> + Ord + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + 'static
 {
@@ -21,35 +21,35 @@ pub struct Part<S> {
 }
 
 impl<S: Sum> Part<S> {
-    /// With one sample more.
+    /// The sums with one sample more.
     #[inline]
     pub(super) fn with(self, weight: u64, value: i64) -> Self {
         Self { weight: self.weight + weight, sum: self.sum.plus_product(weight, value) }
     }
 
-    /// With one sample less.
+    /// The sums with one sample less.
     #[inline]
     pub(super) fn without(self, weight: u64, value: i64) -> Self {
         Self { weight: self.weight - weight, sum: self.sum.minus_product(weight, value) }
     }
 
-    /// Both.
+    /// The sums over the samples of both parts, which share none.
     pub(super) fn plus(self, other: Self) -> Self {
         Self { weight: self.weight + other.weight, sum: self.sum + other.sum }
     }
 
-    /// This one's samples that are not the other's.
+    /// The sums over the samples that are not in `other`, all of which are in this part.
     pub(super) fn minus(self, other: Self) -> Self {
         Self { weight: self.weight - other.weight, sum: self.sum - other.sum }
     }
 
-    /// The sum of the weighted distances from a point that no target is below.
+    /// The sum of the weighted distances from a point, which no target is below.
     #[inline]
     pub(super) fn excess_over(self, point: i64) -> S {
         self.sum.minus_product(self.weight, point)
     }
 
-    /// The same from a point that no target is above.
+    /// The sum of the weighted distances from a point, which no target is above.
     #[inline]
     pub(super) fn lack_of(self, point: i64) -> S {
         S::default().plus_product(self.weight, point) - self.sum

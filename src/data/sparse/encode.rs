@@ -56,7 +56,7 @@ pub(in crate::data) struct Raw {
     pub indptr: Box<[usize]>,
     pub samples: Vec<u32>,
     pub values: Floats,
-    /// What duplicates mean.
+    /// What several entries for the same cell mean.
     pub merge: Merge,
 }
 
@@ -88,12 +88,12 @@ struct Part<'a, V> {
     encoded: &'a mut [Encoded],
 }
 
-/// What is left of a column: the front of its share of the arrays.
+/// The result of encoding a column, whose entries are now at the front of its share of the arrays.
 #[derive(Clone, Copy, Default)]
 struct Encoded {
     nnz: u32,
     n_distinct: u32,
-    /// Among the distinct values.
+    /// The position of 0 among the distinct values.
     zero_place: u32,
     has_missing: bool,
 }

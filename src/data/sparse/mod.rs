@@ -1,12 +1,15 @@
-//! Sparse columns: the nonzeros of a matrix twice, by column in the order of their values and by row.
+//! Sparse columns: the nonzeros of a matrix are stored twice, by column in the order of their
+//! values, and by row.
 //!
-//! Per column the (row, rank) entries in ascending value order, so that filtering a column by the rows of a node yields
-//! the node's entries already sorted ("Sparsified Trees", section III, sorts them per node); and the twin, per row the
-//! (feature, rank) entries in ascending feature order. `view` has the input, `encode` the way from one to the other.
+//! For each column the (row, rank) entries ascend by value, so that filtering a column by the rows
+//! of a node gives the node's entries already sorted ("Sparsified Trees", section III, sorts them
+//! per node). The twin has for each row the (feature, rank) entries, ascending by feature. `view`
+//! has the input matrices, `encode` the way from these to columns.
 //!
-//! Entries take 12 bytes per nonzero, or 16 if a column has more than 65,536 distinct values; the value table takes at
-//! most 4 (8 when doubles are needed) more. The width of the ranks ends here: whoever reads many of them matches once per
-//! column or row, outside the loop.
+//! Entries take 12 bytes per nonzero, or 16 if a column has more than 65,536 distinct values, zero
+//! included. The table of values takes at most 4 bytes more per nonzero, or 8 if doubles are
+//! needed. No code outside this room depends on the width of ranks: a loop over many ranks is
+//! chosen by their width once per column or row, outside the loop.
 
 mod encode;
 mod view;
@@ -96,7 +99,7 @@ pub struct SparseColumns {
 /// One column: its nonzero entries in ascending order of value.
 #[derive(Debug, Clone, Copy)]
 pub struct SparseColumn<'a> {
-    /// The rows.
+    /// The rows of the nonzeros, in the order of `ranks`.
     pub samples: &'a [u32],
     /// The ranks of their values, ascending.
     pub ranks: RankSlice<'a>,
@@ -107,7 +110,7 @@ pub struct SparseColumn<'a> {
 /// One row: its nonzero entries in ascending order of feature.
 #[derive(Debug, Clone, Copy)]
 pub struct SparseRow<'a> {
-    /// The features.
+    /// The features of the nonzeros, ascending.
     pub features: &'a [u32],
     /// The ranks of their values.
     pub ranks: RankSlice<'a>,

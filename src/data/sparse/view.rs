@@ -14,9 +14,9 @@ use crate::runtime::Runtime;
 /// Orientation of a compressed sparse matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// By column.
+    /// Compressed sparse columns: the entries of each column follow each other.
     Csc,
-    /// By row.
+    /// Compressed sparse rows: the entries of each row follow each other.
     Csr,
 }
 
@@ -74,12 +74,12 @@ impl<'a, T: Element, I: SparseIndex> SparseView<'a, T, I> {
         Ok(Self { n_samples, n_features, format, indptr, indices, data })
     }
 
-    /// `(n_samples, n_features)`.
+    /// The shape: `(n_samples, n_features)`.
     pub fn shape(&self) -> (usize, usize) {
         (self.n_samples, self.n_features)
     }
 
-    /// Orientation.
+    /// Whether entries are stored by column or by row.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -152,7 +152,7 @@ fn check_structure<I: SparseIndex>(
 
 /// A sparse matrix of any element type and index width: what is copied out of it.
 pub(in crate::data) trait Entries: Sync {
-    /// `(n_samples, n_features)`.
+    /// The shape: `(n_samples, n_features)`.
     fn shape(&self) -> (usize, usize);
     /// Number of stored entries.
     fn nnz(&self) -> usize;

@@ -1,8 +1,11 @@
-//! A column's cells in a node, side by side: ranks in the order of the node's rows, and bins of ranks.
+//! The cells of one column in a node: the rank and the bin of each row, in the order of the node's
+//! rows.
 //!
-//! Bins are ranges of ranks of one width, a power of two: numbering them takes a subtraction and a shift. The range is that
-//! of the node, so that a column that earlier splits have narrowed down is still spread over all bins. Missing values have a
-//! bin of their own, the last.
+//! Bins are ranges of ranks of one width, a power of two, so that the bin of a rank takes a
+//! subtraction and a shift. The bins divide the range of ranks that occur in the node, so that a
+//! column is spread over all bins even where earlier splits have narrowed its range. Missing values
+//! have a bin of their own, the last. In a column of up to 256 ranks, which are stored as bytes,
+//! each rank is a bin.
 
 use crate::criterion::packed::MAX_BINS;
 use crate::data::dense::{DenseColumn, Ranks};
@@ -11,24 +14,26 @@ use crate::simd::{Level, vectorized};
 /// The cells of one column in a node.
 #[derive(Debug, Default)]
 pub(crate) struct Cells {
-    /// The rank of each row, unless ranks are bins.
+    /// The rank of each row. `load_bins` does not set the ranks of a column of bytes, whose bins
+    /// are its ranks.
     pub ranks: Vec<u32>,
     /// The bin of each row.
     pub bins: Vec<u8>,
-    /// Above all bins.
+    /// The number of bins, with the bin of missing values if the node has any.
     pub n_bins: usize,
-    /// The number of rows with missing values, if there are any: those of the last bin.
+    /// The number of rows with missing values. If there are any, they are the rows of the last bin.
     pub n_missing: usize,
     /// The least rank of bin 0.
     base: u32,
-    /// A bin has `2^shift` ranks.
+    /// A bin is a range of `2^shift` ranks.
     shift: u32,
-    /// Ranks of values are below.
+    /// The upper end of the ranks of values: the rank of missing values, or `u32::MAX` if the
+    /// column has none. Not included.
     end: u32,
 }
 
 impl Cells {
-    /// Sets the ranks alone. O(rows).
+    /// Sets `ranks` and leaves the bins as they are. O(rows).
     pub fn load_ranks(&mut self, column: &DenseColumn, samples: &[u32]) {
         match &column.ranks {
             Ranks::U8(ranks) => gather(ranks, samples, &mut self.ranks),
@@ -37,7 +42,8 @@ impl Cells {
         }
     }
 
-    /// Sets ranks and bins, of which there are at most `max_bins`. O(rows).
+    /// Sets ranks and bins: at most `max_bins` bins of values, and one of missing values. A column
+    /// of bytes has a bin for each of its ranks instead. O(rows).
     pub fn load_bins(
         &mut self,
         column: &DenseColumn,
@@ -84,7 +90,7 @@ impl Cells {
         to_bins(level, &self.ranks, self.base, self.shift, &mut self.bins);
     }
 
-    /// Divides a range of ranks into bins.
+    /// Divides the ranks from `lowest` to `highest` into at most `max_bins` bins.
     fn divide(&mut self, lowest: u32, highest: u32, max_bins: usize) {
         let width = highest - lowest;
         let bits = u32::BITS - width.leading_zeros();
@@ -128,7 +134,8 @@ vectorized! {
 }
 
 vectorized! {
-    /// The least rank, the highest below `end`, and the number of rows below it; `end` is above all others.
+    /// The least rank of all; the highest rank below `end`, or 0 if there is none; and the number
+    /// of ranks below `end`. No rank is above `end`.
     fn range_below(ranks: &[u32], end: u32) -> (u32, u32, usize) {
         let (mut lowest, mut highest, mut n) = (u32::MAX, 0, 0u32);
         for &rank in ranks {
@@ -141,10 +148,12 @@ vectorized! {
 }
 
 vectorized! {
-    /// The highest rank up to `last`, the least beyond it, and the number of rows up to it. There is a rank on either side.
+    /// The highest rank up to `last`, the least rank above `last`, and the number of rows with
+    /// ranks up to `last`. There must be rows on both sides.
     pub(crate) fn beside(ranks: &[u32], last: u32) -> (u32, u32, usize) {
-        // Distances from the cut: those of the other side wrap around to more than any of this side. With a choice per rank
-        // instead the loop is not vectorised, and mispredicts.
+        // These are distances from the cut. The distance of a rank on the other side wraps around,
+        // and is greater than the distance of any rank on this side. With a choice per rank
+        // instead, the loop is not vectorised, and branches are mispredicted.
         let (mut below, mut above, mut n) = (u32::MAX, u32::MAX, 0u32);
         for &rank in ranks {
             below = below.min(last.wrapping_sub(rank));
@@ -164,7 +173,7 @@ vectorized! {
 }
 
 vectorized! {
-    /// As `to_bins`, with a bin of its own for `end`.
+    /// Like `to_bins`, but rows of rank `end` get the bin `last`.
     fn to_bins_below(ranks: &[u32], end: u32, lowest: u32, shift: u32, last: u8, bins: &mut [u8]) {
         for (bin, &rank) in bins.iter_mut().zip(ranks) {
             *bin = if rank == end { last } else { ((rank - lowest) >> (shift & 31)) as u8 };
@@ -174,7 +183,7 @@ vectorized! {
 
 vectorized! {
     fn n_up_to(bins: &[u8], last: u8) -> usize {
-        // Counted in bytes as far as they reach, so that a register holds many.
+        // Counts 255 rows at a time in bytes, so that a vector register holds many counts.
         bins.chunks(255).map(|bins| bins.iter().fold(0u8, |n, &bin| n + u8::from(bin <= last)) as usize).sum()
     }
 }
@@ -196,7 +205,7 @@ mod tests {
             let ranks: Box<[u32]> = ranks.iter().map(|&rank| rank.checked_shr(32 - bits).unwrap_or(0)).collect();
             let samples: Vec<u32> = (0..ranks.len() as u32).step_by(2).collect();
             let column = DenseColumn { ranks: Ranks::U32(ranks.clone()), common_rank: 0, n_ranks: 1 << 31, is_sparse: false };
-            // The highest is that of missing values.
+            // The highest rank stands for missing values.
             let missing = if has_missing { ranks.iter().max().copied() } else { None };
             for level in Level::supported() {
                 let mut cells = Cells::default();

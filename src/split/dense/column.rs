@@ -1,4 +1,5 @@
-//! A dense column as entries: the node's ranks that differ from the column's most frequent one.
+//! A dense column as entries: the rows of a node whose rank is not the most frequent rank of the
+//! column.
 
 use crate::criterion::Criterion;
 use crate::criterion::Statistics;
@@ -12,13 +13,15 @@ use crate::split::best::Best;
 use crate::split::entries::{Entry, SortScratch};
 use crate::split::node::{NodeColumn, NodeSearch, Outcome};
 
-/// Rows of the common rank that are this many times fewer than the node's are entries like others: one pass over all costs less
-/// than two, from either end (`benches/peers/absolute_error.py`).
+/// If fewer than one in this many rows of a node have the common rank, these rows become entries
+/// like all others: one pass over all rows costs less than two passes, one from either end
+/// (`benches/peers/absolute_error.py`).
 const FEW_COMMON: usize = 8;
 /// The rows of a node in the packed form of a criterion.
 pub(crate) type RowsOf<C> = <<C as Statistics>::Packed as Packed<C>>::Rows;
 
-/// The column of a feature in a node, sorted or not.
+/// Fills the column of a feature in a node. Entries are in the order of their ranks if `is_sorted`,
+/// else in the order of the node's rows.
 pub(crate) fn fill_column<'s>(
     feature: u32,
     column: &DenseColumn,
@@ -34,7 +37,7 @@ pub(crate) fn fill_column<'s>(
     let mut common_rank = column.common_rank;
     let n_common = samples.len() - fill(common_rank);
     if is_sorted && 0 < n_common && n_common * FEW_COMMON < samples.len() {
-        // There are not so many ranks.
+        // No row has this rank, so every row becomes an entry.
         common_rank = u32::MAX;
         fill(common_rank);
     }
@@ -45,7 +48,8 @@ pub(crate) fn fill_column<'s>(
     NodeColumn { feature, entries, n_common: samples.len() - entries.len(), common_rank }
 }
 
-/// The node's entries that do not have the common rank, in the order of its rows; returns their number. Without branches on ranks.
+/// Sets `entries` to the rows whose rank is not `common`, in the order of the node's rows, and
+/// returns their number. No branch depends on a rank.
 fn gather<R: Copy + Into<u32>>(ranks: &[R], samples: &[u32], common: u32, entries: &mut Vec<Entry>) -> usize {
     entries.resize(samples.len(), Entry::new(0, 0));
     let mut n = 0;
@@ -58,7 +62,8 @@ fn gather<R: Copy + Into<u32>>(ranks: &[R], samples: &[u32], common: u32, entrie
     n
 }
 
-/// Offers cuts of categorical columns. Returns the number of those that vary.
+/// Offers the cuts of categorical columns to `best`. Returns how many of these columns vary in the
+/// node.
 pub(crate) fn search_categorical<C: Criterion>(
     at: NodeSearch<'_, C>,
     columns: &DenseColumns,

@@ -1,8 +1,10 @@
-//! The best cut of a column in a large node without a sort: score the cuts between coarse bins, bound those within, and
-//! sort the rows of the few bins that may still hold the best.
+//! The best cut of a column in a large node, without sorting the column: score the cuts between
+//! coarse bins, bound the scores of the cuts within bins, and sort only the rows of those bins that
+//! may still hold the best cut (the open bins).
 //!
-//! Exact: bins are left closed only if no cut within them can reach the best candidate. Most of a node's cells are
-//! read once, counted once, and never compared. O(rows + bins) per column, and O(m log m) for m rows of open bins.
+//! The result is exact: a bin stays closed only if no cut within the bin can reach the score of the
+//! best candidate. Most cells of a node are read once and counted once, and never compared. O(rows
+//! + bins) per column, and O(m log m) for the m rows of open bins.
 
 use crate::criterion::Criterion;
 use crate::criterion::packed::{ByBin, MAX_BINS, Packed};
@@ -17,13 +19,13 @@ use crate::split::scan::{Pass, Start};
 use crate::tuning::tuned;
 
 tuned! {
-    /// Rows from which a histogram has all its bins (bench `sweep`).
+    /// From this many rows on, a histogram has all its bins (bench `sweep`).
     fn all_bins_from() -> usize = 1024;
-    /// The number of bins below.
+    /// The most bins of values in the histogram of a node with fewer rows (bench `sweep`).
     fn few_bins() -> usize = 64;
 }
 
-/// Buffers of one worker, assumed dirty.
+/// Buffers of one worker. Each search assumes that they are dirty.
 #[derive(Debug)]
 pub(crate) struct HistogramScratch {
     cells: Cells,
@@ -37,7 +39,7 @@ impl Default for HistogramScratch {
     }
 }
 
-/// Offers the cuts of a column to `best`; `rows` are those of the node.
+/// Offers the cuts of a column to `best`. `rows` are the rows of the node in packed form.
 #[allow(clippy::too_many_arguments, reason = "a column of a node, and scratch")]
 pub(crate) fn best_cut<C: Criterion>(
     at: NodeSearch<'_, C>,
@@ -73,11 +75,12 @@ pub(crate) fn best_cut<C: Criterion>(
     Outcome::Highest(highest)
 }
 
-/// A column whose rows have been counted.
+/// A column whose rows have been counted into the histogram.
 struct Counted<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
     feature: u32,
-    /// Where missing values go, if the node has any. Left: their bin is the first of the histogram; else it is the last.
+    /// The side to which missing values go; `None` if the node has none in this column. The bin of
+    /// missing values that go left is the first of the histogram, of those that go right the last.
     missing: Option<Side>,
     histogram: &'a mut C::Packed,
     scratch: &'a mut HistogramScratch,
@@ -89,20 +92,21 @@ impl<C: Criterion> Counted<'_, C> {
         usize::from(self.missing == Some(Side::Left))
     }
 
-    /// The number of bins of values.
+    /// The number of bins without the bin of missing values.
     fn n_value_bins(&self) -> usize {
         self.scratch.cells.n_bins - usize::from(self.missing.is_some())
     }
 
-    /// Rows on the left of the cut before a bin of values. O(rows).
+    /// The number of rows on the left of the cut before a bin of values. O(rows).
     fn n_before(&self, bin: usize) -> usize {
         let cells = &self.scratch.cells;
         let n_missing = if self.missing == Some(Side::Left) { cells.n_missing } else { 0 };
         n_missing + if bin == 0 { 0 } else { cells.n_up_to(self.at.search.level, bin - 1) }
     }
 
-    /// Offers all cuts that may win, but for the one between missing values and all others if those are on the left. Returns
-    /// the highest score of a cut between two bins.
+    /// Offers all cuts that may win. With missing values on the left, this leaves out the cut
+    /// between missing values and all values, which has been offered with missing values on the
+    /// right. Returns the highest score of a cut between two bins.
     fn offer(&mut self, scan: &mut C::Scan, best: &mut Best<C>) -> f64 {
         let NodeSearch { search, node, .. } = self.at;
         let (criterion, totals, level) = (search.criterion, node.totals, search.level);
@@ -192,7 +196,7 @@ impl<C: Criterion> Counted<'_, C> {
 
 /// The highest of some scores, none of which is NaN.
 fn maximum(scores: &[f64]) -> f64 {
-    // In lanes, so that it is vectorised.
+    // Eight partial maxima, so that the loop is vectorised.
     let mut lanes = [f64::NEG_INFINITY; 8];
     let chunks = scores.chunks_exact(8);
     for &score in chunks.remainder() {

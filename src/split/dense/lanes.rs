@@ -1,12 +1,15 @@
-//! Columns side by side, one in each lane of a vector register: how a lane is loaded, and the loops over all lanes.
+//! Columns side by side, one per lane of a vector register: how a lane is loaded, and the loops
+//! over all lanes.
 //!
-//! A row of the arrays here is one row of the node, with a number for each of `N` columns.
+//! Each element of the arrays here belongs to one row of the node, and has a number for each of `N`
+//! columns.
 
 use crate::criterion::packed::lanes::{Keys, LANES, Scores};
 use crate::data::dense::{DenseColumn, Ranks};
 use crate::simd::vectorized;
 
-/// Sets one lane to what `number` makes of the rank of each row and of the place of the row in the node.
+/// Sets one lane of `out`: for each row of the node to `number(rank, place)`, where `place` is the
+/// position of the row in the node.
 pub(crate) fn load_lane<const N: usize>(
     column: &DenseColumn,
     samples: &[u32],
@@ -35,7 +38,7 @@ pub(crate) fn load_lane<const N: usize>(
 }
 
 vectorized! {
-    /// By column, the lowest and the highest rank.
+    /// For each column, the lowest and the highest rank.
     pub(crate) fn extremes<const N: usize>(ranks: &[[u32; N]]) -> ([u32; N], [u32; N]) {
         let (mut lowest, mut highest) = ([u32::MAX; N], [0; N]);
         for ranks in ranks {
@@ -49,8 +52,9 @@ vectorized! {
 }
 
 vectorized! {
-    /// The extremes of ranks below those of missing values, which are above all others; a lowest rank of those if there are
-    /// no others.
+    /// For each column, the lowest and the highest rank of values. `missing` has the rank of
+    /// missing values of each column, which is above all ranks of values. In a column without
+    /// values the lowest rank is the rank of missing values, and the highest is 0.
     pub(crate) fn extremes_below<const N: usize>(ranks: &[[u32; N]], missing: &[u32; N]) -> ([u32; N], [u32; N]) {
         let (mut lowest, mut highest) = ([u32::MAX; N], [0; N]);
         for ranks in ranks {
@@ -64,7 +68,7 @@ vectorized! {
 }
 
 vectorized! {
-    /// Gives missing values rank 0.
+    /// Changes the rank of missing values to 0, below all ranks of values.
     pub(crate) fn rotate<const N: usize>(ranks: &mut [[u32; N]], missing: &[u32; N]) {
         for ranks in ranks {
             for lane in 0..N {
@@ -75,7 +79,7 @@ vectorized! {
 }
 
 vectorized! {
-    /// By column, the number of rows with a rank below its end.
+    /// For each column, the number of rows whose rank is below the end of the column.
     pub(crate) fn n_below<const N: usize>(ranks: &[[u32; N]], ends: &[u32; N]) -> [u32; N] {
         let mut n = [0; N];
         for ranks in ranks {
@@ -88,7 +92,7 @@ vectorized! {
 }
 
 vectorized! {
-    /// By lane, the highest score.
+    /// The highest score of each lane.
     pub(crate) fn highest_scores(scores: &[Scores]) -> Scores {
         let mut highest = [f64::NEG_INFINITY; LANES];
         for scores in scores {
@@ -101,7 +105,8 @@ vectorized! {
 }
 
 vectorized! {
-    /// Sorts every lane.
+    /// Sorts each lane by Batcher's odd-even merge sort (see `network`). All lanes go through the
+    /// same comparisons.
     pub(crate) fn sort_lanes(keys: &mut [Keys]) {
         let n = keys.len();
         let mut merged = 1;
@@ -110,7 +115,8 @@ vectorized! {
             while step > 0 {
                 for first in (step % merged..n - step.min(n)).step_by(2 * step) {
                     for low in first..(first + step).min(n - step) {
-                        // Both ends lie in one of the runs that are being merged.
+                        // Both keys must lie in one block of `2 * merged` keys, whose two halves
+                        // are being merged.
                         if low / (2 * merged) == (low + step) / (2 * merged) {
                             let high = low + step;
                             let (a, b) = (keys[low], keys[high]);
@@ -138,8 +144,8 @@ mod tests {
 
     #[test]
     fn networks_sort_zeros_and_ones() {
-        // A network that sorts all sequences of zeros and ones sorts all (Knuth, "The Art of Computer Programming", volume
-        // 3, section 5.3.4, theorem Z).
+        // A network that sorts all sequences of zeros and ones sorts all sequences (Knuth, "The Art
+        // of Computer Programming", volume 3, section 5.3.4, theorem Z).
         for n in 1..=16 {
             for first in (0..1u32 << n).step_by(LANES) {
                 let mut keys: Vec<Keys> =

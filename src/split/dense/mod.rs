@@ -1,10 +1,13 @@
-//! Dense columns: which way a node is searched, by its size.
+//! Dense columns: how the best split of a node is searched, which depends on the number of its
+//! rows, and how the rows are partitioned.
 //!
 //! * Two rows: `pair`.
-//! * Few rows: the drawn columns side by side, through a sorting network (`small`).
-//! * Many: each column counted in bins (`histogram`).
-//! * A random threshold per column: no order at all (`dense_random`).
-//! * Criteria and weights without packed forms: each column sorted and scanned (`sort`).
+//! * Few rows: the drawn columns side by side, through a sorting network (`network`).
+//! * Many rows: each column counted in bins (`histogram`).
+//! * A random threshold per column: no order at all, whatever the number of rows (`random`).
+//! * All else: each column filled (`column`) and given to the scan that all storages share. This is
+//!   for criteria and weights without packed forms, for columns in which one value is very
+//!   frequent, and for columns with too many ranks for the network.
 
 mod cells;
 pub(crate) mod column;
@@ -22,7 +25,7 @@ use crate::data::DenseColumns;
 use crate::data::dense::Ranks;
 use crate::error::Result;
 use crate::params::{Splitter, Tier};
-use crate::rng::Side;
+use crate::rng::{NodeKey, Side};
 use crate::split::best::Best;
 use crate::split::by_column::{ColumnSearch, search_columns};
 use crate::split::candidate::{Candidate, Cut};
@@ -39,23 +42,25 @@ use network::SmallScratch;
 use random::RandomScratch;
 
 tuned! {
-    /// Search one cell of a large node, in nanoseconds (bench `sweep`).
+    /// The cost of searching one cell of a large node, in nanoseconds (bench `sweep`).
     fn cell_cost() -> f64 = 2.0;
-    /// Nodes from this size on have their columns counted in bins (bench `sweep`).
+    /// From this many rows on, the columns of a node are counted in bins (bench `sweep`).
     fn histogram_from() -> usize = 96;
 }
 
-/// Scratch of one worker, assumed dirty.
+/// Scratch of one worker. Each search assumes that it is dirty.
 pub(crate) struct DenseScratch<C: Criterion> {
     rows: RowsOf<C>,
     columns: ColumnScratch<C>,
-    /// Buffers of workers that help with a large node.
+    /// Buffers to lend to other workers that help with a large node.
     spare: Spare<ColumnScratch<C>>,
     small: SmallScratch,
     random: RandomScratch,
-    /// The cells of the winning column, if they had to be loaded: the partition needs them next.
+    /// The ranks of the winning column of the node `winner_of`, if its search had to load them: the
+    /// partition reads them next.
     winner: Cells,
-    is_winner_loaded: bool,
+    /// The key of the node whose winning column is in `winner`.
+    winner_of: Option<NodeKey>,
 }
 
 impl<C: Criterion> DenseScratch<C> {
@@ -67,12 +72,12 @@ impl<C: Criterion> DenseScratch<C> {
             small: SmallScratch::default(),
             random: RandomScratch::default(),
             winner: Cells::default(),
-            is_winner_loaded: false,
+            winner_of: None,
         }
     }
 }
 
-/// Buffers for one column after the other.
+/// Buffers for searching one column after the other.
 struct ColumnScratch<C: Criterion> {
     packed: Option<Box<C::Packed>>,
     sort: SortScratch,
@@ -100,7 +105,7 @@ pub(crate) fn best_split<C: Criterion>(
     let NodeSearch { search, node, .. } = at;
     let samples = node.samples.ids();
     let forced = search.params.force_tier;
-    // Where single rows are categories too small to be told apart, two rows may have no cut.
+    // If a category needs two rows or more to be told apart, two rows may have no cut.
     let are_told_apart = !search.data.has_categories() || search.params.min_samples_category <= 1;
     if samples.len() == 2 && search.all_legal() && forced.is_none() && are_told_apart {
         let best = match pair::best_split(at, columns, drawn) {
@@ -114,8 +119,7 @@ pub(crate) fn best_split<C: Criterion>(
         };
         return Ok(Found { best, constants: None, heritage: None });
     }
-    let DenseScratch { rows, columns: buffers, spare, small, random, winner, is_winner_loaded } = scratch;
-    *is_winner_loaded = false;
+    let DenseScratch { rows, columns: buffers, spare, small, random, winner, winner_of } = scratch;
     let tier = forced.unwrap_or(if samples.len() >= histogram_from() {
         Tier::Histogram
     } else if columns.is_sparse() {
@@ -143,7 +147,7 @@ pub(crate) fn best_split<C: Criterion>(
     let mut found = search_columns(at, drawn, &one_by_one, work, scans, buffers)?;
     if let Some(best) = found.best.as_mut().filter(|best| best.is_loose) {
         tighten(at, columns, best, winner);
-        *is_winner_loaded = true;
+        *winner_of = Some(node.key);
     }
     Ok(found)
 }
@@ -153,9 +157,9 @@ struct DenseSearch<'a, C: Criterion> {
     criterion: &'a C,
     columns: &'a DenseColumns,
     samples: &'a [u32],
-    /// The node's rows, if its columns are to be counted.
+    /// The node's rows in packed form, if its columns are to be counted in bins.
     rows: Option<&'a RowsOf<C>>,
-    /// Buffers for more workers.
+    /// Buffers to lend to other workers.
     spare: &'a Spare<ColumnScratch<C>>,
 }
 
@@ -193,7 +197,8 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
         Best::new()
     }
 
-    /// The columns of a dense matrix are long: they are read ahead by the machine.
+    /// Does nothing: the columns of a dense matrix are long, and the processor reads them ahead by
+    /// itself.
     fn warm(&self, _feature: u32) {}
 
     fn column_nnz(&self, _feature: u32) -> usize {
@@ -201,7 +206,8 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
     }
 }
 
-/// Looks up the ranks of the node beside the cut, and counts the rows. O(W).
+/// Replaces the ranks beside a loose cut by the nearest ranks that the node has, and counts the
+/// rows that go left. Leaves the ranks of the column in `cells`. O(rows).
 fn tighten<C: Criterion>(at: NodeSearch<'_, C>, columns: &DenseColumns, split: &mut Candidate, cells: &mut Cells) {
     cells.load_ranks(columns.column(split.feature), at.node.samples.ids());
     let (last_left, first_right, mut n_left) = beside(at.search.level, &cells.ranks, split.last_left);
@@ -212,19 +218,22 @@ fn tighten<C: Criterion>(at: NodeSearch<'_, C>, columns: &DenseColumns, split: &
     *split = Candidate { last_left, cut: Cut::Before(first_right), n_left, is_loose: false, ..*split };
 }
 
-/// Partitions the node that was searched last, given the rank of missing values in the column of the split if it has any;
-/// returns the number of rows that go left. O(W).
+/// Moves the rows that go left to the front of the node's rows, and returns their number. If the
+/// last search with this scratch was of this node (`key`), the ranks that it has left there are
+/// used. `missing_rank` is the rank of missing values in the column of the split, if it has any.
+/// O(rows).
 pub(crate) fn partition<C: Criterion>(
     columns: &DenseColumns,
     samples: &mut SampleSet<'_>,
+    key: NodeKey,
     split: &Candidate,
     missing_rank: Option<u32>,
     scratch: &mut DenseScratch<C>,
 ) -> usize {
-    if let Some(n_left) = scratch.random.partition(samples, split) {
+    if let Some(n_left) = scratch.random.partition(samples, key, split) {
         return n_left;
     }
-    let loaded = std::mem::take(&mut scratch.is_winner_loaded).then_some(&scratch.winner.ranks[..]);
+    let loaded = (scratch.winner_of.take() == Some(key)).then_some(&scratch.winner.ranks[..]);
     match (loaded, &columns.column(split.feature).ranks) {
         (Some(ranks), _) => {
             let mut ranks = ranks.iter();
@@ -236,7 +245,7 @@ pub(crate) fn partition<C: Criterion>(
     }
 }
 
-/// Partitions by the ranks of rows, which are asked for in their order.
+/// Partitions rows by their ranks. `rank` is called once for each row, in the order of the rows.
 fn partition_by(
     samples: &mut SampleSet<'_>,
     split: &Candidate,
@@ -244,7 +253,8 @@ fn partition_by(
     mut rank: impl FnMut(u32) -> u32,
 ) -> usize {
     match missing_rank {
-        // Seen from the rank of missing values, which is above all others, ranks wrap around, and it comes first.
+        // The rank of missing values is above all others. Subtracting it makes it 0 and wraps the
+        // others around, so that missing values come first and the others keep their order.
         Some(missing_rank) if split.missing_go_left() => {
             let last_left = split.last_left.wrapping_sub(missing_rank);
             samples.partition(|sample| rank(sample).wrapping_sub(missing_rank) <= last_left)

@@ -1,13 +1,15 @@
-//! Small nodes of dense data: the drawn columns side by side, one per lane of a vector register, sorted by one network of
-//! comparators.
+//! Small nodes of dense data: the drawn columns stand side by side, one per lane of a vector
+//! register, and one network of comparators sorts all of them.
 //!
-//! A key is a rank and the place of its row in the node. Batcher's odd-even merge sort ("Sorting networks and their
-//! applications", AFIPS 1968) compares the same pairs whatever the keys are, so all lanes go through it together and
-//! nothing is ever mispredicted. O(W log^2 W) steps for as many columns as there are lanes.
+//! A key is a rank and the place of its row in the node. Batcher's odd-even merge sort ("Sorting
+//! networks and their applications", AFIPS 1968) compares the same pairs whatever the keys are, so
+//! all lanes go through it together and no branch is mispredicted. O(w log^2 w) steps for w rows,
+//! for as many columns as there are lanes.
 //!
-//! Columns are taken in the order in which the node draws them, so that ties are lost by whoever comes later. If the best
-//! conceivable split is known, the first column that makes it ends the search. Missing values are at the end of the
-//! sorted columns; each cut has two scores, with them on either side.
+//! Columns are taken in the order in which the node draws them, so the column that comes first wins
+//! a tie. If the best conceivable split is known, the first column that reaches it ends the search.
+//! Missing values are at the end of the sorted columns; each cut has two scores, one for missing
+//! values on either side.
 
 use crate::criterion::packed::Packed;
 use crate::tuning::tuned;
@@ -26,16 +28,16 @@ use crate::split::found::Found;
 use crate::split::node::{NodeColumn, NodeSearch};
 use crate::split::scan::best_cut;
 
-/// Places in a node are bytes.
+/// The most rows of a node that is sorted in this way: the place of a row is a byte of the key.
 pub(crate) const MAX_ROWS: usize = MAX_PLACES;
-/// Ranks take the other bits of a key.
+/// Ranks must be below this: a rank has the remaining bits of the key.
 pub(crate) const MAX_RANKS: usize = 1 << (u32::BITS - PLACE_BITS);
 tuned! {
-    /// Nodes with more columns than this ask for the best conceivable split (bench `sweep`).
+    /// A node with more columns than this computes its best conceivable split (bench `sweep`).
     fn summit_from_features() -> usize = 2 * LANES;
 }
 
-/// Buffers of one worker, assumed dirty.
+/// Buffers of one worker. Each search assumes that they are dirty.
 #[derive(Debug, Default)]
 pub(crate) struct SmallScratch {
     keys: Vec<Keys>,
@@ -46,7 +48,8 @@ pub(crate) struct SmallScratch {
     entries: Vec<Entry>,
 }
 
-/// The best split of a node of at most [`MAX_ROWS`] rows, all of whose columns have at most [`MAX_RANKS`] ranks.
+/// The best split of a node of at most [`MAX_ROWS`] rows, all of whose columns have at most
+/// [`MAX_RANKS`] ranks. Without `packed` the sorted columns are scanned one by one.
 pub(crate) fn best_split<C: Criterion>(
     at: NodeSearch<'_, C>,
     columns: &DenseColumns,
@@ -61,14 +64,14 @@ pub(crate) fn best_split<C: Criterion>(
     let n_features = search.data.n_features() as u32;
     let SmallScratch { keys, scores, others, features, categorical, entries } = scratch;
     at.list_features(drawn, features, categorical);
-    let summit = if features.len() > summit_from_features() { at.best_conceivable(scan) } else { None };
+    let best_conceivable = if features.len() > summit_from_features() { at.best_conceivable(scan) } else { None };
     keys.resize(samples.len(), [0; LANES]);
     scores.resize(samples.len() - 1, [0.0; LANES]);
     others.resize(samples.len() - 1, [0.0; LANES]);
     if let Some(packed) = &packed {
         packed.load(search.criterion, node.totals, samples, rows);
     }
-    let best = Best::below(summit, !search.data.has_categories());
+    let best = Best::below(best_conceivable, !search.data.has_categories());
     let mut small = Small { at, columns, rows, packed, keys, scores, others, entries, scan, best };
     let mut n_varying = 0;
     for batch in features.chunks(LANES) {
@@ -82,7 +85,8 @@ pub(crate) fn best_split<C: Criterion>(
     if !categorical.is_empty() {
         n_varying += search_categorical(at, columns, categorical, small.scan, &mut small.best)?;
     }
-    // Of those that are not drawn, the first that varies.
+    // No drawn column varies: search the first column that does among the others, in the order of
+    // the permutation.
     if n_varying == 0 {
         for start in (search.n_drawn() as u32..n_features).step_by(LANES) {
             search.runtime.check_interrupt()?;
@@ -111,11 +115,13 @@ struct Small<'a, C: Criterion> {
     columns: &'a DenseColumns,
     rows: &'a RowsOf<C>,
     packed: Option<&'a mut C::Packed>,
-    /// A row of keys for each of the node.
+    /// For each row of the node, one key per lane. `sort` sorts every lane.
     keys: &'a mut [Keys],
-    /// Of the cuts after each but the last.
+    /// For each lane, the scores of the cuts after each key but the last, with missing values on
+    /// the right.
     scores: &'a mut [Scores],
-    /// The same with missing values on the left.
+    /// For each lane, the scores of these cuts with missing values on the left. Only set if some
+    /// column of the batch has missing values in the node.
     others: &'a mut [Scores],
     entries: &'a mut Vec<Entry>,
     scan: &'a mut C::Scan,
@@ -123,11 +129,12 @@ struct Small<'a, C: Criterion> {
 }
 
 impl<C: Criterion> Small<'_, C> {
-    /// Sets each lane to the sorted keys of a column.
+    /// Loads each column of the batch into a lane, and sorts the lanes.
     fn sort(&mut self, batch: &[u32]) {
         let samples = self.at.node.samples.ids();
         if batch.len() < LANES {
-            // What is left over from other nodes may be too large for this one's sums.
+            // Lanes without a column must not keep the keys of another node: the rows at those
+            // places may weigh more in all than this node, and its sums cannot hold that.
             self.keys.iter_mut().zip(0..).for_each(|(row, place)| *row = [place; LANES]);
         }
         for (lane, &feature) in batch.iter().enumerate() {
@@ -141,7 +148,8 @@ impl<C: Criterion> Small<'_, C> {
         rank(self.keys[0][lane]) != rank(self.keys[self.keys.len() - 1][lane])
     }
 
-    /// The ranks of missing values in these columns, if there are any in the node; above all ranks where there are none.
+    /// The rank of missing values in each column of the batch: `u32::MAX`, above all ranks, where
+    /// the node has none. `None` if no column has missing values in the node.
     fn missing(&self, batch: &[u32]) -> Option<Keys> {
         let data = self.at.search.data;
         if !data.has_missing() {
@@ -159,7 +167,7 @@ impl<C: Criterion> Small<'_, C> {
         (ranks != [u32::MAX; LANES]).then_some(ranks)
     }
 
-    /// Offers the cuts of sorted lanes. Returns the number of columns that vary.
+    /// Offers the cuts of the sorted lanes. Returns the number of columns that vary.
     fn search(&mut self, batch: &[u32]) -> usize {
         let NodeSearch { search, node, .. } = self.at;
         let missing = self.missing(batch);
@@ -208,8 +216,9 @@ impl<C: Criterion> Small<'_, C> {
         n_varying
     }
 
-    /// Offers the cuts of a lane that score `least`, with missing values on one side if there are any. The last `n_first` rows
-    /// are on the left of all cuts.
+    /// Offers the cuts of a lane that score at least `least`. `missing` is the side of missing
+    /// values if the node has any in this column. The last `n_first` rows of the lane, the missing
+    /// values that go left, are on the left of all cuts.
     fn offer(&mut self, feature: u32, lane: usize, missing: Option<Side>, n_first: usize, least: f64) {
         let NodeSearch { search, node, order } = self.at;
         let (criterion, samples) = (search.criterion, node.samples.ids());
@@ -239,7 +248,7 @@ impl<C: Criterion> Small<'_, C> {
         }
     }
 
-    /// Offers the cuts of a lane, one row after the other.
+    /// Offers the cuts of a lane by the scan that all storages share, one row after the other.
     fn scan(&mut self, feature: u32, lane: usize) {
         let samples = self.at.node.samples.ids();
         self.entries.clear();

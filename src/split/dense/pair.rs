@@ -1,6 +1,8 @@
-//! Nodes of two rows: any column in which they differ parts them, and the first that the node draws wins the tie.
+//! Nodes of two rows. Every column in which the two rows differ separates them, so all these
+//! columns tie, and the first of them that the node draws wins.
 //!
-//! In a fully grown tree a quarter of all splits or more are of this kind. No statistics are needed.
+//! In a fully grown tree a quarter of all splits or more are of such nodes. No statistics are
+//! needed.
 
 use crate::criterion::Criterion;
 use crate::data::DenseColumns;
@@ -9,8 +11,10 @@ use crate::rng::Side;
 use crate::split::candidate::{Candidate, Cut};
 use crate::split::node::NodeSearch;
 
-/// The split of a node of two rows that differ in their target, if it may be split; or the feature if it is categorical.
-/// `drawn` are the features in the order of the draw, or the first of all.
+/// The split of a node of two rows that have different targets. `Err` has the feature if it is
+/// categorical. `None` if no column separates the rows. `drawn` lists the features that the node
+/// draws, in the order of the draw; `None` means all. If none of these columns separates the rows,
+/// the draw goes on.
 pub(crate) fn best_split<C: Criterion>(
     at: NodeSearch<'_, C>,
     columns: &DenseColumns,
@@ -23,7 +27,7 @@ pub(crate) fn best_split<C: Criterion>(
         let column = columns.column(feature);
         let [a, b] = [samples[0], samples[1]].map(|sample| column.rank(sample));
         let (lowest, highest) = (a.min(b), a.max(b));
-        // Missing values are parted from all others, whatever the splitter.
+        // Missing values are separated from all values, whatever the splitter.
         let missing = (search.data.missing_rank(feature) == Some(highest)).then_some(Side::Right);
         let cut = match search.params.splitter {
             Splitter::Random if missing.is_none() => Cut::Random { key: node.key, lowest, highest },
@@ -38,6 +42,6 @@ pub(crate) fn best_split<C: Criterion>(
     let n_features = search.data.n_features() as u32;
     let n_known = drawn.map_or(0, <[u32]>::len) as u32;
     let first = drawn.unwrap_or_default().iter().copied();
-    // With all features the order of the draw is only asked for if there is a choice.
+    // Positions of the permutation are computed one by one, only until a column separates the rows.
     first.chain((n_known..n_features).map(|position| order.at(position))).find_map(part)
 }

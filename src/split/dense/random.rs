@@ -1,11 +1,14 @@
-//! Random thresholds of dense columns: gather the node's ranks, find their extremes, and sum the rows below the threshold.
+//! Random thresholds of dense columns: gather the node's ranks, find the lowest and the highest,
+//! and sum up the rows below a threshold between the two.
 //!
-//! No sort and no comparison of values: a threshold becomes a rank. The columns of a node go through each step side by
-//! side, one per lane of a vector register, so that a small node costs one loop per step and not one per step and column, and
-//! cache misses overlap. Large nodes take one column after the other, with the rows side by side. O(W) per column.
+//! Columns are not sorted and values not compared: a threshold becomes a rank. The columns of a
+//! small node go through each step side by side, one per lane of a vector register, so that the
+//! node costs one loop per step instead of one per step and column, and cache misses overlap. A
+//! large node takes one column after the other, with several rows in a vector register. O(rows) per
+//! column.
 //!
-//! Where a column has missing values in the node, three cuts are offered: the threshold with these on either side, and they
-//! against all others.
+//! Where a column has missing values in the node, three cuts are offered: the threshold with
+//! missing values on either side, and missing values against all values.
 
 use crate::criterion::packed::Packed;
 use crate::tuning::tuned;
@@ -14,7 +17,7 @@ use crate::criterion::Criterion;
 use crate::criterion::packed::lanes::LANES;
 use crate::data::DenseColumns;
 use crate::error::Result;
-use crate::rng::Side;
+use crate::rng::{NodeKey, Side};
 use crate::split::best::Best;
 use crate::split::candidate::{Candidate, Cut, threshold_between};
 use crate::split::dense::column::{RowsOf, search_categorical};
@@ -24,38 +27,42 @@ use crate::split::node::NodeSearch;
 use crate::split::samples::SampleSet;
 
 tuned! {
-    /// Nodes from this size on take one column after the other (bench `sweep`).
+    /// From this many rows on, a node takes one column after the other (bench `sweep`).
     fn large_from() -> usize = 1024;
-    /// Nodes up to this size do not hand on which columns are constant: to find out costs less.
+    /// A node of at most this many rows does not hand on which columns are constant: finding that
+    /// out again costs its children less (bench `sweep`).
     fn forgetful_up_to() -> usize = 64;
 }
 
-/// Buffers of one worker, assumed dirty.
+/// Buffers of one worker. Each search assumes that they are dirty.
 #[derive(Debug, Default)]
 pub(crate) struct RandomScratch {
     features: Vec<u32>,
     categorical: Vec<u32>,
     side_by_side: Vec<[u32; LANES]>,
     alone: Vec<[u32; 1]>,
-    /// The lane that still has the winning column: the partition needs it next.
-    winner: Option<usize>,
+    /// The node that was searched last, and the lane that still holds the ranks of its winning
+    /// column: the partition reads them next.
+    winner: Option<(NodeKey, usize)>,
 }
 
 impl RandomScratch {
-    /// Partitions the node that was searched last, if the ranks that it takes are still here.
-    pub fn partition(&mut self, samples: &mut SampleSet<'_>, split: &Candidate) -> Option<usize> {
+    /// Moves the rows that go left to the front of the node's rows and returns their number. `None`
+    /// if the ranks of the winning column of this node (`key`) are not here.
+    pub fn partition(&mut self, samples: &mut SampleSet<'_>, key: NodeKey, split: &Candidate) -> Option<usize> {
         fn by<const N: usize>(
             ranks: &[[u32; N]],
             lane: usize,
             samples: &mut SampleSet<'_>,
             split: &Candidate,
         ) -> usize {
-            // Missing values have moved in front, and then nothing else has rank 0.
+            // If they go right: the search has changed the rank of missing values to 0, which no
+            // value of this column has.
             let first = u32::from(split.missing == Some(Side::Right));
             let mut ranks = ranks.iter();
             samples.partition(|_| ranks.next().is_some_and(|ranks| (first..=split.last_left).contains(&ranks[lane])))
         }
-        let lane = self.winner.take()?;
+        let (_, lane) = self.winner.take().filter(|&(node, _)| node == key)?;
         Some(if samples.len() < large_from() {
             by(&self.side_by_side, lane, samples, split)
         } else {
@@ -64,7 +71,7 @@ impl RandomScratch {
     }
 }
 
-/// The best of one random cut per column.
+/// The best split of a node, with one random threshold per column.
 pub(crate) fn best_split<C: Criterion>(
     at: NodeSearch<'_, C>,
     columns: &DenseColumns,
@@ -78,9 +85,9 @@ pub(crate) fn best_split<C: Criterion>(
     let samples = node.samples.ids();
     let RandomScratch { features, categorical, side_by_side, alone, winner } = scratch;
     at.list_features(drawn, features, categorical);
-    let summit = if features.len() > LANES { at.best_conceivable(scan) } else { None };
+    let best_conceivable = if features.len() > LANES { at.best_conceivable(scan) } else { None };
     packed.load(search.criterion, node.totals, samples, rows);
-    let best = Best::below(summit, search.data.is_plain());
+    let best = Best::below(best_conceivable, search.data.is_plain());
     if samples.len() < large_from() {
         let ranks = resized(side_by_side, samples.len());
         RandomCuts { at, columns, rows, packed, scan, ranks, best, winner, constants: Vec::new() }
@@ -99,23 +106,25 @@ fn resized<const N: usize>(ranks: &mut Vec<[u32; N]>, len: usize) -> &mut [[u32;
     &mut ranks[..len]
 }
 
-/// The search of one node, by `N` columns at a time.
+/// The search of one node, `N` columns at a time.
 struct RandomCuts<'a, C: Criterion, const N: usize> {
     at: NodeSearch<'a, C>,
     columns: &'a DenseColumns,
     rows: &'a RowsOf<C>,
     packed: &'a mut C::Packed,
     scan: &'a mut C::Scan,
-    /// The ranks of each row.
+    /// For each row of the node, its rank in each column of the batch.
     ranks: &'a mut [[u32; N]],
     best: Best<C>,
-    /// The lane of the best candidate, if it is of the last batch.
-    winner: &'a mut Option<usize>,
+    /// The node and the lane of the best candidate, if that candidate is of the batch whose ranks
+    /// are loaded.
+    winner: &'a mut Option<(NodeKey, usize)>,
     constants: Vec<u32>,
 }
 
 impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
-    /// Searches these features; if none of them varies, the first of the others in the order of the draw that does.
+    /// Searches these features. If none of them varies, searches the first column that does among
+    /// the others, in the order of the permutation.
     fn run(mut self, features: &[u32], categorical: &[u32]) -> Result<Found<C>> {
         let NodeSearch { search, node, order } = self.at;
         let n_features = search.data.n_features() as u32;
@@ -143,14 +152,14 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
             };
         }
         if self.best.feature().is_some_and(|feature| search.data.is_categorical(feature)) {
-            // It was not in a lane.
+            // Categorical columns are not loaded into lanes.
             *self.winner = None;
         }
         let constants = node.constants.with(&self.constants, |_| node.samples.len());
         Ok(Found { best: self.best.candidate(), constants, heritage: None })
     }
 
-    /// Offers the random cuts of each column of the batch. Returns the number of columns that vary.
+    /// Offers the cuts of each column of the batch. Returns the number of columns that vary.
     fn search(&mut self, batch: &[u32]) -> usize {
         let NodeSearch { search, node, .. } = self.at;
         let (data, level) = (search.data, search.level);
@@ -164,14 +173,15 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
             Some(missing) => extremes_below(level, self.ranks, &missing.ranks),
         };
         let n_missing = missing.as_ref().map_or([0; N], |missing| missing.n);
-        // All values of a column may be missing.
+        // Where all values are missing, the highest rank is 0 and the lowest is above 0.
         let varies = |lane: usize| lowest[lane] < highest[lane];
         let mut values = [(0.0, 0.0); N];
         for (lane, &feature) in batch.iter().enumerate().filter(|&(lane, _)| varies(lane)) {
             values[lane] = (data.value(feature, lowest[lane]), data.value(feature, highest[lane]));
         }
-        // The first rank beyond the threshold is one of a few. Where no row has one of those, any of them parts the rows as
-        // it does.
+        // The first rank above the threshold is among a few ranks, or is the one after them. Where
+        // no row has one of these few ranks, each of them divides the rows as the threshold does.
+        // Elsewhere the first rank above the threshold is looked up.
         let (mut ends, mut last, mut thresholds) = ([0; N], [0; N], [0.0; N]);
         for (lane, &feature) in batch.iter().enumerate().filter(|&(lane, _)| varies(lane)) {
             let (low, high) = values[lane];
@@ -215,7 +225,8 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
             n_varying += 1;
         }
         if let Some(missing) = missing.filter(|missing| missing.n != [0; N]) {
-            // First all values of each such column, then those below the threshold with missing values in front.
+            // First the cut between values and missing values, then the threshold with missing
+            // values on the left: they get rank 0 and so are below every threshold.
             self.packed.add_below(level, self.rows, self.ranks, &missing.ranks);
             for lane in (0..batch.len()).filter(|&lane| n_missing[lane] > 0) {
                 let n_left = node.samples.len() as u32 - n_missing[lane];
@@ -236,11 +247,11 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
         n_varying
     }
 
-    /// The missing values of the columns of a batch, if the data set has any.
+    /// The missing values of the columns of a batch; `None` if the data set has none.
     fn missing(&self, batch: &[u32]) -> Option<Missing<N>> {
         let data = self.at.search.data;
         data.has_missing().then(|| {
-            // No rank is so high, unless it is that of missing values.
+            // `u32::MAX` in columns without missing values: no value has this rank.
             let mut ranks = [u32::MAX; N];
             for (rank, &feature) in ranks.iter_mut().zip(batch) {
                 *rank = data.missing_rank(feature).unwrap_or(u32::MAX);
@@ -252,7 +263,8 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
         })
     }
 
-    /// Offers the cut whose rows were added up in a lane.
+    /// Offers a cut of the column in `lane`. The rows on the left of the cut have been added up
+    /// there.
     fn offer(&mut self, lane: usize, candidate: Candidate) {
         let NodeSearch { search, node, order } = self.at;
         let criterion = search.criterion;
@@ -262,16 +274,16 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
         if self.best.may_win(score) && legal(self.scan) {
             self.best.offer(criterion, node.totals, order, (self.scan, pushed), score, candidate);
             if self.best.feature() == Some(candidate.feature) {
-                *self.winner = Some(lane);
+                *self.winner = Some((node.key, lane));
             }
         }
     }
 }
 
-/// Missing values of columns side by side.
+/// The missing values of columns side by side.
 struct Missing<const N: usize> {
-    /// Their ranks, above all others.
+    /// For each column, the rank of missing values, which is above all others.
     ranks: [u32; N],
-    /// Their numbers.
+    /// For each column, the number of rows of the node that have a missing value.
     n: [u32; N],
 }

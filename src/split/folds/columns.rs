@@ -12,7 +12,8 @@ use crate::split::sparse::column::node_column;
 use crate::split::sparse::intersect;
 use crate::split::sparse::intersect::{Gather, NodeCosts, ValueOrdered};
 
-/// Buffers of one worker.
+/// Buffers of one worker. Each use assumes that they are dirty, except the sets `members` and
+/// `marks`, which are empty between uses.
 #[derive(Default)]
 pub struct FoldScratch {
     sort: SortScratch,
@@ -25,7 +26,7 @@ pub struct FoldScratch {
 }
 
 impl FoldScratch {
-    /// For a data set.
+    /// Makes scratch for the nodes of a data set.
     pub fn new(data: &Dataset) -> Self {
         match data.columns() {
             Columns::Dense(_) => Self::default(),
@@ -39,8 +40,10 @@ impl FoldScratch {
     }
 }
 
-/// Calls `visit` with the columns of some features, sorted: all that may vary or not; sparse ones without entries may be left
-/// out.
+/// Calls `visit` with the sorted column of each feature in a node, whether the column varies or
+/// not. `are_all` says that `features` has all features that may vary in the node. Then `visit` may
+/// see the columns in another order and see columns of other features too, and sparse columns
+/// without entries may be left out.
 pub(crate) fn fill_columns<C: Criterion>(
     search: &Search<'_, C>,
     samples: &[u32],

@@ -1,20 +1,24 @@
-//! Between which of its ranks a fold cuts a column.
+//! The two ranks between which a fold cuts a column.
 
 use super::FoldsNode;
 use crate::split::entries::Entry;
 use crate::split::node::NodeColumn;
 
-/// The ranks beside a cut.
+/// The ranks beside a cut: the last rank on the left and the first rank on the right that some row
+/// has, among all rows of a node or among the rows of one lane (one fold, or all folds that hold
+/// nothing out).
 #[derive(Clone, Copy)]
 pub(crate) struct CutRanks {
     pub last_left: u32,
     pub first_right: u32,
-    /// A row with each, if only one that is in an entry has it.
+    /// A row with rank `last_left` and a row with rank `first_right`. `None` where the rank is that
+    /// of the common value, whose rows have no entries.
     rows: [Option<u32>; 2],
 }
 
 impl CutRanks {
-    /// The last rank up to `rank` and the first above, of all rows or of a lane's.
+    /// The ranks beside the cut after `rank` in a column of a node: of the rows of `lane`, or of
+    /// all rows without a lane. There must be such rows on both sides.
     pub fn new(node: &FoldsNode<'_>, lane: Option<usize>, rank: u32, column: NodeColumn<'_>) -> Self {
         let NodeColumn { entries, n_common, common_rank, .. } = column;
         let is_in = |entry: &&Entry| lane.is_none_or(|lane| node.lanes.is_in(lane, entry.sample()));
@@ -40,7 +44,8 @@ impl CutRanks {
         Self { last_left: last_left.unwrap_or(rank), first_right: first_right.unwrap_or(rank + 1), rows }
     }
 
-    /// Whether these are of all rows and of a lane: it has one with each.
+    /// Whether these ranks, which were found among all rows, are certainly those of a lane too: the
+    /// lane has both rows of `rows`.
     pub fn is_of(&self, node: &FoldsNode<'_>, lane: usize) -> bool {
         self.rows.iter().all(|row| row.is_some_and(|row| node.lanes.is_in(lane, row)))
     }

@@ -1,4 +1,5 @@
-//! Which of the columns that come near has the best split of a fold: exact, by the scan that everybody uses.
+//! The exact best split of a lane (one fold, or all folds that hold nothing out) among the columns
+//! that the filter could not decide between, by the scan that all storages share.
 
 use super::FoldsNode;
 use super::columns::{FoldScratch, fill_columns};
@@ -11,20 +12,21 @@ use crate::split::entries::Entry;
 use crate::split::node::{Node, NodeColumn, NodeSearch, Search};
 use crate::split::samples::{SampleSet, Samples};
 
-/// Rows of all lanes whose contests are decided at once.
+/// The most rows, summed over lanes, that are listed at the same time; one lane may have more.
 const CONTEST_ROWS: usize = 1 << 20;
 
 /// A lane whose best split is in one of some columns.
 pub struct Contest<'a, C: Criterion> {
-    /// The lane.
+    /// The number of the lane in the node.
     pub lane: usize,
-    /// The statistics of its rows.
+    /// The statistics of the lane's rows.
     pub totals: &'a C::Totals,
-    /// The columns.
+    /// The features, one of whose columns has the best split.
     pub features: &'a [u32],
 }
 
-/// The best splits of lanes among some columns: exact, by the scan that everybody uses.
+/// Finds the best split of the lane of each contest, in the order of the contests; `None` where no
+/// column varies. Exact, by the scan that all storages share.
 pub fn best_among<C: Criterion>(
     search: &Search<'_, C>,
     node: &FoldsNode<'_>,
@@ -42,7 +44,8 @@ pub fn best_among<C: Criterion>(
     Ok(found)
 }
 
-/// The same for some of them, whose rows are listed at once.
+/// Finds the best splits for so few contests that the rows of their lanes can be listed at the same
+/// time.
 fn decide<C: Criterion>(
     search: &Search<'_, C>,
     node: &FoldsNode<'_>,

@@ -1,4 +1,5 @@
-//! The pass over a column that scores its cuts for all folds.
+//! The pass over a column that scores its cuts for all lanes of a node. A lane is one fold, or all
+//! folds that hold nothing out.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -9,57 +10,67 @@ use crate::rng::Permutation;
 use crate::split::entries::Entry;
 use crate::split::node::NodeColumn;
 
-/// Lanes from which on those that hold out one row of the same kind are scored together: each kind has two scores.
+/// If at least this many lanes hold out one row each, of the same class and weight, they are scored
+/// together: a cut has only two scores for all of them.
 const SINGLES_FROM: usize = 4;
-/// Class of a run with several.
+/// In the place of the class of a run whose rows have several classes, or may have.
 const MIXED: u32 = u32::MAX;
 
 /// The best cut of a lane so far.
 pub(crate) struct Leader {
     score: f64,
     pub feature: u32,
-    /// Ranks up to this one go left.
+    /// Rows with ranks up to this one go left.
     pub rank: u32,
-    /// Class counts on the left.
+    /// The lane's class counts on the left of the cut.
     left: Counts,
-    /// Columns with a cut that comes near, this one included.
+    /// The features whose columns have a cut that comes near by rounding, including `feature`.
     pub near: SmallVec<[u32; 4]>,
+    /// Whether all cuts that come near tie with this one by equal counts.
     pub is_alone: bool,
 }
 
-/// Lanes that hold out one row each, of the same class and weight: any cut has one of two scores for all of them.
+/// Lanes that hold out one row each, of the same class and weight. A cut has one score for all of
+/// these lanes whose row is on the left, and one for all others.
 struct Singles {
     class: u32,
     weight: u32,
     lanes: Vec<u32>,
-    /// The least of their floors, or lower.
+    /// The least floor of these lanes, or a lower number.
     floor: f64,
 }
 
-/// The search of one node.
+/// The pass over the columns of one node.
 pub(crate) struct Sweep<'a, 'n> {
     rows: &'a FoldRows,
     node: &'a FoldsNode<'n>,
     order: &'a Permutation,
-    /// The class counts of all rows; by lane, what it holds out, and the rest.
+    /// The class counts of all rows of the node.
     counts: Counts,
+    /// The class counts of the rows that each lane holds out: the count of class `c` for lane `l`
+    /// is at `l * n_classes + c`.
     held_out: Vec<u32>,
+    /// The class counts of the rows of each lane, laid out like `held_out`.
     totals: Vec<u32>,
+    /// For each lane, the score below which no cut can be the best.
     floors: Vec<f64>,
     pub leaders: Vec<Option<Leader>>,
-    /// Lanes that hold out one row, by its class and weight.
+    /// Lanes that hold out one row, grouped by the class and the weight of that row.
     singles: Vec<Singles>,
-    /// All other lanes.
+    /// Lanes that are in no group of `singles`; they are scored one by one.
     plural: Vec<u32>,
-    /// Columns that the pass cannot score.
+    /// Features whose columns the pass cannot score: those with missing values in the node.
     pub others: SmallVec<[u32; 4]>,
-    /// In one column: counts of what is on the left, of all rows and of those that the lanes hold out.
+    /// In the column of the pass, the class counts of all rows on the left of the cut.
     left: Counts,
+    /// In the column of the pass, the class counts of the rows on the left that each lane holds
+    /// out, laid out like `held_out`.
     pub held_left: Vec<u32>,
-    /// Lanes for which a cut may be the best, and its scores.
+    /// The lanes for which a cut may be the best, each with the score of the cut.
     hits: Vec<(u32, f64)>,
-    /// The last run.
+    /// The class of the run before the cut, or `MIXED`.
     class: u32,
+    /// The rank of the run before the cut; `None` before the first run of a column.
     rank: Option<u32>,
 }
 
@@ -111,7 +122,7 @@ impl<'a, 'n> Sweep<'a, 'n> {
         }
     }
 
-    /// Scores the cuts of a column. Returns whether it varies.
+    /// Scores the cuts of a column for all lanes. Returns whether the column varies in the node.
     pub fn column(&mut self, column: NodeColumn<'_>, missing_rank: Option<u32>) -> bool {
         let NodeColumn { feature, entries, n_common, common_rank } = column;
         let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return false };
@@ -132,7 +143,8 @@ impl<'a, 'n> Sweep<'a, 'n> {
         }
         let (low, high) = entries.split_at(entries.partition_point(|entry| entry.rank() < common_rank));
         self.runs(feature, low);
-        // What is on the left with the common run is all but what is above it.
+        // Once the rows of the common rank are on the left too, all rows are on the left but those
+        // of `high`. Counting starts with all rows, and takes the rows of `high` away.
         self.cut(feature, MIXED, common_rank);
         self.left.copy_from_slice(&self.counts);
         self.held_left.copy_from_slice(&self.held_out);
@@ -143,7 +155,7 @@ impl<'a, 'n> Sweep<'a, 'n> {
         true
     }
 
-    /// Puts a row on the left, or takes it away.
+    /// Puts a row on the left if `IN`, else takes the row away from the left.
     #[inline]
     fn push<const IN: bool>(&mut self, entry: Entry) {
         let Row { class, weight } = self.rows.rows[entry.sample() as usize];
@@ -159,7 +171,7 @@ impl<'a, 'n> Sweep<'a, 'n> {
         }
     }
 
-    /// Goes through runs of equal ranks.
+    /// Scores the cut before each run of equal ranks, and puts the rows of the run on the left.
     fn runs(&mut self, feature: u32, entries: &[Entry]) {
         for run in entries.chunk_by(|a, b| a.rank() == b.rank()) {
             let class_of = |entry: &Entry| self.rows.rows[entry.sample() as usize].class;
@@ -172,7 +184,8 @@ impl<'a, 'n> Sweep<'a, 'n> {
         }
     }
 
-    /// Scores the cut before a run, for all lanes.
+    /// Scores the cut before a run for all lanes, if the cut is a boundary point. `class` is the
+    /// class of the rows of the run, or `MIXED`.
     fn cut(&mut self, feature: u32, class: u32, rank: u32) {
         let last = self.rank.replace(rank);
         let is_boundary = std::mem::replace(&mut self.class, class) != class || class == MIXED;
@@ -193,7 +206,7 @@ impl<'a, 'n> Sweep<'a, 'n> {
         }
     }
 
-    /// Sets the floors of lanes that are scored together.
+    /// Updates the floor of each group of lanes that are scored together.
     fn raise_floors(&mut self) {
         for singles in &mut self.singles {
             let floors = singles.lanes.iter().map(|&lane| self.floors[lane as usize]);
@@ -201,7 +214,8 @@ impl<'a, 'n> Sweep<'a, 'n> {
         }
     }
 
-    /// Scores a cut for the lanes that hold out one row: on the left, or on the right.
+    /// Scores a cut for the lanes of `singles`: once with the row that a lane holds out on the
+    /// left, once with the row on the right.
     fn score_singles(&self, hits: &mut Vec<(u32, f64)>) {
         let n_classes = self.rows.n_classes;
         for singles in &self.singles {
@@ -213,7 +227,7 @@ impl<'a, 'n> Sweep<'a, 'n> {
             let none: Counts = smallvec![0; n_classes];
             let score_of =
                 |on_left: bool| self.rows.score(&self.left, if on_left { &held_out } else { &none }, &totals);
-            // A row is where the cut has it: one of the two may not occur.
+            // Where no row of the class can be on that side, the score does not occur.
             let inside = if self.left[class] >= weight { score_of(true) } else { f64::NEG_INFINITY };
             let outside =
                 if self.left[class] + weight <= self.counts[class] { score_of(false) } else { f64::NEG_INFINITY };
@@ -230,10 +244,11 @@ impl<'a, 'n> Sweep<'a, 'n> {
         }
     }
 
-    /// Scores a cut for all other lanes.
+    /// Scores a cut for each lane of `plural`.
     fn score_plural(&self, hits: &mut Vec<(u32, f64)>) {
         if let (&[left_0, left_1], true) = (&self.left[..], self.singles.is_empty()) {
-            // The usual case, without indirection.
+            // The usual case: two classes, and every lane in `plural`, so that lanes need not be
+            // looked up there.
             let lanes = self.held_left.as_chunks::<2>().0.iter().zip(self.totals.as_chunks::<2>().0).zip(&self.floors);
             for (lane, ((held_out, totals), &floor)) in (0..).zip(lanes) {
                 let score = self.rows.score_of_two([left_0 - held_out[0], left_1 - held_out[1]], *totals);
@@ -253,7 +268,7 @@ impl<'a, 'n> Sweep<'a, 'n> {
         }
     }
 
-    /// Takes a cut that may be the best of a lane.
+    /// Compares a cut that may be the best of a lane with the lane's best cut so far.
     #[cold]
     fn consider(&mut self, lane: usize, score: f64, feature: u32, rank: u32) {
         let n_classes = self.rows.n_classes;
@@ -269,8 +284,9 @@ impl<'a, 'n> Sweep<'a, 'n> {
             Some(leader) if score <= leader.score + tolerance => {
                 let mirrored = leader.left.iter().zip(&left).zip(totals).all(|((a, b), total)| a + b == *total);
                 if leader.left == left || mirrored {
-                    // A tie. Of one column the first is kept, which also is the one where only rows that the fold
-                    // holds out lie between.
+                    // A tie. Of two such cuts of one column the first is kept. This also holds
+                    // where only rows that the lane holds out lie between the two cuts, which then
+                    // are the same cut for the lane.
                     if feature != leader.feature && self.order.position(feature) < self.order.position(leader.feature) {
                         if leader.is_alone {
                             leader.near.clear();

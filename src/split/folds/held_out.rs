@@ -1,23 +1,26 @@
 //! Which folds hold a row of a node out.
 
-/// Which lanes hold a row out.
+/// For each row, the lanes that hold the row out. A lane is one fold, or all folds that hold
+/// nothing out.
 #[derive(Debug)]
 pub struct HeldOut {
-    /// By row: 0 for none, one more than the lane for one, or a list with the highest bit set.
+    /// For each row: 0 if no lane holds it out; the number of the lane plus 1 if one lane does; the
+    /// number of a list with the bit [`IS_LIST`] if several do.
     pub(crate) tags: Vec<u32>,
+    /// The lanes that hold out the row of each list.
     lists: Vec<Vec<u32>>,
 }
 
-/// The tag is the number of a list.
+/// The bit of a tag that says that the other bits are the number of a list.
 pub(crate) const IS_LIST: u32 = 1 << 31;
 
 impl HeldOut {
-    /// Nothing is held out of so many rows.
+    /// For `n_samples` rows, none of which is held out.
     pub fn new(n_samples: usize) -> Self {
         Self { tags: vec![0; n_samples], lists: Vec::new() }
     }
 
-    /// A lane holds these rows out.
+    /// Records that a lane holds these rows out.
     pub fn insert(&mut self, lane: usize, samples: &[u32]) {
         let lane = lane as u32;
         for &sample in samples {
@@ -33,13 +36,13 @@ impl HeldOut {
         }
     }
 
-    /// Nobody holds these rows out, which are all that anybody did.
+    /// Records that no lane holds any row out. `samples` must have all rows that were held out.
     pub fn clear<'a>(&mut self, samples: impl Iterator<Item = &'a [u32]>) {
         samples.flatten().for_each(|&sample| self.tags[sample as usize] = 0);
         self.lists.clear();
     }
 
-    /// Whether a lane does not hold a row out.
+    /// Whether a lane has a row, that is, does not hold it out.
     #[inline]
     pub(crate) fn is_in(&self, lane: usize, sample: u32) -> bool {
         let tag = self.tags[sample as usize];

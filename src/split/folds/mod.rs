@@ -1,21 +1,26 @@
 //! The best splits of a node for several folds at once.
 //!
-//! Each fold, here a lane, has the rows of one set without a few that it holds out. A column is filled and sorted once;
-//! then one pass keeps the class counts of all rows and of the rows that each lane holds out, and the difference is what the
-//! lane sees. After Blockeel & Struyf, "Efficient algorithms for decision tree cross-validation", JMLR 3, 2002, who
-//! share the tests that are evaluated; here the folds get their own exact splits.
+//! A lane is one fold, or all folds that hold nothing out of the node. Each lane has the rows of
+//! the node without a few rows that it holds out. A column is filled and sorted once. Then one pass
+//! keeps the class counts of all rows on the left of the cut, and of the rows there that each lane
+//! holds out; the differences are the class counts of the lanes. After Blockeel & Struyf,
+//! "Efficient algorithms for decision tree cross-validation", JMLR 3, 2002, who share the tests
+//! that are evaluated; here the folds get their own exact splits.
 //!
-//! The pass scores in `f64` from a table of `c log2 c`, or `c^2` for Gini impurity, and is no more than a filter: where a
-//! lane's best cut is ahead of all others by more than the error of that, or ties by equal counts, it is the best; otherwise
-//! the columns that come near are searched for this lane alone, by the scan that everybody uses, which is exact.
+//! The pass scores cuts in `f64` from a table of `c log2 c`, or `c^2` for Gini impurity, and is
+//! only a filter. If a lane's best cut is ahead of all others by more than the rounding error, or
+//! ties with them by equal counts, it is the best. Otherwise the columns that come near are
+//! searched for this lane alone by the scan that all storages share, which is exact.
 //!
-//! Only cuts at boundary points are scored, between runs of equal values that are not both of one and the same class: any
-//! other is worse than one of those (Fayyad & Irani, "On the handling of continuous-valued attributes in decision tree
-//! generation", Machine Learning 8, 1992; Elomaa & Rousu, "General and efficient multisplitting of numerical attributes",
-//! Machine Learning 36, 1999, for all concave impurities), also when some rows are taken out. For entropy in fixed point
-//! that holds while logarithms are exact to more digits than a row can count for, see `rows`.
+//! Only cuts at boundary points are scored. These are the cuts between two runs of equal values,
+//! unless all rows of both runs are of one class. Any other cut is worse than some cut at a
+//! boundary point (Fayyad & Irani, "On the handling of continuous-valued attributes in decision
+//! tree generation", Machine Learning 8, 1992; Elomaa & Rousu, "General and efficient
+//! multisplitting of numerical attributes", Machine Learning 36, 1999, for all concave impurities),
+//! also if some rows are held out. For entropy in fixed point this holds while logarithms are exact
+//! to more digits than a row can count for: see `MAX_WEIGHT` in `class_scores`.
 //!
-//! O(rows log rows + cuts * folds) per column.
+//! O(rows log rows + cuts * lanes) per column.
 
 mod class_scores;
 mod columns;
@@ -45,17 +50,17 @@ use cut_ranks::CutRanks;
 use exact::{Contest, best_among};
 use filter::Sweep;
 
-/// A node, to be split for several folds.
+/// A node to be split for several lanes.
 pub struct FoldsNode<'a> {
-    /// The rows of all lanes.
+    /// The ids of the rows of the node.
     pub samples: &'a [u32],
-    /// The key of its random choices.
+    /// The key from which the node's random choices are derived.
     pub key: NodeKey,
-    /// Features known not to vary in it.
+    /// The features that are known not to vary in the node.
     pub constants: &'a Arc<ConstantFeatures>,
     /// For each lane, the rows that it holds out.
     pub held_out: &'a [&'a [u32]],
-    /// The same by row.
+    /// For each row, the lanes that hold it out.
     pub lanes: &'a HeldOut,
 }
 
@@ -64,25 +69,26 @@ impl FoldsNode<'_> {
         self.held_out.len()
     }
 
-    /// The number of rows of a lane.
+    /// The number of rows that a lane has in the node.
     fn n_samples(&self, lane: usize) -> usize {
         self.samples.len() - self.held_out[lane].len()
     }
 }
 
-/// What the filter says of the best split of a lane.
+/// What the filter finds out about the best split of a lane.
 #[derive(Debug, Clone, PartialEq)]
 enum Verdict {
-    /// The best split is this one.
+    /// This split is the best one.
     Split(Candidate),
-    /// The best split is in one of these columns.
+    /// The best split is in the column of one of these features.
     Among(SmallVec<[u32; 4]>),
     /// No feature that was drawn varies.
     Constant,
 }
 
-/// The best split of each lane, given the statistics of the rows of each, and the features that are known not to vary in
-/// the node. A lane has no split if no feature that was drawn varies in it.
+/// Finds the best split of each lane, given the statistics of the rows of each. A lane has no split
+/// if no drawn feature varies in it. Also returns the features that are known not to vary in the
+/// node.
 pub fn best_splits<C: Criterion>(
     search: &Search<'_, C>,
     rows: &FoldRows,
@@ -107,7 +113,8 @@ pub fn best_splits<C: Criterion>(
     Ok((splits.collect(), constants))
 }
 
-/// What one pass over each column says of the best split of each lane, and the features that are known not to vary.
+/// Makes one pass over each drawn column. Returns what the pass finds out about the best split of
+/// each lane, and the features that are known not to vary in the node.
 fn filter<C: Criterion>(
     search: &Search<'_, C>,
     rows: &FoldRows,
@@ -141,6 +148,7 @@ fn filter<C: Criterion>(
     let mut winners: Vec<(u32, usize, u32)> = Vec::new();
     for (lane, leader) in leaders.into_iter().enumerate() {
         verdicts.push(match leader {
+            // Replaced below by a split, whose ranks are looked up column by column.
             Some(leader) if leader.is_alone && others.is_empty() => {
                 winners.push((leader.feature, lane, leader.rank));
                 Verdict::Constant
@@ -157,7 +165,7 @@ fn filter<C: Criterion>(
             for winners in winners.chunk_by(|a, b| a.2 == b.2) {
                 let of_all = CutRanks::new(node, None, winners[0].2, column);
                 for &(_, lane, rank) in winners {
-                    // Most lanes have the rows beside the cut.
+                    // Most lanes have the two rows beside the cut of all rows.
                     let CutRanks { last_left, first_right, .. } =
                         if of_all.is_of(node, lane) { of_all } else { CutRanks::new(node, Some(lane), rank, column) };
                     let cut = Cut::Before(first_right);
@@ -177,7 +185,7 @@ fn filter<C: Criterion>(
     Ok((verdicts, constants))
 }
 
-/// Of each row whether it goes left by a split.
+/// For each row, whether it goes left by a split.
 pub fn goes_left<C: Criterion>(
     search: &Search<'_, C>,
     samples: &[u32],
@@ -192,7 +200,7 @@ pub fn goes_left<C: Criterion>(
         let column = columns.column(split.feature);
         return Ok(samples.iter().map(|&sample| goes_left(column.rank(sample))).collect());
     }
-    // Marks are on the rows that do not go where the common value goes.
+    // Marked rows are those that do not go to the side of the common value.
     let mut marks = std::mem::take(&mut scratch.marks);
     let mut marked = Vec::new();
     let mut common_left = false;

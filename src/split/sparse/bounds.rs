@@ -1,60 +1,74 @@
-//! What each column can gain at most in a node, without reading it.
+//! Bounds on what each column can gain in a node, known without reading the column.
 //!
-//! See targets as points (a class as a unit vector); then Gini impurity and squared error cost a node its squared
-//! distances to its mean, and splitting a set `S` of weight `w` off a node `L` of weight `W` and mean `u` gains
+//! See targets as points (a class as a unit vector). Then the cost of a node, by Gini impurity or
+//! squared error, is the sum of the weighted squared distances of its points to their mean.
+//! Splitting a set `S` of weight `w` off a node `L` of weight `W` and mean `u` lowers the cost by
+//! the gain
 //!
 //! ```text
-//! g = w W / (W - w) |mean(S) - u|^2                                                                            (1)
+//! g = w W / (W - w) |mean(S) - u|^2                                                  (1)
 //! ```
 //!
-//! Every threshold of a sparse column puts a subset of the column's nonzeros, of weight `m` in the node, on one side.
-//! Two bounds follow, of which the lower counts.
+//! Every threshold of a sparse column has a subset `S` of the column's nonzeros on one side. Let
+//! `m` be the weight of all these nonzeros in the node. There are two upper bounds on the gain of a
+//! column, and the lower one counts.
 //!
-//! * **Cap** (ALGORITHMS, section 2.3): from a summary of the nonzeros alone, their weight or class weights.
-//! * **Memory.** Let the column have been read in `L`, its best cut gaining `g`, and let rows that are zero in the column
-//!   have left the node since, `L'` being the rest. They are in none of the sets `S`, so by (1) and the triangle
-//!   inequality no cut gains more than `g'` in
+//! * **Summary.** The first bound is the most that splitting off any subset of the nonzeros can
+//!   gain. It follows from a summary of the nonzeros alone: their weight, or their class weights
+//!   ([`Bounded::most_gain`](crate::criterion::Bounded::most_gain)).
+//! * **Memory.** The second bound is for a column that was read in `L`, where its best cut gained
+//!   `g`. Rows that are zero in the column have left the node since; the rest is `L'`, of weight
+//!   `W'` and mean `u'`. The rows that left are in none of the sets `S`. So by (1) and the triangle
+//!   inequality, the gain `g'` of any cut in `L'` satisfies
 //!
 //!   ```text
-//!   sqrt(g' (W' - m) / W') <= sqrt(g (W - m) / W) + sqrt(m) |u - u'|                                           (2)
+//!   sqrt(g' (W' - m) / W') <= sqrt(g (W - m) / W) + sqrt(m) |u - u'|                 (2)
 //!   ```
 //!
-//!   and `|u - u'|` is at most the sum of the steps on the way from `L` to `L'`. When a row `x` with a nonzero leaves,
-//!   `g` grows by what `x` adds to the cost of its side, which is below its squared distance to the farthest target
-//!   ([`Bounded::farthest_distance`](crate::criterion::Bounded::farthest_distance)), less what it adds to the cost of the node ([`Leave::growth`]). A cut that is legal after
-//!   rows have left was legal before, so `g` may be the best of the legal ones.
+//!   The distance `|u - u'|` is at most the sum of the steps of the mean on the way from `L` to
+//!   `L'`; this sum is called the drift. When a row `x` leaves that is nonzero in the column, `g`
+//!   can grow: by what `x` adds to the cost of its side, less what `x` adds to the cost of the node
+//!   ([`Leave::growth`]). What `x` adds to the cost of its side is at most its weighted squared
+//!   distance to the farthest target
+//!   ([`Bounded::farthest_distance`](crate::criterion::Bounded::farthest_distance)). A cut that is
+//!   legal after rows have left was legal before, so `g` may be the best gain of the legal cuts
+//!   alone.
 //!
-//! Sparse trees are long chains of splits that peel a few rows off (mean depths of 50 to 800 in the seed's Table I):
-//! along a chain the means hardly move, most columns keep their memory, and few are read again. This is lazy
-//! evaluation in the sense of Minoux ("Accelerated greedy algorithms for maximizing submodular set functions", 1978),
-//! with bounds that drift instead of standing still.
+//! Trees on sparse data are long chains of splits that take a few rows off (rows have mean depths
+//! of 50 to 800 on the matrices of Table I of "Sparsified Trees"). Along a chain the means hardly
+//! move, so the memory of most columns stays of use, and few columns are read again. This is lazy
+//! evaluation in the sense of Minoux ("Accelerated greedy algorithms for maximizing submodular set
+//! functions", 1978), with bounds that drift instead of standing still.
 //!
-//! All is rounded so that the bounds hold for the exact values.
+//! All results are rounded in such a way that the bounds hold for the exact values.
 
 use crate::criterion::Criterion;
 use crate::split::bar::{Bar, DRIFT_SLACK, SLACK};
 
-/// Above the rounding of a difference of costs, relative to the larger.
+/// Above the rounding of a difference of two costs, relative to the larger cost.
 const COST_SLACK: f64 = 1e-14;
 
-/// Bounds of the columns of a node, by lane (a numbering of columns, see `known`).
+/// The bounds of all columns of a node. Columns are numbered by lanes (see `heritage`), which index
+/// the arrays.
 pub(crate) struct ColumnBounds<C: Criterion> {
-    /// `sqrt(g (W - m) / W) - slope * drift` when the column was read last; infinite if it never was.
+    /// `sqrt(g (W - m) / W) - slope * drift` at the time when the column was read last; infinite if
+    /// the column was never read.
     starts: Vec<f64>,
-    /// `sqrt(m)` at that time.
+    /// `sqrt(m)` at the time when the column was read last; 0 if the column was never read.
     slopes: Vec<f64>,
-    /// Of the column's nonzeros in the node.
+    /// The summary of the column's nonzeros in the node.
     summaries: Vec<C::Summary>,
-    /// The weights of the columns at first.
+    /// The weight of the column's nonzeros when these bounds were made.
     weights: Vec<u64>,
-    /// The weight of the heaviest column from each lane on, at first.
+    /// The greatest of the `weights` from this lane on. So these numbers fall, even if the weights
+    /// do not.
     heaviest: Vec<f64>,
-    /// The way of the node's mean so far.
+    /// How far the node's mean has moved, step by step, since the first bounds were made.
     drift: f64,
 }
 
 impl<C: Criterion> ColumnBounds<C> {
-    /// Nothing but summaries is known.
+    /// The bounds of columns of which nothing but summaries is known.
     pub fn new(summaries: Vec<C::Summary>) -> Self {
         let n = summaries.len();
         let weights: Vec<u64> = summaries.iter().map(C::summary_weight).collect();
@@ -67,7 +81,7 @@ impl<C: Criterion> ColumnBounds<C> {
         Self { starts: vec![f64::INFINITY; n], slopes: vec![0.0; n], summaries, weights, heaviest, drift: 0.0 }
     }
 
-    /// Keeps these lanes, in this order, with new summaries.
+    /// The bounds of these lanes alone, in this order, with new summaries.
     pub fn pick(&self, lanes: &[u32], summaries: Vec<C::Summary>) -> Self {
         let pick = |array: &[f64]| lanes.iter().map(|&lane| array[lane as usize]).collect::<Vec<_>>();
         let picked = Self::new(summaries);
@@ -82,7 +96,7 @@ impl<C: Criterion> ColumnBounds<C> {
         C::summary_weight(self.summary(lane))
     }
 
-    /// Whether no row with an entry in the column has left since the bounds were made.
+    /// Whether no row with an entry in the column has left since these bounds were made.
     pub fn is_whole(&self, lane: u32) -> bool {
         self.weight(lane) == self.weights[lane as usize]
     }
@@ -95,61 +109,69 @@ impl<C: Criterion> ColumnBounds<C> {
         self.drift
     }
 
-    /// Calls `visit` with every lane that may win, and its bound.
+    /// Calls `visit` with the lane and the bound of every column that may win.
     pub fn candidates(&self, bar: &Bar<C>, mut visit: impl FnMut(u32, f64)) {
         let least = bar.least_weight();
         let end = self.heaviest.partition_point(|&weight| weight >= least);
         for at in 0..end {
-            let reach = self.starts[at] + self.slopes[at] * bar.drift;
-            // (2) without its divisions. While there is nothing to beat, the right side is below 0 or no number.
+            let root = self.starts[at] + self.slopes[at] * bar.drift;
+            // The test is (2) without its divisions. While there is no candidate, the gain of the
+            // bar is minus infinity; then the right side is minus infinity or NaN, and no column is
+            // passed over.
             let rest = (bar.weight - self.slopes[at] * self.slopes[at]).max(0.0);
-            if reach * reach * bar.weight < bar.gain * rest * (1.0 - SLACK) {
+            if root * root * bar.weight < bar.gain * rest * (1.0 - SLACK) {
                 continue;
             }
-            let cap = bar.cap(&self.summaries[at]);
-            if bar.admits(cap) && C::summary_weight(&self.summaries[at]) > 0 {
-                visit(at as u32, self.bound_at(at, bar.drift, bar.weight).min(cap));
+            let most_gain = bar.most_gain(&self.summaries[at]);
+            if bar.admits(most_gain) && C::summary_weight(&self.summaries[at]) > 0 {
+                visit(at as u32, self.bound_at(at, bar.drift, bar.weight).min(most_gain));
             }
         }
     }
 
-    /// The gain that (2) allows.
+    /// The greatest gain that (2) allows in a node of this weight, after this drift.
     fn bound_at(&self, at: usize, drift: f64, weight: f64) -> f64 {
-        let (reach, mass) = (self.starts[at] + self.slopes[at] * drift, self.slopes[at] * self.slopes[at]);
-        if weight > mass { reach * reach * weight / (weight - mass) * (1.0 + SLACK) } else { f64::INFINITY }
+        let (root, mass) = (self.starts[at] + self.slopes[at] * drift, self.slopes[at] * self.slopes[at]);
+        if weight > mass { root * root * weight / (weight - mass) * (1.0 + SLACK) } else { f64::INFINITY }
     }
 
     /// Remembers that no legal cut of a column gains more than `gain` in a node of this weight.
     pub fn remember(&mut self, lane: u32, gain: f64, weight: f64) {
         let at = lane as usize;
         let mass = C::summary_weight(&self.summaries[at]) as f64;
-        // Rounded up: its square must not fall short of the mass where that is all of the node.
+        // The slope is rounded up: its square must not fall short of the mass, which may be all of
+        // the node's weight.
         let slope = mass.sqrt() * (1.0 + 4.0 * f64::EPSILON);
         let start = (gain.max(0.0) * (1.0 + SLACK) * (weight - mass).max(0.0) / weight).sqrt();
         self.slopes[at] = slope;
         self.starts[at] = start - slope * self.drift;
     }
 
-    /// Forgets what was read.
+    /// Forgets what reading the columns has shown; the summaries stay.
     pub fn forget(&mut self) {
         self.starts.fill(f64::INFINITY);
         self.slopes.fill(0.0);
     }
 
-    /// The rows of `small` leave `node`, `large` is left.
+    /// Turns the bounds of `node` into those of its larger child `large`: the rows of `small`
+    /// leave. [`touch`](Self::touch) must then be called for every entry of every row that leaves.
     pub fn leave(&mut self, criterion: &C, node: &C::Totals, small: &C::Totals, large: &C::Totals) -> Leave<C> {
         let weight = |totals| criterion.weight(totals) as f64;
         let (all, left) = (criterion.cost(node), criterion.cost(small));
         let between = (all - left - criterion.cost(large)).max(0.0) + all * COST_SLACK;
-        // |u - u'| W' is the length of the sum of the leaving rows' distances from u: at most the sum of their lengths,
-        // for any part of them too.
+        // `|u - u'| W'` is the length of a sum of vectors: from `u` to each row that leaves, times
+        // the row's weight. So it is at most the sum of the vectors' lengths, which by Cauchy and
+        // Schwarz is at most the root of the weight of these rows times `square`, the sum of their
+        // weighted squared distances from `u`. The same holds if only a part of these rows has
+        // left.
         let square = left + between * (weight(large) / weight(node));
         let step = (weight(small) * square).sqrt() / weight(large) * (1.0 + SLACK);
         self.drift += step;
         Leave { weight: weight(large), step, ceiling: criterion.ceiling(large) }
     }
 
-    /// A row that has left stores an entry in the column. `growth` is that of [`Leave::growth`].
+    /// Updates the bounds of a column for a row that has left and stores an entry in the column.
+    /// `growth` is the result of [`Leave::growth`] for this row.
     pub fn touch(&mut self, criterion: &C, lane: u32, sample: u32, leave: &Leave<C>, growth: f64) {
         let at = lane as usize;
         criterion.exclude(&mut self.summaries[at], sample);
@@ -168,17 +190,19 @@ impl<C: Criterion> ColumnBounds<C> {
 
 /// A step from a node to its larger child.
 pub(crate) struct Leave<C: Criterion> {
-    /// The weight that is left.
+    /// The weight of the larger child.
     weight: f64,
-    /// How far the mean has moved, or more.
+    /// How far the mean has moved, rounded up.
     step: f64,
+    /// The criterion's constants of the larger child, for distances from its mean.
     ceiling: C::Ceiling,
 }
 
 impl<C: Criterion> Leave<C> {
-    /// By how much the gain of a column can grow when this row leaves, `large` being what is left at last: what the row adds
-    /// to the cost of its side, less what it adds to that of the node. The mean of any node on the way is within two
-    /// steps of the last.
+    /// By how much the gain of a column can grow when this row leaves: by what the row adds to the
+    /// cost of its side, less what the row adds to the cost of the node. `large` has the statistics
+    /// of the larger child, after all rows have left. While the rows leave one by one, the mean of
+    /// what is left is always within two steps of the mean of the larger child.
     pub fn growth(&self, criterion: &C, large: &C::Totals, sample: u32) -> f64 {
         let own = criterion.sample_weight(sample) as f64;
         let distance =
@@ -200,7 +224,7 @@ mod tests {
     use crate::params::CriterionKind;
     use crate::runtime::Runtime;
 
-    /// What happens between two checks.
+    /// The events between two checks.
     #[derive(Debug, Clone)]
     struct Step {
         /// Bit `i`: row `i` leaves, as long as any is left.
@@ -224,8 +248,8 @@ mod tests {
         (0..n).map(|last| (2 << last) - 1).collect()
     }
 
-    /// The highest score and the highest gain of a split between one of these subsets of `entries` and the rest; none if
-    /// there is no proper one. The gain is that of the costs.
+    /// The highest score and the highest gain of a split between one of these subsets of `entries`
+    /// and the rest; `None` if no subset leaves a rest. The gain is computed from the costs.
     fn best<C: Criterion>(criterion: &C, rows: &[u32], entries: &[u32], subsets: &[u32]) -> Option<(f64, f64)> {
         let node = criterion.totals(rows);
         let mut scan = criterion.scan();
@@ -306,7 +330,7 @@ mod tests {
                     let at = features.len() - 1 - lane;
                     let fresh_lane = if step.pick { at } else { lane } as u32;
                     for (what, bounds, lane, (score, gain)) in
-                        [("memory", &bounds, lane as u32, of_cuts), ("cap", &fresh, fresh_lane, of_subsets)]
+                        [("memory", &bounds, lane as u32, of_cuts), ("summary", &fresh, fresh_lane, of_subsets)]
                     {
                         let mut bar = Bar::new(criterion, &node, bounds.drift());
                         bar.raise(criterion, &node, score);
@@ -333,8 +357,8 @@ mod tests {
         }
     }
 
-    /// What all cases have beside a target: the number of rows, the columns, the steps. At first nothing leaves and
-    /// all is read.
+    /// All that a case has beside its target: the number of rows, the columns, and the steps. In
+    /// the first step no row leaves and all columns are read.
     fn shapes() -> impl Strategy<Value = (u32, Vec<Vec<u32>>, Vec<Step>)> {
         (2..=16u32).prop_flat_map(|n| {
             let column = (vec(0..n, 1..=8), any::<bool>()).prop_map(move |(mut rows, is_front)| {
@@ -349,7 +373,7 @@ mod tests {
                 });
                 rows
             });
-            // Mostly one row or few rows, as along a chain.
+            // Mostly one row leaves or few rows leave, as along a chain.
             let leaving =
                 prop_oneof![3 => (0..n).prop_map(|row| 1 << row), 2 => (any::<u32>(), any::<u32>()).prop_map(|(a, b)| a & b)];
             let read = prop_oneof![2 => Just(0), 1 => any::<u32>()];
@@ -362,7 +386,7 @@ mod tests {
         })
     }
 
-    /// None, integers, or fractions.
+    /// Weights of 16 rows: none, integers, or fractions.
     fn weights() -> impl Strategy<Value = Option<Vec<f64>>> {
         prop_oneof![
             Just(None),
@@ -371,8 +395,8 @@ mod tests {
         ]
     }
 
-    /// Numbers of one kind for 16 rows and two outputs: small; of any size and sign; or two values beside outliers on
-    /// both sides.
+    /// Numbers of one kind for 16 rows and two outputs: small; of any size and sign; or two values
+    /// beside outliers on both sides.
     fn numbers() -> impl Strategy<Value = Vec<f64>> {
         let any_size = (-1.0..1.0f64, 0..60i32).prop_map(|(value, exponent)| value * 2f64.powi(exponent));
         let outliers = (20..56i32).prop_flat_map(|exponent| {
@@ -401,7 +425,7 @@ mod tests {
         #[test]
         fn no_subset_of_two_classes_gains_more(shape in shapes(), noise in vec(0..4u32, 16), w in weights()) {
             let n = shape.0 as usize;
-            // One class in four, so that nodes are lopsided.
+            // One row in four has the second class, so that nodes are lopsided.
             let classes: Vec<u32> = noise[..n].iter().map(|&noise| noise / 3).collect();
             let target = Target::classification(&classes, &[2], w.as_ref().map(|w| &w[..n])).unwrap();
             check(CriterionKind::Gini, &target, &shape)?;
@@ -435,10 +459,11 @@ mod tests {
         }
     }
 
-    /// The packed is far from the middle of the range, but the outliers are balanced around it: the mean of the node and the
-    /// center of the targets are close to each other and far from 0 in fixed point.
+    /// Most targets are far from the middle of the range, and the outliers are balanced around
+    /// them. So the mean of the node and the center of the targets are close to each other, and far
+    /// from 0 in fixed point.
     #[test]
-    fn outliers_do_not_blur_caps() {
+    fn outliers_do_not_blur_summaries() {
         for exponent in 20..56 {
             let far = 2f64.powi(exponent);
             for share in 1..8 {
@@ -452,7 +477,8 @@ mod tests {
         }
     }
 
-    /// A visitor that asks for the bounds of a column before and after one of many rows has left.
+    /// A visitor that returns three bounds of a column: from its summary; after the column was
+    /// read; and after one of many rows has left.
     struct Keep;
 
     impl Visitor for Keep {
@@ -468,17 +494,17 @@ mod tests {
                 bounds.candidates(&Bar::new(criterion, node, bounds.drift()), |_, bound| found = bound);
                 found
             };
-            let cap = bound(&bounds, &node);
-            bounds.remember(0, cap / 16.0, 1000.0);
+            let unread = bound(&bounds, &node);
+            bounds.remember(0, unread / 16.0, 1000.0);
             let read = bound(&bounds, &node);
             let gone = criterion.totals(&rows[999..]);
             let large = criterion.minus(&node, &gone);
             bounds.leave(criterion, &node, &gone, &large);
-            Ok([cap, read, bound(&bounds, &large)])
+            Ok([unread, read, bound(&bounds, &large)])
         }
     }
 
-    /// Bounds that hold are no use if they are infinite.
+    /// Infinite bounds would hold, but be of no use.
     #[test]
     fn memory_fades_slowly() {
         let classes: Vec<u32> = (0..1000).map(|row| row % 2).collect();
@@ -488,8 +514,8 @@ mod tests {
             (CriterionKind::Gini, Target::classification(&classes, &[3], None).unwrap()),
             (CriterionKind::SquaredError, Target::regression(&numbers, 1, None).unwrap()),
         ] {
-            let [cap, read, later] = visit(kind, &target, Keep, &Runtime::unstoppable()).unwrap();
-            assert!(cap.is_finite() && (read * 16.0 - cap).abs() < cap * 1e-6, "{cap} {read}");
+            let [unread, read, later] = visit(kind, &target, Keep, &Runtime::unstoppable()).unwrap();
+            assert!(unread.is_finite() && (read * 16.0 - unread).abs() < unread * 1e-6, "{unread} {read}");
             assert!(read <= later && later < read * 1.1, "{read} {later}");
         }
     }

@@ -1,5 +1,5 @@
-//! The search of a node that knows its columns and their bounds: read the most promising columns until no other can
-//! win.
+//! The search of a node that has bounds of its columns: columns are read in the order of falling
+//! bounds, until no other column can win.
 
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
@@ -13,31 +13,33 @@ use crate::split::sparse::intersect::{ValueOrdered, by_bitmap};
 use crate::split::sparse::scratch::{Effort, SearchScratch};
 use crate::split::spread::{Scans, parallel_from, spread};
 
-/// Read and scan one entry of a column, in nanoseconds (benches `intersect`, `scan`).
+/// The cost of reading and scanning one entry of a column, in nanoseconds (benches `intersect`,
+/// `scan`).
 const ENTRY_COST: f64 = 2.5;
-/// Jobs per thread: the most promising columns are spread over all jobs.
+/// How many jobs there are per thread. The most promising columns are spread over all jobs.
 const JOBS_PER_THREAD: usize = 4;
 
-/// A search under way.
-struct Open<'a, C: Criterion> {
+/// The search of one node.
+struct Reader<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
     data: &'a SparseColumns,
+    /// The columns of the node and their bounds.
     known: &'a KnownColumns<C>,
 }
 
 /// What one worker has found.
 struct Progress<C: Criterion> {
     best: Best<C>,
-    /// The columns that were read.
+    /// The lanes of the columns that were read, and what each has given.
     read: Vec<(u32, Outcome)>,
 }
 
-impl<C: Criterion> Open<'_, C> {
+impl<C: Criterion> Reader<'_, C> {
     fn progress(&self) -> Progress<C> {
         Progress { best: Best::with_bar(self.at.search, self.at.node, self.known.bounds.drift()), read: Vec::new() }
     }
 
-    /// Reads a column.
+    /// Reads the column of a lane and offers its cuts.
     fn read(&self, lane: u32, scan: &mut C::Scan, entries: &mut Vec<Entry>, progress: &mut Progress<C>) {
         let column = self.known.column(self.data, lane);
         let common_rank = column.zero_rank();
@@ -52,7 +54,9 @@ impl<C: Criterion> Open<'_, C> {
         progress.read.push((lane, outcome));
     }
 
-    /// Reads columns in the given order as long as they may win. `exchange` is called before each column.
+    /// Reads columns, given by bound and lane, until a column cannot win. The columns must be in
+    /// the order of falling bounds. `exchange` is called before each column, to raise the bar to
+    /// what other workers have found.
     fn read_all(
         &self,
         lanes: impl Iterator<Item = (f64, u32)>,
@@ -72,7 +76,8 @@ impl<C: Criterion> Open<'_, C> {
         Ok(())
     }
 
-    /// As [`read_all`](Self::read_all), on all threads if it is much work. `lanes` are sorted by falling bound.
+    /// Does what [`read_all`](Self::read_all) does, on all threads if there is much work. `lanes`
+    /// are in the order of falling bounds.
     fn read_spread(
         &self,
         lanes: &[(f64, u32)],
@@ -105,7 +110,8 @@ impl<C: Criterion> Open<'_, C> {
     }
 }
 
-/// The best split of a node that draws all features, over the columns that it knows; updates their bounds.
+/// Finds the best split of a node that draws all features, over the columns `known`. Updates the
+/// bounds of the columns that were read. The leader is read first, so that the bar is high at once.
 pub(crate) fn best_split<C: Criterion>(
     at: NodeSearch<'_, C>,
     data: &SparseColumns,
@@ -114,12 +120,12 @@ pub(crate) fn best_split<C: Criterion>(
     scratch: &mut SearchScratch,
 ) -> Result<Best<C>> {
     let NodeSearch { search, node, .. } = at;
-    let open = Open { at, data, known };
+    let reader = Reader { at, data, known };
     let SearchScratch { entries, candidates, effort, .. } = scratch;
     candidates.clear();
-    let mut progress = open.progress();
+    let mut progress = reader.progress();
     if let Some(leader) = known.leader {
-        open.read(leader, &mut scans.own, entries, &mut progress);
+        reader.read(leader, &mut scans.own, entries, &mut progress);
     }
     if let Some(bar) = progress.best.bar() {
         known.bounds.candidates(bar, |lane, bound| {
@@ -129,7 +135,7 @@ pub(crate) fn best_split<C: Criterion>(
         });
     }
     candidates.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-    open.read_spread(candidates, scans, entries, &mut progress)?;
+    reader.read_spread(candidates, scans, entries, &mut progress)?;
     let Progress { best, read, .. } = progress;
     let n_columns = known.bounds.n_lanes();
     *effort += Effort { n_nodes: 1, n_columns: n_columns as u64, n_read: read.len() as u64 };
@@ -145,7 +151,8 @@ pub(crate) fn best_split<C: Criterion>(
                 Outcome::Highest(score) if score > f64::NEG_INFINITY => {
                     criterion.gain(totals, score + criterion.tolerance(totals, score))
                 }
-                // A column that does not vary, or has no legal cut, never will.
+                // A column that does not vary in a node, or has no legal cut there, gains nothing
+                // in the node's descendants either.
                 Outcome::Highest(_) | Outcome::Constant => 0.0,
             };
             known.bounds.remember(lane, gain, weight);

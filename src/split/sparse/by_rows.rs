@@ -1,4 +1,5 @@
-//! The search of a node by its rows: all columns from one reading of them, or those that the node draws through a block.
+//! The search of a node by its rows. Either one reading of the rows gives all columns, or the
+//! features that the node draws are looked up in a block (see `row_masks`).
 
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
@@ -16,11 +17,13 @@ use crate::split::sparse::scratch::SearchScratch;
 use crate::tuning::tuned;
 
 tuned! {
-    /// Nodes that draw less than this share of the features look them up in a block (bench `sweep`).
+    /// A node that draws less than this share of the features looks the drawn features up in a
+    /// block (bench `sweep`).
     fn block_below() -> f64 = 0.05;
 }
 
-/// Searches all drawn columns by the rows of the node: from one reading of them, or through a block.
+/// Finds the best split of a node by the node's rows: the drawn columns come from one reading of
+/// the rows, or from a block.
 pub(crate) fn search_rows<C: Criterion>(
     at: NodeSearch<'_, C>,
     columns: &SparseColumns,
@@ -43,7 +46,7 @@ pub(crate) fn search_rows<C: Criterion>(
             for (feature, rows) in block.present(samples, features) {
                 if groups.best.may_win_with(rows.len()) {
                     buffer.clear();
-                    // The block says that there is an entry.
+                    // The block has found that the row stores the feature, so there is a rank.
                     let rank = |sample| columns.stored_rank(feature, sample).unwrap_or_default();
                     buffer.extend(rows.iter().map(|sample| Entry::new(rank(sample), sample)));
                     groups.visit(feature, buffer);
@@ -61,17 +64,20 @@ pub(crate) fn search_rows<C: Criterion>(
     Ok(Found { best: groups.best.candidate(), constants: None, heritage: None })
 }
 
-/// The search of columns whose entries in the node come feature by feature, in no particular order.
+/// The search of columns that come one after the other, in no particular order, each with its
+/// entries in the node.
 struct Groups<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
     columns: &'a SparseColumns,
     scan: &'a mut C::Scan,
     best: Best<C>,
-    /// Columns met that vary; those that were passed over because they cannot win may not count.
+    /// How many of the columns vary. Columns that were passed over because they cannot win may not
+    /// be counted.
     n_varying: usize,
 }
 
 impl<C: Criterion> Groups<'_, C> {
+    /// Searches the column of a feature, which has these entries in the node.
     fn visit(&mut self, feature: u32, entries: &mut [Entry]) {
         if self.at.search.params.splitter == Splitter::Best && self.best.may_win_with(entries.len()) {
             entries.sort_unstable();
@@ -81,6 +87,8 @@ impl<C: Criterion> Groups<'_, C> {
         self.n_varying += usize::from(outcome != Outcome::Constant);
     }
 
+    /// Reads the rows of the node and searches the columns of `features`. `filter` is empty before
+    /// and after.
     fn visit_filtered(&mut self, features: &[u32], filter: &mut Bitset, gather: &mut Gather) {
         filter.insert_all(features);
         let samples = self.at.node.samples.ids();
@@ -89,7 +97,8 @@ impl<C: Criterion> Groups<'_, C> {
     }
 }
 
-/// Whether a node that reads its rows, and draws features, does so through a block: if few entries are drawn.
+/// Whether a node that draws features and is searched by rows uses a block: if the rows fit and the
+/// node draws a small share of the features.
 fn uses_block<C: Criterion>(search: &Search<'_, C>, n_samples: usize) -> bool {
     let kept = search.n_drawn() as f64 / search.data.n_features() as f64;
     n_samples <= Block::CAPACITY
@@ -99,7 +108,8 @@ fn uses_block<C: Criterion>(search: &Search<'_, C>, n_samples: usize) -> bool {
         }
 }
 
-/// The feature that varies in the node and is drawn first.
+/// The first feature in the order of the draw that varies in the node; `None` if no feature varies.
+/// `position` gives the position of a feature in that order.
 fn first_varying(
     columns: &SparseColumns,
     samples: &[u32],

@@ -1,11 +1,12 @@
-//! A sparse column as the search sees it in a node.
+//! A sparse column as the search of a node sees it.
 
 use crate::data::SparseColumns;
 
 use crate::split::entries::Entry;
 use crate::split::node::NodeColumn;
 
-/// The column of a feature that has these entries in a node of these rows.
+/// The column of a feature in a node with the rows `samples`. All rows without an entry are zero in
+/// the column.
 pub(crate) fn node_column<'e>(
     columns: &SparseColumns,
     samples: &[u32],

@@ -1,9 +1,10 @@
 //! How many entries each column has in a node that draws features, handed from parent to child.
 //!
-//! Most columns that a node draws have no entry in the node, and most of the others have too few to win: the counts say so
-//! without a look at the columns. The counts of the smaller child are added up from its rows and subtracted from those of
-//! the parent, which become the counts of the larger child. A row is in a smaller child at most log2(n) times, so all
-//! counts together cost O(entries * log n).
+//! Most columns that a node draws have no entry in the node, and most of the others have too few
+//! entries to win. The counts tell this without a look at the columns. The counts of the smaller
+//! child are added up from its rows, and subtracted from the counts of the parent, which so become
+//! the counts of the larger child. A row is in a smaller child at most log2(n) times, so all counts
+//! together cost O(entries * log n).
 
 use crate::bitset::Bitset;
 use crate::data::SparseColumns;
@@ -11,14 +12,17 @@ use crate::data::SparseColumns;
 /// The numbers of entries of all columns in one node.
 #[derive(Debug)]
 pub struct EntryCounts {
-    /// By feature; `None` once the counts cost more to keep than they save.
+    /// How many entries each feature has in the node; `None` once the counts cost more to keep than
+    /// they save.
     counts: Option<Box<[u32]>>,
-    /// The rows of the node, where the node and all its ancestors are larger children up to the root.
+    /// The rows of the node. They are kept for the root, for its larger child, for the larger child
+    /// of that one, and so on; all other nodes have `None`.
     members: Option<Bitset>,
 }
 
 impl EntryCounts {
-    /// The counts of a root with these rows. O(features + rows), and the entries of the rows that are not in the root.
+    /// The counts of a root with these rows. O(features + rows), and the entries of the rows that
+    /// are not in the root.
     pub fn of_root(columns: &SparseColumns, members: Bitset) -> Self {
         let mut counts: Box<[u32]> = (0..columns.n_features() as u32).map(|f| columns.column_nnz(f) as u32).collect();
         for absent in (0..columns.n_samples() as u32).filter(|&sample| !members.contains(sample)) {
@@ -39,9 +43,10 @@ impl EntryCounts {
         self.members.as_ref()
     }
 
-    /// Turns the counts of a node into those of its children: first of the smaller child, whose rows are `small`, then of
-    /// the larger one. `for_small` and `for_large` say which child is to have counts. A larger child without counts is
-    /// still given the rows, if they are kept. O(entries of the smaller child), and O(features) for new counts.
+    /// Turns the counts of a node into those of its children: first of the smaller child, whose
+    /// rows are `small`, then of the larger one. `for_small` and `for_large` say which child is to
+    /// have counts. A larger child without counts is still given the rows, if they are kept.
+    /// O(entries of the smaller child), and O(features) for new counts.
     pub fn divide(
         self,
         columns: &SparseColumns,

@@ -1,12 +1,16 @@
-//! What a node of a sparse tree knows when it is searched: its columns and their bounds, handed from parent to child.
+//! The heritage of a node of a tree on sparse data: what the search of the parent hands on to the
+//! node. A node that draws all features inherits its columns and their bounds; a node that draws
+//! some features inherits how many entries each column has (see `entry_counts`).
 //!
-//! The larger child of a split takes over what its parent knew, at the cost of the rows that left. So a chain of
-//! splits that each peel a few rows off costs those rows, however many are left. The smaller child starts anew, from
-//! its rows: each row is in a smaller child at most log2(n) times.
+//! The larger child of a split takes over the columns and bounds of its parent, at the cost of the
+//! rows that leave. So a chain of splits that each take a few rows off costs those few rows,
+//! however many rows are left. The smaller child begins anew, from its own rows: each row is in a
+//! smaller child at most log2(n) times.
 //!
-//! Columns are numbered by *lanes*, heaviest first. At first they are the columns of the data set; once most of their
-//! entries have left the node they are copied (value order and all) without those, which costs a constant per entry
-//! that left.
+//! The columns of a heritage are numbered, heavy columns first; the number of a column is called
+//! its *lane*. At first the columns are those of the data set. Once most entries of the columns
+//! have left the node, the columns are copied in value order without the entries that left, which
+//! costs a constant per entry that left.
 
 use std::sync::Arc;
 
@@ -22,24 +26,33 @@ use crate::split::sparse::intersect::{Gather, ValueOrdered};
 use crate::tuning::tuned;
 
 tuned! {
-    /// Nodes with this many rows and entries get columns and bounds of their own (bench `sweep`).
+    /// A node with at least this many rows gets columns and bounds of its own, if it has enough
+    /// entries too (bench `sweep`).
     fn known_from_samples() -> usize = 24;
+    /// A node with at least this many entries gets columns and bounds of its own, if it has enough
+    /// rows too (bench `sweep`).
     fn known_from_entries() -> usize = 256;
-    /// A node that draws features and has this many entries per feature of the data set counts them (bench `sweep`).
+    /// A child that draws features has its entries counted if it has at least this many entries per
+    /// feature of the data set (bench `sweep`).
     fn count_from() -> f64 = 0.25;
-    /// Columns are copied once the node has less than this share of their entries (bench `sweep`).
+    /// The columns are copied once the node has less than this share of their entries (bench
+    /// `sweep`).
     fn copy_below() -> f64 = 0.5;
-    /// Memory of columns from which more entries leave on average at once is not worth its upkeep (bench `sweep`).
+    /// What was read of the columns is forgotten once a split removes more than this many entries
+    /// per column on average: updating the bounds then costs more than it saves (bench `sweep`).
     fn forget_from() -> usize = 4;
-    /// A smaller child with this share of the entries of its parent's columns filters those instead of sorting its own
-    /// (bench `sweep`).
+    /// A smaller child with at least this share of the entries of its parent's columns filters the
+    /// parent's columns instead of sorting its own entries (bench `sweep`).
     fn filter_from() -> f64 = 0.1;
 }
 
-/// Copies of the columns of a node, in value order. Entries of rows that left since may linger.
+/// Copies of the columns of a node, each in value order. Entries of rows that have left the node
+/// since the copy was made may still be there.
 #[derive(Debug, Default)]
 pub struct LocalColumns {
+    /// The feature of each lane.
     features: Vec<u32>,
+    /// The rank of zero in the column of each lane.
     zero_ranks: Vec<u32>,
     /// Lane `i` has the entries `spans[i].0..spans[i].1`.
     spans: Vec<(usize, usize)>,
@@ -53,11 +66,12 @@ impl LocalColumns {
     }
 }
 
-/// The lanes of the features of one set of local columns at a time.
+/// Tells the lane of each feature in copied columns, for one set of copied columns at a time.
 #[derive(Debug, Default)]
 pub(crate) struct LaneMap {
+    /// The copied columns to which the lanes belong; `None` before the first use.
     owner: Option<Arc<LocalColumns>>,
-    /// Valid for features of the owner; may be anything for others.
+    /// The lane of each feature of the owner. The number of any other feature means nothing.
     lanes: Vec<u32>,
 }
 
@@ -66,7 +80,7 @@ impl LaneMap {
         Self { owner: None, lanes: vec![0; n_features] }
     }
 
-    /// Makes the map that of `columns`. O(their number), unless it is already.
+    /// Makes this the map of `columns`. O(columns), or O(1) if this is their map already.
     fn load(&mut self, columns: &Arc<LocalColumns>) {
         if self.owner.as_ref().is_none_or(|owner| !Arc::ptr_eq(owner, columns)) {
             for (lane, &feature) in columns.features.iter().enumerate() {
@@ -77,22 +91,23 @@ impl LaneMap {
     }
 }
 
-/// What a node of a sparse tree takes over from its parent's search, and hands on to its children.
+/// What a node of a tree on sparse data takes over from its parent's search, and hands on to its
+/// children.
 ///
-/// A heritage owns all that it needs, the set of the node's rows included: it may be dropped, kept, or sent to another thread
-/// at any time.
+/// A heritage owns all that it needs, including the set of the node's rows. So a heritage may be
+/// dropped, kept, or sent to another thread at any time.
 pub enum Heritage<C: Criterion> {
-    /// Of nodes that draw all features: the columns of the node and their bounds.
+    /// The columns of the node and their bounds, for a node that draws all features.
     Columns(Box<KnownColumns<C>>),
-    /// Of nodes that draw some features: the numbers of entries.
+    /// The number of entries of each column, for a node that draws some features.
     Counts(EntryCounts),
 }
 
-/// The heritage of the two children of a node.
+/// The heritages of the two children of a node.
 pub struct Heirs<C: Criterion> {
-    /// Of the smaller child.
+    /// The heritage of the smaller child, if there is one.
     pub small: Option<Heritage<C>>,
-    /// Of the larger child.
+    /// The heritage of the larger child, if there is one.
     pub large: Option<Heritage<C>>,
 }
 
@@ -107,21 +122,23 @@ pub enum Wanted {
     Large,
 }
 
-/// A node that is split, as its heritage sees it.
+/// A node that is split: all that is needed to divide the node's heritage among the children.
 pub struct Division<'a, C: Criterion> {
     /// The statistics of the node.
     pub node: &'a C::Totals,
-    /// The smaller child: its rows, their statistics, and the number of their entries.
+    /// The smaller child: the ids of its rows, the statistics of the rows, and the number of their
+    /// entries.
     pub small: (&'a [u32], &'a C::Totals, usize),
-    /// The larger child: the statistics of its rows, and the number of their entries.
+    /// The larger child: the statistics of its rows, and the number of the rows' entries.
     pub large: (&'a C::Totals, usize),
     /// Which children will be searched.
     pub wanted: Wanted,
 }
 
 impl<C: Criterion> Heritage<C> {
-    /// What a node finds out about its columns before it is searched, if that pays: bounds of all columns, or, if the node
-    /// is a root that draws features, the numbers of entries.
+    /// Makes the heritage of a node that has taken over none: the columns and their bounds, or, if
+    /// the node is a root that draws some features, the numbers of entries. `None` if a heritage
+    /// does not pay.
     pub(crate) fn of_node(
         search: &Search<'_, C>,
         node: &Node<'_, C>,
@@ -146,8 +163,9 @@ impl<C: Criterion> Heritage<C> {
         })))
     }
 
-    /// Divides the heritage of a node among its children. Of two children that are both wanted only the larger always gets
-    /// something. O(entries of the smaller child).
+    /// Divides the heritage of a node among the children that are wanted. Of columns and bounds,
+    /// the larger child always gets some, the smaller child only where that pays; counts are given
+    /// to either child only where that pays. O(entries of the smaller child).
     pub(crate) fn divide(
         self,
         search: &Search<'_, C>,
@@ -183,12 +201,13 @@ impl<C: Criterion> Heritage<C> {
     }
 }
 
-/// Whether a node that has taken nothing over finds something out that it can hand on: bounds of all columns, or, if
-/// features are drawn, at the root, counts.
+/// Whether a heritage should be made for a node that has taken over none. Columns and bounds can be
+/// made for any node, counts only for the root.
 fn is_worth_knowing<C: Criterion>(search: &Search<'_, C>, n_samples: usize, nnz: usize, is_root: bool) -> bool {
     let draws_all = search.draws_all();
     (is_root || draws_all)
-        // A cut that is illegal in a node may be legal below, with more gain than the node's best.
+        // With monotonic constraints bounds would not hold: a cut that is illegal in a node may be
+        // legal in a descendant, and gain more there than the best legal cut of the node.
         && (C::IS_SQUARED_DISTANCE && search.params.monotonic_cst.is_none() || !draws_all)
         && nnz > 0
         && (is_root || Gather::fits(nnz))
@@ -198,7 +217,7 @@ fn is_worth_knowing<C: Criterion>(search: &Search<'_, C>, n_samples: usize, nnz:
         }
 }
 
-/// Whether a child with so many entries, whose parent has counts, gets some.
+/// Whether a child with `nnz` entries gets counts, given that its parent has counts.
 fn is_worth_counting<C: Criterion>(search: &Search<'_, C>, nnz: usize) -> bool {
     let least = count_from() * search.data.n_features() as f64;
     search.params.force_strategy.is_some() || nnz as f64 >= least
@@ -206,20 +225,22 @@ fn is_worth_counting<C: Criterion>(search: &Search<'_, C>, nnz: usize) -> bool {
 
 /// The columns of a node and their bounds.
 pub struct KnownColumns<C: Criterion> {
-    /// Copied columns; if there are none, those of the data set.
+    /// The columns, if they were copied; `None` if they are the columns of the data set.
     columns: Option<Arc<LocalColumns>>,
-    /// Entries of the columns when they were copied.
+    /// How many entries the columns have, including entries of rows that have left since.
     nnz: usize,
     /// The rows of the node.
     members: Bitset,
+    /// The bounds of the columns, by lane.
     pub(crate) bounds: ColumnBounds<C>,
-    /// A column that is likely to have one of the best cuts.
+    /// The lane of a column that is likely to have one of the best cuts: in the last node the best
+    /// column but the winner.
     pub(crate) leader: Option<u32>,
 }
 
 impl<C: Criterion> KnownColumns<C> {
-    /// What the rows `samples` say, with columns of their own. `nnz` is the number of their entries. O(nnz) and the sorts
-    /// of the columns.
+    /// Makes columns from the rows `samples` of a node, which have `nnz` entries; `members` is the
+    /// set of these rows. O(nnz) and the sorts of the columns.
     pub fn of_rows(
         criterion: &C,
         data: &SparseColumns,
@@ -247,8 +268,9 @@ impl<C: Criterion> KnownColumns<C> {
         Self { columns: Some(Arc::new(columns)), nnz, members, bounds, leader: None }
     }
 
-    /// What the rows `samples` say, with the columns of the data set: all other rows must be known to be no members, which
-    /// only the root of a tree can vouch for. O(entries of the rows).
+    /// Takes the columns of the data set as the columns of a node whose rows are `members`. This
+    /// reads all entries of the data set, so it is only done for the root of a tree. O(entries of
+    /// the data set).
     pub fn of_whole(criterion: &C, data: &SparseColumns, members: Bitset, scan: &mut C::Scan) -> Self {
         let summary = |lane| {
             let samples = data.column(data.by_frequency(lane)).samples.iter().copied();
@@ -258,12 +280,13 @@ impl<C: Criterion> KnownColumns<C> {
         Self { columns: None, nnz: data.nnz(), members, bounds, leader: None }
     }
 
-    /// The feature of a lane.
+    /// The feature whose column has this lane.
     pub(crate) fn feature(&self, data: &SparseColumns, lane: u32) -> u32 {
         self.columns.as_ref().map_or_else(|| data.by_frequency(lane), |columns| columns.features[lane as usize])
     }
 
-    /// The column of a lane, with all entries of the node and maybe more.
+    /// The column of a lane. The column has all entries of the node, and may have entries of other
+    /// rows.
     pub(crate) fn column<'a>(&'a self, data: &'a SparseColumns, lane: u32) -> ValueOrdered<'a> {
         match &self.columns {
             None => ValueOrdered::Stored(data.column(data.by_frequency(lane))),
@@ -271,7 +294,8 @@ impl<C: Criterion> KnownColumns<C> {
         }
     }
 
-    /// The column of a feature, with all entries of the node and maybe more; none if it is known to have none.
+    /// The column of a feature. The column has all entries of the node, and may have entries of
+    /// other rows. `None` if the column is known to have no entry in the node.
     pub(crate) fn column_of<'a>(
         &'a self,
         data: &'a SparseColumns,
@@ -284,7 +308,8 @@ impl<C: Criterion> KnownColumns<C> {
         (columns.features.get(lane as usize) == Some(&feature)).then(|| columns.column(lane))
     }
 
-    /// Lets the rows of a smaller child leave. O(their entries).
+    /// Turns the columns and bounds of a node into those of its larger child: the rows `samples` of
+    /// the smaller child, which have `nnz` entries, leave. O(nnz).
     #[allow(clippy::too_many_arguments, reason = "a node and its children")]
     pub(crate) fn leave(
         &mut self,
@@ -315,8 +340,9 @@ impl<C: Criterion> KnownColumns<C> {
         }
     }
 
-    /// What is known of a smaller child with these rows and `nnz` entries, if filtering the columns of the parent is
-    /// cheaper than sorting the entries anew. O(entries of the columns).
+    /// Makes the columns of a smaller child, whose rows `samples` have `nnz` entries, by filtering
+    /// the columns of the parent. `None` if sorting the entries of the child anew is cheaper.
+    /// O(entries of the parent's columns).
     fn branch(
         &self,
         criterion: &C,
@@ -335,8 +361,8 @@ impl<C: Criterion> KnownColumns<C> {
         Some(Self { columns: Some(Arc::new(copy)), nnz, members, bounds, leader: None })
     }
 
-    /// Copies the columns without the entries that have left, if those are the most. `nnz` is the number of entries of
-    /// the node.
+    /// Copies the columns without the entries of rows that have left, if most entries have left.
+    /// `nnz` is the number of entries of the node.
     pub(crate) fn shrink(&mut self, criterion: &C, data: &SparseColumns, nnz: usize, scan: &mut C::Scan) {
         if nnz as f64 >= copy_below() * self.nnz as f64 {
             return;
@@ -356,7 +382,8 @@ impl<C: Criterion> KnownColumns<C> {
         &self.members
     }
 
-    /// The `nnz` entries of these lanes whose rows are `members`; lanes without any are left out.
+    /// Copies the columns of these lanes with only the entries whose rows are `members`, `nnz` in
+    /// all. Columns without such entries are left out.
     fn copy(
         &self,
         data: &SparseColumns,
@@ -364,7 +391,8 @@ impl<C: Criterion> KnownColumns<C> {
         nnz: usize,
         lanes: impl Iterator<Item = u32> + Clone,
     ) -> LocalColumns {
-        // Room for one column before it is filtered, behind the entries.
+        // A filter needs room for the whole column, so there is room for the longest column behind
+        // the entries.
         let longest = lanes.clone().map(|lane| self.column(data, lane).len()).max().unwrap_or(0);
         let mut copy = LocalColumns { entries: vec![Entry::default(); nnz + longest], ..LocalColumns::default() };
         let mut end = 0;
@@ -384,6 +412,7 @@ impl<C: Criterion> KnownColumns<C> {
 }
 
 impl LocalColumns {
+    /// The summary of the entries of each lane.
     fn summaries<C: Criterion>(&self, criterion: &C, scan: &mut C::Scan) -> Vec<C::Summary> {
         self.spans.iter().map(|&(start, end)| criterion.summary(samples_of(&self.entries[start..end]), scan)).collect()
     }

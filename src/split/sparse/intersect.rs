@@ -1,16 +1,19 @@
 //! Sparse column ∩ node: the entries of the rows of a node, by three kernels and one cost rule.
 //!
-//! After "Sparsified Trees" (section III; sparse.tex, on nonzero values), whose hybrid looks either every column
-//! entry up in a mapping of rows to positions, or every row of the node up in the column. What differs here:
+//! The idea is from "Sparsified Trees" (section III, and the paper's source `sparse.tex`, on
+//! nonzero values). That hybrid either looks up every entry of a column in a mapping from rows to
+//! positions, or looks up every row of the node in the column. The kernels here differ from it:
 //!
-//! * [`by_bitmap`] replaces the mapping: one bit per row tells membership. Columns are stored in value order, so the
-//!   result needs no sort. O(column length).
-//! * [`by_search`] looks the feature up in each row of the node, by binary search in the by-row twin, since a column in
-//!   value order cannot be searched for a row. O(W log(row length)), then a sort of the hits.
-//! * [`Gather`] reads the rows of the node once and groups their entries by feature: all columns in O(their entries), whatever
-//!   their lengths. The seeds have no equivalent; it is what makes small nodes cheap.
+//! * [`by_bitmap`] has one bit per row, instead of the mapping, to tell whether the row is in the
+//!   node. Columns are stored in value order, so the result needs no sort. O(column length).
+//! * [`by_search`] looks up the feature in each row of the node, by binary search in the by-row
+//!   twin, since a column in value order cannot be searched for a row. `O(W log(row length))` for W
+//!   rows, then a sort of the hits.
+//! * [`Gather`] reads the rows of the node once and groups their entries by feature. So it finds
+//!   the entries of all columns at a cost in proportion to the entries of the node, however long
+//!   the columns are. The paper has no such kernel; it is what makes small nodes cheap.
 //!
-//! The kernels never see targets, and extract the same entries whichever is taken (property tests).
+//! No kernel sees targets, and all kernels extract the same entries (property tests).
 
 use crate::bitset::Bitset;
 use crate::data::SparseColumns;
@@ -19,33 +22,34 @@ use crate::params::Strategy;
 use crate::split::entries::Entry;
 
 // Costs in nanoseconds, from the bench `intersect`. Only their ratios matter, and only for speed.
-/// Per entry of a column, by bitmap.
+/// The cost per entry of a column, by bitmap.
 const BITMAP_COST: f64 = 0.6;
-/// Per halving of a row, by search.
+/// The cost per halving of a row, by search.
 const SEARCH_COST: f64 = 1.5;
-/// Per entry of the node's rows, grouped.
+/// The cost per entry of the node's rows that is put into a group.
 const GATHER_COST: f64 = 6.0;
-/// Per entry of the node's rows, when a filter drops it.
+/// The cost per entry of the node's rows that a filter sees, before the cost of grouping an entry
+/// that passes.
 const FILTER_COST: f64 = 0.7;
-/// Per column that is visited one by one, however short.
+/// The cost per column when columns are visited one by one, however short the column is.
 const COLUMN_COST: f64 = 25.0;
 
-/// A column whose entries are in value order: of the data set, or a copy.
+/// A column whose entries are in value order: a column of the data set, or a copy.
 #[derive(Debug, Clone, Copy)]
 pub enum ValueOrdered<'a> {
-    /// Of the data set.
+    /// A column of the data set.
     Stored(SparseColumn<'a>),
     /// A copy of some entries of a column.
     Copied {
         /// The entries, in value order.
         entries: &'a [Entry],
-        /// The rank of all other rows.
+        /// The rank of zero, which the rows without an entry have.
         zero_rank: u32,
     },
 }
 
 impl ValueOrdered<'_> {
-    /// Number of entries.
+    /// The number of entries, of all rows.
     pub fn len(&self) -> usize {
         match self {
             Self::Stored(column) => column.samples.len(),
@@ -53,12 +57,12 @@ impl ValueOrdered<'_> {
         }
     }
 
-    /// Whether there are no entries.
+    /// Whether the column has no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The rank of the rows that have no entry.
+    /// The rank of zero, which the rows without an entry have.
     pub fn zero_rank(&self) -> u32 {
         match self {
             Self::Stored(column) => column.zero_rank,
@@ -66,8 +70,9 @@ impl ValueOrdered<'_> {
         }
     }
 
-    /// Writes the entries whose rows are `members` to the front of `out`, which has room for all entries, and returns
-    /// their number. O(column length), without branches on membership.
+    /// Writes the entries whose rows are `members` to the front of `out` and returns how many there
+    /// are. `out` must have room for all entries of the column. O(column length), without branches
+    /// on membership.
     pub fn take_members(&self, members: &Bitset, out: &mut [Entry]) -> usize {
         #[inline(always)]
         #[allow(clippy::inline_always, reason = "one loop for each type of entries")]
@@ -90,8 +95,8 @@ impl ValueOrdered<'_> {
     }
 }
 
-/// The entries of a column whose rows are `members`, in value order. O(column length). `out` is assumed dirty and only
-/// grows; the result is its front.
+/// The entries of a column whose rows are `members`, in value order. O(column length). The result
+/// is the front of `out`, which is assumed dirty and never shrinks.
 pub fn by_bitmap<'a>(column: ValueOrdered<'_>, members: &Bitset, out: &'a mut Vec<Entry>) -> &'a [Entry] {
     if out.len() < column.len() {
         out.resize(column.len(), Entry::default());
@@ -100,7 +105,8 @@ pub fn by_bitmap<'a>(column: ValueOrdered<'_>, members: &Bitset, out: &'a mut Ve
     &out[..n]
 }
 
-/// The entries of a feature in the rows `samples`, sorted by value. O(rows * log(row length) + hits * log(hits)).
+/// The entries of a feature in the rows `samples`, sorted by value. O(rows * log(row length)) to
+/// find the hits and O(hits * log(hits)) to sort them.
 pub fn by_search<'a>(sparse: &SparseColumns, feature: u32, samples: &[u32], out: &'a mut Vec<Entry>) -> &'a [Entry] {
     out.clear();
     for &sample in samples {
@@ -112,31 +118,35 @@ pub fn by_search<'a>(sparse: &SparseColumns, feature: u32, samples: &[u32], out:
     out
 }
 
-/// The entries of a node grouped by feature. Scratch: O(features) once, O(entries of the node) in use.
+/// Groups the entries of a node by feature. Takes O(features) of memory from the start, and
+/// O(entries of the node) in use.
 #[derive(Debug, Default)]
 pub struct Gather {
-    /// Entries per feature, then the end of each group; all 0 between two uses.
+    /// By feature: first the number of entries, then the position where the next entry of the group
+    /// goes, and at last the end of the group. All 0 between two uses.
     cursor: Vec<u32>,
-    /// The features of the groups, in order of appearance.
+    /// The features of the groups, in the order in which they were first met.
     features: Vec<u32>,
+    /// The entries, group after group.
     entries: Vec<Entry>,
-    /// What passed a filter.
+    /// The entries that passed a filter, each with its feature.
     hits: Vec<(u32, Entry)>,
 }
 
 impl Gather {
-    /// Scratch for `n_features`.
+    /// Scratch for a data set of `n_features` features.
     pub fn new(n_features: usize) -> Self {
         Self { cursor: vec![0; n_features], ..Self::default() }
     }
 
-    /// Whether so many entries can be grouped: positions are of 32 bits.
+    /// Whether `nnz` entries can be grouped: positions have 32 bits.
     pub fn fits(nnz: usize) -> bool {
         u32::try_from(nnz).is_ok()
     }
 
-    /// Reads the rows `samples` and calls `visit(feature, entries)` for every feature that has entries there, in no
-    /// particular order of features, entries in the order of `samples`. O(entries), twice read.
+    /// Reads the rows `samples` and calls `visit(feature, entries)` for every feature that has
+    /// entries in these rows. Features come in no particular order, the entries of a feature in the
+    /// order of `samples`. O(entries); each row is read twice.
     pub fn for_each(&mut self, sparse: &SparseColumns, samples: &[u32], visit: impl FnMut(u32, &mut [Entry])) {
         let rows = || samples.iter().map(|&sample| (sample, sparse.row(sample)));
         for (_, row) in rows() {
@@ -157,8 +167,8 @@ impl Gather {
         self.visit_groups(visit);
     }
 
-    /// As [`for_each`](Self::for_each), for the features in `filter` only. The rows are read once, without branches on
-    /// the filter: most entries fail it.
+    /// Does what [`for_each`](Self::for_each) does, for the features in `filter` alone. The rows
+    /// are read once, without branches on the filter, which most entries fail.
     pub fn for_each_of(
         &mut self,
         sparse: &SparseColumns,
@@ -196,6 +206,7 @@ impl Gather {
         self.visit_groups(visit);
     }
 
+    /// Counts an entry of a feature.
     #[inline]
     fn count(&mut self, feature: u32) {
         let count = &mut self.cursor[feature as usize];
@@ -205,7 +216,7 @@ impl Gather {
         *count += 1;
     }
 
-    /// Turns counts into the starts of groups.
+    /// Turns the counts into the starts of the groups, and makes room for the entries.
     fn open_groups(&mut self) {
         let mut start = 0;
         for &feature in &self.features {
@@ -216,7 +227,7 @@ impl Gather {
         }
     }
 
-    /// Ends the groups.
+    /// Calls `visit` with every group, and leaves the scratch empty for the next use.
     fn visit_groups(&mut self, mut visit: impl FnMut(u32, &mut [Entry])) {
         let mut start = 0;
         for feature in self.features.drain(..) {
@@ -227,45 +238,48 @@ impl Gather {
     }
 }
 
-/// What the cost rule knows of a node.
+/// The cost rule for one node. All costs are in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeCosts {
-    /// Entries that its rows store.
+    /// How many entries the rows of the node store.
     nnz: usize,
-    /// Of one column, by search.
+    /// The cost of one column by search.
     search: f64,
 }
 
 impl NodeCosts {
-    /// The costs of a node of `n_samples` rows that store `nnz` entries.
+    /// The cost rule for a node of `n_samples` rows that store `nnz` entries.
     pub fn new(n_samples: usize, nnz: usize) -> Self {
         let row_length = nnz as f64 / n_samples as f64;
         Self { nnz, search: n_samples as f64 * (row_length + 1.0).log2().max(1.0) * SEARCH_COST }
     }
 
-    /// The kernel for one column of `column_nnz` entries: the seeds' rule, `W log(row length) < c m_j`.
+    /// The kernel for one column of `m = column_nnz` entries, by a rule like that of "Sparsified
+    /// Trees": search if `W log(row length) < c m`, for W rows and a constant c.
     #[inline]
     pub fn strategy_for_column(&self, column_nnz: usize) -> Strategy {
         if self.search < column_nnz as f64 * BITMAP_COST { Strategy::Search } else { Strategy::Bitmap }
     }
 
-    /// The cost of all columns one by one, when they have `columns_nnz` entries in total.
+    /// The cost of reading columns one by one that have `columns_nnz` entries in total.
     pub fn columns_cost(&self, columns_nnz: usize) -> f64 {
         columns_nnz as f64 * BITMAP_COST
     }
 
-    /// The cost of visiting `n` columns, their entries aside.
+    /// The cost of visiting `n` columns one by one, without the cost of their entries.
     pub fn columns_visited_cost(&self, n: usize) -> f64 {
         n as f64 * COLUMN_COST
     }
 
-    /// The cost of the entries of one column.
+    /// The cost of the entries of one column, by the cheaper kernel.
     #[inline]
     pub fn column_cost(&self, column_nnz: usize) -> f64 {
         self.search.min(column_nnz as f64 * BITMAP_COST)
     }
 
-    /// The cost of all columns together, when a share of about `kept` of the entries passes a filter, or all.
+    /// The cost of gathering all columns together. About the share `kept` of the entries passes the
+    /// filter; `None` means that there is no filter. Infinite if there are too many entries to
+    /// gather.
     pub fn gather_cost(&self, kept: Option<f64>) -> f64 {
         if !Gather::fits(self.nnz) {
             return f64::INFINITY;
@@ -278,7 +292,7 @@ impl NodeCosts {
 mod tests {
     use super::*;
 
-    /// A node with more entries than 32 bits count is read column by column.
+    /// A node with more entries than 32 bits can count is read column by column.
     #[test]
     fn huge_nodes_are_not_gathered() {
         let n_entries = [1usize << 31, (1 << 32) - 1, 1 << 32, 1 << 40];

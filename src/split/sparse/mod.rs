@@ -1,5 +1,6 @@
-//! Sparse columns: with what the parent knew while the node is large, one by one, or all together by its rows once
-//! that is cheaper.
+//! The search of a node over sparse columns. A large node that draws all features uses the columns
+//! and bounds that its parent hands on (`by_bound`). Other nodes are searched one column at a time
+//! (`by_column`), or by their rows, all columns together, once that is cheaper (`by_rows`).
 
 pub(crate) mod bounds;
 mod by_bound;
@@ -31,14 +32,17 @@ use crate::split::sparse::row_masks::Block;
 use crate::split::sparse::scratch::SearchScratch;
 use crate::split::spread::{Scans, parallel_from};
 
-/// Scan one entry, in nanoseconds (bench `scan`).
+/// The cost of scanning one entry, in nanoseconds (bench `scan`).
 const SCAN_COST: f64 = 2.5;
 
+/// The search of single columns of one node.
 struct SparseSearch<'a> {
     columns: &'a SparseColumns,
+    /// The rows of the node.
     samples: &'a [u32],
+    /// The rows of the node as a set.
     members: &'a Bitset,
-    /// Entries in the node, by feature.
+    /// How many entries each feature has in the node, if the node's heritage tells.
     counts: Option<&'a [u32]>,
     costs: NodeCosts,
     forced: Option<Strategy>,
@@ -94,7 +98,8 @@ impl<C: Criterion> ColumnSearch<C> for SparseSearch<'_> {
     }
 }
 
-/// The best split of a node over sparse columns.
+/// Finds the best split of a node over sparse columns. A node without a heritage makes one first,
+/// if that pays.
 pub(crate) fn best_split<C: Criterion>(
     at: NodeSearch<'_, C>,
     heritage: Option<Heritage<C>>,
@@ -119,7 +124,7 @@ pub(crate) fn best_split<C: Criterion>(
     }
 }
 
-/// Searches a node without bounds.
+/// Searches a node without bounds, one column at a time or by rows, whichever is cheaper.
 fn search_anew<C: Criterion>(
     at: NodeSearch<'_, C>,
     columns: &SparseColumns,
@@ -132,13 +137,13 @@ fn search_anew<C: Criterion>(
     let ids = node.samples.ids();
     let costs = NodeCosts::new(ids.len(), node.n_entries);
     let counts = counted.and_then(EntryCounts::counts);
-    let (by_columns, by_rows) = plan(search, node, columns, drawn, counts, &costs);
+    let (by_columns, by_rows) = estimate_costs(search, node, columns, drawn, counts, &costs);
     let together = match search.params.force_strategy {
         Some(Strategy::Gather) => true,
         Some(Strategy::Bitmap | Strategy::Search) => false,
         Some(Strategy::Block) => ids.len() <= Block::CAPACITY,
         _ if counts.is_some() => false,
-        // Only columns are searched by several threads.
+        // Several threads can search columns, but only one thread can search by rows.
         _ if by_columns >= parallel_from() => by_rows < by_columns / search.runtime.n_threads() as f64,
         _ => by_rows < by_columns,
     };
@@ -159,8 +164,9 @@ fn search_anew<C: Criterion>(
     found
 }
 
-/// What filling the drawn columns costs one by one, and by rows.
-fn plan<C: Criterion>(
+/// The cost of filling the drawn columns one by one, and the cost of filling them by rows, in
+/// nanoseconds.
+fn estimate_costs<C: Criterion>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
     columns: &SparseColumns,

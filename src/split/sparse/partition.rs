@@ -1,4 +1,4 @@
-//! Partition of the rows of a node by a cut of a sparse column.
+//! The partition of the rows of a node by a cut of a sparse column.
 
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
@@ -12,16 +12,20 @@ use crate::split::sparse::heritage::Heritage;
 use crate::split::sparse::intersect::ValueOrdered;
 use crate::split::sparse::scratch::SearchScratch;
 
-/// When partitioning, a row is looked up instead of the column being marked if the column has this many times more
-/// entries to mark than the node has rows (bench `partition`).
+/// If the column has more entries to mark than this many times the rows of the node, each row of
+/// the node is looked up instead (bench `partition`).
 const MARKS_PER_LOOKUP: usize = 8;
-/// When partitioning, the rows of one side are moved one by one if the node has this many times more (bench
-/// `partition`).
+/// If the node has more rows than this many times the rows of one side, the rows of that side are
+/// moved one by one (bench `partition`).
 const STAY_PER_MOVE: usize = 8;
-/// Partitions a node; returns the number of rows that go left. The side of the cut without the zeros is a front or a back
-/// of the column in value order. O(its entries in the node) if the node knows its columns and these are few; else
-/// O(W + marks), where rows are marked and each row of the node is tested, or O(W log(row length)), where each is looked
-/// up.
+
+/// Partitions the rows of a node and returns how many rows go left.
+///
+/// The side of the cut without the zeros is a front or a back of the column in value order. If the
+/// heritage of the node has the column, and few rows of the node are on this side, these rows are
+/// moved to an edge, in O(entries of this side). Otherwise the rows of these entries are marked,
+/// and each of the W rows of the node is tested, in O(W + marks); or each row of the node is looked
+/// up in the by-row twin, in O(W log(row length)).
 pub(crate) fn partition<C: Criterion>(
     columns: &SparseColumns,
     samples: &mut SampleSet<'_>,
@@ -33,9 +37,9 @@ pub(crate) fn partition<C: Criterion>(
     let SearchScratch { members: marked, lane_map, few, .. } = scratch;
     let column = columns.column(split.feature);
     let zeros_left = column.zero_rank <= split.last_left;
-    // No value has the rank that stands for no missing values.
+    // No value has the rank `u32::MAX`, which says that the column has no missing values.
     let missing_rank = missing_rank.unwrap_or(u32::MAX);
-    let sides = Sides { split, missing_rank, zeros_left };
+    let sides = CutSides { split, missing_rank, zeros_left };
     let own = match heritage {
         Some(Heritage::Columns(known)) => {
             known.column_of(columns, lane_map, split.feature).map(|own| (own, known.members()))
@@ -78,17 +82,19 @@ pub(crate) fn partition<C: Criterion>(
     n_left
 }
 
-/// Which entries of a column are on which side of a cut.
-struct Sides<'a> {
+/// A cut, which tells which entries of a column are on which side.
+struct CutSides<'a> {
     split: &'a Candidate,
-    /// Above all ranks of values.
+    /// The rank of missing values, above all ranks of values.
     missing_rank: u32,
+    /// Whether the rows without an entry go left.
     zeros_left: bool,
 }
 
-impl Sides<'_> {
-    /// The entries on the side without the zeros, of a column of so many in the order of their ranks: a run of values and
-    /// the missing ones.
+impl CutSides<'_> {
+    /// The entries on the side without the zeros, as two ranges: one of values, and one of missing
+    /// values. The column has `n_entries` entries in ascending order of rank, and `rank` gives the
+    /// rank of an entry.
     fn without_zeros(&self, n_entries: usize, rank: impl Fn(usize) -> u32) -> [Range<usize>; 2] {
         let before = |end: u32| partition_point(n_entries, |at| rank(at) < end);
         let n_values = before(self.missing_rank);
@@ -98,14 +104,15 @@ impl Sides<'_> {
         [if self.zeros_left { middle..n_values } else { 0..middle }, missing]
     }
 
-    /// Their rows.
+    /// The rows of the entries on the side without the zeros: two slices of a stored column.
     fn marks<'c>(&self, column: &SparseColumn<'c>) -> [&'c [u32]; 2] {
         let ranges = self.without_zeros(column.samples.len(), |at| column.ranks.at(at));
         ranges.map(|range| &column.samples[range])
     }
 }
 
-/// The first of `0..n` for which `precedes` does not hold, as it does for all before, or `n`.
+/// The first number in `0..n` for which `precedes` does not hold, or `n` if there is none.
+/// `precedes` must hold for all numbers before the result and for none after.
 fn partition_point(n: usize, precedes: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, n);
     while low < high {

@@ -1,35 +1,41 @@
-//! Which rows of a small node have a feature: a re-based copy of the pattern of up to 64 rows, one word per feature.
+//! Which rows of a small node store a feature: a copy of the sparsity pattern of up to 64 rows, as
+//! one word per feature with one bit per row.
 //!
-//! A node that draws k features needs their entries in its rows, which are few: most features that it draws have none.
-//! Once the rows have left their bits in the words of their features, each feature costs one look-up, in the node and in
-//! all its descendants, whose rows are a subset. The alternative, to filter all entries of the rows by the draw, costs
-//! each node its entries. O(entries of the rows) to load, O(k) per node.
+//! A node that draws k features needs the entries of these features in its rows. There are few:
+//! most of the drawn features have no entry in the node. To load a block, each row sets its bit in
+//! the words of its features. Then each feature costs one look-up, in the node and in all
+//! descendants of the node, whose rows are a subset. The alternative is to filter all entries of
+//! the rows by the draw, which costs each node all its entries. O(entries of the rows) to load a
+//! block, O(k) per node.
 
 use crate::data::SparseColumns;
 
-/// Some rows and the features they have.
+/// Up to 64 rows, and which of them store each feature.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
-    /// By feature, bit `i` for `rows[i]`; 0 for all others.
+    /// By feature: bit `i` says whether `rows[i]` stores the feature.
     masks: Vec<u64>,
+    /// The rows of the block.
     rows: Vec<u32>,
-    /// By row, its place in `rows`; may be anything for others.
+    /// By row: its place in `rows`. The number of a row outside the block means nothing.
     places: Vec<u8>,
-    /// Drawn features that some row of a node has, with these rows.
+    /// Buffer: the drawn features that some row of a node stores, each with the bits of these rows.
     present: Vec<(u32, u64)>,
 }
 
 impl Block {
-    /// Rows that fit.
+    /// The greatest number of rows in a block.
     pub const CAPACITY: usize = 64;
 
-    /// Whether these rows of one node, which is not above the one that was loaded, are all in the block.
+    /// Whether the block has all these rows, which must be the rows of one node. That node must not
+    /// be a proper ancestor of the node that was loaded: then the block has either all rows of the
+    /// node or none, and a look at the first row is enough.
     pub fn holds(&self, rows: &[u32]) -> bool {
         let place = |row: u32| self.places.get(row as usize).map(|&place| usize::from(place));
         rows.first().is_some_and(|&row| place(row).and_then(|place| self.rows.get(place)) == Some(&row))
     }
 
-    /// Replaces the rows. O(entries of the old and the new ones).
+    /// Replaces the rows of the block. O(entries of the old and the new rows).
     pub fn load(&mut self, columns: &SparseColumns, rows: &[u32]) {
         debug_assert!(rows.len() <= Self::CAPACITY);
         self.masks.resize(columns.n_features(), 0);
@@ -49,13 +55,15 @@ impl Block {
         }
     }
 
-    /// Those of `features` that some of these rows have, and which rows. The rows must be in the block.
+    /// Finds which of `features` some of these rows store, and which of the rows store each. All
+    /// rows must be in the block. O(rows + features).
     pub fn present(&mut self, rows: &[u32], features: &[u32]) -> impl Iterator<Item = (u32, BlockRows<'_>)> {
         let node = rows.iter().fold(0, |node, &row| node | 1 << self.places[row as usize]);
         if self.present.len() < features.len() {
             self.present.resize(features.len(), (0, 0));
         }
-        // Without branches: most are absent, and which cannot be foreseen.
+        // Most features are absent from the node, and a branch on that could not be predicted: so
+        // there is none.
         let mut n = 0;
         for &feature in features {
             let mask = self.masks[feature as usize] & node;
@@ -75,7 +83,7 @@ pub(crate) struct BlockRows<'a> {
 }
 
 impl BlockRows<'_> {
-    /// Their number.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.mask.count_ones() as usize
     }
@@ -104,7 +112,7 @@ mod tests {
     use crate::runtime::Runtime;
 
     proptest! {
-        /// Blocks loaded one after the other; of each, some subsets of its rows.
+        /// Several blocks are loaded one after the other, and asked for some subsets of their rows.
         #[test]
         fn rows_with_a_feature(
             cells in vec(vec(prop::bool::weighted(0.2), 7), 100),

@@ -1,4 +1,4 @@
-//! Scratch of the searches of sparse columns, and what the searches have read.
+//! Scratch of the searches of sparse columns, and how much these searches have read.
 
 use crate::bitset::Bitset;
 
@@ -10,11 +10,11 @@ use crate::split::sparse::row_masks::Block;
 /// How much the searches with bounds have read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// Nodes that were searched so.
+    /// How many nodes were searched with bounds.
     pub n_nodes: u64,
-    /// Columns that they had entries in, or drew.
+    /// How many columns these nodes had in their heritages, added up over the nodes.
     pub n_columns: u64,
-    /// Columns of those that were read.
+    /// How many of these columns were read.
     pub n_read: u64,
 }
 
@@ -26,20 +26,21 @@ impl std::ops::AddAssign for Effort {
     }
 }
 
-/// Scratch of one worker. The default, of size 0, is for dense data.
+/// Scratch of one worker; dirty unless a field says otherwise. The default, of size 0, is for dense
+/// data.
 #[derive(Debug, Default)]
 pub struct SearchScratch {
     /// The rows of one node; empty between two uses.
     pub(crate) members: Bitset,
-    /// Features that the node draws; empty between two uses.
+    /// The features that a node draws; empty between two uses.
     pub(crate) drawn: Bitset,
     pub(crate) gather: Gather,
     pub(crate) block: Block,
     pub(crate) entries: Vec<Entry>,
     pub(crate) lane_map: LaneMap,
-    /// Bounds and lanes of the columns that may win.
+    /// The bound and the lane of each column that may win.
     pub(crate) candidates: Vec<(f64, u32)>,
-    /// Rows that change sides.
+    /// The rows of the node on the side of a cut without the zeros.
     pub(crate) few: Vec<u32>,
     pub(crate) effort: Effort,
 }

@@ -3,7 +3,9 @@
 pub mod naive;
 pub mod storages;
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use ndarray::{Array2, ArrayView2};
 use proptest::collection::vec;
@@ -38,15 +40,34 @@ pub fn is_regression(criterion: CriterionKind) -> bool {
     !matches!(criterion, CriterionKind::Gini | CriterionKind::Entropy)
 }
 
-/// So many cases; nothing is written next to the sources.
+/// So many cases, and as many times more as `PROPTEST_CASES` is larger than proptest's own 256; nothing is written
+/// next to the sources.
 pub fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+    let default = ProptestConfig::default();
+    ProptestConfig { cases: (cases * default.cases).div_ceil(256), failure_persistence: None, ..default }
+}
+
+/// Whether to try all combinations of what does not depend on chance, as `make test-all` does; else a sample of them.
+pub fn all_combinations() -> bool {
+    ProptestConfig::default().cases > 256
 }
 
 /// A runtime that is never interrupted.
 pub fn runtime(n_threads: usize) -> Runtime<'static> {
     static STOP: AtomicBool = AtomicBool::new(false);
     Runtime::new(n_threads, &STOP)
+}
+
+/// What a call returns whose stop flag is raised while it is at work.
+pub fn interrupted<R>(n_threads: usize, call: impl FnOnce(&Runtime<'_>) -> Result<R>) -> Result<R> {
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(30));
+            stop.store(true, Ordering::Relaxed);
+        });
+        call(&Runtime::new(n_threads, &stop))
+    })
 }
 
 /// A number in [0, 1) that depends on `seed` and `at` alone.

@@ -1,0 +1,278 @@
+"""Descriptions of parameters and attributes that several docstrings share; see `_docs`.
+
+In each vocabulary names are at the margin and descriptions are indented. Where a vocabulary has a
+name twice, the second description counts.
+"""
+
+from __future__ import annotations
+
+_ESTIMATOR = """
+max_depth
+    Largest depth of a leaf. None means no limit.
+min_samples_split
+    A node with fewer samples becomes a leaf. A float is a fraction of the number of
+    training samples.
+min_samples_leaf
+    Each child of a split must have at least this many samples. A float is a fraction of the
+    number of training samples.
+min_weight_fraction_leaf
+    Each child of a split must have at least this fraction of the total sample weight.
+max_features
+    Number of features that each node draws as candidates for its split. A float is a
+    fraction of all features, "sqrt" and "log2" are functions of their number, and None
+    means all. Features that are constant in the node count as drawn, unless
+    `feature_sampling="active"`. If all drawn features are constant, the node goes on
+    drawing until it finds one that is not.
+max_leaf_nodes
+    Largest number of leaves of a tree. The tree is then grown best first: the next node to
+    be split is the one whose split reduces the impurity of the tree most. None means no
+    limit.
+min_impurity_decrease
+    A node is split only if the split reduces the impurity by at least this much. The
+    reduction is multiplied by the node's fraction of the total sample weight.
+ccp_alpha
+    Price of a leaf in minimal cost-complexity pruning. A grown tree is cut back to the
+    subtree with the lowest sum of impurity and prices of leaves. 0.0 means no pruning.
+n_jobs
+    Number of threads for `fit` and for predictions. None means 1 unless
+    `joblib.parallel_config` sets another number, and -1 means all processors. Results do
+    not depend on it.
+random_state
+    Seed of everything that is random: the features that nodes draw, the order that decides
+    between equally good splits, random thresholds, and the samples of the trees of a
+    forest. An int, which may be as large as 2**64 - 1, makes results repeatable.
+feature_sampling
+    The features among which a node draws `max_features`: "all" of them, or only the
+    "active" ones, which are not constant in the node. If a node has fewer active features
+    than it draws, it uses all of them.
+splitter
+    How the threshold of a feature is chosen. "best" takes the best of all thresholds.
+    "random" draws one threshold uniformly between the smallest and the largest value that
+    the feature has in the node.
+categorical_features
+    Which features are categorical. None: no feature. "from_dtype": the columns of a data
+    frame that have a categorical dtype. Otherwise a boolean mask, or the indices or names
+    of the categorical features. A categorical column may have any number of distinct
+    values, of any type that can be sorted, such as strings. A split sends a set of
+    categories to one child. Categories that do not occur in the node, or did not occur in
+    `fit`, go to the child with the larger weight.
+min_samples_category
+    In each node, all categories of a feature that have fewer samples than this are treated
+    as one category.
+n_features_in_
+    Number of features seen in `fit`.
+feature_names_in_
+    Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
+is_categorical_
+    Which features are categorical. None if no feature is.
+categories_
+    For each categorical feature, its distinct values in `fit`: sorted, except that 0 comes
+    first. The index of a value is the code that stands for it in the compiled trees. The
+    entry of a numeric feature is None. None if no feature is categorical.
+n_outputs_
+    Number of outputs (columns of `y`).
+"""
+
+_TREE = """
+feature_importances_
+    Total decrease of impurity by the splits on each feature, normalised to a sum of 1.
+max_features_
+    Number of features that each node draws.
+tree_
+    The compiled tree: read-only arrays with one entry per node.
+"""
+
+# Of grown forests and of lazy ones.
+_FOREST = """
+n_estimators
+    Number of trees.
+bootstrap
+    The samples that each tree is grown on. True: drawn ones. False: all samples. "poisson":
+    all samples, the weight of each multiplied by a random count with mean 1 from a Poisson
+    distribution. That count is determined by the id of the sample (see `fit`), the number
+    of the tree and `random_state`.
+max_samples
+    Number of draws per tree with `bootstrap=True`. None means as many as there are samples.
+    A float is a fraction of the total sample weight and may exceed 1.0. With
+    `replace=False` it is a fraction of the number of samples with a positive weight.
+replace
+    Whether `bootstrap=True` draws with replacement. If False, no sample is drawn twice,
+    drawn samples keep their weights, and `max_samples` must not exceed the number of
+    samples with a positive weight.
+verbose
+    Whether to report on stderr how many trees are grown. 0: no report. 1: a progress bar if
+    tqdm is installed, otherwise at most one line per second. 2 or more: a line at every
+    update.
+"""
+
+_GROWN_FOREST = """
+warm_start
+    If True, a further call of `fit` keeps the trees of the forest and adds trees until
+    there are `n_estimators`. With the same data and an int as `random_state` the result is
+    the forest that a single call grows.
+estimator_
+    The kind of tree that the forest consists of, not fitted.
+estimators_
+    The trees as estimators that share the memory of the forest. They are made when this
+    attribute is first read.
+estimators_samples_
+    For each tree, the sorted indices of the samples it was grown on. They are drawn again
+    when this attribute is read.
+feature_importances_
+    Mean over the trees of the total decrease of impurity by the splits on each feature,
+    normalised to a sum of 1.
+forest_
+    The compiled forest.
+oob_score_
+    Out-of-bag score. Exists only if `oob_score` is not False.
+oob_decision_function_
+    Out-of-bag probabilities of the training samples, 0 for samples that every tree was
+    grown on. Exists only if `oob_score` is not False.
+oob_prediction_
+    Out-of-bag predictions of the training samples, 0 for samples that every tree was grown
+    on. Exists only if `oob_score` is not False.
+"""
+
+_LAZY_FOREST = """
+traversal
+    How query rows descend a tree. Predictions do not depend on it. "batched": all rows
+    together, visiting only nodes that some row reaches. "single": one row after the other,
+    each along its own path. "eager": each tree is grown completely, asked for predictions
+    and dropped, as `max_leaf_nodes` and `ccp_alpha` require. "auto": "eager" where these
+    two parameters require it or there are at least twice as many query rows as training
+    rows, otherwise "batched".
+verbose
+    Whether to report on stderr, during predictions, how many trees are done. 0: no report.
+    1: a progress bar if tqdm is installed, otherwise at most one line per second. 2 or
+    more: a line at every update.
+forest_
+    The encoded training data.
+"""
+
+_CLASSIFIER = """
+criterion
+    The impurity that splits minimise: Gini impurity, or Shannon entropy in bits. "log_loss"
+    is another name of "entropy".
+class_weight
+    Weights of the classes, by which the weights of their samples are multiplied. A dict
+    maps labels to weights; a list has one dict per output. "balanced" weighs each class
+    inversely to its frequency in `y`. None means 1 for all classes.
+monotonic_cst
+    For each feature 1 if predictions must not fall as the feature grows, -1 if they must
+    not rise, 0 if there is no constraint. The constrained prediction is the probability of
+    the second class. More than two classes, and several outputs, are not supported.
+classes_
+    The class labels, sorted. A list with one array per output if there are several outputs.
+n_classes_
+    Number of classes. An array with one entry per output if there are several outputs.
+"""
+
+_REGRESSOR = """
+criterion
+    The loss that splits minimise. It also determines what a leaf predicts. "squared_error":
+    variance, the mean. "absolute_error": mean absolute error, the median. "quantile": mean
+    pinball loss, the quantile given by `quantile`. "poisson": half the mean Poisson
+    deviance, the mean; this is for targets that are counts or rates, and each child of a
+    split must have a target above 0.
+monotonic_cst
+    For each feature 1 if predictions must not fall as the feature grows, -1 if they must
+    not rise, 0 if there is no constraint. The constraints hold for each output.
+quantile
+    The quantile that leaves predict with `criterion="quantile"`: the fraction of a leaf's
+    weight whose targets lie below the prediction, above 0.0 and below 1.0. If the targets
+    up to one of them have exactly this fraction, the prediction is half way from that one
+    to the next larger one, so that 0.5 gives the median.
+"""
+
+_FOREST_CLASSIFIER = """
+class_weight
+    Weights of the classes, by which the weights of their samples are multiplied. A dict
+    maps labels to weights; a list has one dict per output. "balanced" gives each class the
+    same total weight, `sample_weight` included. "balanced_subsample" does so within the
+    sample of each tree. With `bootstrap=True` and `replace=True` these weights become
+    probabilities to be drawn, but for "balanced_subsample", which is applied after drawing.
+    None means 1 for all classes.
+oob_score
+    Whether to predict each training sample by the trees that were not grown on it, and to
+    score these out-of-bag predictions. True: by accuracy. A callable is called with the
+    true classes and the predicted ones, both as indices into `classes_`, and returns the
+    score. Needs a `bootstrap` other than False.
+"""
+
+_FOREST_REGRESSOR = """
+oob_score
+    Whether to predict each training sample by the trees that were not grown on it, and to
+    score these out-of-bag predictions. True: by R2. A callable is called with the true
+    targets and the predicted ones, and returns the score. Needs a `bootstrap` other than
+    False.
+"""
+
+TREE_CLASSIFIER = _ESTIMATOR + _TREE + _CLASSIFIER
+TREE_REGRESSOR = _ESTIMATOR + _TREE + _REGRESSOR
+FOREST_CLASSIFIER = _ESTIMATOR + _FOREST + _GROWN_FOREST + _CLASSIFIER + _FOREST_CLASSIFIER
+FOREST_REGRESSOR = _ESTIMATOR + _FOREST + _GROWN_FOREST + _REGRESSOR + _FOREST_REGRESSOR
+LAZY_CLASSIFIER = _ESTIMATOR + _FOREST + _LAZY_FOREST + _CLASSIFIER + _FOREST_CLASSIFIER
+LAZY_REGRESSOR = _ESTIMATOR + _FOREST + _LAZY_FOREST + _REGRESSOR
+
+# Arguments of `fit`.
+TRAINING = """
+X
+    The training samples: numbers of any real dtype, in any memory order or sparse format.
+    Values are compared as float64. An entry that a sparse matrix does not store is 0. NaN
+    is a missing value; so are None and NA in data frames. Columns of categorical features
+    may hold strings or other values that can be sorted.
+y
+    The targets: class labels of any type that can be sorted, or numbers.
+sample_weight
+    Non-negative weights. None means 1 for all. Samples with weight 0 have no influence.
+"""
+
+_FOREST_TRAINING = """
+sample_weight
+    Non-negative weights. None means 1 for all. Samples with weight 0 have no influence.
+    With `bootstrap=True` and `replace=True` a sample is drawn with a probability
+    proportional to its weight, and trees weigh it by the number of its draws, as in
+    scikit-learn. Otherwise trees weigh samples by these weights, multiplied by the counts
+    of `bootstrap="poisson"`.
+sample_ids
+    Non-negative ids of the samples, which need not be distinct. None means the row numbers.
+    With `bootstrap="poisson"` the count of a sample in a tree is determined by its id, the
+    number of the tree and `random_state`. Forests on parts of one data set therefore give a
+    sample the same count if it has the same id. Without effect otherwise.
+"""
+
+FOREST_TRAINING = TRAINING + _FOREST_TRAINING
+
+# Arguments of predictions.
+QUERY = """
+X
+    The samples. Sparse formats other than CSR are converted to it.
+check_input
+    If False, scikit-learn's checks and conversions of `X` are skipped.
+"""
+
+# Arguments of the functions of `model_selection`.
+CROSS_VALIDATION = """
+estimator
+    The estimator that is cloned and fitted for each fold.
+X
+    The data.
+y
+    The targets.
+groups
+    Group labels of the samples, which are passed to the splitter `cv`.
+cv
+    How the data are split, as in scikit-learn.
+n_jobs
+    Number of threads for the shared work. None means the estimator's own `n_jobs`. Where
+    folds are refitted, the number of folds that are refitted in parallel.
+verbose
+    1 or more reports on stderr how many trees, of all folds, are done. Where folds are
+    refitted, as in scikit-learn.
+params
+    Parameters that are passed to the estimator's `fit`, the scorer and the splitter.
+pre_dispatch
+    Where folds are refitted, the number of folds that are dispatched at once.
+error_score
+    The score of a fold whose fit fails. "raise" raises the error.
+"""

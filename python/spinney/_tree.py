@@ -1,0 +1,174 @@
+"""What the estimators of single trees share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import Bunch
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted
+
+from spinney._base import BaseTreeEstimator
+from spinney._descriptions import QUERY, TRAINING
+from spinney._docs import fill_docstring
+from spinney._draws import Draws
+from spinney._spinney import Tree
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class BaseDecisionTree(BaseTreeEstimator):
+    """Base class of the estimators of single trees."""
+
+    # `check_input` only saves time. It is not metadata that a pipeline could pass on.
+    __metadata_request__fit: ClassVar[dict[str, str]] = {"check_input": UNUSED}
+    __metadata_request__predict: ClassVar[dict[str, str]] = {"check_input": UNUSED}
+
+    tree_: Tree
+    max_features_: int
+    # The features that had missing values in training. Where missing values of any other feature go
+    # has no meaning.
+    _with_missing: NDArray[np.int64]
+
+    @fill_docstring(TRAINING)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+        check_input : bool, default=True
+            If False, scikit-learn's checks and conversions of `X` and `y` are skipped. They must
+            then be arrays or CSC or CSR matrices.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a parameter or an argument is illegal. The message names it. Whatever is raised, the
+            estimator keeps the attributes it had before the call.
+        """
+        with self._restore_on_error():
+            settings = self._check_params()
+            X, task, draws = self._read_data(settings, X, y, sample_weight, check_input=check_input)
+            self.tree_, self.max_features_, self._with_missing = task.grow_tree(X, draws)
+            return self
+
+    def _make_draws(
+        self,
+        n_samples: int,
+        weights: NDArray[np.float64] | None,
+        sample_ids: NDArray[np.uint64] | None,
+    ) -> Draws:
+        return Draws("all", n_samples, self.n_outputs_, None, weights, sample_ids)
+
+    def _predict_values(self, X: Any, check_input: bool) -> NDArray[np.float64]:
+        """Return the values of leaves, in the shape that `_split_outputs` describes."""
+        X = self._validate_X_predict(X, check_input)
+        return self.tree_.predict(X, self._count_threads())
+
+    @fill_docstring(QUERY)
+    def apply(self, X: Any, check_input: bool = True) -> NDArray[np.int64]:
+        """Return the leaf that each sample reaches.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        check_input : bool, default=True
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples,), int64
+            Ids of nodes, which are indices into the arrays of `tree_`.
+        """
+        X = self._validate_X_predict(X, check_input)
+        return self.tree_.apply(X, self._count_threads())
+
+    @fill_docstring(QUERY)
+    def decision_path(self, X: Any, check_input: bool = True) -> Any:
+        """Return the nodes that each sample passes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        check_input : bool, default=True
+
+        Returns
+        -------
+        indicator : sparse matrix of shape (n_samples, node_count)
+            CSR; 1 where the sample passes the node.
+        """
+        X = self._validate_X_predict(X, check_input)
+        return self.tree_.decision_path(X, self._count_threads())
+
+    @fill_docstring(TRAINING)
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """Return the subtrees that minimal cost-complexity pruning goes through.
+
+        They are subtrees of a tree that is grown without pruning. The estimator itself does not
+        change.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        ccp_path : Bunch
+            ccp_alphas : ndarray of shape (n_subtrees,), float64
+                The lowest `ccp_alpha` with which pruning leads to each subtree, ascending. The
+                first is 0, of the whole tree.
+            impurities : ndarray of shape (n_subtrees,), float64
+                For each subtree the sum of the impurities of its leaves, each multiplied by the
+                leaf's fraction of the total weight.
+        """
+        unpruned = clone(self).set_params(ccp_alpha=0.0)
+        unpruned.fit(X, y, sample_weight=sample_weight)
+        ccp_alphas, impurities = unpruned.tree_.cost_complexity_path()
+        return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)
+
+    def get_depth(self) -> int:
+        """Return the depth of the tree: the number of splits on the longest path to a leaf.
+
+        Returns
+        -------
+        depth : int
+            0 for a tree that consists of one leaf.
+        """
+        check_is_fitted(self)
+        return self.tree_.max_depth
+
+    def get_n_leaves(self) -> int:
+        """Return the number of leaves.
+
+        Returns
+        -------
+        n_leaves : int
+            At least 1.
+        """
+        check_is_fitted(self)
+        return self.tree_.n_leaves
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Total decrease of impurity by the splits on each feature, normalised to a sum of 1.
+
+        Returns
+        -------
+        importances : ndarray of shape (n_features,), float64
+            All 0 for a tree that consists of one leaf.
+        """
+        check_is_fitted(self)
+        return self.tree_.compute_feature_importances()
