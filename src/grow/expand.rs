@@ -324,3 +324,60 @@ fn gains_too_little<C: Criterion>(search: &Search<'_, C>, node: &C::Totals, a: &
     let decrease = weight(node) / search.total_weight as f64 * (criterion.impurity(node) - children);
     decrease + f64::EPSILON < search.params.min_impurity_decrease
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use ndarray::array;
+
+    use super::*;
+    use crate::criterion::{Visitor, visit};
+    use crate::data::{Dataset, Target};
+    use crate::params::{CriterionKind, TreeParams};
+    use crate::runtime::Runtime;
+    use crate::split::Cut;
+    use crate::split::samples::Samples;
+
+    /// Partitions all rows by a cut of the only feature.
+    struct PartitionRows<'a> {
+        data: &'a Dataset,
+        target: &'a Target,
+        cut: Candidate,
+        runtime: &'a Runtime<'a>,
+    }
+
+    impl Visitor for PartitionRows<'_> {
+        /// The number of rows and the weight of the smaller child, and the number of rows on the left.
+        type Output = (usize, u64, usize);
+
+        fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output> {
+            let Self { data, target, cut, runtime } = self;
+            let params = TreeParams::new(CriterionKind::Gini).check(data.n_samples(), 1)?;
+            let search = Search::new(data, target, criterion, &params, data.n_samples() as u64, runtime)?;
+            let mut samples = Samples::new((0..data.n_samples() as u32).collect(), data.n_samples(), false);
+            let samples = samples.root();
+            let totals = criterion.totals(samples.ids());
+            let mut root = Pending::begin(&search, samples, totals, Anew::root(&search, 0));
+            let parts = root.partition_rows(&cut, None, &search, &mut Scratch::new(&search));
+            let n_small = parts.n_left.min(data.n_samples() - parts.n_left);
+            Ok((n_small, criterion.weight(&parts.small.0), parts.n_left))
+        }
+    }
+
+    #[test]
+    fn children_have_the_rows_that_the_partition_gives_them() {
+        let x = array![[0.0], [1.0], [2.0], [3.0], [4.0]];
+        let stop = AtomicBool::new(false);
+        let runtime = Runtime::new(1, &stop);
+        let data = Dataset::from_dense(x.view(), &runtime).unwrap();
+        let target = Target::classification(&[0, 0, 1, 1, 1], &[2], None).unwrap();
+        // Two rows go left, whatever the cut says.
+        for n_left in [0, 2, 4] {
+            let cut = Cut::Before(2);
+            let cut = Candidate { feature: 0, last_left: 1, missing: None, order: 0, cut, n_left, is_loose: false };
+            let partition = PartitionRows { data: &data, target: &target, cut, runtime: &runtime };
+            assert_eq!(visit(CriterionKind::Gini, &target, partition, &runtime).unwrap(), (2, 2, 2));
+        }
+    }
+}

@@ -228,7 +228,7 @@ mod tests {
     use ndarray::Array2;
 
     use super::*;
-    use crate::params::{CriterionKind, MaxFeatures, TreeParams};
+    use crate::params::{CriterionKind, MaxFeatures, QuantileLevel, TreeParams};
 
     #[test]
     fn large_nodes_may_draw_known_constants_only() {
@@ -249,6 +249,29 @@ mod tests {
             let tree = grow(&data, &target, &params, 0, &runtime).unwrap();
             assert_eq!(tree.node_count(), 3);
         }
+    }
+
+    #[test]
+    fn a_copy_uses_the_level_of_its_tree() {
+        // Outliers make the targets 61 bits wide, and fractional weights make the total weight 52
+        // bits wide. So the fraction that stands for the level in the whole tree has a smaller
+        // denominator than 20,000, that of 0.12345; a part of the rows would have room for it.
+        let n = 600;
+        let x = Array2::from_shape_fn((n, 4), |(i, j)| ((i * (j + 3) * 7919) % 997) as f64);
+        let y: Vec<f64> = (0..n).map(|i| if i == 0 { 1e12 } else { ((i * 31) % 101) as f64 * 0.37 }).collect();
+        let weights: Vec<f64> = (0..n).map(|i| 0.1 + ((i * 37) % 89) as f64 * 0.013_7).collect();
+        let target = Target::regression(&y, 1, Some(&weights)).unwrap();
+        let stop = AtomicBool::new(false);
+        let runtime = Runtime::new(1, &stop);
+        let data = Dataset::from_dense(x.view(), &runtime).unwrap();
+        let kind = CriterionKind::Quantile(QuantileLevel::new(0.12345).unwrap());
+        assert_ne!(criterion::resolve(kind, &target), kind);
+        let [whole, copied] = [false, true].map(|copies| {
+            let params = TreeParams { force_copies: Some(copies), ..TreeParams::new(kind) };
+            grow(&data, &target, &params.check(n, 4).unwrap(), 0, &runtime).unwrap()
+        });
+        assert!(whole.node_count() > 100);
+        assert_eq!(whole, copied);
     }
 
     #[test]

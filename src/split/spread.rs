@@ -103,3 +103,24 @@ where
         Ok(part)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_made_once_per_worker() {
+        let spare = Spare::default();
+        let mut n_made = 0;
+        for job in 0..5 {
+            let mut buffers: Vec<u32> = spare.lend(|| {
+                n_made += 1;
+                Vec::new()
+            });
+            assert_eq!(buffers.len(), job);
+            buffers.push(7);
+            spare.take_back(buffers);
+        }
+        assert_eq!(n_made, 1);
+    }
+}

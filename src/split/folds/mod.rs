@@ -215,3 +215,63 @@ pub fn goes_left<C: Criterion>(
     scratch.marks = marks;
     Ok(sides)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::criterion::{Statistics, Visitor, visit_classes};
+    use crate::data::{Format, SparseView, Target};
+    use crate::params::{CriterionKind, TreeParams};
+    use crate::runtime::Runtime;
+
+    /// Searches a node of all rows for two folds.
+    struct TwoFolds<'a> {
+        data: &'a Dataset,
+        target: &'a Target,
+        runtime: &'a Runtime<'a>,
+    }
+
+    impl Visitor for TwoFolds<'_> {
+        /// Entries of the features that do not vary.
+        type Output = usize;
+
+        fn visit<C: Criterion>(self, criterion: &C) -> Result<usize> {
+            let Self { data, target, runtime } = self;
+            let n = data.n_samples();
+            let params = TreeParams::new(CriterionKind::Entropy).check(n, data.n_features())?;
+            let search = Search::new(data, target, criterion, &params, n as u64, runtime)?;
+            let rows = FoldRows::new(data, target, &params).expect("folds can share these parameters");
+            let samples: Vec<u32> = (0..n as u32).collect();
+            let held_out: [&[u32]; 2] = [&[0], &[1]];
+            let mut lanes = HeldOut::new(n);
+            let all = criterion.totals(&samples);
+            let mut totals = Vec::new();
+            for (lane, rows) in held_out.iter().enumerate() {
+                lanes.insert(lane, rows);
+                totals.push(criterion.minus(&all, &criterion.totals(rows)));
+            }
+            let constants = Arc::new(ConstantFeatures::none(data.n_features()));
+            let key = NodeKey::root(0, 0);
+            let node = FoldsNode { samples: &samples, key, constants: &constants, held_out: &held_out, lanes: &lanes };
+            let mut scratch = FoldScratch::new(data);
+            let (_, found) = best_splits(&search, &rows, &node, &totals, &mut scratch, &mut criterion.scan())?;
+            Ok(found.nnz())
+        }
+    }
+
+    /// The number of entries of constant columns tells which way to read columns is cheaper.
+    #[test]
+    fn entries_of_constant_features_are_counted() {
+        // Column 0 stores 1.0 in every row, column 1 in half of the rows.
+        let (indptr, indices) = ([0, 6, 9], [0, 1, 2, 3, 4, 5, 0, 2, 4]);
+        let view = SparseView::new((6, 2), Format::Csc, &indptr, &indices, &[1.0f32; 9]).unwrap();
+        let stop = AtomicBool::new(false);
+        let runtime = Runtime::new(1, &stop);
+        let data = Dataset::from_sparse(&view, &runtime).unwrap();
+        let target = Target::classification(&[0, 1, 0, 1, 0, 1], &[2], None).unwrap();
+        let folds = TwoFolds { data: &data, target: &target, runtime: &runtime };
+        assert_eq!(visit_classes(CriterionKind::Entropy, &target, folds).unwrap(), 6);
+    }
+}
