@@ -221,8 +221,8 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::criterion::{Statistics, Visitor, visit_classes};
-    use crate::data::{Format, SparseView, Target};
+    use crate::criterion::{Visitor, visit_classes};
+    use crate::data::{Dataset, Format, SparseView, Target};
     use crate::params::{CriterionKind, TreeParams};
     use crate::runtime::Runtime;
 
