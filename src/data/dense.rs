@@ -11,9 +11,11 @@ use std::ops::Range;
 use ndarray::ArrayView2;
 
 use super::element::Element;
-use super::matrix::Encoding;
+use super::encoding::Encoding;
+pub use super::encoding::Ordinals;
+use super::floats::{Floats, TableValue};
 use super::ranking::{Pair, distinct_values, number_runs, sort_pairs};
-use super::values::{Floats, MISSING_KEY, TableValue, ValueTable, padded};
+use super::values::{MISSING_KEY, ValueTable, padded};
 use super::{Columns, Dataset, check_shape};
 use crate::error::Result;
 use crate::memory;
@@ -25,17 +27,6 @@ use crate::tuning::tuned;
 const TILE: usize = 8;
 /// Most distinct values of a column of `u16`.
 const MAX_NARROW: usize = 1 << 16;
-
-/// What stands for the values of a column that has more than 65,536.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Ordinals {
-    /// Ranks: dense, as bins of equal width want them.
-    #[default]
-    Ranks,
-    /// The sort keys of the values where all are `f32`: no table has to be asked for a value or a
-    /// threshold's place, which is what random thresholds need. Everything else holds as of ranks.
-    Keys,
-}
 
 /// The ranks of one column, one per row.
 #[derive(Debug)]

@@ -1,7 +1,6 @@
 //! The element types that input arrays may have, and the value type each becomes.
 
-use super::rows::Cells;
-use super::values::TableValue;
+use super::floats::{FloatSlice, Merge, TableValue};
 
 /// An element type of an input array.
 pub trait Element: Copy + Send + Sync {
@@ -13,19 +12,9 @@ pub trait Element: Copy + Send + Sync {
     /// Converts the element to its value type.
     fn value(self) -> Self::Value;
     /// The elements as they are, if they are floats.
-    fn cells(_elements: &[Self]) -> Option<Cells<'_>> {
+    fn floats(_elements: &[Self]) -> Option<FloatSlice<'_>> {
         None
     }
-}
-
-/// The value of a cell of a sparse matrix that is stored more than once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Merge {
-    /// The sum of its entries, in the order in which they are stored. Unlike in the matrix's dense
-    /// form, a sum beyond the range of a narrow integer type does not wrap.
-    Sum,
-    /// Whether any of its entries is true.
-    Any,
 }
 
 macro_rules! element {
@@ -46,7 +35,7 @@ element!(f32: u8, i8, u16, i16);
 element!(f64: u32, i32, u64, i64);
 
 macro_rules! float_element {
-    ($float:ty, $cells:ident) => {
+    ($float:ty, $width:ident) => {
         impl Element for $float {
             type Value = $float;
             const MERGE: Merge = Merge::Sum;
@@ -56,8 +45,8 @@ macro_rules! float_element {
                 self
             }
 
-            fn cells(elements: &[$float]) -> Option<Cells<'_>> {
-                Some(Cells::$cells(elements))
+            fn floats(elements: &[$float]) -> Option<FloatSlice<'_>> {
+                Some(FloatSlice::$width(elements))
             }
         }
     };

@@ -6,23 +6,14 @@
 use ndarray::ArrayView2;
 
 use super::Dataset;
-use super::dense::{self, Ordinals};
+use super::dense;
 use super::element::Element;
+use super::encoding::Encoding;
 use super::query::{Query, SparseQuery};
 use super::rows::Rows;
 use super::sparse::{self, SparseIndex, SparseView};
 use crate::error::Result;
 use crate::runtime::Runtime;
-
-/// How the columns of a matrix are encoded.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Encoding<'a> {
-    /// What stands for the values of dense columns. Where features are categorical it is ranks in
-    /// any case.
-    pub ordinals: Ordinals,
-    /// By feature the number of its categories, 0 of a numeric one; nothing if all are numeric.
-    pub n_categories: Option<&'a [u32]>,
-}
 
 /// A matrix: an array view of any element type, or a CSC or CSR matrix.
 pub trait Matrix: Sync {

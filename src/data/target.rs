@@ -329,24 +329,8 @@ impl Target {
 
     /// The rows that take part in training, ascending: those with a weight above 0.
     pub fn weighted_samples(&self) -> Vec<u32> {
-        match &self.weights {
-            Weights::Unit => (0..self.n_samples as u32).collect(),
-            Weights::Small(weights) => positive(weights.iter().map(|&weight| weight > 0)),
-            Weights::Large(weights) => positive(weights.iter().map(|&weight| weight > 0)),
-        }
+        self.weights.positive_samples(self.n_samples)
     }
-}
-
-/// Where `is_positive` holds. Without branches on it: in bootstrap samples they are mispredicted.
-fn positive(is_positive: impl ExactSizeIterator<Item = bool>) -> Vec<u32> {
-    let mut samples = vec![0; is_positive.len()];
-    let mut n = 0;
-    for (sample, is_positive) in (0..).zip(is_positive) {
-        samples[n] = sample;
-        n += usize::from(is_positive);
-    }
-    samples.truncate(n);
-    samples
 }
 
 /// The values of some samples, in their order.
@@ -401,7 +385,7 @@ impl Numbers {
             Range::of(column.collect(), runtime)
         };
         let ranges = (0..n_outputs).map(range).collect::<Result<Vec<_>>>()?;
-        let bits = if ranges.iter().all(Range::is_resolved) { COARSE_BITS } else { FINE_BITS };
+        let bits = if ranges.iter().all(|range| range.is_resolved(COARSE_BITS)) { COARSE_BITS } else { FINE_BITS };
         let mut scale: Vec<Option<i32>> = ranges.iter().map(|range| range.scale(bits)).collect();
         // Constant outputs have no scale of their own and take the coarsest.
         let coarsest = scale.iter().copied().flatten().min().unwrap_or(0);

@@ -6,11 +6,11 @@
 //! it.
 
 use super::SparseColumns;
-use super::view::Entries;
-use crate::data::element::Merge;
-use crate::data::matrix::Encoding;
+use super::view::{Entries, Raw};
+use crate::data::encoding::Encoding;
+use crate::data::floats::{Floats, Merge, TableValue};
 use crate::data::ranking::{Pair, distinct_values, number_runs, sort_pairs};
-use crate::data::values::{Floats, TableValue, ValueTable};
+use crate::data::values::ValueTable;
 use crate::data::{Columns, Dataset, check_shape};
 use crate::error::Result;
 use crate::memory;
@@ -49,34 +49,6 @@ fn check_memory(x: &dyn Entries) -> Result<()> {
     let with_rows = n_features.saturating_mul(8 + 4 + 8 + 4 + 8).saturating_add(n_samples.saturating_mul(16));
     let least = while_ranked.max(with_rows).saturating_add(nnz.saturating_mul(12));
     memory::check("the encoded columns of X", least)
-}
-
-/// Stored entries by column, in stored order: zeros, duplicates and all.
-pub(in crate::data) struct Raw {
-    pub indptr: Box<[usize]>,
-    pub samples: Vec<u32>,
-    pub values: Floats,
-    /// What several entries for the same cell mean.
-    pub merge: Merge,
-}
-
-/// Offsets of `n` groups from the group of each member: a monotone array of length `n + 1`.
-pub(super) fn offsets(n: usize, members: impl Iterator<Item = usize>) -> Result<Box<[usize]>> {
-    let mut offsets = memory::zeros("offsets of X", n + 1)?;
-    for group in members {
-        offsets[group + 1] += 1;
-    }
-    cumulate(&mut offsets);
-    Ok(offsets.into())
-}
-
-/// Replaces each size with the sum of all up to it.
-fn cumulate(sizes: &mut [usize]) {
-    let mut end = 0;
-    for size in sizes {
-        end += *size;
-        *size = end;
-    }
 }
 
 /// Some columns: their shares of the arrays.
@@ -252,18 +224,4 @@ fn compact<V: TableValue>(
     };
     let has_missing = encoded.iter().map(|column| column.has_missing).collect();
     Ok((half, ValueTable::new(table_indptr, V::floats(table), has_missing), largest as usize))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::cumulate;
-
-    /// Offsets do not wrap where 32 bits would, signed or not; a matrix of that size is too large
-    /// for a test.
-    #[test]
-    fn offsets_pass_32_bits() {
-        let mut sizes = [0, 1 << 31, 1 << 31, 5];
-        cumulate(&mut sizes);
-        assert_eq!(sizes, [0, 1 << 31, 1 << 32, (1 << 32) + 5]);
-    }
 }

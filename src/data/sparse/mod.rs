@@ -20,7 +20,8 @@ pub use view::{Format, SparseIndex, SparseView};
 
 use crate::error::Result;
 use crate::runtime::Runtime;
-use encode::{Half, offsets};
+use encode::Half;
+use view::offsets;
 
 /// Ranks in the narrowest width that holds those of all columns.
 #[derive(Debug)]

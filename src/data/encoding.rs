@@ -1,0 +1,22 @@
+//! How a matrix is encoded.
+
+/// What stands for the values of a column that has more than 65,536.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ordinals {
+    /// Ranks: dense, as bins of equal width want them.
+    #[default]
+    Ranks,
+    /// The sort keys of the values where all are `f32`: no table has to be asked for a value or a
+    /// threshold's place, which is what random thresholds need. Everything else holds as of ranks.
+    Keys,
+}
+
+/// How the columns of a matrix are encoded.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Encoding<'a> {
+    /// What stands for the values of dense columns. Where features are categorical it is ranks in
+    /// any case.
+    pub ordinals: Ordinals,
+    /// By feature the number of its categories, 0 of a numeric one; nothing if all are numeric.
+    pub n_categories: Option<&'a [u32]>,
+}
