@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use common::{Csc, NEVER, Random, random_classes, random_numbers};
 use ndarray::Array2;
-use spinney::data::encoding::Ordinals;
+use spinney::data::dense::Ordinals;
 use spinney::data::{Dataset, Target};
 use spinney::grow::grow;
 use spinney::params::{CriterionKind, MaxFeatures, Splitter, TreeParams};

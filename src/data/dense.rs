@@ -11,9 +11,11 @@ use std::ops::Range;
 use ndarray::ArrayView2;
 
 use super::element::Element;
-use super::encoding::{Encoding, Ordinals};
+use super::encoding::Encoding;
+pub use super::encoding::Ordinals;
+use super::floats::{Floats, TableValue};
 use super::ranking::{Pair, distinct_values, number_runs, sort_pairs};
-use super::values::{Floats, MISSING_KEY, TableValue, ValueTable, padded};
+use super::values::{MISSING_KEY, ValueTable, padded};
 use super::{Columns, Dataset, check_shape};
 use crate::error::Result;
 use crate::memory;

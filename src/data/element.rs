@@ -1,15 +1,6 @@
 //! The element types that input arrays may have, and the value type each becomes.
 
-use super::values::{Merge, TableValue};
-
-/// Floats in memory.
-#[derive(Clone, Copy)]
-pub enum Cells<'a> {
-    /// In single precision.
-    F32(&'a [f32]),
-    /// In double precision.
-    F64(&'a [f64]),
-}
+use super::floats::{FloatSlice, Merge, TableValue};
 
 /// An element type of an input array.
 pub trait Element: Copy + Send + Sync {
@@ -21,7 +12,7 @@ pub trait Element: Copy + Send + Sync {
     /// Converts the element to its value type.
     fn value(self) -> Self::Value;
     /// The elements as they are, if they are floats.
-    fn cells(_elements: &[Self]) -> Option<Cells<'_>> {
+    fn floats(_elements: &[Self]) -> Option<FloatSlice<'_>> {
         None
     }
 }
@@ -44,7 +35,7 @@ element!(f32: u8, i8, u16, i16);
 element!(f64: u32, i32, u64, i64);
 
 macro_rules! float_element {
-    ($float:ty, $cells:ident) => {
+    ($float:ty, $width:ident) => {
         impl Element for $float {
             type Value = $float;
             const MERGE: Merge = Merge::Sum;
@@ -54,8 +45,8 @@ macro_rules! float_element {
                 self
             }
 
-            fn cells(elements: &[$float]) -> Option<Cells<'_>> {
-                Some(Cells::$cells(elements))
+            fn floats(elements: &[$float]) -> Option<FloatSlice<'_>> {
+                Some(FloatSlice::$width(elements))
             }
         }
     };

@@ -1,4 +1,4 @@
-//! How columns are to be encoded.
+//! How a matrix is encoded.
 
 /// What stands for the values of a column that has more than 65,536.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

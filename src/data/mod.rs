@@ -9,7 +9,8 @@ mod category;
 pub mod decode;
 pub mod dense;
 mod element;
-pub mod encoding;
+mod encoding;
+mod floats;
 mod matrix;
 pub mod query;
 mod range;
@@ -21,12 +22,13 @@ pub mod values;
 mod weights;
 
 pub use dense::DenseColumns;
-pub use element::{Cells, Element};
+pub use element::Element;
 pub use encoding::Encoding;
+pub use floats::{FloatSlice, Floats, Merge};
 pub use matrix::Matrix;
 pub use sparse::{Format, SparseColumns, SparseView};
 pub use target::{Labels, Target};
-pub use values::{Merge, ValueTable};
+pub use values::ValueTable;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -78,7 +80,7 @@ impl Dataset {
     #[allow(clippy::needless_pass_by_value, reason = "a view, passed as views are")]
     pub fn from_dense_with<T: Element>(
         x: ArrayView2<'_, T>,
-        ordinals: encoding::Ordinals,
+        ordinals: dense::Ordinals,
         runtime: &Runtime<'_>,
     ) -> Result<Self> {
         x.encode(&Encoding { ordinals, n_categories: None }, runtime)
@@ -91,7 +93,7 @@ impl Dataset {
 
     /// Returns this data set with categorical features: features with more than 0 categories are
     /// categorical, and hold codes below that number, or missing values. Their ordinals must be
-    /// [ranks](encoding::Ordinals::Ranks). O(cells of such features).
+    /// [ranks](dense::Ordinals::Ranks). O(cells of such features).
     pub fn with_categories(self, n_categories: &[u32]) -> Result<Self> {
         let encoding = Encoding { n_categories: Some(n_categories), ..Encoding::default() };
         self.coded(&encoding, &Runtime::unstoppable())

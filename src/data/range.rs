@@ -1,14 +1,11 @@
 //! The range of the targets of one output: what the scale of its fixed point is chosen by.
 
-/// Fixed-point targets have this many bits with their sign: room for 2^19 samples of weight 1 in an
-/// `i64` sum.
-pub const COARSE_BITS: u32 = 44;
 use crate::error::Result;
 use crate::num::{exponent, scale_by_power_of_two};
 use crate::runtime::Runtime;
 
-/// The middle half of the distinct targets must span this many coarse units (as a power of two), or
-/// they become fine.
+/// The middle half of the distinct targets must span this many units (as a power of two), or finer
+/// units are taken.
 const RESOLUTION_BITS: i32 = 20;
 /// Values that are sorted between two looks at the stop flag: some 50 ms of work.
 const SORTED_AT_ONCE: usize = 1 << 20;
@@ -49,10 +46,10 @@ impl Range {
         (self.extent > 0.0).then(|| bits as i32 - 2 - exponent(self.extent))
     }
 
-    /// Whether coarse fixed-point targets tell enough of the values apart.
-    pub fn is_resolved(&self) -> bool {
+    /// Whether fixed-point targets of `bits` bits tell enough of the values apart.
+    pub fn is_resolved(&self, bits: u32) -> bool {
         let units = |scale| scale_by_power_of_two(self.spread, scale);
-        self.scale(COARSE_BITS).is_none_or(|scale| self.spread == 0.0 || units(scale) >= 2f64.powi(RESOLUTION_BITS))
+        self.scale(bits).is_none_or(|scale| self.spread == 0.0 || units(scale) >= 2f64.powi(RESOLUTION_BITS))
     }
 }
 

@@ -9,10 +9,10 @@ use std::ops::Range;
 
 use ndarray::{ArrayView2, ArrayViewMut2, Zip, s};
 
-use super::element::{Cells, Element};
+use super::element::Element;
+use super::floats::{FloatSlice, TableValue};
 use super::query::Query;
 use super::sparse::{SparseIndex, SparseView};
-use super::values::TableValue;
 use crate::error::Result;
 use crate::memory;
 use crate::num::SortKey;
@@ -30,7 +30,7 @@ pub trait Rows: Sync {
 /// How the rows of a matrix can be read that are not copied.
 pub enum Access<'a> {
     /// In place: all cells, row after row.
-    InPlace(Cells<'a>),
+    InPlace(FloatSlice<'a>),
     /// Cell by cell.
     Asked(&'a dyn Query),
     /// Entry by entry.
@@ -51,7 +51,7 @@ impl<T: Element> Rows for ArrayView2<'_, T> {
     }
 
     fn access(&self) -> Access<'_> {
-        match self.as_slice().and_then(T::cells) {
+        match self.as_slice().and_then(T::floats) {
             Some(cells) => Access::InPlace(cells),
             None => Access::Asked(self),
         }
@@ -132,7 +132,7 @@ impl Scattered {
 #[derive(Clone, Copy)]
 pub enum Row<'a> {
     /// By feature.
-    Cells(Cells<'a>),
+    Cells(FloatSlice<'a>),
     /// Of a sparse matrix.
     Scattered(&'a Scattered),
     /// The row of this number, cell by cell.
@@ -144,11 +144,11 @@ pub enum Row<'a> {
 macro_rules! for_each_row {
     ($row:expr, |$value:ident| $use:expr) => {
         match $row {
-            $crate::data::rows::Row::Cells($crate::data::Cells::F64(cells)) => {
+            $crate::data::rows::Row::Cells($crate::data::FloatSlice::F64(cells)) => {
                 let $value = |feature: u32| cells[feature as usize];
                 $use
             }
-            $crate::data::rows::Row::Cells($crate::data::Cells::F32(cells)) => {
+            $crate::data::rows::Row::Cells($crate::data::FloatSlice::F32(cells)) => {
                 let $value = |feature: u32| f64::from(cells[feature as usize]);
                 $use
             }
@@ -185,7 +185,7 @@ pub struct Reader<'a> {
 }
 
 enum Way<'a> {
-    InPlace(Cells<'a>),
+    InPlace(FloatSlice<'a>),
     /// The rows of the block, one after the other.
     Copied(Vec<f64>),
     /// The row that was read last, if any.
@@ -234,9 +234,9 @@ impl<'a> Reader<'a> {
     pub fn row(&mut self, row: usize) -> Row<'_> {
         let cells = |row: usize| row * self.n_features..(row + 1) * self.n_features;
         match &mut self.way {
-            Way::InPlace(Cells::F64(all)) => Row::Cells(Cells::F64(&all[cells(row)])),
-            Way::InPlace(Cells::F32(all)) => Row::Cells(Cells::F32(&all[cells(row)])),
-            Way::Copied(block) => Row::Cells(Cells::F64(&block[cells(row - self.start)])),
+            Way::InPlace(FloatSlice::F64(all)) => Row::Cells(FloatSlice::F64(&all[cells(row)])),
+            Way::InPlace(FloatSlice::F32(all)) => Row::Cells(FloatSlice::F32(&all[cells(row)])),
+            Way::Copied(block) => Row::Cells(FloatSlice::F64(&block[cells(row - self.start)])),
             Way::Scattered(entries, scattered, last) => {
                 if *last != Some(row) {
                     if let Some(last) = last.replace(row) {

@@ -16,7 +16,6 @@
 
 use std::sync::Arc;
 
-pub use super::range::COARSE_BITS;
 use super::range::Range;
 pub use super::weights::{WEIGHT_BITS, Weights};
 use super::weights::{encode_weights, reweighted};
@@ -24,6 +23,9 @@ use crate::error::{Error, Result};
 use crate::num::{bit_length, scale_by_power_of_two};
 use crate::runtime::Runtime;
 
+/// Fixed-point targets have this many bits with their sign: room for 2^19 samples of weight 1 in an
+/// `i64` sum.
+pub const COARSE_BITS: u32 = 44;
 /// Fixed-point targets of wide range have this many bits with their sign; their sums are `i128`.
 pub const FINE_BITS: u32 = 61;
 /// The scales of two outputs differ by at most `2^SCALE_SPREAD`: an output whose range is more than
@@ -327,24 +329,8 @@ impl Target {
 
     /// The rows that take part in training, ascending: those with a weight above 0.
     pub fn weighted_samples(&self) -> Vec<u32> {
-        match &self.weights {
-            Weights::Unit => (0..self.n_samples as u32).collect(),
-            Weights::Small(weights) => positive(weights.iter().map(|&weight| weight > 0)),
-            Weights::Large(weights) => positive(weights.iter().map(|&weight| weight > 0)),
-        }
+        self.weights.positive_samples(self.n_samples)
     }
-}
-
-/// Where `is_positive` holds. Without branches on it: in bootstrap samples they are mispredicted.
-fn positive(is_positive: impl ExactSizeIterator<Item = bool>) -> Vec<u32> {
-    let mut samples = vec![0; is_positive.len()];
-    let mut n = 0;
-    for (sample, is_positive) in (0..).zip(is_positive) {
-        samples[n] = sample;
-        n += usize::from(is_positive);
-    }
-    samples.truncate(n);
-    samples
 }
 
 /// The values of some samples, in their order.
@@ -399,7 +385,7 @@ impl Numbers {
             Range::of(column.collect(), runtime)
         };
         let ranges = (0..n_outputs).map(range).collect::<Result<Vec<_>>>()?;
-        let bits = if ranges.iter().all(Range::is_resolved) { COARSE_BITS } else { FINE_BITS };
+        let bits = if ranges.iter().all(|range| range.is_resolved(COARSE_BITS)) { COARSE_BITS } else { FINE_BITS };
         let mut scale: Vec<Option<i32>> = ranges.iter().map(|range| range.scale(bits)).collect();
         // Constant outputs have no scale of their own and take the coarsest.
         let coarsest = scale.iter().copied().flatten().min().unwrap_or(0);

@@ -92,6 +92,15 @@ impl Weights {
         }
     }
 
+    /// The samples with a weight above 0, ascending.
+    pub(super) fn positive_samples(&self, n_samples: usize) -> Vec<u32> {
+        match self {
+            Self::Unit => (0..n_samples as u32).collect(),
+            Self::Small(weights) => positive(weights.iter().map(|&weight| weight > 0)),
+            Self::Large(weights) => positive(weights.iter().map(|&weight| weight > 0)),
+        }
+    }
+
     /// The largest weight. O(samples).
     pub fn max(&self) -> u64 {
         match self {
@@ -109,6 +118,18 @@ impl Weights {
             Self::Large(weights) => weights.iter().sum(),
         }
     }
+}
+
+/// Where `is_positive` holds. Without branches on it: in bootstrap samples they are mispredicted.
+fn positive(is_positive: impl ExactSizeIterator<Item = bool>) -> Vec<u32> {
+    let mut samples = vec![0; is_positive.len()];
+    let mut n = 0;
+    for (sample, is_positive) in (0..).zip(is_positive) {
+        samples[n] = sample;
+        n += usize::from(is_positive);
+    }
+    samples.truncate(n);
+    samples
 }
 
 /// The weights as integers, and the weight that the integer 1 stands for.

@@ -16,7 +16,7 @@ impl Forest {
         for tree in self.trees().filter(|tree| tree.node_count() > 1) {
             runtime.check_interrupt()?;
             n_trees += 1.0;
-            for (sum, importance) in importances.iter_mut().zip(tree.unpack()?.compute_feature_importances(true)) {
+            for (sum, importance) in importances.iter_mut().zip(tree.unpack()?.compute_feature_importances(true)?) {
                 *sum += importance;
             }
         }

@@ -4,7 +4,7 @@ use super::tuning::Tier;
 
 use super::tuning::Strategy;
 use super::{QuantileLevel, legal, require};
-use crate::data::encoding::Ordinals;
+use crate::data::dense::Ordinals;
 use crate::error::{Error, Result};
 use crate::simd::Level;
 

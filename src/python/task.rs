@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 use super::array::with_matrix;
 use super::error::of_estimator;
 use super::run::run;
-use crate::data::encoding::Ordinals;
+use crate::data::dense::Ordinals;
 use crate::data::target::Weights;
 use crate::data::{Dataset, Encoding, Labels, Matrix, Target};
 use crate::error::{Error, Result};

@@ -17,6 +17,7 @@ use super::task::Task;
 use crate::data::{Dataset, Matrix};
 use crate::error::Result;
 use crate::grow::grow;
+use crate::memory;
 use crate::runtime::Runtime;
 use crate::tree::packed::PackedTree;
 use crate::tree::sets::{CategorySets, SetView};
@@ -285,8 +286,10 @@ impl PyTree {
     #[getter]
     fn n_categories<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let tree = self.tree()?;
-        let mut counts: Vec<i64> = tree.n_categories().iter().map(|&n| i64::from(n)).collect();
-        counts.resize(tree.n_features(), 0);
+        let mut counts: Vec<i64> = memory::zeros("numbers of categories", tree.n_features())?;
+        for (count, &n) in counts.iter_mut().zip(tree.n_categories().iter()) {
+            *count = i64::from(n);
+        }
         Ok(counts.into_pyarray(py))
     }
 
@@ -315,7 +318,7 @@ impl PyTree {
         py: Python<'py>,
         normalize: bool,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        Ok(self.tree()?.compute_feature_importances(normalize).into_pyarray(py))
+        Ok(self.tree()?.compute_feature_importances(normalize)?.into_pyarray(py))
     }
 
     /// The prices per leaf at which subtrees become the best, and the total impurities of their

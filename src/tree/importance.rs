@@ -1,15 +1,17 @@
 //! Feature importances from a grown tree.
 
 use super::{TREE_LEAF, Tree};
+use crate::error::Result;
+use crate::memory;
 
 impl Tree {
     /// The mean decrease of impurity per feature (Breiman et al., "Classification and Regression
     /// Trees", 1984): the sum of the decreases of all splits on the feature, each weighted by the
     /// share of the node in the total weight. With `normalize` the importances sum to 1, unless all
     /// are 0. Shape `(n_features,)`. O(nodes).
-    pub fn compute_feature_importances(&self, normalize: bool) -> Vec<f64> {
+    pub fn compute_feature_importances(&self, normalize: bool) -> Result<Vec<f64>> {
         let nodes = self.nodes();
-        let mut importances = vec![0.0; self.n_features()];
+        let mut importances = memory::zeros("feature importances", self.n_features())?;
         let weighted = |node: usize| nodes.weighted_n_node_samples[node] * nodes.impurity[node];
         for node in 0..self.node_count() {
             let left = nodes.children_left[node];
@@ -31,6 +33,6 @@ impl Tree {
                 *importance /= total;
             }
         }
-        importances
+        Ok(importances)
     }
 }

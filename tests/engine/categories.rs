@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use ndarray::Array2;
 use proptest::prelude::*;
-use spinney::data::encoding::Ordinals;
+use spinney::data::dense::Ordinals;
 use spinney::data::rows::Row;
 use spinney::data::{Dataset, Target};
 use spinney::error::Error;

@@ -4,7 +4,7 @@ use ndarray::{Array2, Axis};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::crossval::{CrossValidation, Fold};
-use spinney::data::encoding::Ordinals;
+use spinney::data::dense::Ordinals;
 use spinney::data::query::{Query, SomeRows};
 use spinney::data::target::{TargetValues, Weights};
 use spinney::data::{Dataset, Format, Matrix, Target};

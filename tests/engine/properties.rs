@@ -8,7 +8,7 @@ use ndarray::{Array2, ArrayView1, Axis, array, concatenate, s};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::bitset::Bitset;
-use spinney::data::encoding::Ordinals;
+use spinney::data::dense::Ordinals;
 use spinney::data::sparse::{RankSlice, SparseIndex};
 use spinney::data::target::{SCALE_SPREAD, WEIGHT_BITS, Weights};
 use spinney::data::{Columns, Dataset, Format, SparseColumns, SparseView, Target};
@@ -670,7 +670,7 @@ proptest! {
             let decrease = (part(node) - part(children[0]) - part(children[1])) / nodes.weighted_n_node_samples[0];
             prop_assert!(decrease >= params.min_impurity_decrease - 1e-9, "{}", decrease);
         }
-        let importances = tree.compute_feature_importances(true);
+        let importances = tree.compute_feature_importances(true).unwrap();
         let total: f64 = importances.iter().sum();
         prop_assert!(importances.iter().all(|&i| i >= 0.0) && (total == 0.0 || (total - 1.0).abs() < 1e-9));
     }

@@ -6,12 +6,11 @@
 //! it.
 
 use super::SparseColumns;
-use super::raw::Raw;
-use super::view::Entries;
+use super::view::{Entries, Raw};
 use crate::data::encoding::Encoding;
+use crate::data::floats::{Floats, Merge, TableValue};
 use crate::data::ranking::{Pair, distinct_values, number_runs, sort_pairs};
-use crate::data::values::Merge;
-use crate::data::values::{Floats, TableValue, ValueTable};
+use crate::data::values::ValueTable;
 use crate::data::{Columns, Dataset, check_shape};
 use crate::error::Result;
 use crate::memory;

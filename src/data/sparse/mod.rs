@@ -12,7 +12,6 @@
 //! chosen by their width once per column or row, outside the loop.
 
 mod encode;
-mod raw;
 mod view;
 
 pub(super) use encode::encode;
@@ -22,7 +21,7 @@ pub use view::{Format, SparseIndex, SparseView};
 use crate::error::Result;
 use crate::runtime::Runtime;
 use encode::Half;
-use raw::offsets;
+use view::offsets;
 
 /// Ranks in the narrowest width that holds those of all columns.
 #[derive(Debug)]
@@ -223,9 +222,6 @@ impl SparseColumns {
     }
 }
 
-/// The features and the ranks of the entries of all rows.
-type Twin<R> = (Box<[u32]>, Box<[R]>);
-
 /// The features and the ranks of all rows, from those of all columns. O(nnz).
 fn by_row<R: Copy + Default>(
     indptr: &[usize],
@@ -233,7 +229,7 @@ fn by_row<R: Copy + Default>(
     ranks: &[R],
     row_indptr: &[usize],
     runtime: &Runtime<'_>,
-) -> Result<Twin<R>> {
+) -> Result<(Box<[u32]>, Box<[R]>)> {
     let mut cursor = row_indptr.to_vec();
     let mut features = vec![0u32; samples.len()].into_boxed_slice();
     let mut row_ranks = vec![R::default(); samples.len()].into_boxed_slice();

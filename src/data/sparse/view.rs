@@ -3,9 +3,8 @@
 //! [`SparseView::new`] is the only way to one. Indices may be unsorted, entries may be zero, cells
 //! may be stored more than once (they are summed).
 
-use super::raw::{Raw, offsets};
 use crate::data::element::Element;
-use crate::data::values::TableValue;
+use crate::data::floats::{Floats, Merge, TableValue};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::num::SortKey;
@@ -150,6 +149,15 @@ fn check_structure<I: SparseIndex>(
     Ok(())
 }
 
+/// Stored entries by column, in stored order: zeros, duplicates and all.
+pub(in crate::data) struct Raw {
+    pub indptr: Box<[usize]>,
+    pub samples: Vec<u32>,
+    pub values: Floats,
+    /// What several entries for the same cell mean.
+    pub merge: Merge,
+}
+
 /// A sparse matrix of any element type and index width: what is copied out of it.
 pub(in crate::data) trait Entries: Sync {
     /// The shape: `(n_samples, n_features)`.
@@ -234,4 +242,37 @@ fn widen_indptr<I: SparseIndex>(indptr: &[I]) -> Result<Box<[usize]>> {
 /// Where each of `n` columns begins, given the column of each entry; then the number of entries.
 fn count<I: SparseIndex>(n: usize, columns: &[I]) -> Result<Box<[usize]>> {
     offsets(n, columns.iter().map(|column| column.index().unwrap_or_default()))
+}
+
+/// Offsets of `n` groups from the group of each member: a monotone array of length `n + 1`.
+pub(super) fn offsets(n: usize, members: impl Iterator<Item = usize>) -> Result<Box<[usize]>> {
+    let mut offsets = memory::zeros("offsets of X", n + 1)?;
+    for group in members {
+        offsets[group + 1] += 1;
+    }
+    cumulate(&mut offsets);
+    Ok(offsets.into())
+}
+
+/// Replaces each size with the sum of all up to it.
+fn cumulate(sizes: &mut [usize]) {
+    let mut end = 0;
+    for size in sizes {
+        end += *size;
+        *size = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cumulate;
+
+    /// Offsets do not wrap where 32 bits would, signed or not; a matrix of that size is too large
+    /// for a test.
+    #[test]
+    fn offsets_pass_32_bits() {
+        let mut sizes = [0, 1 << 31, 1 << 31, 5];
+        cumulate(&mut sizes);
+        assert_eq!(sizes, [0, 1 << 31, 1 << 32, (1 << 32) + 5]);
+    }
 }

@@ -1,0 +1,67 @@
+"""Ctrl-C also ends what happens before and after growth: encoding targets, importances of forests.
+
+Both once held the interpreter lock, so that nobody looked at signals. How long they take depends on
+the machine: a call is timed first, and is then interrupted at a tenth of that time.
+"""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import signal
+import time
+import numpy as np
+import spinney
+
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+rng = np.random.default_rng(0)
+{prepare}
+
+def seconds(interrupt_after):
+    started = time.monotonic()
+    signal.setitimer(signal.ITIMER_REAL, interrupt_after)
+    try:
+        {work}
+    except KeyboardInterrupt:
+        assert interrupt_after
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return time.monotonic() - started
+
+whole = seconds(0)
+print(min(seconds(whole / 10) for _ in range(5)) / whole)
+"""
+
+WORK = {
+    # Numbers are sorted. Nothing can be split, so that this takes most of the time.
+    "target": (
+        """
+y = rng.random(6_000_000)
+X = np.zeros((len(y), 1), dtype=np.uint8)
+model = spinney.DecisionTreeRegressor()
+""",
+        "model.fit(X, y, check_input=False)",
+    ),
+    # Each tree is unpacked. The copies of a forest share their trees.
+    "importances": (
+        """
+X, y = rng.random((2000, 8)), rng.random(2000)
+forest = spinney.RandomForestRegressor(64, random_state=0).fit(X, y).forest_
+for _ in range(8):
+    forest = forest.extended(forest)
+""",
+        "forest.compute_feature_importances()",
+    ),
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no alarms")
+@pytest.mark.parametrize("kind", WORK)
+def test_ctrl_c_does_not_wait(kind):
+    """A call ends long before the end when it is told to soon after the beginning."""
+    prepare, work = WORK[kind]
+    command = [sys.executable, "-c", PROGRAM.format(prepare=prepare, work=work)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    assert float(done.stdout) < 0.5
