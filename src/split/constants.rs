@@ -29,12 +29,14 @@ impl ConstantFeatures {
     /// Adds `features`; `None` if there are none. `column_nnz` tells how many entries a column
     /// stores.
     pub(crate) fn with(&self, features: &[u32], column_nnz: impl Fn(u32) -> usize) -> Option<Arc<Self>> {
-        if features.is_empty() {
+        // Whoever reads all columns at once may list features that are known already.
+        let new: Vec<u32> = features.iter().copied().filter(|&feature| !self.contains(feature)).collect();
+        if new.is_empty() {
             return None;
         }
         let mut extended = self.clone();
-        extended.set.insert_all(features);
-        extended.nnz += features.iter().map(|&feature| column_nnz(feature)).sum::<usize>();
+        extended.set.insert_all(&new);
+        extended.nnz += new.into_iter().map(column_nnz).sum::<usize>();
         Some(Arc::new(extended))
     }
 }

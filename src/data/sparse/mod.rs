@@ -222,6 +222,9 @@ impl SparseColumns {
     }
 }
 
+/// The features and the ranks of the entries of all rows.
+type ByRow<R> = (Box<[u32]>, Box<[R]>);
+
 /// The features and the ranks of all rows, from those of all columns. O(nnz).
 fn by_row<R: Copy + Default>(
     indptr: &[usize],
@@ -229,7 +232,7 @@ fn by_row<R: Copy + Default>(
     ranks: &[R],
     row_indptr: &[usize],
     runtime: &Runtime<'_>,
-) -> Result<(Box<[u32]>, Box<[R]>)> {
+) -> Result<ByRow<R>> {
     let mut cursor = row_indptr.to_vec();
     let mut features = vec![0u32; samples.len()].into_boxed_slice();
     let mut row_ranks = vec![R::default(); samples.len()].into_boxed_slice();
