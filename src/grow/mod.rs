@@ -253,9 +253,9 @@ mod tests {
 
     #[test]
     fn a_copy_uses_the_level_of_its_tree() {
-        // Outliers make the targets 61 bits wide, and fractional weights make the total weight 52
+        // Outliers make the targets 61 bits wide, and fractional weights make the total weight 51
         // bits wide. So the fraction that stands for the level in the whole tree has a smaller
-        // denominator than 20,000, that of 0.12345; a part of the rows would have room for it.
+        // denominator than 50,000, that of 0.12346; half of the rows would have room for it.
         let n = 600;
         let x = Array2::from_shape_fn((n, 4), |(i, j)| ((i * (j + 3) * 7919) % 997) as f64);
         let y: Vec<f64> = (0..n).map(|i| if i == 0 { 1e12 } else { ((i * 31) % 101) as f64 * 0.37 }).collect();
@@ -264,7 +264,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let runtime = Runtime::new(1, &stop);
         let data = Dataset::from_dense(x.view(), &runtime).unwrap();
-        let kind = CriterionKind::Quantile(QuantileLevel::new(0.12345).unwrap());
+        let kind = CriterionKind::Quantile(QuantileLevel::new(0.12346).unwrap());
         assert_ne!(criterion::resolve(kind, &target), kind);
         let [whole, copied] = [false, true].map(|copies| {
             let params = TreeParams { force_copies: Some(copies), ..TreeParams::new(kind) };
