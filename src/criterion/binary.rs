@@ -11,6 +11,7 @@ use std::cmp::Ordering;
 
 use super::bounded::most_gain_within;
 use super::packed::PackedBinary;
+use super::small::SmallBinary;
 use super::weights::{Moment, SampleWeights};
 use super::{Bounded, Ordered, QUOTIENT_SLACK, Statistics};
 use crate::data::target::Classes;
@@ -79,6 +80,7 @@ impl<W: SampleWeights> Statistics for BinaryGini<'_, W> {
     type Pushed = BinaryPushed<W::Moment>;
     type Proof = Self::Pushed;
     type Packed = PackedBinary;
+    type Small = SmallBinary;
 
     fn totals(&self, samples: &[u32]) -> BinaryTotals {
         self.counted(samples.iter().copied())

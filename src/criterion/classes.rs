@@ -15,6 +15,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::bounded::most_gain_within;
 use super::packed::PackedClasses;
+use super::small::SmallClasses;
 use super::weights::SampleWeights;
 use super::{Bounded, Ordered, Statistics};
 use crate::data::target::Classes;
@@ -170,6 +171,12 @@ impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
         ClassTotals { weight, counts, sum }
     }
 
+    /// The impurity of a node with these counts, averaged over outputs.
+    pub(super) fn impurity_of(&self, counts: impl Iterator<Item = u64>, weight: u64) -> f64 {
+        let sum = counts.fold(M::Sum::default(), |sum, count| self.measure.grown(sum, 0, count));
+        self.measure.impurity(sum, weight, self.n_outputs) / self.n_outputs as f64
+    }
+
     #[inline]
     fn sides(node: &ClassTotals<M::Sum>, pushed: ClassPushed<M::Sum>) -> Sides<M::Sum> {
         Sides { weights: [pushed.weight, node.weight - pushed.weight], sums: [pushed.inside, pushed.outside] }
@@ -183,6 +190,7 @@ impl<W: SampleWeights, M: Measure> Statistics for ClassCriterion<'_, W, M> {
     type Pushed = ClassPushed<M::Sum>;
     type Proof = ClassPushed<M::Sum>;
     type Packed = PackedClasses;
+    type Small = SmallClasses;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let mut counts: SmallVec<[u64; 8]> = smallvec![0; self.n_slots()];

@@ -20,6 +20,7 @@ pub mod ordered;
 pub mod packed;
 pub mod poisson;
 pub mod quantile;
+pub mod small;
 pub mod squared_error;
 pub mod weights;
 
@@ -40,6 +41,7 @@ pub use ordered::Ordered;
 use packed::Packed;
 use poisson::Poisson;
 use quantile::AnyQuantile;
+use small::SmallRows;
 use squared_error::SquaredError;
 use weights::{SampleWeights, SmallWeights, UnitWeights};
 
@@ -61,6 +63,8 @@ pub trait Statistics: Sync {
     /// The packed forms of these statistics, for loops over many rows; [`packed::NotPacked`] if
     /// there are none.
     type Packed: Packed<Self>;
+    /// The statistics of small subtrees; [`small::NotSmall`] if there are none.
+    type Small: SmallRows<Self>;
     /// Whether [`score`](Self::score) forbids some cuts, by scoring them NaN.
     const FORBIDS_CUTS: bool = false;
 

@@ -25,6 +25,7 @@ use std::cmp::Ordering;
 use smallvec::SmallVec;
 
 use super::packed::NotPacked;
+use super::small::NotSmall;
 use super::squared_error::{SquaredError, SumTotals};
 use super::weights::{Moment, SampleWeights, SquareSum};
 use super::{Bounded, Ordered, Statistics};
@@ -202,6 +203,7 @@ impl Statistics for Poisson<'_> {
     type Pushed = PoissonPushed;
     type Proof = PoissonProof;
     type Packed = NotPacked;
+    type Small = NotSmall;
     const FORBIDS_CUTS: bool = true;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {

@@ -24,6 +24,7 @@ use std::marker::PhantomData;
 use smallvec::SmallVec;
 
 use super::packed::PackedSums;
+use super::small::SmallSums;
 use super::weights::{Moment, SampleWeights};
 use super::{Bounded, Ordered, QUOTIENT_SLACK, Statistics};
 use crate::data::target::{ABOVE_ZERO, FINE_BITS, Numbers, above_zero};
@@ -144,6 +145,32 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
         center + scale_by_power_of_two(sum.to_f64() / weight as f64, -scale)
     }
 
+    /// The variance of an output in a node, in the unit of the targets as given. `exact` is the
+    /// variance times the square of the node's weight, in fixed-point units.
+    pub(super) fn variance(&self, exact: M::Exact, weight: u64, output: usize) -> f64 {
+        if exact.is_zero() {
+            return 0.0;
+        }
+        // Proportional weights give the same quotient, so the same bits. The quotient has more than
+        // 24 bits. Two divisions that round down give what one by the product gives.
+        let scaled = exact.shifted(QUOTIENT_BITS);
+        let quotient = match weight.checked_mul(weight) {
+            Some(square) => scaled.divided(square),
+            None => scaled.divided(weight).divided(weight),
+        };
+        scale_by_power_of_two(quotient.to_f64(), -2 * self.numbers.scale[output] - QUOTIENT_BITS as i32)
+    }
+
+    /// What a node with these samples predicts for an output. `exact` is as in
+    /// [`variance`](Self::variance), and `fixed` is the mean in fixed-point units.
+    pub(super) fn value(&self, samples: &[u32], output: usize, weight: u64, exact: M::Exact, fixed: f64) -> f64 {
+        let square = weight as f64 * weight as f64;
+        if exact.to_f64() < square * 2f64.powi(2 * REFINE_BELOW_BITS) {
+            return self.refined_mean(samples, output);
+        }
+        self.numbers.center[output] + scale_by_power_of_two(fixed, -self.numbers.scale[output])
+    }
+
     #[inline]
     fn values(&self, sample: u32) -> &[i64] {
         if self.n_outputs == 1 {
@@ -259,6 +286,7 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
     type Pushed = SumPushed<M>;
     type Proof = SumProof<M>;
     type Packed = PackedSums;
+    type Small = SmallSums;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let weight = samples.iter().map(|&sample| self.weights.weight(sample)).sum();
@@ -289,17 +317,9 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
     }
 
     fn impurity(&self, totals: &Self::Totals) -> f64 {
-        let variance = |(output, &scale): (&OutputTotals<M>, &i32)| {
-            if output.variance.is_zero() {
-                return 0.0;
-            }
-            // Proportional weights give the same quotient, so the same bits. The quotient has more
-            // than 24 bits.
-            let scaled = output.variance.shifted(QUOTIENT_BITS);
-            let quotient = scaled.divided(totals.weight).divided(totals.weight).to_f64();
-            scale_by_power_of_two(quotient, -2 * scale - QUOTIENT_BITS as i32)
-        };
-        totals.outputs.iter().zip(&self.numbers.scale).map(variance).sum::<f64>() / self.n_outputs as f64
+        let variances = totals.outputs.iter().enumerate();
+        let variances = variances.map(|(output, sums)| self.variance(sums.variance, totals.weight, output));
+        variances.sum::<f64>() / self.n_outputs as f64
     }
 
     fn n_values(&self) -> usize {
@@ -308,14 +328,8 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
 
     fn write_value(&self, totals: &Self::Totals, samples: &[u32], value: &mut [f64]) {
         for (output, (mean, sums)) in value.iter_mut().zip(&totals.outputs).enumerate() {
-            let square = totals.weight as f64 * totals.weight as f64;
-            let is_coarse = sums.variance.to_f64() < square * 2f64.powi(2 * REFINE_BELOW_BITS);
-            *mean = if is_coarse {
-                self.refined_mean(samples, output)
-            } else {
-                let fixed = sums.mean as f64 + sums.fraction;
-                self.numbers.center[output] + scale_by_power_of_two(fixed, -self.numbers.scale[output])
-            };
+            let fixed = sums.mean as f64 + sums.fraction;
+            *mean = self.value(samples, output, totals.weight, sums.variance, fixed);
         }
     }
 

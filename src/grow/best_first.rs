@@ -40,8 +40,9 @@ const NOISE: f64 = 1.0 / (1u64 << 46) as f64;
 pub fn grow<C: Criterion>(search: &Search<'_, C>, root: Pending<'_, C>, max_leaf_nodes: u64) -> Result<(Part, Effort)> {
     let mut scratch = Scratch::new(search);
     let mut part = Part::new(search.criterion.n_values());
+    let weight_unit = search.target.weight_unit();
     let mut waiting = BinaryHeap::new();
-    let id = part.add(search, &root, None)?;
+    let id = part.add(weight_unit, &root.facts(search.criterion), None)?;
     waiting.extend(expand(search, &mut scratch, id, root)?);
     let mut n_leaves = 1;
     while n_leaves < max_leaf_nodes
@@ -50,7 +51,7 @@ pub fn grow<C: Criterion>(search: &Search<'_, C>, root: Pending<'_, C>, max_leaf
         part.splits.push((parent, split));
         n_leaves += 1;
         for (child, is_left) in [(left, true), (right, false)] {
-            let id = part.add(search, &child, Some((parent, is_left)))?;
+            let id = part.add(weight_unit, &child.facts(search.criterion), Some((parent, is_left)))?;
             if n_leaves < max_leaf_nodes {
                 waiting.extend(expand(search, &mut scratch, id, child)?);
             }

@@ -13,7 +13,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rayon::Scope;
 
 use super::copies::Copies;
-use super::expand::{Anew, Expansion, Leaf, Pending, Split};
+use super::expand::{Anew, Expansion, Pending, Split};
+use super::facts::NodeFacts;
+use super::small;
 use crate::criterion::{self, Criterion, Visitor};
 use crate::data::{Columns, Dataset};
 use crate::error::Result;
@@ -49,7 +51,7 @@ pub trait Policy: Sync {
     fn visit<C: Criterion>(
         &self,
         search: &Search<'_, C>,
-        node: &Pending<'_, C>,
+        node: &impl NodeFacts,
         load: &mut Self::Load<'_>,
         finds: &mut Self::Finds,
     ) -> Result<()>;
@@ -58,7 +60,7 @@ pub trait Policy: Sync {
     fn finish_leaf<C: Criterion>(
         &self,
         search: &Search<'_, C>,
-        leaf: &Leaf<'_, C>,
+        leaf: &impl NodeFacts,
         load: Self::Load<'_>,
         finds: &mut Self::Finds,
     );
@@ -183,11 +185,17 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
                 policy.absorb(&mut finds, whole)?;
                 continue;
             }
-            policy.visit(search, &node, &mut load, &mut finds)?;
+            if small::load(search, &node, &mut scratch.small)
+                && let Some(scratch) = &mut scratch.small
+            {
+                small::walk(search, policy, &node, load, &mut finds, scratch)?;
+                continue;
+            }
+            policy.visit(search, &node.facts(search.criterion), &mut load, &mut finds)?;
             let fork = match node.expand(search, scratch)? {
                 Expansion::Split(fork) => fork,
                 Expansion::Leaf(leaf) => {
-                    policy.finish_leaf(search, &leaf, load, &mut finds);
+                    policy.finish_leaf(search, &leaf.facts(search.criterion), load, &mut finds);
                     continue;
                 }
             };

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::facts::Facts;
 use crate::criterion::Criterion;
 use crate::data::Dataset;
 use crate::error::Result;
@@ -58,12 +59,10 @@ pub struct Leaf<'s, C: Criterion> {
 }
 
 impl<C: Criterion> Leaf<'_, C> {
-    /// Writes what the leaf predicts into `value`, moved into the limits if there are any.
-    pub fn write_value(&self, criterion: &C, value: &mut [f64]) {
-        criterion.write_value(&self.totals, self.samples.ids(), value);
-        if let Some(limits) = &self.limits {
-            limits.clip(value);
-        }
+    /// What a policy may ask about the leaf.
+    pub fn facts<'a>(&'a self, criterion: &'a C) -> Facts<'a, C> {
+        let Self { samples, depth, totals, limits } = self;
+        Facts { criterion, samples: samples.ids(), depth: *depth, totals, limits: limits.as_ref() }
     }
 }
 
@@ -110,6 +109,11 @@ pub struct Split {
 }
 
 impl Split {
+    /// A split of a numeric feature, whose [`missing`](Candidate::missing) is set.
+    pub(super) fn by_threshold(cut: Candidate) -> Self {
+        Self { cut, set: None }
+    }
+
     /// The feature on which the node is split.
     pub fn feature(&self) -> u32 {
         self.cut.feature
@@ -153,6 +157,12 @@ impl<'s, C: Criterion> Pending<'s, C> {
             heritage: None,
             limits,
         }
+    }
+
+    /// What a policy may ask about the node.
+    pub fn facts<'a>(&'a self, criterion: &'a C) -> Facts<'a, C> {
+        let Self { samples, depth, totals, limits, .. } = self;
+        Facts { criterion, samples: samples.ids(), depth: *depth, totals, limits: limits.as_ref() }
     }
 
     /// The state with which this node begins in the search of a copy of its rows.

@@ -8,7 +8,9 @@ mod best_first;
 pub(crate) mod copies;
 pub(crate) mod driver;
 pub mod expand;
+pub(crate) mod facts;
 mod part;
+mod small;
 
 use crate::criterion::{self, Criterion, Visitor};
 use crate::data::{Columns, Dataset, Target};
@@ -21,7 +23,8 @@ use crate::tree::Tree;
 
 use copies::Copies;
 use driver::{Driver, Follow, Policy};
-use expand::{Anew, Leaf, Pending, Split};
+use expand::{Anew, Pending, Split};
+use facts::NodeFacts;
 use part::Part;
 
 /// Grows tree number `tree` of the parameters' seed over all rows with a weight above 0.
@@ -159,11 +162,11 @@ impl Policy for Record {
     fn visit<C: Criterion>(
         &self,
         search: &Search<'_, C>,
-        node: &Pending<'_, C>,
+        node: &impl NodeFacts,
         load: &mut Option<Link>,
         finds: &mut TaskPart,
     ) -> Result<()> {
-        let id = finds.part.add(search, node, load.map(|link| (link.node, link.is_left)))?;
+        let id = finds.part.add(search.target.weight_unit(), node, load.map(|link| (link.node, link.is_left)))?;
         *load = Some(Link { task: finds.task, node: id, is_left: true });
         Ok(())
     }
@@ -171,7 +174,7 @@ impl Policy for Record {
     fn finish_leaf<C: Criterion>(
         &self,
         _search: &Search<'_, C>,
-        _leaf: &Leaf<'_, C>,
+        _leaf: &impl NodeFacts,
         _load: Option<Link>,
         _finds: &mut TaskPart,
     ) {

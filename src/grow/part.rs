@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use super::expand::{Pending, Split};
-use crate::criterion::Criterion;
+use super::expand::Split;
+use super::facts::NodeFacts;
 use crate::data::Dataset;
 use crate::error::Result;
-use crate::split::Search;
 use crate::tree::Tree;
 use crate::tree::builder::{NodeRecord, TreeBuilder};
 
@@ -22,25 +21,16 @@ impl Part {
         Self { nodes: TreeBuilder::new(n_values), splits: Vec::new() }
     }
 
-    /// Adds a node as a leaf and returns its id. `parent` is the id of the node's parent, and
+    /// Adds a node as a leaf and returns its id. `weight_unit` is the weight that the integer 1
+    /// stands for. `parent` is the id of the node's parent, and
     /// whether the node is the left child.
-    pub fn add<C: Criterion>(
-        &mut self,
-        search: &Search<'_, C>,
-        node: &Pending<'_, C>,
-        parent: Option<(usize, bool)>,
-    ) -> Result<usize> {
-        let criterion = search.criterion;
-        let record = NodeRecord {
-            impurity: criterion.impurity(&node.totals),
-            n_samples: node.samples.len(),
-            weight: criterion.weight(&node.totals) as f64 * search.target.weight_unit(),
-        };
-        let (id, value) = self.nodes.add(&record)?;
-        criterion.write_value(&node.totals, node.samples.ids(), value);
-        if let Some(limits) = &node.limits {
-            limits.clip(value);
-        }
+    pub fn add(&mut self, weight_unit: f64, node: &impl NodeFacts, parent: Option<(usize, bool)>) -> Result<usize> {
+        let (id, value) = self.nodes.add(&NodeRecord {
+            impurity: node.impurity(),
+            n_samples: node.samples().len(),
+            weight: node.weight() as f64 * weight_unit,
+        })?;
+        node.write_value(value);
         if let Some((parent, is_left)) = parent {
             self.nodes.link(parent, is_left, id);
         }

@@ -10,7 +10,8 @@ use crate::data::query::Query;
 use crate::error::Result;
 use crate::grow::copies::Copies;
 use crate::grow::driver::{Driver, Follow, Policy};
-use crate::grow::expand::{Leaf, Pending, Split};
+use crate::grow::expand::{Pending, Split};
+use crate::grow::facts::NodeFacts;
 use crate::grow::{root, samples_with};
 use crate::lazy::Finds;
 use crate::rng::Side;
@@ -57,26 +58,25 @@ impl Policy for Descent<'_> {
     fn visit<C: Criterion>(
         &self,
         _search: &Search<'_, C>,
-        node: &Pending<'_, C>,
+        node: &impl NodeFacts,
         load: &mut Visit<'_>,
         finds: &mut Finds,
     ) -> Result<()> {
-        finds.visits.visit(node.samples.len(), load.held);
+        finds.visits.visit(node.samples().len(), load.held);
         Ok(())
     }
 
     fn finish_leaf<C: Criterion>(
         &self,
         search: &Search<'_, C>,
-        leaf: &Leaf<'_, C>,
+        leaf: &impl NodeFacts,
         load: Visit<'_>,
         finds: &mut Finds,
     ) {
-        let criterion = search.criterion;
-        leaf.write_value(criterion, finds.add(load.query_rows.ids(), leaf.depth));
+        leaf.write_value(finds.add(load.query_rows.ids(), leaf.depth()));
         let Some(rows) = &mut finds.rows else { return };
-        let total = criterion.weight(&leaf.totals) as f64;
-        for &sample in leaf.samples.ids() {
+        let total = leaf.weight() as f64;
+        for &sample in leaf.samples() {
             rows.rows.push(sample);
             rows.shares.push(search.target.weights().get(sample as usize) as f64 / total);
         }

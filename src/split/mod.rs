@@ -41,6 +41,7 @@ mod spread;
 pub use candidate::{Candidate, Cut};
 pub use categorical::Sides;
 pub use constants::ConstantFeatures;
+pub use dense::small::{SmallScratch, SmallSplit};
 pub use found::Found;
 pub use node::{Node, Search};
 pub use sparse::heritage::{Division, Heirs, Heritage, Wanted};
@@ -61,6 +62,8 @@ use spread::Scans;
 pub struct Scratch<C: Criterion> {
     scans: Scans<C>,
     dense: dense::DenseScratch<C>,
+    /// For the nodes of small subtrees; `None` where these are walked like all others.
+    pub small: Option<SmallScratch<C>>,
     sparse: SearchScratch,
 }
 
@@ -72,7 +75,8 @@ impl<C: Criterion> Scratch<C> {
             Columns::Dense(_) => SearchScratch::default(),
             Columns::Sparse(_) => SearchScratch::new(data.n_samples(), data.n_features()),
         };
-        Self { scans: Scans::new(search.criterion), dense: dense::DenseScratch::new(search.criterion), sparse }
+        let dense = dense::DenseScratch::new(search.criterion);
+        Self { scans: Scans::new(search.criterion), dense, small: SmallScratch::new(search), sparse }
     }
 }
 
@@ -93,7 +97,7 @@ impl<C: Criterion> Search<'_, C> {
         }
         let node = &Node { constants: constants.as_deref().unwrap_or(node.constants), ..*node };
         let at = NodeSearch { search: self, node, order: &order };
-        let Scratch { scans, dense, sparse } = scratch;
+        let Scratch { scans, dense, sparse, .. } = scratch;
         let found = match self.data.columns() {
             Columns::Dense(columns) => dense::best_split(at, columns, drawn, scans, dense),
             Columns::Sparse(columns) => sparse::best_split(at, heritage, columns, drawn, scans, sparse),

@@ -45,6 +45,7 @@ use std::sync::atomic::{AtomicU64, Ordering as Memory};
 use smallvec::SmallVec;
 
 use super::packed::NotPacked;
+use super::small::NotSmall;
 use super::{Bounded, Ordered, Statistics};
 use crate::data::Target;
 use crate::data::target::{Numbers, Weights, above_zero};
@@ -268,6 +269,7 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
     type Pushed = QuantilePushed;
     type Proof = QuantileProof;
     type Packed = NotPacked;
+    type Small = NotSmall;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let weight = samples.iter().map(|&sample| self.weight_of(sample)).sum();

@@ -16,6 +16,7 @@ mod lanes;
 mod network;
 mod pair;
 mod random;
+pub mod small;
 
 use crate::criterion::packed::Packed;
 use crate::tuning::tuned;
@@ -104,7 +105,8 @@ pub(crate) fn best_split<C: Criterion>(
 ) -> Result<Found<C>> {
     let NodeSearch { search, node, .. } = at;
     let samples = node.samples.ids();
-    let forced = search.params.force_tier;
+    // The tier of small subtrees leaves the choice in all other nodes free.
+    let forced = search.params.force_tier.filter(|&tier| tier != Tier::Small);
     // If a category needs two rows or more to be told apart, two rows may have no cut.
     let are_told_apart = !search.data.has_categories() || search.params.min_samples_category <= 1;
     if samples.len() == 2 && search.all_legal() && forced.is_none() && are_told_apart {

@@ -1,0 +1,133 @@
+//! Gini impurity of two classes in small subtrees; see `criterion::binary` for the formulas.
+
+use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows};
+use crate::criterion::Statistics;
+use crate::criterion::binary::{BinaryGini, BinaryTotals};
+use crate::criterion::weights::SampleWeights;
+use crate::simd::{Level, vectorized};
+
+/// The low bits of a packed sum, which hold a weight of at most [`MAX_WEIGHT`]. The bits above them
+/// hold an excess `D`, at most `MAX_WEIGHT^2 / 4` from 0.
+const WEIGHT_BITS: u32 = 9;
+const WEIGHT_MASK: i32 = (1 << WEIGHT_BITS) - 1;
+
+/// The rows of a small subtree.
+pub struct SmallBinary {
+    /// By place: the weight of the row, and the same if it is of the second class, else 0.
+    weights: ByRow<u16>,
+    seconds: ByRow<u16>,
+    /// The node's weight, and that of the second class.
+    node: BinaryTotals,
+    /// The rows of the node, each with its weight and its part of the excess, packed.
+    packed: ByRow<i32>,
+    /// The packed sums of the cuts that were scored last.
+    sums: ByRow<i32>,
+}
+
+impl SmallBinary {
+    fn unpack(&self, sum: i32) -> SmallCut {
+        let (weight, excess) = (sum & WEIGHT_MASK, sum >> WEIGHT_BITS);
+        let score = f64::from(excess * excess) / f64::from(weight * (self.node.weight as i32 - weight));
+        SmallCut { score, weight: weight as u64, excess: excess.into() }
+    }
+}
+
+impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
+    fn new(_criterion: &BinaryGini<'_, W>) -> Option<Self> {
+        W::ARE_SMALL.then_some(Self {
+            weights: [0; MAX_ROWS],
+            seconds: [0; MAX_ROWS],
+            node: BinaryTotals::default(),
+            packed: [0; MAX_ROWS],
+            sums: [0; MAX_ROWS],
+        })
+    }
+
+    fn load(&mut self, criterion: &BinaryGini<'_, W>, samples: &[u32]) -> bool {
+        let mut total = 0;
+        for ((weight, second), &sample) in self.weights.iter_mut().zip(&mut self.seconds).zip(samples) {
+            let w = criterion.weights.weight(sample);
+            total += w;
+            *weight = w as u16;
+            *second = w as u16 * criterion.classes[sample as usize] as u16;
+        }
+        total <= MAX_WEIGHT
+    }
+
+    fn enter(&mut self, places: &[u8]) {
+        let (mut weight, mut second) = (0, 0);
+        for &place in places {
+            weight += self.weights[usize::from(place) % MAX_ROWS];
+            second += self.seconds[usize::from(place) % MAX_ROWS];
+        }
+        self.node = BinaryTotals { weight: weight.into(), second: second.into() };
+    }
+
+    fn weight(&self) -> u64 {
+        self.node.weight
+    }
+
+    fn is_pure(&self) -> bool {
+        self.node.second == 0 || self.node.second == self.node.weight
+    }
+
+    fn impurity(&self, criterion: &BinaryGini<'_, W>) -> f64 {
+        criterion.impurity(&self.node)
+    }
+
+    fn write_value(&self, criterion: &BinaryGini<'_, W>, samples: &[u32], value: &mut [f64]) {
+        criterion.write_value(&self.node, samples, value);
+    }
+
+    fn begin(&mut self, places: &[u8], _samples: &mut [u32]) {
+        let (weight, second) = (self.node.weight as i32, self.node.second as i32);
+        for (packed, &place) in self.packed.iter_mut().zip(places) {
+            let (w, s) = (self.weights[usize::from(place) % MAX_ROWS], self.seconds[usize::from(place) % MAX_ROWS]);
+            let (w, s) = (i32::from(w), i32::from(s));
+            *packed = (s * weight - w * second) * (1 << WEIGHT_BITS) + w;
+        }
+    }
+
+    /// The classes cannot be parted better than completely.
+    fn most_score(&self) -> f64 {
+        (self.node.second * (self.node.weight - self.node.second)) as f64
+    }
+
+    fn score_cuts(&mut self, level: Level, ranks: &[u32], n: usize, scores: &mut [f64]) -> f64 {
+        score_cuts(level, ranks, &self.packed[..n], self.node.weight as i32, &mut self.sums, scores)
+    }
+
+    fn cut(&self, i: usize, _score: f64) -> SmallCut {
+        self.unpack(self.sums[i])
+    }
+
+    fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut {
+        let rows = ranks.iter().zip(&self.packed);
+        self.unpack(rows.map(|(&rank, &row)| if rank < end { row } else { 0 }).sum())
+    }
+}
+
+vectorized! {
+    fn score_cuts(ranks: &[u32], rows: &[i32], node_weight: i32, sums: &mut [i32], scores: &mut [f64]) -> f64 {
+        let mut highest = [f64::NEG_INFINITY; LANES];
+        let (lanes, sums) = (ranks.as_chunks::<LANES>().0, sums.as_chunks_mut::<LANES>().0);
+        for ((lanes, sums), scores) in lanes.iter().zip(sums).zip(scores.as_chunks_mut::<LANES>().0) {
+            let mut sum = [0; LANES];
+            for (&rank, &row) in ranks.iter().zip(rows) {
+                for lane in 0..LANES {
+                    sum[lane] += if rank <= lanes[lane] { row } else { 0 };
+                }
+            }
+            *sums = sum;
+            for lane in 0..LANES {
+                let (weight, excess) = (sum[lane] & WEIGHT_MASK, sum[lane] >> WEIGHT_BITS);
+                let score = f64::from(excess * excess) / f64::from(weight * (node_weight - weight));
+                scores[lane] = if weight < node_weight { score } else { f64::NEG_INFINITY };
+            }
+            for lane in 0..LANES {
+                highest[lane] = if scores[lane] > highest[lane] { scores[lane] } else { highest[lane] };
+            }
+        }
+        highest.into_iter().fold(f64::NEG_INFINITY, |a, b| if a > b { a } else { b })
+    }
+}

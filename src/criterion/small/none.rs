@@ -1,0 +1,54 @@
+//! The statistics of small subtrees of criteria that have none.
+
+use super::{SmallCut, SmallRows};
+use crate::criterion::Statistics;
+use crate::simd::Level;
+
+/// A type without values: its methods are never called.
+pub enum NotSmall {}
+
+impl<C: Statistics> SmallRows<C> for NotSmall {
+    fn new(_criterion: &C) -> Option<Self> {
+        None
+    }
+
+    fn load(&mut self, _criterion: &C, _samples: &[u32]) -> bool {
+        match *self {}
+    }
+
+    fn enter(&mut self, _places: &[u8]) {
+        match *self {}
+    }
+
+    fn weight(&self) -> u64 {
+        match *self {}
+    }
+
+    fn is_pure(&self) -> bool {
+        match *self {}
+    }
+
+    fn impurity(&self, _criterion: &C) -> f64 {
+        match *self {}
+    }
+
+    fn write_value(&self, _criterion: &C, _samples: &[u32], _value: &mut [f64]) {
+        match *self {}
+    }
+
+    fn begin(&mut self, _places: &[u8], _samples: &mut [u32]) {
+        match *self {}
+    }
+
+    fn score_cuts(&mut self, _level: Level, _ranks: &[u32], _n: usize, _scores: &mut [f64]) -> f64 {
+        match *self {}
+    }
+
+    fn cut(&self, _i: usize, _score: f64) -> SmallCut {
+        match *self {}
+    }
+
+    fn cut_below(&self, _ranks: &[u32], _end: u32) -> SmallCut {
+        match *self {}
+    }
+}

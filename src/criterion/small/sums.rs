@@ -1,0 +1,174 @@
+//! Squared error of one target in small subtrees; see `criterion::squared_error`.
+//!
+//! Let `W` be the weight of the node and `S` the weighted sum of its targets `q`. A row of weight
+//! `w` has the excess `w (W q - S)`, and a cut has the sum of the excesses on its left, which is
+//! exact. The score is the square of that sum over `w (W - w)`, `w` being the weight on the left.
+
+use std::cmp::Ordering;
+
+use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows};
+use crate::criterion::squared_error::SquaredError;
+use crate::criterion::weights::{Moment, SampleWeights};
+use crate::simd::{Level, vectorized};
+
+/// The square of the total weight, times the range of the targets, is at most this. An excess is at
+/// most a quarter of that, 2^56, so that its square times `w (W - w) <= 2^14` fits in 128 bits.
+const MAX_PRODUCT: u64 = 1 << 58;
+
+/// The rows of a small subtree.
+pub struct SmallSums {
+    /// The target of the subtree's first row. All others are distances from it.
+    origin: i64,
+    /// By place: the weight of the row, and its target.
+    weights: ByRow<i32>,
+    targets: ByRow<i64>,
+    /// The node's weight and the weighted sum of its targets.
+    weight: i64,
+    sum: i64,
+    /// `weight^2` times the variance of the node.
+    variance: u128,
+    /// The weights and excesses of the node's rows.
+    row_weights: ByRow<i32>,
+    row_excesses: ByRow<i64>,
+    /// The weights and excesses on the left of the cuts that were scored last.
+    lefts: ByRow<i32>,
+    excesses: ByRow<i64>,
+}
+
+impl<W: SampleWeights, M: Moment> SmallRows<SquaredError<'_, W, M>> for SmallSums {
+    fn new(criterion: &SquaredError<'_, W, M>) -> Option<Self> {
+        (W::ARE_SMALL && M::IS_NARROW && criterion.n_outputs == 1).then_some(Self {
+            origin: 0,
+            weights: [0; MAX_ROWS],
+            targets: [0; MAX_ROWS],
+            weight: 0,
+            sum: 0,
+            variance: 0,
+            row_weights: [0; MAX_ROWS],
+            row_excesses: [0; MAX_ROWS],
+            lefts: [0; MAX_ROWS],
+            excesses: [0; MAX_ROWS],
+        })
+    }
+
+    fn load(&mut self, criterion: &SquaredError<'_, W, M>, samples: &[u32]) -> bool {
+        self.origin = criterion.numbers.fixed[samples[0] as usize];
+        let (mut total, mut least, mut most) = (0, 0, 0);
+        for ((weight, target), &sample) in self.weights.iter_mut().zip(&mut self.targets).zip(samples) {
+            let w = criterion.weights.weight(sample);
+            total += w;
+            *weight = w as i32;
+            *target = criterion.numbers.fixed[sample as usize] - self.origin;
+            least = (*target).min(least);
+            most = (*target).max(most);
+        }
+        total <= MAX_WEIGHT && most.abs_diff(least) <= MAX_PRODUCT / (total * total)
+    }
+
+    fn enter(&mut self, places: &[u8]) {
+        let (mut weight, mut sum, mut squares) = (0, 0, 0);
+        for &place in places {
+            let place = usize::from(place) % MAX_ROWS;
+            let (w, q) = (i64::from(self.weights[place]), self.targets[place]);
+            weight += w;
+            sum += w * q;
+            squares += (w * q).unsigned_abs() as u128 * q.unsigned_abs() as u128;
+        }
+        self.weight = weight;
+        self.sum = sum;
+        let magnitude = u128::from(sum.unsigned_abs());
+        self.variance = weight as u128 * squares - magnitude * magnitude;
+    }
+
+    fn weight(&self) -> u64 {
+        self.weight as u64
+    }
+
+    fn is_pure(&self) -> bool {
+        self.variance == 0
+    }
+
+    fn impurity(&self, criterion: &SquaredError<'_, W, M>) -> f64 {
+        criterion.variance(M::Exact::from(self.variance), self.weight as u64, 0)
+    }
+
+    fn write_value(&self, criterion: &SquaredError<'_, W, M>, samples: &[u32], value: &mut [f64]) {
+        let weight = self.weight as u64;
+        let sum = M::default().plus_product(1, self.sum).plus_product(weight, self.origin);
+        let (mean, rest) = sum.divided(weight);
+        let fixed = mean as f64 + rest as f64 / weight as f64;
+        value[0] = criterion.value(samples, 0, weight, M::Exact::from(self.variance), fixed);
+    }
+
+    fn begin(&mut self, places: &[u8], _samples: &mut [u32]) {
+        for ((row_weight, row_excess), &place) in self.row_weights.iter_mut().zip(&mut self.row_excesses).zip(places) {
+            let place = usize::from(place) % MAX_ROWS;
+            *row_weight = self.weights[place];
+            *row_excess = i64::from(self.weights[place]) * (self.weight * self.targets[place] - self.sum);
+        }
+    }
+
+    fn score_cuts(&mut self, level: Level, ranks: &[u32], n: usize, scores: &mut [f64]) -> f64 {
+        let Self { row_weights, row_excesses, lefts, excesses, weight, .. } = self;
+        score_cuts(level, ranks, &row_weights[..n], &row_excesses[..n], *weight as i32, lefts, excesses, scores)
+    }
+
+    fn cut(&self, i: usize, score: f64) -> SmallCut {
+        SmallCut { score, weight: self.lefts[i] as u64, excess: self.excesses[i] }
+    }
+
+    fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut {
+        let (mut weight, mut excess) = (0, 0);
+        for ((&rank, &row_weight), &row_excess) in ranks.iter().zip(&self.row_weights).zip(&self.row_excesses) {
+            weight += if rank < end { row_weight } else { 0 };
+            excess += if rank < end { row_excess } else { 0 };
+        }
+        let product = weight * (self.weight as i32 - weight);
+        let score = (excess as f64) * (excess as f64) / f64::from(product);
+        SmallCut { score, weight: weight as u64, excess }
+    }
+
+    fn compare(&self, a: &SmallCut, b: &SmallCut) -> Ordering {
+        if let Some(order) = a.compare_scores(b) {
+            return order;
+        }
+        let square = |cut: &SmallCut| u128::from(cut.excess.unsigned_abs()) * u128::from(cut.excess.unsigned_abs());
+        let product = |cut: &SmallCut| u128::from(cut.weight * (self.weight as u64 - cut.weight));
+        (square(a) * product(b)).cmp(&(square(b) * product(a)))
+    }
+}
+
+vectorized! {
+    fn score_cuts(
+        ranks: &[u32],
+        row_weights: &[i32],
+        row_excesses: &[i64],
+        node_weight: i32,
+        lefts: &mut [i32],
+        excesses: &mut [i64],
+        scores: &mut [f64],
+    ) -> f64 {
+        let mut highest = [f64::NEG_INFINITY; LANES];
+        let (lanes, lefts) = (ranks.as_chunks::<LANES>().0, lefts.as_chunks_mut::<LANES>().0);
+        let (excesses, scores) = (excesses.as_chunks_mut::<LANES>().0, scores.as_chunks_mut::<LANES>().0);
+        for (((lanes, lefts), excesses), scores) in lanes.iter().zip(lefts).zip(excesses).zip(scores) {
+            let (mut left, mut excess) = ([0; LANES], [0; LANES]);
+            for ((&rank, &row_weight), &row_excess) in ranks.iter().zip(row_weights).zip(row_excesses) {
+                for lane in 0..LANES {
+                    left[lane] += if rank <= lanes[lane] { row_weight } else { 0 };
+                    excess[lane] += if rank <= lanes[lane] { row_excess } else { 0 };
+                }
+            }
+            (*lefts, *excesses) = (left, excess);
+            for lane in 0..LANES {
+                let excess = excess[lane] as f64;
+                let score = excess * excess / f64::from(left[lane] * (node_weight - left[lane]));
+                scores[lane] = if left[lane] < node_weight { score } else { f64::NEG_INFINITY };
+            }
+            for lane in 0..LANES {
+                highest[lane] = if scores[lane] > highest[lane] { scores[lane] } else { highest[lane] };
+            }
+        }
+        highest.into_iter().fold(f64::NEG_INFINITY, |a, b| if a > b { a } else { b })
+    }
+}

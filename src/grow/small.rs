@@ -1,0 +1,162 @@
+//! The walk down a subtree of few rows of dense data.
+//!
+//! It visits the same nodes as the driver, with the same keys and the same splits, and calls the
+//! same functions of the policy in the same order. But nothing is made for a node but a few numbers:
+//! the node is a range of an array of bytes, the places of its rows among the rows of the subtree.
+//! So a split takes about a quarter of the time that it takes elsewhere (`benches/peers/real.py`).
+
+use smallvec::{SmallVec, smallvec};
+
+use super::driver::{Follow, Policy};
+use super::expand::{Pending, Split};
+use super::facts::NodeFacts;
+use crate::criterion::Criterion;
+use crate::criterion::small::{MAX_ROWS, SmallRows};
+use crate::error::Result;
+use crate::rng::{NodeKey, Side};
+use crate::data::Columns;
+use crate::split::{Search, SmallScratch, SmallSplit};
+use crate::tuning::tuned;
+
+tuned! {
+    /// Subtrees of at most this many rows are walked in this way; at most 64 (bench `sweep`).
+    fn small_up_to() -> usize = MAX_ROWS;
+}
+
+/// A node that waits to be visited.
+struct Waiting<L> {
+    start: usize,
+    end: usize,
+    depth: u64,
+    key: NodeKey,
+    load: L,
+}
+
+/// A node, as the policy sees it.
+struct SmallFacts<'a, C: Criterion> {
+    criterion: &'a C,
+    rows: &'a C::Small,
+    samples: &'a [u32],
+    depth: u64,
+}
+
+impl<C: Criterion> NodeFacts for SmallFacts<'_, C> {
+    fn samples(&self) -> &[u32] {
+        self.samples
+    }
+
+    fn depth(&self) -> u64 {
+        self.depth
+    }
+
+    fn weight(&self) -> u64 {
+        self.rows.weight()
+    }
+
+    fn impurity(&self) -> f64 {
+        self.rows.impurity(self.criterion)
+    }
+
+    fn write_value(&self, value: &mut [f64]) {
+        self.rows.write_value(self.criterion, self.samples, value);
+    }
+}
+
+/// Loads the rows of a node, if its subtree can be walked in this way.
+pub(super) fn load<C: Criterion>(
+    search: &Search<'_, C>,
+    node: &Pending<'_, C>,
+    scratch: &mut Option<SmallScratch<C>>,
+) -> bool {
+    let (Some(scratch), ids) = (scratch, node.samples.ids()) else { return false };
+    search.params.min_impurity_decrease <= 0.0
+        && (2..=small_up_to().min(MAX_ROWS)).contains(&ids.len())
+        && scratch.rows.load(search.criterion, ids)
+}
+
+/// Walks the subtree of a node whose rows have been [loaded](load).
+pub(super) fn walk<'l, C: Criterion, P: Policy>(
+    search: &Search<'_, C>,
+    policy: &P,
+    node: &Pending<'_, C>,
+    load: P::Load<'l>,
+    finds: &mut P::Finds,
+    scratch: &mut SmallScratch<C>,
+) -> Result<()> {
+    search.runtime.check_interrupt()?;
+    let ids = node.samples.ids();
+    let mut places: [u8; MAX_ROWS] = std::array::from_fn(|place| place as u8);
+    let root = Waiting { start: 0, end: ids.len(), depth: node.depth, key: node.key, load };
+    // The smaller child goes first, so few nodes wait.
+    let mut stack: SmallVec<[Waiting<P::Load<'l>>; 8]> = smallvec![root];
+    while let Some(Waiting { start, end, depth, key, mut load }) = stack.pop() {
+        let places = &mut places[start..end];
+        for (sample, &place) in scratch.samples.iter_mut().zip(&*places) {
+            *sample = ids[usize::from(place)];
+        }
+        scratch.rows.enter(places);
+        let samples = &scratch.samples[..places.len()];
+        let facts = SmallFacts { criterion: search.criterion, rows: &scratch.rows, samples, depth };
+        policy.visit(search, &facts, &mut load, finds)?;
+        let must_stop = depth >= search.params.max_depth
+            || (places.len() as u64) < search.params.min_samples_split
+            || scratch.rows.is_pure();
+        let found = if must_stop { None } else { scratch.best_split(search, key, places) };
+        let Some(SmallSplit { mut candidate, weight }) = found else {
+            // The search has changed the order of the rows.
+            for (sample, &place) in scratch.samples.iter_mut().zip(&*places) {
+                *sample = ids[usize::from(place)];
+            }
+            let samples = &scratch.samples[..places.len()];
+            let facts = SmallFacts { criterion: search.criterion, rows: &scratch.rows, samples, depth };
+            policy.finish_leaf(search, &facts, load, finds);
+            continue;
+        };
+        let heavier = if weight > scratch.rows.weight() - weight { Side::Left } else { Side::Right };
+        candidate.missing = Some(heavier);
+        let n_left = partition(search, ids, places, candidate.feature, candidate.last_left);
+        debug_assert_eq!(n_left, candidate.n_left, "the search says how many rows go left");
+        let split = Split::by_threshold(candidate);
+        let middle = start + n_left;
+        let child = |side, load| {
+            let (start, end) = if side == Side::Left { (start, middle) } else { (middle, end) };
+            Waiting { start, end, depth: depth + 1, key: key.child(side), load }
+        };
+        match policy.follow(search, &split, [n_left, end - middle], load) {
+            Follow::One(side, load) => stack.push(child(side, load)),
+            Follow::Both(left_load, right_load) => {
+                policy.keep(split, &left_load, finds);
+                let (left, right) = (child(Side::Left, left_load), child(Side::Right, right_load));
+                let left_is_small = n_left <= end - middle;
+                stack.extend(if left_is_small { [right, left] } else { [left, right] });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Moves the places of the rows that go left to the front and keeps the order on both sides. Returns
+/// how many rows go left.
+fn partition<C: Criterion>(
+    search: &Search<'_, C>,
+    ids: &[u32],
+    places: &mut [u8],
+    feature: u32,
+    last_left: u32,
+) -> usize {
+    let Columns::Dense(columns) = search.data.columns() else { return 0 };
+    let column = columns.column(feature);
+    let mut right = [0; MAX_ROWS];
+    let (mut n_left, mut n_right) = (0, 0);
+    for at in 0..places.len() {
+        let place = places[at];
+        let goes_left = column.rank(ids[usize::from(place)]) <= last_left;
+        // The place is written to both sides: n_left <= at, and the slot at n_right is not used yet.
+        places[n_left] = place;
+        right[n_right] = place;
+        n_left += usize::from(goes_left);
+        n_right += usize::from(!goes_left);
+    }
+    places[n_left..].copy_from_slice(&right[..n_right]);
+    n_left
+}

@@ -1,0 +1,213 @@
+//! The search of the nodes of small subtrees (see `criterion::small`): column by column, in the
+//! order in which the node draws them, without a sort and without buffers that outlive a column.
+//!
+//! The columns of a node are read from where they are. Ties go to the column that is drawn first, so
+//! a column that comes later must be better to win. If the classes are parted completely, no column
+//! that comes later is read.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use crate::criterion::Criterion;
+use crate::criterion::small::{LANES, MARGIN, MAX_ROWS, PADDING, SmallCut, SmallRows};
+use crate::data::dense::{DenseColumn, Ranks};
+use crate::data::{Columns, DenseColumns};
+use crate::params::{FeatureSampling, Splitter, Tier};
+use crate::rng::NodeKey;
+use crate::split::candidate::{Candidate, Cut, threshold_between};
+use crate::split::node::Search;
+
+/// How many features a node draws at a time, once those that it draws in any case do not vary.
+const BATCH: u32 = 16;
+
+/// Buffers of one worker.
+pub struct SmallScratch<C: Criterion> {
+    /// The rows of the subtree.
+    pub rows: Box<C::Small>,
+    /// The ids of the rows of the node.
+    pub samples: [u32; MAX_ROWS],
+    features: Vec<u32>,
+    ranks: [u32; MAX_ROWS],
+    scores: [f64; MAX_ROWS],
+}
+
+/// The best split of a node of a small subtree.
+pub struct SmallSplit {
+    /// The split. The side of missing values is not set.
+    pub candidate: Candidate,
+    /// The weight of the rows that go left.
+    pub weight: u64,
+}
+
+impl<C: Criterion> SmallScratch<C> {
+    /// Makes scratch, if the nodes of small subtrees are searched in this way: if the columns are
+    /// dense, without missing values and categories, all cuts are legal, and the criterion has the
+    /// statistics.
+    pub fn new(search: &Search<'_, C>) -> Option<Self> {
+        let is_dense = matches!(search.data.columns(), Columns::Dense(_));
+        let is_free = matches!(search.params.force_tier, None | Some(Tier::Small));
+        if !(is_dense && is_free && search.data.is_plain() && search.all_legal()) {
+            return None;
+        }
+        Some(Self {
+            rows: Box::new(C::Small::new(search.criterion)?),
+            samples: [0; MAX_ROWS],
+            features: Vec::new(),
+            ranks: [0; MAX_ROWS],
+            scores: [0.0; MAX_ROWS],
+        })
+    }
+
+    /// The best split of the node that `rows` has entered, whose rows are at `places`. Changes the
+    /// order of `samples`. `None` if no feature varies.
+    pub fn best_split(&mut self, search: &Search<'_, C>, key: NodeKey, places: &[u8]) -> Option<SmallSplit> {
+        let Columns::Dense(columns) = search.data.columns() else { return None };
+        let n = places.len();
+        self.rows.begin(places, &mut self.samples[..n]);
+        let order = key.feature_order(search.data.n_features());
+        let (n_features, n_drawn) = (search.data.n_features() as u32, search.n_drawn() as u32);
+        // How many of the features must be looked at in any case, and how many must vary.
+        let (n_certain, n_wanted) = match search.params.feature_sampling {
+            FeatureSampling::All => (n_drawn, 1),
+            FeatureSampling::Active => (0, n_drawn),
+        };
+        let mut node = SmallNode { search, key, columns, best: None };
+        let mut features = std::mem::take(&mut self.features);
+        let (mut start, mut n_varying) = (0, 0);
+        'draw: while start < n_features {
+            let end = if start == 0 { n_drawn } else { n_features.min(start + BATCH) };
+            features.resize((end - start) as usize, 0);
+            order.draw(start, &mut features);
+            for (position, &feature) in (start..end).zip(&features) {
+                if position >= n_certain && n_varying >= n_wanted {
+                    break 'draw;
+                }
+                n_varying += u32::from(node.search_column(self, n, feature));
+                if node.is_decided(&self.rows, n) {
+                    break 'draw;
+                }
+            }
+            start = end;
+        }
+        self.features = features;
+        let (cut, candidate) = node.best?;
+        Some(SmallSplit { candidate, weight: cut.weight })
+    }
+}
+
+/// The search of one node.
+struct SmallNode<'a, C> {
+    search: &'a Search<'a, C>,
+    key: NodeKey,
+    columns: &'a DenseColumns,
+    best: Option<(SmallCut, Candidate)>,
+}
+
+impl<C: Criterion> SmallNode<'_, C> {
+    /// Whether no column that is drawn later can win: in a node of two rows, whose cuts all part
+    /// the two, and where the best cut has the highest conceivable score.
+    fn is_decided(&self, rows: &C::Small, n: usize) -> bool {
+        self.best.is_some_and(|(cut, _)| n == 2 || cut.score >= rows.most_score() * (1.0 - MARGIN))
+    }
+
+    /// Searches a column. Returns whether it varies.
+    fn search_column(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32) -> bool {
+        let SmallScratch { samples, ranks, .. } = &mut *scratch;
+        let (lowest, highest) = gather(self.columns.column(feature), &samples[..n], ranks);
+        if lowest == highest {
+            return false;
+        }
+        match self.search.params.splitter {
+            Splitter::Best => self.offer_best(scratch, n, feature),
+            Splitter::Random => self.offer_random(scratch, n, feature, lowest..highest),
+        }
+        true
+    }
+
+    /// Offers the best cut of a column that varies.
+    fn offer_best(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32) {
+        let SmallScratch { rows, ranks, scores, .. } = scratch;
+        let padded = n.next_multiple_of(LANES);
+        ranks[n..padded].fill(PADDING);
+        let highest = rows.score_cuts(self.search.level, &ranks[..padded], n, scores);
+        if self.best.is_some_and(|(best, _)| highest < best.score * (1.0 - MARGIN)) {
+            return;
+        }
+        // Of the best cuts of the column, that of the lowest rank wins.
+        let least = highest * (1.0 - MARGIN);
+        let mut winner: Option<(SmallCut, u32)> = None;
+        for (i, (&rank, &score)) in ranks[..n].iter().zip(&*scores).enumerate() {
+            if score < least {
+                continue;
+            }
+            let cut = rows.cut(i, score);
+            let wins = winner.is_none_or(|(other, other_rank)| match rows.compare(&cut, &other) {
+                Ordering::Greater => true,
+                Ordering::Equal => rank < other_rank,
+                Ordering::Less => false,
+            });
+            if wins {
+                winner = Some((cut, rank));
+            }
+        }
+        let Some((cut, last_left)) = winner.filter(|(cut, _)| self.beats(rows, cut)) else { return };
+        let above = ranks[..n].iter().map(|&rank| if rank > last_left { rank } else { PADDING });
+        let candidate = Candidate {
+            feature,
+            last_left,
+            missing: None,
+            order: 0,
+            cut: Cut::Before(above.fold(PADDING, u32::min)),
+            n_left: ranks[..n].iter().filter(|&&rank| rank <= last_left).count(),
+            is_loose: false,
+        };
+        self.best = Some((cut, candidate));
+    }
+
+    /// Offers the random cut of a column between its extremes in the node.
+    fn offer_random(&mut self, scratch: &SmallScratch<C>, n: usize, feature: u32, extremes: Range<u32>) {
+        let SmallScratch { rows, ranks, .. } = scratch;
+        let data = self.search.data;
+        let Range { start: lowest, end: highest } = extremes;
+        let (low, high) = (data.value(feature, lowest), data.value(feature, highest));
+        let threshold = threshold_between(self.key, feature, low, high);
+        let end = data.rank_above(feature, threshold, lowest + 1..highest);
+        let cut = rows.cut_below(&ranks[..n], end);
+        if !self.beats(rows, &cut) {
+            return;
+        }
+        let candidate = Candidate {
+            feature,
+            last_left: end - 1,
+            missing: None,
+            order: 0,
+            cut: Cut::Random { key: self.key, lowest, highest },
+            n_left: ranks[..n].iter().filter(|&&rank| rank < end).count(),
+            is_loose: false,
+        };
+        self.best = Some((cut, candidate));
+    }
+
+    fn beats(&self, rows: &C::Small, cut: &SmallCut) -> bool {
+        self.best.is_none_or(|(best, _)| rows.compare(cut, &best) == Ordering::Greater)
+    }
+}
+
+/// Sets `out` to the ranks of some rows, and returns the lowest and the highest of them.
+pub fn gather(column: &DenseColumn, samples: &[u32], out: &mut [u32; MAX_ROWS]) -> (u32, u32) {
+    fn gather<R: Copy + Into<u32>>(ranks: &[R], samples: &[u32], out: &mut [u32; MAX_ROWS]) -> (u32, u32) {
+        let (mut lowest, mut highest) = (u32::MAX, 0);
+        for (out, &sample) in out.iter_mut().zip(samples) {
+            let rank = ranks[sample as usize].into();
+            *out = rank;
+            lowest = rank.min(lowest);
+            highest = rank.max(highest);
+        }
+        (lowest, highest)
+    }
+    match &column.ranks {
+        Ranks::U8(ranks) => gather(ranks, samples, out),
+        Ranks::U16(ranks) => gather(ranks, samples, out),
+        Ranks::U32(ranks) => gather(ranks, samples, out),
+    }
+}
