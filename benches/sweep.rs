@@ -24,7 +24,7 @@ const FITS: usize = 5;
 const ROUNDS: usize = 3;
 
 /// A constant, the values to try (the one that the source has first), and the workload that it matters for.
-const SWEEPS: [(&str, &[&str], &str); 24] = [
+const SWEEPS: [(&str, &[&str], &str); 25] = [
     ("KNOWN_FROM_SAMPLES", &["24", "6", "12", "48", "96"], "sparse"),
     ("KNOWN_FROM_ENTRIES", &["256", "64", "128", "512", "1024"], "sparse"),
     ("COPY_BELOW", &["0.5", "0.1", "0.25", "0.75"], "sparse"),
@@ -35,6 +35,7 @@ const SWEEPS: [(&str, &[&str], &str); 24] = [
     ("WARM_AHEAD", &["16", "1", "4", "64"], "text"),
     ("SUMMIT_UP_TO", &["16", "2", "8", "32", "64"], "dense, sqrt"),
     ("SUMMIT_FROM_FEATURES", &["16", "0", "8", "32", "64"], "dense"),
+    ("SMALL_UP_TO", &["128", "1", "32", "64", "192", "256"], "dense, sqrt"),
     ("HISTOGRAM_FROM", &["96", "32", "64", "128", "256"], "dense"),
     ("ALL_BINS_FROM", &["1024", "256", "512", "2048", "4096"], "dense"),
     ("FEW_BINS", &["64", "16", "32", "128", "256"], "dense"),

@@ -12,15 +12,17 @@ use super::expand::{Pending, Split};
 use super::facts::NodeFacts;
 use crate::criterion::Criterion;
 use crate::criterion::small::{MAX_ROWS, SmallRows};
-use crate::error::Result;
-use crate::rng::{NodeKey, Side};
 use crate::data::Columns;
+use crate::error::Result;
+use crate::params::Tier;
+use crate::rng::{NodeKey, Side};
 use crate::split::{Search, SmallScratch, SmallSplit};
 use crate::tuning::tuned;
 
 tuned! {
-    /// Subtrees of at most this many rows are walked in this way; at most 64 (bench `sweep`).
-    fn small_up_to() -> usize = MAX_ROWS;
+    /// Subtrees of at most this many rows are walked in this way; at most [`MAX_ROWS`] (bench
+    /// `sweep`).
+    fn small_up_to() -> usize = 128;
 }
 
 /// A node that waits to be visited.
@@ -69,8 +71,10 @@ pub(super) fn load<C: Criterion>(
     scratch: &mut Option<SmallScratch<C>>,
 ) -> bool {
     let (Some(scratch), ids) = (scratch, node.samples.ids()) else { return false };
+    let is_forced = search.params.force_tier == Some(Tier::Small);
+    let most = if is_forced { MAX_ROWS } else { small_up_to().min(MAX_ROWS) };
     search.params.min_impurity_decrease <= 0.0
-        && (2..=small_up_to().min(MAX_ROWS)).contains(&ids.len())
+        && (2..=most).contains(&ids.len())
         && scratch.rows.load(search.criterion, ids)
 }
 

@@ -20,8 +20,8 @@ pub enum Strategy {
 /// A way to search the columns of a node of dense data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {
-    /// Walk subtrees of few rows without making nodes, and search their columns without a sort.
-    /// Larger nodes are searched as if no tier were forced.
+    /// Walk subtrees of up to 256 rows without making nodes, and search their columns without a
+    /// sort. Larger nodes are searched as if no tier were forced.
     Small,
     /// Sort the columns one by one.
     Sort,

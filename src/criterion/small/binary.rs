@@ -1,6 +1,6 @@
 //! Gini impurity of two classes in small subtrees; see `criterion::binary` for the formulas.
 
-use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows};
+use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, highest_of};
 use crate::criterion::Statistics;
 use crate::criterion::binary::{BinaryGini, BinaryTotals};
 use crate::criterion::weights::SampleWeights;
@@ -8,7 +8,7 @@ use crate::simd::{Level, vectorized};
 
 /// The low bits of a packed sum, which hold a weight of at most [`MAX_WEIGHT`]. The bits above them
 /// hold an excess `D`, at most `MAX_WEIGHT^2 / 4` from 0.
-const WEIGHT_BITS: u32 = 9;
+const WEIGHT_BITS: u32 = 10;
 const WEIGHT_MASK: i32 = (1 << WEIGHT_BITS) - 1;
 
 /// The rows of a small subtree.
@@ -21,14 +21,15 @@ pub struct SmallBinary {
     /// The rows of the node, each with its weight and its part of the excess, packed.
     packed: ByRow<i32>,
     /// The packed sums of the cuts that were scored last.
-    sums: ByRow<i32>,
+    sums: [[i32; LANES]; MAX_ROWS / LANES],
 }
 
 impl SmallBinary {
     fn unpack(&self, sum: i32) -> SmallCut {
-        let (weight, excess) = (sum & WEIGHT_MASK, sum >> WEIGHT_BITS);
-        let score = f64::from(excess * excess) / f64::from(weight * (self.node.weight as i32 - weight));
-        SmallCut { score, weight: weight as u64, excess: excess.into() }
+        let (weight, excess) = ((sum & WEIGHT_MASK) as u64, u64::from((sum >> WEIGHT_BITS).unsigned_abs()));
+        let (numerator, denominator) = (excess * excess, weight * (self.node.weight - weight));
+        let score = numerator as f64 / denominator as f64;
+        SmallCut { score, numerator: numerator.into(), denominator, weight }
     }
 }
 
@@ -39,7 +40,7 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
             seconds: [0; MAX_ROWS],
             node: BinaryTotals::default(),
             packed: [0; MAX_ROWS],
-            sums: [0; MAX_ROWS],
+            sums: [[0; LANES]; MAX_ROWS / LANES],
         })
     }
 
@@ -57,8 +58,8 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
     fn enter(&mut self, places: &[u8]) {
         let (mut weight, mut second) = (0, 0);
         for &place in places {
-            weight += self.weights[usize::from(place) % MAX_ROWS];
-            second += self.seconds[usize::from(place) % MAX_ROWS];
+            weight += self.weights[usize::from(place)];
+            second += self.seconds[usize::from(place)];
         }
         self.node = BinaryTotals { weight: weight.into(), second: second.into() };
     }
@@ -82,7 +83,7 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
     fn begin(&mut self, places: &[u8], _samples: &mut [u32]) {
         let (weight, second) = (self.node.weight as i32, self.node.second as i32);
         for (packed, &place) in self.packed.iter_mut().zip(places) {
-            let (w, s) = (self.weights[usize::from(place) % MAX_ROWS], self.seconds[usize::from(place) % MAX_ROWS]);
+            let (w, s) = (self.weights[usize::from(place)], self.seconds[usize::from(place)]);
             let (w, s) = (i32::from(w), i32::from(s));
             *packed = (s * weight - w * second) * (1 << WEIGHT_BITS) + w;
         }
@@ -93,12 +94,12 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
         (self.node.second * (self.node.weight - self.node.second)) as f64
     }
 
-    fn score_cuts(&mut self, level: Level, ranks: &[u32], n: usize, scores: &mut [f64]) -> f64 {
-        score_cuts(level, ranks, &self.packed[..n], self.node.weight as i32, &mut self.sums, scores)
+    fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64 {
+        score_cuts(level, ranks, &self.packed, lasts, self.node.weight as i32, &mut self.sums, scores)
     }
 
-    fn cut(&self, i: usize, _score: f64) -> SmallCut {
-        self.unpack(self.sums[i])
+    fn cut(&self, i: usize) -> SmallCut {
+        self.unpack(self.sums.as_flattened()[i])
     }
 
     fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut {
@@ -108,26 +109,33 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
 }
 
 vectorized! {
-    fn score_cuts(ranks: &[u32], rows: &[i32], node_weight: i32, sums: &mut [i32], scores: &mut [f64]) -> f64 {
+    fn score_cuts(
+        ranks: &[u32],
+        rows: &[i32],
+        lasts: &[[u32; LANES]],
+        node_weight: i32,
+        sums: &mut [[i32; LANES]],
+        scores: &mut [[f64; LANES]],
+    ) -> f64 {
         let mut highest = [f64::NEG_INFINITY; LANES];
-        let (lanes, sums) = (ranks.as_chunks::<LANES>().0, sums.as_chunks_mut::<LANES>().0);
-        for ((lanes, sums), scores) in lanes.iter().zip(sums).zip(scores.as_chunks_mut::<LANES>().0) {
+        for ((lasts, sums), scores) in lasts.iter().zip(sums).zip(scores) {
             let mut sum = [0; LANES];
             for (&rank, &row) in ranks.iter().zip(rows) {
                 for lane in 0..LANES {
-                    sum[lane] += if rank <= lanes[lane] { row } else { 0 };
+                    sum[lane] += if rank <= lasts[lane] { row } else { 0 };
                 }
             }
             *sums = sum;
             for lane in 0..LANES {
                 let (weight, excess) = (sum[lane] & WEIGHT_MASK, sum[lane] >> WEIGHT_BITS);
-                let score = f64::from(excess * excess) / f64::from(weight * (node_weight - weight));
+                let excess = f64::from(excess);
+                let score = excess * excess / f64::from(weight * (node_weight - weight));
                 scores[lane] = if weight < node_weight { score } else { f64::NEG_INFINITY };
             }
             for lane in 0..LANES {
                 highest[lane] = if scores[lane] > highest[lane] { scores[lane] } else { highest[lane] };
             }
         }
-        highest.into_iter().fold(f64::NEG_INFINITY, |a, b| if a > b { a } else { b })
+        highest_of(highest)
     }
 }

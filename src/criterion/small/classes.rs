@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 
-use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows};
+use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, highest_of};
 use crate::criterion::classes::{ClassCriterion, Measure};
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
@@ -23,12 +23,29 @@ pub struct SmallClasses {
     /// The weights of the node's rows, class by class.
     grouped: ByRow<i32>,
     /// The groups that are not empty: the end of the group, and the weight of its class.
-    groups: SmallVec<[(u8, i32); 8]>,
-    /// The weights on the left of the cuts that were scored last.
-    lefts: ByRow<i32>,
+    groups: SmallVec<[(u16, i32); 8]>,
+    /// The cuts that were scored last.
+    cuts: [Sums; MAX_ROWS / LANES],
+}
+
+/// Some cuts side by side: the weight on the left, and the numerator of the score.
+#[derive(Clone, Copy)]
+struct Sums {
+    left: [i32; LANES],
+    numerator: [i32; LANES],
 }
 
 impl SmallClasses {
+    fn cut_of(&self, left: i32, numerator: i32) -> SmallCut {
+        let denominator = left * (self.weight - left);
+        SmallCut {
+            score: f64::from(numerator) / f64::from(denominator),
+            numerator: numerator as u128,
+            denominator: denominator as u64,
+            weight: left as u64,
+        }
+    }
+
     fn counts(&self) -> &[i32] {
         &self.counts[..self.slots.len()]
     }
@@ -44,7 +61,7 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
             counts: [0; MAX_ROWS],
             grouped: [0; MAX_ROWS],
             groups: SmallVec::new(),
-            lefts: [0; MAX_ROWS],
+            cuts: [Sums { left: [0; LANES], numerator: [0; LANES] }; MAX_ROWS / LANES],
         })
     }
 
@@ -69,8 +86,8 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         self.counts[..self.slots.len()].fill(0);
         self.weight = 0;
         for &place in places {
-            let place = usize::from(place) % MAX_ROWS;
-            self.counts[usize::from(self.classes[place]) % MAX_ROWS] += self.weights[place];
+            let place = usize::from(place);
+            self.counts[usize::from(self.classes[place])] += self.weights[place];
             self.weight += self.weights[place];
         }
     }
@@ -96,9 +113,9 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
 
     fn begin(&mut self, places: &[u8], samples: &mut [u32]) {
         // Where the rows of each class begin.
-        let mut nexts = [0u8; MAX_ROWS];
+        let mut nexts = [0u16; MAX_ROWS];
         for &place in places {
-            nexts[usize::from(self.classes[usize::from(place) % MAX_ROWS]) % MAX_ROWS] += 1;
+            nexts[usize::from(self.classes[usize::from(place)])] += 1;
         }
         self.groups.clear();
         let mut end = 0;
@@ -112,10 +129,10 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         }
         let mut ordered = [0; MAX_ROWS];
         for (&place, &sample) in places.iter().zip(&*samples) {
-            let place = usize::from(place) % MAX_ROWS;
-            let next = &mut nexts[usize::from(self.classes[place]) % MAX_ROWS];
-            self.grouped[usize::from(*next) % MAX_ROWS] = self.weights[place];
-            ordered[usize::from(*next) % MAX_ROWS] = sample;
+            let place = usize::from(place);
+            let next = &mut nexts[usize::from(self.classes[place])];
+            self.grouped[usize::from(*next)] = self.weights[place];
+            ordered[usize::from(*next)] = sample;
             *next += 1;
         }
         samples.copy_from_slice(&ordered[..samples.len()]);
@@ -126,12 +143,13 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         if self.groups.len() == 2 { self.weight.into() } else { f64::INFINITY }
     }
 
-    fn score_cuts(&mut self, level: Level, ranks: &[u32], _n: usize, scores: &mut [f64]) -> f64 {
-        score_cuts(level, ranks, &self.grouped, &self.groups, self.weight, &mut self.lefts, scores)
+    fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64 {
+        score_cuts(level, ranks, &self.grouped, &self.groups, lasts, self.weight, &mut self.cuts, scores)
     }
 
-    fn cut(&self, i: usize, score: f64) -> SmallCut {
-        SmallCut { score, weight: self.lefts[i] as u64, excess: 0 }
+    fn cut(&self, i: usize) -> SmallCut {
+        let Sums { left, numerator } = &self.cuts[i / LANES];
+        self.cut_of(left[i % LANES], numerator[i % LANES])
     }
 
     fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut {
@@ -145,30 +163,31 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
             inside += left * left;
             outside += (count - left) * (count - left);
         }
-        SmallCut { score: score(self.weight, weight, inside, outside), weight: weight as u64, excess: 0 }
+        self.cut_of(weight, numerator(self.weight, weight, inside, outside))
     }
 }
 
-/// The score of a cut: weights of the node and of the left, sums of squared class weights of either
-/// side. All products are below 2^25.
+/// The numerator of the score of a cut, from the weights of the node and of the left, and the sums
+/// of squared class weights of either side. It is at most the product of the weights of the node and
+/// of both sides, so below 2^28.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-fn score(node: i32, left: i32, inside: i32, outside: i32) -> f64 {
-    f64::from(inside * (node - left) + outside * left) / f64::from(left * (node - left))
+fn numerator(node: i32, left: i32, inside: i32, outside: i32) -> i32 {
+    inside * (node - left) + outside * left
 }
 
 vectorized! {
     fn score_cuts(
         ranks: &[u32],
         weights: &[i32],
-        groups: &[(u8, i32)],
+        groups: &[(u16, i32)],
+        lasts: &[[u32; LANES]],
         node_weight: i32,
-        lefts: &mut [i32],
-        scores: &mut [f64],
+        cuts: &mut [Sums],
+        scores: &mut [[f64; LANES]],
     ) -> f64 {
         let mut highest = [f64::NEG_INFINITY; LANES];
-        let (lanes, lefts) = (ranks.as_chunks::<LANES>().0, lefts.as_chunks_mut::<LANES>().0);
-        for ((lanes, lefts), scores) in lanes.iter().zip(lefts).zip(scores.as_chunks_mut::<LANES>().0) {
+        for ((lasts, cut), scores) in lasts.iter().zip(cuts).zip(scores) {
             let (mut left, mut inside, mut outside) = ([0; LANES], [0; LANES], [0; LANES]);
             let mut start = 0;
             for &(end, count) in groups {
@@ -177,7 +196,7 @@ vectorized! {
                 let mut sum = [0; LANES];
                 for (&rank, &weight) in ranks[rows.clone()].iter().zip(&weights[rows]) {
                     for lane in 0..LANES {
-                        sum[lane] += if rank <= lanes[lane] { weight } else { 0 };
+                        sum[lane] += if rank <= lasts[lane] { weight } else { 0 };
                     }
                 }
                 for lane in 0..LANES {
@@ -186,15 +205,17 @@ vectorized! {
                     outside[lane] += (count - sum[lane]) * (count - sum[lane]);
                 }
             }
-            *lefts = left;
+            cut.left = left;
             for lane in 0..LANES {
-                let score = score(node_weight, left[lane], inside[lane], outside[lane]);
+                let numerator = numerator(node_weight, left[lane], inside[lane], outside[lane]);
+                cut.numerator[lane] = numerator;
+                let score = f64::from(numerator) / f64::from(left[lane] * (node_weight - left[lane]));
                 scores[lane] = if left[lane] < node_weight { score } else { f64::NEG_INFINITY };
             }
             for lane in 0..LANES {
                 highest[lane] = if scores[lane] > highest[lane] { scores[lane] } else { highest[lane] };
             }
         }
-        highest.into_iter().fold(f64::NEG_INFINITY, |a, b| if a > b { a } else { b })
+        highest_of(highest)
     }
 }

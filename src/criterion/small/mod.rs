@@ -5,12 +5,12 @@
 //! integers in a few arrays. The rows of the subtree are loaded once; a node is a list of *places*,
 //! the positions of its rows among them.
 //!
-//! No column is sorted. For each row of the node, the rows of at most its rank are added up: n steps
-//! for n rows, each for all sums side by side in vector registers. So all cuts of a column are known
-//! after about n^2 / 16 additions, which for so few rows is less than a sort takes.
+//! No column is sorted. For each rank of the column in the node, the rows of at most that rank are
+//! added up: n steps for n rows, each for [`LANES`] ranks side by side in vector registers. So all
+//! cuts of a column are known after about n^2 / 16 additions, or after n if the column has few
+//! values. For so few rows that is less than a sort takes.
 //!
-//! The order of candidates is the exact one. Scores of different cuts differ by more than
-//! [`MARGIN`], or the criterion compares them as integers.
+//! The order of cuts is the exact one: where scores are close, cuts are compared as integers.
 
 mod binary;
 mod classes;
@@ -25,24 +25,19 @@ pub use sums::SmallSums;
 use std::cmp::Ordering;
 
 use super::Statistics;
+use crate::num::{Ratio, Wide};
 use crate::simd::Level;
 
-/// The most rows of a small subtree (bench `sweep` has the limit at which subtrees become small).
-pub const MAX_ROWS: usize = 64;
-/// The greatest total weight of the rows of a small subtree.
-///
-/// For one output of classes, a score is an integer divided by `w (W - w)`, where `w` is the weight
-/// of a side and `W <= 256` that of the node. Two different scores differ by at least `16 / W^4`,
-/// and no score exceeds `W^2 / 4`: so they differ by at least 2^-42 of the greater one.
-pub const MAX_WEIGHT: u64 = 256;
+/// The most rows of a small subtree: a place is a byte.
+pub const MAX_ROWS: usize = 256;
+/// The greatest total weight of the rows of a small subtree: ten bits.
+pub const MAX_WEIGHT: u64 = 1023;
 /// Scores that differ by less than this share of the greater one are compared exactly. They have
 /// fewer than eight roundings, each of at most 2^-53.
 pub const MARGIN: f64 = 1.0 / (1u64 << 44) as f64;
 
-/// The number of ranks that are compared side by side. Ranks are padded to a multiple of it.
+/// The number of ranks that are compared side by side.
 pub const LANES: usize = 16;
-/// The rank in padding, above the ranks of all rows.
-pub const PADDING: u32 = u32::MAX;
 
 /// One number for each row of a node.
 pub type ByRow<T> = [T; MAX_ROWS];
@@ -50,20 +45,29 @@ pub type ByRow<T> = [T; MAX_ROWS];
 /// A cut, as far as its rank among the cuts of a node depends on it.
 #[derive(Debug, Clone, Copy)]
 pub struct SmallCut {
-    /// The score: the higher, the better the split.
+    /// The score: the higher, the better the split. It is the quotient of the next two numbers, of
+    /// which only a few roundings are allowed to differ.
     pub score: f64,
+    /// The exact numerator of the score.
+    pub numerator: u128,
+    /// The exact denominator of the score: the product of the weights of both sides.
+    pub denominator: u64,
     /// The weight of the rows on the left.
     pub weight: u64,
-    /// For numbers: the total weight, times the weighted sum of the targets on the left, less what
-    /// that would be if the left had the mean of the node.
-    pub excess: i64,
 }
 
 impl SmallCut {
-    /// The order of two cuts by score, if their scores are far enough apart.
-    fn compare_scores(&self, other: &Self) -> Option<Ordering> {
-        let margin = self.score.max(other.score) * MARGIN;
-        ((self.score - other.score).abs() > margin).then(|| self.score.total_cmp(&other.score))
+    /// The exact order of the cuts of one node; the greater one is the better split.
+    pub fn compare(&self, other: &Self) -> Ordering {
+        if (self.score - other.score).abs() > self.score.max(other.score) * MARGIN {
+            return self.score.total_cmp(&other.score);
+        }
+        if self.denominator == other.denominator {
+            return self.numerator.cmp(&other.numerator);
+        }
+        let ratio =
+            |cut: &Self| Ratio { numerator: Wide::from(cut.numerator), denominator: u128::from(cut.denominator) };
+        ratio(self).compare(&ratio(other))
     }
 }
 
@@ -101,19 +105,142 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
         f64::INFINITY
     }
 
-    /// Sets `scores[i]` to the score of the cut that sends rows of at most the rank `ranks[i]` left,
-    /// or to minus infinity if all rows go left. Returns the highest score. `ranks` has the ranks of
-    /// the node's `n` rows and is padded to a multiple of [`LANES`]. O(rows^2).
-    fn score_cuts(&mut self, level: Level, ranks: &[u32], n: usize, scores: &mut [f64]) -> f64;
+    /// Scores the cuts of a column. Cut number `i` sends rows of at most the rank `lasts[i]` left,
+    /// where `lasts[i]` is at least the least rank of the node. Sets `scores[i]` to its score, or to
+    /// minus infinity if all rows go left. Returns the highest score. `ranks` are those of the
+    /// node's rows. O(rows * cuts).
+    fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64;
 
-    /// The cut whose score [`score_cuts`](Self::score_cuts) has set in `scores[i]`.
-    fn cut(&self, i: usize, score: f64) -> SmallCut;
+    /// Cut number `i` of those that were [scored](Self::score_cuts) last.
+    fn cut(&self, i: usize) -> SmallCut;
 
-    /// The cut that sends rows of a rank below `end` left. O(rows).
+    /// The cut that sends rows of a rank below `end` left. There must be rows on both sides.
+    /// O(rows).
     fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut;
+}
 
-    /// The exact order of two cuts; the greater one is the better split.
-    fn compare(&self, a: &SmallCut, b: &SmallCut) -> Ordering {
-        a.compare_scores(b).unwrap_or(Ordering::Equal)
+/// The highest of some scores.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+fn highest_of(scores: [f64; LANES]) -> f64 {
+    scores.into_iter().fold(f64::NEG_INFINITY, |a, b| if a > b { a } else { b })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::criterion::{Criterion, Visitor, visit};
+    use crate::data::Target;
+    use crate::error::Result;
+    use crate::params::CriterionKind;
+    use crate::runtime::Runtime;
+
+    /// A node at some places of the rows `samples`, and the ranks of its rows in a column.
+    struct Check<'a> {
+        samples: &'a [u32],
+        places: &'a [u8],
+        ranks: &'a [u32],
+    }
+
+    impl Visitor for Check<'_> {
+        /// Whether the criterion has small statistics, and the numbers are small enough.
+        type Output = bool;
+
+        fn visit<C: Criterion>(self, criterion: &C) -> Result<bool> {
+            let Self { samples, places, ranks } = self;
+            let Some(mut rows) = C::Small::new(criterion) else { return Ok(false) };
+            if !rows.load(criterion, samples) {
+                return Ok(false);
+            }
+            let node: Vec<u32> = places.iter().map(|&place| samples[usize::from(place)]).collect();
+            let rank_of = |sample: u32| ranks[node.iter().position(|&other| other == sample).unwrap()];
+            let totals = criterion.totals(&node);
+            rows.enter(places);
+            assert_eq!(rows.weight(), criterion.weight(&totals));
+            assert_eq!(rows.is_pure(), criterion.is_pure(&totals));
+            assert_eq!(rows.impurity(criterion).to_bits(), criterion.impurity(&totals).to_bits());
+            let [mut value, mut expected] = [vec![-1.0; criterion.n_values()], vec![0.0; criterion.n_values()]];
+            rows.write_value(criterion, &node, &mut value);
+            criterion.write_value(&totals, &node, &mut expected);
+            assert_eq!(value, expected);
+
+            let mut ordered = node.clone();
+            rows.begin(places, &mut ordered);
+            let ordered: Vec<u32> = ordered.iter().map(|&sample| rank_of(sample)).collect();
+            let mut ends = ranks.to_vec();
+            ends.sort_unstable();
+            ends.dedup();
+            let mut lasts = ends.clone();
+            lasts.resize(lasts.len().next_multiple_of(LANES), *ends.last().unwrap());
+            let mut scan = criterion.scan();
+            let proofs: Vec<C::Proof> = ends[..ends.len() - 1]
+                .iter()
+                .map(|&end| {
+                    let mut pushed = criterion.begin(&totals, &mut scan);
+                    for (&sample, _) in node.iter().zip(ranks).filter(|&(_, &rank)| rank <= end) {
+                        criterion.push(&totals, &mut scan, &mut pushed, sample);
+                    }
+                    criterion.proof(&scan, pushed)
+                })
+                .collect();
+            for level in Level::supported() {
+                let mut scores = vec![[0.0; LANES]; lasts.len() / LANES];
+                let highest = rows.score_cuts(level, &ordered, lasts.as_chunks().0, &mut scores);
+                let scores = scores.as_flattened();
+                assert_eq!(highest, scores.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+                assert!(scores[proofs.len()..].iter().all(|&score| score == f64::NEG_INFINITY));
+                let cuts: Vec<SmallCut> = (0..proofs.len()).map(|i| rows.cut(i)).collect();
+                for (i, a) in cuts.iter().enumerate() {
+                    assert_eq!(a.score.to_bits(), scores[i].to_bits());
+                    let below = rows.cut_below(&ordered, ends[i] + 1);
+                    assert_eq!((below.weight, below.compare(a)), (a.weight, Ordering::Equal));
+                    assert!(a.score <= rows.most_score() * (1.0 + MARGIN));
+                    for (b, proof) in cuts.iter().zip(&proofs) {
+                        assert_eq!(a.compare(b), criterion.compare(&totals, &proofs[i], proof));
+                    }
+                }
+            }
+            Ok(true)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn small_statistics_agree_with_scans(
+            (numbers, ranks, weights, is_in) in (2..=MAX_ROWS).prop_flat_map(|n| (
+                vec(-1000..1000i32, n),
+                vec(0..40u32, n),
+                prop_oneof![Just(None), vec((1..4u8).prop_map(f64::from), n).prop_map(Some)],
+                vec(any::<bool>(), n),
+            )),
+            step in prop::sample::select(vec![1, 300, 900]),
+            n_classes in 2..9u32,
+            outlier in prop::sample::select(vec![0.0, 1e9, 1e14]),
+        ) {
+            let n = numbers.len();
+            let classes: Vec<u32> = numbers.iter().map(|&v| v.unsigned_abs() / 7 % n_classes).collect();
+            // An outlier, which may be in the node or not, squeezes all other targets.
+            let value = |(i, &v): (usize, &i32)| if i == 0 { outlier } else { f64::from(v / step) + 0.1 };
+            let values: Vec<f64> = numbers.iter().enumerate().map(value).collect();
+            let samples: Vec<u32> = (0..n as u32).collect();
+            let mut places: Vec<u8> = (0..n).filter(|&i| is_in[i]).map(|i| i as u8).collect();
+            if places.len() < 2 {
+                places = vec![0, 1];
+            }
+            let ranks = &ranks[..places.len()];
+            for kind in [CriterionKind::Gini, CriterionKind::SquaredError] {
+                let target = match kind {
+                    CriterionKind::SquaredError => Target::regression(&values, 1, weights.as_deref()),
+                    _ => Target::classification(&classes, &[n_classes], weights.as_deref()),
+                };
+                let check = Check { samples: &samples, places: &places, ranks };
+                let is_small = visit(kind, &target.unwrap(), check, &Runtime::unstoppable()).unwrap();
+                // Only an outlier makes targets too wide.
+                prop_assert!(is_small || kind == CriterionKind::SquaredError && outlier > 0.0);
+            }
+        }
     }
 }

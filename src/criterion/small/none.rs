@@ -1,6 +1,6 @@
 //! The statistics of small subtrees of criteria that have none.
 
-use super::{SmallCut, SmallRows};
+use super::{LANES, SmallCut, SmallRows};
 use crate::criterion::Statistics;
 use crate::simd::Level;
 
@@ -40,11 +40,17 @@ impl<C: Statistics> SmallRows<C> for NotSmall {
         match *self {}
     }
 
-    fn score_cuts(&mut self, _level: Level, _ranks: &[u32], _n: usize, _scores: &mut [f64]) -> f64 {
+    fn score_cuts(
+        &mut self,
+        _level: Level,
+        _ranks: &[u32],
+        _lasts: &[[u32; LANES]],
+        _scores: &mut [[f64; LANES]],
+    ) -> f64 {
         match *self {}
     }
 
-    fn cut(&self, _i: usize, _score: f64) -> SmallCut {
+    fn cut(&self, _i: usize) -> SmallCut {
         match *self {}
     }
 

@@ -4,16 +4,14 @@
 //! `w` has the excess `w (W q - S)`, and a cut has the sum of the excesses on its left, which is
 //! exact. The score is the square of that sum over `w (W - w)`, `w` being the weight on the left.
 
-use std::cmp::Ordering;
-
-use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows};
+use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, highest_of};
 use crate::criterion::squared_error::SquaredError;
 use crate::criterion::weights::{Moment, SampleWeights};
 use crate::simd::{Level, vectorized};
 
-/// The square of the total weight, times the range of the targets, is at most this. An excess is at
-/// most a quarter of that, 2^56, so that its square times `w (W - w) <= 2^14` fits in 128 bits.
-const MAX_PRODUCT: u64 = 1 << 58;
+/// The square of the total weight, times the range of the targets, is at most this, so that sums of
+/// excesses fit in 64 bits in whatever order they are added up.
+const MAX_PRODUCT: u64 = 1 << 61;
 
 /// The rows of a small subtree.
 pub struct SmallSums {
@@ -30,9 +28,24 @@ pub struct SmallSums {
     /// The weights and excesses of the node's rows.
     row_weights: ByRow<i32>,
     row_excesses: ByRow<i64>,
-    /// The weights and excesses on the left of the cuts that were scored last.
-    lefts: ByRow<i32>,
-    excesses: ByRow<i64>,
+    /// The cuts that were scored last.
+    cuts: [Sums; MAX_ROWS / LANES],
+}
+
+/// Some cuts side by side: the weight and the excess on the left.
+#[derive(Clone, Copy)]
+struct Sums {
+    left: [i32; LANES],
+    excess: [i64; LANES],
+}
+
+impl SmallSums {
+    fn cut_of(&self, left: i32, excess: i64) -> SmallCut {
+        let (weight, square) = (left as u64, u128::from(excess.unsigned_abs()) * u128::from(excess.unsigned_abs()));
+        let denominator = weight * (self.weight as u64 - weight);
+        let score = excess as f64 * excess as f64 / denominator as f64;
+        SmallCut { score, numerator: square, denominator, weight }
+    }
 }
 
 impl<W: SampleWeights, M: Moment> SmallRows<SquaredError<'_, W, M>> for SmallSums {
@@ -46,8 +59,7 @@ impl<W: SampleWeights, M: Moment> SmallRows<SquaredError<'_, W, M>> for SmallSum
             variance: 0,
             row_weights: [0; MAX_ROWS],
             row_excesses: [0; MAX_ROWS],
-            lefts: [0; MAX_ROWS],
-            excesses: [0; MAX_ROWS],
+            cuts: [Sums { left: [0; LANES], excess: [0; LANES] }; MAX_ROWS / LANES],
         })
     }
 
@@ -68,7 +80,7 @@ impl<W: SampleWeights, M: Moment> SmallRows<SquaredError<'_, W, M>> for SmallSum
     fn enter(&mut self, places: &[u8]) {
         let (mut weight, mut sum, mut squares) = (0, 0, 0);
         for &place in places {
-            let place = usize::from(place) % MAX_ROWS;
+            let place = usize::from(place);
             let (w, q) = (i64::from(self.weights[place]), self.targets[place]);
             weight += w;
             sum += w * q;
@@ -102,19 +114,20 @@ impl<W: SampleWeights, M: Moment> SmallRows<SquaredError<'_, W, M>> for SmallSum
 
     fn begin(&mut self, places: &[u8], _samples: &mut [u32]) {
         for ((row_weight, row_excess), &place) in self.row_weights.iter_mut().zip(&mut self.row_excesses).zip(places) {
-            let place = usize::from(place) % MAX_ROWS;
+            let place = usize::from(place);
             *row_weight = self.weights[place];
             *row_excess = i64::from(self.weights[place]) * (self.weight * self.targets[place] - self.sum);
         }
     }
 
-    fn score_cuts(&mut self, level: Level, ranks: &[u32], n: usize, scores: &mut [f64]) -> f64 {
-        let Self { row_weights, row_excesses, lefts, excesses, weight, .. } = self;
-        score_cuts(level, ranks, &row_weights[..n], &row_excesses[..n], *weight as i32, lefts, excesses, scores)
+    fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64 {
+        let Self { row_weights, row_excesses, weight, cuts, .. } = self;
+        score_cuts(level, ranks, row_weights, row_excesses, lasts, *weight as i32, cuts, scores)
     }
 
-    fn cut(&self, i: usize, score: f64) -> SmallCut {
-        SmallCut { score, weight: self.lefts[i] as u64, excess: self.excesses[i] }
+    fn cut(&self, i: usize) -> SmallCut {
+        let Sums { left, excess } = &self.cuts[i / LANES];
+        self.cut_of(left[i % LANES], excess[i % LANES])
     }
 
     fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut {
@@ -123,18 +136,7 @@ impl<W: SampleWeights, M: Moment> SmallRows<SquaredError<'_, W, M>> for SmallSum
             weight += if rank < end { row_weight } else { 0 };
             excess += if rank < end { row_excess } else { 0 };
         }
-        let product = weight * (self.weight as i32 - weight);
-        let score = (excess as f64) * (excess as f64) / f64::from(product);
-        SmallCut { score, weight: weight as u64, excess }
-    }
-
-    fn compare(&self, a: &SmallCut, b: &SmallCut) -> Ordering {
-        if let Some(order) = a.compare_scores(b) {
-            return order;
-        }
-        let square = |cut: &SmallCut| u128::from(cut.excess.unsigned_abs()) * u128::from(cut.excess.unsigned_abs());
-        let product = |cut: &SmallCut| u128::from(cut.weight * (self.weight as u64 - cut.weight));
-        (square(a) * product(b)).cmp(&(square(b) * product(a)))
+        self.cut_of(weight, excess)
     }
 }
 
@@ -143,23 +145,21 @@ vectorized! {
         ranks: &[u32],
         row_weights: &[i32],
         row_excesses: &[i64],
+        lasts: &[[u32; LANES]],
         node_weight: i32,
-        lefts: &mut [i32],
-        excesses: &mut [i64],
-        scores: &mut [f64],
+        cuts: &mut [Sums],
+        scores: &mut [[f64; LANES]],
     ) -> f64 {
         let mut highest = [f64::NEG_INFINITY; LANES];
-        let (lanes, lefts) = (ranks.as_chunks::<LANES>().0, lefts.as_chunks_mut::<LANES>().0);
-        let (excesses, scores) = (excesses.as_chunks_mut::<LANES>().0, scores.as_chunks_mut::<LANES>().0);
-        for (((lanes, lefts), excesses), scores) in lanes.iter().zip(lefts).zip(excesses).zip(scores) {
+        for ((lasts, cut), scores) in lasts.iter().zip(cuts).zip(scores) {
             let (mut left, mut excess) = ([0; LANES], [0; LANES]);
             for ((&rank, &row_weight), &row_excess) in ranks.iter().zip(row_weights).zip(row_excesses) {
                 for lane in 0..LANES {
-                    left[lane] += if rank <= lanes[lane] { row_weight } else { 0 };
-                    excess[lane] += if rank <= lanes[lane] { row_excess } else { 0 };
+                    left[lane] += if rank <= lasts[lane] { row_weight } else { 0 };
+                    excess[lane] += if rank <= lasts[lane] { row_excess } else { 0 };
                 }
             }
-            (*lefts, *excesses) = (left, excess);
+            *cut = Sums { left, excess };
             for lane in 0..LANES {
                 let excess = excess[lane] as f64;
                 let score = excess * excess / f64::from(left[lane] * (node_weight - left[lane]));
@@ -169,6 +169,6 @@ vectorized! {
                 highest[lane] = if scores[lane] > highest[lane] { scores[lane] } else { highest[lane] };
             }
         }
-        highest.into_iter().fold(f64::NEG_INFINITY, |a, b| if a > b { a } else { b })
+        highest_of(highest)
     }
 }

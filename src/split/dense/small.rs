@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::criterion::Criterion;
-use crate::criterion::small::{LANES, MARGIN, MAX_ROWS, PADDING, SmallCut, SmallRows};
+use crate::criterion::small::{LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows};
 use crate::data::dense::{DenseColumn, Ranks};
 use crate::data::{Columns, DenseColumns};
 use crate::params::{FeatureSampling, Splitter, Tier};
@@ -28,7 +28,9 @@ pub struct SmallScratch<C: Criterion> {
     pub samples: [u32; MAX_ROWS],
     features: Vec<u32>,
     ranks: [u32; MAX_ROWS],
-    scores: [f64; MAX_ROWS],
+    /// The ranks after which the column is cut, and the scores of these cuts.
+    lasts: [[u32; LANES]; MAX_ROWS / LANES],
+    scores: [[f64; LANES]; MAX_ROWS / LANES],
 }
 
 /// The best split of a node of a small subtree.
@@ -54,7 +56,8 @@ impl<C: Criterion> SmallScratch<C> {
             samples: [0; MAX_ROWS],
             features: Vec::new(),
             ranks: [0; MAX_ROWS],
-            scores: [0.0; MAX_ROWS],
+            lasts: [[0; LANES]; MAX_ROWS / LANES],
+            scores: [[0.0; LANES]; MAX_ROWS / LANES],
         })
     }
 
@@ -117,31 +120,46 @@ impl<C: Criterion> SmallNode<'_, C> {
         if lowest == highest {
             return false;
         }
+        let extremes = lowest..highest;
         match self.search.params.splitter {
-            Splitter::Best => self.offer_best(scratch, n, feature),
-            Splitter::Random => self.offer_random(scratch, n, feature, lowest..highest),
+            Splitter::Best => self.offer_best(scratch, n, feature, extremes),
+            Splitter::Random => self.offer_random(scratch, n, feature, extremes),
         }
         true
     }
 
     /// Offers the best cut of a column that varies.
-    fn offer_best(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32) {
-        let SmallScratch { rows, ranks, scores, .. } = scratch;
-        let padded = n.next_multiple_of(LANES);
-        ranks[n..padded].fill(PADDING);
-        let highest = rows.score_cuts(self.search.level, &ranks[..padded], n, scores);
+    fn offer_best(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32, extremes: Range<u32>) {
+        let SmallScratch { rows, ranks, lasts, scores, .. } = scratch;
+        let ranks = &ranks[..n];
+        // The cuts are those after each row, or those after each rank between the extremes if that
+        // is fewer. A cut after a rank that no row has is the same as one of a lower rank, so it
+        // does not win.
+        let n_ranks = (extremes.end - extremes.start) as usize;
+        let n_chunks = n.min(n_ranks).div_ceil(LANES);
+        if n_chunks < n.div_ceil(LANES) {
+            for (last, rank) in lasts.as_flattened_mut()[..n_chunks * LANES].iter_mut().zip(extremes.start..) {
+                *last = rank;
+            }
+        } else {
+            let (lasts, padding) = lasts.as_flattened_mut()[..n_chunks * LANES].split_at_mut(n);
+            lasts.copy_from_slice(ranks);
+            padding.fill(extremes.end);
+        }
+        let lasts = &lasts[..n_chunks];
+        let highest = rows.score_cuts(self.search.level, ranks, lasts, &mut scores[..n_chunks]);
         if self.best.is_some_and(|(best, _)| highest < best.score * (1.0 - MARGIN)) {
             return;
         }
         // Of the best cuts of the column, that of the lowest rank wins.
         let least = highest * (1.0 - MARGIN);
         let mut winner: Option<(SmallCut, u32)> = None;
-        for (i, (&rank, &score)) in ranks[..n].iter().zip(&*scores).enumerate() {
-            if score < least {
+        for (i, (&rank, &score)) in lasts.as_flattened().iter().zip(scores.as_flattened()).enumerate() {
+            if score < least || winner.is_some_and(|(_, other)| other == rank) {
                 continue;
             }
-            let cut = rows.cut(i, score);
-            let wins = winner.is_none_or(|(other, other_rank)| match rows.compare(&cut, &other) {
+            let cut = rows.cut(i);
+            let wins = winner.is_none_or(|(other, other_rank)| match cut.compare(&other) {
                 Ordering::Greater => true,
                 Ordering::Equal => rank < other_rank,
                 Ordering::Less => false,
@@ -150,15 +168,15 @@ impl<C: Criterion> SmallNode<'_, C> {
                 winner = Some((cut, rank));
             }
         }
-        let Some((cut, last_left)) = winner.filter(|(cut, _)| self.beats(rows, cut)) else { return };
-        let above = ranks[..n].iter().map(|&rank| if rank > last_left { rank } else { PADDING });
+        let Some((cut, last_left)) = winner.filter(|(cut, _)| self.beats(cut)) else { return };
+        let above = ranks.iter().map(|&rank| if rank > last_left { rank } else { u32::MAX });
         let candidate = Candidate {
             feature,
             last_left,
             missing: None,
             order: 0,
-            cut: Cut::Before(above.fold(PADDING, u32::min)),
-            n_left: ranks[..n].iter().filter(|&&rank| rank <= last_left).count(),
+            cut: Cut::Before(above.fold(u32::MAX, u32::min)),
+            n_left: ranks.iter().filter(|&&rank| rank <= last_left).count(),
             is_loose: false,
         };
         self.best = Some((cut, candidate));
@@ -171,9 +189,16 @@ impl<C: Criterion> SmallNode<'_, C> {
         let Range { start: lowest, end: highest } = extremes;
         let (low, high) = (data.value(feature, lowest), data.value(feature, highest));
         let threshold = threshold_between(self.key, feature, low, high);
-        let end = data.rank_above(feature, threshold, lowest + 1..highest);
-        let cut = rows.cut_below(&ranks[..n], end);
-        if !self.beats(rows, &cut) {
+        let ranks = &ranks[..n];
+        // The first rank above the threshold is one of a few ranks, or the one after them. If no row
+        // has one of these, each of them divides the rows as the threshold does.
+        let around = data.ranks_around(feature, threshold);
+        let first = around.start.clamp(lowest + 1, highest);
+        let last = around.end.clamp(first, highest);
+        let is_clear = ranks.iter().all(|rank| !(first..last).contains(rank));
+        let end = if is_clear { first } else { data.rank_above(feature, threshold, first..last) };
+        let cut = rows.cut_below(ranks, end);
+        if !self.beats(&cut) {
             return;
         }
         let candidate = Candidate {
@@ -182,14 +207,14 @@ impl<C: Criterion> SmallNode<'_, C> {
             missing: None,
             order: 0,
             cut: Cut::Random { key: self.key, lowest, highest },
-            n_left: ranks[..n].iter().filter(|&&rank| rank < end).count(),
+            n_left: ranks.iter().filter(|&&rank| rank < end).count(),
             is_loose: false,
         };
         self.best = Some((cut, candidate));
     }
 
-    fn beats(&self, rows: &C::Small, cut: &SmallCut) -> bool {
-        self.best.is_none_or(|(best, _)| rows.compare(cut, &best) == Ordering::Greater)
+    fn beats(&self, cut: &SmallCut) -> bool {
+        self.best.is_none_or(|(best, _)| cut.compare(&best) == Ordering::Greater)
     }
 }
 
