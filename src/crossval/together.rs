@@ -215,7 +215,7 @@ impl<C: Criterion> Descent<'_, C> {
     }
 
     fn visit(&mut self, mut group: Group, stack: &mut Vec<Group>) -> Result<()> {
-        self.finds.visits.visit(group.ids.len(), 0);
+        self.finds.leaves.visits.visit(group.ids.len(), 0);
         let criterion = self.search.criterion;
         merge_whole(&mut group.lanes);
         let all = criterion.totals(&group.ids);

@@ -61,7 +61,7 @@ impl Policy for Descent<'_> {
         load: &mut Visit<'_>,
         finds: &mut Finds,
     ) -> Result<()> {
-        finds.visits.visit(node.samples.len(), load.held);
+        finds.leaves.visits.visit(node.samples.len(), load.held);
         Ok(())
     }
 
@@ -74,7 +74,7 @@ impl Policy for Descent<'_> {
     ) {
         let criterion = search.criterion;
         leaf.write_value(criterion, finds.add(load.query_rows.ids(), leaf.depth));
-        let Some(rows) = &mut finds.rows else { return };
+        let Some(rows) = &mut finds.leaves.rows else { return };
         let total = criterion.weight(&leaf.totals) as f64;
         for &sample in leaf.samples.ids() {
             rows.rows.push(sample);
@@ -112,14 +112,12 @@ impl Policy for Descent<'_> {
     fn join(&self, mut tasks: Vec<Finds>) -> Result<Vec<Finds>> {
         // Tasks end in any order, but no two of them have a query row in common: the first query
         // row of each task gives an order that is the same in each run.
-        tasks.sort_unstable_by_key(Finds::first_row);
+        tasks.sort_unstable_by_key(|finds| finds.query_rows.first().copied());
         Ok(tasks)
     }
 
     fn absorb(&self, finds: &mut Finds, whole: Vec<Finds>) -> Result<()> {
-        for more in whole {
-            finds.append(more);
-        }
+        whole.into_iter().for_each(|more| finds.append(more));
         Ok(())
     }
 }
@@ -156,19 +154,15 @@ impl Visitor for Question<'_> {
         let mut reached = Reached::new(n_query, self.rows);
         let all: Vec<u32> = (0..n_query as u32).collect();
         let n_threads = self.runtime.n_threads();
-        let found = if all.is_empty() {
-            Vec::new()
-        } else if !self.is_single || n_threads == 1 || n_query == 1 {
-            let batch_len = if self.is_single { 1 } else { n_query };
+        let found = if !self.is_single || n_threads == 1 || n_query <= 1 {
+            let batch_len = if self.is_single { 1 } else { n_query.max(1) };
             self.ask(criterion, all.chunks(batch_len), self.runtime)?
         } else {
             let tasks = all.chunks(n_query.div_ceil(TASKS_PER_THREAD * n_threads)).collect();
             let run = |rows: &[u32]| self.ask(criterion, rows.chunks(1), &self.runtime.serial());
             self.runtime.map(tasks, run)?.into_iter().flatten().collect()
         };
-        for finds in found {
-            reached.append(finds);
-        }
+        found.into_iter().for_each(|finds| reached.append(finds));
         Ok(reached)
     }
 }
