@@ -132,6 +132,8 @@ fn class_counts(target: &Target) -> Vec<usize> {
 fn has_all_classes(target: &Target, counts: &[usize], left_out: &[u32]) -> bool {
     let TargetValues::Classes(classes) = target.values() else { return false };
     let mut rest = counts.to_vec();
-    left_out.iter().for_each(|&row| rest[classes.slots[row as usize] as usize] -= 1);
+    for &row in left_out {
+        rest[classes.slots[row as usize] as usize] -= 1;
+    }
     rest.iter().all(|&count| count > 0)
 }

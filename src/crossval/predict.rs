@@ -115,7 +115,9 @@ impl CrossValidation<'_> {
         let mut values: Vec<Vec<f64>> = folds.iter().zip(n_values).map(zeros).collect();
         let ask = |number: u64, threads: &Runtime<'_>| {
             let answer = ask(number, threads)?;
-            folds.iter().for_each(|_| runtime.advance());
+            for _ in folds {
+                runtime.advance();
+            }
             Ok(answer)
         };
         let add = |answer: Answer| {

@@ -117,7 +117,9 @@ impl Policy for Descent<'_> {
     }
 
     fn absorb(&self, finds: &mut Finds, whole: Vec<Finds>) -> Result<()> {
-        whole.into_iter().for_each(|more| finds.append(more));
+        for more in whole {
+            finds.append(more);
+        }
         Ok(())
     }
 }
@@ -162,7 +164,9 @@ impl Visitor for Question<'_> {
             let run = |rows: &[u32]| self.ask(criterion, rows.chunks(1), &self.runtime.serial());
             self.runtime.map(tasks, run)?.into_iter().flatten().collect()
         };
-        found.into_iter().for_each(|finds| reached.append(finds));
+        for finds in found {
+            reached.append(finds);
+        }
         Ok(reached)
     }
 }

@@ -8,9 +8,7 @@ use crate::params::Strategy;
 use crate::split::dense::column::fill_column;
 use crate::split::entries::{Entry, SortScratch};
 use crate::split::node::{NodeColumn, Search};
-use crate::split::sparse::column::node_column;
-use crate::split::sparse::intersect;
-use crate::split::sparse::intersect::{Gather, NodeCosts, ValueOrdered};
+use crate::split::sparse::intersect::{Gather, NodeCosts, ValueOrdered, by_bitmap, by_search};
 
 /// Buffers of one worker. Each use assumes that they are dirty, except the sets `members` and
 /// `marks`, which are empty between uses.
@@ -79,7 +77,7 @@ fn fill_sparse<C: Criterion>(
     if are_all && costs.gather_cost(None) < one_by_one {
         gather.for_each(columns, samples, |feature, entries| {
             entries.sort_unstable();
-            visit(node_column(columns, samples, feature, entries));
+            visit(NodeColumn::new(feature, entries, samples.len(), columns.zero_rank(feature)));
         });
         return search.runtime.check_interrupt();
     }
@@ -91,10 +89,10 @@ fn fill_sparse<C: Criterion>(
             break;
         }
         let found = match costs.strategy_for_column(columns.column_nnz(feature)) {
-            Strategy::Search => intersect::by_search(columns, feature, samples, entries),
-            _ => intersect::by_bitmap(ValueOrdered::Stored(columns.column(feature)), members, entries),
+            Strategy::Search => by_search(columns, feature, samples, entries),
+            _ => by_bitmap(ValueOrdered::Stored(columns.column(feature)), members, entries),
         };
-        visit(node_column(columns, samples, feature, found));
+        visit(NodeColumn::new(feature, found, samples.len(), columns.zero_rank(feature)));
     }
     members.remove_all(samples);
     result

@@ -70,6 +70,17 @@ impl ValueOrdered<'_> {
         }
     }
 
+    /// The number of entries whose rank is below `end`. O(log(column length)).
+    pub fn n_below(&self, end: u32) -> usize {
+        let end = Entry::new(end, 0);
+        match *self {
+            Self::Stored(SparseColumn { ranks, .. }) => {
+                for_each_width!(ranks, |ranks| ranks.partition_point(|&rank| Entry::widened(rank, 0) < end))
+            }
+            Self::Copied { entries, .. } => entries.partition_point(|&entry| entry < end),
+        }
+    }
+
     /// Writes the entries whose rows are `members` to the front of `out` and returns how many there
     /// are. `out` must have room for all entries of the column. O(column length), without branches
     /// on membership.

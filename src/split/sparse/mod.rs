@@ -5,10 +5,10 @@
 pub(crate) mod bounds;
 mod by_bound;
 mod by_rows;
-pub(crate) mod column;
 pub(crate) mod entry_counts;
 pub(crate) mod heritage;
 pub mod intersect;
+mod leave;
 pub(crate) mod partition;
 mod row_masks;
 pub(crate) mod scratch;
@@ -22,9 +22,8 @@ use crate::split::best::Best;
 use crate::split::by_column::{ColumnSearch, search_columns};
 use crate::split::entries::Entry;
 use crate::split::found::Found;
-use crate::split::node::{Node, NodeSearch, Outcome, Search};
+use crate::split::node::{Node, NodeColumn, NodeSearch, Outcome, Search};
 use crate::split::sparse::by_rows::search_rows;
-use crate::split::sparse::column::node_column;
 use crate::split::sparse::entry_counts::EntryCounts;
 use crate::split::sparse::heritage::Heritage;
 use crate::split::sparse::intersect::{NodeCosts, ValueOrdered};
@@ -70,7 +69,7 @@ impl<C: Criterion> ColumnSearch<C> for SparseSearch<'_> {
                 intersect::by_bitmap(ValueOrdered::Stored(self.columns.column(feature)), self.members, scratch)
             }
         };
-        let column = node_column(self.columns, self.samples, feature, entries);
+        let column = NodeColumn::new(feature, entries, self.samples.len(), self.columns.zero_rank(feature));
         at.evaluate(column, scan, best)
     }
 
@@ -153,14 +152,15 @@ fn search_anew<C: Criterion>(
     let SearchScratch { members, entries, .. } = scratch;
     let forced = search.params.force_strategy;
     let work = by_columns + node.n_entries as f64 * SCAN_COST;
-    if let Some(members) = counted.and_then(EntryCounts::members) {
-        let one_by_one = SparseSearch { columns, samples: ids, members, counts, costs, forced };
-        return search_columns(at, drawn, &one_by_one, work, scans, entries);
+    let kept = counted.and_then(EntryCounts::members);
+    if kept.is_none() {
+        members.insert_all(ids);
     }
-    members.insert_all(ids);
-    let one_by_one = SparseSearch { columns, samples: ids, members, counts, costs, forced };
+    let one_by_one = SparseSearch { columns, samples: ids, members: kept.unwrap_or(members), counts, costs, forced };
     let found = search_columns(at, drawn, &one_by_one, work, scans, entries);
-    members.remove_all(ids);
+    if kept.is_none() {
+        members.remove_all(ids);
+    }
     found
 }
 

@@ -3,7 +3,7 @@
 use crate::bitset::Bitset;
 
 use crate::split::entries::Entry;
-use crate::split::sparse::heritage::LaneMap;
+use crate::split::sparse::heritage::SlotMap;
 use crate::split::sparse::intersect::Gather;
 use crate::split::sparse::row_masks::Block;
 
@@ -37,8 +37,8 @@ pub struct SearchScratch {
     pub(crate) gather: Gather,
     pub(crate) block: Block,
     pub(crate) entries: Vec<Entry>,
-    pub(crate) lane_map: LaneMap,
-    /// The bound and the lane of each column that may win.
+    pub(crate) slot_map: SlotMap,
+    /// The bound and the slot of each column that may win.
     pub(crate) candidates: Vec<(f64, u32)>,
     /// The rows of the node on the side of a cut without the zeros.
     pub(crate) few: Vec<u32>,
@@ -51,7 +51,7 @@ impl SearchScratch {
             members: Bitset::new(n_samples),
             drawn: Bitset::new(n_features),
             gather: Gather::new(n_features),
-            lane_map: LaneMap::new(n_features),
+            slot_map: SlotMap::new(n_features),
             ..Self::default()
         }
     }
