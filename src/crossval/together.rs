@@ -24,7 +24,7 @@ use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
 use crate::grow::expand::{Anew, Pending, must_stop};
 use crate::grow::{check_lengths, samples_with};
-use crate::lazy::{Finds, Reached, descend};
+use crate::lazy::{Finds, LazyTree, Reached, descend};
 use crate::params::ValidTreeParams;
 use crate::rng::{NodeKey, Side};
 use crate::runtime::Runtime;
@@ -80,15 +80,13 @@ pub fn ask_shared(
     check_lengths(data, target)?;
     folds.check(data.n_samples(), query.shape().0)?;
     let Some(rows) = FoldRows::new(data, target, params) else { return Ok(None) };
-    let shared = Shared { data, target, params, number, folds, query, runtime, rows };
+    let shared = Shared { tree: LazyTree { data, target, params, number }, folds, query, runtime, rows };
     criterion::visit_classes(params.criterion, target, shared)
 }
 
 struct Shared<'a> {
-    data: &'a Dataset,
-    target: &'a Target,
-    params: &'a ValidTreeParams,
-    number: u64,
+    /// The tree of all rows.
+    tree: LazyTree<'a>,
     folds: SharedFolds<'a>,
     query: &'a dyn Query,
     runtime: &'a Runtime<'a>,
@@ -99,7 +97,7 @@ impl Visitor for Shared<'_> {
     type Output = Option<Reached>;
 
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Option<Reached>> {
-        let Self { data, target, params, number, folds, query, runtime, rows } = self;
+        let Self { tree: LazyTree { data, target, params, number }, folds, query, runtime, rows } = self;
         let ids = target.weighted_samples();
         let total_weight = criterion.weight(&criterion.totals(&ids));
         let search = Search::new(data, target, criterion, params, total_weight, runtime)?;
@@ -137,7 +135,11 @@ impl Visitor for Shared<'_> {
             members: Bitset::new(data.n_samples()),
             finds: Finds::new(criterion.n_values(), false),
         };
-        descent.run(root)?;
+        let mut stack = vec![root];
+        while let Some(group) = stack.pop() {
+            runtime.check_interrupt()?;
+            descent.visit(group, &mut stack)?;
+        }
         let mut reached = Reached::new(query.shape().0, false);
         reached.append(descent.finds);
         Ok(Some(reached))
@@ -198,15 +200,8 @@ struct Descent<'a, C: Criterion> {
 }
 
 impl<C: Criterion> Descent<'_, C> {
-    fn run(&mut self, root: Group) -> Result<()> {
-        let mut stack = vec![root];
-        while let Some(group) = stack.pop() {
-            self.search.runtime.check_interrupt()?;
-            self.visit(group, &mut stack)?;
-        }
-        Ok(())
-    }
-
+    /// Searches a node, makes it a leaf of some of its folds, and pushes the children of all others
+    /// on the stack.
     fn visit(&mut self, mut group: Group, stack: &mut Vec<Group>) -> Result<()> {
         self.finds.leaves.visits.visit(group.ids.len(), 0);
         let criterion = self.search.criterion;
@@ -326,8 +321,12 @@ impl<C: Criterion> Descent<'_, C> {
                         let queries = std::mem::take(&mut queries[fold][at]);
                         if !queries.is_empty() {
                             let NodeFold { number, held_out, .. } = &group.folds[fold];
-                            let own = held_out.iter().copied().filter(|&id| self.members.contains(id));
-                            folds.push(NodeFold { number: *number, held_out: merged(own, &foreign), queries });
+                            let own = held_out.iter().filter(|&&id| self.members.contains(id));
+                            let mut held_out: Vec<u32> = own.chain(&foreign).copied().collect();
+                            #[allow(clippy::stable_sort_primitive, reason = "merges two ascending runs in O(rows)")]
+                            held_out.sort();
+                            held_out.dedup();
+                            folds.push(NodeFold { number: *number, held_out, queries });
                         }
                     }
                 }
@@ -385,22 +384,6 @@ fn merge_whole(folds: &mut Vec<NodeFold>) {
 /// Those of `ids` whose place in `is_wanted` says so.
 fn picked(ids: &[u32], is_wanted: impl Iterator<Item = bool>) -> Vec<u32> {
     ids.iter().zip(is_wanted).filter(|&(_, is_wanted)| is_wanted).map(|(&id, _)| id).collect()
-}
-
-/// Merges two ascending sequences into one. An element of both appears once.
-fn merged(own: impl Iterator<Item = u32>, foreign: &[u32]) -> Vec<u32> {
-    let mut foreign = foreign.iter().copied().peekable();
-    let mut all = Vec::new();
-    for id in own {
-        while let Some(before) = foreign.next_if(|&other| other <= id) {
-            if before < id {
-                all.push(before);
-            }
-        }
-        all.push(id);
-    }
-    all.extend(foreign);
-    all
 }
 
 /// The cuts by which the folds are split. Folds share a cut if their splits are on the same feature

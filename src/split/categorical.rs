@@ -177,12 +177,6 @@ impl<C: Criterion> Categorical<'_, C> {
         sums
     }
 
-    /// The order of the units by rising mean.
-    fn by_mean(&self, number: usize, sums: Vec<Sum>) -> Order {
-        let order = sorted(self.units.len(), |&a, &b| sums[a as usize].compare(&sums[b as usize]));
-        Order { number: number as u32, places: places(&order), sums }
-    }
-
     /// Calls `visit` with every order to try, or only with the order of number `wanted`. If the
     /// call is interrupted, some orders are left out, and the caller must not use the result.
     fn visit_orders(&self, wanted: Option<u32>, mut visit: impl FnMut(Order)) {
@@ -221,7 +215,8 @@ impl<C: Criterion> Categorical<'_, C> {
                 classes.push(units.map(|(unit, sum)| (unit, sum.sum as f64)).collect());
             }
             if is_visited {
-                visit(self.by_mean(number, sums));
+                let by_mean = sorted(self.units.len(), |&a, &b| sums[a as usize].compare(&sums[b as usize]));
+                visit(Order { number: number as u32, places: places(&by_mean), sums });
                 if self.units.len() == 2 {
                     return;
                 }
@@ -252,15 +247,6 @@ impl<C: Criterion> Categorical<'_, C> {
             places[least] = 1 - places[least];
         }
         Order { number: 0, places, sums: Vec::new() }
-    }
-
-    /// Offers the cuts of an order, by the sums of the units if the criterion can push sums.
-    fn offer(&self, order: &Order, scan: &mut C::Scan, best: &mut Best<C>) {
-        if self.at.search.criterion.pushes_sums() && !order.sums.is_empty() {
-            self.offer_sums(order, scan, best);
-        } else {
-            self.offer_rows(order, scan, best);
-        }
     }
 
     /// Offers the cuts of an order, pushing the sums of one unit after the other. O(units).
@@ -385,7 +371,11 @@ pub(crate) fn search<C: Criterion>(
     let units = Units::new(at.search.data, column, at.search.params.min_samples_category);
     if units.len() > 1 {
         let categorical = Categorical { at, column, units: &units };
-        categorical.visit_orders(None, |order| categorical.offer(&order, scan, best));
+        let pushes_sums = at.search.criterion.pushes_sums();
+        categorical.visit_orders(None, |order| match &order.sums[..] {
+            [_, ..] if pushes_sums => categorical.offer_sums(&order, scan, best),
+            _ => categorical.offer_rows(&order, scan, best),
+        });
     }
     // Nothing is known of the other subsets of the categories, which the children of the node may
     // try.

@@ -87,12 +87,6 @@ impl SampleSet<'_> {
         self.ids.get(at) == Some(&sample)
     }
 
-    /// Whether there are positions, which [`contains`](Self::contains) and
-    /// [`move_few`](Self::move_few) need.
-    pub fn has_positions(&self) -> bool {
-        !self.positions.is_empty()
-    }
-
     /// Moves the rows for which `goes_left` holds to the front and keeps the order of the rows on
     /// both sides. Returns how many rows go left. `goes_left` is called once for each row, in the
     /// order of the rows. O(rows), without branches on the predicate.

@@ -2,7 +2,7 @@
 
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
-use crate::data::{Columns, Dataset, SparseColumns};
+use crate::data::{Columns, Dataset};
 use crate::error::Result;
 use crate::params::Strategy;
 use crate::split::dense::column::fill_column;
@@ -49,27 +49,17 @@ pub(crate) fn fill_columns<C: Criterion>(
     scratch: &mut FoldScratch,
     mut visit: impl FnMut(NodeColumn<'_>),
 ) -> Result<()> {
-    match search.data.columns() {
+    let FoldScratch { sort, gather, members, entries, .. } = scratch;
+    let columns = match search.data.columns() {
+        Columns::Sparse(columns) => columns,
         Columns::Dense(columns) => {
             for &feature in features {
                 search.runtime.check_interrupt()?;
-                visit(fill_column(feature, columns.column(feature), samples, true, &mut scratch.sort));
+                visit(fill_column(feature, columns.column(feature), samples, true, sort));
             }
-            Ok(())
+            return Ok(());
         }
-        Columns::Sparse(columns) => fill_sparse(search, columns, samples, (features, are_all), scratch, &mut visit),
-    }
-}
-
-fn fill_sparse<C: Criterion>(
-    search: &Search<'_, C>,
-    columns: &SparseColumns,
-    samples: &[u32],
-    (features, are_all): (&[u32], bool),
-    scratch: &mut FoldScratch,
-    visit: &mut impl FnMut(NodeColumn<'_>),
-) -> Result<()> {
-    let FoldScratch { gather, members, entries, .. } = scratch;
+    };
     let n_entries = search.n_entries(samples);
     let costs = NodeCosts::new(samples.len(), n_entries);
     let one_by_one: f64 = features.iter().map(|&feature| costs.column_cost(columns.column_nnz(feature))).sum();
@@ -82,18 +72,15 @@ fn fill_sparse<C: Criterion>(
         return search.runtime.check_interrupt();
     }
     members.insert_all(samples);
-    let mut result = Ok(());
-    for &feature in features {
-        result = search.runtime.check_interrupt();
-        if result.is_err() {
-            break;
-        }
+    let result = features.iter().try_for_each(|&feature| {
+        search.runtime.check_interrupt()?;
         let found = match costs.strategy_for_column(columns.column_nnz(feature)) {
             Strategy::Search => by_search(columns, feature, samples, entries),
             _ => by_bitmap(ValueOrdered::Stored(columns.column(feature)), members, entries),
         };
         visit(NodeColumn::new(feature, found, samples.len(), columns.zero_rank(feature)));
-    }
+        Ok(())
+    });
     members.remove_all(samples);
     result
 }

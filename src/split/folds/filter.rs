@@ -195,22 +195,16 @@ impl<'a, 'n> Sweep<'a, 'n> {
         let mut hits = std::mem::take(&mut self.hits);
         self.score_singles(&mut hits);
         self.score_plural(&mut hits);
-        let has_hits = !hits.is_empty();
-        for (fold, score) in hits.drain(..) {
-            self.consider(fold as usize, score, feature, last);
+        if !hits.is_empty() {
+            for (fold, score) in hits.drain(..) {
+                self.consider(fold as usize, score, feature, last);
+            }
+            for singles in &mut self.singles {
+                let floors = singles.folds.iter().map(|&fold| self.floors[fold as usize]);
+                singles.floor = floors.fold(f64::INFINITY, f64::min);
+            }
         }
         self.hits = hits;
-        if has_hits {
-            self.raise_floors();
-        }
-    }
-
-    /// Updates the floor of each group of folds that are scored together.
-    fn raise_floors(&mut self) {
-        for singles in &mut self.singles {
-            let floors = singles.folds.iter().map(|&fold| self.floors[fold as usize]);
-            singles.floor = floors.fold(f64::INFINITY, f64::min);
-        }
     }
 
     /// Scores a cut for the folds of `singles`: once with the row that a fold holds out on the

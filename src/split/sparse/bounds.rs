@@ -86,12 +86,9 @@ impl<C: Criterion> ColumnBounds<C> {
         Self { starts: pick(&self.starts), slopes: pick(&self.slopes), drift: self.drift, ..picked }
     }
 
-    pub fn summary(&self, slot: u32) -> &C::Summary {
-        &self.summaries[slot as usize]
-    }
-
+    /// The weight of a column's nonzeros in the node.
     pub fn weight(&self, slot: u32) -> u64 {
-        C::summary_weight(self.summary(slot))
+        C::summary_weight(&self.summaries[slot as usize])
     }
 
     /// Whether no row with an entry in the column has left since these bounds were made.

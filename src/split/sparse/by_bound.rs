@@ -45,7 +45,7 @@ impl<C: Criterion> Reader<'_, C> {
         let common_rank = column.zero_rank();
         let entries = match column {
             ValueOrdered::Copied { entries, .. } if self.known.bounds.is_whole(slot) => entries,
-            column => by_bitmap(column, self.known.members(), entries),
+            column => by_bitmap(column, &self.known.members, entries),
         };
         let feature = self.known.feature(self.data, slot);
         let column = NodeColumn::new(feature, entries, self.at.node.samples.len(), common_rank);

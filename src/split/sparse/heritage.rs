@@ -189,22 +189,25 @@ impl<C: Criterion> Heritage<C> {
         slot_map: &mut SlotMap,
     ) -> Heirs<C> {
         let criterion = search.criterion;
-        let &Division { node, small: (samples, small, n_small), large: (large, n_large), wanted } = division;
+        let &Division { small: (samples, small, n_small), large: (large, n_large), wanted, .. } = division;
         match self {
             Self::Columns(mut known) => {
                 let for_small = wanted != Wanted::Large
                     && !criterion.is_pure(small)
                     && is_worth_knowing(search, samples.len(), n_small, false);
                 let branch = if for_small { known.branch(criterion, columns, samples, n_small, scan) } else { None };
-                let small_heir = branch.map(|branch| Self::Columns(Box::new(branch)));
-                if wanted == Wanted::Small {
-                    return Heirs { small: small_heir, large: None };
-                }
-                known.leave(criterion, columns, (node, small, large), samples, n_small, slot_map);
-                Heirs { small: small_heir, large: Some(Self::Columns(known)) }
+                let large = (wanted != Wanted::Small).then(|| {
+                    known.leave(criterion, columns, division, slot_map);
+                    Self::Columns(known)
+                });
+                Heirs { small: branch.map(|branch| Self::Columns(Box::new(branch))), large }
             }
             Self::Counts(counts) => {
-                let is_worth = |totals, nnz| !criterion.is_pure(totals) && is_worth_counting(search, nnz);
+                let least = match search.params.force_strategy {
+                    None => count_from() * search.data.n_features() as f64,
+                    Some(_) => 0.0,
+                };
+                let is_worth = |totals, nnz: usize| !criterion.is_pure(totals) && nnz as f64 >= least;
                 let for_small = wanted != Wanted::Large && is_worth(small, n_small);
                 let for_large = wanted != Wanted::Small && is_worth(large, n_large);
                 let (small, large) = counts.divide(columns, samples, for_small, for_large);
@@ -231,12 +234,6 @@ fn is_worth_knowing<C: Criterion>(search: &Search<'_, C>, n_samples: usize, nnz:
         }
 }
 
-/// Whether a child with `nnz` entries gets counts, given that its parent has counts.
-fn is_worth_counting<C: Criterion>(search: &Search<'_, C>, nnz: usize) -> bool {
-    let least = count_from() * search.data.n_features() as f64;
-    search.params.force_strategy.is_some() || nnz as f64 >= least
-}
-
 /// The columns of a node and their bounds.
 pub struct KnownColumns<C: Criterion> {
     /// The columns, if they were copied; `None` if they are the columns of the data set.
@@ -244,7 +241,7 @@ pub struct KnownColumns<C: Criterion> {
     /// How many entries the columns have, including entries of rows that have left since.
     nnz: usize,
     /// The rows of the node.
-    members: Bitset,
+    pub(crate) members: Bitset,
     /// The bounds of the columns, by slot.
     pub(crate) bounds: ColumnBounds<C>,
     /// The slot of a column that is likely to have one of the best cuts: in the last node the best
@@ -320,18 +317,10 @@ impl<C: Criterion> KnownColumns<C> {
         is_there.then(|| columns.column(slot))
     }
 
-    /// Turns the columns and bounds of a node into those of its larger child: the rows `samples` of
-    /// the smaller child, which have `nnz` entries, leave. O(nnz).
-    #[allow(clippy::too_many_arguments, reason = "a node and its children")]
-    pub(crate) fn leave(
-        &mut self,
-        criterion: &C,
-        data: &SparseColumns,
-        (node, small, large): (&C::Totals, &C::Totals, &C::Totals),
-        samples: &[u32],
-        nnz: usize,
-        map: &mut SlotMap,
-    ) {
+    /// Turns the columns and bounds of a node into those of its larger child: the rows of the
+    /// smaller child leave. O(entries of these rows).
+    fn leave(&mut self, criterion: &C, data: &SparseColumns, division: &Division<'_, C>, map: &mut SlotMap) {
+        let &Division { node, small: (samples, small, nnz), large: (large, _), .. } = division;
         self.members.remove_all(samples);
         let leave = self.bounds.leave(criterion, node, small, large);
         if nnz > forget_from() * self.bounds.n_columns() {
@@ -387,11 +376,6 @@ impl<C: Criterion> KnownColumns<C> {
         self.leader = self.leader.and_then(|leader| slots.iter().position(|&slot| slot == leader).map(|at| at as u32));
         self.columns = Some(Arc::new(copy));
         self.nnz = nnz;
-    }
-
-    /// The rows of the node.
-    pub(crate) fn members(&self) -> &Bitset {
-        &self.members
     }
 
     /// Copies the columns of these slots with only the entries whose rows are `members`, `nnz` in

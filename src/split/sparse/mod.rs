@@ -38,13 +38,10 @@ const SCAN_COST: f64 = 2.5;
 struct SparseSearch<'a> {
     columns: &'a SparseColumns,
     /// The rows of the node.
-    samples: &'a [u32],
-    /// The rows of the node as a set.
     members: &'a Bitset,
     /// How many entries each feature has in the node, if the node's heritage tells.
     counts: Option<&'a [u32]>,
     costs: NodeCosts,
-    forced: Option<Strategy>,
 }
 
 impl<C: Criterion> ColumnSearch<C> for SparseSearch<'_> {
@@ -62,14 +59,15 @@ impl<C: Criterion> ColumnSearch<C> for SparseSearch<'_> {
         scratch: &mut Vec<Entry>,
         best: &mut Best<C>,
     ) -> Outcome {
-        let strategy = self.forced.unwrap_or_else(|| self.costs.strategy_for_column(self.columns.column_nnz(feature)));
+        let (forced, samples) = (at.search.params.force_strategy, at.node.samples.ids());
+        let strategy = forced.unwrap_or_else(|| self.costs.strategy_for_column(self.columns.column_nnz(feature)));
         let entries = match strategy {
-            Strategy::Search => intersect::by_search(self.columns, feature, self.samples, scratch),
+            Strategy::Search => intersect::by_search(self.columns, feature, samples, scratch),
             Strategy::Bitmap | Strategy::Gather | Strategy::Block | Strategy::Bounds => {
                 intersect::by_bitmap(ValueOrdered::Stored(self.columns.column(feature)), self.members, scratch)
             }
         };
-        let column = NodeColumn::new(feature, entries, self.samples.len(), self.columns.zero_rank(feature));
+        let column = NodeColumn::new(feature, entries, samples.len(), self.columns.zero_rank(feature));
         at.evaluate(column, scan, best)
     }
 
@@ -150,13 +148,12 @@ fn search_anew<C: Criterion>(
         return search_rows(at, columns, drawn, &mut scans.own, scratch);
     }
     let SearchScratch { members, entries, .. } = scratch;
-    let forced = search.params.force_strategy;
     let work = by_columns + node.n_entries as f64 * SCAN_COST;
     let kept = counted.and_then(EntryCounts::members);
     if kept.is_none() {
         members.insert_all(ids);
     }
-    let one_by_one = SparseSearch { columns, samples: ids, members: kept.unwrap_or(members), counts, costs, forced };
+    let one_by_one = SparseSearch { columns, members: kept.unwrap_or(members), counts, costs };
     let found = search_columns(at, drawn, &one_by_one, work, scans, entries);
     if kept.is_none() {
         members.remove_all(ids);

@@ -38,7 +38,7 @@ pub(crate) fn partition<C: Criterion>(
     let zeros_left = column.zero_rank <= split.last_left;
     let own = match heritage {
         Some(Heritage::Columns(known)) => {
-            known.column_of(columns, slot_map, split.feature).map(|own| (own, known.members()))
+            known.column_of(columns, slot_map, split.feature).map(|own| (own, &known.members))
         }
         Some(Heritage::Counts(counts)) => counts.members().map(|members| (ValueOrdered::Stored(column), members)),
         None => None,
