@@ -50,14 +50,10 @@ impl Costs {
     /// fold alone only if the criterion has no packed forms. Sparse columns are sorted already, and
     /// most of them have few values in a node.
     pub fn new(data: &Dataset, params: &ValidTreeParams) -> Self {
-        let is_packed = params.criterion == CriterionKind::Gini;
+        let alone = |packed, sorted| if params.criterion == CriterionKind::Gini { packed } else { sorted };
         match data.columns() {
-            Columns::Dense(_) => {
-                Self { union: 30.0, fold: 5.0, held_out: 10.0, alone: if is_packed { 4.0 } else { 20.0 } }
-            }
-            Columns::Sparse(_) => {
-                Self { union: 8.0, fold: 2.0, held_out: 15.0, alone: if is_packed { 3.0 } else { 6.0 } }
-            }
+            Columns::Dense(_) => Self { union: 30.0, fold: 5.0, held_out: 10.0, alone: alone(4.0, 20.0) },
+            Columns::Sparse(_) => Self { union: 8.0, fold: 2.0, held_out: 15.0, alone: alone(3.0, 6.0) },
         }
     }
 

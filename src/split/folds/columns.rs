@@ -19,8 +19,6 @@ pub struct FoldScratch {
     members: Bitset,
     pub(crate) marks: Bitset,
     entries: Vec<Entry>,
-    pub(crate) held_left: Vec<u32>,
-    pub(crate) features: Vec<u32>,
 }
 
 impl FoldScratch {

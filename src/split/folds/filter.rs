@@ -64,7 +64,7 @@ pub(crate) struct Sweep<'a, 'n> {
     left: Counts,
     /// In the column of the pass, the class counts of the rows on the left that each fold holds
     /// out, laid out like `held_out`.
-    pub held_left: Vec<u32>,
+    held_left: Vec<u32>,
     /// The folds for which a cut may be the best, each with the score of the cut.
     hits: Vec<(u32, f64)>,
     /// The class of the run before the cut, or `MIXED`.
@@ -74,7 +74,7 @@ pub(crate) struct Sweep<'a, 'n> {
 }
 
 impl<'a, 'n> Sweep<'a, 'n> {
-    pub fn new(rows: &'a FoldRows, node: &'a FoldsNode<'n>, order: &'a Permutation, held_left: Vec<u32>) -> Self {
+    pub fn new(rows: &'a FoldRows, node: &'a FoldsNode<'n>, order: &'a Permutation) -> Self {
         let (n_classes, n_folds) = (rows.n_classes, node.n_folds());
         let mut counts: Counts = smallvec![0; n_classes];
         rows.count(node.samples, &mut counts);
@@ -114,7 +114,7 @@ impl<'a, 'n> Sweep<'a, 'n> {
             leaders: (0..n_folds).map(|_| None).collect(),
             others: SmallVec::new(),
             left: smallvec![0; n_classes],
-            held_left,
+            held_left: Vec::new(),
             hits: Vec::new(),
             class: MIXED,
             rank: None,

@@ -85,15 +85,14 @@ pub fn best_splits<C: Criterion>(
     scan: &mut C::Scan,
 ) -> Result<(Vec<Option<Candidate>>, Arc<ConstantFeatures>)> {
     let order = node.key.feature_order(search.data.n_features());
-    let mut features = std::mem::take(&mut scratch.features);
+    let mut features = Vec::new();
     if search.draws_all() {
-        features.clear();
         features.extend(0..search.data.n_features() as u32);
     } else {
         order.first(search.n_drawn() as u32, &mut features);
     }
     features.retain(|&feature| !node.constants.contains(feature));
-    let mut sweep = Sweep::new(rows, node, &order, std::mem::take(&mut scratch.held_left));
+    let mut sweep = Sweep::new(rows, node, &order);
     let mut constants = Vec::new();
     fill_columns(search, node.samples, (&features, search.draws_all()), scratch, |column| {
         let feature = column.feature;
@@ -101,8 +100,7 @@ pub fn best_splits<C: Criterion>(
             constants.push(feature);
         }
     })?;
-    let Sweep { leaders, others, held_left, .. } = sweep;
-    (scratch.held_left, scratch.features) = (held_left, features);
+    let Sweep { leaders, others, .. } = sweep;
     let constants = node
         .constants
         .with(&constants, |feature| search.data.column_entries(feature))

@@ -136,8 +136,7 @@ pub(crate) fn best_split<C: Criterion>(
     candidates.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
     reader.read_spread(candidates, scans, entries, &mut progress)?;
     let Progress { best, read, .. } = progress;
-    let n_columns = known.bounds.n_columns();
-    *effort += Effort { n_nodes: 1, n_columns: n_columns as u64, n_read: read.len() as u64 };
+    *effort += Effort { n_columns: known.bounds.n_columns() as u64, n_read: read.len() as u64 };
     if search.params.splitter == Splitter::Best {
         let (criterion, totals) = (search.criterion, node.totals);
         let weight = criterion.weight(totals) as f64;

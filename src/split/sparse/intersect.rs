@@ -120,11 +120,7 @@ pub fn by_bitmap<'a>(column: ValueOrdered<'_>, members: &Bitset, out: &'a mut Ve
 /// find the hits and O(hits * log(hits)) to sort them.
 pub fn by_search<'a>(sparse: &SparseColumns, feature: u32, samples: &[u32], out: &'a mut Vec<Entry>) -> &'a [Entry] {
     out.clear();
-    for &sample in samples {
-        if let Some(rank) = sparse.stored_rank(feature, sample) {
-            out.push(Entry::new(rank, sample));
-        }
-    }
+    out.extend(samples.iter().filter_map(|&sample| Some(Entry::new(sparse.stored_rank(feature, sample)?, sample))));
     out.sort_unstable();
     out
 }

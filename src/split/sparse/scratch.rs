@@ -10,9 +10,7 @@ use crate::split::sparse::row_masks::Block;
 /// How much the searches with bounds have read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// How many nodes were searched with bounds.
-    pub n_nodes: u64,
-    /// How many columns these nodes had in their heritages, added up over the nodes.
+    /// How many columns the nodes had in their heritages, added up over the nodes.
     pub n_columns: u64,
     /// How many of these columns were read.
     pub n_read: u64,
@@ -20,7 +18,6 @@ pub struct Effort {
 
 impl std::ops::AddAssign for Effort {
     fn add_assign(&mut self, other: Self) {
-        self.n_nodes += other.n_nodes;
         self.n_columns += other.n_columns;
         self.n_read += other.n_read;
     }
