@@ -25,7 +25,7 @@ impl CutRanks {
             _ if n_common == 0 => false,
             None => true,
             Some(fold) if n_common > node.held_out[fold].len() => true,
-            Some(fold) => entries.iter().filter(is_in).count() < node.n_samples(fold),
+            Some(fold) => entries.iter().filter(is_in).count() < node.samples.len() - node.held_out[fold].len(),
         };
         let (low, high) = entries.split_at(entries.partition_point(|entry| entry.rank() <= rank));
         let beside = [low.iter().rev().find(is_in), high.iter().find(is_in)];

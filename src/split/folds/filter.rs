@@ -75,7 +75,7 @@ pub(crate) struct Sweep<'a, 'n> {
 
 impl<'a, 'n> Sweep<'a, 'n> {
     pub fn new(rows: &'a FoldRows, node: &'a FoldsNode<'n>, order: &'a Permutation) -> Self {
-        let (n_classes, n_folds) = (rows.n_classes, node.n_folds());
+        let (n_classes, n_folds) = (rows.n_classes, node.held_out.len());
         let mut counts: Counts = smallvec![0; n_classes];
         rows.count(node.samples, &mut counts);
         let mut held_out = vec![0; n_classes * n_folds];

@@ -62,17 +62,6 @@ pub struct FoldsNode<'a> {
     pub holders: &'a HeldOut,
 }
 
-impl FoldsNode<'_> {
-    fn n_folds(&self) -> usize {
-        self.held_out.len()
-    }
-
-    /// The number of rows that a fold has in the node.
-    fn n_samples(&self, fold: usize) -> usize {
-        self.samples.len() - self.held_out[fold].len()
-    }
-}
-
 /// Finds the best split of each fold, given the statistics of the rows of each. A fold has no split
 /// if no drawn feature varies in it. Also returns the features that are known not to vary in the
 /// node.
@@ -119,7 +108,7 @@ pub fn best_splits<C: Criterion>(
             }
         }
     }
-    let mut splits = vec![None; node.n_folds()];
+    let mut splits = vec![None; node.held_out.len()];
     winners.sort_unstable();
     for winners in winners.chunk_by(|a, b| a.0 == b.0) {
         let feature = winners[0].0;

@@ -133,7 +133,7 @@ fn search_anew<C: Criterion>(
     let NodeSearch { search, node, .. } = at;
     let ids = node.samples.ids();
     let costs = NodeCosts::new(ids.len(), node.n_entries);
-    let counts = counted.and_then(EntryCounts::counts);
+    let counts = counted.and_then(|counted| counted.counts.as_deref());
     let (by_columns, by_rows) = estimate_costs(search, node, columns, drawn, counts, &costs);
     let together = match search.params.force_strategy {
         Some(Strategy::Gather) => true,
@@ -149,7 +149,7 @@ fn search_anew<C: Criterion>(
     }
     let SearchScratch { members, entries, .. } = scratch;
     let work = by_columns + node.n_entries as f64 * SCAN_COST;
-    let kept = counted.and_then(EntryCounts::members);
+    let kept = counted.and_then(|counted| counted.members.as_ref());
     if kept.is_none() {
         members.insert_all(ids);
     }
