@@ -117,15 +117,12 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
             progress.constants.extend(part.constants);
         }
     } else {
-        for (i, &feature) in drawn.iter().enumerate() {
-            if i % warm_ahead() == 0 {
-                for &feature in drawn[i..].iter().take(warm_ahead()) {
-                    if progress.best.may_win_with(columns.most_entries(feature)) {
-                        columns.warm(feature);
-                    }
-                }
+        for features in drawn.chunks(warm_ahead()) {
+            let may_win = |&&feature: &&u32| progress.best.may_win_with(columns.most_entries(feature));
+            features.iter().filter(may_win).for_each(|&feature| columns.warm(feature));
+            for &feature in features {
+                visit(at, columns, feature, &mut scans.own, scratch, &mut progress)?;
             }
-            visit(at, columns, feature, &mut scans.own, scratch, &mut progress)?;
         }
     }
     let mut rest = (search.n_drawn() as u32..n_features).map(|position| order.at(position)).filter(unknown);

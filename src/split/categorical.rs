@@ -234,12 +234,14 @@ impl<C: Criterion> Categorical<'_, C> {
     fn order_at_random(&self, key: NodeKey) -> Order {
         let data = self.at.search.data;
         let first_rows = data.first_rows(self.column.feature).unwrap_or_default();
-        let mut numbers: Vec<Option<u64>> = vec![None; self.units.len()];
+        let mut numbers = Vec::with_capacity(self.units.len());
         for &(rank, unit) in &self.units.ranks {
-            // A unit of several categories takes the number of its first category.
-            numbers[unit as usize].get_or_insert_with(|| key.category(self.column.feature, first_rows[rank as usize]));
+            // A unit of several categories takes the number of its first category. Units are
+            // numbered in the order of these categories.
+            if unit as usize == numbers.len() {
+                numbers.push(key.category(self.column.feature, first_rows[rank as usize]));
+            }
         }
-        let numbers: Vec<u64> = numbers.into_iter().flatten().collect();
         let mut places: Vec<u32> = numbers.iter().map(|number| (number & 1) as u32).collect();
         if places.iter().all(|&place| place == places[0])
             && let Some(least) = (0..numbers.len()).min_by_key(|&unit| numbers[unit])

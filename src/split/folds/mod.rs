@@ -1,11 +1,11 @@
 //! The best splits of a node for several folds at once.
 //!
 //! Each fold has the rows of the node without a few rows that it holds out. (All folds that hold
-//! nothing out count as one.) A column is filled and sorted once. Then one pass
-//! keeps the class counts of all rows on the left of the cut, and of the rows there that each fold
-//! holds out; the differences are the class counts of the folds. After Blockeel & Struyf,
-//! "Efficient algorithms for decision tree cross-validation", JMLR 3, 2002, who share the tests
-//! that are evaluated; here the folds get their own exact splits.
+//! nothing out count as one.) A column is filled and sorted once. Then one pass keeps the class
+//! counts of all rows on the left of the cut, and of the rows there that each fold holds out; the
+//! differences are the class counts of the folds. After Blockeel & Struyf, "Efficient algorithms
+//! for decision tree cross-validation", JMLR 3, 2002, who share the tests that are evaluated; here
+//! the folds get their own exact splits.
 //!
 //! The pass scores cuts in `f64` from a table of `c log2 c`, or `c^2` for Gini impurity, and is
 //! only a filter. If a fold's best cut is ahead of all others by more than the rounding error, or
