@@ -1,38 +1,80 @@
-//! The predictions of the trees of several folds of one data set, one tree per fold, each for the
-//! fold's test rows, without growing the trees.
+//! The folds whose trees descend one by one, each at the cost of asking its [`LazyTree`] alone.
 //!
-//! Invariant: the tree of a fold is the tree grown on the fold's training rows alone, whatever
-//! other folds are asked in the same call. All folds share the encoded columns. Folds whose
-//! training rows differ in few rows may descend [together](ask_shared). All others are asked [one
-//! by one](ask_folds), each at the cost of asking its [`LazyTree`] alone.
+//! The tree of a fold is the tree grown on the fold's training rows alone, whatever other folds are
+//! asked in the same call. All folds share the encoded columns.
 
+use super::{CrossValidation, Fold};
 use crate::data::query::{Query, SomeRows};
+use crate::data::{Dataset, Target};
 use crate::error::Result;
+use crate::forest::grow::Bags;
 use crate::lazy::{LazyTree, Reached, Traversal};
+use crate::params::{Bootstrap, ValidForestParams};
 use crate::runtime::Runtime;
 
-/// The tree of a fold, with the fold's training rows and test rows.
-#[derive(Debug, Clone, Copy)]
-pub struct FoldTree<'a> {
-    /// The tree. All rows with a weight above 0 in its target must be among `train`.
-    pub tree: LazyTree<'a>,
-    /// The fold's training rows, ascending.
-    pub train: &'a [u32],
-    /// The fold's test rows, which are rows of the query.
-    pub test: &'a [u32],
+/// The parameters, data and target that a fold's forest is grown on.
+pub(super) struct Learner<'a> {
+    fold: &'a Fold<'a>,
+    params: ValidForestParams,
+    /// The columns of all rows; the first rows of categories are counted among the training rows.
+    data: Dataset,
+    /// The target of the training rows alone, from which samples are drawn.
+    target: Target,
+    /// `target` spread over all rows of the data: rows that are not trained on weigh 0.
+    spread: Target,
 }
 
-/// Finds the leaf of each test row of each fold in the fold's tree. Returns one [`Reached`] per
-/// fold, in the order of the folds, whose row `i` is the fold's test row `i`. A fold may lack
-/// classes that others have: its leaves have as many values as the fold's own target asks for.
-pub fn ask_folds(folds: &[FoldTree<'_>], query: &dyn Query, runtime: &Runtime<'_>) -> Result<Vec<Reached>> {
-    let ask = |fold: &FoldTree<'_>, runtime: &Runtime<'_>| {
-        let traversal = Traversal::auto(fold.tree.params, fold.train.len(), fold.test.len());
-        fold.tree.ask(&SomeRows::new(query, fold.test), traversal, false, runtime)
-    };
+impl<'a> Learner<'a> {
+    pub fn new(all: &CrossValidation<'_>, fold: &'a Fold<'a>, runtime: &Runtime<'_>) -> Result<Self> {
+        runtime.check_interrupt()?;
+        let params = all.params_of(fold)?;
+        let target = all.target.alone(fold.train, fold.sample_weight, runtime)?;
+        let spread = target.spread(fold.train, all.target);
+        Ok(Self { fold, params, data: all.data.on_rows(fold.train), target, spread })
+    }
+
+    /// The bags of the fold's trees, drawn from the training rows alone.
+    pub fn bags(&self, sample_ids: Option<&[u64]>) -> Result<Bags<'_>> {
+        if self.params.bootstrap != Bootstrap::Poisson {
+            return Bags::new(&self.target, &self.params, None);
+        }
+        let name = |&row: &u32| sample_ids.map_or(row.into(), |ids| ids[row as usize]);
+        let ids: Vec<u64> = self.fold.train.iter().map(name).collect();
+        Bags::new(&self.target, &self.params, Some(&ids))
+    }
+
+    /// The target that tree number `number` is grown on, spread over all rows of the data.
+    pub fn bag(&self, bags: &Bags<'_>, number: u64, runtime: &Runtime<'_>) -> Result<Target> {
+        Ok(bags.bag(number, runtime)?.1.spread(self.fold.train, &self.spread))
+    }
+
+    /// Values per prediction. A fold may lack classes that others have: it has as many values as
+    /// its own target asks for.
+    pub fn n_values(&self) -> usize {
+        crate::tree::n_values(&self.target.n_classes())
+    }
+
+    /// Finds the leaf of each test row in tree number `number`, which is grown on `target`.
+    pub fn ask(&self, target: &Target, number: u64, query: &dyn Query, runtime: &Runtime<'_>) -> Result<Reached> {
+        let Fold { train, test, .. } = self.fold;
+        let tree = LazyTree { data: &self.data, target, params: self.params.tree(), number };
+        let traversal = Traversal::auto(tree.params, train.len(), test.len());
+        tree.ask(&SomeRows::new(query, test), traversal, false, runtime)
+    }
+}
+
+/// Finds the leaf of each test row of each fold in the fold's tree number `number`, which is grown
+/// on the target beside the fold. Returns one [`Reached`] per fold, in the order of the folds,
+/// whose row `i` is the fold's test row `i`.
+pub(super) fn ask_folds(
+    folds: Vec<(&Learner<'_>, &Target)>,
+    number: u64,
+    query: &dyn Query,
+    runtime: &Runtime<'_>,
+) -> Result<Vec<Reached>> {
     if folds.len() < runtime.n_threads() {
-        folds.iter().map(|fold| ask(fold, runtime)).collect()
+        folds.into_iter().map(|(fold, target)| fold.ask(target, number, query, runtime)).collect()
     } else {
-        runtime.map(folds.iter().collect(), |fold| ask(fold, &runtime.serial()))
+        runtime.map(folds, |(fold, target)| fold.ask(target, number, query, &runtime.serial()))
     }
 }

@@ -3,83 +3,79 @@
 use crate::data::{Columns, Dataset};
 use crate::params::{CriterionKind, ValidTreeParams};
 
-/// The sizes on which the cost of a node depends. The node is shared by several lanes; a lane is
-/// one fold, or all folds that hold nothing out.
+/// The sizes on which the cost of a node depends. The node is shared by several folds, of which all
+/// that hold nothing out count as one.
 #[derive(Debug, Clone, Copy)]
 #[allow(clippy::struct_field_names, reason = "numbers, of different things")]
 pub(super) struct Size {
     pub n_rows: usize,
-    pub n_lanes: usize,
-    /// Number of lanes that hold out one row at most.
+    pub n_folds: usize,
+    /// Number of folds that hold out one row at most.
     pub n_singles: usize,
-    /// Sum over the lanes of the rows that each lane has (does not hold out).
-    pub n_lane_rows: usize,
+    /// Sum over the folds of the rows that each fold has (does not hold out).
+    pub n_fold_rows: usize,
 }
 
 impl Size {
     /// The sizes of the union of this node with the node `other`, which has `n_more` rows that this
-    /// node has not. In the union each lane holds out the rows that it does not have. So the lanes
-    /// of `other` no longer count as single. The lanes of this node hold out `n_more` rows more,
-    /// which is counted among the rows held out, but a lane that was single still counts as single.
+    /// node has not. In the union each fold holds out the rows that it does not have. So the folds
+    /// of `other` no longer count as single. The folds of this node hold out `n_more` rows more,
+    /// which is counted among the rows held out, but a fold that was single still counts as single.
     pub fn with(self, other: Self, n_more: usize) -> Self {
         Self {
             n_rows: self.n_rows + n_more,
-            n_lanes: self.n_lanes + other.n_lanes,
+            n_folds: self.n_folds + other.n_folds,
             n_singles: self.n_singles,
-            n_lane_rows: self.n_lane_rows + other.n_lane_rows,
+            n_fold_rows: self.n_fold_rows + other.n_fold_rows,
         }
     }
 }
 
-/// The costs of a node per row: for the union of the lanes (`union`), for each lane (`lane`), for
-/// each lane that holds the row out (`held_out`), and for each lane that is searched alone
+/// The costs of a node per row: for the union of the folds (`union`), for each fold (`fold`), for
+/// each fold that holds the row out (`held_out`), and for each fold that is searched alone
 /// (`alone`). Only the ratios matter, and only for speed (`benches/peers/crossval.py`).
 pub(super) struct Costs {
     union: f64,
-    lane: f64,
+    fold: f64,
     held_out: f64,
     alone: f64,
 }
 
-/// A lane that holds out one row at most costs this many times less than another lane, because most
-/// of such lanes are scored together.
-const SINGLES_PER_LANE: f64 = 8.0;
+/// A fold that holds out one row at most costs this many times less than another fold, because most
+/// of such folds are scored together.
+const SINGLES_PER_FOLD: f64 = 8.0;
 
 impl Costs {
     /// The costs for a data set and a criterion. Dense columns are sorted for a union, but for a
-    /// lane alone only if the criterion has no packed forms. Sparse columns are sorted already, and
+    /// fold alone only if the criterion has no packed forms. Sparse columns are sorted already, and
     /// most of them have few values in a node.
     pub fn new(data: &Dataset, params: &ValidTreeParams) -> Self {
-        let is_packed = params.criterion == CriterionKind::Gini;
+        let alone = |packed, sorted| if params.criterion == CriterionKind::Gini { packed } else { sorted };
         match data.columns() {
-            Columns::Dense(_) => {
-                Self { union: 30.0, lane: 5.0, held_out: 10.0, alone: if is_packed { 4.0 } else { 20.0 } }
-            }
-            Columns::Sparse(_) => {
-                Self { union: 8.0, lane: 2.0, held_out: 15.0, alone: if is_packed { 3.0 } else { 6.0 } }
-            }
+            Columns::Dense(_) => Self { union: 30.0, fold: 5.0, held_out: 10.0, alone: alone(4.0, 20.0) },
+            Columns::Sparse(_) => Self { union: 8.0, fold: 2.0, held_out: 15.0, alone: alone(3.0, 6.0) },
         }
     }
 
-    /// The cost of a node that is searched for all lanes together.
+    /// The cost of a node that is searched for all folds together.
     pub fn of(&self, size: Size) -> f64 {
-        let Size { n_rows, n_lanes, n_singles, n_lane_rows } = size;
-        let lanes = (n_lanes - n_singles) as f64 + n_singles as f64 / SINGLES_PER_LANE;
-        let n_held_out = n_lanes * n_rows - n_lane_rows;
-        n_rows as f64 * (self.union + lanes * self.lane) + n_held_out as f64 * self.held_out
+        let Size { n_rows, n_folds, n_singles, n_fold_rows } = size;
+        let folds = (n_folds - n_singles) as f64 + n_singles as f64 / SINGLES_PER_FOLD;
+        let n_held_out = n_folds * n_rows - n_fold_rows;
+        n_rows as f64 * (self.union + folds * self.fold) + n_held_out as f64 * self.held_out
     }
 
-    /// The cost of a node that is searched for each lane alone.
-    fn of_lanes(&self, size: Size) -> f64 {
-        size.n_lane_rows as f64 * self.alone
+    /// The cost of a node that is searched for each fold alone.
+    fn of_folds(&self, size: Size) -> f64 {
+        size.n_fold_rows as f64 * self.alone
     }
 
     pub fn of_best(&self, size: Size) -> f64 {
-        self.of(size).min(self.of_lanes(size))
+        self.of(size).min(self.of_folds(size))
     }
 
     pub fn pays(&self, size: Size) -> bool {
-        self.of(size) < self.of_lanes(size)
+        self.of(size) < self.of_folds(size)
     }
 }
 
@@ -88,7 +84,7 @@ impl Costs {
 pub fn pays(data: &Dataset, params: &ValidTreeParams, n_folds: usize, n_held_out: usize, n_threads: usize) -> bool {
     let n_rows = data.n_samples();
     let n_singles = if n_held_out <= n_folds { n_folds } else { 0 };
-    let size = Size { n_rows, n_lanes: n_folds, n_singles, n_lane_rows: n_folds * n_rows - n_held_out };
+    let size = Size { n_rows, n_folds, n_singles, n_fold_rows: n_folds * n_rows - n_held_out };
     let costs = Costs::new(data, params);
-    costs.of(size) < costs.of_lanes(size) / n_threads.min(n_folds) as f64
+    costs.of(size) < costs.of_folds(size) / n_threads.min(n_folds) as f64
 }

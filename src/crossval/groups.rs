@@ -10,9 +10,10 @@
 use super::costs::pays;
 use super::together::NOBODY;
 use super::{CrossValidation, Fold};
+use crate::data::Target;
 use crate::data::target::{TargetValues, Weights};
 use crate::error::Result;
-use crate::params::{Bootstrap, ForestParams, ValidForestParams};
+use crate::params::{Bootstrap, ValidForestParams};
 use crate::runtime::Runtime;
 use crate::split::folds::shares;
 
@@ -51,19 +52,20 @@ pub(crate) fn of(
             others.extend(group.folds);
         }
     };
-    let counts = class_counts(all);
+    let counts = class_counts(all.target);
     let mut left_out = Vec::new();
     let mut open: Option<Group> = None;
     for (number, fold) in folds.iter().enumerate() {
         runtime.check_interrupt()?;
         set_left_out(fold.train, all.data.n_samples(), &mut left_out);
-        let params = ForestParams { bootstrap: fold.bootstrap, ..all.params.clone() };
-        let params = params.check(fold.train.len(), all.data.n_features()).ok();
-        let params = params.filter(|params| {
-            let draws = matches!(fold.bootstrap, Bootstrap::None | Bootstrap::Poisson) && !params.balanced_subsample;
-            draws && fold.sample_weight.is_none() && shares(all.data, all.target, params.tree())
-        });
-        let Some(params) = params.filter(|_| has_all_classes(all, &counts, &left_out)) else {
+        let can_share = |params: &ValidForestParams| {
+            matches!(fold.bootstrap, Bootstrap::None | Bootstrap::Poisson)
+                && !params.balanced_subsample
+                && fold.sample_weight.is_none()
+                && shares(all.data, all.target, params.tree())
+                && has_all_classes(all.target, &counts, &left_out)
+        };
+        let Some(params) = all.params_of(fold).ok().filter(can_share) else {
             others.push(number);
             continue;
         };
@@ -118,22 +120,20 @@ fn set_left_out(train: &[u32], n_samples: usize, left_out: &mut Vec<u32>) {
 }
 
 /// Number of rows of each class, numbered over all outputs; empty if the target is numbers.
-fn class_counts(all: &CrossValidation<'_>) -> Vec<usize> {
-    let TargetValues::Classes(classes) = all.target.values() else { return Vec::new() };
+fn class_counts(target: &Target) -> Vec<usize> {
+    let TargetValues::Classes(classes) = target.values() else { return Vec::new() };
     let mut counts = vec![0; classes.first.last().map_or(0, |&n| n as usize)];
     classes.slots.iter().for_each(|&slot| counts[slot as usize] += 1);
     counts
 }
 
-/// Whether each class has a row that is not left out; false if the target is numbers.
-fn has_all_classes(all: &CrossValidation<'_>, counts: &[usize], left_out: &[u32]) -> bool {
-    let TargetValues::Classes(classes) = all.target.values() else { return false };
+/// Whether each class of a target of one output has a row that is not left out; false if the target
+/// is numbers.
+fn has_all_classes(target: &Target, counts: &[usize], left_out: &[u32]) -> bool {
+    let TargetValues::Classes(classes) = target.values() else { return false };
     let mut rest = counts.to_vec();
     for &row in left_out {
-        let n_outputs = all.target.n_outputs();
-        for &slot in &classes.slots[row as usize * n_outputs..][..n_outputs] {
-            rest[slot as usize] -= 1;
-        }
+        rest[classes.slots[row as usize] as usize] -= 1;
     }
     rest.iter().all(|&count| count > 0)
 }

@@ -7,8 +7,8 @@
 //! from splits on different features. A fold that is left alone goes on as a lazy tree. A fold is
 //! only followed to children that some of its query rows reach.
 //!
-//! Folds that hold nothing out of a node have the same split there and count as one, however many
-//! they are. So with one row left out per fold, the cost of a node depends on the number of its
+//! Folds that hold nothing out of a node have the same split there and count as one fold, however
+//! many they are. So with one row left out per fold, the cost of a node depends on the number of its
 //! rows, not on the number of folds.
 
 use std::cmp::Reverse;
@@ -24,7 +24,7 @@ use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
 use crate::grow::expand::{Anew, Pending, must_stop};
 use crate::grow::{check_lengths, samples_with};
-use crate::lazy::{Finds, Reached, descend};
+use crate::lazy::{Finds, LazyTree, Reached, descend};
 use crate::params::ValidTreeParams;
 use crate::rng::{NodeKey, Side};
 use crate::runtime::Runtime;
@@ -80,15 +80,13 @@ pub fn ask_shared(
     check_lengths(data, target)?;
     folds.check(data.n_samples(), query.shape().0)?;
     let Some(rows) = FoldRows::new(data, target, params) else { return Ok(None) };
-    let shared = Shared { data, target, params, number, folds, query, runtime, rows };
+    let shared = Shared { tree: LazyTree { data, target, params, number }, folds, query, runtime, rows };
     criterion::visit_classes(params.criterion, target, shared)
 }
 
 struct Shared<'a> {
-    data: &'a Dataset,
-    target: &'a Target,
-    params: &'a ValidTreeParams,
-    number: u64,
+    /// The tree of all rows.
+    tree: LazyTree<'a>,
     folds: SharedFolds<'a>,
     query: &'a dyn Query,
     runtime: &'a Runtime<'a>,
@@ -99,91 +97,88 @@ impl Visitor for Shared<'_> {
     type Output = Option<Reached>;
 
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Option<Reached>> {
-        let Self { data, target, params, number, folds, query, runtime, rows } = self;
+        let Self { tree: LazyTree { data, target, params, number }, folds, query, runtime, rows } = self;
         let ids = target.weighted_samples();
         let total_weight = criterion.weight(&criterion.totals(&ids));
         let search = Search::new(data, target, criterion, params, total_weight, runtime)?;
-        let mut weights = vec![0u64; folds.n_folds];
+        let fold = |number| NodeFold { number: Some(number), held_out: Vec::new(), queries: Vec::new() };
+        let mut of_root: Vec<NodeFold> = (0..folds.n_folds as u32).map(fold).collect();
+        let mut held_out_weights = vec![0u64; folds.n_folds];
         for &id in &ids {
-            if let Some(weight) = weights.get_mut(folds.owners[id as usize] as usize) {
-                *weight += target.weights().get(id as usize);
+            let owner = folds.owners[id as usize] as usize;
+            if let Some(fold) = of_root.get_mut(owner) {
+                fold.held_out.push(id);
+                held_out_weights[owner] += target.weights().get(id as usize);
             }
         }
-        if weights.contains(&total_weight) {
+        if held_out_weights.contains(&total_weight) {
             return Ok(None);
         }
-        let mut lanes: Vec<Lane> = Vec::new();
-        let mut lane_of = vec![usize::MAX; folds.n_folds];
-        for (row, &fold) in (0..).zip(folds.askers) {
-            let Some(lane) = lane_of.get_mut(fold as usize) else { continue };
-            if *lane == usize::MAX {
-                *lane = lanes.len();
-                lanes.push(Lane { fold: Some(fold), held_out: Vec::new(), queries: Vec::new() });
-            }
-            lanes[*lane].queries.push(row);
-        }
-        for &id in &ids {
-            let lane = lane_of.get(folds.owners[id as usize] as usize).and_then(|&lane| lanes.get_mut(lane));
-            if let Some(lane) = lane {
-                lane.held_out.push(id);
+        for (row, &asker) in (0..).zip(folds.askers) {
+            if let Some(fold) = of_root.get_mut(asker as usize) {
+                fold.queries.push(row);
             }
         }
+        of_root.retain(|fold| !fold.queries.is_empty());
         let constants = Arc::new(ConstantFeatures::none(data.n_features()));
-        let root = Group { ids, lanes, depth: 0, key: NodeKey::root(params.seed, number), constants };
+        let root = Group { ids, folds: of_root, depth: 0, key: NodeKey::root(params.seed, number), constants };
         let mut descent = Descent {
             scratch: Scratch::new(&search),
             scan: criterion.scan(),
             samples: samples_with(data, Vec::new()),
-            folds: FoldScratch::new(data),
+            columns: FoldScratch::new(data),
             search,
             query,
             rows,
-            held_out_weights: weights,
-            held_out: HeldOut::new(data.n_samples()),
+            held_out_weights,
+            holders: HeldOut::new(data.n_samples()),
             members: Bitset::new(data.n_samples()),
             finds: Finds::new(criterion.n_values(), false),
         };
-        descent.run(root)?;
+        let mut stack = vec![root];
+        while let Some(group) = stack.pop() {
+            runtime.check_interrupt()?;
+            descent.visit(group, &mut stack)?;
+        }
         let mut reached = Reached::new(query.shape().0, false);
         reached.append(descent.finds);
         Ok(Some(reached))
     }
 }
 
-/// A node that several lanes share. A lane is one fold, or all folds that hold nothing out of the
-/// node.
+/// A node that several folds share.
 struct Group {
-    /// Ids of the rows of the node. Each lane has these rows without those that it holds out.
+    /// Ids of the rows of the node. Each fold has these rows without those that it holds out.
     ids: Vec<u32>,
-    lanes: Vec<Lane>,
+    folds: Vec<NodeFold>,
     depth: u64,
     key: NodeKey,
     constants: Arc<ConstantFeatures>,
 }
 
-/// Folds with the same rows in a node: one fold, or all folds that hold nothing out.
-struct Lane {
-    /// The fold, or `None` if the lane is all folds that hold nothing out.
-    fold: Option<u32>,
-    /// The rows of the node that the lane does not have, ascending.
+/// A fold in a node. All folds that hold nothing out of the node are one such fold.
+struct NodeFold {
+    /// The number of the fold, or `None` if it is all folds that hold nothing out.
+    number: Option<u32>,
+    /// The rows of the node that the fold does not have, ascending.
     held_out: Vec<u32>,
-    /// The query rows of the lane's folds that have reached the node.
+    /// The query rows of the fold that have reached the node.
     queries: Vec<u32>,
 }
 
-/// The outcome of the search of a node for one lane.
-enum Fate {
-    Leaf,
-    /// The lane goes on alone: no feature that was drawn varies, and only the search of a single
-    /// tree can go on drawing.
-    Alone,
-    Split(Candidate),
+impl NodeFold {
+    /// Tells whether the fold has a row of the node. The rows must be asked about in their order.
+    fn has(&self) -> impl FnMut(&u32) -> bool {
+        let mut held_out = self.held_out.iter().peekable();
+        move |id| held_out.next_if_eq(&id).is_none()
+    }
 }
 
-/// A split that divides the rows of each of `lanes` as the lane's own split does.
+/// A split that divides the rows of each of `folds` as the fold's own split does.
 struct SharedCut {
     split: Candidate,
-    lanes: Vec<usize>,
+    /// The folds, by their positions in the node.
+    folds: Vec<usize>,
 }
 
 struct Descent<'a, C: Criterion> {
@@ -192,82 +187,71 @@ struct Descent<'a, C: Criterion> {
     rows: FoldRows,
     /// For each fold, the weight of the rows that it holds out of the root.
     held_out_weights: Vec<u64>,
-    /// The rows that lanes hold out of the node that is searched; empty between two searches.
-    held_out: HeldOut,
+    /// The rows that folds hold out of the node that is searched; empty between two searches.
+    holders: HeldOut,
     finds: Finds,
     scratch: Scratch<C>,
     scan: C::Scan,
-    /// The rows of a lane that goes alone: a table of all rows is made once, not for each of them.
+    /// The rows of a fold that goes alone: a table of all rows is made once, not for each of them.
     samples: Samples,
-    folds: FoldScratch,
+    columns: FoldScratch,
     /// The rows of the child that is made; empty between two children.
     members: Bitset,
 }
 
 impl<C: Criterion> Descent<'_, C> {
-    fn run(&mut self, root: Group) -> Result<()> {
-        let mut stack = vec![root];
-        while let Some(group) = stack.pop() {
-            self.search.runtime.check_interrupt()?;
-            self.visit(group, &mut stack)?;
-        }
-        Ok(())
-    }
-
+    /// Searches a node, makes it a leaf of some of its folds, and pushes the children of all others
+    /// on the stack.
     fn visit(&mut self, mut group: Group, stack: &mut Vec<Group>) -> Result<()> {
-        self.finds.visits.visit(group.ids.len(), 0);
+        self.finds.leaves.visits.visit(group.ids.len(), 0);
         let criterion = self.search.criterion;
-        merge_whole(&mut group.lanes);
+        merge_whole(&mut group.folds);
         let all = criterion.totals(&group.ids);
-        let mut totals = Vec::with_capacity(group.lanes.len());
-        for lane in std::mem::take(&mut group.lanes) {
-            let own = criterion.minus(&all, &criterion.totals(&lane.held_out));
-            let n_samples = group.ids.len() - lane.held_out.len();
+        let mut totals = Vec::with_capacity(group.folds.len());
+        for fold in std::mem::take(&mut group.folds) {
+            let own = criterion.minus(&all, &criterion.totals(&fold.held_out));
+            let n_samples = group.ids.len() - fold.held_out.len();
             if must_stop(&self.search, group.depth, n_samples, &own) {
-                self.give_leaf_value(&group, &lane, &own);
+                self.give_leaf_value(&group, &fold, &own);
             } else {
                 totals.push(own);
-                group.lanes.push(lane);
+                group.folds.push(fold);
             }
         }
-        if let [] | [_] = &group.lanes[..] {
-            return group.lanes.iter().try_for_each(|lane| self.go_alone(&group, lane));
+        if let [] | [_] = &group.folds[..] {
+            return group.folds.iter().try_for_each(|fold| self.go_alone(&group, fold));
         }
-        let (fates, constants) = self.splits(&group, &totals)?;
+        let (splits, constants) = self.splits(&group, &totals)?;
         group.constants = constants;
-        for ((lane, own), fate) in group.lanes.iter().zip(&totals).zip(&fates) {
-            match fate {
-                Fate::Leaf => self.give_leaf_value(&group, lane, own),
-                Fate::Alone => self.go_alone(&group, lane)?,
-                Fate::Split(_) => {}
+        for ((fold, own), split) in group.folds.iter().zip(&totals).zip(&splits) {
+            match split {
+                Some(_) => {}
+                None if self.search.draws_all() => self.give_leaf_value(&group, fold, own),
+                // No feature that was drawn varies, and only the search of a single tree can go on
+                // drawing.
+                None => self.go_alone(&group, fold)?,
             }
         }
-        self.make_children(&group, &fates, stack)
+        self.make_children(&group, &splits, stack)
     }
 
-    /// Ids of the rows that a lane has in a node.
-    fn ids_of(group: &Group, lane: &Lane) -> Vec<u32> {
-        let mut held_out = lane.held_out.iter().peekable();
-        group.ids.iter().copied().filter(|id| held_out.next_if_eq(&id).is_none()).collect()
-    }
-
-    /// Makes the node a leaf of a lane, whose query rows get the value of the leaf.
-    fn give_leaf_value(&mut self, group: &Group, lane: &Lane, totals: &C::Totals) {
+    /// Makes the node a leaf of a fold, whose query rows get the value of the leaf.
+    fn give_leaf_value(&mut self, group: &Group, fold: &NodeFold, totals: &C::Totals) {
         // The row ids are not needed: class shares follow from the statistics alone.
-        self.search.criterion.write_value(totals, &[], self.finds.add(&lane.queries, group.depth));
+        self.search.criterion.write_value(totals, &[], self.finds.add(&fold.queries, group.depth));
     }
 
-    /// Goes on with one lane as a lazy tree.
-    fn go_alone(&mut self, group: &Group, lane: &Lane) -> Result<()> {
-        let held_out = lane.fold.map_or(0, |fold| self.held_out_weights[fold as usize]);
+    /// Goes on with one fold as a lazy tree.
+    fn go_alone(&mut self, group: &Group, fold: &NodeFold) -> Result<()> {
+        let held_out = fold.number.map_or(0, |number| self.held_out_weights[number as usize]);
         let search = self.search.with_total_weight(self.search.total_weight - held_out);
-        self.samples.refill(Self::ids_of(group, lane));
+        self.samples.refill(group.ids.iter().copied().filter(fold.has()).collect());
         let constants = Arc::clone(&group.constants);
         let anew = Anew { depth: group.depth, key: group.key, constants, limits: None };
         let samples = self.samples.root();
         let totals = search.criterion.totals(samples.ids());
         let node = Pending::begin(&search, samples, totals, anew);
-        let mut query_rows = lane.queries.clone();
+        let mut query_rows = fold.queries.clone();
         query_rows.sort_unstable();
         let mut query_rows = Samples::new(query_rows, self.query.shape().0, false);
         for found in descend(&search, self.query, node, query_rows.root(), &mut self.scratch)? {
@@ -276,158 +260,139 @@ impl<C: Criterion> Descent<'_, C> {
         Ok(())
     }
 
-    /// Searches the node for all lanes. Returns the outcome for each lane, and the features that
-    /// are known not to vary in the node.
-    fn splits(&mut self, group: &Group, totals: &[C::Totals]) -> Result<(Vec<Fate>, Arc<ConstantFeatures>)> {
-        let held_out: Vec<&[u32]> = group.lanes.iter().map(|lane| &lane.held_out[..]).collect();
-        for (lane, samples) in held_out.iter().enumerate() {
-            self.held_out.insert(lane, samples);
-        }
+    /// Searches the node for all folds. Returns the split of each fold, and the features that are
+    /// known not to vary in the node.
+    fn splits(
+        &mut self,
+        group: &Group,
+        totals: &[C::Totals],
+    ) -> Result<(Vec<Option<Candidate>>, Arc<ConstantFeatures>)> {
+        let held_out: Vec<&[u32]> = group.folds.iter().map(|fold| &fold.held_out[..]).collect();
+        held_out.iter().enumerate().for_each(|(fold, samples)| self.holders.insert(fold, samples));
         let (samples, key, constants) = (&group.ids[..], group.key, &group.constants);
-        let node = FoldsNode { samples, key, constants, held_out: &held_out, lanes: &self.held_out };
-        let (splits, constants) =
-            best_splits(&self.search, &self.rows, &node, totals, &mut self.folds, &mut self.scan)?;
-        let fate = |split: Option<Candidate>| match split {
-            Some(split) => Fate::Split(split),
-            None if self.search.draws_all() => Fate::Leaf,
-            None => Fate::Alone,
-        };
-        let fates = splits.into_iter().map(fate).collect();
-        self.held_out.clear(held_out.into_iter());
-        Ok((fates, constants))
+        let node = FoldsNode { samples, key, constants, held_out: &held_out, holders: &self.holders };
+        let found = best_splits(&self.search, &self.rows, &node, totals, &mut self.columns, &mut self.scan)?;
+        self.holders.clear(held_out.into_iter());
+        Ok(found)
     }
 
     /// Makes the children of the node, and pushes those that query rows reach on the stack.
-    fn make_children(&mut self, group: &Group, fates: &[Fate], stack: &mut Vec<Group>) -> Result<()> {
+    fn make_children(&mut self, group: &Group, splits: &[Option<Candidate>], stack: &mut Vec<Group>) -> Result<()> {
         let costs = Costs::new(self.search.data, self.search.params);
-        let cuts = cuts_of(fates);
+        let cuts = cuts_of(splits);
         let mut sides = Vec::with_capacity(cuts.len());
         for cut in &cuts {
             self.search.runtime.check_interrupt()?;
-            sides.push(goes_left(&self.search, &group.ids, &cut.split, &mut self.folds)?);
+            sides.push(goes_left(&self.search, &group.ids, &cut.split, &mut self.columns)?);
         }
-        let mut queries: Vec<[Vec<u32>; 2]> = group.lanes.iter().map(|_| [Vec::new(), Vec::new()]).collect();
+        let mut queries = vec![<[Vec<u32>; 2]>::default(); group.folds.len()];
         for (cut, goes_left) in cuts.iter().zip(&sides) {
-            for &lane in &cut.lanes {
-                if let Fate::Split(split) = &fates[lane] {
-                    queries[lane] = self.route(group, &group.lanes[lane], split, goes_left);
+            for &at in &cut.folds {
+                if let Some(split) = &splits[at] {
+                    queries[at] = self.route(group, &group.folds[at], split, goes_left);
                 }
             }
         }
         for (at, side) in [Side::Left, Side::Right].into_iter().enumerate() {
-            // For each cut, the lanes that have query rows on this side.
+            // For each cut, the folds that have query rows on this side.
             let mut wanted: Vec<Wanted> = Vec::new();
-            for (cut, SharedCut { lanes, .. }) in cuts.iter().enumerate() {
-                let lanes = || lanes.iter().filter(|&&lane| !queries[lane][at].is_empty());
-                let n_singles = lanes().filter(|&&lane| group.lanes[lane].held_out.len() <= 1).count();
-                if lanes().next().is_some() {
-                    wanted.push(Wanted { cut, n_lanes: lanes().count(), n_singles });
+            for (cut, SharedCut { folds, .. }) in cuts.iter().enumerate() {
+                let folds = || folds.iter().filter(|&&fold| !queries[fold][at].is_empty());
+                let n_singles = folds().filter(|&&fold| group.folds[fold].held_out.len() <= 1).count();
+                if folds().next().is_some() {
+                    wanted.push(Wanted { cut, n_folds: folds().count(), n_singles });
                 }
             }
-            // The cut of most lanes comes first, so that others join its child.
-            wanted.sort_by_key(|wanted| Reverse(wanted.n_lanes));
+            // The cut of most folds comes first, so that others join its child.
+            wanted.sort_by_key(|wanted| Reverse(wanted.n_folds));
             for union in unite(&wanted, &sides, side == Side::Left, &costs) {
                 self.search.runtime.check_interrupt()?;
-                let ids: Vec<u32> =
-                    group.ids.iter().zip(&union.holds).filter(|(_, holds)| **holds).map(|(&id, _)| id).collect();
+                let ids = picked(&group.ids, union.holds.iter().copied());
                 self.members.insert_all(&ids);
-                let mut lanes = Vec::new();
+                let mut folds = Vec::new();
                 for &cut in &union.cuts {
                     // The rows that the union has and this cut's child has not.
-                    let foreign: Vec<u32> = if union.cuts.len() == 1 {
-                        Vec::new()
-                    } else {
-                        let rows = group.ids.iter().zip(union.holds.iter().zip(&sides[cut]));
-                        rows.filter(|(_, (holds, left))| **holds && **left != (side == Side::Left))
-                            .map(|(&id, _)| id)
-                            .collect()
-                    };
-                    for &lane in &cuts[cut].lanes {
-                        let queries = std::mem::take(&mut queries[lane][at]);
+                    let mut foreign = Vec::new();
+                    if union.cuts.len() > 1 {
+                        let rows = union.holds.iter().zip(&sides[cut]);
+                        foreign = picked(&group.ids, rows.map(|(&holds, &left)| holds && left != (side == Side::Left)));
+                    }
+                    for &fold in &cuts[cut].folds {
+                        let queries = std::mem::take(&mut queries[fold][at]);
                         if !queries.is_empty() {
-                            let Lane { fold, held_out, .. } = &group.lanes[lane];
-                            let own = held_out.iter().copied().filter(|&id| self.members.contains(id));
-                            lanes.push(Lane { fold: *fold, held_out: merged(own, &foreign), queries });
+                            let NodeFold { number, held_out, .. } = &group.folds[fold];
+                            let own = held_out.iter().filter(|&&id| self.members.contains(id));
+                            let mut held_out: Vec<u32> = own.chain(&foreign).copied().collect();
+                            #[allow(clippy::stable_sort_primitive, reason = "merges two ascending runs in O(rows)")]
+                            held_out.sort();
+                            held_out.dedup();
+                            folds.push(NodeFold { number: *number, held_out, queries });
                         }
                     }
                 }
                 self.members.remove_all(&ids);
-                merge_whole(&mut lanes);
+                merge_whole(&mut folds);
                 let (depth, key) = (group.depth + 1, group.key.child(side));
-                let node = |ids, lanes| Group { ids, lanes, depth, key, constants: Arc::clone(&group.constants) };
+                let node = |ids, folds| Group { ids, folds, depth, key, constants: Arc::clone(&group.constants) };
                 if costs.pays(union.size) {
-                    stack.push(node(ids, lanes));
+                    stack.push(node(ids, folds));
                 } else {
-                    stack.extend(lanes.into_iter().map(|lane| node(ids.clone(), vec![lane])));
+                    stack.extend(folds.into_iter().map(|fold| node(ids.clone(), vec![fold])));
                 }
             }
         }
         Ok(())
     }
 
-    /// The query rows of a lane that go left, and those that go right. `goes_left` has, for each
+    /// The query rows of a fold that go left, and those that go right. `goes_left` has, for each
     /// row of the node, whether it goes left.
-    fn route(&self, group: &Group, lane: &Lane, split: &Candidate, goes_left: &[bool]) -> [Vec<u32>; 2] {
+    fn route(&self, group: &Group, fold: &NodeFold, split: &Candidate, goes_left: &[bool]) -> [Vec<u32>; 2] {
         let rule = Rule::Threshold(split.threshold(self.search.data));
         let mut values = Vec::new();
-        self.query.gather(split.feature, &lane.queries, &mut values);
+        self.query.gather(split.feature, &fold.queries, &mut values);
         let missing_left = match split.missing {
             Some(side) => side == Side::Left,
-            // The lane has no missing values here: they follow the heavier child, or the right one
+            // The fold has no missing values here: they follow the heavier child, or the right one
             // if both weigh the same.
             None => {
                 values.iter().any(|value| value.is_nan()) && {
-                    let mut held_out = lane.held_out.iter().peekable();
-                    let mut weights = [0, 0];
-                    for (&id, &left) in group.ids.iter().zip(goes_left) {
-                        if held_out.next_if_eq(&&id).is_none() {
-                            weights[usize::from(left)] += self.search.target.weights().get(id as usize);
-                        }
+                    let (mut has, mut weights) = (fold.has(), [0, 0]);
+                    for (id, &left) in group.ids.iter().zip(goes_left).filter(|(id, _)| has(id)) {
+                        weights[usize::from(left)] += self.search.target.weights().get(*id as usize);
                     }
                     weights[1] > weights[0]
                 }
             }
         };
         let mut queries = [Vec::new(), Vec::new()];
-        for (&row, &value) in lane.queries.iter().zip(&values) {
+        for (&row, &value) in fold.queries.iter().zip(&values) {
             queries[usize::from(!rule.goes_left(value, missing_left))].push(row);
         }
         queries
     }
 }
 
-/// Merges all lanes that hold nothing out into one.
-fn merge_whole(lanes: &mut Vec<Lane>) {
-    let whole: Vec<Lane> = lanes.extract_if(.., |lane| lane.held_out.is_empty()).collect();
+/// Merges all folds that hold nothing out into one.
+fn merge_whole(folds: &mut Vec<NodeFold>) {
+    let whole: Vec<NodeFold> = folds.extract_if(.., |fold| fold.held_out.is_empty()).collect();
     if !whole.is_empty() {
-        let queries = whole.into_iter().flat_map(|lane| lane.queries).collect();
-        lanes.push(Lane { fold: None, held_out: Vec::new(), queries });
+        let queries = whole.into_iter().flat_map(|fold| fold.queries).collect();
+        folds.push(NodeFold { number: None, held_out: Vec::new(), queries });
     }
 }
 
-/// Merges two ascending sequences into one. An element of both appears once.
-fn merged(own: impl Iterator<Item = u32>, foreign: &[u32]) -> Vec<u32> {
-    let mut foreign = foreign.iter().copied().peekable();
-    let mut all = Vec::new();
-    for id in own {
-        while let Some(before) = foreign.next_if(|&other| other <= id) {
-            if before < id {
-                all.push(before);
-            }
-        }
-        all.push(id);
-    }
-    all.extend(foreign);
-    all
+/// Those of `ids` whose place in `is_wanted` says so.
+fn picked(ids: &[u32], is_wanted: impl Iterator<Item = bool>) -> Vec<u32> {
+    ids.iter().zip(is_wanted).filter(|&(_, is_wanted)| is_wanted).map(|(&id, _)| id).collect()
 }
 
-/// The cuts by which the lanes are split. Lanes share a cut if their splits are on the same feature
+/// The cuts by which the folds are split. Folds share a cut if their splits are on the same feature
 /// and treat missing values alike, and if one cut lies between the last left rank and the first
-/// right rank of each lane.
-fn cuts_of(fates: &[Fate]) -> Vec<SharedCut> {
+/// right rank of each fold.
+fn cuts_of(splits: &[Option<Candidate>]) -> Vec<SharedCut> {
     let mut cuts: Vec<SharedCut> = Vec::new();
-    for (lane, fate) in fates.iter().enumerate() {
-        let Fate::Split(split) = fate else { continue };
+    for (fold, split) in splits.iter().enumerate() {
+        let Some(split) = split else { continue };
         let serves = |cut: &&mut SharedCut| {
             cut.split.feature == split.feature
                 && cut.split.missing == split.missing
@@ -437,9 +402,9 @@ fn cuts_of(fates: &[Fate]) -> Vec<SharedCut> {
             Some(cut) => {
                 cut.split.last_left = cut.split.last_left.max(split.last_left);
                 cut.split.cut = Cut::Before(cut.split.first_right().min(split.first_right()));
-                cut.lanes.push(lane);
+                cut.folds.push(fold);
             }
-            None => cuts.push(SharedCut { split: *split, lanes: vec![lane] }),
+            None => cuts.push(SharedCut { split: *split, folds: vec![fold] }),
         }
     }
     cuts

@@ -1,5 +1,5 @@
-//! Which children of different lanes become one node. A lane is one fold, or all folds that hold
-//! nothing out.
+//! Which children of different folds become one node. All folds that hold nothing out of a node
+//! count as one fold.
 
 use super::costs::{Costs, Size};
 
@@ -16,11 +16,11 @@ pub(super) struct Union {
     pub cuts: Vec<usize>,
 }
 
-/// The child on one side of a cut, and the lanes that have query rows there.
+/// The child on one side of a cut, and the folds that have query rows there.
 pub(super) struct Wanted {
     pub cut: usize,
-    pub n_lanes: usize,
-    /// Number of these lanes that hold one row out of the parent, or none.
+    pub n_folds: usize,
+    /// Number of these folds that hold one row out of the parent, or none.
     pub n_singles: usize,
 }
 
@@ -29,10 +29,10 @@ pub(super) struct Wanted {
 /// whether the row goes left.
 pub(super) fn unite(cuts: &[Wanted], goes_left: &[Vec<bool>], left: bool, costs: &Costs) -> Vec<Union> {
     let mut unions: Vec<Union> = Vec::new();
-    for &Wanted { cut, n_lanes, n_singles } in cuts {
+    for &Wanted { cut, n_folds, n_singles } in cuts {
         let holds = || goes_left[cut].iter().map(|&goes_left| goes_left == left);
         let n_rows = holds().filter(|&holds| holds).count();
-        let own = Size { n_rows, n_lanes, n_singles, n_lane_rows: n_lanes * n_rows };
+        let own = Size { n_rows, n_folds, n_singles, n_fold_rows: n_folds * n_rows };
         let n_more = |union: &Union| holds().zip(&union.holds).filter(|&(own, &holds)| own && !holds).count();
         let pays = |union: &&mut Union| {
             let together = costs.of(union.size.with(own, n_more(union)));

@@ -1,25 +1,20 @@
 //! Lazy forests: the predictions of a forest, computed without growing the forest.
 //!
 //! The unit of work is the tree, or the subtree if there are fewer trees than threads. Trees are
-//! taken in waves of a few trees per thread. When a wave is done, the values of its leaves are
-//! added to the sums in the order of the trees. So the sums have the same rounding as in
-//! [`Forest::predict`](super::Forest::predict), whatever the number of threads. Memory besides the
-//! data and the sums is O(training rows + query rows) per tree of a wave, however many trees there
-//! are.
+//! asked in waves (see `waves`), and the values of their leaves are added up in the order of the
+//! trees. So the sums have the same rounding as in [`Forest::predict`](super::Forest::predict),
+//! whatever the number of threads. Memory besides the data and the sums is O(training rows + query
+//! rows) per tree of a wave, however many trees there are.
 
 use super::grow::Bags;
+use super::waves::ask_in_waves;
 use crate::data::query::Query;
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
 use crate::lazy::{LazyTree, Reached, Traversal, Visits};
 use crate::params::ValidForestParams;
 use crate::runtime::Runtime;
-use crate::tree::predict::divide;
-
-/// Trees per thread in a wave: `TREES_PER_THREAD`, or fewer, so that trees times query rows do not
-/// exceed `MANY_QUERY_ROWS`, but at least one.
-const TREES_PER_THREAD: usize = 8;
-const MANY_QUERY_ROWS: usize = 1 << 20;
+use crate::tree::predict::{check_features, divide};
 
 /// A forest that is not grown: the arguments that [`grow_forest`](super::grow_forest) would get.
 #[derive(Debug)]
@@ -106,26 +101,16 @@ impl LazyForest {
         weights: bool,
         runtime: &Runtime<'_>,
     ) -> Result<Explored> {
-        let (n_query, n_features) = query.shape();
-        if n_features != self.data.n_features() {
-            return Err(Error::ShapeMismatch {
-                what: "X",
-                expected: format!("{} features, as in training", self.data.n_features()),
-                got: format!("{n_features} features"),
-            });
-        }
+        let n_query = check_features(query.shape(), self.data.n_features())?;
         if n_query >= u32::MAX as usize {
             let limit = u64::from(u32::MAX) - 1;
             return Err(Error::TooLarge { what: "the number of rows of X", limit, got: n_query as u64 });
         }
         traversal.check(&self.params.tree)?;
         let bags = Bags::new(&self.target, &self.params, self.sample_ids.as_deref())?;
-        let ask = |number: u64| {
+        let ask = |number: u64, threads: &Runtime<'_>| {
             let (_, target) = bags.bag(number, runtime)?;
             let tree = LazyTree { data: &self.data, target: &target, params: &self.params.tree, number };
-            // Each tree is the work of one thread, unless there are fewer trees than threads.
-            let serial = runtime.serial();
-            let threads = if self.n_trees() < runtime.n_threads() { runtime } else { &serial };
             let reached = tree.ask(query, traversal, weights, threads)?;
             runtime.advance();
             Ok(reached)
@@ -138,17 +123,13 @@ impl LazyForest {
             weights: None,
         };
         let mut all = Vec::new();
-        let per_thread = (MANY_QUERY_ROWS / n_query.max(1)).clamp(1, TREES_PER_THREAD);
-        let numbers: Vec<u64> = self.params.trees.clone().collect();
-        for wave in numbers.chunks(per_thread * runtime.n_threads()) {
-            for reached in runtime.map(wave.to_vec(), ask)? {
-                explored.add(&reached, n_values);
-                if weights {
-                    all.push(reached);
-                }
+        ask_in_waves(self.params.trees.clone(), n_query, runtime, ask, |reached| {
+            explored.add(&reached, n_values);
+            if weights {
+                all.push(reached);
             }
-        }
-        divide(&mut explored.values, numbers.len() as f64);
+        })?;
+        divide(&mut explored.values, self.n_trees() as f64);
         if weights {
             explored.weights = Some(self.kernel(&all, n_query, runtime)?);
         }
@@ -187,13 +168,9 @@ impl Explored {
     /// Adds the values and depths of the leaves of one tree.
     fn add(&mut self, reached: &Reached, n_values: usize) {
         self.visits += reached.visits;
-        let sums = self.values.chunks_exact_mut(n_values).zip(&mut self.path_lengths);
-        for ((sum, length), &leaf) in sums.zip(&reached.leaves) {
-            let leaf = leaf as usize;
-            *length += reached.depths[leaf] + 1;
-            for (sum, value) in sum.iter_mut().zip(&reached.values[leaf * n_values..][..n_values]) {
-                *sum += value;
-            }
+        reached.add_values(&mut self.values, n_values, 0..);
+        for (length, &leaf) in self.path_lengths.iter_mut().zip(&reached.leaves) {
+            *length += reached.depths[leaf as usize] + 1;
         }
     }
 }

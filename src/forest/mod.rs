@@ -11,6 +11,7 @@ mod lazy;
 mod predict;
 mod sampler;
 mod urn;
+pub(crate) mod waves;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ pub use grow::grow_forest;
 pub use lazy::{Explored, Kernel, LazyForest};
 pub use predict::OobPrediction;
 pub use sampler::RowSampler;
+pub(crate) use sampler::check_sample_ids;
 pub use urn::Urn;
 
 use crate::error::{Error, Result};
@@ -43,27 +45,18 @@ impl Forest {
     /// Makes a forest. Fails unless the trees agree on features, classes and categories.
     pub fn new(members: Vec<Member>) -> Result<Self> {
         let shape = |member: &Member| (member.tree.n_features(), member.tree.n_classes().to_vec());
-        let Some(first) = members.first().map(shape) else {
-            return Err(Error::InvalidArgument {
-                name: "the forest's trees",
-                got: "none".into(),
-                expected: "at least one".into(),
-            });
+        let illegal = |got: &str, expected: &str| {
+            let (got, expected) = (got.into(), expected.into());
+            Err(Error::InvalidArgument { name: "the forest's trees", got, expected })
         };
+        let Some(first) = members.first().map(shape) else { return illegal("none", "at least one") };
         if members.iter().any(|member| member.tree.n_categories() != members[0].tree.n_categories()) {
-            return Err(Error::InvalidArgument {
-                name: "the forest's trees",
-                got: "trees of which some take features for categorical that others do not, or with other categories"
-                    .into(),
-                expected: "alike in their categorical features".into(),
-            });
+            let got = "trees of which some take features for categorical that others do not, or with other categories";
+            return illegal(got, "alike in their categorical features");
         }
         if let Some(other) = members.iter().map(shape).find(|other| *other != first) {
-            return Err(Error::InvalidArgument {
-                name: "the forest's trees",
-                got: format!("trees of (features, classes) {first:?} and {other:?}"),
-                expected: "alike in their numbers of features and of classes of each output".into(),
-            });
+            let got = format!("trees of (features, classes) {first:?} and {other:?}");
+            return illegal(&got, "alike in their numbers of features and of classes of each output");
         }
         Ok(Self { members })
     }

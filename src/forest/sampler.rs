@@ -34,17 +34,23 @@ enum Scheme {
     },
 }
 
+/// Fails unless `sample_ids`, if there are any, are as many as the samples.
+pub(crate) fn check_sample_ids(sample_ids: Option<&[u64]>, n_samples: usize) -> Result<()> {
+    match sample_ids {
+        Some(ids) if ids.len() != n_samples => Err(Error::ShapeMismatch {
+            what: "sample_ids",
+            expected: format!("{n_samples} values, one per sample"),
+            got: format!("{} values", ids.len()),
+        }),
+        _ => Ok(()),
+    }
+}
+
 impl RowSampler {
     /// Makes the sampler of rows with these weights. `sample_ids`, one per row, are the names of
     /// which Poisson counts are functions; other schemes ignore them. O(rows).
     pub fn new(weights: &Weights, n_samples: usize, bootstrap: Bootstrap, sample_ids: Option<&[u64]>) -> Result<Self> {
-        if let Some(ids) = sample_ids.filter(|ids| ids.len() != n_samples) {
-            return Err(Error::ShapeMismatch {
-                what: "sample_ids",
-                expected: format!("{n_samples} values, one per sample"),
-                got: format!("{} values", ids.len()),
-            });
-        }
+        check_sample_ids(sample_ids, n_samples)?;
         bootstrap.check()?;
         if !(0..n_samples).any(|sample| weights.is_positive(sample)) {
             return Err(Error::InvalidArgument {

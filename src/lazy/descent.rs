@@ -62,7 +62,7 @@ impl Policy for Descent<'_> {
         load: &mut Visit<'_>,
         finds: &mut Finds,
     ) -> Result<()> {
-        finds.visits.visit(node.samples().len(), load.held);
+        finds.leaves.visits.visit(node.samples().len(), load.held);
         Ok(())
     }
 
@@ -74,7 +74,7 @@ impl Policy for Descent<'_> {
         finds: &mut Finds,
     ) {
         leaf.write_value(finds.add(load.query_rows.ids(), leaf.depth()));
-        let Some(rows) = &mut finds.rows else { return };
+        let Some(rows) = &mut finds.leaves.rows else { return };
         let total = leaf.weight() as f64;
         for &sample in leaf.samples() {
             rows.rows.push(sample);
@@ -112,7 +112,7 @@ impl Policy for Descent<'_> {
     fn join(&self, mut tasks: Vec<Finds>) -> Result<Vec<Finds>> {
         // Tasks end in any order, but no two of them have a query row in common: the first query
         // row of each task gives an order that is the same in each run.
-        tasks.sort_unstable_by_key(Finds::first_row);
+        tasks.sort_unstable_by_key(|finds| finds.query_rows.first().copied());
         Ok(tasks)
     }
 
@@ -156,10 +156,8 @@ impl Visitor for Question<'_> {
         let mut reached = Reached::new(n_query, self.rows);
         let all: Vec<u32> = (0..n_query as u32).collect();
         let n_threads = self.runtime.n_threads();
-        let found = if all.is_empty() {
-            Vec::new()
-        } else if !self.is_single || n_threads == 1 || n_query == 1 {
-            let batch_len = if self.is_single { 1 } else { n_query };
+        let found = if !self.is_single || n_threads == 1 || n_query <= 1 {
+            let batch_len = if self.is_single { 1 } else { n_query.max(1) };
             self.ask(criterion, all.chunks(batch_len), self.runtime)?
         } else {
             let tasks = all.chunks(n_query.div_ceil(TASKS_PER_THREAD * n_threads)).collect();

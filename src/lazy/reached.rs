@@ -96,12 +96,26 @@ impl Reached {
             }
             start = end;
         }
-        self.values.extend(found.values);
-        self.depths.extend(found.depths);
-        if let (Some(rows), Some(more)) = (&mut self.rows, found.rows) {
+        self.extend(found.leaves);
+    }
+
+    /// Adds the leaves of `other` and their cost, but no query rows.
+    fn extend(&mut self, other: Self) {
+        self.values.extend(other.values);
+        self.depths.extend(other.depths);
+        if let (Some(rows), Some(more)) = (&mut self.rows, other.rows) {
             rows.append(more);
         }
-        self.visits += found.visits;
+        self.visits += other.visits;
+    }
+
+    /// Adds to `sums` the `n_values` values of the leaf that each of `rows` reaches.
+    pub(crate) fn add_values(&self, sums: &mut [f64], n_values: usize, rows: impl Iterator<Item = u32>) {
+        for (sums, row) in sums.chunks_exact_mut(n_values).zip(rows) {
+            let leaf = self.leaves[row as usize] as usize;
+            let values = &self.values[leaf * n_values..][..n_values];
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+        }
     }
 }
 
@@ -111,27 +125,15 @@ pub(crate) struct Finds {
     /// The query rows that reach leaf `i` end at position `ends[i]` of `query_rows`, and begin
     /// where the query rows of leaf `i - 1` end.
     ends: Vec<usize>,
-    query_rows: Vec<u32>,
+    pub query_rows: Vec<u32>,
     n_values: usize,
-    values: Vec<f64>,
-    depths: Vec<u64>,
-    /// The training rows of the leaves, if they were asked for.
-    pub rows: Option<LeafRows>,
-    /// The cost of finding the leaves.
-    pub visits: Visits,
+    /// The leaves and the cost of finding them. The table of query rows in it is empty.
+    pub leaves: Reached,
 }
 
 impl Finds {
     pub fn new(n_values: usize, rows: bool) -> Self {
-        Self {
-            ends: Vec::new(),
-            query_rows: Vec::new(),
-            n_values,
-            values: Vec::new(),
-            depths: Vec::new(),
-            rows: rows.then(LeafRows::default),
-            visits: Visits::default(),
-        }
+        Self { ends: Vec::new(), query_rows: Vec::new(), n_values, leaves: Reached::new(0, rows) }
     }
 
     /// Adds a leaf that these query rows reach. Returns the slice into which the caller writes what
@@ -139,10 +141,11 @@ impl Finds {
     pub fn add(&mut self, query_rows: &[u32], depth: u64) -> &mut [f64] {
         self.query_rows.extend_from_slice(query_rows);
         self.ends.push(self.query_rows.len());
-        self.depths.push(depth);
-        let start = self.values.len();
-        self.values.resize(start + self.n_values, 0.0);
-        &mut self.values[start..]
+        self.leaves.depths.push(depth);
+        let values = &mut self.leaves.values;
+        let start = values.len();
+        values.resize(start + self.n_values, 0.0);
+        &mut values[start..]
     }
 
     /// Adds leaves that other query rows reach.
@@ -150,16 +153,6 @@ impl Finds {
         let offset = self.query_rows.len();
         self.ends.extend(other.ends.into_iter().map(|end| offset + end));
         self.query_rows.extend(other.query_rows);
-        self.values.extend(other.values);
-        self.depths.extend(other.depths);
-        if let (Some(rows), Some(more)) = (&mut self.rows, other.rows) {
-            rows.append(more);
-        }
-        self.visits += other.visits;
-    }
-
-    /// The first query row of the first leaf, or `None` if there are no leaves.
-    pub fn first_row(&self) -> Option<u32> {
-        self.query_rows.first().copied()
+        self.leaves.extend(other.leaves);
     }
 }

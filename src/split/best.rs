@@ -89,24 +89,18 @@ impl<C: Criterion> Best<C> {
         n_entries as f64 >= self.least_entries
     }
 
-    /// Raises the floor and the bar to the level of a candidate with this score, which another
-    /// worker may have found.
+    /// Raises the floor, the bar, and with it the least number of entries to the level of a
+    /// candidate with this score, which another worker may have found.
     pub fn follow(&mut self, criterion: &C, node: &C::Totals, score: f64) {
         let floor = score - criterion.tolerance(node, score);
         if floor > self.floor {
             self.floor = floor;
-            self.raise(criterion, node, score);
-        }
-    }
-
-    /// Raises the bar, and with it the least number of entries, to the level of a candidate with
-    /// this score.
-    fn raise(&mut self, criterion: &C, node: &C::Totals, score: f64) {
-        if C::IS_SQUARED_DISTANCE
-            && let Some(bar) = &mut self.bar
-        {
-            bar.raise(criterion, node, score);
-            self.least_entries = bar.least_weight() / self.max_weight * (1.0 - f64::EPSILON);
+            if C::IS_SQUARED_DISTANCE
+                && let Some(bar) = &mut self.bar
+            {
+                bar.raise(criterion, node, score);
+                self.least_entries = bar.least_weight() / self.max_weight * (1.0 - f64::EPSILON);
+            }
         }
     }
 

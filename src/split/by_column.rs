@@ -66,12 +66,6 @@ struct Progress<C: Criterion> {
     constants: Vec<u32>,
 }
 
-impl<C: Criterion> Progress<C> {
-    fn new(best: Best<C>) -> Self {
-        Self { best, n_varying: 0, constants: Vec::new() }
-    }
-}
-
 /// Finds the best split of a node by searching the features that the node draws one by one. `drawn`
 /// lists these features; `None` means all. `work` is an estimate of the cost of the whole search in
 /// nanoseconds: enough work is spread over the threads.
@@ -100,13 +94,14 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
         drawn = [long, short].concat();
     }
 
-    let mut progress = Progress::new(columns.best(at));
+    let nothing = || Progress { best: columns.best(at), n_varying: 0, constants: Vec::new() };
+    let mut progress = nothing();
     let n_threads = search.runtime.n_threads();
     if n_threads > 1 && work >= parallel_from() {
         let job_len = drawn.len().div_ceil(JOBS_PER_THREAD * n_threads).max(1);
         let jobs = drawn.chunks(job_len).collect();
         let parts = spread(at, jobs, scans, |features: &[u32], scan, lead| {
-            let mut part = Progress::new(columns.best(at));
+            let mut part = nothing();
             let mut scratch = columns.lend();
             for &feature in features {
                 lead.exchange(at, &mut part.best);
@@ -122,15 +117,12 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
             progress.constants.extend(part.constants);
         }
     } else {
-        for (i, &feature) in drawn.iter().enumerate() {
-            if i % warm_ahead() == 0 {
-                for &feature in drawn[i..].iter().take(warm_ahead()) {
-                    if progress.best.may_win_with(columns.most_entries(feature)) {
-                        columns.warm(feature);
-                    }
-                }
+        for features in drawn.chunks(warm_ahead()) {
+            let may_win = |&&feature: &&u32| progress.best.may_win_with(columns.most_entries(feature));
+            features.iter().filter(may_win).for_each(|&feature| columns.warm(feature));
+            for &feature in features {
+                visit(at, columns, feature, &mut scans.own, scratch, &mut progress)?;
             }
-            visit(at, columns, feature, &mut scans.own, scratch, &mut progress)?;
         }
     }
     let mut rest = (search.n_drawn() as u32..n_features).map(|position| order.at(position)).filter(unknown);

@@ -2,8 +2,7 @@
 
 use crate::data::Dataset;
 use crate::num::mid_threshold;
-use crate::rng::NodeKey;
-use crate::rng::Side;
+use crate::rng::{NodeKey, Side};
 
 /// A possible split. Rows whose rank is at most `last_left` go left; `missing` says where missing
 /// values go.
@@ -50,6 +49,13 @@ pub enum Cut {
 }
 
 impl Candidate {
+    /// The cut of a numerical column between two ranks, `n_left` rows going left, where the node has
+    /// no missing values.
+    pub(crate) fn between(feature: u32, last_left: u32, first_right: u32, n_left: usize) -> Self {
+        let cut = Cut::Before(first_right);
+        Self { feature, last_left, missing: None, order: 0, cut, n_left, is_loose: false }
+    }
+
     /// Whether missing values go left.
     #[inline]
     pub fn missing_go_left(&self) -> bool {
@@ -57,11 +63,12 @@ impl Candidate {
     }
 
     /// Whether rows of this rank go left. `missing_rank` is the rank of missing values in the
-    /// column.
+    /// column, if it has any.
     #[inline]
-    pub(crate) fn goes_left(&self, rank: u32, missing_rank: u32) -> bool {
-        if rank == missing_rank { self.missing_go_left() } else { rank <= self.last_left }
+    pub(crate) fn goes_left(&self, rank: u32, missing_rank: Option<u32>) -> bool {
+        if Some(rank) == missing_rank { self.missing_go_left() } else { rank <= self.last_left }
     }
+
     /// The first rank that goes right, where the threshold is not random.
     pub(crate) fn first_right(&self) -> u32 {
         match self.cut {

@@ -21,8 +21,8 @@ use crate::error::Result;
 use crate::params::Splitter;
 use crate::rng::{NodeKey, Side};
 use crate::split::best::Best;
-use crate::split::candidate::{Candidate, Cut};
-use crate::split::entries::{Entry, SortScratch};
+use crate::split::candidate::Candidate;
+use crate::split::entries::{Entry, SortScratch, entries_vary, samples_of};
 use crate::split::node::{Node, NodeColumn, NodeSearch, Outcome, Search};
 use crate::split::scan::Pass;
 
@@ -161,34 +161,20 @@ impl<C: Criterion> Categorical<'_, C> {
         let criterion = search.criterion;
         let value = criterion.order(order);
         let mut sums = vec![Sum::default(); self.units.len()];
-        let mut add = |unit: u32, sample: u32| {
+        for (sample, &unit) in samples_of(self.column.entries).zip(&self.units.of_entries) {
             let weight = criterion.sample_weight(sample);
             let sum = &mut sums[unit as usize];
             sum.weight += weight;
             sum.sum += u128::from(weight) * u128::from(value(sample));
-        };
-        for (entry, &unit) in self.column.entries.iter().zip(&self.units.of_entries) {
-            add(unit, entry.sample());
         }
         if let Some(common) = self.units.common {
             // The rows without an entry: all rows of the node, less those with an entry.
-            let mut rest = Sum { weight: criterion.weight(node.totals), sum: total };
-            for (entry, _) in self.column.entries.iter().zip(&self.units.of_entries) {
-                let weight = criterion.sample_weight(entry.sample());
-                rest.weight -= weight;
-                rest.sum -= u128::from(weight) * u128::from(value(entry.sample()));
-            }
-            let sum = &mut sums[common as usize];
-            sum.weight += rest.weight;
-            sum.sum += rest.sum;
+            let weight = criterion.weight(node.totals) - sums.iter().map(|sum| sum.weight).sum::<u64>();
+            let sum = total - sums.iter().map(|sum| sum.sum).sum::<u128>();
+            sums[common as usize].weight += weight;
+            sums[common as usize].sum += sum;
         }
         sums
-    }
-
-    /// The order of the units by rising mean.
-    fn by_mean(&self, number: usize, sums: Vec<Sum>) -> Order {
-        let order = sorted(self.units.len(), |&a, &b| sums[a as usize].compare(&sums[b as usize]));
-        Order { number: number as u32, places: places(&order), sums }
     }
 
     /// Calls `visit` with every order to try, or only with the order of number `wanted`. If the
@@ -229,7 +215,8 @@ impl<C: Criterion> Categorical<'_, C> {
                 classes.push(units.map(|(unit, sum)| (unit, sum.sum as f64)).collect());
             }
             if is_visited {
-                visit(self.by_mean(number, sums));
+                let by_mean = sorted(self.units.len(), |&a, &b| sums[a as usize].compare(&sums[b as usize]));
+                visit(Order { number: number as u32, places: places(&by_mean), sums });
                 if self.units.len() == 2 {
                     return;
                 }
@@ -247,12 +234,14 @@ impl<C: Criterion> Categorical<'_, C> {
     fn order_at_random(&self, key: NodeKey) -> Order {
         let data = self.at.search.data;
         let first_rows = data.first_rows(self.column.feature).unwrap_or_default();
-        let mut numbers: Vec<Option<u64>> = vec![None; self.units.len()];
+        let mut numbers = Vec::with_capacity(self.units.len());
         for &(rank, unit) in &self.units.ranks {
-            // A unit of several categories takes the number of its first category.
-            numbers[unit as usize].get_or_insert_with(|| key.category(self.column.feature, first_rows[rank as usize]));
+            // A unit of several categories takes the number of its first category. Units are
+            // numbered in the order of these categories.
+            if unit as usize == numbers.len() {
+                numbers.push(key.category(self.column.feature, first_rows[rank as usize]));
+            }
         }
-        let numbers: Vec<u64> = numbers.into_iter().flatten().collect();
         let mut places: Vec<u32> = numbers.iter().map(|number| (number & 1) as u32).collect();
         if places.iter().all(|&place| place == places[0])
             && let Some(least) = (0..numbers.len()).min_by_key(|&unit| numbers[unit])
@@ -262,44 +251,26 @@ impl<C: Criterion> Categorical<'_, C> {
         Order { number: 0, places, sums: Vec::new() }
     }
 
-    /// Offers the cuts of an order, by the sums of the units if the criterion can push sums.
-    fn offer(&self, order: &Order, scan: &mut C::Scan, best: &mut Best<C>) {
-        if self.at.search.criterion.pushes_sums() && !order.sums.is_empty() {
-            self.offer_sums(order, scan, best);
-        } else {
-            self.offer_rows(order, scan, best);
-        }
-    }
-
     /// Offers the cuts of an order, pushing the sums of one unit after the other. O(units).
     fn offer_sums(&self, order: &Order, scan: &mut C::Scan, best: &mut Best<C>) {
         let NodeSearch { search, node, order: features } = self.at;
         let (criterion, totals, feature) = (search.criterion, node.totals, self.column.feature);
-        let mut units = vec![0; self.units.len()];
-        for (unit, &place) in (0..).zip(&order.places) {
-            units[place as usize] = unit;
-        }
+        // The order is a permutation, and its inverse tells the unit of each place.
+        let mut units = places(&order.places);
         units.pop();
         let mut pushed = criterion.begin(totals, scan);
         let mut n_pushed = 0;
         for (place, &unit) in (0..).zip(&units) {
-            let Sum { weight, sum } = order.sums[unit];
+            let Sum { weight, sum } = order.sums[unit as usize];
             criterion.push_sum(totals, &mut pushed, weight, sum);
-            n_pushed += self.units.n_rows[unit] as usize;
+            n_pushed += self.units.n_rows[unit as usize] as usize;
             if !criterion.may_score(totals, scan, pushed, best.floor()) {
                 continue;
             }
             let score = criterion.score(totals, scan, pushed);
             if best.may_win(score) && search.is_legal(node, feature, (Side::Left, n_pushed), (scan, pushed)) {
-                let candidate = Candidate {
-                    feature,
-                    last_left: place,
-                    missing: None,
-                    order: order.number,
-                    cut: Cut::Before(place + 1),
-                    n_left: n_pushed,
-                    is_loose: false,
-                };
+                let between = Candidate::between(feature, place, place + 1, n_pushed);
+                let candidate = Candidate { order: order.number, ..between };
                 best.offer(criterion, totals, features, (scan, pushed), score, candidate);
             }
         }
@@ -316,17 +287,10 @@ impl<C: Criterion> Categorical<'_, C> {
         let entries = self.column.entries.iter().zip(places).filter(|&(_, place)| Some(place) != common);
         sorted.entries.extend(entries.map(|(entry, place)| Entry::new(place, entry.sample())));
         sorted.sort();
-        let column = NodeColumn {
-            feature: self.column.feature,
-            entries: &sorted.entries,
-            n_common: self.at.node.samples.len() - sorted.entries.len(),
-            common_rank: common.unwrap_or_default(),
-        };
-        self.pass(order.number).run_inwards(column, &[], scan, best);
-    }
-
-    fn pass(&self, order: u32) -> Pass<'_, C> {
-        Pass { at: self.at, feature: self.column.feature, side: Side::Left, missing: None, order }
+        let (feature, n_samples) = (self.column.feature, self.at.node.samples.len());
+        let column = NodeColumn::new(feature, &sorted.entries, n_samples, common.unwrap_or_default());
+        let mut pass = Pass { at: self.at, feature, side: Side::Left, missing: None, order: order.number };
+        pass.run_inwards(column, &[], scan, best);
     }
 }
 
@@ -403,18 +367,17 @@ pub(crate) fn search<C: Criterion>(
     scan: &mut C::Scan,
     best: &mut Best<C>,
 ) -> Outcome {
-    let first = column.entries.first().map(|entry| entry.rank());
-    let varies = |rank| first.is_some_and(|first| first != rank);
-    if column.entries.is_empty()
-        || !(column.n_common > 0 && varies(column.common_rank)
-            || column.entries.iter().any(|entry| varies(entry.rank())))
-    {
+    if !entries_vary(column.entries, at.node.samples.len()) {
         return Outcome::Constant;
     }
     let units = Units::new(at.search.data, column, at.search.params.min_samples_category);
     if units.len() > 1 {
         let categorical = Categorical { at, column, units: &units };
-        categorical.visit_orders(None, |order| categorical.offer(&order, scan, best));
+        let pushes_sums = at.search.criterion.pushes_sums();
+        categorical.visit_orders(None, |order| match &order.sums[..] {
+            [_, ..] if pushes_sums => categorical.offer_sums(&order, scan, best),
+            _ => categorical.offer_rows(&order, scan, best),
+        });
     }
     // Nothing is known of the other subsets of the categories, which the children of the node may
     // try.

@@ -33,7 +33,12 @@ impl Entry {
     }
 }
 
-/// Whether a sparse column varies in a node of `n_samples` rows, given the column's entries in the
+/// The rows of some entries.
+pub(crate) fn samples_of(entries: &[Entry]) -> impl Iterator<Item = u32> + Clone {
+    entries.iter().map(|entry| entry.sample())
+}
+
+/// Whether a column varies in a node of `n_samples` rows, given the column's entries in the
 /// node.
 pub(crate) fn entries_vary(entries: &[Entry], n_samples: usize) -> bool {
     let first = entries.first().map(|entry| entry.rank());

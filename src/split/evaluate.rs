@@ -3,13 +3,10 @@
 
 use crate::criterion::Criterion;
 use crate::params::Splitter;
-use crate::split::categorical;
-use crate::split::random;
-use crate::split::scan;
-use crate::tuning::tuned;
-
 use crate::split::best::Best;
 use crate::split::node::{NodeColumn, NodeSearch, Outcome};
+use crate::split::{categorical, random, scan};
+use crate::tuning::tuned;
 
 tuned! {
     /// The best conceivable split is only computed for nodes with up to this many rows (bench

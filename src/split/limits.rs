@@ -22,22 +22,18 @@ use crate::rng::Side;
 
 /// Fails if predictions of the target have no order, or if a constrained feature is categorical.
 pub fn check<C: Criterion>(data: &Dataset, criterion: &C, params: &ValidTreeParams) -> Result<()> {
+    let illegal =
+        |got, expected: &str| Err(Error::InvalidArgument { name: "monotonic_cst", got, expected: expected.into() });
     if params.monotonic_cst.is_some() && criterion.n_means() == 0 {
-        return Err(Error::InvalidArgument {
-            name: "monotonic_cst",
-            got: "a target of several classes or of several outputs of classes".into(),
-            expected: "None unless the target is numbers or two classes".into(),
-        });
+        let got = "a target of several classes or of several outputs of classes".into();
+        return illegal(got, "None unless the target is numbers or two classes");
     }
     let is_constrained = |&feature: &u32| data.is_categorical(feature) && params.constraint(feature) != 0;
     if data.has_categories()
         && let Some(feature) = (0..data.n_features() as u32).find(is_constrained)
     {
-        return Err(Error::InvalidArgument {
-            name: "monotonic_cst",
-            got: format!("a constraint on feature {feature}, which is categorical"),
-            expected: "0 for categorical features".into(),
-        });
+        let got = format!("a constraint on feature {feature}, which is categorical");
+        return illegal(got, "0 for categorical features");
     }
     Ok(())
 }

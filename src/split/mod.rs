@@ -120,7 +120,7 @@ impl<C: Criterion> Search<'_, C> {
         match (heritage, self.data.columns()) {
             (None, _) | (_, Columns::Dense(_)) => Heirs { small: None, large: None },
             (Some(heritage), Columns::Sparse(columns)) => {
-                heritage.divide(self, columns, division, &mut scratch.scans.own, &mut scratch.sparse.lane_map)
+                heritage.divide(self, columns, division, &mut scratch.scans.own, &mut scratch.sparse.slot_map)
             }
         }
     }

@@ -1,22 +1,15 @@
 //! A node to be split, and what the searches of all nodes of a tree share.
 
 use crate::criterion::{self, Criterion};
-use crate::data::Columns;
-use crate::data::Dataset;
-use crate::data::Target;
+use crate::data::{Columns, Dataset, Target};
 use crate::error::Result;
-use crate::params::CriterionKind;
-use crate::params::ValidTreeParams;
-use crate::rng::NodeKey;
-use crate::rng::Permutation;
-use crate::rng::Side;
+use crate::params::{CriterionKind, ValidTreeParams};
+use crate::rng::{NodeKey, Permutation, Side};
 use crate::runtime::Runtime;
 use crate::simd::Level;
-use crate::split::limits;
-
 use crate::split::constants::ConstantFeatures;
 use crate::split::entries::Entry;
-use crate::split::limits::Limits;
+use crate::split::limits::{self, Limits};
 use crate::split::samples::SampleSet;
 
 /// Everything that the searches of all nodes of a tree share.
@@ -143,6 +136,14 @@ pub(crate) struct NodeColumn<'a> {
     pub n_common: usize,
     /// The rank of the common value. No entry has this rank.
     pub common_rank: u32,
+}
+
+impl<'a> NodeColumn<'a> {
+    /// The column in a node of `n_samples` rows, of which those without an entry have the common
+    /// value.
+    pub fn new(feature: u32, entries: &'a [Entry], n_samples: usize, common_rank: u32) -> Self {
+        Self { feature, entries, n_common: n_samples - entries.len(), common_rank }
+    }
 }
 
 /// What the search of one column has found.

@@ -38,15 +38,7 @@ pub(crate) fn random_cut<C: Criterion>(
         score = Some(score.map_or(new, |score: f64| score.max(new)));
     };
     let missing = missing_rank.map(|_| Side::Right);
-    let candidate = Candidate {
-        feature: column.feature,
-        last_left: highest,
-        missing,
-        order: 0,
-        cut: Cut::Before(highest),
-        n_left: 0,
-        is_loose: false,
-    };
+    let candidate = Candidate { missing, ..Candidate::between(column.feature, highest, highest, 0) };
     if lowest < highest {
         let last_left = first_right(at, column, (lowest, highest), ranks) - 1;
         let cut = Cut::Random { key: at.node.key, lowest, highest };
@@ -101,10 +93,7 @@ fn offer<C: Criterion>(
 ) -> f64 {
     let NodeSearch { search, node, order } = at;
     let criterion = search.criterion;
-    let goes_left = |rank| match missing_rank {
-        Some(missing_rank) => candidate.goes_left(rank, missing_rank),
-        None => rank <= candidate.last_left,
-    };
+    let goes_left = |rank| candidate.goes_left(rank, missing_rank);
     let push_left = column.n_common == 0 || !goes_left(column.common_rank);
     let mut pushed = criterion.begin(node.totals, scan);
     let mut n_pushed = 0;

@@ -38,13 +38,9 @@ impl Samples {
     /// another row is there, or none.
     pub fn refill(&mut self, ids: Vec<u32>) {
         debug_assert!(ids.is_sorted_by(|a, b| a < b));
-        if !self.positions.is_empty() {
-            for (at, &id) in ids.iter().enumerate() {
-                self.positions[id as usize].store(at as u32, Ordering::Relaxed);
-            }
-        }
         self.scratch.resize(ids.len(), 0);
         self.ids = ids;
+        self.root().set_positions();
     }
 
     /// The node of all rows.
@@ -87,12 +83,6 @@ impl SampleSet<'_> {
         self.ids.get(at) == Some(&sample)
     }
 
-    /// Whether there are positions, which [`contains`](Self::contains) and
-    /// [`move_few`](Self::move_few) need.
-    pub fn has_positions(&self) -> bool {
-        !self.positions.is_empty()
-    }
-
     /// Moves the rows for which `goes_left` holds to the front and keeps the order of the rows on
     /// both sides. Returns how many rows go left. `goes_left` is called once for each row, in the
     /// order of the rows. O(rows), without branches on the predicate.
@@ -110,12 +100,17 @@ impl SampleSet<'_> {
             n_right += usize::from(!left);
         }
         node[n_left..].copy_from_slice(&scratch[..n_right]);
+        self.set_positions();
+        n_left
+    }
+
+    /// Sets the positions of the node's rows, if positions were asked for.
+    fn set_positions(&self) {
         if !self.positions.is_empty() {
             for (at, &id) in self.ids.iter().enumerate() {
                 self.positions[id as usize].store((self.start + at) as u32, Ordering::Relaxed);
             }
         }
-        n_left
     }
 
     /// Moves the rows `few` to the front of the node or to the back, in the order of `few`. Every

@@ -9,7 +9,7 @@
 use crate::criterion::Criterion;
 use crate::rng::Side;
 use crate::split::best::Best;
-use crate::split::candidate::{Candidate, Cut};
+use crate::split::candidate::Candidate;
 use crate::split::entries::Entry;
 use crate::split::node::{NodeColumn, NodeSearch};
 
@@ -173,16 +173,8 @@ impl<C: Criterion> Pass<'_, C> {
             Side::Left => (pushed, next, n_pushed),
             Side::Right => (next, pushed, self.at.node.samples.len() - n_pushed),
         };
-        let cut = Cut::Before(first_right);
-        Candidate {
-            feature: self.feature,
-            last_left,
-            missing: self.missing,
-            order: self.order,
-            cut,
-            n_left,
-            is_loose: false,
-        }
+        let between = Candidate::between(self.feature, last_left, first_right, n_left);
+        Candidate { missing: self.missing, order: self.order, ..between }
     }
 }
 

@@ -54,32 +54,22 @@ impl<C: Criterion> Scans<C> {
     }
 }
 
-/// The highest score that any worker has found so far. A worker that learns of this score too late
-/// loses time, but finds the same split.
+/// The highest score that any worker has found so far, as a sort key, which has the order of the
+/// scores; 0, which is the key of no score, if no worker has found a candidate. A worker that learns
+/// of this score too late loses time, but finds the same split.
 #[derive(Default)]
 pub(crate) struct Lead(AtomicU64);
 
 impl Lead {
-    /// The highest score; `None` if no worker has found a candidate.
-    fn score(&self) -> Option<f64> {
-        let key = self.0.load(Ordering::Relaxed);
-        (key > 0).then(|| f64::from_key(key))
-    }
-
-    /// Raises the lead to this score. Sort keys have the order of the scores, and no score has the
-    /// key 0.
-    fn raise(&self, score: f64) {
-        self.0.fetch_max(score.key(), Ordering::Relaxed);
-    }
-
     /// Tells the other workers the best score of this worker, and this worker the highest score of
     /// all.
     pub fn exchange<C: Criterion>(&self, at: NodeSearch<'_, C>, best: &mut Best<C>) {
         if let Some(score) = best.score() {
-            self.raise(score);
+            self.0.fetch_max(score.key(), Ordering::Relaxed);
         }
-        if let Some(score) = self.score() {
-            best.follow(at.search.criterion, at.node.totals, score);
+        let key = self.0.load(Ordering::Relaxed);
+        if key > 0 {
+            best.follow(at.search.criterion, at.node.totals, f64::from_key(key));
         }
     }
 }
@@ -91,10 +81,7 @@ pub(crate) fn spread<C: Criterion, J: Send, P: Send>(
     jobs: Vec<J>,
     scans: &Scans<C>,
     run: impl Fn(J, &mut C::Scan, &Lead) -> Result<P> + Sync,
-) -> Result<Vec<P>>
-where
-    C::Scan: Send,
-{
+) -> Result<Vec<P>> {
     let (lead, spare) = (Lead::default(), &scans.spare);
     at.search.runtime.map(jobs, |job| {
         let mut scan = spare.lend(|| at.search.criterion.scan());

@@ -107,7 +107,7 @@ impl<'x> Blocks<'x> {
     /// are read of each.
     pub fn new(x: &'x dyn Matrix, n_features: usize, n_reads: usize, runtime: &Runtime<'_>) -> Result<Self> {
         let rows = x.rows()?;
-        let n_samples = check_features(x, n_features)?;
+        let n_samples = check_features(x.shape(), n_features)?;
         let len = n_samples.div_ceil(BLOCKS_PER_THREAD * runtime.n_threads()).clamp(*BLOCK.start(), *BLOCK.end());
         Ok(Self { rows, n_samples, len: Reader::block_len(rows, len), n_reads })
     }
@@ -234,9 +234,8 @@ pub(crate) fn divide(values: &mut [f64], divisor: f64) {
     }
 }
 
-/// The number of rows of `x`, if it has the features of the training data.
-fn check_features(x: &dyn Matrix, expected: usize) -> Result<usize> {
-    let (n_samples, n_features) = x.shape();
+/// The number of rows of a matrix of this shape, if it has the features of the training data.
+pub(crate) fn check_features((n_samples, n_features): (usize, usize), expected: usize) -> Result<usize> {
     if n_features == expected {
         return Ok(n_samples);
     }

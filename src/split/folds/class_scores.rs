@@ -87,9 +87,9 @@ impl FoldRows {
         Some(Self { rows, n_classes, is_gini, table, tolerance })
     }
 
-    /// The score of a cut for a lane (one fold, or all folds that hold nothing out). `left` has the
-    /// class counts of all rows on the left of the cut, `held_out` the class counts of the rows on
-    /// the left that the lane holds out, and `totals` the class counts of all rows of the lane.
+    /// The score of a cut for a fold. `left` has the class counts of all rows on the left of the
+    /// cut, `held_out` the class counts of the rows on the left that the fold holds out, and
+    /// `totals` the class counts of all rows of the fold.
     #[inline]
     pub(crate) fn score(&self, left: &[u32], held_out: &[u32], totals: &[u32]) -> f64 {
         let (left, held_out, totals) =
@@ -116,7 +116,7 @@ impl FoldRows {
         if self.is_gini { sum / f64::from(weight.max(1)) } else { sum - self.table[weight as usize] }
     }
 
-    /// The score of a cut in a node of two classes, from the lane's own class counts on the left of
+    /// The score of a cut in a node of two classes, from the fold's own class counts on the left of
     /// the cut (`[a, b]`) and in all.
     #[inline]
     pub(crate) fn score_of_two(&self, [a, b]: [u32; 2], totals: [u32; 2]) -> f64 {

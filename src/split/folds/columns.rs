@@ -2,15 +2,13 @@
 
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
-use crate::data::{Columns, Dataset, SparseColumns};
+use crate::data::{Columns, Dataset};
 use crate::error::Result;
 use crate::params::Strategy;
 use crate::split::dense::column::fill_column;
 use crate::split::entries::{Entry, SortScratch};
 use crate::split::node::{NodeColumn, Search};
-use crate::split::sparse::column::node_column;
-use crate::split::sparse::intersect;
-use crate::split::sparse::intersect::{Gather, NodeCosts, ValueOrdered};
+use crate::split::sparse::intersect::{Gather, NodeCosts, ValueOrdered, by_bitmap, by_search};
 
 /// Buffers of one worker. Each use assumes that they are dirty, except the sets `members` and
 /// `marks`, which are empty between uses.
@@ -21,8 +19,6 @@ pub struct FoldScratch {
     members: Bitset,
     pub(crate) marks: Bitset,
     entries: Vec<Entry>,
-    pub(crate) held_left: Vec<u32>,
-    pub(crate) features: Vec<u32>,
 }
 
 impl FoldScratch {
@@ -51,27 +47,17 @@ pub(crate) fn fill_columns<C: Criterion>(
     scratch: &mut FoldScratch,
     mut visit: impl FnMut(NodeColumn<'_>),
 ) -> Result<()> {
-    match search.data.columns() {
+    let FoldScratch { sort, gather, members, entries, .. } = scratch;
+    let columns = match search.data.columns() {
+        Columns::Sparse(columns) => columns,
         Columns::Dense(columns) => {
             for &feature in features {
                 search.runtime.check_interrupt()?;
-                visit(fill_column(feature, columns.column(feature), samples, true, &mut scratch.sort));
+                visit(fill_column(feature, columns.column(feature), samples, true, sort));
             }
-            Ok(())
+            return Ok(());
         }
-        Columns::Sparse(columns) => fill_sparse(search, columns, samples, (features, are_all), scratch, &mut visit),
-    }
-}
-
-fn fill_sparse<C: Criterion>(
-    search: &Search<'_, C>,
-    columns: &SparseColumns,
-    samples: &[u32],
-    (features, are_all): (&[u32], bool),
-    scratch: &mut FoldScratch,
-    visit: &mut impl FnMut(NodeColumn<'_>),
-) -> Result<()> {
-    let FoldScratch { gather, members, entries, .. } = scratch;
+    };
     let n_entries = search.n_entries(samples);
     let costs = NodeCosts::new(samples.len(), n_entries);
     let one_by_one: f64 = features.iter().map(|&feature| costs.column_cost(columns.column_nnz(feature))).sum();
@@ -79,23 +65,20 @@ fn fill_sparse<C: Criterion>(
     if are_all && costs.gather_cost(None) < one_by_one {
         gather.for_each(columns, samples, |feature, entries| {
             entries.sort_unstable();
-            visit(node_column(columns, samples, feature, entries));
+            visit(NodeColumn::new(feature, entries, samples.len(), columns.zero_rank(feature)));
         });
         return search.runtime.check_interrupt();
     }
     members.insert_all(samples);
-    let mut result = Ok(());
-    for &feature in features {
-        result = search.runtime.check_interrupt();
-        if result.is_err() {
-            break;
-        }
+    let result = features.iter().try_for_each(|&feature| {
+        search.runtime.check_interrupt()?;
         let found = match costs.strategy_for_column(columns.column_nnz(feature)) {
-            Strategy::Search => intersect::by_search(columns, feature, samples, entries),
-            _ => intersect::by_bitmap(ValueOrdered::Stored(columns.column(feature)), members, entries),
+            Strategy::Search => by_search(columns, feature, samples, entries),
+            _ => by_bitmap(ValueOrdered::Stored(columns.column(feature)), members, entries),
         };
-        visit(node_column(columns, samples, feature, found));
-    }
+        visit(NodeColumn::new(feature, found, samples.len(), columns.zero_rank(feature)));
+        Ok(())
+    });
     members.remove_all(samples);
     result
 }

@@ -1,5 +1,4 @@
-//! The pass over a column that scores its cuts for all lanes of a node. A lane is one fold, or all
-//! folds that hold nothing out.
+//! The pass over a column that scores its cuts for all folds of a node.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -10,19 +9,19 @@ use crate::rng::Permutation;
 use crate::split::entries::Entry;
 use crate::split::node::NodeColumn;
 
-/// If at least this many lanes hold out one row each, of the same class and weight, they are scored
+/// If at least this many folds hold out one row each, of the same class and weight, they are scored
 /// together: a cut has only two scores for all of them.
 const SINGLES_FROM: usize = 4;
 /// In the place of the class of a run whose rows have several classes, or may have.
 const MIXED: u32 = u32::MAX;
 
-/// The best cut of a lane so far.
+/// The best cut of a fold so far.
 pub(crate) struct Leader {
     score: f64,
     pub feature: u32,
     /// Rows with ranks up to this one go left.
     pub rank: u32,
-    /// The lane's class counts on the left of the cut.
+    /// The fold's class counts on the left of the cut.
     left: Counts,
     /// The features whose columns have a cut that comes near by rounding, including `feature`.
     pub near: SmallVec<[u32; 4]>,
@@ -30,13 +29,13 @@ pub(crate) struct Leader {
     pub is_alone: bool,
 }
 
-/// Lanes that hold out one row each, of the same class and weight. A cut has one score for all of
-/// these lanes whose row is on the left, and one for all others.
+/// Folds that hold out one row each, of the same class and weight. A cut has one score for all of
+/// these folds whose row is on the left, and one for all others.
 struct Singles {
     class: u32,
     weight: u32,
-    lanes: Vec<u32>,
-    /// The least floor of these lanes, or a lower number.
+    folds: Vec<u32>,
+    /// The least floor of these folds, or a lower number.
     floor: f64,
 }
 
@@ -47,26 +46,26 @@ pub(crate) struct Sweep<'a, 'n> {
     order: &'a Permutation,
     /// The class counts of all rows of the node.
     counts: Counts,
-    /// The class counts of the rows that each lane holds out: the count of class `c` for lane `l`
+    /// The class counts of the rows that each fold holds out: the count of class `c` for fold `l`
     /// is at `l * n_classes + c`.
     held_out: Vec<u32>,
-    /// The class counts of the rows of each lane, laid out like `held_out`.
+    /// The class counts of the rows of each fold, laid out like `held_out`.
     totals: Vec<u32>,
-    /// For each lane, the score below which no cut can be the best.
+    /// For each fold, the score below which no cut can be the best.
     floors: Vec<f64>,
     pub leaders: Vec<Option<Leader>>,
-    /// Lanes that hold out one row, grouped by the class and the weight of that row.
+    /// Folds that hold out one row, grouped by the class and the weight of that row.
     singles: Vec<Singles>,
-    /// Lanes that are in no group of `singles`; they are scored one by one.
+    /// Folds that are in no group of `singles`; they are scored one by one.
     plural: Vec<u32>,
     /// Features whose columns the pass cannot score: those with missing values in the node.
     pub others: SmallVec<[u32; 4]>,
     /// In the column of the pass, the class counts of all rows on the left of the cut.
     left: Counts,
-    /// In the column of the pass, the class counts of the rows on the left that each lane holds
+    /// In the column of the pass, the class counts of the rows on the left that each fold holds
     /// out, laid out like `held_out`.
-    pub held_left: Vec<u32>,
-    /// The lanes for which a cut may be the best, each with the score of the cut.
+    held_left: Vec<u32>,
+    /// The folds for which a cut may be the best, each with the score of the cut.
     hits: Vec<(u32, f64)>,
     /// The class of the run before the cut, or `MIXED`.
     class: u32,
@@ -75,11 +74,11 @@ pub(crate) struct Sweep<'a, 'n> {
 }
 
 impl<'a, 'n> Sweep<'a, 'n> {
-    pub fn new(rows: &'a FoldRows, node: &'a FoldsNode<'n>, order: &'a Permutation, held_left: Vec<u32>) -> Self {
-        let (n_classes, n_lanes) = (rows.n_classes, node.n_lanes());
+    pub fn new(rows: &'a FoldRows, node: &'a FoldsNode<'n>, order: &'a Permutation) -> Self {
+        let (n_classes, n_folds) = (rows.n_classes, node.held_out.len());
         let mut counts: Counts = smallvec![0; n_classes];
         rows.count(node.samples, &mut counts);
-        let mut held_out = vec![0; n_classes * n_lanes];
+        let mut held_out = vec![0; n_classes * n_folds];
         for (samples, counts) in node.held_out.iter().zip(held_out.chunks_exact_mut(n_classes)) {
             rows.count(samples, counts);
         }
@@ -88,19 +87,19 @@ impl<'a, 'n> Sweep<'a, 'n> {
             .flat_map(|held_out| counts.iter().zip(held_out).map(|(all, held_out)| all - held_out));
         let mut singles: Vec<Singles> = Vec::new();
         let mut plural = Vec::new();
-        for (lane, held_out) in (0..).zip(node.held_out) {
+        for (fold, held_out) in (0..).zip(node.held_out) {
             let &[sample] = *held_out else {
-                plural.push(lane);
+                plural.push(fold);
                 continue;
             };
             let Row { class, weight } = rows.rows[sample as usize];
             match singles.iter_mut().find(|singles| singles.class == class && singles.weight == weight) {
-                Some(singles) => singles.lanes.push(lane),
-                None => singles.push(Singles { class, weight, lanes: vec![lane], floor: f64::NEG_INFINITY }),
+                Some(singles) => singles.folds.push(fold),
+                None => singles.push(Singles { class, weight, folds: vec![fold], floor: f64::NEG_INFINITY }),
             }
         }
-        for few in singles.extract_if(.., |singles| singles.lanes.len() < SINGLES_FROM) {
-            plural.extend(few.lanes);
+        for few in singles.extract_if(.., |singles| singles.folds.len() < SINGLES_FROM) {
+            plural.extend(few.folds);
         }
         Self {
             rows,
@@ -111,18 +110,18 @@ impl<'a, 'n> Sweep<'a, 'n> {
             totals: totals.collect(),
             counts,
             held_out,
-            floors: vec![f64::NEG_INFINITY; n_lanes],
-            leaders: (0..n_lanes).map(|_| None).collect(),
+            floors: vec![f64::NEG_INFINITY; n_folds],
+            leaders: (0..n_folds).map(|_| None).collect(),
             others: SmallVec::new(),
             left: smallvec![0; n_classes],
-            held_left,
+            held_left: Vec::new(),
             hits: Vec::new(),
             class: MIXED,
             rank: None,
         }
     }
 
-    /// Scores the cuts of a column for all lanes. Returns whether the column varies in the node.
+    /// Scores the cuts of a column for all folds. Returns whether the column varies in the node.
     pub fn column(&mut self, column: NodeColumn<'_>, missing_rank: Option<u32>) -> bool {
         let NodeColumn { feature, entries, n_common, common_rank } = column;
         let (Some(first), Some(last)) = (entries.first(), entries.last()) else { return false };
@@ -161,10 +160,10 @@ impl<'a, 'n> Sweep<'a, 'n> {
         let Row { class, weight } = self.rows.rows[entry.sample() as usize];
         let add = |count: &mut u32| if IN { *count += weight } else { *count -= weight };
         add(&mut self.left[class as usize]);
-        let (n_classes, tag) = (self.rows.n_classes, self.node.lanes.tags[entry.sample() as usize]);
+        let (n_classes, tag) = (self.rows.n_classes, self.node.holders.tags[entry.sample() as usize]);
         if tag & IS_LIST != 0 {
-            for &lane in self.node.lanes.list(tag) {
-                add(&mut self.held_left[lane as usize * n_classes + class as usize]);
+            for &fold in self.node.holders.list(tag) {
+                add(&mut self.held_left[fold as usize * n_classes + class as usize]);
             }
         } else if tag > 0 {
             add(&mut self.held_left[(tag as usize - 1) * n_classes + class as usize]);
@@ -184,7 +183,7 @@ impl<'a, 'n> Sweep<'a, 'n> {
         }
     }
 
-    /// Scores the cut before a run for all lanes, if the cut is a boundary point. `class` is the
+    /// Scores the cut before a run for all folds, if the cut is a boundary point. `class` is the
     /// class of the rows of the run, or `MIXED`.
     fn cut(&mut self, feature: u32, class: u32, rank: u32) {
         let last = self.rank.replace(rank);
@@ -196,25 +195,19 @@ impl<'a, 'n> Sweep<'a, 'n> {
         let mut hits = std::mem::take(&mut self.hits);
         self.score_singles(&mut hits);
         self.score_plural(&mut hits);
-        let has_hits = !hits.is_empty();
-        for (lane, score) in hits.drain(..) {
-            self.consider(lane as usize, score, feature, last);
+        if !hits.is_empty() {
+            for (fold, score) in hits.drain(..) {
+                self.consider(fold as usize, score, feature, last);
+            }
+            for singles in &mut self.singles {
+                let floors = singles.folds.iter().map(|&fold| self.floors[fold as usize]);
+                singles.floor = floors.fold(f64::INFINITY, f64::min);
+            }
         }
         self.hits = hits;
-        if has_hits {
-            self.raise_floors();
-        }
     }
 
-    /// Updates the floor of each group of lanes that are scored together.
-    fn raise_floors(&mut self) {
-        for singles in &mut self.singles {
-            let floors = singles.lanes.iter().map(|&lane| self.floors[lane as usize]);
-            singles.floor = floors.fold(f64::INFINITY, f64::min);
-        }
-    }
-
-    /// Scores a cut for the lanes of `singles`: once with the row that a lane holds out on the
+    /// Scores a cut for the folds of `singles`: once with the row that a fold holds out on the
     /// left, once with the row on the right.
     fn score_singles(&self, hits: &mut Vec<(u32, f64)>) {
         let n_classes = self.rows.n_classes;
@@ -234,59 +227,59 @@ impl<'a, 'n> Sweep<'a, 'n> {
             if inside.max(outside) < singles.floor {
                 continue;
             }
-            for &lane in &singles.lanes {
-                let is_left = self.held_left[lane as usize * n_classes + class] > 0;
+            for &fold in &singles.folds {
+                let is_left = self.held_left[fold as usize * n_classes + class] > 0;
                 let score = if is_left { inside } else { outside };
-                if score >= self.floors[lane as usize] {
-                    hits.push((lane, score));
+                if score >= self.floors[fold as usize] {
+                    hits.push((fold, score));
                 }
             }
         }
     }
 
-    /// Scores a cut for each lane of `plural`.
+    /// Scores a cut for each fold of `plural`.
     fn score_plural(&self, hits: &mut Vec<(u32, f64)>) {
         if let (&[left_0, left_1], true) = (&self.left[..], self.singles.is_empty()) {
-            // The usual case: two classes, and every lane in `plural`, so that lanes need not be
+            // The usual case: two classes, and every fold in `plural`, so that folds need not be
             // looked up there.
-            let lanes = self.held_left.as_chunks::<2>().0.iter().zip(self.totals.as_chunks::<2>().0).zip(&self.floors);
-            for (lane, ((held_out, totals), &floor)) in (0..).zip(lanes) {
+            let folds = self.held_left.as_chunks::<2>().0.iter().zip(self.totals.as_chunks::<2>().0).zip(&self.floors);
+            for (fold, ((held_out, totals), &floor)) in (0..).zip(folds) {
                 let score = self.rows.score_of_two([left_0 - held_out[0], left_1 - held_out[1]], *totals);
                 if score >= floor {
-                    hits.push((lane, score));
+                    hits.push((fold, score));
                 }
             }
             return;
         }
         let n_classes = self.rows.n_classes;
-        for &lane in &self.plural {
-            let slots = lane as usize * n_classes..(lane as usize + 1) * n_classes;
+        for &fold in &self.plural {
+            let slots = fold as usize * n_classes..(fold as usize + 1) * n_classes;
             let score = self.rows.score(&self.left, &self.held_left[slots.clone()], &self.totals[slots]);
-            if score >= self.floors[lane as usize] {
-                hits.push((lane, score));
+            if score >= self.floors[fold as usize] {
+                hits.push((fold, score));
             }
         }
     }
 
-    /// Compares a cut that may be the best of a lane with the lane's best cut so far.
+    /// Compares a cut that may be the best of a fold with the fold's best cut so far.
     #[cold]
-    fn consider(&mut self, lane: usize, score: f64, feature: u32, rank: u32) {
+    fn consider(&mut self, fold: usize, score: f64, feature: u32, rank: u32) {
         let n_classes = self.rows.n_classes;
-        let held_out = &self.held_left[n_classes * lane..][..n_classes];
-        let totals = &self.totals[n_classes * lane..][..n_classes];
+        let held_out = &self.held_left[n_classes * fold..][..n_classes];
+        let totals = &self.totals[n_classes * fold..][..n_classes];
         let left: Counts = self.left.iter().zip(held_out).map(|(left, held_out)| left - held_out).collect();
         if left.iter().all(|&count| count == 0) || left[..] == *totals {
             return;
         }
         let tolerance = self.rows.tolerance;
-        let slot = &mut self.leaders[lane];
+        let slot = &mut self.leaders[fold];
         match slot {
             Some(leader) if score <= leader.score + tolerance => {
                 let mirrored = leader.left.iter().zip(&left).zip(totals).all(|((a, b), total)| a + b == *total);
                 if leader.left == left || mirrored {
                     // A tie. Of two such cuts of one column the first is kept. This also holds
-                    // where only rows that the lane holds out lie between the two cuts, which then
-                    // are the same cut for the lane.
+                    // where only rows that the fold holds out lie between the two cuts, which then
+                    // are the same cut for the fold.
                     if feature != leader.feature && self.order.position(feature) < self.order.position(leader.feature) {
                         if leader.is_alone {
                             leader.near.clear();
@@ -305,7 +298,7 @@ impl<'a, 'n> Sweep<'a, 'n> {
             _ => *slot = Some(Leader { score, feature, rank, left, near: smallvec![feature], is_alone: true }),
         }
         if let Some(leader) = slot {
-            self.floors[lane] = leader.score - tolerance;
+            self.floors[fold] = leader.score - tolerance;
         }
     }
 }

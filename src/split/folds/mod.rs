@@ -1,16 +1,16 @@
 //! The best splits of a node for several folds at once.
 //!
-//! A lane is one fold, or all folds that hold nothing out of the node. Each lane has the rows of
-//! the node without a few rows that it holds out. A column is filled and sorted once. Then one pass
-//! keeps the class counts of all rows on the left of the cut, and of the rows there that each lane
-//! holds out; the differences are the class counts of the lanes. After Blockeel & Struyf,
-//! "Efficient algorithms for decision tree cross-validation", JMLR 3, 2002, who share the tests
-//! that are evaluated; here the folds get their own exact splits.
+//! Each fold has the rows of the node without a few rows that it holds out. (All folds that hold
+//! nothing out count as one.) A column is filled and sorted once. Then one pass keeps the class
+//! counts of all rows on the left of the cut, and of the rows there that each fold holds out; the
+//! differences are the class counts of the folds. After Blockeel & Struyf, "Efficient algorithms
+//! for decision tree cross-validation", JMLR 3, 2002, who share the tests that are evaluated; here
+//! the folds get their own exact splits.
 //!
 //! The pass scores cuts in `f64` from a table of `c log2 c`, or `c^2` for Gini impurity, and is
-//! only a filter. If a lane's best cut is ahead of all others by more than the rounding error, or
+//! only a filter. If a fold's best cut is ahead of all others by more than the rounding error, or
 //! ties with them by equal counts, it is the best. Otherwise the columns that come near are
-//! searched for this lane alone by the scan that all storages share, which is exact.
+//! searched for this fold alone by the scan that all storages share, which is exact.
 //!
 //! Only cuts at boundary points are scored. These are the cuts between two runs of equal values,
 //! unless all rows of both runs are of one class. Any other cut is worse than some cut at a
@@ -20,7 +20,7 @@
 //! also if some rows are held out. For entropy in fixed point this holds while logarithms are exact
 //! to more digits than a row can count for: see `MAX_WEIGHT` in `class_scores`.
 //!
-//! O(rows log rows + cuts * lanes) per column.
+//! O(rows log rows + cuts * folds) per column.
 
 mod class_scores;
 mod columns;
@@ -35,13 +35,11 @@ pub use held_out::HeldOut;
 
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use crate::criterion::Criterion;
 use crate::data::Columns;
 use crate::error::Result;
-use crate::rng::{NodeKey, Side};
-use crate::split::candidate::{Candidate, Cut};
+use crate::rng::NodeKey;
+use crate::split::candidate::Candidate;
 use crate::split::constants::ConstantFeatures;
 use crate::split::node::Search;
 
@@ -50,7 +48,7 @@ use cut_ranks::CutRanks;
 use exact::{Contest, best_among};
 use filter::Sweep;
 
-/// A node to be split for several lanes.
+/// A node to be split for several folds, which are numbered by their places in `held_out`.
 pub struct FoldsNode<'a> {
     /// The ids of the rows of the node.
     pub samples: &'a [u32],
@@ -58,35 +56,13 @@ pub struct FoldsNode<'a> {
     pub key: NodeKey,
     /// The features that are known not to vary in the node.
     pub constants: &'a Arc<ConstantFeatures>,
-    /// For each lane, the rows that it holds out.
+    /// For each fold, the rows that it holds out.
     pub held_out: &'a [&'a [u32]],
-    /// For each row, the lanes that hold it out.
-    pub lanes: &'a HeldOut,
+    /// For each row, the folds that hold it out.
+    pub holders: &'a HeldOut,
 }
 
-impl FoldsNode<'_> {
-    fn n_lanes(&self) -> usize {
-        self.held_out.len()
-    }
-
-    /// The number of rows that a lane has in the node.
-    fn n_samples(&self, lane: usize) -> usize {
-        self.samples.len() - self.held_out[lane].len()
-    }
-}
-
-/// What the filter finds out about the best split of a lane.
-#[derive(Debug, Clone, PartialEq)]
-enum Verdict {
-    /// This split is the best one.
-    Split(Candidate),
-    /// The best split is in the column of one of these features.
-    Among(SmallVec<[u32; 4]>),
-    /// No feature that was drawn varies.
-    Constant,
-}
-
-/// Finds the best split of each lane, given the statistics of the rows of each. A lane has no split
+/// Finds the best split of each fold, given the statistics of the rows of each. A fold has no split
 /// if no drawn feature varies in it. Also returns the features that are known not to vary in the
 /// node.
 pub fn best_splits<C: Criterion>(
@@ -97,40 +73,15 @@ pub fn best_splits<C: Criterion>(
     scratch: &mut FoldScratch,
     scan: &mut C::Scan,
 ) -> Result<(Vec<Option<Candidate>>, Arc<ConstantFeatures>)> {
-    let (verdicts, constants) = filter(search, rows, node, scratch)?;
-    let mut contests: Vec<Contest<'_, C>> = Vec::new();
-    for (lane, verdict) in verdicts.iter().enumerate() {
-        if let Verdict::Among(features) = verdict {
-            contests.push(Contest { lane, totals: &totals[lane], features });
-        }
-    }
-    let mut found = best_among(search, node, &contests, scratch, scan)?.into_iter();
-    let splits = verdicts.iter().map(|verdict| match verdict {
-        Verdict::Split(split) => Some(*split),
-        Verdict::Constant => None,
-        Verdict::Among(_) => found.next().flatten(),
-    });
-    Ok((splits.collect(), constants))
-}
-
-/// Makes one pass over each drawn column. Returns what the pass finds out about the best split of
-/// each lane, and the features that are known not to vary in the node.
-fn filter<C: Criterion>(
-    search: &Search<'_, C>,
-    rows: &FoldRows,
-    node: &FoldsNode<'_>,
-    scratch: &mut FoldScratch,
-) -> Result<(Vec<Verdict>, Arc<ConstantFeatures>)> {
     let order = node.key.feature_order(search.data.n_features());
-    let mut features = std::mem::take(&mut scratch.features);
+    let mut features = Vec::new();
     if search.draws_all() {
-        features.clear();
         features.extend(0..search.data.n_features() as u32);
     } else {
         order.first(search.n_drawn() as u32, &mut features);
     }
     features.retain(|&feature| !node.constants.contains(feature));
-    let mut sweep = Sweep::new(rows, node, &order, std::mem::take(&mut scratch.held_left));
+    let mut sweep = Sweep::new(rows, node, &order);
     let mut constants = Vec::new();
     fill_columns(search, node.samples, (&features, search.draws_all()), scratch, |column| {
         let feature = column.feature;
@@ -138,51 +89,45 @@ fn filter<C: Criterion>(
             constants.push(feature);
         }
     })?;
-    let Sweep { leaders, others, held_left, .. } = sweep;
-    (scratch.held_left, scratch.features) = (held_left, features);
+    let Sweep { leaders, others, .. } = sweep;
     let constants = node
         .constants
         .with(&constants, |feature| search.data.column_entries(feature))
         .unwrap_or_else(|| Arc::clone(node.constants));
-    let mut verdicts: Vec<Verdict> = Vec::with_capacity(leaders.len());
-    let mut winners: Vec<(u32, usize, u32)> = Vec::new();
-    for (lane, leader) in leaders.into_iter().enumerate() {
-        verdicts.push(match leader {
-            // Replaced below by a split, whose ranks are looked up column by column.
-            Some(leader) if leader.is_alone && others.is_empty() => {
-                winners.push((leader.feature, lane, leader.rank));
-                Verdict::Constant
+    let mut winners: Vec<(u32, u32, usize)> = Vec::new();
+    let mut contests: Vec<Contest<'_, C>> = Vec::new();
+    for ((fold, leader), totals) in leaders.into_iter().enumerate().zip(totals) {
+        match leader {
+            Some(leader) if leader.is_alone && others.is_empty() => winners.push((leader.feature, leader.rank, fold)),
+            // No feature that was drawn varies.
+            None if others.is_empty() => {}
+            leader => {
+                let mut features = leader.map(|leader| leader.near).unwrap_or_default();
+                features.extend_from_slice(&others);
+                contests.push(Contest { fold, totals, features });
             }
-            Some(leader) => Verdict::Among(leader.near.iter().chain(&others).copied().collect()),
-            None if others.is_empty() => Verdict::Constant,
-            None => Verdict::Among(others.clone()),
-        });
+        }
     }
-    winners.sort_unstable_by_key(|&(feature, lane, rank)| (feature, rank, lane));
+    let mut splits = vec![None; node.held_out.len()];
+    winners.sort_unstable();
     for winners in winners.chunk_by(|a, b| a.0 == b.0) {
         let feature = winners[0].0;
         fill_columns(search, node.samples, (&[feature], false), scratch, |column| {
-            for winners in winners.chunk_by(|a, b| a.2 == b.2) {
-                let of_all = CutRanks::new(node, None, winners[0].2, column);
-                for &(_, lane, rank) in winners {
-                    // Most lanes have the two rows beside the cut of all rows.
+            for winners in winners.chunk_by(|a, b| a.1 == b.1) {
+                let of_all = CutRanks::new(node, None, winners[0].1, column);
+                for &(_, rank, fold) in winners {
+                    // Most folds have the two rows beside the cut of all rows.
                     let CutRanks { last_left, first_right, .. } =
-                        if of_all.is_of(node, lane) { of_all } else { CutRanks::new(node, Some(lane), rank, column) };
-                    let cut = Cut::Before(first_right);
-                    verdicts[lane] = Verdict::Split(Candidate {
-                        feature,
-                        last_left,
-                        missing: None,
-                        order: 0,
-                        cut,
-                        n_left: 0,
-                        is_loose: true,
-                    });
+                        if of_all.is_of(node, fold) { of_all } else { CutRanks::new(node, Some(fold), rank, column) };
+                    let split = Candidate::between(feature, last_left, first_right, 0);
+                    splits[fold] = Some(Candidate { is_loose: true, ..split });
                 }
             }
         })?;
     }
-    Ok((verdicts, constants))
+    let found = best_among(search, node, &contests, scratch, scan)?;
+    contests.iter().zip(found).for_each(|(contest, split)| splits[contest.fold] = split);
+    Ok((splits, constants))
 }
 
 /// For each row, whether it goes left by a split.
@@ -193,9 +138,7 @@ pub fn goes_left<C: Criterion>(
     scratch: &mut FoldScratch,
 ) -> Result<Vec<bool>> {
     let missing_rank = search.data.missing_rank(split.feature);
-    let goes_left = |rank| {
-        if Some(rank) == missing_rank { split.missing == Some(Side::Left) } else { rank <= split.last_left }
-    };
+    let goes_left = |rank| split.goes_left(rank, missing_rank);
     if let Columns::Dense(columns) = search.data.columns() {
         let column = columns.column(split.feature);
         return Ok(samples.iter().map(|&sample| goes_left(column.rank(sample))).collect());
@@ -245,16 +188,17 @@ mod tests {
             let rows = FoldRows::new(data, target, &params).expect("folds can share these parameters");
             let samples: Vec<u32> = (0..n as u32).collect();
             let held_out: [&[u32]; 2] = [&[0], &[1]];
-            let mut lanes = HeldOut::new(n);
+            let mut holders = HeldOut::new(n);
             let all = criterion.totals(&samples);
             let mut totals = Vec::new();
-            for (lane, rows) in held_out.iter().enumerate() {
-                lanes.insert(lane, rows);
+            for (fold, rows) in held_out.iter().enumerate() {
+                holders.insert(fold, rows);
                 totals.push(criterion.minus(&all, &criterion.totals(rows)));
             }
             let constants = Arc::new(ConstantFeatures::none(data.n_features()));
             let key = NodeKey::root(0, 0);
-            let node = FoldsNode { samples: &samples, key, constants: &constants, held_out: &held_out, lanes: &lanes };
+            let node =
+                FoldsNode { samples: &samples, key, constants: &constants, held_out: &held_out, holders: &holders };
             let mut scratch = FoldScratch::new(data);
             let (_, found) = best_splits(&search, &rows, &node, &totals, &mut scratch, &mut criterion.scan())?;
             Ok(found.nnz())

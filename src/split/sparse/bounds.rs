@@ -44,11 +44,9 @@
 
 use crate::criterion::Criterion;
 use crate::split::bar::{Bar, DRIFT_SLACK, SLACK};
+use crate::split::sparse::leave::Leave;
 
-/// Above the rounding of a difference of two costs, relative to the larger cost.
-const COST_SLACK: f64 = 1e-14;
-
-/// The bounds of all columns of a node. Columns are numbered by lanes (see `heritage`), which index
+/// The bounds of all columns of a node. Columns are numbered by slots (see `heritage`), which index
 /// the arrays.
 pub(crate) struct ColumnBounds<C: Criterion> {
     /// `sqrt(g (W - m) / W) - slope * drift` at the time when the column was read last; infinite if
@@ -60,7 +58,7 @@ pub(crate) struct ColumnBounds<C: Criterion> {
     summaries: Vec<C::Summary>,
     /// The weight of the column's nonzeros when these bounds were made.
     weights: Vec<u64>,
-    /// The greatest of the `weights` from this lane on. So these numbers fall, even if the weights
+    /// The greatest of the `weights` from this slot on. So these numbers fall, even if the weights
     /// do not.
     heaviest: Vec<f64>,
     /// How far the node's mean has moved, step by step, since the first bounds were made.
@@ -81,27 +79,24 @@ impl<C: Criterion> ColumnBounds<C> {
         Self { starts: vec![f64::INFINITY; n], slopes: vec![0.0; n], summaries, weights, heaviest, drift: 0.0 }
     }
 
-    /// The bounds of these lanes alone, in this order, with new summaries.
-    pub fn pick(&self, lanes: &[u32], summaries: Vec<C::Summary>) -> Self {
-        let pick = |array: &[f64]| lanes.iter().map(|&lane| array[lane as usize]).collect::<Vec<_>>();
+    /// The bounds of these slots alone, in this order, with new summaries.
+    pub fn pick(&self, slots: &[u32], summaries: Vec<C::Summary>) -> Self {
+        let pick = |array: &[f64]| slots.iter().map(|&slot| array[slot as usize]).collect::<Vec<_>>();
         let picked = Self::new(summaries);
         Self { starts: pick(&self.starts), slopes: pick(&self.slopes), drift: self.drift, ..picked }
     }
 
-    pub fn summary(&self, lane: u32) -> &C::Summary {
-        &self.summaries[lane as usize]
-    }
-
-    pub fn weight(&self, lane: u32) -> u64 {
-        C::summary_weight(self.summary(lane))
+    /// The weight of a column's nonzeros in the node.
+    pub fn weight(&self, slot: u32) -> u64 {
+        C::summary_weight(&self.summaries[slot as usize])
     }
 
     /// Whether no row with an entry in the column has left since these bounds were made.
-    pub fn is_whole(&self, lane: u32) -> bool {
-        self.weight(lane) == self.weights[lane as usize]
+    pub fn is_whole(&self, slot: u32) -> bool {
+        self.weight(slot) == self.weights[slot as usize]
     }
 
-    pub fn n_lanes(&self) -> usize {
+    pub fn n_columns(&self) -> usize {
         self.starts.len()
     }
 
@@ -109,7 +104,7 @@ impl<C: Criterion> ColumnBounds<C> {
         self.drift
     }
 
-    /// Calls `visit` with the lane and the bound of every column that may win.
+    /// Calls `visit` with the slot and the bound of every column that may win.
     pub fn candidates(&self, bar: &Bar<C>, mut visit: impl FnMut(u32, f64)) {
         let least = bar.least_weight();
         let end = self.heaviest.partition_point(|&weight| weight >= least);
@@ -136,8 +131,8 @@ impl<C: Criterion> ColumnBounds<C> {
     }
 
     /// Remembers that no legal cut of a column gains more than `gain` in a node of this weight.
-    pub fn remember(&mut self, lane: u32, gain: f64, weight: f64) {
-        let at = lane as usize;
+    pub fn remember(&mut self, slot: u32, gain: f64, weight: f64) {
+        let at = slot as usize;
         let mass = C::summary_weight(&self.summaries[at]) as f64;
         // The slope is rounded up: its square must not fall short of the mass, which may be all of
         // the node's weight.
@@ -156,59 +151,26 @@ impl<C: Criterion> ColumnBounds<C> {
     /// Turns the bounds of `node` into those of its larger child `large`: the rows of `small`
     /// leave. [`touch`](Self::touch) must then be called for every entry of every row that leaves.
     pub fn leave(&mut self, criterion: &C, node: &C::Totals, small: &C::Totals, large: &C::Totals) -> Leave<C> {
-        let weight = |totals| criterion.weight(totals) as f64;
-        let (all, left) = (criterion.cost(node), criterion.cost(small));
-        let between = (all - left - criterion.cost(large)).max(0.0) + all * COST_SLACK;
-        // `|u - u'| W'` is the length of a sum of vectors: from `u` to each row that leaves, times
-        // the row's weight. So it is at most the sum of the vectors' lengths, which by Cauchy and
-        // Schwarz is at most the root of the weight of these rows times `square`, the sum of their
-        // weighted squared distances from `u`. The same holds if only a part of these rows has
-        // left.
-        let square = left + between * (weight(large) / weight(node));
-        let step = (weight(small) * square).sqrt() / weight(large) * (1.0 + SLACK);
-        self.drift += step;
-        Leave { weight: weight(large), step, ceiling: criterion.ceiling(large) }
+        let leave = Leave::new(criterion, node, small, large);
+        self.drift += leave.step;
+        leave
     }
 
     /// Updates the bounds of a column for a row that has left and stores an entry in the column.
     /// `growth` is the result of [`Leave::growth`] for this row.
-    pub fn touch(&mut self, criterion: &C, lane: u32, sample: u32, leave: &Leave<C>, growth: f64) {
-        let at = lane as usize;
+    pub fn touch(&mut self, criterion: &C, slot: u32, sample: u32, leave: &Leave<C>, growth: f64) {
+        let at = slot as usize;
         criterion.exclude(&mut self.summaries[at], sample);
         if self.starts[at] == f64::INFINITY {
             return;
         }
         let bound = self.bound_at(at, self.drift * (1.0 + DRIFT_SLACK), leave.weight);
         if bound.is_finite() {
-            self.remember(lane, bound + growth, leave.weight);
+            self.remember(slot, bound + growth, leave.weight);
         } else {
             self.starts[at] = f64::INFINITY;
             self.slopes[at] = 0.0;
         }
-    }
-}
-
-/// A step from a node to its larger child.
-pub(crate) struct Leave<C: Criterion> {
-    /// The weight of the larger child.
-    weight: f64,
-    /// How far the mean has moved, rounded up.
-    step: f64,
-    /// The criterion's constants of the larger child, for distances from its mean.
-    ceiling: C::Ceiling,
-}
-
-impl<C: Criterion> Leave<C> {
-    /// By how much the gain of a column can grow when this row leaves: by what the row adds to the
-    /// cost of its side, less what the row adds to the cost of the node. `large` has the statistics
-    /// of the larger child, after all rows have left. While the rows leave one by one, the mean of
-    /// what is left is always within two steps of the mean of the larger child.
-    pub fn growth(&self, criterion: &C, large: &C::Totals, sample: u32) -> f64 {
-        let own = criterion.sample_weight(sample) as f64;
-        let distance =
-            criterion.distance(large, &self.ceiling, sample).max(0.0).sqrt() * (1.0 - SLACK) - 2.0 * self.step;
-        let least = own * self.weight / (own + self.weight) * distance.max(0.0).powi(2);
-        (criterion.farthest_distance(sample) - least * (1.0 - SLACK)).max(0.0)
     }
 }
 
@@ -231,7 +193,7 @@ mod tests {
         leaving: u32,
         /// Bit `i`: column `i` is read.
         read: u32,
-        /// Whether the lanes are renumbered.
+        /// Whether the slots are renumbered.
         pick: bool,
     }
 
@@ -305,9 +267,9 @@ mod tests {
                     let leave = bounds.leave(criterion, &node, &gone, &large);
                     for &sample in &small {
                         let growth = leave.growth(criterion, &large, sample);
-                        for (lane, &feature) in features.iter().enumerate() {
+                        for (slot, &feature) in features.iter().enumerate() {
                             if self.columns[feature].contains(&sample) {
-                                bounds.touch(criterion, lane as u32, sample, &leave, growth);
+                                bounds.touch(criterion, slot as u32, sample, &leave, growth);
                             }
                         }
                     }
@@ -315,28 +277,28 @@ mod tests {
                 }
                 let fresh = ColumnBounds::<C>::new(summaries(&rows, &features));
                 if step.pick {
-                    let lanes: Vec<u32> = (0..features.len() as u32).rev().collect();
+                    let slots: Vec<u32> = (0..features.len() as u32).rev().collect();
                     features.reverse();
-                    bounds = bounds.pick(&lanes, summaries(&rows, &features));
+                    bounds = bounds.pick(&slots, summaries(&rows, &features));
                 }
                 let node = criterion.totals(&rows);
-                for (lane, &feature) in features.iter().enumerate() {
+                for (slot, &feature) in features.iter().enumerate() {
                     let entries = entries(&rows, feature);
                     let weight: u64 = entries.iter().map(|&sample| criterion.sample_weight(sample)).sum();
-                    prop_assert_eq!(bounds.weight(lane as u32), weight);
+                    prop_assert_eq!(bounds.weight(slot as u32), weight);
                     let subsets: Vec<u32> = (1..1 << entries.len()).collect();
                     let Some(of_subsets) = best(criterion, &rows, &entries, &subsets) else { continue };
                     let of_cuts = best(criterion, &rows, &entries, &cuts(entries.len())).unwrap_or((0.0, 0.0));
-                    let at = features.len() - 1 - lane;
-                    let fresh_lane = if step.pick { at } else { lane } as u32;
-                    for (what, bounds, lane, (score, gain)) in
-                        [("memory", &bounds, lane as u32, of_cuts), ("summary", &fresh, fresh_lane, of_subsets)]
+                    let at = features.len() - 1 - slot;
+                    let fresh_slot = if step.pick { at } else { slot } as u32;
+                    for (what, bounds, slot, (score, gain)) in
+                        [("memory", &bounds, slot as u32, of_cuts), ("summary", &fresh, fresh_slot, of_subsets)]
                     {
                         let mut bar = Bar::new(criterion, &node, bounds.drift());
                         bar.raise(criterion, &node, score);
                         let mut found = None;
                         bounds.candidates(&bar, |candidate, bound| {
-                            if candidate == lane {
+                            if candidate == slot {
                                 found = Some(bound);
                             }
                         });
@@ -349,7 +311,7 @@ mod tests {
                     if step.read >> feature & 1 == 1 {
                         let score = of_cuts.0;
                         let gain = criterion.gain(&node, score + criterion.tolerance(&node, score));
-                        bounds.remember(lane as u32, gain, criterion.weight(&node) as f64);
+                        bounds.remember(slot as u32, gain, criterion.weight(&node) as f64);
                     }
                 }
             }

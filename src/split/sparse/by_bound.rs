@@ -30,7 +30,7 @@ struct Reader<'a, C: Criterion> {
 /// What one worker has found.
 struct Progress<C: Criterion> {
     best: Best<C>,
-    /// The lanes of the columns that were read, and what each has given.
+    /// The slots of the columns that were read, and what each has given.
     read: Vec<(u32, Outcome)>,
 }
 
@@ -39,67 +39,66 @@ impl<C: Criterion> Reader<'_, C> {
         Progress { best: Best::with_bar(self.at.search, self.at.node, self.known.bounds.drift()), read: Vec::new() }
     }
 
-    /// Reads the column of a lane and offers its cuts.
-    fn read(&self, lane: u32, scan: &mut C::Scan, entries: &mut Vec<Entry>, progress: &mut Progress<C>) {
-        let column = self.known.column(self.data, lane);
+    /// Reads the column of a slot and offers its cuts.
+    fn read(&self, slot: u32, scan: &mut C::Scan, entries: &mut Vec<Entry>, progress: &mut Progress<C>) {
+        let column = self.known.column(self.data, slot);
         let common_rank = column.zero_rank();
         let entries = match column {
-            ValueOrdered::Copied { entries, .. } if self.known.bounds.is_whole(lane) => entries,
-            column => by_bitmap(column, self.known.members(), entries),
+            ValueOrdered::Copied { entries, .. } if self.known.bounds.is_whole(slot) => entries,
+            column => by_bitmap(column, &self.known.members, entries),
         };
-        let feature = self.known.feature(self.data, lane);
-        let n_common = self.at.node.samples.len() - entries.len();
-        let column = NodeColumn { feature, entries, n_common, common_rank };
+        let feature = self.known.feature(self.data, slot);
+        let column = NodeColumn::new(feature, entries, self.at.node.samples.len(), common_rank);
         let outcome = self.at.evaluate(column, scan, &mut progress.best);
-        progress.read.push((lane, outcome));
+        progress.read.push((slot, outcome));
     }
 
-    /// Reads columns, given by bound and lane, until a column cannot win. The columns must be in
+    /// Reads columns, given by bound and slot, until a column cannot win. The columns must be in
     /// the order of falling bounds. `exchange` is called before each column, to raise the bar to
     /// what other workers have found.
     fn read_all(
         &self,
-        lanes: impl Iterator<Item = (f64, u32)>,
+        slots: impl Iterator<Item = (f64, u32)>,
         scan: &mut C::Scan,
         entries: &mut Vec<Entry>,
         progress: &mut Progress<C>,
         exchange: impl Fn(&mut Best<C>),
     ) -> Result<()> {
-        for (bound, lane) in lanes {
+        for (bound, slot) in slots {
             exchange(&mut progress.best);
             if !progress.best.admits(bound) {
                 break;
             }
             self.at.search.runtime.check_interrupt()?;
-            self.read(lane, scan, entries, progress);
+            self.read(slot, scan, entries, progress);
         }
         Ok(())
     }
 
-    /// Does what [`read_all`](Self::read_all) does, on all threads if there is much work. `lanes`
+    /// Does what [`read_all`](Self::read_all) does, on all threads if there is much work. `slots`
     /// are in the order of falling bounds.
     fn read_spread(
         &self,
-        lanes: &[(f64, u32)],
+        slots: &[(f64, u32)],
         scans: &mut Scans<C>,
         entries: &mut Vec<Entry>,
         progress: &mut Progress<C>,
     ) -> Result<()> {
         let n_threads = self.at.search.runtime.n_threads();
-        let length = |lane| self.known.bounds.weight(lane).min(self.at.node.samples.len() as u64);
-        let work = || lanes.iter().map(|&(_, lane)| length(lane) as f64 * ENTRY_COST).sum::<f64>();
-        if n_threads == 1 || lanes.len() < n_threads || work() < parallel_from() {
-            return self.read_all(lanes.iter().copied(), &mut scans.own, entries, progress, |_| ());
+        let length = |slot| self.known.bounds.weight(slot).min(self.at.node.samples.len() as u64);
+        let work = || slots.iter().map(|&(_, slot)| length(slot) as f64 * ENTRY_COST).sum::<f64>();
+        if n_threads == 1 || slots.len() < n_threads || work() < parallel_from() {
+            return self.read_all(slots.iter().copied(), &mut scans.own, entries, progress, |_| ());
         }
-        let n_jobs = (n_threads * JOBS_PER_THREAD).min(lanes.len());
+        let n_jobs = (n_threads * JOBS_PER_THREAD).min(slots.len());
         let so_far = progress.best.score();
         let parts = spread(self.at, (0..n_jobs).collect(), scans, |job, scan, lead| {
             let mut part = self.progress();
             if let Some(score) = so_far {
                 part.best.follow(self.at.search.criterion, self.at.node.totals, score);
             }
-            let lanes = lanes.iter().skip(job).step_by(n_jobs).copied();
-            self.read_all(lanes, scan, &mut Vec::new(), &mut part, |best| lead.exchange(self.at, best))?;
+            let slots = slots.iter().skip(job).step_by(n_jobs).copied();
+            self.read_all(slots, scan, &mut Vec::new(), &mut part, |best| lead.exchange(self.at, best))?;
             Ok(part)
         })?;
         for part in parts {
@@ -128,24 +127,23 @@ pub(crate) fn best_split<C: Criterion>(
         reader.read(leader, &mut scans.own, entries, &mut progress);
     }
     if let Some(bar) = progress.best.bar() {
-        known.bounds.candidates(bar, |lane, bound| {
-            if Some(lane) != known.leader {
-                candidates.push((bound, lane));
+        known.bounds.candidates(bar, |slot, bound| {
+            if Some(slot) != known.leader {
+                candidates.push((bound, slot));
             }
         });
     }
     candidates.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
     reader.read_spread(candidates, scans, entries, &mut progress)?;
     let Progress { best, read, .. } = progress;
-    let n_columns = known.bounds.n_lanes();
-    *effort += Effort { n_nodes: 1, n_columns: n_columns as u64, n_read: read.len() as u64 };
+    *effort += Effort { n_columns: known.bounds.n_columns() as u64, n_read: read.len() as u64 };
     if search.params.splitter == Splitter::Best {
         let (criterion, totals) = (search.criterion, node.totals);
         let weight = criterion.weight(totals) as f64;
         let winner = best.feature();
         let mut lead = f64::NEG_INFINITY;
         known.leader = None;
-        for (lane, outcome) in read {
+        for (slot, outcome) in read {
             let gain = match outcome {
                 Outcome::Hopeless => continue,
                 Outcome::Highest(score) if score > f64::NEG_INFINITY => {
@@ -155,10 +153,10 @@ pub(crate) fn best_split<C: Criterion>(
                 // in the node's descendants either.
                 Outcome::Highest(_) | Outcome::Constant => 0.0,
             };
-            known.bounds.remember(lane, gain, weight);
-            if gain > lead && Some(known.feature(data, lane)) != winner {
+            known.bounds.remember(slot, gain, weight);
+            if gain > lead && Some(known.feature(data, slot)) != winner {
                 lead = gain;
-                known.leader = Some(lane);
+                known.leader = Some(slot);
             }
         }
     }

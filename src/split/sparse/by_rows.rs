@@ -6,11 +6,11 @@ use crate::criterion::Criterion;
 use crate::data::SparseColumns;
 use crate::error::Result;
 use crate::params::{Splitter, Strategy};
+use crate::rng::Permutation;
 use crate::split::best::Best;
 use crate::split::entries::{Entry, entries_vary};
 use crate::split::found::Found;
-use crate::split::node::{NodeSearch, Outcome, Search};
-use crate::split::sparse::column::node_column;
+use crate::split::node::{NodeColumn, NodeSearch, Outcome, Search};
 use crate::split::sparse::intersect::Gather;
 use crate::split::sparse::row_masks::Block;
 use crate::split::sparse::scratch::SearchScratch;
@@ -57,7 +57,7 @@ pub(crate) fn search_rows<C: Criterion>(
     }
     if drawn.is_some()
         && groups.n_varying == 0
-        && let Some(feature) = first_varying(columns, samples, gather, |feature| order.position(feature))
+        && let Some(feature) = first_varying(columns, samples, gather, order)
     {
         groups.visit_filtered(&[feature], filter, gather);
     }
@@ -82,7 +82,8 @@ impl<C: Criterion> Groups<'_, C> {
         if self.at.search.params.splitter == Splitter::Best && self.best.may_win_with(entries.len()) {
             entries.sort_unstable();
         }
-        let column = node_column(self.columns, self.at.node.samples.ids(), feature, entries);
+        let zero_rank = self.columns.zero_rank(feature);
+        let column = NodeColumn::new(feature, entries, self.at.node.samples.len(), zero_rank);
         let outcome = self.at.evaluate(column, self.scan, &mut self.best);
         self.n_varying += usize::from(outcome != Outcome::Constant);
     }
@@ -109,17 +110,12 @@ fn uses_block<C: Criterion>(search: &Search<'_, C>, n_samples: usize) -> bool {
 }
 
 /// The first feature in the order of the draw that varies in the node; `None` if no feature varies.
-/// `position` gives the position of a feature in that order.
-fn first_varying(
-    columns: &SparseColumns,
-    samples: &[u32],
-    gather: &mut Gather,
-    position: impl Fn(u32) -> u32,
-) -> Option<u32> {
+/// `order` is that order.
+fn first_varying(columns: &SparseColumns, samples: &[u32], gather: &mut Gather, order: &Permutation) -> Option<u32> {
     let mut first: Option<(u32, u32)> = None;
     gather.for_each(columns, samples, |feature, entries| {
         if entries_vary(entries, samples.len()) {
-            let candidate = (position(feature), feature);
+            let candidate = (order.position(feature), feature);
             first = Some(first.map_or(candidate, |first| first.min(candidate)));
         }
     });

@@ -14,10 +14,10 @@ use crate::data::SparseColumns;
 pub struct EntryCounts {
     /// How many entries each feature has in the node; `None` once the counts cost more to keep than
     /// they save.
-    counts: Option<Box<[u32]>>,
+    pub(crate) counts: Option<Box<[u32]>>,
     /// The rows of the node. They are kept for the root, for its larger child, for the larger child
     /// of that one, and so on; all other nodes have `None`.
-    members: Option<Bitset>,
+    pub(crate) members: Option<Bitset>,
 }
 
 impl EntryCounts {
@@ -31,16 +31,6 @@ impl EntryCounts {
             }
         }
         Self { counts: Some(counts), members: Some(members) }
-    }
-
-    /// The counts by feature, if they are kept.
-    pub fn counts(&self) -> Option<&[u32]> {
-        self.counts.as_deref()
-    }
-
-    /// The rows of the node, if they are kept.
-    pub fn members(&self) -> Option<&Bitset> {
-        self.members.as_ref()
     }
 
     /// Turns the counts of a node into those of its children: first of the smaller child, whose

@@ -8,17 +8,19 @@
 //! smaller child at most log2(n) times.
 //!
 //! The columns of a heritage are numbered, heavy columns first; the number of a column is called
-//! its *lane*. At first the columns are those of the data set. Once most entries of the columns
+//! its *slot*. At first the columns are those of the data set. Once most entries of the columns
 //! have left the node, the columns are copied in value order without the entries that left, which
 //! costs a constant per entry that left.
 
+use std::cmp::Reverse;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
 use crate::params::Strategy;
-use crate::split::entries::Entry;
+use crate::split::entries::{Entry, samples_of};
 use crate::split::node::{Node, Search};
 use crate::split::sparse::bounds::ColumnBounds;
 use crate::split::sparse::entry_counts::EntryCounts;
@@ -48,43 +50,55 @@ tuned! {
 
 /// Copies of the columns of a node, each in value order. Entries of rows that have left the node
 /// since the copy was made may still be there.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct LocalColumns {
-    /// The feature of each lane.
-    features: Vec<u32>,
-    /// The rank of zero in the column of each lane.
-    zero_ranks: Vec<u32>,
-    /// Lane `i` has the entries `spans[i].0..spans[i].1`.
-    spans: Vec<(usize, usize)>,
+    /// The column of each slot.
+    slots: Vec<LocalColumn>,
     entries: Vec<Entry>,
 }
 
+/// One of [`LocalColumns`].
+#[derive(Debug)]
+struct LocalColumn {
+    feature: u32,
+    /// The rank of zero.
+    zero_rank: u32,
+    /// Where the column begins and ends among the entries of all columns.
+    span: Range<usize>,
+}
+
 impl LocalColumns {
-    fn column(&self, lane: u32) -> ValueOrdered<'_> {
-        let (start, end) = self.spans[lane as usize];
-        ValueOrdered::Copied { entries: &self.entries[start..end], zero_rank: self.zero_ranks[lane as usize] }
+    fn column(&self, slot: u32) -> ValueOrdered<'_> {
+        let LocalColumn { zero_rank, span, .. } = &self.slots[slot as usize];
+        ValueOrdered::Copied { entries: &self.entries[span.clone()], zero_rank: *zero_rank }
+    }
+
+    /// The summary of the entries of each column.
+    fn summaries<C: Criterion>(&self, criterion: &C, scan: &mut C::Scan) -> Vec<C::Summary> {
+        let summary = |column: &LocalColumn| criterion.summary(samples_of(&self.entries[column.span.clone()]), scan);
+        self.slots.iter().map(summary).collect()
     }
 }
 
-/// Tells the lane of each feature in copied columns, for one set of copied columns at a time.
+/// Tells the slot of each feature in copied columns, for one set of copied columns at a time.
 #[derive(Debug, Default)]
-pub(crate) struct LaneMap {
-    /// The copied columns to which the lanes belong; `None` before the first use.
+pub(crate) struct SlotMap {
+    /// The copied columns to which the slots belong; `None` before the first use.
     owner: Option<Arc<LocalColumns>>,
-    /// The lane of each feature of the owner. The number of any other feature means nothing.
-    lanes: Vec<u32>,
+    /// The slot of each feature of the owner. The number of any other feature means nothing.
+    slots: Vec<u32>,
 }
 
-impl LaneMap {
+impl SlotMap {
     pub fn new(n_features: usize) -> Self {
-        Self { owner: None, lanes: vec![0; n_features] }
+        Self { owner: None, slots: vec![0; n_features] }
     }
 
     /// Makes this the map of `columns`. O(columns), or O(1) if this is their map already.
     fn load(&mut self, columns: &Arc<LocalColumns>) {
         if self.owner.as_ref().is_none_or(|owner| !Arc::ptr_eq(owner, columns)) {
-            for (lane, &feature) in columns.features.iter().enumerate() {
-                self.lanes[feature as usize] = lane as u32;
+            for (slot, column) in (0..).zip(&columns.slots) {
+                self.slots[column.feature as usize] = slot;
             }
             self.owner = Some(Arc::clone(columns));
         }
@@ -172,25 +186,28 @@ impl<C: Criterion> Heritage<C> {
         columns: &SparseColumns,
         division: &Division<'_, C>,
         scan: &mut C::Scan,
-        lane_map: &mut LaneMap,
+        slot_map: &mut SlotMap,
     ) -> Heirs<C> {
         let criterion = search.criterion;
-        let &Division { node, small: (samples, small, n_small), large: (large, n_large), wanted } = division;
+        let &Division { small: (samples, small, n_small), large: (large, n_large), wanted, .. } = division;
         match self {
             Self::Columns(mut known) => {
                 let for_small = wanted != Wanted::Large
                     && !criterion.is_pure(small)
                     && is_worth_knowing(search, samples.len(), n_small, false);
                 let branch = if for_small { known.branch(criterion, columns, samples, n_small, scan) } else { None };
-                let small_heir = branch.map(|branch| Self::Columns(Box::new(branch)));
-                if wanted == Wanted::Small {
-                    return Heirs { small: small_heir, large: None };
-                }
-                known.leave(criterion, columns, (node, small, large), samples, n_small, lane_map);
-                Heirs { small: small_heir, large: Some(Self::Columns(known)) }
+                let large = (wanted != Wanted::Small).then(|| {
+                    known.leave(criterion, columns, division, slot_map);
+                    Self::Columns(known)
+                });
+                Heirs { small: branch.map(|branch| Self::Columns(Box::new(branch))), large }
             }
             Self::Counts(counts) => {
-                let is_worth = |totals, nnz| !criterion.is_pure(totals) && is_worth_counting(search, nnz);
+                let least = match search.params.force_strategy {
+                    None => count_from() * search.data.n_features() as f64,
+                    Some(_) => 0.0,
+                };
+                let is_worth = |totals, nnz: usize| !criterion.is_pure(totals) && nnz as f64 >= least;
                 let for_small = wanted != Wanted::Large && is_worth(small, n_small);
                 let for_large = wanted != Wanted::Small && is_worth(large, n_large);
                 let (small, large) = counts.divide(columns, samples, for_small, for_large);
@@ -217,12 +234,6 @@ fn is_worth_knowing<C: Criterion>(search: &Search<'_, C>, n_samples: usize, nnz:
         }
 }
 
-/// Whether a child with `nnz` entries gets counts, given that its parent has counts.
-fn is_worth_counting<C: Criterion>(search: &Search<'_, C>, nnz: usize) -> bool {
-    let least = count_from() * search.data.n_features() as f64;
-    search.params.force_strategy.is_some() || nnz as f64 >= least
-}
-
 /// The columns of a node and their bounds.
 pub struct KnownColumns<C: Criterion> {
     /// The columns, if they were copied; `None` if they are the columns of the data set.
@@ -230,10 +241,10 @@ pub struct KnownColumns<C: Criterion> {
     /// How many entries the columns have, including entries of rows that have left since.
     nnz: usize,
     /// The rows of the node.
-    members: Bitset,
-    /// The bounds of the columns, by lane.
+    pub(crate) members: Bitset,
+    /// The bounds of the columns, by slot.
     pub(crate) bounds: ColumnBounds<C>,
-    /// The lane of a column that is likely to have one of the best cuts: in the last node the best
+    /// The slot of a column that is likely to have one of the best cuts: in the last node the best
     /// column but the winner.
     pub(crate) leader: Option<u32>,
 }
@@ -250,47 +261,44 @@ impl<C: Criterion> KnownColumns<C> {
         scan: &mut C::Scan,
         gather: &mut Gather,
     ) -> Self {
-        let mut columns = LocalColumns::default();
-        columns.entries.reserve_exact(nnz);
+        let mut entries = Vec::with_capacity(nnz);
         let mut groups = Vec::new();
-        gather.for_each(data, samples, |feature, entries| {
-            entries.sort_unstable();
-            let start = columns.entries.len();
-            columns.entries.extend_from_slice(entries);
-            let summary = criterion.summary(samples_of(entries), scan);
-            groups.push((feature, start, columns.entries.len(), summary));
+        gather.for_each(data, samples, |feature, group| {
+            group.sort_unstable();
+            let start = entries.len();
+            entries.extend_from_slice(group);
+            let column = LocalColumn { feature, zero_rank: data.zero_rank(feature), span: start..entries.len() };
+            groups.push((column, criterion.summary(samples_of(group), scan)));
         });
-        groups.sort_unstable_by_key(|&(feature, start, end, _)| (std::cmp::Reverse(end - start), feature));
-        columns.features = groups.iter().map(|group| group.0).collect();
-        columns.zero_ranks = columns.features.iter().map(|&feature| data.zero_rank(feature)).collect();
-        columns.spans = groups.iter().map(|&(_, start, end, _)| (start, end)).collect();
-        let bounds = ColumnBounds::new(groups.into_iter().map(|group| group.3).collect());
-        Self { columns: Some(Arc::new(columns)), nnz, members, bounds, leader: None }
+        groups.sort_unstable_by_key(|(column, _)| (Reverse(column.span.len()), column.feature));
+        let (slots, summaries) = groups.into_iter().unzip();
+        let columns = Some(Arc::new(LocalColumns { slots, entries }));
+        Self { columns, nnz, members, bounds: ColumnBounds::new(summaries), leader: None }
     }
 
     /// Takes the columns of the data set as the columns of a node whose rows are `members`. This
     /// reads all entries of the data set, so it is only done for the root of a tree. O(entries of
     /// the data set).
     pub fn of_whole(criterion: &C, data: &SparseColumns, members: Bitset, scan: &mut C::Scan) -> Self {
-        let summary = |lane| {
-            let samples = data.column(data.by_frequency(lane)).samples.iter().copied();
+        let summary = |slot| {
+            let samples = data.column(data.by_frequency(slot)).samples.iter().copied();
             criterion.summary(samples.filter(|&sample| members.contains(sample)), scan)
         };
         let bounds = ColumnBounds::new((0..data.n_features() as u32).map(summary).collect());
         Self { columns: None, nnz: data.nnz(), members, bounds, leader: None }
     }
 
-    /// The feature whose column has this lane.
-    pub(crate) fn feature(&self, data: &SparseColumns, lane: u32) -> u32 {
-        self.columns.as_ref().map_or_else(|| data.by_frequency(lane), |columns| columns.features[lane as usize])
+    /// The feature whose column has this slot.
+    pub(crate) fn feature(&self, data: &SparseColumns, slot: u32) -> u32 {
+        self.columns.as_ref().map_or_else(|| data.by_frequency(slot), |columns| columns.slots[slot as usize].feature)
     }
 
-    /// The column of a lane. The column has all entries of the node, and may have entries of other
+    /// The column of a slot. The column has all entries of the node, and may have entries of other
     /// rows.
-    pub(crate) fn column<'a>(&'a self, data: &'a SparseColumns, lane: u32) -> ValueOrdered<'a> {
+    pub(crate) fn column<'a>(&'a self, data: &'a SparseColumns, slot: u32) -> ValueOrdered<'a> {
         match &self.columns {
-            None => ValueOrdered::Stored(data.column(data.by_frequency(lane))),
-            Some(columns) => columns.column(lane),
+            None => ValueOrdered::Stored(data.column(data.by_frequency(slot))),
+            Some(columns) => columns.column(slot),
         }
     }
 
@@ -299,30 +307,23 @@ impl<C: Criterion> KnownColumns<C> {
     pub(crate) fn column_of<'a>(
         &'a self,
         data: &'a SparseColumns,
-        map: &mut LaneMap,
+        map: &mut SlotMap,
         feature: u32,
     ) -> Option<ValueOrdered<'a>> {
         let Some(columns) = &self.columns else { return Some(ValueOrdered::Stored(data.column(feature))) };
         map.load(columns);
-        let lane = map.lanes[feature as usize];
-        (columns.features.get(lane as usize) == Some(&feature)).then(|| columns.column(lane))
+        let slot = map.slots[feature as usize];
+        let is_there = columns.slots.get(slot as usize).is_some_and(|column| column.feature == feature);
+        is_there.then(|| columns.column(slot))
     }
 
-    /// Turns the columns and bounds of a node into those of its larger child: the rows `samples` of
-    /// the smaller child, which have `nnz` entries, leave. O(nnz).
-    #[allow(clippy::too_many_arguments, reason = "a node and its children")]
-    pub(crate) fn leave(
-        &mut self,
-        criterion: &C,
-        data: &SparseColumns,
-        (node, small, large): (&C::Totals, &C::Totals, &C::Totals),
-        samples: &[u32],
-        nnz: usize,
-        map: &mut LaneMap,
-    ) {
+    /// Turns the columns and bounds of a node into those of its larger child: the rows of the
+    /// smaller child leave. O(entries of these rows).
+    fn leave(&mut self, criterion: &C, data: &SparseColumns, division: &Division<'_, C>, map: &mut SlotMap) {
+        let &Division { node, small: (samples, small, nnz), large: (large, _), .. } = division;
         self.members.remove_all(samples);
         let leave = self.bounds.leave(criterion, node, small, large);
-        if nnz > forget_from() * self.bounds.n_lanes() {
+        if nnz > forget_from() * self.bounds.n_columns() {
             self.bounds.forget();
         }
         if let Some(columns) = &self.columns {
@@ -331,11 +332,11 @@ impl<C: Criterion> KnownColumns<C> {
         for &sample in samples {
             let growth = leave.growth(criterion, large, sample);
             for &feature in data.row(sample).features {
-                let lane = match &self.columns {
+                let slot = match &self.columns {
                     None => data.frequency_rank(feature),
-                    Some(_) => map.lanes[feature as usize],
+                    Some(_) => map.slots[feature as usize],
                 };
-                self.bounds.touch(criterion, lane, sample, &leave, growth);
+                self.bounds.touch(criterion, slot, sample, &leave, growth);
             }
         }
     }
@@ -356,7 +357,7 @@ impl<C: Criterion> KnownColumns<C> {
         }
         let mut members = Bitset::new(data.n_samples());
         members.insert_all(samples);
-        let copy = self.copy(data, &members, nnz, 0..self.bounds.n_lanes() as u32);
+        let copy = self.copy(data, &members, nnz, 0..self.bounds.n_columns() as u32);
         let bounds = ColumnBounds::new(copy.summaries(criterion, scan));
         Some(Self { columns: Some(Arc::new(copy)), nnz, members, bounds, leader: None })
     }
@@ -367,57 +368,40 @@ impl<C: Criterion> KnownColumns<C> {
         if nnz as f64 >= copy_below() * self.nnz as f64 {
             return;
         }
-        let mut lanes: Vec<u32> =
-            (0..self.bounds.n_lanes() as u32).filter(|&lane| self.bounds.weight(lane) > 0).collect();
-        lanes.sort_by_key(|&lane| std::cmp::Reverse(self.bounds.weight(lane)));
-        let copy = self.copy(data, &self.members, nnz, lanes.iter().copied());
-        self.bounds = self.bounds.pick(&lanes, copy.summaries(criterion, scan));
-        self.leader = self.leader.and_then(|leader| lanes.iter().position(|&lane| lane == leader).map(|at| at as u32));
+        let mut slots: Vec<u32> =
+            (0..self.bounds.n_columns() as u32).filter(|&slot| self.bounds.weight(slot) > 0).collect();
+        slots.sort_by_key(|&slot| Reverse(self.bounds.weight(slot)));
+        let copy = self.copy(data, &self.members, nnz, slots.iter().copied());
+        self.bounds = self.bounds.pick(&slots, copy.summaries(criterion, scan));
+        self.leader = self.leader.and_then(|leader| slots.iter().position(|&slot| slot == leader).map(|at| at as u32));
         self.columns = Some(Arc::new(copy));
         self.nnz = nnz;
     }
 
-    /// The rows of the node.
-    pub(crate) fn members(&self) -> &Bitset {
-        &self.members
-    }
-
-    /// Copies the columns of these lanes with only the entries whose rows are `members`, `nnz` in
+    /// Copies the columns of these slots with only the entries whose rows are `members`, `nnz` in
     /// all. Columns without such entries are left out.
     fn copy(
         &self,
         data: &SparseColumns,
         members: &Bitset,
         nnz: usize,
-        lanes: impl Iterator<Item = u32> + Clone,
+        slots: impl Iterator<Item = u32> + Clone,
     ) -> LocalColumns {
         // A filter needs room for the whole column, so there is room for the longest column behind
         // the entries.
-        let longest = lanes.clone().map(|lane| self.column(data, lane).len()).max().unwrap_or(0);
-        let mut copy = LocalColumns { entries: vec![Entry::default(); nnz + longest], ..LocalColumns::default() };
+        let longest = slots.clone().map(|slot| self.column(data, slot).len()).max().unwrap_or(0);
+        let mut copy = LocalColumns { entries: vec![Entry::default(); nnz + longest], slots: Vec::new() };
         let mut end = 0;
-        for lane in lanes {
+        for slot in slots {
             let start = end;
-            let column = self.column(data, lane);
+            let column = self.column(data, slot);
             end += column.take_members(members, &mut copy.entries[start..]);
             if start < end {
-                copy.features.push(self.feature(data, lane));
-                copy.zero_ranks.push(column.zero_rank());
-                copy.spans.push((start, end));
+                let (feature, zero_rank) = (self.feature(data, slot), column.zero_rank());
+                copy.slots.push(LocalColumn { feature, zero_rank, span: start..end });
             }
         }
         copy.entries.truncate(end);
         copy
     }
-}
-
-impl LocalColumns {
-    /// The summary of the entries of each lane.
-    fn summaries<C: Criterion>(&self, criterion: &C, scan: &mut C::Scan) -> Vec<C::Summary> {
-        self.spans.iter().map(|&(start, end)| criterion.summary(samples_of(&self.entries[start..end]), scan)).collect()
-    }
-}
-
-fn samples_of(entries: &[Entry]) -> impl Iterator<Item = u32> + Clone {
-    entries.iter().map(|entry| entry.sample())
 }

@@ -50,30 +50,36 @@ pub enum ValueOrdered<'a> {
 
 impl ValueOrdered<'_> {
     /// The number of entries, of all rows.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Self::Stored(column) => column.samples.len(),
             Self::Copied { entries, .. } => entries.len(),
         }
     }
 
-    /// Whether the column has no entries.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The rank of zero, which the rows without an entry have.
-    pub fn zero_rank(&self) -> u32 {
+    pub(crate) fn zero_rank(&self) -> u32 {
         match self {
             Self::Stored(column) => column.zero_rank,
             Self::Copied { zero_rank, .. } => *zero_rank,
         }
     }
 
+    /// The number of entries whose rank is below `end`. O(log(column length)).
+    pub(crate) fn n_below(&self, end: u32) -> usize {
+        let end = Entry::new(end, 0);
+        match *self {
+            Self::Stored(SparseColumn { ranks, .. }) => {
+                for_each_width!(ranks, |ranks| ranks.partition_point(|&rank| Entry::widened(rank, 0) < end))
+            }
+            Self::Copied { entries, .. } => entries.partition_point(|&entry| entry < end),
+        }
+    }
+
     /// Writes the entries whose rows are `members` to the front of `out` and returns how many there
     /// are. `out` must have room for all entries of the column. O(column length), without branches
     /// on membership.
-    pub fn take_members(&self, members: &Bitset, out: &mut [Entry]) -> usize {
+    pub(crate) fn take_members(&self, members: &Bitset, out: &mut [Entry]) -> usize {
         #[inline(always)]
         #[allow(clippy::inline_always, reason = "one loop for each type of entries")]
         fn take(entries: impl ExactSizeIterator<Item = Entry>, members: &Bitset, out: &mut [Entry]) -> usize {
@@ -109,11 +115,7 @@ pub fn by_bitmap<'a>(column: ValueOrdered<'_>, members: &Bitset, out: &'a mut Ve
 /// find the hits and O(hits * log(hits)) to sort them.
 pub fn by_search<'a>(sparse: &SparseColumns, feature: u32, samples: &[u32], out: &'a mut Vec<Entry>) -> &'a [Entry] {
     out.clear();
-    for &sample in samples {
-        if let Some(rank) = sparse.stored_rank(feature, sample) {
-            out.push(Entry::new(rank, sample));
-        }
-    }
+    out.extend(samples.iter().filter_map(|&sample| Some(Entry::new(sparse.stored_rank(feature, sample)?, sample))));
     out.sort_unstable();
     out
 }

@@ -5,10 +5,10 @@
 pub(crate) mod bounds;
 mod by_bound;
 mod by_rows;
-pub(crate) mod column;
 pub(crate) mod entry_counts;
 pub(crate) mod heritage;
 pub mod intersect;
+mod leave;
 pub(crate) mod partition;
 mod row_masks;
 pub(crate) mod scratch;
@@ -22,9 +22,8 @@ use crate::split::best::Best;
 use crate::split::by_column::{ColumnSearch, search_columns};
 use crate::split::entries::Entry;
 use crate::split::found::Found;
-use crate::split::node::{Node, NodeSearch, Outcome, Search};
+use crate::split::node::{Node, NodeColumn, NodeSearch, Outcome, Search};
 use crate::split::sparse::by_rows::search_rows;
-use crate::split::sparse::column::node_column;
 use crate::split::sparse::entry_counts::EntryCounts;
 use crate::split::sparse::heritage::Heritage;
 use crate::split::sparse::intersect::{NodeCosts, ValueOrdered};
@@ -39,13 +38,10 @@ const SCAN_COST: f64 = 2.5;
 struct SparseSearch<'a> {
     columns: &'a SparseColumns,
     /// The rows of the node.
-    samples: &'a [u32],
-    /// The rows of the node as a set.
     members: &'a Bitset,
     /// How many entries each feature has in the node, if the node's heritage tells.
     counts: Option<&'a [u32]>,
     costs: NodeCosts,
-    forced: Option<Strategy>,
 }
 
 impl<C: Criterion> ColumnSearch<C> for SparseSearch<'_> {
@@ -63,14 +59,15 @@ impl<C: Criterion> ColumnSearch<C> for SparseSearch<'_> {
         scratch: &mut Vec<Entry>,
         best: &mut Best<C>,
     ) -> Outcome {
-        let strategy = self.forced.unwrap_or_else(|| self.costs.strategy_for_column(self.columns.column_nnz(feature)));
+        let (forced, samples) = (at.search.params.force_strategy, at.node.samples.ids());
+        let strategy = forced.unwrap_or_else(|| self.costs.strategy_for_column(self.columns.column_nnz(feature)));
         let entries = match strategy {
-            Strategy::Search => intersect::by_search(self.columns, feature, self.samples, scratch),
+            Strategy::Search => intersect::by_search(self.columns, feature, samples, scratch),
             Strategy::Bitmap | Strategy::Gather | Strategy::Block | Strategy::Bounds => {
                 intersect::by_bitmap(ValueOrdered::Stored(self.columns.column(feature)), self.members, scratch)
             }
         };
-        let column = node_column(self.columns, self.samples, feature, entries);
+        let column = NodeColumn::new(feature, entries, samples.len(), self.columns.zero_rank(feature));
         at.evaluate(column, scan, best)
     }
 
@@ -136,7 +133,7 @@ fn search_anew<C: Criterion>(
     let NodeSearch { search, node, .. } = at;
     let ids = node.samples.ids();
     let costs = NodeCosts::new(ids.len(), node.n_entries);
-    let counts = counted.and_then(EntryCounts::counts);
+    let counts = counted.and_then(|counted| counted.counts.as_deref());
     let (by_columns, by_rows) = estimate_costs(search, node, columns, drawn, counts, &costs);
     let together = match search.params.force_strategy {
         Some(Strategy::Gather) => true,
@@ -151,16 +148,16 @@ fn search_anew<C: Criterion>(
         return search_rows(at, columns, drawn, &mut scans.own, scratch);
     }
     let SearchScratch { members, entries, .. } = scratch;
-    let forced = search.params.force_strategy;
     let work = by_columns + node.n_entries as f64 * SCAN_COST;
-    if let Some(members) = counted.and_then(EntryCounts::members) {
-        let one_by_one = SparseSearch { columns, samples: ids, members, counts, costs, forced };
-        return search_columns(at, drawn, &one_by_one, work, scans, entries);
+    let kept = counted.and_then(|counted| counted.members.as_ref());
+    if kept.is_none() {
+        members.insert_all(ids);
     }
-    members.insert_all(ids);
-    let one_by_one = SparseSearch { columns, samples: ids, members, counts, costs, forced };
+    let one_by_one = SparseSearch { columns, members: kept.unwrap_or(members), counts, costs };
     let found = search_columns(at, drawn, &one_by_one, work, scans, entries);
-    members.remove_all(ids);
+    if kept.is_none() {
+        members.remove_all(ids);
+    }
     found
 }
 

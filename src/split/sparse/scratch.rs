@@ -3,16 +3,14 @@
 use crate::bitset::Bitset;
 
 use crate::split::entries::Entry;
-use crate::split::sparse::heritage::LaneMap;
+use crate::split::sparse::heritage::SlotMap;
 use crate::split::sparse::intersect::Gather;
 use crate::split::sparse::row_masks::Block;
 
 /// How much the searches with bounds have read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effort {
-    /// How many nodes were searched with bounds.
-    pub n_nodes: u64,
-    /// How many columns these nodes had in their heritages, added up over the nodes.
+    /// How many columns the nodes had in their heritages, added up over the nodes.
     pub n_columns: u64,
     /// How many of these columns were read.
     pub n_read: u64,
@@ -20,7 +18,6 @@ pub struct Effort {
 
 impl std::ops::AddAssign for Effort {
     fn add_assign(&mut self, other: Self) {
-        self.n_nodes += other.n_nodes;
         self.n_columns += other.n_columns;
         self.n_read += other.n_read;
     }
@@ -37,8 +34,8 @@ pub struct SearchScratch {
     pub(crate) gather: Gather,
     pub(crate) block: Block,
     pub(crate) entries: Vec<Entry>,
-    pub(crate) lane_map: LaneMap,
-    /// The bound and the lane of each column that may win.
+    pub(crate) slot_map: SlotMap,
+    /// The bound and the slot of each column that may win.
     pub(crate) candidates: Vec<(f64, u32)>,
     /// The rows of the node on the side of a cut without the zeros.
     pub(crate) few: Vec<u32>,
@@ -51,7 +48,7 @@ impl SearchScratch {
             members: Bitset::new(n_samples),
             drawn: Bitset::new(n_features),
             gather: Gather::new(n_features),
-            lane_map: LaneMap::new(n_features),
+            slot_map: SlotMap::new(n_features),
             ..Self::default()
         }
     }

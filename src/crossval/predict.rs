@@ -1,0 +1,139 @@
+//! The means of the trees' values for the test rows of all folds.
+
+use super::alone::{Learner, ask_folds};
+use super::groups::{self, Group};
+use super::together::{SharedFolds, ask_shared};
+use super::{CrossValidation, Fold};
+use crate::data::Target;
+use crate::data::query::Query;
+use crate::error::Result;
+use crate::forest::check_sample_ids;
+use crate::forest::grow::Bags;
+use crate::forest::waves::ask_in_waves;
+use crate::grow::check_lengths;
+use crate::lazy::Reached;
+use crate::runtime::Runtime;
+use crate::tree::predict::divide;
+
+/// The largest number of rows and categories of a portion, summed over its folds.
+const ROWS_AT_ONCE: usize = 1 << 25;
+
+/// The answer of one tree of some folds.
+enum Answer {
+    /// The leaf of each query row, in the tree of the fold that is asked about the row.
+    Shared(Reached),
+    /// For each fold, the leaves of the fold's test rows.
+    Alone(Vec<Reached>),
+}
+
+impl CrossValidation<'_> {
+    /// For each fold, the mean over its trees of the values for the fold's test rows, row-major
+    /// `(n_test, n_values)`. `n_values` depends on the classes that the fold has. Each tree of each
+    /// fold counts as one item of work.
+    pub fn predict(&self, folds: &[Fold<'_>], query: &dyn Query, runtime: &Runtime<'_>) -> Result<Vec<Vec<f64>>> {
+        check_lengths(self.data, self.target)?;
+        let n_samples = self.data.n_samples();
+        check_sample_ids(self.sample_ids, n_samples)?;
+        for fold in folds {
+            self.check(fold, query)?;
+        }
+        let mut values = vec![Vec::new(); folds.len()];
+        let (groups, others) = groups::of(self, folds, query.shape().0, runtime)?;
+        let pick = |numbers: &[usize]| -> Vec<&Fold<'_>> { numbers.iter().map(|&fold| &folds[fold]).collect() };
+        for group in groups {
+            let found = self.predict_group(&group, &pick(&group.folds), query, runtime)?;
+            group.folds.iter().zip(found).for_each(|(&fold, found)| values[fold] = found);
+        }
+        let per_portion = (ROWS_AT_ONCE / (n_samples + self.data.n_own_numbers())).max(1);
+        for portion in others.chunks(per_portion) {
+            let found = self.predict_portion(&pick(portion), query, runtime)?;
+            portion.iter().zip(found).for_each(|(&fold, found)| values[fold] = found);
+        }
+        Ok(values)
+    }
+
+    /// The means of the trees' values for the test rows of some folds, whose trees descend one by
+    /// one.
+    fn predict_portion(&self, folds: &[&Fold<'_>], query: &dyn Query, runtime: &Runtime<'_>) -> Result<Vec<Vec<f64>>> {
+        let learners = runtime.map(folds.to_vec(), |fold| Learner::new(self, fold, runtime))?;
+        let bags = learners.iter().map(|learner| learner.bags(self.sample_ids)).collect::<Result<Vec<_>>>()?;
+        let ask = |number: u64, threads: &Runtime<'_>| {
+            let bag = |(learner, bags): (&Learner<'_>, &Bags<'_>)| learner.bag(bags, number, runtime);
+            let targets: Vec<Target> = threads.map(learners.iter().zip(&bags).collect(), bag)?;
+            let reached = ask_folds(learners.iter().zip(&targets).collect(), number, query, threads)?;
+            Ok(Answer::Alone(reached))
+        };
+        let n_values: Vec<usize> = learners.iter().map(Learner::n_values).collect();
+        self.mean(folds, &n_values, ask, runtime)
+    }
+
+    /// The means of the trees' values for the test rows of the folds of a group, whose trees
+    /// descend together.
+    fn predict_group(
+        &self,
+        group: &Group,
+        folds: &[&Fold<'_>],
+        query: &dyn Query,
+        runtime: &Runtime<'_>,
+    ) -> Result<Vec<Vec<f64>>> {
+        let bags = Bags::new(self.target, &group.params, self.sample_ids)?;
+        let shared = SharedFolds { n_folds: folds.len(), owners: &group.owners, askers: &group.askers };
+        let ask = |number: u64, _threads: &Runtime<'_>| {
+            let serial = runtime.serial();
+            let (_, target) = bags.bag(number, runtime)?;
+            if let Some(reached) = ask_shared(self.data, &target, group.params.tree(), number, shared, query, &serial)?
+            {
+                return Ok(Answer::Shared(reached));
+            }
+            // A fold has no rows in this sample and draws again, on its own; or the sample has an
+            // uncommonly large weight.
+            let ask_alone = |fold: &&Fold<'_>| {
+                let learner = Learner::new(self, fold, &serial)?;
+                let target = learner.bag(&learner.bags(self.sample_ids)?, number, &serial)?;
+                learner.ask(&target, number, query, &serial)
+            };
+            Ok(Answer::Alone(folds.iter().map(ask_alone).collect::<Result<_>>()?))
+        };
+        let n_values = crate::tree::n_values(&self.target.n_classes());
+        self.mean(folds, &vec![n_values; folds.len()], ask, runtime)
+    }
+
+    /// The means over the trees of the values for each fold's test rows. `ask` answers for one
+    /// tree, and the answers are added up in the order of the trees.
+    fn mean(
+        &self,
+        folds: &[&Fold<'_>],
+        n_values: &[usize],
+        ask: impl Fn(u64, &Runtime<'_>) -> Result<Answer> + Sync,
+        runtime: &Runtime<'_>,
+    ) -> Result<Vec<Vec<f64>>> {
+        // The first summand. The values of a single tree must be returned unchanged, and -0.0 + x
+        // has the bits of x for each x, -0.0 included. The sums of a forest begin with 0.0, as in
+        // its own predictions.
+        let nothing = if self.is_tree { -0.0 } else { 0.0 };
+        let zeros = |(fold, n_values): (&&Fold<'_>, &usize)| vec![nothing; fold.test.len() * n_values];
+        let mut values: Vec<Vec<f64>> = folds.iter().zip(n_values).map(zeros).collect();
+        let ask = |number: u64, threads: &Runtime<'_>| {
+            let answer = ask(number, threads)?;
+            for _ in folds {
+                runtime.advance();
+            }
+            Ok(answer)
+        };
+        let add = |answer: Answer| {
+            for (at, (sums, fold)) in values.iter_mut().zip(folds).enumerate() {
+                match &answer {
+                    Answer::Shared(reached) => reached.add_values(sums, n_values[at], fold.test.iter().copied()),
+                    Answer::Alone(reached) => reached[at].add_values(sums, n_values[at], 0..),
+                }
+            }
+        };
+        let numbers = self.params.first_tree..self.params.first_tree + self.params.n_estimators;
+        let n_test = folds.iter().map(|fold| fold.test.len()).sum();
+        ask_in_waves(numbers, n_test, runtime, ask, add)?;
+        for sums in &mut values {
+            divide(sums, self.params.n_estimators as f64);
+        }
+        Ok(values)
+    }
+}
