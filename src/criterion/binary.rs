@@ -14,7 +14,7 @@ use super::packed::PackedBinary;
 use super::weights::{Moment, SampleWeights};
 use super::{Bounded, Ordered, QUOTIENT_SLACK, Statistics};
 use crate::data::target::Classes;
-use crate::num::{Ratio, Wide};
+use crate::num::{Exact, Ratio, Wide};
 
 /// Gini impurity of the two classes of one output.
 pub struct BinaryGini<'a, W> {
@@ -195,10 +195,6 @@ impl<W: SampleWeights> Statistics for BinaryGini<'_, W> {
 }
 
 impl<W: SampleWeights> Ordered for BinaryGini<'_, W> {
-    fn n_orders(&self) -> usize {
-        1
-    }
-
     fn order(&self, _order: usize) -> impl Fn(u32) -> u64 {
         |sample| u64::from(self.classes[sample as usize])
     }

@@ -11,23 +11,11 @@ use std::marker::PhantomData;
 use super::QUOTIENT_SLACK;
 use super::classes::{Measure, Sides};
 use super::weights::SquareSum;
-use crate::num::{Ratio, Wide};
+use crate::num::{Exact, Ratio, Wide};
 
 /// Gini impurity; `S` is the integer type of sums of squared counts.
+#[derive(Default)]
 pub struct Gini<S>(PhantomData<S>);
-
-impl<S> Gini<S> {
-    /// The measure, which has no state.
-    pub fn new() -> Self {
-        Self(PhantomData)
-    }
-}
-
-impl<S> Default for Gini<S> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
 
 impl<S: SquareSum> Measure for Gini<S> {
     type Sum = S;

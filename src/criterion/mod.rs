@@ -39,7 +39,7 @@ use gini::Gini;
 pub use ordered::Ordered;
 use packed::Packed;
 use poisson::Poisson;
-use quantile::AnyQuantile;
+use quantile::Quantile;
 use squared_error::SquaredError;
 use weights::{SampleWeights, SmallWeights, UnitWeights};
 
@@ -81,7 +81,10 @@ pub trait Statistics: Sync {
     /// if it is the same for all nodes.
     fn cost(&self, totals: &Self::Totals) -> f64;
     /// The number of values per node: outputs, times the largest number of classes of an output.
-    fn n_values(&self) -> usize;
+    /// The default is for numbers.
+    fn n_values(&self) -> usize {
+        self.n_means()
+    }
     /// Writes the prediction of a node with these samples: per output the class shares, padded with
     /// 0, or one number.
     fn write_value(&self, totals: &Self::Totals, samples: &[u32], value: &mut [f64]);
@@ -207,7 +210,7 @@ fn visit_numbers<V: Visitor>(
     runtime: &Runtime<'_>,
 ) -> Result<V::Output> {
     let weights = target.weights();
-    let level = match kind {
+    let level = match resolve(kind, target) {
         CriterionKind::SquaredError => {
             return match weights {
                 Weights::Unit if numbers.sums_fit_i64 => {
@@ -226,16 +229,17 @@ fn visit_numbers<V: Visitor>(
             return Err(mismatch(kind, "'squared_error', 'absolute_error', 'quantile' or 'poisson'"));
         }
     };
-    match AnyQuantile::new(target, numbers, level, runtime)? {
-        AnyQuantile::Narrow(criterion) => visitor.visit(&criterion),
-        AnyQuantile::Wide(criterion) => visitor.visit(&criterion),
+    if quantile::is_narrow(target, numbers, level) {
+        visitor.visit(&Quantile::<i64>::new(target, numbers, level, runtime)?)
+    } else {
+        visitor.visit(&Quantile::<i128>::new(target, numbers, level, runtime)?)
     }
 }
 
 fn visit_gini<V: Visitor, W: SampleWeights>(classes: &Classes, weights: W, visitor: V) -> Result<V::Output> {
     match BinaryGini::new(classes, weights) {
         Some(criterion) => visitor.visit(&criterion),
-        None => visitor.visit(&ClassCriterion::new(classes, weights, Gini::<W::Square>::new())),
+        None => visitor.visit(&ClassCriterion::new(classes, weights, Gini::<W::Square>::default())),
     }
 }
 

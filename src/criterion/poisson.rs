@@ -31,7 +31,7 @@ use super::{Bounded, Ordered, Statistics};
 use crate::data::target::{Numbers, SCALE_SPREAD, Weights};
 use crate::error::{Error, Result};
 use crate::num::log2::{FRACTION_BITS, Log2};
-use crate::num::{Wide, exponent, scale_by_power_of_two};
+use crate::num::{Exact, Wide, exponent, scale_by_power_of_two};
 
 /// Fixed-point targets are at most 2 to this power.
 const COUNT_BITS: i32 = 60;
@@ -252,10 +252,6 @@ impl Statistics for Poisson<'_> {
         totals.outputs.iter().zip(&self.scale).map(mean).sum::<f64>() / self.n_outputs as f64
     }
 
-    fn n_values(&self) -> usize {
-        self.n_outputs
-    }
-
     fn write_value(&self, totals: &Self::Totals, samples: &[u32], value: &mut [f64]) {
         self.moments.write_value(&totals.moments, samples, value);
     }
@@ -353,10 +349,6 @@ impl Statistics for Poisson<'_> {
 }
 
 impl Ordered for Poisson<'_> {
-    fn n_orders(&self) -> usize {
-        self.n_outputs
-    }
-
     fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
         move |sample| self.counts(sample)[order]
     }

@@ -226,7 +226,7 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
     fn are_same(node: &SumTotals<M>, (a, a_others): &SumProof<M>, (b, b_others): &SumProof<M>) -> bool {
         let a_sums = || std::iter::once(&a.first).chain(a_others.iter());
         let b_sums = || std::iter::once(&b.first).chain(b_others.iter());
-        let others = || node.outputs.iter().zip(b_sums()).map(|(output, &sum)| output.sum.minus(sum));
+        let others = || node.outputs.iter().zip(b_sums()).map(|(output, &sum)| output.sum - sum);
         (a.weight == b.weight && a_sums().eq(b_sums()))
             || (a.weight == node.weight - b.weight && a_sums().copied().eq(others()))
     }
@@ -276,7 +276,7 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
 
     fn minus(&self, node: &Self::Totals, child: &Self::Totals) -> Self::Totals {
         let outputs = node.outputs.iter().zip(&child.outputs);
-        let outputs = outputs.map(|(a, b)| (a.sum.minus(b.sum), a.squares.minus(&b.squares)));
+        let outputs = outputs.map(|(a, b)| (a.sum - b.sum, a.squares.minus(&b.squares)));
         Self::summed(node.weight - child.weight, outputs)
     }
 
@@ -302,10 +302,6 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
         totals.outputs.iter().zip(&self.numbers.scale).map(variance).sum::<f64>() / self.n_outputs as f64
     }
 
-    fn n_values(&self) -> usize {
-        self.n_outputs
-    }
-
     fn write_value(&self, totals: &Self::Totals, samples: &[u32], value: &mut [f64]) {
         for (output, (mean, sums)) in value.iter_mut().zip(&totals.outputs).enumerate() {
             let square = totals.weight as f64 * totals.weight as f64;
@@ -329,7 +325,7 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
 
     fn side_means(&self, node: &SumTotals<M>, others: &Box<[M]>, pushed: SumPushed<M>, output: usize) -> [f64; 2] {
         let sum = if output == 0 { pushed.first } else { others[output - 1] };
-        let rest = node.outputs[output].sum.minus(sum);
+        let rest = node.outputs[output].sum - sum;
         [self.mean_of(sum, pushed.weight, output), self.mean_of(rest, node.weight - pushed.weight, output)]
     }
 
@@ -404,10 +400,6 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
 }
 
 impl<W: SampleWeights, M: Moment> Ordered for SquaredError<'_, W, M> {
-    fn n_orders(&self) -> usize {
-        self.n_outputs
-    }
-
     fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
         move |sample| above_zero(self.values(sample)[order])
     }

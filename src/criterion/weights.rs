@@ -2,6 +2,7 @@
 //! where that makes it faster, and once for weights of any kind.
 
 use std::fmt::Debug;
+use std::ops::{Add, Mul, Sub};
 
 use crate::data::target::Weights;
 use crate::num::{Exact, Wide};
@@ -66,105 +67,93 @@ impl SampleWeights for &Weights {
     }
 }
 
+/// An integer type for sums, with the arithmetic of its own width.
+pub trait Integer:
+    Copy + Debug + Default + Ord + Send + Sync + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + 'static
+{
+}
+
+impl Integer for u64 {}
+impl Integer for u128 {}
+impl Integer for i64 {}
+impl Integer for i128 {}
+
 /// An unsigned sum of products of two weights.
-pub trait SquareSum: Copy + Debug + Send + Sync + Default + PartialEq {
-    /// `self + a * b`.
-    fn plus_product(self, a: u64, b: u64) -> Self;
-    /// `self - a * b`.
-    fn minus_product(self, a: u64, b: u64) -> Self;
+pub trait SquareSum: Integer + From<u64> + Into<u128> {
     /// The nearest double, after at most two roundings.
     fn to_f64(self) -> f64;
+
+    /// `self + a * b`.
+    #[inline]
+    fn plus_product(self, a: u64, b: u64) -> Self {
+        self + Self::from(a) * Self::from(b)
+    }
+
+    /// `self - a * b`.
+    #[inline]
+    fn minus_product(self, a: u64, b: u64) -> Self {
+        self - Self::from(a) * Self::from(b)
+    }
+
     /// The sum as the widest type.
-    fn to_u128(self) -> u128;
+    #[inline]
+    fn to_u128(self) -> u128 {
+        self.into()
+    }
 }
 
 impl SquareSum for u64 {
-    #[inline]
-    fn plus_product(self, a: u64, b: u64) -> Self {
-        self + a * b
-    }
-
-    #[inline]
-    fn minus_product(self, a: u64, b: u64) -> Self {
-        self - a * b
-    }
-
     #[inline]
     fn to_f64(self) -> f64 {
         // The sum is below 2^63 (see `Weights::Small`). Signed integers convert in one instruction,
         // unsigned ones do not.
         self as i64 as f64
     }
-
-    #[inline]
-    fn to_u128(self) -> u128 {
-        u128::from(self)
-    }
 }
 
 impl SquareSum for u128 {
     #[inline]
-    fn plus_product(self, a: u64, b: u64) -> Self {
-        self + u128::from(a) * u128::from(b)
-    }
-
-    #[inline]
-    fn minus_product(self, a: u64, b: u64) -> Self {
-        self - u128::from(a) * u128::from(b)
-    }
-
-    #[inline]
     fn to_f64(self) -> f64 {
         (self >> 64) as u64 as f64 * 18_446_744_073_709_551_616.0 + self as u64 as f64
     }
-
-    #[inline]
-    fn to_u128(self) -> u128 {
-        self
-    }
 }
 
-/// A signed sum of weights times fixed-point targets.
-pub trait Moment: Copy + Debug + Send + Sync + Default + PartialEq {
+/// A signed sum of weights times fixed-point targets. Weights are below 2^52.
+pub trait Moment: Integer + From<i64> + Into<i128> {
     /// Whether the type is `i64`.
     const IS_NARROW: bool;
     /// An integer wide enough for a sum of weights times a sum of weighted squares, shifted left by
     /// 128 bits.
     type Exact: Exact;
-    /// `self + weight * value`.
-    fn plus_product(self, weight: u64, value: i64) -> Self;
-    /// `self - weight * value`.
-    fn minus_product(self, weight: u64, value: i64) -> Self;
-    /// `self - other`.
-    fn minus(self, other: Self) -> Self;
     /// `self + sum`; the caller knows that the result fits.
     fn plus_sum(self, sum: i128) -> Self;
     /// The nearest double, after at most two roundings.
     fn to_f64(self) -> f64;
-    /// The sum as the widest type.
-    fn to_i128(self) -> i128;
     /// The quotient by `weight`, rounded down, and the remainder.
     fn divided(self, weight: u64) -> (i64, u64);
+
+    /// `self + weight * value`.
+    #[inline]
+    fn plus_product(self, weight: u64, value: i64) -> Self {
+        self + Self::from(weight as i64) * Self::from(value)
+    }
+
+    /// `self - weight * value`.
+    #[inline]
+    fn minus_product(self, weight: u64, value: i64) -> Self {
+        self - Self::from(weight as i64) * Self::from(value)
+    }
+
+    /// The sum as the widest type.
+    #[inline]
+    fn to_i128(self) -> i128 {
+        self.into()
+    }
 }
 
 impl Moment for i64 {
     const IS_NARROW: bool = true;
     type Exact = Wide<4>;
-
-    #[inline]
-    fn plus_product(self, weight: u64, value: i64) -> Self {
-        self + weight as i64 * value
-    }
-
-    #[inline]
-    fn minus_product(self, weight: u64, value: i64) -> Self {
-        self - weight as i64 * value
-    }
-
-    #[inline]
-    fn minus(self, other: Self) -> Self {
-        self - other
-    }
 
     #[inline]
     fn plus_sum(self, sum: i128) -> Self {
@@ -174,11 +163,6 @@ impl Moment for i64 {
     #[inline]
     fn to_f64(self) -> f64 {
         self as f64
-    }
-
-    #[inline]
-    fn to_i128(self) -> i128 {
-        i128::from(self)
     }
 
     #[inline]
@@ -193,34 +177,14 @@ impl Moment for i128 {
     type Exact = Wide;
 
     #[inline]
-    fn plus_product(self, weight: u64, value: i64) -> Self {
-        self + i128::from(weight) * i128::from(value)
-    }
-
-    #[inline]
-    fn minus_product(self, weight: u64, value: i64) -> Self {
-        self - i128::from(weight) * i128::from(value)
-    }
-
-    #[inline]
-    fn minus(self, other: Self) -> Self {
-        self - other
-    }
-
-    #[inline]
     fn plus_sum(self, sum: i128) -> Self {
-        self + sum as Self
+        self + sum
     }
 
     #[inline]
     fn to_f64(self) -> f64 {
         let magnitude = SquareSum::to_f64(self.unsigned_abs());
         if self < 0 { -magnitude } else { magnitude }
-    }
-
-    #[inline]
-    fn to_i128(self) -> i128 {
-        self
     }
 
     #[inline]

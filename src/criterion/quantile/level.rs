@@ -1,9 +1,7 @@
 //! The level of a quantile: which share of the weight it asks for, and how distances from the
 //! quantile become a loss. One half has an implementation of its own, which multiplies less.
 
-use std::ops::{Add, Sub};
-
-use super::sum::Sum;
+use crate::criterion::weights::{Integer, Moment};
 use crate::params::QuantileLevel;
 
 /// The share of the whole weight below a quantile, and the loss about the quantile.
@@ -14,7 +12,7 @@ pub(super) trait Level: Copy {
     fn exceeds(self, part: u64, whole: u64) -> bool;
     /// The loss, times the level's denominator, of samples whose weighted distances from the
     /// quantile add up to `above` over the samples above it and to `below` over those below it.
-    fn loss<S: Sum>(self, above: S, below: S) -> S;
+    fn loss<S: Moment>(self, above: S, below: S) -> S;
 }
 
 /// Keeps track of the quantile while samples leave.
@@ -25,7 +23,7 @@ pub(super) trait Level: Copy {
 /// the slope just above.
 pub(super) trait Balance<S>: Level {
     /// The integer type of balances.
-    type Integer: Copy + Add<Output = Self::Integer> + Sub<Output = Self::Integer> + PartialOrd + Default;
+    type Integer: Integer;
     /// The denominator times a weight.
     fn below(self, weight: u64) -> Self::Integer;
     /// The numerator times a weight.
@@ -53,12 +51,12 @@ impl Level for Half {
     }
 
     #[inline]
-    fn loss<S: Sum>(self, above: S, below: S) -> S {
+    fn loss<S: Moment>(self, above: S, below: S) -> S {
         above + below
     }
 }
 
-impl<S: Sum> Balance<S> for Half {
+impl<S: Moment> Balance<S> for Half {
     type Integer = i64;
 
     #[inline]
@@ -82,8 +80,8 @@ impl<S: Sum> Balance<S> for Half {
     }
 }
 
-/// [`Sum`] is chosen so that it has room for the denominator.
-impl<S: Sum> Balance<S> for QuantileLevel {
+/// The type `S` is chosen so that it has room for the denominator.
+impl<S: Moment> Balance<S> for QuantileLevel {
     type Integer = S;
 
     #[inline]
@@ -121,7 +119,7 @@ impl Level for QuantileLevel {
     }
 
     #[inline]
-    fn loss<S: Sum>(self, above: S, below: S) -> S {
+    fn loss<S: Moment>(self, above: S, below: S) -> S {
         S::from(self.numerator() as i64) * above + S::from((self.denominator() - self.numerator()) as i64) * below
     }
 }

@@ -45,11 +45,12 @@ use std::sync::atomic::{AtomicU64, Ordering as Memory};
 use smallvec::SmallVec;
 
 use super::packed::NotPacked;
+use super::weights::Moment;
 use super::{Bounded, Ordered, Statistics};
 use crate::data::Target;
 use crate::data::target::{Numbers, Weights, above_zero};
 use crate::error::Result;
-use crate::num::{Wide, bit_length, scale_by_power_of_two};
+use crate::num::{Exact, Wide, bit_length, scale_by_power_of_two};
 use crate::params::QuantileLevel;
 use crate::runtime::Runtime;
 
@@ -57,7 +58,6 @@ use level::{Half, Level};
 use order::{Ranking, difference};
 use scan::{OutputScan, PassScratch};
 use sum::Part;
-pub use sum::Sum;
 
 /// Fractional bits of a mean loss in fixed-point units: weights are below 2^52.
 const QUOTIENT_BITS: u32 = 128;
@@ -139,33 +139,15 @@ pub(super) fn resolve(level: QuantileLevel, target: &Target, numbers: &Numbers) 
     level.within(WIDE_BITS - sum_bits(target, numbers))
 }
 
-/// The criterion with narrow or wide sums, whichever its losses need.
-pub(super) enum AnyQuantile<'a> {
-    Narrow(Quantile<'a, i64>),
-    Wide(Quantile<'a, i128>),
+/// Whether sums of 64 bits have room for the losses about the quantile of this level, which is
+/// resolved; without a level, about the median.
+pub(super) fn is_narrow(target: &Target, numbers: &Numbers, level: Option<QuantileLevel>) -> bool {
+    sum_bits(target, numbers) + level.map_or(0, |level| bit_length(level.denominator())) <= NARROW_BITS
 }
 
-impl<'a> AnyQuantile<'a> {
-    /// The absolute error, or if a level is given the loss about the quantile of that level.
-    pub fn new(
-        target: &'a Target,
-        numbers: &'a Numbers,
-        level: Option<QuantileLevel>,
-        runtime: &Runtime<'_>,
-    ) -> Result<Self> {
-        let sum_bits = sum_bits(target, numbers);
-        let level = level.map(|level| level.within(WIDE_BITS - sum_bits));
-        let bits = sum_bits + level.map_or(0, |level| bit_length(level.denominator()));
-        Ok(if bits <= NARROW_BITS {
-            Self::Narrow(Quantile::new(target, numbers, level, runtime)?)
-        } else {
-            Self::Wide(Quantile::new(target, numbers, level, runtime)?)
-        })
-    }
-}
-
-impl<'a, S: Sum> Quantile<'a, S> {
-    fn new(
+impl<'a, S: Moment> Quantile<'a, S> {
+    /// The absolute error, or if a resolved level is given the loss about the quantile of that level.
+    pub(super) fn new(
         target: &'a Target,
         numbers: &'a Numbers,
         level: Option<QuantileLevel>,
@@ -243,7 +225,7 @@ impl<'a, S: Sum> Quantile<'a, S> {
 }
 
 /// The quantile and the loss of the samples with these ranks. O(n).
-fn summed<S: Sum>(level: impl Level, ranking: &Ranking, ranks: Box<[u32]>, weight: u64) -> OutputOrder<S> {
+fn summed<S: Moment>(level: impl Level, ranking: &Ranking, ranks: Box<[u32]>, weight: u64) -> OutputOrder<S> {
     let weight_of = |rank: u32| ranking.weights.get(rank as usize).copied().unwrap_or(1);
     let (mut n_below, mut below) = (0, 0);
     while level.falls_short(below + weight_of(ranks[n_below]), weight) {
@@ -262,7 +244,7 @@ fn summed<S: Sum>(level: impl Level, ranking: &Ranking, ranks: Box<[u32]>, weigh
     OutputOrder { ranks, quantiles: [least, greatest], loss }
 }
 
-impl<S: Sum> Statistics for Quantile<'_, S> {
+impl<S: Moment> Statistics for Quantile<'_, S> {
     type Totals = QuantileTotals<S>;
     type Scan = QuantileScan<S>;
     type Pushed = QuantilePushed;
@@ -302,10 +284,6 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
             scale_by_power_of_two(quotient, -scale - QUOTIENT_BITS as i32)
         };
         totals.outputs.iter().zip(&self.numbers.scale).map(mean).sum::<f64>() / self.rankings.len() as f64
-    }
-
-    fn n_values(&self) -> usize {
-        self.rankings.len()
     }
 
     /// Writes the median, or the quantile, of the targets as given.
@@ -469,13 +447,9 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
     }
 }
 
-impl<S: Sum> Ordered for Quantile<'_, S> {
-    /// One order per output, by mean targets. The best cut of such an order need not be the best
-    /// subset for this loss.
-    fn n_orders(&self) -> usize {
-        self.rankings.len()
-    }
-
+/// One order per output, by mean targets. The best cut of such an order need not be the best subset
+/// for this loss.
+impl<S: Moment> Ordered for Quantile<'_, S> {
     fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
         let n_outputs = self.rankings.len();
         move |sample| above_zero(self.numbers.fixed[sample as usize * n_outputs + order])
@@ -483,7 +457,7 @@ impl<S: Sum> Ordered for Quantile<'_, S> {
 }
 
 /// No bound of what a column can gain is known, so all columns are read.
-impl<S: Sum> Bounded for Quantile<'_, S> {
+impl<S: Moment> Bounded for Quantile<'_, S> {
     type Summary = ();
     type Ceiling = ();
 }

@@ -23,7 +23,8 @@ use super::line::Line;
 use super::order::Ranking;
 use super::peel::{Peel, Plain, Start, Weighted, plain_loss};
 use super::ring::{Links, Mask, Ring};
-use super::sum::{Part, Sum};
+use super::sum::Part;
+use crate::criterion::weights::Moment;
 use crate::params::QuantileLevel;
 
 /// A pass has few samples if the node has more than this many times as many. Then the pass sorts
@@ -58,7 +59,7 @@ pub(super) struct OutputScan<S> {
     part: Vec<S>,
 }
 
-impl<S: Sum> OutputScan<S> {
+impl<S: Moment> OutputScan<S> {
     pub fn new(n_samples: usize) -> Self {
         Self {
             line: Line::default(),
@@ -246,14 +247,14 @@ pub(super) struct PassScratch {
 
 impl PassScratch {
     /// Sets the samples of the pass.
-    pub fn list<S: Sum>(&mut self, output: &OutputScan<S>, samples: impl Iterator<Item = u32>) {
+    pub fn list<S: Moment>(&mut self, output: &OutputScan<S>, samples: impl Iterator<Item = u32>) {
         self.order.clear();
         self.order.extend(samples.map(|sample| output.places[sample as usize]));
     }
 
     /// An upper bound of the gain of all cuts of the pass; infinity if the pass is too short for a
     /// bound to pay.
-    pub fn most_gain<S: Sum>(&self, criterion: &Quantile<'_, S>, output: &mut OutputScan<S>) -> f64 {
+    pub fn most_gain<S: Moment>(&self, criterion: &Quantile<'_, S>, output: &mut OutputScan<S>) -> f64 {
         if self.order.len() < BOUND_FROM {
             return f64::INFINITY;
         }
@@ -268,7 +269,7 @@ impl PassScratch {
     }
 
     /// Computes the losses of all cuts of the pass into `output`.
-    pub fn foresee<S: Sum>(&mut self, criterion: &Quantile<'_, S>, output: &mut OutputScan<S>) {
+    pub fn foresee<S: Moment>(&mut self, criterion: &Quantile<'_, S>, output: &mut OutputScan<S>) {
         let (n, m) = (output.line.len(), self.order.len());
         output.rest.resize(m + 1, S::default());
         output.part.resize(m + 1, S::default());
@@ -328,14 +329,14 @@ impl PassScratch {
 }
 
 /// Where the pointer starts in this line.
-fn start_of<S: Sum>(line: &Line, level: QuantileLevel) -> Start<S> {
+fn start_of<S: Moment>(line: &Line, level: QuantileLevel) -> Start<S> {
     if level == QuantileLevel::HALF { Start::of(line, Half) } else { Start::of(line, level) }
 }
 
 /// Computes the losses of what is left of the node's samples, and of what is left of the pass's own
 /// samples. Each pair has the node's part first, then the pass's own. `start` and `loss` are the
 /// node's.
-fn peel<R: Ring, S: Sum>(
+fn peel<R: Ring, S: Moment>(
     criterion: &Quantile<'_, S>,
     (line, own): (&Line, &Line),
     rings: (R, R),
@@ -359,7 +360,7 @@ fn peel<R: Ring, S: Sum>(
 }
 
 #[inline(never)]
-fn weighted<R: Ring, S: Sum, L: Balance<S>>(
+fn weighted<R: Ring, S: Moment, L: Balance<S>>(
     level: L,
     lines: (&Line, &Line),
     rings: (R, R),
@@ -372,7 +373,7 @@ fn weighted<R: Ring, S: Sum, L: Balance<S>>(
 }
 
 /// Removes the samples of a pass from the first list forwards and from the second list backwards.
-fn remove_all<S: Sum>(
+fn remove_all<S: Moment>(
     (mut rest, mut own): (impl Peel<S>, impl Peel<S>),
     whole: (S, S),
     (order, own_order): (&[u32], &[u32]),

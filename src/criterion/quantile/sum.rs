@@ -1,17 +1,6 @@
 //! Sums of weights and of weighted targets over some samples.
 
-use std::ops::{Add, Mul, Sub};
-
 use crate::criterion::weights::Moment;
-
-/// An integer type for sums of weighted targets and for losses.
-pub trait Sum:
-    Moment + From<i64> + Ord + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + 'static
-{
-}
-
-impl Sum for i64 {}
-impl Sum for i128 {}
 
 /// The weight of some samples and the sum of their weighted targets.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -20,7 +9,7 @@ pub struct Part<S> {
     sum: S,
 }
 
-impl<S: Sum> Part<S> {
+impl<S: Moment> Part<S> {
     /// The sums with one sample more.
     #[inline]
     pub(super) fn with(self, weight: u64, value: i64) -> Self {
