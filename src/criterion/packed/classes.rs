@@ -1,7 +1,7 @@
 //! Packed forms of the classes of one output, for Gini impurity.
 
-use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place, rank};
-use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK};
+use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
+use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK, Summed};
 use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measure};
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
@@ -153,26 +153,7 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         inner_bounds(level, weights, ends, counts, node.weight as f64, all_legal, &mut self.work, bounds);
     }
 
-    fn pushed(
-        &self,
-        criterion: &ClassCriterion<'_, W, M>,
-        node: &ClassTotals<M::Sum>,
-        scan: &mut Box<[u64]>,
-        n_bins: usize,
-    ) -> ClassPushed<M::Sum> {
-        let counts = self.ends.chunks_exact(ENDS).map(|ends| ends[n_bins] as u64);
-        criterion.pushed(node, scan, counts)
-    }
-
-    fn lane_scores(
-        &mut self,
-        level: Level,
-        node: &ClassTotals<M::Sum>,
-        rows: &Vec<u64>,
-        keys: &[Keys],
-        missing: Option<(&Keys, &mut [Scores])>,
-        scores: &mut [Scores],
-    ) -> bool {
+    fn lane_scores(&mut self, level: Level, node: &ClassTotals<M::Sum>, rows: &Vec<u64>, cuts: Cuts<'_>) -> bool {
         if node.weight >= SMALL_BELOW {
             return false;
         }
@@ -184,17 +165,19 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         let counts = &mut self.counts[..self.n_classes];
         let weight = node.weight as i32;
         counts.fill([0; LANES]);
-        sorted_scores(level, &self.places, weight, &whole, counts, keys, scores);
-        if let Some((ranks, others)) = missing {
+        sorted_scores(level, &self.places, weight, &whole, counts, cuts.keys, cuts.scores);
+        if cuts.missing.is_some() {
             counts.fill([0; LANES]);
             for lane in 0..LANES {
-                for key in keys.iter().rev().map(|row| row[lane]).take_while(|&key| rank(key) == ranks[lane]) {
-                    let [class, weight] = self.places[place(key)];
+                for place in cuts.missing_places(lane) {
+                    let [class, weight] = self.places[place];
                     counts[class as usize][lane] += weight as i32;
                 }
             }
-            sorted_scores(level, &self.places, weight, &whole, counts, keys, others);
-            for (scores, keys) in others.iter_mut().zip(&keys[1..]) {
+        }
+        if let Some((ranks, others)) = cuts.missing {
+            sorted_scores(level, &self.places, weight, &whole, counts, cuts.keys, others);
+            for (scores, keys) in others.iter_mut().zip(&cuts.keys[1..]) {
                 mask_missing(keys, ranks, scores);
             }
         }
@@ -205,14 +188,19 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         counts_below(level, rows, ranks, ends, &mut self.below[..self.n_classes]);
     }
 
-    fn pushed_below(
+    fn pushed(
         &self,
         criterion: &ClassCriterion<'_, W, M>,
         node: &ClassTotals<M::Sum>,
         scan: &mut Box<[u64]>,
-        lane: usize,
+        rows: Summed,
     ) -> ClassPushed<M::Sum> {
-        criterion.pushed(node, scan, self.below.iter().map(|counts| counts[lane].into()))
+        match rows {
+            Summed::Bins(n_bins) => {
+                criterion.pushed(node, scan, self.ends.chunks_exact(ENDS).map(|ends| ends[n_bins] as u64))
+            }
+            Summed::Lane(lane) => criterion.pushed(node, scan, self.below.iter().map(|counts| counts[lane].into())),
+        }
     }
 }
 

@@ -5,8 +5,8 @@
 //! integers. For the bounds alone, a bin also has the sum of weighted squared excesses, in floating
 //! point.
 
-use super::lanes::{Keys, LANES, MAX_PLACES, Scores, add_missing, mask_missing, mask_ties, place};
-use super::{ByBin, Inside, MAX_BINS, Packed, SLACK};
+use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
+use super::{ByBin, Inside, MAX_BINS, Packed, SLACK, Summed};
 use crate::criterion::squared_error::{SquaredError, SumPushed, SumTotals};
 use crate::criterion::weights::{Moment, SampleWeights};
 use crate::data::target::COARSE_BITS;
@@ -155,26 +155,7 @@ impl<W: SampleWeights, M: Moment> Packed<SquaredError<'_, W, M>> for PackedSums 
         }
     }
 
-    fn pushed(
-        &self,
-        _criterion: &SquaredError<'_, W, M>,
-        node: &SumTotals<M>,
-        _scan: &mut Box<[M]>,
-        n_bins: usize,
-    ) -> SumPushed<M> {
-        let End { weight, sum } = self.ends[n_bins];
-        pushed(node, weight, sum)
-    }
-
-    fn lane_scores(
-        &mut self,
-        level: Level,
-        node: &SumTotals<M>,
-        rows: &SumRows,
-        keys: &[Keys],
-        missing: Option<(&Keys, &mut [Scores])>,
-        scores: &mut [Scores],
-    ) -> bool {
+    fn lane_scores(&mut self, level: Level, node: &SumTotals<M>, rows: &SumRows, cuts: Cuts<'_>) -> bool {
         // Below this weight, sums of excesses are exact in `f64`.
         if !self.is_coarse || node.weight >= 1 << (f64::MANTISSA_DIGITS - COARSE_BITS) {
             return false;
@@ -189,29 +170,16 @@ impl<W: SampleWeights, M: Moment> Packed<SquaredError<'_, W, M>> for PackedSums 
                 *slot = [(i64::from(weight) * excess) as f64, f64::from(weight)];
             }
         }
-        let node_weight = node.weight as f64;
-        match missing {
-            None => {
-                let none = [[0.0; 2]; LANES];
-                sorted_scores::<0>(
-                    level,
-                    &self.places,
-                    node_weight,
-                    fraction,
-                    keys,
-                    &[0; LANES],
-                    &none,
-                    scores,
-                    &mut [],
-                );
-            }
+        let missing = cuts.missing_sums(|[sum, weight]: [f64; 2], place| {
+            let [more, one] = self.places[place];
+            [sum + more, weight + one]
+        });
+        let whole = [node.weight as f64, fraction];
+        let Cuts { keys, scores, missing: to_left } = cuts;
+        match to_left {
+            None => sorted_scores::<0>(level, &self.places, whole, keys, &[0; LANES], &missing, scores, &mut []),
             Some((ranks, others)) => {
-                let add = |[sum, weight]: [f64; 2], place| {
-                    let [more, one]: [f64; 2] = self.places[place];
-                    [sum + more, weight + one]
-                };
-                let missing = add_missing(keys, ranks, add);
-                sorted_scores::<1>(level, &self.places, node_weight, fraction, keys, ranks, &missing, scores, others);
+                sorted_scores::<1>(level, &self.places, whole, keys, ranks, &missing, scores, others);
             }
         }
         true
@@ -224,20 +192,20 @@ impl<W: SampleWeights, M: Moment> Packed<SquaredError<'_, W, M>> for PackedSums 
         }
     }
 
-    fn pushed_below(
+    fn pushed(
         &self,
         _criterion: &SquaredError<'_, W, M>,
         node: &SumTotals<M>,
         _scan: &mut Box<[M]>,
-        lane: usize,
+        rows: Summed,
     ) -> SumPushed<M> {
-        let End { weight, sum } = self.below[lane];
-        pushed(node, weight, sum)
+        let End { weight, sum } = match rows {
+            Summed::Bins(n_bins) => self.ends[n_bins],
+            Summed::Lane(lane) => self.below[lane],
+        };
+        let first = M::default().plus_product(1, sum).plus_product(weight, node.outputs[0].mean);
+        SumPushed { weight, first }
     }
-}
-
-fn pushed<M: Moment>(node: &SumTotals<M>, weight: u64, excess: i64) -> SumPushed<M> {
-    SumPushed { weight, first: M::default().plus_product(1, excess).plus_product(weight, node.outputs[0].mean) }
 }
 
 vectorized! {
@@ -276,18 +244,18 @@ vectorized! {
 vectorized! {
     /// Scores the cuts between sorted keys, see [`Packed::lane_scores`]. If `MISSING` is 1, also
     /// sets `others` to the scores with missing values on the left, where `ranks` and `missing`
-    /// have the rank and the sums of the missing values in each lane.
+    /// have the rank and the sum of the missing values in each lane. `whole` has the weight of the
+    /// node and the fraction of its mean.
     fn sorted_scores<const MISSING: usize>(
         places: &[[f64; 2]; MAX_PLACES],
-        node_weight: f64,
-        fraction: f64,
+        whole: [f64; 2],
         keys: &[Keys],
         ranks: &Keys,
         missing: &[[f64; 2]; LANES],
         scores: &mut [Scores],
         others: &mut [Scores],
     ) {
-
+        let [node_weight, fraction] = whole;
         let missing_sums: [f64; LANES] = std::array::from_fn(|lane| missing[lane][0]);
         let missing_weights: [f64; LANES] = std::array::from_fn(|lane| missing[lane][1]);
         let (mut sums, mut weights) = ([0.0; LANES], [0.0; LANES]);
