@@ -15,6 +15,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::bounded::most_gain_within;
 use super::packed::PackedClasses;
+use super::sums::row;
 use super::weights::SampleWeights;
 use super::{Bounded, Ordered, Statistics};
 use crate::data::target::Classes;
@@ -158,11 +159,7 @@ impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
 
     #[inline]
     fn slots(&self, sample: u32) -> &[u32] {
-        if self.n_outputs == 1 {
-            std::slice::from_ref(&self.classes.slots[sample as usize])
-        } else {
-            &self.classes.slots[sample as usize * self.n_outputs..][..self.n_outputs]
-        }
+        row(&self.classes.slots, sample, self.n_outputs)
     }
 
     fn counted(&self, weight: u64, counts: SmallVec<[u64; 8]>) -> ClassTotals<M::Sum> {

@@ -57,12 +57,12 @@ impl Measure for Entropy {
     }
 
     fn cost(&self, sum: i128, weight: u64, n_outputs: usize) -> f64 {
-        Moment::to_f64(n_outputs as i128 * self.log2.x_log2_x(weight) - sum)
+        (n_outputs as i128 * self.log2.x_log2_x(weight) - sum).to_f64()
     }
 
     #[inline]
     fn score(&self, split: &Sides<i128>) -> f64 {
-        -Moment::to_f64(self.cost_of_sides(split))
+        -self.cost_of_sides(split).to_f64()
     }
 
     #[inline]

@@ -21,6 +21,7 @@ pub mod packed;
 pub mod poisson;
 pub mod quantile;
 pub mod squared_error;
+pub mod sums;
 pub mod weights;
 
 use std::cmp::Ordering;
@@ -239,7 +240,7 @@ fn visit_numbers<V: Visitor>(
 fn visit_gini<V: Visitor, W: SampleWeights>(classes: &Classes, weights: W, visitor: V) -> Result<V::Output> {
     match BinaryGini::new(classes, weights) {
         Some(criterion) => visitor.visit(&criterion),
-        None => visitor.visit(&ClassCriterion::new(classes, weights, Gini::<W::Square>::default())),
+        None => visitor.visit(&ClassCriterion::new(classes, weights, Gini::<W::Moment>::default())),
     }
 }
 

@@ -9,9 +9,7 @@ use crate::num::{Exact, Wide};
 
 /// Integer weights of samples, and the integer types that suffice for sums of them.
 pub trait SampleWeights: Copy + Sync {
-    /// An integer that holds sums of squared weights.
-    type Square: SquareSum;
-    /// An integer that holds sums of weighted fixed-point targets.
+    /// An integer that holds sums of products of two weights.
     type Moment: Moment;
     /// Whether all weights are 1.
     const ARE_UNIT: bool;
@@ -30,7 +28,6 @@ pub struct UnitWeights;
 pub struct SmallWeights<'a>(pub &'a [u32]);
 
 impl SampleWeights for UnitWeights {
-    type Square = u64;
     type Moment = i64;
     const ARE_UNIT: bool = true;
     const ARE_SMALL: bool = true;
@@ -42,7 +39,6 @@ impl SampleWeights for UnitWeights {
 }
 
 impl SampleWeights for SmallWeights<'_> {
-    type Square = u64;
     type Moment = i64;
     const ARE_UNIT: bool = false;
     const ARE_SMALL: bool = true;
@@ -56,7 +52,6 @@ impl SampleWeights for SmallWeights<'_> {
 /// Weights of any kind, which is looked at for each sample: for criteria that gain too little from
 /// engines of their own.
 impl SampleWeights for &Weights {
-    type Square = u128;
     type Moment = i128;
     const ARE_UNIT: bool = false;
     const ARE_SMALL: bool = false;
@@ -67,59 +62,21 @@ impl SampleWeights for &Weights {
     }
 }
 
-/// An integer type for sums, with the arithmetic of its own width.
-pub trait Integer:
-    Copy + Debug + Default + Ord + Send + Sync + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + 'static
+/// A sum of weights times other weights or times fixed-point targets. Weights are below 2^52.
+pub trait Moment:
+    Copy
+    + Debug
+    + Default
+    + Ord
+    + Send
+    + Sync
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + From<i64>
+    + Into<i128>
+    + 'static
 {
-}
-
-impl Integer for u64 {}
-impl Integer for u128 {}
-impl Integer for i64 {}
-impl Integer for i128 {}
-
-/// An unsigned sum of products of two weights.
-pub trait SquareSum: Integer + From<u64> + Into<u128> {
-    /// The nearest double, after at most two roundings.
-    fn to_f64(self) -> f64;
-
-    /// `self + a * b`.
-    #[inline]
-    fn plus_product(self, a: u64, b: u64) -> Self {
-        self + Self::from(a) * Self::from(b)
-    }
-
-    /// `self - a * b`.
-    #[inline]
-    fn minus_product(self, a: u64, b: u64) -> Self {
-        self - Self::from(a) * Self::from(b)
-    }
-
-    /// The sum as the widest type.
-    #[inline]
-    fn to_u128(self) -> u128 {
-        self.into()
-    }
-}
-
-impl SquareSum for u64 {
-    #[inline]
-    fn to_f64(self) -> f64 {
-        // The sum is below 2^63 (see `Weights::Small`). Signed integers convert in one instruction,
-        // unsigned ones do not.
-        self as i64 as f64
-    }
-}
-
-impl SquareSum for u128 {
-    #[inline]
-    fn to_f64(self) -> f64 {
-        (self >> 64) as u64 as f64 * 18_446_744_073_709_551_616.0 + self as u64 as f64
-    }
-}
-
-/// A signed sum of weights times fixed-point targets. Weights are below 2^52.
-pub trait Moment: Integer + From<i64> + Into<i128> {
     /// Whether the type is `i64`.
     const IS_NARROW: bool;
     /// An integer wide enough for a sum of weights times a sum of weighted squares, shifted left by
@@ -131,6 +88,12 @@ pub trait Moment: Integer + From<i64> + Into<i128> {
     fn to_f64(self) -> f64;
     /// The quotient by `weight`, rounded down, and the remainder.
     fn divided(self, weight: u64) -> (i64, u64);
+
+    /// Like [`to_f64`](Self::to_f64), for a sum that is not negative.
+    #[inline]
+    fn unsigned_to_f64(self) -> f64 {
+        self.to_f64()
+    }
 
     /// `self + weight * value`.
     #[inline]
@@ -183,8 +146,13 @@ impl Moment for i128 {
 
     #[inline]
     fn to_f64(self) -> f64 {
-        let magnitude = SquareSum::to_f64(self.unsigned_abs());
+        let magnitude = self.abs().unsigned_to_f64();
         if self < 0 { -magnitude } else { magnitude }
+    }
+
+    #[inline]
+    fn unsigned_to_f64(self) -> f64 {
+        (self >> 64) as u64 as f64 * 18_446_744_073_709_551_616.0 + self as u64 as f64
     }
 
     #[inline]

@@ -7,7 +7,8 @@
 
 use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
 use super::{ByBin, Inside, MAX_BINS, Packed, SLACK, Summed};
-use crate::criterion::squared_error::{SquaredError, SumPushed, SumTotals};
+use crate::criterion::squared_error::{SquaredError, SumTotals};
+use crate::criterion::sums::SumPushed;
 use crate::criterion::weights::{Moment, SampleWeights};
 use crate::data::target::COARSE_BITS;
 use crate::simd::{Level, vectorized};

@@ -1,7 +1,7 @@
 //! The level of a quantile: which share of the weight it asks for, and how distances from the
 //! quantile become a loss. One half has an implementation of its own, which multiplies less.
 
-use crate::criterion::weights::{Integer, Moment};
+use crate::criterion::weights::Moment;
 use crate::params::QuantileLevel;
 
 /// The share of the whole weight below a quantile, and the loss about the quantile.
@@ -23,7 +23,7 @@ pub(super) trait Level: Copy {
 /// the slope just above.
 pub(super) trait Balance<S>: Level {
     /// The integer type of balances.
-    type Integer: Integer;
+    type Integer: Moment;
     /// The denominator times a weight.
     fn below(self, weight: u64) -> Self::Integer;
     /// The numerator times a weight.

@@ -45,6 +45,7 @@ use std::sync::atomic::{AtomicU64, Ordering as Memory};
 use smallvec::SmallVec;
 
 use super::packed::NotPacked;
+use super::sums::{factors, shifts};
 use super::weights::Moment;
 use super::{Bounded, Ordered, Statistics};
 use crate::data::Target;
@@ -78,9 +79,7 @@ pub struct Quantile<'a, S> {
     n_samples: usize,
     /// Per output, the order of the targets of all samples.
     rankings: Box<[Ranking]>,
-    /// Per output, `shift = finest - scale` and `factor = 2^shift`: losses times the factor have
-    /// one scale for all outputs.
-    shifts: Box<[u32]>,
+    /// Per output: losses times the factor have one scale for all outputs.
     factors: Box<[f64]>,
     /// The identity of the next node, see [`QuantileTotals`].
     id: AtomicU64,
@@ -155,8 +154,6 @@ impl<'a, S: Moment> Quantile<'a, S> {
     ) -> Result<Self> {
         let weights = target.weights();
         let are_unit = matches!(weights, Weights::Unit);
-        let finest = numbers.scale.iter().copied().max().unwrap_or(0);
-        let shifts: Box<[u32]> = numbers.scale.iter().map(|scale| (finest - scale) as u32).collect();
         let weight = |sample| weights.get(sample as usize);
         let ranking = |output| Ranking::new(numbers, output, are_unit, weight, runtime);
         Ok(Self {
@@ -166,9 +163,8 @@ impl<'a, S: Moment> Quantile<'a, S> {
             level: level.unwrap_or(QuantileLevel::HALF),
             unit: level.map_or(1.0, |level| level.denominator() as f64),
             n_samples: target.n_samples(),
-            rankings: (0..shifts.len()).map(ranking).collect::<Result<_>>()?,
-            factors: shifts.iter().map(|&shift| 2f64.powi(shift as i32)).collect(),
-            shifts,
+            rankings: (0..numbers.scale.len()).map(ranking).collect::<Result<_>>()?,
+            factors: factors(&numbers.scale),
             id: AtomicU64::new(1),
             sums: std::marker::PhantomData,
         })
@@ -431,8 +427,8 @@ impl<S: Moment> Statistics for Quantile<'_, S> {
             return b.cmp(a);
         }
         let total = |losses: &QuantileProof| -> Wide {
-            let losses = losses.iter().zip(&self.shifts);
-            losses.fold(Wide::ZERO, |sum, (&loss, &shift)| sum.plus(&Wide::from(loss as u128).shifted(shift)))
+            let losses = losses.iter().zip(shifts(&self.numbers.scale));
+            losses.fold(Wide::ZERO, |sum, (&loss, shift)| sum.plus(&Wide::from(loss as u128).shifted(shift)))
         };
         total(b).cmp(&total(a))
     }
