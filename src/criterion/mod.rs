@@ -214,13 +214,11 @@ fn visit_numbers<V: Visitor>(
     let level = match resolve(kind, target) {
         CriterionKind::SquaredError => {
             return match weights {
-                Weights::Unit if numbers.sums_fit_i64 => {
-                    visitor.visit(&SquaredError::<_, i64>::new(numbers, UnitWeights))
-                }
+                Weights::Unit if numbers.sums_fit_i64 => visitor.visit(&SquaredError::new(numbers, UnitWeights)),
                 Weights::Small(small) if numbers.sums_fit_i64 => {
-                    visitor.visit(&SquaredError::<_, i64>::new(numbers, SmallWeights(small)))
+                    visitor.visit(&SquaredError::new(numbers, SmallWeights(small)))
                 }
-                _ => visitor.visit(&SquaredError::<_, i128>::new(numbers, weights)),
+                _ => visitor.visit(&SquaredError::new(numbers, weights)),
             };
         }
         CriterionKind::Poisson => return visitor.visit(&Poisson::new(numbers, weights)?),

@@ -42,7 +42,7 @@ const QUOTIENT_BITS: u32 = 64;
 /// Half Poisson deviance over the targets of samples.
 pub struct Poisson<'a> {
     /// Squared error of the same targets: predicts means and tells which nodes are pure.
-    moments: SquaredError<'a, &'a Weights, i128>,
+    moments: SquaredError<'a, &'a Weights>,
     weights: &'a Weights,
     n_outputs: usize,
     /// The fixed-point targets `q`, row-major `(n_samples, n_outputs)`.
@@ -231,43 +231,37 @@ impl Statistics for Poisson<'_> {
         self.n_outputs
     }
 
-    fn mean(&self, totals: &PoissonTotals, output: usize) -> f64 {
+    fn mean(&self, totals: &Self::Totals, output: usize) -> f64 {
         self.mean_of(totals.outputs[output].sum, totals.weight, output)
     }
 
-    fn side_means(
-        &self,
-        node: &PoissonTotals,
-        others: &Box<[i128]>,
-        pushed: SumPushed<i128>,
-        output: usize,
-    ) -> [f64; 2] {
+    fn side_means(&self, node: &Self::Totals, others: &Self::Scan, pushed: Self::Pushed, output: usize) -> [f64; 2] {
         let sum = if output == 0 { pushed.first } else { others[output - 1] };
         let rest = node.outputs[output].sum - sum;
         [self.mean_of(sum, pushed.weight, output), self.mean_of(rest, node.weight - pushed.weight, output)]
     }
 
-    fn scan(&self) -> Box<[i128]> {
+    fn scan(&self) -> Self::Scan {
         vec![0; self.n_outputs - 1].into()
     }
 
     #[inline]
-    fn begin(&self, _node: &Self::Totals, others: &mut Box<[i128]>) -> SumPushed<i128> {
+    fn begin(&self, _node: &Self::Totals, others: &mut Self::Scan) -> Self::Pushed {
         others.fill(0);
         SumPushed::default()
     }
 
     #[inline]
-    fn push(&self, _node: &Self::Totals, others: &mut Box<[i128]>, pushed: &mut SumPushed<i128>, sample: u32) {
+    fn push(&self, _node: &Self::Totals, others: &mut Self::Scan, pushed: &mut Self::Pushed, sample: u32) {
         pushed.push(others, self.weights.weight(sample), self.counts(sample));
     }
 
     #[inline]
-    fn pushed_weight(pushed: &SumPushed<i128>) -> u64 {
+    fn pushed_weight(pushed: &Self::Pushed) -> u64 {
         pushed.weight
     }
 
-    fn score(&self, node: &Self::Totals, others: &Box<[i128]>, pushed: SumPushed<i128>) -> f64 {
+    fn score(&self, node: &Self::Totals, others: &Self::Scan, pushed: Self::Pushed) -> f64 {
         let weight_logs = [pushed.weight, node.weight - pushed.weight].map(|weight| self.log2.log2_wide(weight.into()));
         let mut score = 0.0;
         for ((sum, output), &factor) in pushed.sums(others).zip(&node.outputs).zip(&self.factors) {
@@ -293,11 +287,11 @@ impl Statistics for Poisson<'_> {
         terms * (16.0 + self.n_outputs as f64) * f64::EPSILON
     }
 
-    fn proof(&self, others: &Box<[i128]>, pushed: SumPushed<i128>) -> SumProof<i128> {
+    fn proof(&self, others: &Self::Scan, pushed: Self::Pushed) -> Self::Proof {
         (pushed, others.clone())
     }
 
-    fn compare(&self, node: &Self::Totals, a: &SumProof<i128>, b: &SumProof<i128>) -> Ordering {
+    fn compare(&self, node: &Self::Totals, a: &Self::Proof, b: &Self::Proof) -> Ordering {
         if are_same(node.weight, node.outputs.iter().map(|output| output.sum), a, b) {
             return Ordering::Equal;
         }
@@ -323,7 +317,7 @@ impl Ordered for Poisson<'_> {
         move |sample| self.counts(sample)[order] as u64
     }
 
-    fn order_total(&self, totals: &PoissonTotals, _samples: &[u32], order: usize) -> u128 {
+    fn order_total(&self, totals: &Self::Totals, _samples: &[u32], order: usize) -> u128 {
         totals.outputs[order].sum as u128
     }
 }

@@ -77,8 +77,6 @@ pub trait Moment:
     + Into<i128>
     + 'static
 {
-    /// Whether the type is `i64`.
-    const IS_NARROW: bool;
     /// An integer wide enough for a sum of weights times a sum of weighted squares, shifted left by
     /// 128 bits.
     type Exact: Exact;
@@ -115,7 +113,6 @@ pub trait Moment:
 }
 
 impl Moment for i64 {
-    const IS_NARROW: bool = true;
     type Exact = Wide<4>;
 
     #[inline]
@@ -136,7 +133,6 @@ impl Moment for i64 {
 }
 
 impl Moment for i128 {
-    const IS_NARROW: bool = false;
     type Exact = Wide;
 
     #[inline]

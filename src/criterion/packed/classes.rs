@@ -31,20 +31,8 @@ pub struct PackedClasses {
     counts: Box<[[i32; LANES]]>,
     /// For each class, the weight of its rows below the end of each column.
     below: Box<[[u32; LANES]]>,
-    work: Box<Work>,
-}
-
-/// Sums over the classes for the bounds, by bin. The excess of a class in some rows is its weight
-/// there less the node's share of the class times their weight.
-struct Work {
-    /// The squared excess of all rows before each bin.
-    before: [f64; MAX_BINS + 1],
-    /// The square of twice the excess half way through each bin.
-    middle: ByBin,
-    /// The weighted squared distances between the bin's rows and the node's shares.
-    squares: ByBin,
-    /// The weight of the most frequent class of the bin.
-    peaks: ByBin,
+    /// Scratch for the bounds: four sums over the classes by bin, see `inner_bounds`.
+    work: Box<[[f64; ENDS]; 4]>,
 }
 
 const ENDS: usize = MAX_BINS + 1;
@@ -86,12 +74,7 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
                 places: Box::new([[0; 2]; MAX_PLACES]),
                 counts: vec![[0; LANES]; n_classes].into(),
                 below: vec![[0; LANES]; n_classes].into(),
-                work: Box::new(Work {
-                    before: [0.0; ENDS],
-                    middle: [0.0; MAX_BINS],
-                    squares: [0.0; MAX_BINS],
-                    peaks: [0.0; MAX_BINS],
-                }),
+                work: Box::new([[0.0; ENDS]; 4]),
             }
         })
     }
@@ -294,16 +277,18 @@ vectorized! {
         counts: &[u64],
         node_weight: f64,
         all_legal: bool,
-        work: &mut Work,
+        work: &mut [[f64; ENDS]; 4],
         bounds: &mut [f64],
     ) {
         let n = bounds.len();
-        let Work { before, middle, squares, peaks } = work;
+        work.iter_mut().for_each(|sums| sums[..=n].fill(0.0));
+        // The excess of a class in some rows is its weight there less the node's share of the class
+        // times their weight. `before` is the squared excess of all rows before each bin, `middle`
+        // the square of twice the excess half way through each bin. `squares` has the weighted
+        // squared distances between the bin's rows and the node's shares, `peaks` the weight of the
+        // most frequent class of the bin.
+        let [before, middle, squares, peaks] = work;
         let (before, middle, squares, peaks) = (&mut before[..=n], &mut middle[..n], &mut squares[..n], &mut peaks[..n]);
-        before.fill(0.0);
-        middle.fill(0.0);
-        squares.fill(0.0);
-        peaks.fill(0.0);
         let (weights_before, weights_after) = (&weights[..n], &weights[1..=n]);
         let share = |count: u64| count as f64 / node_weight;
         let all_squares: f64 = counts.iter().map(|&count| share(count) * share(count)).sum();

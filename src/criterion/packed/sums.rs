@@ -91,11 +91,11 @@ impl PackedSums {
     }
 }
 
-impl<W: SampleWeights, M: Moment> Packed<SquaredError<'_, W, M>> for PackedSums {
+impl<W: SampleWeights> Packed<SquaredError<'_, W>> for PackedSums {
     type Rows = SumRows;
 
-    fn new(criterion: &SquaredError<'_, W, M>) -> Option<Self> {
-        (W::ARE_SMALL && M::IS_NARROW && criterion.n_outputs == 1).then(|| Self {
+    fn new(criterion: &SquaredError<'_, W>) -> Option<Self> {
+        (W::ARE_SMALL && criterion.n_outputs == 1).then(|| Self {
             n_bins: 0,
             bins: Box::new([Bin::default(); MAX_BINS]),
             ends: Box::new([End::default(); MAX_BINS + 1]),
@@ -108,7 +108,7 @@ impl<W: SampleWeights, M: Moment> Packed<SquaredError<'_, W, M>> for PackedSums 
         })
     }
 
-    fn load(&self, criterion: &SquaredError<'_, W, M>, node: &SumTotals<M>, samples: &[u32], rows: &mut SumRows) {
+    fn load(&self, criterion: &SquaredError<'_, W>, node: &SumTotals<W::Moment>, samples: &[u32], rows: &mut SumRows) {
         let mean = node.outputs[0].mean;
         rows.excesses.clear();
         rows.excesses.extend(samples.iter().map(|&sample| criterion.numbers.fixed[sample as usize] - mean));
@@ -118,7 +118,7 @@ impl<W: SampleWeights, M: Moment> Packed<SquaredError<'_, W, M>> for PackedSums 
         }
     }
 
-    fn count(&mut self, node: &SumTotals<M>, rows: &SumRows, bins: &[u8], n_bins: usize) {
+    fn count(&mut self, node: &SumTotals<W::Moment>, rows: &SumRows, bins: &[u8], n_bins: usize) {
         self.n_bins = n_bins;
         self.bins[..n_bins].fill(Bin::default());
         let pairs = rows.excesses.iter().zip(bins);
@@ -134,18 +134,18 @@ impl<W: SampleWeights, M: Moment> Packed<SquaredError<'_, W, M>> for PackedSums 
         self.add_up(node.outputs[0].fraction);
     }
 
-    fn rotate(&mut self, node: &SumTotals<M>) {
+    fn rotate(&mut self, node: &SumTotals<W::Moment>) {
         self.bins[..self.n_bins].rotate_right(1);
         self.add_up(node.outputs[0].fraction);
     }
 
-    fn scores(&self, level: Level, node: &SumTotals<M>, scores: &mut [f64]) {
+    fn scores(&self, level: Level, node: &SumTotals<W::Moment>, scores: &mut [f64]) {
         let n = self.n_bins;
         let node_weight = node.weight as f64;
         cut_scores(level, &self.weights[..=n], &self.excesses[1..=n], node_weight, scores);
     }
 
-    fn bounds(&mut self, level: Level, node: &SumTotals<M>, _all_legal: bool, bounds: &mut [f64]) {
+    fn bounds(&mut self, level: Level, node: &SumTotals<W::Moment>, _all_legal: bool, bounds: &mut [f64]) {
         let n = self.n_bins;
         let Self { weights, excesses, squares, bins, .. } = self;
         inner_bounds(level, &weights[..=n], &excesses[..=n], &squares[..n], node.weight as f64, bounds);
@@ -156,7 +156,7 @@ impl<W: SampleWeights, M: Moment> Packed<SquaredError<'_, W, M>> for PackedSums 
         }
     }
 
-    fn lane_scores(&mut self, level: Level, node: &SumTotals<M>, rows: &SumRows, cuts: Cuts<'_>) -> bool {
+    fn lane_scores(&mut self, level: Level, node: &SumTotals<W::Moment>, rows: &SumRows, cuts: Cuts<'_>) -> bool {
         // Below this weight, sums of excesses are exact in `f64`.
         if !self.is_coarse || node.weight >= 1 << (f64::MANTISSA_DIGITS - COARSE_BITS) {
             return false;
@@ -195,16 +195,16 @@ impl<W: SampleWeights, M: Moment> Packed<SquaredError<'_, W, M>> for PackedSums 
 
     fn pushed(
         &self,
-        _criterion: &SquaredError<'_, W, M>,
-        node: &SumTotals<M>,
-        _scan: &mut Box<[M]>,
+        _criterion: &SquaredError<'_, W>,
+        node: &SumTotals<W::Moment>,
+        _scan: &mut Box<[W::Moment]>,
         rows: Summed,
-    ) -> SumPushed<M> {
+    ) -> SumPushed<W::Moment> {
         let End { weight, sum } = match rows {
             Summed::Bins(n_bins) => self.ends[n_bins],
             Summed::Lane(lane) => self.below[lane],
         };
-        let first = M::default().plus_product(1, sum).plus_product(weight, node.outputs[0].mean);
+        let first = W::Moment::default().plus_product(1, sum).plus_product(weight, node.outputs[0].mean);
         SumPushed { weight, first }
     }
 }

@@ -58,7 +58,7 @@ use crate::runtime::Runtime;
 use level::{Half, Level};
 use order::{Ranking, difference};
 use scan::{OutputScan, PassScratch};
-use sum::Part;
+use sum::around;
 
 /// Fractional bits of a mean loss in fixed-point units: weights are below 2^52.
 const QUOTIENT_BITS: u32 = 128;
@@ -223,20 +223,11 @@ impl<'a, S: Moment> Quantile<'a, S> {
 /// The quantile and the loss of the samples with these ranks. O(n).
 fn summed<S: Moment>(level: impl Level, ranking: &Ranking, ranks: Box<[u32]>, weight: u64) -> OutputOrder<S> {
     let weight_of = |rank: u32| ranking.weights.get(rank as usize).copied().unwrap_or(1);
-    let (mut n_below, mut below) = (0, 0);
-    while level.falls_short(below + weight_of(ranks[n_below]), weight) {
-        below += weight_of(ranks[n_below]);
-        n_below += 1;
-    }
+    let samples = ranks.iter().map(|&rank| (weight_of(rank), ranking.values[rank as usize]));
+    let (n_below, below, loss) = around(level, weight, samples);
     let least = ranks[n_below];
     let meets = !level.exceeds(below + weight_of(least), weight);
     let greatest = if meets { ranks[n_below + 1] } else { least };
-    let part = |ranks: &[u32]| {
-        ranks.iter().fold(Part::default(), |part, &rank| part.with(weight_of(rank), ranking.values[rank as usize]))
-    };
-    let point = ranking.values[least as usize];
-    let (below, above): (Part<S>, Part<S>) = (part(&ranks[..n_below]), part(&ranks[n_below + 1..]));
-    let loss = level.loss(above.excess_over(point), below.lack_of(point));
     OutputOrder { ranks, quantiles: [least, greatest], loss }
 }
 
@@ -299,13 +290,7 @@ impl<S: Moment> Statistics for Quantile<'_, S> {
 
     /// The quantiles of both sides. The pass must not have been foreseen, as only then the pushed
     /// samples are marked. O(n).
-    fn side_means(
-        &self,
-        node: &Self::Totals,
-        scan: &QuantileScan<S>,
-        pushed: QuantilePushed,
-        output: usize,
-    ) -> [f64; 2] {
+    fn side_means(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed, output: usize) -> [f64; 2] {
         let quantile = |is_pushed: bool, weight: u64| {
             let mut below = 0;
             let mut least = None;
@@ -338,7 +323,7 @@ impl<S: Moment> Statistics for Quantile<'_, S> {
     }
 
     /// O(n) for the first column of a node, then O(number of samples that the last pass marked).
-    fn begin(&self, node: &Self::Totals, scan: &mut QuantileScan<S>) -> QuantilePushed {
+    fn begin(&self, node: &Self::Totals, scan: &mut Self::Scan) -> QuantilePushed {
         if scan.node != node.id {
             scan.node = node.id;
             for ((output, ranking), order) in scan.outputs.iter_mut().zip(&self.rankings).zip(&node.outputs) {
@@ -357,7 +342,7 @@ impl<S: Moment> Statistics for Quantile<'_, S> {
     fn foresee(
         &self,
         node: &Self::Totals,
-        scan: &mut QuantileScan<S>,
+        scan: &mut Self::Scan,
         samples: impl Iterator<Item = u32> + Clone,
         floor: f64,
     ) -> f64 {
@@ -385,7 +370,7 @@ impl<S: Moment> Statistics for Quantile<'_, S> {
     }
 
     #[inline]
-    fn push(&self, _node: &Self::Totals, scan: &mut QuantileScan<S>, pushed: &mut QuantilePushed, sample: u32) {
+    fn push(&self, _node: &Self::Totals, scan: &mut Self::Scan, pushed: &mut QuantilePushed, sample: u32) {
         pushed.n += 1;
         pushed.weight += self.weight_of(sample);
         if !scan.is_foreseen {
@@ -405,7 +390,7 @@ impl<S: Moment> Statistics for Quantile<'_, S> {
     /// O(1) if the pass was foreseen. Otherwise O(n), or O(m log m + log n) for m pushed samples
     /// that are few beside n.
     #[inline]
-    fn score(&self, _node: &Self::Totals, scan: &QuantileScan<S>, pushed: QuantilePushed) -> f64 {
+    fn score(&self, _node: &Self::Totals, scan: &Self::Scan, pushed: QuantilePushed) -> f64 {
         if let ([output], [factor], true) = (&scan.outputs[..], &self.factors[..], scan.is_foreseen) {
             return output.gain(output.foreseen(pushed.n as usize)) * factor;
         }
@@ -418,7 +403,7 @@ impl<S: Moment> Statistics for Quantile<'_, S> {
         score * (8.0 + self.rankings.len() as f64) * f64::EPSILON
     }
 
-    fn proof(&self, scan: &QuantileScan<S>, pushed: QuantilePushed) -> QuantileProof {
+    fn proof(&self, scan: &Self::Scan, pushed: QuantilePushed) -> QuantileProof {
         self.losses(scan, pushed).map(|(_, loss)| loss.to_i128()).collect()
     }
 

@@ -22,7 +22,7 @@ use super::fenwick::Fenwick;
 use super::level::{Balance, Level};
 use super::line::Line;
 use super::ring::Ring;
-use super::sum::Part;
+use super::sum::around;
 use crate::criterion::weights::Moment;
 
 /// A tree is cheaper than the list once the pointer has moved more than this many steps per sample
@@ -101,20 +101,10 @@ pub(super) struct Start<S> {
 impl<S: Moment> Start<S> {
     /// The start for a line. O(n).
     pub fn of(line: &Line, level: impl Level) -> Self {
-        let samples = || line.weights.iter().copied().zip(line.values.iter().copied());
         let weight = line.weights.iter().sum();
-        let (mut pointer, mut below) = (1, 0);
-        while level.falls_short(below + line.weights[pointer], weight) {
-            below += line.weights[pointer];
-            pointer += 1;
-        }
-        let part = |samples: &mut dyn Iterator<Item = (u64, i64)>| {
-            samples.fold(Part::<S>::default(), |part, (w, value)| part.with(w, value))
-        };
-        let point = line.values[pointer];
-        let lack = part(&mut samples().take(pointer)).lack_of(point);
-        let excess = part(&mut samples().skip(pointer + 1)).excess_over(point);
-        Self { pointer: pointer as u32, below, weight, loss: level.loss(excess, lack) }
+        let samples = line.weights.iter().copied().zip(line.values.iter().copied()).skip(1);
+        let (n_below, below, loss) = around(level, weight, samples);
+        Self { pointer: 1 + n_below as u32, below, weight, loss }
     }
 }
 

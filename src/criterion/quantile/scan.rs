@@ -260,11 +260,7 @@ impl PassScratch {
         }
         let classes = Classes::new(&output.line);
         let whole = output.by_class.get_or_insert_with(|| Box::new(classes.whole()));
-        let least = if criterion.is_half() {
-            classes.least_loss(Half, whole, &self.order)
-        } else {
-            classes.least_loss(criterion.level, whole, &self.order)
-        };
+        let least = classes.least_loss(criterion.level, whole, &self.order);
         output.gain(least)
     }
 

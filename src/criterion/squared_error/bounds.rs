@@ -3,8 +3,8 @@
 
 use std::cmp::Ordering;
 
-use super::{SquaredError, SumPushed};
-use crate::criterion::weights::{Moment, SampleWeights};
+use super::SquaredError;
+use crate::criterion::weights::SampleWeights;
 use crate::criterion::{Bounded, Statistics};
 use crate::data::target::Numbers;
 
@@ -44,7 +44,7 @@ pub struct SumCeiling {
     radius: f64,
 }
 
-impl<W: SampleWeights, M: Moment> SquaredError<'_, W, M> {
+impl<W: SampleWeights> SquaredError<'_, W> {
     /// The squared distance between a sample and a point, over all outputs in the finest scale.
     /// `from` gives the distance in one output, from the fixed-point target and the output's span.
     #[inline]
@@ -60,7 +60,7 @@ impl<W: SampleWeights, M: Moment> SquaredError<'_, W, M> {
     }
 }
 
-impl<W: SampleWeights, M: Moment> Bounded for SquaredError<'_, W, M> {
+impl<W: SampleWeights> Bounded for SquaredError<'_, W> {
     type Summary = SpreadSummary;
     type Ceiling = SumCeiling;
     const IS_SQUARED_DISTANCE: bool = true;
@@ -68,7 +68,7 @@ impl<W: SampleWeights, M: Moment> Bounded for SquaredError<'_, W, M> {
     /// The best cut of the samples in the order of their targets, for few samples of one output:
     /// the best partition of points on a line is into intervals (Fisher, "On grouping for maximum
     /// homogeneity", 1958).
-    fn best_conceivable(&self, node: &Self::Totals, samples: &[u32], scan: &mut Box<[M]>) -> Option<Self::Proof> {
+    fn best_conceivable(&self, node: &Self::Totals, samples: &[u32], scan: &mut Self::Scan) -> Option<Self::Proof> {
         const MOST: usize = 8;
         let n = samples.len();
         if self.n_outputs > 1 || n > MOST {
@@ -81,7 +81,7 @@ impl<W: SampleWeights, M: Moment> Bounded for SquaredError<'_, W, M> {
         }
         order.sort_unstable();
         let mut pushed = self.begin(node, scan);
-        let mut best: Option<(f64, SumPushed<M>)> = None;
+        let mut best: Option<(f64, Self::Pushed)> = None;
         for &(_, sample) in &order[..n - 1] {
             self.push(node, scan, &mut pushed, sample);
             let score = self.score(node, scan, pushed);
@@ -105,7 +105,7 @@ impl<W: SampleWeights, M: Moment> Bounded for SquaredError<'_, W, M> {
         score * node.weight as f64
     }
 
-    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, _scan: &mut Box<[M]>) -> SpreadSummary {
+    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, _scan: &mut Self::Scan) -> SpreadSummary {
         let mut summary = SpreadSummary::default();
         for sample in samples {
             summary.weight += self.weights.weight(sample);

@@ -20,7 +20,6 @@
 mod bounds;
 
 use std::cmp::Ordering;
-use std::marker::PhantomData;
 
 use smallvec::SmallVec;
 
@@ -41,9 +40,8 @@ const REFINE_BELOW_BITS: i32 = 20;
 /// variance above 0 is 2^-104, and keeps 24 bits.
 const QUOTIENT_BITS: u32 = 128;
 
-/// Squared error over the targets of samples; `M` is the integer type of sums of weighted
-/// fixed-point targets.
-pub struct SquaredError<'a, W, M> {
+/// Squared error over the targets of samples.
+pub struct SquaredError<'a, W> {
     pub(super) numbers: &'a Numbers,
     pub(super) weights: W,
     pub(super) n_outputs: usize,
@@ -51,7 +49,6 @@ pub struct SquaredError<'a, W, M> {
     factors: Box<[f64]>,
     /// Per output, the range of the fixed-point targets.
     spans: Box<[Span]>,
-    moment: PhantomData<M>,
 }
 
 /// Sums over the samples of a node.
@@ -78,18 +75,31 @@ pub struct OutputTotals<M: Moment> {
     pub(super) fraction: f64,
 }
 
-impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
+impl<M: Moment> SumTotals<M> {
+    /// The totals from the weight and, per output, `sum w q` and `sum w q^2`.
+    fn new(weight: u64, outputs: impl Iterator<Item = (M, M::Exact)>) -> Self {
+        let outputs = outputs.map(|(sum, squares)| {
+            let (mean, rest) = sum.divided(weight);
+            let magnitude = M::Exact::from(sum.to_i128().unsigned_abs());
+            let variance = squares.times(&u128::from(weight).into()).minus(&magnitude.times(&magnitude));
+            OutputTotals { sum, squares, variance, mean, rest, fraction: rest as f64 / weight as f64 }
+        });
+        Self { weight, outputs: outputs.collect() }
+    }
+}
+
+impl<'a, W: SampleWeights> SquaredError<'a, W> {
     /// The criterion over these targets and weights.
     pub fn new(numbers: &'a Numbers, weights: W) -> Self {
         let n_outputs = numbers.scale.len();
         let spans = (0..n_outputs).map(|output| Span::of(numbers, output)).collect();
         let factors = factors(&numbers.scale);
-        Self { numbers, weights, n_outputs, factors, spans, moment: PhantomData }
+        Self { numbers, weights, n_outputs, factors, spans }
     }
 
     /// The mean of an output, in the unit of the targets as given, from a sum of fixed-point
     /// targets.
-    fn mean_of(&self, sum: M, weight: u64, output: usize) -> f64 {
+    fn mean_of(&self, sum: W::Moment, weight: u64, output: usize) -> f64 {
         let (center, scale) = (self.numbers.center[output], self.numbers.scale[output]);
         // Only the quotient is rounded, unless center or sum need more than the 53 bits of a
         // double.
@@ -103,16 +113,6 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
     #[inline]
     fn values(&self, sample: u32) -> &[i64] {
         row(&self.numbers.fixed, sample, self.n_outputs)
-    }
-
-    fn summed(weight: u64, outputs: impl Iterator<Item = (M, M::Exact)>) -> SumTotals<M> {
-        let outputs = outputs.map(|(sum, squares)| {
-            let (mean, rest) = sum.divided(weight);
-            let magnitude = M::Exact::from(sum.to_i128().unsigned_abs());
-            let variance = squares.times(&u128::from(weight).into()).minus(&magnitude.times(&magnitude));
-            OutputTotals { sum, squares, variance, mean, rest, fraction: rest as f64 / weight as f64 }
-        });
-        SumTotals { weight, outputs: outputs.collect() }
     }
 
     /// The mean of the targets as given, to some 60 bits of their range in the node. Does not
@@ -142,7 +142,7 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
     /// The squared excess `D^2` of the pushed samples, summed over outputs. `others` has their sums
     /// for all outputs but the first.
     #[inline]
-    fn squares(&self, node: &SumTotals<M>, others: &[M], pushed: SumPushed<M>) -> f64 {
+    fn squares(&self, node: &SumTotals<W::Moment>, others: &[W::Moment], pushed: SumPushed<W::Moment>) -> f64 {
         let weight = pushed.weight as i64 as f64;
         let mut squares = 0.0;
         for ((sum, output), &factor) in pushed.sums(others).zip(&node.outputs).zip(&self.factors) {
@@ -154,12 +154,12 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
 
     /// The product `w (W - w)` of the weights of both sides.
     #[inline]
-    fn product(node: &SumTotals<M>, pushed: SumPushed<M>) -> f64 {
+    fn product(node: &SumTotals<W::Moment>, pushed: SumPushed<W::Moment>) -> f64 {
         pushed.weight as i64 as f64 * (node.weight - pushed.weight) as i64 as f64
     }
 
     /// The exact score.
-    fn ratio(&self, node: &SumTotals<M>, (pushed, others): &SumProof<M>) -> Ratio {
+    fn ratio(&self, node: &SumTotals<W::Moment>, (pushed, others): &SumProof<W::Moment>) -> Ratio {
         let (node_weight, weight): (Wide, _) = (Wide::from(u128::from(node.weight)), pushed.weight);
         let mut numerator = Wide::ZERO;
         let sums = pushed.sums(others).zip(&node.outputs);
@@ -179,18 +179,18 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
     }
 }
 
-impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
-    type Totals = SumTotals<M>;
+impl<W: SampleWeights> Statistics for SquaredError<'_, W> {
+    type Totals = SumTotals<W::Moment>;
     /// The weighted sums of the pushed samples, for all outputs but the first.
-    type Scan = Box<[M]>;
-    type Pushed = SumPushed<M>;
-    type Proof = SumProof<M>;
+    type Scan = Box<[W::Moment]>;
+    type Pushed = SumPushed<W::Moment>;
+    type Proof = SumProof<W::Moment>;
     type Packed = PackedSums;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let weight = samples.iter().map(|&sample| self.weights.weight(sample)).sum();
         let outputs = (0..self.n_outputs).map(|output| {
-            let (mut sum, mut squares) = (M::default(), Squares::default());
+            let (mut sum, mut squares) = (W::Moment::default(), Squares::default());
             for &sample in samples {
                 let (w, q) = (self.weights.weight(sample), self.values(sample)[output]);
                 sum = sum.plus_product(w, q);
@@ -198,13 +198,13 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
             }
             (sum, squares.total())
         });
-        Self::summed(weight, outputs)
+        SumTotals::new(weight, outputs)
     }
 
     fn minus(&self, node: &Self::Totals, child: &Self::Totals) -> Self::Totals {
         let outputs = node.outputs.iter().zip(&child.outputs);
         let outputs = outputs.map(|(a, b)| (a.sum - b.sum, a.squares.minus(&b.squares)));
-        Self::summed(node.weight - child.weight, outputs)
+        SumTotals::new(node.weight - child.weight, outputs)
     }
 
     fn weight(&self, totals: &Self::Totals) -> u64 {
@@ -216,7 +216,7 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
     }
 
     fn impurity(&self, totals: &Self::Totals) -> f64 {
-        let variance = |(output, &scale): (&OutputTotals<M>, &i32)| {
+        let variance = |(output, &scale): (&OutputTotals<W::Moment>, &i32)| {
             if output.variance.is_zero() {
                 return 0.0;
             }
@@ -246,32 +246,32 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
         self.n_outputs
     }
 
-    fn mean(&self, totals: &SumTotals<M>, output: usize) -> f64 {
+    fn mean(&self, totals: &Self::Totals, output: usize) -> f64 {
         self.mean_of(totals.outputs[output].sum, totals.weight, output)
     }
 
-    fn side_means(&self, node: &SumTotals<M>, others: &Box<[M]>, pushed: SumPushed<M>, output: usize) -> [f64; 2] {
+    fn side_means(&self, node: &Self::Totals, others: &Self::Scan, pushed: Self::Pushed, output: usize) -> [f64; 2] {
         let sum = if output == 0 { pushed.first } else { others[output - 1] };
         let rest = node.outputs[output].sum - sum;
         [self.mean_of(sum, pushed.weight, output), self.mean_of(rest, node.weight - pushed.weight, output)]
     }
 
-    fn scan(&self) -> Box<[M]> {
-        vec![M::default(); self.n_outputs - 1].into()
+    fn scan(&self) -> Self::Scan {
+        vec![W::Moment::default(); self.n_outputs - 1].into()
     }
 
     #[inline]
-    fn begin(&self, _node: &Self::Totals, others: &mut Box<[M]>) -> Self::Pushed {
+    fn begin(&self, _node: &Self::Totals, others: &mut Self::Scan) -> Self::Pushed {
         // With one output the list is empty, and a call that does nothing would still cost time.
         if !others.is_empty() {
-            others.fill(M::default());
+            others.fill(W::Moment::default());
         }
         SumPushed::default()
     }
 
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "one call per entry; left out of line it costs a fifth of bench `fit`")]
-    fn push(&self, _node: &Self::Totals, others: &mut Box<[M]>, pushed: &mut Self::Pushed, sample: u32) {
+    fn push(&self, _node: &Self::Totals, others: &mut Self::Scan, pushed: &mut Self::Pushed, sample: u32) {
         pushed.push(others, self.weights.weight(sample), self.values(sample));
     }
 
@@ -281,12 +281,12 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
     }
 
     #[inline]
-    fn score(&self, node: &Self::Totals, others: &Box<[M]>, pushed: Self::Pushed) -> f64 {
+    fn score(&self, node: &Self::Totals, others: &Self::Scan, pushed: Self::Pushed) -> f64 {
         self.squares(node, others, pushed) / Self::product(node, pushed)
     }
 
     #[inline]
-    fn may_score(&self, node: &Self::Totals, others: &Box<[M]>, pushed: Self::Pushed, least: f64) -> bool {
+    fn may_score(&self, node: &Self::Totals, others: &Self::Scan, pushed: Self::Pushed, least: f64) -> bool {
         self.squares(node, others, pushed) >= least * Self::product(node, pushed) * QUOTIENT_SLACK
     }
 
@@ -299,7 +299,7 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
         score * (64.0 * f64::EPSILON) + absolute
     }
 
-    fn proof(&self, others: &Box<[M]>, pushed: Self::Pushed) -> Self::Proof {
+    fn proof(&self, others: &Self::Scan, pushed: Self::Pushed) -> Self::Proof {
         (pushed, others.clone())
     }
 
@@ -311,7 +311,7 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
     }
 
     fn cost(&self, totals: &Self::Totals) -> f64 {
-        let variance = |(output, factor): (&OutputTotals<M>, &f64)| output.variance.to_f64() * factor * factor;
+        let variance = |(output, factor): (&OutputTotals<W::Moment>, &f64)| output.variance.to_f64() * factor * factor;
         totals.outputs.iter().zip(&self.factors).map(variance).sum::<f64>() / totals.weight as f64
     }
 
@@ -320,7 +320,7 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
     }
 }
 
-impl<W: SampleWeights, M: Moment> Ordered for SquaredError<'_, W, M> {
+impl<W: SampleWeights> Ordered for SquaredError<'_, W> {
     fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
         move |sample| above_zero(self.values(sample)[order])
     }
