@@ -75,10 +75,6 @@ pub struct ClassCriterion<'a, W, M> {
     pub(super) n_outputs: usize,
 }
 
-fn n_orders_of(n_classes: u32) -> u32 {
-    if n_classes == 2 { 1 } else { n_classes }
-}
-
 /// The class counts of a node: the weight of each class of each output.
 #[derive(Debug)]
 pub struct ClassTotals<S> {
@@ -144,17 +140,13 @@ impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
         self.classes.first[self.n_outputs] as usize
     }
 
-    /// For a number of an order: the output whose classes the order looks at, and the slot of the
-    /// class whose shares it sorts by.
-    fn slot_of_order(&self, order: usize) -> (usize, u32) {
-        let mut order = order as u32;
-        let mut output = 0;
-        let first = &self.classes.first;
-        while order >= n_orders_of(first[output + 1] - first[output]) {
-            order -= n_orders_of(first[output + 1] - first[output]);
-            output += 1;
-        }
-        (output, first[output] + order + u32::from(first[output + 1] - first[output] == 2))
+    /// For each order, the output whose classes the order looks at, and the slot of the class whose
+    /// shares it sorts by: every class, but of two classes only the second.
+    fn orders(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.classes.first.windows(2).enumerate().flat_map(|(output, range)| {
+            let first = range[0] + u32::from(range[1] - range[0] == 2);
+            (first..range[1]).map(move |slot| (output, slot))
+        })
     }
 
     #[inline]
@@ -307,16 +299,16 @@ impl<W: SampleWeights, M: Measure> Ordered for ClassCriterion<'_, W, M> {
     /// One order per class, by its share against all other classes; for an output of two classes,
     /// only the order by the second.
     fn n_orders(&self) -> usize {
-        self.classes.first.windows(2).map(|output| n_orders_of(output[1] - output[0])).sum::<u32>() as usize
+        self.orders().count()
     }
 
     fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
-        let (output, slot) = self.slot_of_order(order);
+        let (output, slot) = self.orders().nth(order).unwrap_or_default();
         move |sample| u64::from(self.slots(sample)[output] == slot)
     }
 
     fn order_total(&self, totals: &Self::Totals, _samples: &[u32], order: usize) -> u128 {
-        totals.counts[self.slot_of_order(order).1 as usize].into()
+        self.orders().nth(order).map_or(0, |(_, slot)| totals.counts[slot as usize].into())
     }
 
     fn n_shares(&self) -> usize {

@@ -55,7 +55,7 @@ use crate::num::{Exact, Wide, bit_length, scale_by_power_of_two};
 use crate::params::QuantileLevel;
 use crate::runtime::Runtime;
 
-use level::{Half, Level};
+use level::Level;
 use order::{Ranking, difference};
 use scan::{OutputScan, PassScratch};
 use sum::around;
@@ -104,6 +104,7 @@ struct OutputOrder<S> {
 }
 
 /// Buffers of a scan. A pass is foreseen if [`Statistics::foresee`] was told its samples.
+#[derive(Default)]
 pub struct QuantileScan<S> {
     /// The identity of the node whose samples `outputs` have loaded; 0 before the first.
     node: u64,
@@ -188,13 +189,8 @@ impl<'a, S: Moment> Quantile<'a, S> {
     }
 
     fn totals_of(&self, weight: u64, orders: impl Iterator<Item = Box<[u32]>>) -> QuantileTotals<S> {
-        let outputs = self.rankings.iter().zip(orders).map(|(ranking, ranks)| {
-            if self.is_half() {
-                summed(Half, ranking, ranks, weight)
-            } else {
-                summed(self.level, ranking, ranks, weight)
-            }
-        });
+        let outputs = self.rankings.iter().zip(orders);
+        let outputs = outputs.map(|(ranking, ranks)| summed(self.level, ranking, ranks, weight));
         QuantileTotals { id: self.id.fetch_add(1, Memory::Relaxed), weight, outputs: outputs.collect() }
     }
 
@@ -221,7 +217,7 @@ impl<'a, S: Moment> Quantile<'a, S> {
 }
 
 /// The quantile and the loss of the samples with these ranks. O(n).
-fn summed<S: Moment>(level: impl Level, ranking: &Ranking, ranks: Box<[u32]>, weight: u64) -> OutputOrder<S> {
+fn summed<S: Moment>(level: QuantileLevel, ranking: &Ranking, ranks: Box<[u32]>, weight: u64) -> OutputOrder<S> {
     let weight_of = |rank: u32| ranking.weights.get(rank as usize).copied().unwrap_or(1);
     let samples = ranks.iter().map(|&rank| (weight_of(rank), ranking.values[rank as usize]));
     let (n_below, below, loss) = around(level, weight, samples);
@@ -276,7 +272,7 @@ impl<S: Moment> Statistics for Quantile<'_, S> {
     /// Writes the median, or the quantile, of the targets as given.
     fn write_value(&self, totals: &Self::Totals, _samples: &[u32], value: &mut [f64]) {
         for (output, value) in value.iter_mut().enumerate() {
-            *value = self.raw_midpoint(output, totals.outputs[output].quantiles);
+            *value = self.mean(totals, output);
         }
     }
 
@@ -313,13 +309,8 @@ impl<S: Moment> Statistics for Quantile<'_, S> {
     }
 
     fn scan(&self) -> QuantileScan<S> {
-        QuantileScan {
-            node: 0,
-            outputs: self.rankings.iter().map(|_| OutputScan::new(self.n_samples)).collect(),
-            pass: PassScratch::default(),
-            is_foreseen: false,
-            pushed: Vec::new(),
-        }
+        let outputs = self.rankings.iter().map(|_| OutputScan::new(self.n_samples)).collect();
+        QuantileScan { outputs, ..QuantileScan::default() }
     }
 
     /// O(n) for the first column of a node, then O(number of samples that the last pass marked).

@@ -23,7 +23,7 @@ use super::line::Line;
 use super::order::Ranking;
 use super::peel::{Peel, Plain, Start, Weighted, plain_loss};
 use super::ring::{Links, Mask, Ring};
-use super::sum::Part;
+use super::sum::{Part, around};
 use crate::criterion::weights::Moment;
 use crate::params::QuantileLevel;
 
@@ -37,6 +37,7 @@ const BOUND_FROM: usize = 512;
 
 /// The samples of a node in the order of their targets for one output, and the losses of the cuts
 /// of a pass.
+#[derive(Default)]
 pub(super) struct OutputScan<S> {
     /// The samples of the node. `loss` is the loss of all of them.
     line: Line,
@@ -61,18 +62,7 @@ pub(super) struct OutputScan<S> {
 
 impl<S: Moment> OutputScan<S> {
     pub fn new(n_samples: usize) -> Self {
-        Self {
-            line: Line::default(),
-            loss: S::default(),
-            start: Start::default(),
-            links: Links::default(),
-            places: vec![0; n_samples],
-            marks: Vec::new(),
-            sums: Vec::new(),
-            by_class: None,
-            rest: Vec::new(),
-            part: Vec::new(),
-        }
+        Self { places: vec![0; n_samples], ..Self::default() }
     }
 
     /// Loads the node whose samples have these ranks, ascending. O(n).
@@ -148,12 +138,12 @@ impl<S: Moment> OutputScan<S> {
     /// The loss of both sides together of the cut between `pushed`, the marked samples, and all
     /// others. O(n), or O(m log m + log n) for m pushed samples if they are few.
     pub fn walked(&self, criterion: &Quantile<'_, S>, pushed: &[u32]) -> S {
-        let is_few = pushed.len() * FEW < self.line.len();
-        match (is_few, criterion.is_half()) {
-            (false, true) => self.walk(Half),
-            (false, false) => self.walk(criterion.level),
-            (true, true) => self.part_few(Half, pushed),
-            (true, false) => self.part_few(criterion.level, pushed),
+        if pushed.len() * FEW < self.line.len() {
+            self.part_few(criterion.level, pushed)
+        } else if criterion.is_half() {
+            self.walk(Half)
+        } else {
+            self.walk(criterion.level)
         }
     }
 
@@ -166,34 +156,17 @@ impl<S: Moment> OutputScan<S> {
         let all = self.sums[self.line.len()];
         let rest = all.minus(own);
 
-        let mut below = Part::<S>::default();
-        let mut loss = S::default();
-        for &place in &places {
-            let next = with(below, place);
-            if !level.falls_short(next.weight, own.weight) {
-                let point = self.line.values[place];
-                loss = level.loss(own.minus(below).excess_over(point), below.lack_of(point));
-                break;
-            }
-            below = next;
-        }
+        let samples = places.iter().map(|&place| (self.line.weight(place), self.line.values[place]));
+        let (_, _, loss) = around(level, own.weight, samples);
 
         // Finds the first gap between pushed samples at whose end the other samples have their
         // share: their quantile is in that gap.
         let mut passed = Part::<S>::default();
         let mut first = 1;
         for end in places.into_iter().chain([self.line.len() + 1]) {
-            let is_short = |place: usize| level.falls_short(self.sums[place].minus(passed).weight, rest.weight);
-            if !is_short(end - 1) {
-                let (mut low, mut high) = (first, end - 1);
-                while low < high {
-                    let middle = usize::midpoint(low, high);
-                    if is_short(middle) {
-                        low = middle + 1;
-                    } else {
-                        high = middle;
-                    }
-                }
+            let is_short = |sum: &Part<S>| level.falls_short(sum.minus(passed).weight, rest.weight);
+            if !is_short(&self.sums[end - 1]) {
+                let low = first + self.sums[first..end - 1].partition_point(is_short);
                 let (point, below) = (self.line.values[low], self.sums[low - 1].minus(passed));
                 return loss + level.loss(rest.minus(below).excess_over(point), below.lack_of(point));
             }
