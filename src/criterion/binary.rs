@@ -51,7 +51,7 @@ impl<M: Moment> BinaryPushed<M> {
     /// The state of a scan that has pushed samples with these totals.
     #[inline]
     pub(super) fn new(node: &BinaryTotals, pushed: BinaryTotals) -> Self {
-        let gained = M::default().plus_product(pushed.second, node.weight as i64);
+        let gained = M::product(pushed.second, node.weight as i64);
         Self { weight: pushed.weight, excess: gained.minus_product(pushed.weight, node.second as i64) }
     }
 }

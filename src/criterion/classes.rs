@@ -16,7 +16,7 @@ use smallvec::{SmallVec, smallvec};
 use super::bounded::most_gain_within;
 use super::packed::PackedClasses;
 use super::sums::row;
-use super::weights::SampleWeights;
+use super::weights::{Moment, SampleWeights};
 use super::{Bounded, Ordered, Statistics};
 use crate::data::target::Classes;
 
@@ -24,14 +24,12 @@ use crate::data::target::Classes;
 /// of all outputs.
 pub trait Measure: Sync {
     /// A sum of `f` over counts, exact.
-    type Sum: Copy + Default + PartialEq + Send + Sync;
+    type Sum: Moment;
     /// See [`Bounded::IS_SQUARED_DISTANCE`].
     const IS_SQUARED_DISTANCE: bool;
 
-    /// `sum` after a count has grown by `weight`: `sum + f(count + weight) - f(count)`.
-    fn grown(&self, sum: Self::Sum, count: u64, weight: u64) -> Self::Sum;
-    /// `sum` after a count has shrunk by `weight`: `sum + f(count - weight) - f(count)`.
-    fn shrunk(&self, sum: Self::Sum, count: u64, weight: u64) -> Self::Sum;
+    /// What `f` grows by when a count grows by `weight`: `f(count + weight) - f(count)`.
+    fn growth(&self, count: u64, weight: u64) -> Self::Sum;
     /// The impurity, summed over outputs, of a node with this sum and weight.
     fn impurity(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
     /// The score at which nothing is gained: that of leaving a node with this sum and weight whole.
@@ -130,8 +128,8 @@ impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
         for ((inside, count), &whole) in scan.iter_mut().zip(counts).zip(&node.counts) {
             *inside = count;
             pushed.weight += count;
-            pushed.inside = self.measure.grown(pushed.inside, 0, count);
-            pushed.outside = self.measure.grown(pushed.outside, 0, whole - count);
+            pushed.inside = pushed.inside + self.measure.growth(0, count);
+            pushed.outside = pushed.outside + self.measure.growth(0, whole - count);
         }
         pushed
     }
@@ -155,7 +153,7 @@ impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
     }
 
     fn counted(&self, weight: u64, counts: SmallVec<[u64; 8]>) -> ClassTotals<M::Sum> {
-        let sum = counts.iter().fold(M::Sum::default(), |sum, &count| self.measure.grown(sum, 0, count));
+        let sum = counts.iter().fold(M::Sum::default(), |sum, &count| sum + self.measure.growth(0, count));
         ClassTotals { weight, counts, sum }
     }
 
@@ -249,8 +247,8 @@ impl<W: SampleWeights, M: Measure> Statistics for ClassCriterion<'_, W, M> {
         for &slot in self.slots(sample) {
             let inside = &mut counts[slot as usize];
             let outside = node.counts[slot as usize] - *inside;
-            pushed.inside = self.measure.grown(pushed.inside, *inside, w);
-            pushed.outside = self.measure.shrunk(pushed.outside, outside, w);
+            pushed.inside = pushed.inside + self.measure.growth(*inside, w);
+            pushed.outside = pushed.outside - self.measure.growth(outside - w, w);
             *inside += w;
         }
     }

@@ -36,13 +36,8 @@ impl Measure for Entropy {
     const IS_SQUARED_DISTANCE: bool = false;
 
     #[inline]
-    fn grown(&self, sum: i128, count: u64, weight: u64) -> i128 {
-        sum + self.log2.x_log2_x(count + weight) - self.log2.x_log2_x(count)
-    }
-
-    #[inline]
-    fn shrunk(&self, sum: i128, count: u64, weight: u64) -> i128 {
-        sum + self.log2.x_log2_x(count - weight) - self.log2.x_log2_x(count)
+    fn growth(&self, count: u64, weight: u64) -> i128 {
+        self.log2.x_log2_x(count + weight) - self.log2.x_log2_x(count)
     }
 
     fn impurity(&self, sum: i128, weight: u64, n_outputs: usize) -> f64 {

@@ -22,13 +22,8 @@ impl<S: Moment> Measure for Gini<S> {
     const IS_SQUARED_DISTANCE: bool = true;
 
     #[inline]
-    fn grown(&self, sum: S, count: u64, weight: u64) -> S {
-        sum.plus_product(weight, (2 * count + weight) as i64)
-    }
-
-    #[inline]
-    fn shrunk(&self, sum: S, count: u64, weight: u64) -> S {
-        sum.minus_product(weight, (2 * count - weight) as i64)
+    fn growth(&self, count: u64, weight: u64) -> S {
+        S::product(weight, (2 * count + weight) as i64)
     }
 
     fn impurity(&self, sum: S, weight: u64, n_outputs: usize) -> f64 {

@@ -93,16 +93,22 @@ pub trait Moment:
         self.to_f64()
     }
 
+    /// `weight * value`.
+    #[inline]
+    fn product(weight: u64, value: i64) -> Self {
+        Self::from(weight as i64) * Self::from(value)
+    }
+
     /// `self + weight * value`.
     #[inline]
     fn plus_product(self, weight: u64, value: i64) -> Self {
-        self + Self::from(weight as i64) * Self::from(value)
+        self + Self::product(weight, value)
     }
 
     /// `self - weight * value`.
     #[inline]
     fn minus_product(self, weight: u64, value: i64) -> Self {
-        self - Self::from(weight as i64) * Self::from(value)
+        self - Self::product(weight, value)
     }
 
     /// The sum as the widest type.

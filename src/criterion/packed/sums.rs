@@ -204,7 +204,7 @@ impl<W: SampleWeights> Packed<SquaredError<'_, W>> for PackedSums {
             Summed::Bins(n_bins) => self.ends[n_bins],
             Summed::Lane(lane) => self.below[lane],
         };
-        let first = W::Moment::default().plus_product(1, sum).plus_product(weight, node.outputs[0].mean);
+        let first = W::Moment::from(sum).plus_product(weight, node.outputs[0].mean);
         SumPushed { weight, first }
     }
 }

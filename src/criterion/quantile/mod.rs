@@ -183,11 +183,6 @@ impl<'a, S: Moment> Quantile<'a, S> {
         self.are_unit && self.is_half()
     }
 
-    #[inline]
-    fn weight_of(&self, sample: u32) -> u64 {
-        if self.are_unit { 1 } else { self.weights.get(sample as usize) }
-    }
-
     fn totals_of(&self, weight: u64, orders: impl Iterator<Item = Box<[u32]>>) -> QuantileTotals<S> {
         let outputs = self.rankings.iter().zip(orders);
         let outputs = outputs.map(|(ranking, ranks)| summed(self.level, ranking, ranks, weight));
@@ -235,7 +230,7 @@ impl<S: Moment> Statistics for Quantile<'_, S> {
     type Packed = NotPacked;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
-        let weight = samples.iter().map(|&sample| self.weight_of(sample)).sum();
+        let weight = samples.iter().map(|&sample| self.sample_weight(sample)).sum();
         self.totals_of(weight, self.rankings.iter().map(|ranking| ranking.order(samples)))
     }
 
@@ -288,24 +283,18 @@ impl<S: Moment> Statistics for Quantile<'_, S> {
     /// samples are marked. O(n).
     fn side_means(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed, output: usize) -> [f64; 2] {
         let quantile = |is_pushed: bool, weight: u64| {
+            let ranks = (1..).zip(&node.outputs[output].ranks);
+            let mut ranks = ranks.filter(|&(place, _)| scan.outputs[output].is_marked(place) == is_pushed);
             let mut below = 0;
-            let mut least = None;
-            for (place, &rank) in (1..).zip(&node.outputs[output].ranks) {
-                if scan.outputs[output].is_marked(place) != is_pushed {
-                    continue;
-                }
-                if let Some(least) = least {
-                    return self.raw_midpoint(output, [least, rank]);
-                }
-                below += self.weight_of(self.rankings[output].sample(rank));
-                if self.level.exceeds(below, weight) {
-                    return self.raw_midpoint(output, [rank; 2]);
-                }
-                least = (!self.level.falls_short(below, weight)).then_some(rank);
-            }
-            least.map_or(f64::NAN, |least| self.raw_midpoint(output, [least; 2]))
+            let (_, &least) = ranks.find(|&(_, &rank)| {
+                below += self.sample_weight(self.rankings[output].sample(rank));
+                !self.level.falls_short(below, weight)
+            })?;
+            let greatest = if self.level.exceeds(below, weight) { None } else { ranks.next() };
+            Some(self.raw_midpoint(output, [least, greatest.map_or(least, |(_, &rank)| rank)]))
         };
-        [quantile(true, pushed.weight), quantile(false, node.weight - pushed.weight)]
+        let weights = [pushed.weight, node.weight - pushed.weight];
+        [quantile(true, weights[0]), quantile(false, weights[1])].map(|mean| mean.unwrap_or(f64::NAN))
     }
 
     fn scan(&self) -> QuantileScan<S> {
@@ -363,7 +352,7 @@ impl<S: Moment> Statistics for Quantile<'_, S> {
     #[inline]
     fn push(&self, _node: &Self::Totals, scan: &mut Self::Scan, pushed: &mut QuantilePushed, sample: u32) {
         pushed.n += 1;
-        pushed.weight += self.weight_of(sample);
+        pushed.weight += self.sample_weight(sample);
         if !scan.is_foreseen {
             if scan.pushed.is_empty() {
                 scan.outputs.iter_mut().for_each(OutputScan::sum_up);
@@ -414,8 +403,9 @@ impl<S: Moment> Statistics for Quantile<'_, S> {
         losses.map(|(output, factor)| output.loss.to_f64() * factor).sum::<f64>() / self.unit
     }
 
+    #[inline]
     fn sample_weight(&self, sample: u32) -> u64 {
-        self.weight_of(sample)
+        if self.are_unit { 1 } else { self.weights.get(sample as usize) }
     }
 }
 

@@ -42,7 +42,7 @@ impl<S: Moment> Part<S> {
     /// The sum of the weighted distances from a point, which no target is above.
     #[inline]
     pub(super) fn lack_of(self, point: i64) -> S {
-        S::default().plus_product(self.weight, point) - self.sum
+        S::product(self.weight, point) - self.sum
     }
 }
 
