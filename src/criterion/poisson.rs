@@ -43,8 +43,6 @@ const QUOTIENT_BITS: u32 = 64;
 pub struct Poisson<'a> {
     /// Squared error of the same targets: predicts means and tells which nodes are pure.
     moments: SquaredError<'a, &'a Weights>,
-    weights: &'a Weights,
-    n_outputs: usize,
     /// The fixed-point targets `q`, row-major `(n_samples, n_outputs)`.
     counts: Box<[i64]>,
     /// `q L(q)` for each target, row-major `(n_samples, n_outputs)`.
@@ -59,7 +57,6 @@ pub struct Poisson<'a> {
 /// Sums over the samples of a node.
 pub struct PoissonTotals {
     moments: SumTotals<i128>,
-    weight: u64,
     outputs: SmallVec<[OutputSums; 1]>,
 }
 
@@ -101,8 +98,6 @@ impl<'a> Poisson<'a> {
         let counts = numbers.raw.iter().enumerate().map(count).collect::<Result<Box<[i64]>>>()?;
         Ok(Self {
             moments: SquaredError::new(numbers, weights),
-            weights,
-            n_outputs,
             terms: counts.iter().map(|&q| q as u128 * u128::from(log2.log2(q as u64))).collect(),
             counts,
             factors: factors(&scale),
@@ -119,21 +114,16 @@ impl<'a> Poisson<'a> {
 
     #[inline]
     fn counts(&self, sample: u32) -> &[i64] {
-        row(&self.counts, sample, self.n_outputs)
+        row(&self.counts, sample, self.moments.n_outputs)
     }
 
-    fn summed(
-        &self,
-        moments: SumTotals<i128>,
-        weight: u64,
-        outputs: impl Iterator<Item = (i128, u128, u128)>,
-    ) -> PoissonTotals {
-        let weight_log = self.log2.log2_wide(weight.into());
+    fn summed(&self, moments: SumTotals<i128>, outputs: impl Iterator<Item = (i128, u128, u128)>) -> PoissonTotals {
+        let weight_log = self.log2.log2_wide(moments.weight.into());
         let outputs = outputs.map(|(sum, low, high)| {
             let mean_log = if sum == 0 { 0 } else { self.log2.log2_wide(sum as u128) - weight_log };
             OutputSums { sum, low, high, mean_log }
         });
-        PoissonTotals { moments, weight, outputs: outputs.collect() }
+        PoissonTotals { moments, outputs: outputs.collect() }
     }
 
     /// `sum w q (L(q) - L(mean))` over the samples of a node for one output, which has a target
@@ -142,7 +132,7 @@ impl<'a> Poisson<'a> {
         let times_log =
             |of: u128| -> Wide { Wide::from(output.sum as u128).times(&Wide::from(self.log2.log2_wide(of) as u128)) };
         let own = Wide::from(output.high).shifted(64).plus(&Wide::from(output.low));
-        let own = own.plus(&times_log(totals.weight.into()));
+        let own = own.plus(&times_log(totals.moments.weight.into()));
         let mean = times_log(output.sum as u128);
         // Logarithms are rounded, so the difference may come out below 0.
         if own > mean { own.minus(&mean) } else { Wide::ZERO }
@@ -152,8 +142,8 @@ impl<'a> Poisson<'a> {
     /// is added and what is subtracted.
     fn exact(&self, node: &PoissonTotals, (pushed, others): &SumProof<i128>) -> (Wide, Wide) {
         let (mut plus, mut minus) = (Wide::ZERO, Wide::ZERO);
-        let weight_logs =
-            [pushed.weight, node.weight - pushed.weight].map(|weight| self.log2.log2_wide(weight.into()) as u128);
+        let weight_logs = [pushed.weight, node.moments.weight - pushed.weight]
+            .map(|weight| self.log2.log2_wide(weight.into()) as u128);
         let sums = pushed.sums(others).zip(&node.outputs);
         for ((sum, output), shift) in sums.zip(shifts(&self.scale)) {
             for (sum, weight_log) in [sum as u128, (output.sum - sum) as u128].into_iter().zip(weight_logs) {
@@ -176,29 +166,28 @@ impl Statistics for Poisson<'_> {
     const FORBIDS_CUTS: bool = true;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
-        let weight = samples.iter().map(|&sample| self.weights.weight(sample)).sum();
-        let outputs = (0..self.n_outputs).map(|output| {
+        let outputs = (0..self.moments.n_outputs).map(|output| {
             let (mut sum, mut low, mut high) = (0i128, 0u128, 0u128);
             for &sample in samples {
-                let at = sample as usize * self.n_outputs + output;
-                let (w, term) = (self.weights.weight(sample), self.terms[at]);
+                let at = sample as usize * self.moments.n_outputs + output;
+                let (w, term) = (self.moments.weights.weight(sample), self.terms[at]);
                 sum = sum.plus_product(w, self.counts[at]);
                 low += u128::from(w) * u128::from(term as u64);
                 high += u128::from(w) * (term >> 64);
             }
             (sum, low, high)
         });
-        self.summed(self.moments.totals(samples), weight, outputs)
+        self.summed(self.moments.totals(samples), outputs)
     }
 
     fn minus(&self, node: &Self::Totals, child: &Self::Totals) -> Self::Totals {
         let outputs = node.outputs.iter().zip(&child.outputs);
         let outputs = outputs.map(|(a, b)| (a.sum - b.sum, a.low - b.low, a.high - b.high));
-        self.summed(self.moments.minus(&node.moments, &child.moments), node.weight - child.weight, outputs)
+        self.summed(self.moments.minus(&node.moments, &child.moments), outputs)
     }
 
     fn weight(&self, totals: &Self::Totals) -> u64 {
-        totals.weight
+        totals.moments.weight
     }
 
     /// A node with an output whose targets are all 0 counts as pure too, as all its cuts are
@@ -216,11 +205,11 @@ impl Statistics for Poisson<'_> {
         }
         let mean = |(output, &scale): (&OutputSums, &i32)| {
             // Proportional weights give the same quotient, so the same bits.
-            let quotient = self.deviance(totals, output).shifted(QUOTIENT_BITS).divided(totals.weight).to_f64();
+            let quotient = self.deviance(totals, output).shifted(QUOTIENT_BITS).divided(totals.moments.weight).to_f64();
             let bits = scale_by_power_of_two(quotient, -scale - (FRACTION_BITS + QUOTIENT_BITS) as i32);
             bits * std::f64::consts::LN_2
         };
-        totals.outputs.iter().zip(&self.scale).map(mean).sum::<f64>() / self.n_outputs as f64
+        totals.outputs.iter().zip(&self.scale).map(mean).sum::<f64>() / self.moments.n_outputs as f64
     }
 
     fn write_value(&self, totals: &Self::Totals, samples: &[u32], value: &mut [f64]) {
@@ -228,21 +217,21 @@ impl Statistics for Poisson<'_> {
     }
 
     fn n_means(&self) -> usize {
-        self.n_outputs
+        self.moments.n_outputs
     }
 
     fn mean(&self, totals: &Self::Totals, output: usize) -> f64 {
-        self.mean_of(totals.outputs[output].sum, totals.weight, output)
+        self.mean_of(totals.outputs[output].sum, totals.moments.weight, output)
     }
 
     fn side_means(&self, node: &Self::Totals, others: &Self::Scan, pushed: Self::Pushed, output: usize) -> [f64; 2] {
         let sum = if output == 0 { pushed.first } else { others[output - 1] };
         let rest = node.outputs[output].sum - sum;
-        [self.mean_of(sum, pushed.weight, output), self.mean_of(rest, node.weight - pushed.weight, output)]
+        [self.mean_of(sum, pushed.weight, output), self.mean_of(rest, node.moments.weight - pushed.weight, output)]
     }
 
     fn scan(&self) -> Self::Scan {
-        vec![0; self.n_outputs - 1].into()
+        vec![0; self.moments.n_outputs - 1].into()
     }
 
     #[inline]
@@ -253,7 +242,7 @@ impl Statistics for Poisson<'_> {
 
     #[inline]
     fn push(&self, _node: &Self::Totals, others: &mut Self::Scan, pushed: &mut Self::Pushed, sample: u32) {
-        pushed.push(others, self.weights.weight(sample), self.counts(sample));
+        pushed.push(others, self.moments.weights.weight(sample), self.counts(sample));
     }
 
     #[inline]
@@ -262,7 +251,8 @@ impl Statistics for Poisson<'_> {
     }
 
     fn score(&self, node: &Self::Totals, others: &Self::Scan, pushed: Self::Pushed) -> f64 {
-        let weight_logs = [pushed.weight, node.weight - pushed.weight].map(|weight| self.log2.log2_wide(weight.into()));
+        let weight_logs =
+            [pushed.weight, node.moments.weight - pushed.weight].map(|weight| self.log2.log2_wide(weight.into()));
         let mut score = 0.0;
         for ((sum, output), &factor) in pushed.sums(others).zip(&node.outputs).zip(&self.factors) {
             for (sum, weight_log) in [sum, output.sum - sum].into_iter().zip(weight_logs) {
@@ -284,7 +274,7 @@ impl Statistics for Poisson<'_> {
         let sum = |(output, factor): (&OutputSums, &f64)| output.sum.unsigned_to_f64() * factor;
         let sums: f64 = node.outputs.iter().zip(&self.factors).map(sum).sum();
         let terms = score.abs() + 2.0 * sums * 2f64.powi(FRACTION_BITS as i32);
-        terms * (16.0 + self.n_outputs as f64) * f64::EPSILON
+        terms * (16.0 + self.moments.n_outputs as f64) * f64::EPSILON
     }
 
     fn proof(&self, others: &Self::Scan, pushed: Self::Pushed) -> Self::Proof {
@@ -292,7 +282,7 @@ impl Statistics for Poisson<'_> {
     }
 
     fn compare(&self, node: &Self::Totals, a: &Self::Proof, b: &Self::Proof) -> Ordering {
-        if are_same(node.weight, node.outputs.iter().map(|output| output.sum), a, b) {
+        if are_same(node.moments.weight, node.outputs.iter().map(|output| output.sum), a, b) {
             return Ordering::Equal;
         }
         let ((a_plus, a_minus), (b_plus, b_minus)) = (self.exact(node, a), self.exact(node, b));
@@ -308,7 +298,7 @@ impl Statistics for Poisson<'_> {
     }
 
     fn sample_weight(&self, sample: u32) -> u64 {
-        self.weights.weight(sample)
+        self.moments.weights.weight(sample)
     }
 }
 
