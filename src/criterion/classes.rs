@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::bounded::most_gain_within;
+use super::bounded::{Ceiling, Summary, most_gain_within};
 use super::packed::PackedClasses;
 use super::sums::row;
 use super::weights::{Moment, SampleWeights};
@@ -79,25 +79,6 @@ pub struct ClassTotals<S> {
     pub(super) weight: u64,
     pub(super) counts: SmallVec<[u64; 8]>,
     sum: S,
-}
-
-/// The weight of some samples, and an upper bound of the weight of their most frequent class,
-/// summed over outputs.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ClassSummary {
-    weight: u64,
-    peaks: u64,
-}
-
-/// What the bounds need to know of a node.
-#[derive(Debug, Default)]
-pub struct ClassCeiling {
-    weight: f64,
-    /// The sum of the squared class shares over all outputs.
-    squares: f64,
-    /// The squared distance between the node's mean and the farthest of its classes, summed over
-    /// outputs.
-    radius: f64,
 }
 
 /// The weight of the pushed samples, and the sums of `f` over the counts of both sides.
@@ -315,8 +296,10 @@ impl<W: SampleWeights, M: Measure> Ordered for ClassCriterion<'_, W, M> {
 }
 
 impl<W: SampleWeights, M: Measure> Bounded for ClassCriterion<'_, W, M> {
-    type Summary = ClassSummary;
-    type Ceiling = ClassCeiling;
+    /// An upper bound of the weight of the most frequent class, summed over outputs.
+    type Spread = u64;
+    /// The sum of the squared class shares over all outputs.
+    type Mean = f64;
     const IS_SQUARED_DISTANCE: bool = M::IS_SQUARED_DISTANCE;
 
     /// One class on either side, if the node has exactly two classes of one output.
@@ -334,7 +317,7 @@ impl<W: SampleWeights, M: Measure> Bounded for ClassCriterion<'_, W, M> {
         score - self.measure.score_of_none(node.sum, node.weight, self.n_outputs)
     }
 
-    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, counts: &mut Box<[u64]>) -> ClassSummary {
+    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, counts: &mut Box<[u64]>) -> Summary<u64> {
         // Clears only the counts that will be used: most columns have fewer entries than there are
         // classes.
         for sample in samples.clone() {
@@ -354,42 +337,38 @@ impl<W: SampleWeights, M: Measure> Bounded for ClassCriterion<'_, W, M> {
                 *peak = (*peak).max(*count);
             }
         }
-        ClassSummary { weight, peaks: peaks[0] + more_peaks.iter().sum::<u64>() }
+        Summary { weight, spread: peaks[0] + more_peaks.iter().sum::<u64>() }
     }
 
     /// The bound of the most frequent class stays as it is: without the sample, the true weight can
     /// only be lower.
     #[inline]
-    fn exclude(&self, summary: &mut ClassSummary, sample: u32) {
+    fn exclude(&self, summary: &mut Summary<u64>, sample: u32) {
         summary.weight -= self.weights.weight(sample);
-    }
-
-    #[inline]
-    fn summary_weight(summary: &ClassSummary) -> u64 {
-        summary.weight
     }
 
     fn farthest_distance(&self, sample: u32) -> f64 {
         2.0 * self.weights.weight(sample) as f64 * self.n_outputs as f64
     }
 
-    fn distance(&self, node: &Self::Totals, ceiling: &ClassCeiling, sample: u32) -> f64 {
+    fn distance(&self, node: &Self::Totals, ceiling: &Ceiling<f64>, sample: u32) -> f64 {
         let own = |&slot: &u32| 1.0 - 2.0 * node.counts[slot as usize] as f64 / ceiling.weight;
-        self.slots(sample).iter().map(own).sum::<f64>() + ceiling.squares
+        self.slots(sample).iter().map(own).sum::<f64>() + ceiling.mean
     }
 
-    fn ceiling(&self, node: &Self::Totals) -> ClassCeiling {
+    fn ceiling(&self, node: &Self::Totals) -> Ceiling<f64> {
         let weight = node.weight as f64;
         let (mut radius, mut all_squares) = (0.0, 0.0);
         for range in self.classes.first.windows(2) {
             let counts = &node.counts[range[0] as usize..range[1] as usize];
+            // The squared distance between the node's mean and the farthest of its classes:
             // |e_k - p|^2 = 1 - 2 p_k + sum p^2 is largest for the rarest class that the node has.
             let rarest = counts.iter().copied().filter(|&count| count > 0).min().unwrap_or(0);
             let squares: f64 = counts.iter().map(|&count| (count as f64 / weight).powi(2)).sum();
             radius += 1.0 - 2.0 * rarest as f64 / weight + squares;
             all_squares += squares;
         }
-        ClassCeiling { weight, squares: all_squares, radius }
+        Ceiling { weight, radius, mean: all_squares }
     }
 
     /// Let a subset have the class weights `s` and the weight `w`, and the node the class shares
@@ -397,13 +376,9 @@ impl<W: SampleWeights, M: Measure> Bounded for ClassCriterion<'_, W, M> {
     /// `|V|^2 = sum s^2 - 2 w s.p + w^2 sum p^2`, and `sum s^2` is at most `w` times the largest of
     /// `s`.
     #[inline]
-    fn most_gain(ceiling: &ClassCeiling, summary: &ClassSummary) -> f64 {
+    fn most_gain(ceiling: &Ceiling<f64>, summary: &Summary<u64>) -> f64 {
         let weight = summary.weight as f64;
-        let distance = (summary.peaks as f64 / weight + ceiling.squares).min(ceiling.radius);
+        let distance = (summary.spread as f64 / weight + ceiling.mean).min(ceiling.radius);
         most_gain_within(weight, ceiling.weight, distance)
-    }
-
-    fn radius(ceiling: &ClassCeiling) -> f64 {
-        ceiling.radius
     }
 }

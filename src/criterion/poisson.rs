@@ -314,8 +314,8 @@ impl Ordered for Poisson<'_> {
 
 /// No bound of what a column can gain is known, so all columns are read.
 impl Bounded for Poisson<'_> {
-    type Summary = ();
-    type Ceiling = ();
+    type Spread = ();
+    type Mean = ();
 }
 
 #[cfg(test)]

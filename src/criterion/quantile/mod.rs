@@ -420,6 +420,6 @@ impl<S: Moment> Ordered for Quantile<'_, S> {
 
 /// No bound of what a column can gain is known, so all columns are read.
 impl<S: Moment> Bounded for Quantile<'_, S> {
-    type Summary = ();
-    type Ceiling = ();
+    type Spread = ();
+    type Mean = ();
 }

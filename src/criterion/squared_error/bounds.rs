@@ -4,6 +4,7 @@
 use std::cmp::Ordering;
 
 use super::SquaredError;
+use crate::criterion::bounded::{Ceiling, Summary};
 use crate::criterion::weights::SampleWeights;
 use crate::criterion::{Bounded, Statistics};
 use crate::data::target::Numbers;
@@ -26,24 +27,6 @@ impl Span {
     }
 }
 
-/// The weight of some samples, and an upper bound of the sum of their weighted squared distances
-/// from the center.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SpreadSummary {
-    weight: u64,
-    spread: f64,
-}
-
-/// What the bounds need to know of a node.
-#[derive(Debug, Default)]
-pub struct SumCeiling {
-    weight: f64,
-    /// The distance between the node's mean and the center.
-    shift: f64,
-    /// The squared distance between the node's mean and the farthest target of all samples.
-    radius: f64,
-}
-
 impl<W: SampleWeights> SquaredError<'_, W> {
     /// The squared distance between a sample and a point, over all outputs in the finest scale.
     /// `from` gives the distance in one output, from the fixed-point target and the output's span.
@@ -61,8 +44,10 @@ impl<W: SampleWeights> SquaredError<'_, W> {
 }
 
 impl<W: SampleWeights> Bounded for SquaredError<'_, W> {
-    type Summary = SpreadSummary;
-    type Ceiling = SumCeiling;
+    /// An upper bound of the sum of the weighted squared distances from the center.
+    type Spread = f64;
+    /// The distance between the node's mean and the center.
+    type Mean = f64;
     const IS_SQUARED_DISTANCE: bool = true;
 
     /// The best cut of the samples in the order of their targets, for few samples of one output:
@@ -105,8 +90,8 @@ impl<W: SampleWeights> Bounded for SquaredError<'_, W> {
         score * node.weight as f64
     }
 
-    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, _scan: &mut Self::Scan) -> SpreadSummary {
-        let mut summary = SpreadSummary::default();
+    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, _scan: &mut Self::Scan) -> Summary<f64> {
+        let mut summary = Summary::default();
         for sample in samples {
             summary.weight += self.weights.weight(sample);
             summary.spread = (summary.spread + self.spread(sample)) * (1.0 + 4.0 * f64::EPSILON);
@@ -115,15 +100,10 @@ impl<W: SampleWeights> Bounded for SquaredError<'_, W> {
     }
 
     #[inline]
-    fn exclude(&self, summary: &mut SpreadSummary, sample: u32) {
+    fn exclude(&self, summary: &mut Summary<f64>, sample: u32) {
         summary.weight -= self.weights.weight(sample);
         let spread = summary.spread * (1.0 + 4.0 * f64::EPSILON) - self.spread(sample) * (1.0 - 4.0 * f64::EPSILON);
         summary.spread = spread.max(0.0);
-    }
-
-    #[inline]
-    fn summary_weight(summary: &SpreadSummary) -> u64 {
-        summary.weight
     }
 
     fn farthest_distance(&self, sample: u32) -> f64 {
@@ -131,34 +111,31 @@ impl<W: SampleWeights> Bounded for SquaredError<'_, W> {
         self.weights.weight(sample) as f64 * distance
     }
 
-    fn distance(&self, node: &Self::Totals, _ceiling: &SumCeiling, sample: u32) -> f64 {
+    fn distance(&self, node: &Self::Totals, _ceiling: &Ceiling<f64>, sample: u32) -> f64 {
         let outputs = self.values(sample).iter().zip(&node.outputs).zip(&self.factors);
         outputs
             .map(|((&q, output), factor)| ((q as f64 - (output.mean as f64 + output.fraction)) * factor).powi(2))
             .sum()
     }
 
-    fn ceiling(&self, node: &Self::Totals) -> SumCeiling {
+    /// The radius is that of the targets of all samples, in the node or not.
+    fn ceiling(&self, node: &Self::Totals) -> Ceiling<f64> {
         let (mut shift, mut radius) = (0.0, 0.0);
         for ((output, span), factor) in node.outputs.iter().zip(&self.spans).zip(&self.factors) {
             let mean = output.mean as f64 + output.fraction;
             shift += ((mean - span.center) * factor).powi(2);
             radius += ((mean - span.low).max(span.high - mean) * factor).powi(2);
         }
-        SumCeiling { weight: node.weight as f64, shift: shift.sqrt(), radius }
+        Ceiling { weight: node.weight as f64, radius, mean: shift.sqrt() }
     }
 
     /// By Cauchy and Schwarz, the gain of a subset is at most `W / (W - w)` times the sum of the
     /// weighted squared distances of all the summary's samples from the node's mean. The triangle
     /// inequality bounds that sum by the one from the center.
     #[inline]
-    fn most_gain(ceiling: &SumCeiling, summary: &SpreadSummary) -> f64 {
+    fn most_gain(ceiling: &Ceiling<f64>, summary: &Summary<f64>) -> f64 {
         let (n, m) = (ceiling.weight, summary.weight as f64);
-        let spread = (summary.spread.sqrt() + m.sqrt() * ceiling.shift).powi(2);
+        let spread = (summary.spread.sqrt() + m.sqrt() * ceiling.mean).powi(2);
         if m < n { spread * n / (n - m) } else { f64::INFINITY }
-    }
-
-    fn radius(ceiling: &SumCeiling) -> f64 {
-        ceiling.radius
     }
 }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
+use crate::criterion::bounded::Summary;
 use crate::data::SparseColumns;
 use crate::params::Strategy;
 use crate::split::entries::Entry;
@@ -413,7 +414,7 @@ impl<C: Criterion> KnownColumns<C> {
 
 impl LocalColumns {
     /// The summary of the entries of each lane.
-    fn summaries<C: Criterion>(&self, criterion: &C, scan: &mut C::Scan) -> Vec<C::Summary> {
+    fn summaries<C: Criterion>(&self, criterion: &C, scan: &mut C::Scan) -> Vec<Summary<C::Spread>> {
         self.spans.iter().map(|&(start, end)| criterion.summary(samples_of(&self.entries[start..end]), scan)).collect()
     }
 }
