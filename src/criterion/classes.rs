@@ -326,18 +326,17 @@ impl<W: SampleWeights, M: Measure> Bounded for ClassCriterion<'_, W, M> {
             }
         }
         let mut weight = 0;
-        let mut peaks = [0; 1];
-        let mut more_peaks = vec![0; self.n_outputs - 1];
+        let mut peaks: SmallVec<[u64; 1]> = smallvec![0; self.n_outputs];
         for sample in samples {
             let w = self.weights.weight(sample);
             weight += w;
-            for (&slot, peak) in self.slots(sample).iter().zip(peaks.iter_mut().chain(&mut more_peaks)) {
+            for (&slot, peak) in self.slots(sample).iter().zip(&mut peaks) {
                 let count = &mut counts[slot as usize];
                 *count += w;
                 *peak = (*peak).max(*count);
             }
         }
-        Summary { weight, spread: peaks[0] + more_peaks.iter().sum::<u64>() }
+        Summary { weight, spread: peaks.iter().sum() }
     }
 
     /// The bound of the most frequent class stays as it is: without the sample, the true weight can

@@ -151,11 +151,9 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         sorted_scores(level, &self.places, weight, &whole, counts, cuts.keys, cuts.scores);
         if cuts.missing.is_some() {
             counts.fill([0; LANES]);
-            for lane in 0..LANES {
-                for place in cuts.missing_places(lane) {
-                    let [class, weight] = self.places[place];
-                    counts[class as usize][lane] += weight as i32;
-                }
+            for (lane, place) in cuts.missing_rows() {
+                let [class, weight] = self.places[place];
+                counts[class as usize][lane] += weight as i32;
             }
         }
         if let Some((ranks, others)) = cuts.missing {
@@ -281,7 +279,9 @@ vectorized! {
         bounds: &mut [f64],
     ) {
         let n = bounds.len();
-        work.iter_mut().for_each(|sums| sums[..=n].fill(0.0));
+        for sums in work.iter_mut() {
+            sums[..=n].fill(0.0);
+        }
         // The excess of a class in some rows is its weight there less the node's share of the class
         // times their weight. `before` is the squared excess of all rows before each bin, `middle`
         // the square of twice the excess half way through each bin. `squares` has the weighted

@@ -41,17 +41,18 @@ pub struct Cuts<'a> {
 impl Cuts<'_> {
     /// Adds up the rows with a missing value in each lane. `add` adds the row at a place to a sum.
     pub fn missing_sums<T: Copy + Default>(&self, add: impl Fn(T, usize) -> T) -> [T; LANES] {
-        if self.missing.is_none() {
-            return [T::default(); LANES];
-        }
-        std::array::from_fn(|lane| self.missing_places(lane).fold(T::default(), &add))
+        let mut sums = [T::default(); LANES];
+        self.missing_rows().for_each(|(lane, place)| sums[lane] = add(sums[lane], place));
+        sums
     }
 
-    /// The places of the rows with a missing value in a lane.
-    pub fn missing_places(&self, lane: usize) -> impl Iterator<Item = usize> {
-        let missing = self.missing.as_ref().map(|(ranks, _)| ranks[lane]);
-        let keys = self.keys.iter().rev().map(move |row| row[lane]);
-        keys.take_while(move |&key| missing == Some(rank(key))).map(place)
+    /// The rows with a missing value, each as a lane and a place.
+    pub fn missing_rows(&self) -> impl Iterator<Item = (usize, usize)> {
+        let lanes = self.missing.iter().flat_map(|(ranks, _)| ranks.iter().enumerate());
+        lanes.flat_map(|(lane, &missing)| {
+            let keys = self.keys.iter().rev().map(move |row| row[lane]);
+            keys.take_while(move |&key| rank(key) == missing).map(move |key| (lane, place(key)))
+        })
     }
 }
 
