@@ -4,7 +4,7 @@
 //! rounding error of each other are compared as exact rationals. So "the best split" and "a tie"
 //! mean what they mean in mathematics, and do not depend on the formula, the storage or the order
 //! of evaluation. 640 bits hold every product that the bounds in `data/target.rs` allow; the
-//! largest product is counted in `criterion/squared_error.rs`.
+//! largest product is counted in `criterion/squared_error`.
 
 use std::cmp::Ordering;
 
