@@ -160,12 +160,6 @@ impl<W: SampleWeights> Statistics for BinaryGini<'_, W> {
         excess * excess >= least * product * QUOTIENT_SLACK
     }
 
-    #[inline]
-    fn tolerance(&self, _node: &BinaryTotals, score: f64) -> f64 {
-        // The excess is exact; fewer than eight roundings follow.
-        score * (16.0 * f64::EPSILON)
-    }
-
     fn proof(&self, _scan: &(), pushed: Self::Pushed) -> Self::Pushed {
         pushed
     }

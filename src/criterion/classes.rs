@@ -36,15 +36,14 @@ pub trait Measure: Sync {
     fn score_of_none(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
     /// The cost, summed over outputs, of a node with this sum and weight.
     fn cost(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
-    /// See [`Statistics::score`].
+    /// See [`Statistics::score`]. Rounded so little that the default of [`Statistics::tolerance`]
+    /// holds.
     fn score(&self, split: &Sides<Self::Sum>) -> f64;
     /// See [`Statistics::may_score`].
     #[inline]
     fn may_score(&self, split: &Sides<Self::Sum>, least: f64) -> bool {
         self.score(split) >= least
     }
-    /// See [`Statistics::tolerance`].
-    fn tolerance(&self, score: f64) -> f64;
     /// See [`Statistics::compare`].
     fn compare(&self, a: &Sides<Self::Sum>, b: &Sides<Self::Sum>) -> Ordering;
 }
@@ -247,11 +246,6 @@ impl<W: SampleWeights, M: Measure> Statistics for ClassCriterion<'_, W, M> {
     #[inline]
     fn may_score(&self, node: &Self::Totals, _counts: &Box<[u64]>, pushed: Self::Pushed, least: f64) -> bool {
         self.measure.may_score(&Self::sides(node, pushed), least)
-    }
-
-    #[inline]
-    fn tolerance(&self, _node: &Self::Totals, score: f64) -> f64 {
-        self.measure.tolerance(score)
     }
 
     fn proof(&self, _counts: &Box<[u64]>, pushed: Self::Pushed) -> Self::Proof {

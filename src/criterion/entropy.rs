@@ -60,11 +60,6 @@ impl Measure for Entropy {
         -self.cost_of_sides(split).to_f64()
     }
 
-    #[inline]
-    fn tolerance(&self, score: f64) -> f64 {
-        score.abs() * (16.0 * f64::EPSILON)
-    }
-
     fn compare(&self, a: &Sides<i128>, b: &Sides<i128>) -> Ordering {
         self.cost_of_sides(b).cmp(&self.cost_of_sides(a))
     }

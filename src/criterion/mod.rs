@@ -135,8 +135,12 @@ pub trait Statistics: Sync {
         self.score(node, scan, pushed) >= least
     }
     /// An upper bound of the difference that rounding may cause between two scores of a node, of
-    /// which the higher is `score`.
-    fn tolerance(&self, node: &Self::Totals, score: f64) -> f64;
+    /// which the higher is `score`. The default is for scores that come from exact integers by some
+    /// eight roundings at most.
+    #[inline]
+    fn tolerance(&self, _node: &Self::Totals, score: f64) -> f64 {
+        score.abs() * (16.0 * f64::EPSILON)
+    }
     /// The integers that decide the exact score. Cheap to make.
     fn proof(&self, scan: &Self::Scan, pushed: Self::Pushed) -> Self::Proof;
     /// The exact order of two candidates of one node, given their proofs; the greater one is the
