@@ -109,7 +109,7 @@ impl<S: Moment> Start<S> {
 }
 
 /// Samples with any weights, and their loss about the quantile of any level.
-pub(super) struct Weighted<'a, R, S, L: Balance<S>> {
+pub(super) struct Weighted<'a, R, S: Moment, L: Balance<S>> {
     line: &'a Line,
     ring: R,
     level: L,
