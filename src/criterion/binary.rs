@@ -9,13 +9,13 @@
 
 use std::cmp::Ordering;
 
-use super::bounded::most_gain_within;
+use super::bounded::{Ceiling, Summary, most_gain_within};
 use super::packed::PackedBinary;
 use super::small::SmallBinary;
 use super::weights::{Moment, SampleWeights};
 use super::{Bounded, Ordered, QUOTIENT_SLACK, Statistics};
 use crate::data::target::Classes;
-use crate::num::{Ratio, Wide};
+use crate::num::{Exact, Ratio, Wide};
 
 /// Gini impurity of the two classes of one output.
 pub struct BinaryGini<'a, W> {
@@ -31,10 +31,10 @@ pub struct BinaryTotals {
     pub(super) second: u64,
 }
 
-/// What the bounds need to know of a node.
+/// What the bounds need to know of the mean of a node.
 #[derive(Debug, Default)]
-pub struct BinaryCeiling {
-    weight: f64,
+pub struct BinaryMean {
+    /// The weight of the second class.
     second: f64,
     /// The squared distances of the first and of the second class from the node's mean: twice the
     /// squared share of the other class.
@@ -52,7 +52,7 @@ impl<M: Moment> BinaryPushed<M> {
     /// The state of a scan that has pushed samples with these totals.
     #[inline]
     pub(super) fn new(node: &BinaryTotals, pushed: BinaryTotals) -> Self {
-        let gained = M::default().plus_product(pushed.second, node.weight as i64);
+        let gained = M::product(pushed.second, node.weight as i64);
         Self { weight: pushed.weight, excess: gained.minus_product(pushed.weight, node.second as i64) }
     }
 }
@@ -162,12 +162,6 @@ impl<W: SampleWeights> Statistics for BinaryGini<'_, W> {
         excess * excess >= least * product * QUOTIENT_SLACK
     }
 
-    #[inline]
-    fn tolerance(&self, _node: &BinaryTotals, score: f64) -> f64 {
-        // The excess is exact; fewer than eight roundings follow.
-        score * (16.0 * f64::EPSILON)
-    }
-
     fn proof(&self, _scan: &(), pushed: Self::Pushed) -> Self::Pushed {
         pushed
     }
@@ -197,10 +191,6 @@ impl<W: SampleWeights> Statistics for BinaryGini<'_, W> {
 }
 
 impl<W: SampleWeights> Ordered for BinaryGini<'_, W> {
-    fn n_orders(&self) -> usize {
-        1
-    }
-
     fn order(&self, _order: usize) -> impl Fn(u32) -> u64 {
         |sample| u64::from(self.classes[sample as usize])
     }
@@ -221,8 +211,9 @@ impl<W: SampleWeights> Ordered for BinaryGini<'_, W> {
 }
 
 impl<W: SampleWeights> Bounded for BinaryGini<'_, W> {
-    type Summary = BinaryTotals;
-    type Ceiling = BinaryCeiling;
+    /// The weight of the second class.
+    type Spread = u64;
+    type Mean = BinaryMean;
     const IS_SQUARED_DISTANCE: bool = true;
 
     /// One class on either side.
@@ -234,55 +225,48 @@ impl<W: SampleWeights> Bounded for BinaryGini<'_, W> {
         2.0 * score / node.weight as f64
     }
 
-    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, _scan: &mut ()) -> BinaryTotals {
-        self.counted(samples)
+    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, _scan: &mut ()) -> Summary<u64> {
+        let BinaryTotals { weight, second } = self.counted(samples);
+        Summary { weight, spread: second }
     }
 
     #[inline]
-    fn exclude(&self, summary: &mut BinaryTotals, sample: u32) {
+    fn exclude(&self, summary: &mut Summary<u64>, sample: u32) {
         let w = self.weights.weight(sample);
         summary.weight -= w;
-        summary.second -= w * u64::from(self.classes[sample as usize]);
-    }
-
-    #[inline]
-    fn summary_weight(summary: &BinaryTotals) -> u64 {
-        summary.weight
+        summary.spread -= w * u64::from(self.classes[sample as usize]);
     }
 
     fn farthest_distance(&self, sample: u32) -> f64 {
         2.0 * self.weights.weight(sample) as f64
     }
 
-    fn distance(&self, _node: &BinaryTotals, ceiling: &BinaryCeiling, sample: u32) -> f64 {
-        ceiling.distances[self.classes[sample as usize] as usize & 1]
+    fn distance(&self, _node: &BinaryTotals, ceiling: &Ceiling<BinaryMean>, sample: u32) -> f64 {
+        ceiling.mean.distances[self.classes[sample as usize] as usize & 1]
     }
 
-    fn ceiling(&self, node: &BinaryTotals) -> BinaryCeiling {
+    fn ceiling(&self, node: &BinaryTotals) -> Ceiling<BinaryMean> {
         let share = node.second as f64 / node.weight as f64;
-        BinaryCeiling {
+        let distances = [2.0 * share * share, 2.0 * (1.0 - share) * (1.0 - share)];
+        Ceiling {
             weight: node.weight as f64,
-            second: node.second as f64,
-            distances: [2.0 * share * share, 2.0 * (1.0 - share) * (1.0 - share)],
+            radius: distances[0].max(distances[1]),
+            mean: BinaryMean { second: node.second as f64, distances },
         }
     }
 
     /// The gain is convex in the two class weights of the subset, so that its maximum is at a
     /// corner: a side has all of one class of the summary and none of the other, or all of both.
-    fn most_gain(ceiling: &BinaryCeiling, summary: &BinaryTotals) -> f64 {
-        let [first, second] = ceiling.distances;
+    fn most_gain(ceiling: &Ceiling<BinaryMean>, summary: &Summary<u64>) -> f64 {
+        let [first, second] = ceiling.mean.distances;
         let n = ceiling.weight;
         // The summary may have samples that have left the node.
-        let s = (summary.second as f64).min(ceiling.second);
-        let m = ((summary.weight - summary.second) as f64).min(n - ceiling.second) + s;
+        let s = (summary.spread as f64).min(ceiling.mean.second);
+        let m = ((summary.weight - summary.spread) as f64).min(n - ceiling.mean.second) + s;
         let alone = most_gain_within(m - s, n, first).max(most_gain_within(s, n, second));
         // Where the summary has all samples of the node, "all of both" is no split, and no split
         // betters the one that parts the classes.
         let excess = s * second.sqrt() - (m - s) * first.sqrt();
         if m < n { alone.max(excess * excess * n / (m * (n - m)).max(1.0)) } else { alone }
-    }
-
-    fn radius(ceiling: &BinaryCeiling) -> f64 {
-        ceiling.distances[0].max(ceiling.distances[1])
     }
 }

@@ -7,13 +7,34 @@
 
 use super::Statistics;
 
+/// A summary of a set of samples: enough to bound the gain of splitting the set off.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Summary<S> {
+    /// The weight of the samples.
+    pub weight: u64,
+    /// See [`Bounded::Spread`].
+    pub spread: S,
+}
+
+/// The numbers of a node that the bounds of its columns need.
+#[derive(Debug)]
+pub struct Ceiling<M> {
+    /// The weight of the node.
+    pub weight: f64,
+    /// An upper bound of the squared distance between the node's mean and the farthest of its
+    /// samples.
+    pub radius: f64,
+    /// See [`Bounded::Mean`].
+    pub mean: M,
+}
+
 /// Upper bounds of what splits can gain. A gain is the cost of a node less the costs of its
 /// children.
 pub trait Bounded: Statistics {
-    /// The summary of a set of samples: enough to bound the gain of splitting the set off.
-    type Summary: Copy + Default + Send + Sync;
-    /// The numbers of a node that the bounds of its columns need.
-    type Ceiling: Default + Send + Sync;
+    /// How the targets of the samples of a summary are spread.
+    type Spread: Copy + Default + Send + Sync;
+    /// What bounds need to know of the mean of a node's targets.
+    type Mean: Default + Send + Sync;
     /// Whether the cost is a sum of squared distances. If false, the bounds do not hold, and only
     /// [`best_conceivable`](Self::best_conceivable) may be used.
     const IS_SQUARED_DISTANCE: bool = false;
@@ -30,15 +51,11 @@ pub trait Bounded: Statistics {
         f64::INFINITY
     }
     /// Summarises these samples. `scan` is scratch.
-    fn summary(&self, _samples: impl Iterator<Item = u32> + Clone, _scan: &mut Self::Scan) -> Self::Summary {
-        Self::Summary::default()
+    fn summary(&self, _samples: impl Iterator<Item = u32> + Clone, _scan: &mut Self::Scan) -> Summary<Self::Spread> {
+        Summary::default()
     }
     /// Takes a sample out of a summary that has it.
-    fn exclude(&self, _summary: &mut Self::Summary, _sample: u32) {}
-    /// The weight of the summary's samples.
-    fn summary_weight(_summary: &Self::Summary) -> u64 {
-        0
-    }
+    fn exclude(&self, _summary: &mut Summary<Self::Spread>, _sample: u32) {}
     /// An upper bound of the weighted squared distance between a sample and the farthest point that
     /// a sample of this target may have.
     fn farthest_distance(&self, _sample: u32) -> f64 {
@@ -46,21 +63,16 @@ pub trait Bounded: Statistics {
     }
     /// A lower bound of the squared distance between a sample and the mean of a node whose ceiling
     /// is given.
-    fn distance(&self, _node: &Self::Totals, _ceiling: &Self::Ceiling, _sample: u32) -> f64 {
+    fn distance(&self, _node: &Self::Totals, _ceiling: &Ceiling<Self::Mean>, _sample: u32) -> f64 {
         0.0
     }
     /// Prepares [`most_gain`](Self::most_gain) for a node.
-    fn ceiling(&self, _node: &Self::Totals) -> Self::Ceiling {
-        Self::Ceiling::default()
+    fn ceiling(&self, _node: &Self::Totals) -> Ceiling<Self::Mean> {
+        Ceiling { weight: 0.0, radius: f64::INFINITY, mean: Self::Mean::default() }
     }
     /// An upper bound of the gain of all splits of the node that have a subset of the summary's
     /// samples as one side.
-    fn most_gain(_ceiling: &Self::Ceiling, _summary: &Self::Summary) -> f64 {
-        f64::INFINITY
-    }
-    /// An upper bound of the squared distance between the node's mean and the farthest of its
-    /// samples.
-    fn radius(_ceiling: &Self::Ceiling) -> f64 {
+    fn most_gain(_ceiling: &Ceiling<Self::Mean>, _summary: &Summary<Self::Spread>) -> f64 {
         f64::INFINITY
     }
 }

@@ -13,10 +13,11 @@ use std::cmp::Ordering;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::bounded::most_gain_within;
+use super::bounded::{Ceiling, Summary, most_gain_within};
 use super::packed::PackedClasses;
 use super::small::SmallClasses;
-use super::weights::SampleWeights;
+use super::sums::row;
+use super::weights::{Moment, SampleWeights};
 use super::{Bounded, Ordered, Statistics};
 use crate::data::target::Classes;
 
@@ -24,29 +25,26 @@ use crate::data::target::Classes;
 /// of all outputs.
 pub trait Measure: Sync {
     /// A sum of `f` over counts, exact.
-    type Sum: Copy + Default + PartialEq + Send + Sync;
+    type Sum: Moment;
     /// See [`Bounded::IS_SQUARED_DISTANCE`].
     const IS_SQUARED_DISTANCE: bool;
 
-    /// `sum` after a count has grown by `weight`: `sum + f(count + weight) - f(count)`.
-    fn grown(&self, sum: Self::Sum, count: u64, weight: u64) -> Self::Sum;
-    /// `sum` after a count has shrunk by `weight`: `sum + f(count - weight) - f(count)`.
-    fn shrunk(&self, sum: Self::Sum, count: u64, weight: u64) -> Self::Sum;
+    /// What `f` grows by when a count grows by `weight`: `f(count + weight) - f(count)`.
+    fn growth(&self, count: u64, weight: u64) -> Self::Sum;
     /// The impurity, summed over outputs, of a node with this sum and weight.
     fn impurity(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
     /// The score at which nothing is gained: that of leaving a node with this sum and weight whole.
     fn score_of_none(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
     /// The cost, summed over outputs, of a node with this sum and weight.
     fn cost(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
-    /// See [`Statistics::score`].
+    /// See [`Statistics::score`]. Rounded so little that the default of [`Statistics::tolerance`]
+    /// holds.
     fn score(&self, split: &Sides<Self::Sum>) -> f64;
     /// See [`Statistics::may_score`].
     #[inline]
     fn may_score(&self, split: &Sides<Self::Sum>, least: f64) -> bool {
         self.score(split) >= least
     }
-    /// See [`Statistics::tolerance`].
-    fn tolerance(&self, score: f64) -> f64;
     /// See [`Statistics::compare`].
     fn compare(&self, a: &Sides<Self::Sum>, b: &Sides<Self::Sum>) -> Ordering;
 }
@@ -75,35 +73,12 @@ pub struct ClassCriterion<'a, W, M> {
     pub(super) n_outputs: usize,
 }
 
-fn n_orders_of(n_classes: u32) -> u32 {
-    if n_classes == 2 { 1 } else { n_classes }
-}
-
 /// The class counts of a node: the weight of each class of each output.
 #[derive(Debug)]
 pub struct ClassTotals<S> {
     pub(super) weight: u64,
     pub(super) counts: SmallVec<[u64; 8]>,
     sum: S,
-}
-
-/// The weight of some samples, and an upper bound of the weight of their most frequent class,
-/// summed over outputs.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ClassSummary {
-    weight: u64,
-    peaks: u64,
-}
-
-/// What the bounds need to know of a node.
-#[derive(Debug, Default)]
-pub struct ClassCeiling {
-    weight: f64,
-    /// The sum of the squared class shares over all outputs.
-    squares: f64,
-    /// The squared distance between the node's mean and the farthest of its classes, summed over
-    /// outputs.
-    radius: f64,
 }
 
 /// The weight of the pushed samples, and the sums of `f` over the counts of both sides.
@@ -134,8 +109,8 @@ impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
         for ((inside, count), &whole) in scan.iter_mut().zip(counts).zip(&node.counts) {
             *inside = count;
             pushed.weight += count;
-            pushed.inside = self.measure.grown(pushed.inside, 0, count);
-            pushed.outside = self.measure.grown(pushed.outside, 0, whole - count);
+            pushed.inside = pushed.inside + self.measure.growth(0, count);
+            pushed.outside = pushed.outside + self.measure.growth(0, whole - count);
         }
         pushed
     }
@@ -144,37 +119,33 @@ impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
         self.classes.first[self.n_outputs] as usize
     }
 
-    /// For a number of an order: the output whose classes the order looks at, and the slot of the
-    /// class whose shares it sorts by.
-    fn slot_of_order(&self, order: usize) -> (usize, u32) {
-        let mut order = order as u32;
-        let mut output = 0;
-        let first = &self.classes.first;
-        while order >= n_orders_of(first[output + 1] - first[output]) {
-            order -= n_orders_of(first[output + 1] - first[output]);
-            output += 1;
-        }
-        (output, first[output] + order + u32::from(first[output + 1] - first[output] == 2))
+    /// For each order, the output whose classes the order looks at, and the slot of the class whose
+    /// shares it sorts by: every class, but of two classes only the second.
+    fn orders(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.classes.first.windows(2).enumerate().flat_map(|(output, range)| {
+            let first = range[0] + u32::from(range[1] - range[0] == 2);
+            (first..range[1]).map(move |slot| (output, slot))
+        })
     }
 
     #[inline]
     fn slots(&self, sample: u32) -> &[u32] {
-        if self.n_outputs == 1 {
-            std::slice::from_ref(&self.classes.slots[sample as usize])
-        } else {
-            &self.classes.slots[sample as usize * self.n_outputs..][..self.n_outputs]
-        }
+        row(&self.classes.slots, sample, self.n_outputs)
     }
 
     fn counted(&self, weight: u64, counts: SmallVec<[u64; 8]>) -> ClassTotals<M::Sum> {
-        let sum = counts.iter().fold(M::Sum::default(), |sum, &count| self.measure.grown(sum, 0, count));
+        let sum = self.sum_of(counts.iter().copied());
         ClassTotals { weight, counts, sum }
+    }
+
+    /// The sum of `f` over these counts.
+    fn sum_of(&self, counts: impl Iterator<Item = u64>) -> M::Sum {
+        counts.fold(M::Sum::default(), |sum, count| sum + self.measure.growth(0, count))
     }
 
     /// The impurity of a node with these counts, averaged over outputs.
     pub(super) fn impurity_of(&self, counts: impl Iterator<Item = u64>, weight: u64) -> f64 {
-        let sum = counts.fold(M::Sum::default(), |sum, count| self.measure.grown(sum, 0, count));
-        self.measure.impurity(sum, weight, self.n_outputs) / self.n_outputs as f64
+        self.measure.impurity(self.sum_of(counts), weight, self.n_outputs) / self.n_outputs as f64
     }
 
     #[inline]
@@ -268,8 +239,8 @@ impl<W: SampleWeights, M: Measure> Statistics for ClassCriterion<'_, W, M> {
         for &slot in self.slots(sample) {
             let inside = &mut counts[slot as usize];
             let outside = node.counts[slot as usize] - *inside;
-            pushed.inside = self.measure.grown(pushed.inside, *inside, w);
-            pushed.outside = self.measure.shrunk(pushed.outside, outside, w);
+            pushed.inside = pushed.inside + self.measure.growth(*inside, w);
+            pushed.outside = pushed.outside - self.measure.growth(outside - w, w);
             *inside += w;
         }
     }
@@ -287,11 +258,6 @@ impl<W: SampleWeights, M: Measure> Statistics for ClassCriterion<'_, W, M> {
     #[inline]
     fn may_score(&self, node: &Self::Totals, _counts: &Box<[u64]>, pushed: Self::Pushed, least: f64) -> bool {
         self.measure.may_score(&Self::sides(node, pushed), least)
-    }
-
-    #[inline]
-    fn tolerance(&self, _node: &Self::Totals, score: f64) -> f64 {
-        self.measure.tolerance(score)
     }
 
     fn proof(&self, _counts: &Box<[u64]>, pushed: Self::Pushed) -> Self::Proof {
@@ -318,16 +284,16 @@ impl<W: SampleWeights, M: Measure> Ordered for ClassCriterion<'_, W, M> {
     /// One order per class, by its share against all other classes; for an output of two classes,
     /// only the order by the second.
     fn n_orders(&self) -> usize {
-        self.classes.first.windows(2).map(|output| n_orders_of(output[1] - output[0])).sum::<u32>() as usize
+        self.orders().count()
     }
 
     fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
-        let (output, slot) = self.slot_of_order(order);
+        let (output, slot) = self.orders().nth(order).unwrap_or_default();
         move |sample| u64::from(self.slots(sample)[output] == slot)
     }
 
     fn order_total(&self, totals: &Self::Totals, _samples: &[u32], order: usize) -> u128 {
-        totals.counts[self.slot_of_order(order).1 as usize].into()
+        self.orders().nth(order).map_or(0, |(_, slot)| totals.counts[slot as usize].into())
     }
 
     fn n_shares(&self) -> usize {
@@ -336,8 +302,10 @@ impl<W: SampleWeights, M: Measure> Ordered for ClassCriterion<'_, W, M> {
 }
 
 impl<W: SampleWeights, M: Measure> Bounded for ClassCriterion<'_, W, M> {
-    type Summary = ClassSummary;
-    type Ceiling = ClassCeiling;
+    /// An upper bound of the weight of the most frequent class, summed over outputs.
+    type Spread = u64;
+    /// The sum of the squared class shares over all outputs.
+    type Mean = f64;
     const IS_SQUARED_DISTANCE: bool = M::IS_SQUARED_DISTANCE;
 
     /// One class on either side, if the node has exactly two classes of one output.
@@ -355,7 +323,7 @@ impl<W: SampleWeights, M: Measure> Bounded for ClassCriterion<'_, W, M> {
         score - self.measure.score_of_none(node.sum, node.weight, self.n_outputs)
     }
 
-    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, counts: &mut Box<[u64]>) -> ClassSummary {
+    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, counts: &mut Box<[u64]>) -> Summary<u64> {
         // Clears only the counts that will be used: most columns have fewer entries than there are
         // classes.
         for sample in samples.clone() {
@@ -364,53 +332,48 @@ impl<W: SampleWeights, M: Measure> Bounded for ClassCriterion<'_, W, M> {
             }
         }
         let mut weight = 0;
-        let mut peaks = [0; 1];
-        let mut more_peaks = vec![0; self.n_outputs - 1];
+        let mut peaks: SmallVec<[u64; 1]> = smallvec![0; self.n_outputs];
         for sample in samples {
             let w = self.weights.weight(sample);
             weight += w;
-            for (&slot, peak) in self.slots(sample).iter().zip(peaks.iter_mut().chain(&mut more_peaks)) {
+            for (&slot, peak) in self.slots(sample).iter().zip(&mut peaks) {
                 let count = &mut counts[slot as usize];
                 *count += w;
                 *peak = (*peak).max(*count);
             }
         }
-        ClassSummary { weight, peaks: peaks[0] + more_peaks.iter().sum::<u64>() }
+        Summary { weight, spread: peaks.iter().sum() }
     }
 
     /// The bound of the most frequent class stays as it is: without the sample, the true weight can
     /// only be lower.
     #[inline]
-    fn exclude(&self, summary: &mut ClassSummary, sample: u32) {
+    fn exclude(&self, summary: &mut Summary<u64>, sample: u32) {
         summary.weight -= self.weights.weight(sample);
-    }
-
-    #[inline]
-    fn summary_weight(summary: &ClassSummary) -> u64 {
-        summary.weight
     }
 
     fn farthest_distance(&self, sample: u32) -> f64 {
         2.0 * self.weights.weight(sample) as f64 * self.n_outputs as f64
     }
 
-    fn distance(&self, node: &Self::Totals, ceiling: &ClassCeiling, sample: u32) -> f64 {
+    fn distance(&self, node: &Self::Totals, ceiling: &Ceiling<f64>, sample: u32) -> f64 {
         let own = |&slot: &u32| 1.0 - 2.0 * node.counts[slot as usize] as f64 / ceiling.weight;
-        self.slots(sample).iter().map(own).sum::<f64>() + ceiling.squares
+        self.slots(sample).iter().map(own).sum::<f64>() + ceiling.mean
     }
 
-    fn ceiling(&self, node: &Self::Totals) -> ClassCeiling {
+    fn ceiling(&self, node: &Self::Totals) -> Ceiling<f64> {
         let weight = node.weight as f64;
         let (mut radius, mut all_squares) = (0.0, 0.0);
         for range in self.classes.first.windows(2) {
             let counts = &node.counts[range[0] as usize..range[1] as usize];
+            // The squared distance between the node's mean and the farthest of its classes:
             // |e_k - p|^2 = 1 - 2 p_k + sum p^2 is largest for the rarest class that the node has.
             let rarest = counts.iter().copied().filter(|&count| count > 0).min().unwrap_or(0);
             let squares: f64 = counts.iter().map(|&count| (count as f64 / weight).powi(2)).sum();
             radius += 1.0 - 2.0 * rarest as f64 / weight + squares;
             all_squares += squares;
         }
-        ClassCeiling { weight, squares: all_squares, radius }
+        Ceiling { weight, radius, mean: all_squares }
     }
 
     /// Let a subset have the class weights `s` and the weight `w`, and the node the class shares
@@ -418,13 +381,9 @@ impl<W: SampleWeights, M: Measure> Bounded for ClassCriterion<'_, W, M> {
     /// `|V|^2 = sum s^2 - 2 w s.p + w^2 sum p^2`, and `sum s^2` is at most `w` times the largest of
     /// `s`.
     #[inline]
-    fn most_gain(ceiling: &ClassCeiling, summary: &ClassSummary) -> f64 {
+    fn most_gain(ceiling: &Ceiling<f64>, summary: &Summary<u64>) -> f64 {
         let weight = summary.weight as f64;
-        let distance = (summary.peaks as f64 / weight + ceiling.squares).min(ceiling.radius);
+        let distance = (summary.spread as f64 / weight + ceiling.mean).min(ceiling.radius);
         most_gain_within(weight, ceiling.weight, distance)
-    }
-
-    fn radius(ceiling: &ClassCeiling) -> f64 {
-        ceiling.radius
     }
 }

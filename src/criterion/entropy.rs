@@ -36,13 +36,8 @@ impl Measure for Entropy {
     const IS_SQUARED_DISTANCE: bool = false;
 
     #[inline]
-    fn grown(&self, sum: i128, count: u64, weight: u64) -> i128 {
-        sum + self.log2.x_log2_x(count + weight) - self.log2.x_log2_x(count)
-    }
-
-    #[inline]
-    fn shrunk(&self, sum: i128, count: u64, weight: u64) -> i128 {
-        sum + self.log2.x_log2_x(count - weight) - self.log2.x_log2_x(count)
+    fn growth(&self, count: u64, weight: u64) -> i128 {
+        self.log2.x_log2_x(count + weight) - self.log2.x_log2_x(count)
     }
 
     fn impurity(&self, sum: i128, weight: u64, n_outputs: usize) -> f64 {
@@ -57,17 +52,12 @@ impl Measure for Entropy {
     }
 
     fn cost(&self, sum: i128, weight: u64, n_outputs: usize) -> f64 {
-        Moment::to_f64(n_outputs as i128 * self.log2.x_log2_x(weight) - sum)
+        (n_outputs as i128 * self.log2.x_log2_x(weight) - sum).to_f64()
     }
 
     #[inline]
     fn score(&self, split: &Sides<i128>) -> f64 {
-        -Moment::to_f64(self.cost_of_sides(split))
-    }
-
-    #[inline]
-    fn tolerance(&self, score: f64) -> f64 {
-        score.abs() * (16.0 * f64::EPSILON)
+        -self.cost_of_sides(split).to_f64()
     }
 
     fn compare(&self, a: &Sides<i128>, b: &Sides<i128>) -> Ordering {

@@ -22,6 +22,7 @@ pub mod poisson;
 pub mod quantile;
 pub mod small;
 pub mod squared_error;
+pub mod sums;
 pub mod weights;
 
 use std::cmp::Ordering;
@@ -40,7 +41,7 @@ use gini::Gini;
 pub use ordered::Ordered;
 use packed::Packed;
 use poisson::Poisson;
-use quantile::AnyQuantile;
+use quantile::Quantile;
 use small::SmallRows;
 use squared_error::SquaredError;
 use weights::{SampleWeights, SmallWeights, UnitWeights};
@@ -85,7 +86,10 @@ pub trait Statistics: Sync {
     /// if it is the same for all nodes.
     fn cost(&self, totals: &Self::Totals) -> f64;
     /// The number of values per node: outputs, times the largest number of classes of an output.
-    fn n_values(&self) -> usize;
+    /// The default is for numbers.
+    fn n_values(&self) -> usize {
+        self.n_means()
+    }
     /// Writes the prediction of a node with these samples: per output the class shares, padded with
     /// 0, or one number.
     fn write_value(&self, totals: &Self::Totals, samples: &[u32], value: &mut [f64]);
@@ -135,8 +139,12 @@ pub trait Statistics: Sync {
         self.score(node, scan, pushed) >= least
     }
     /// An upper bound of the difference that rounding may cause between two scores of a node, of
-    /// which the higher is `score`.
-    fn tolerance(&self, node: &Self::Totals, score: f64) -> f64;
+    /// which the higher is `score`. The default is for scores that come from exact integers by some
+    /// eight roundings at most.
+    #[inline]
+    fn tolerance(&self, _node: &Self::Totals, score: f64) -> f64 {
+        score.abs() * (16.0 * f64::EPSILON)
+    }
     /// The integers that decide the exact score. Cheap to make.
     fn proof(&self, scan: &Self::Scan, pushed: Self::Pushed) -> Self::Proof;
     /// The exact order of two candidates of one node, given their proofs; the greater one is the
@@ -211,16 +219,14 @@ fn visit_numbers<V: Visitor>(
     runtime: &Runtime<'_>,
 ) -> Result<V::Output> {
     let weights = target.weights();
-    let level = match kind {
+    let level = match resolve(kind, target) {
         CriterionKind::SquaredError => {
             return match weights {
-                Weights::Unit if numbers.sums_fit_i64 => {
-                    visitor.visit(&SquaredError::<_, i64>::new(numbers, UnitWeights))
-                }
+                Weights::Unit if numbers.sums_fit_i64 => visitor.visit(&SquaredError::new(numbers, UnitWeights)),
                 Weights::Small(small) if numbers.sums_fit_i64 => {
-                    visitor.visit(&SquaredError::<_, i64>::new(numbers, SmallWeights(small)))
+                    visitor.visit(&SquaredError::new(numbers, SmallWeights(small)))
                 }
-                _ => visitor.visit(&SquaredError::<_, i128>::new(numbers, weights)),
+                _ => visitor.visit(&SquaredError::new(numbers, weights)),
             };
         }
         CriterionKind::Poisson => return visitor.visit(&Poisson::new(numbers, weights)?),
@@ -230,16 +236,17 @@ fn visit_numbers<V: Visitor>(
             return Err(mismatch(kind, "'squared_error', 'absolute_error', 'quantile' or 'poisson'"));
         }
     };
-    match AnyQuantile::new(target, numbers, level, runtime)? {
-        AnyQuantile::Narrow(criterion) => visitor.visit(&criterion),
-        AnyQuantile::Wide(criterion) => visitor.visit(&criterion),
+    if quantile::is_narrow(target, numbers, level) {
+        visitor.visit(&Quantile::<i64>::new(target, numbers, level, runtime)?)
+    } else {
+        visitor.visit(&Quantile::<i128>::new(target, numbers, level, runtime)?)
     }
 }
 
 fn visit_gini<V: Visitor, W: SampleWeights>(classes: &Classes, weights: W, visitor: V) -> Result<V::Output> {
     match BinaryGini::new(classes, weights) {
         Some(criterion) => visitor.visit(&criterion),
-        None => visitor.visit(&ClassCriterion::new(classes, weights, Gini::<W::Square>::new())),
+        None => visitor.visit(&ClassCriterion::new(classes, weights, Gini::<W::Moment>::default())),
     }
 }
 

@@ -9,8 +9,10 @@ use super::Statistics;
 /// Orders of categories. Order `i` sorts the categories of a node by the mean, over the samples of
 /// a category, of a number that each sample has.
 pub trait Ordered: Statistics {
-    /// The number of orders that the search tries.
-    fn n_orders(&self) -> usize;
+    /// The number of orders that the search tries. By default one per output of numbers.
+    fn n_orders(&self) -> usize {
+        self.n_means()
+    }
     /// The number that each sample has for an order: 1 or 0 for whether the sample is of a certain
     /// class, or the fixed-point target of an output, moved so that none is negative.
     fn order(&self, order: usize) -> impl Fn(u32) -> u64;

@@ -27,12 +27,13 @@ use smallvec::SmallVec;
 use super::packed::NotPacked;
 use super::small::NotSmall;
 use super::squared_error::{SquaredError, SumTotals};
-use super::weights::{Moment, SampleWeights, SquareSum};
+use super::sums::{SumProof, SumPushed, are_same, factors, row, shifts};
+use super::weights::{Moment, SampleWeights};
 use super::{Bounded, Ordered, Statistics};
 use crate::data::target::{Numbers, SCALE_SPREAD, Weights};
 use crate::error::{Error, Result};
 use crate::num::log2::{FRACTION_BITS, Log2};
-use crate::num::{Wide, exponent, scale_by_power_of_two};
+use crate::num::{Exact, Wide, exponent, scale_by_power_of_two};
 
 /// Fixed-point targets are at most 2 to this power.
 const COUNT_BITS: i32 = 60;
@@ -42,18 +43,14 @@ const QUOTIENT_BITS: u32 = 64;
 /// Half Poisson deviance over the targets of samples.
 pub struct Poisson<'a> {
     /// Squared error of the same targets: predicts means and tells which nodes are pure.
-    moments: SquaredError<'a, &'a Weights, i128>,
-    weights: &'a Weights,
-    n_outputs: usize,
+    moments: SquaredError<'a, &'a Weights>,
     /// The fixed-point targets `q`, row-major `(n_samples, n_outputs)`.
-    counts: Box<[u64]>,
+    counts: Box<[i64]>,
     /// `q L(q)` for each target, row-major `(n_samples, n_outputs)`.
     terms: Box<[u128]>,
     /// Per output, the exponent of the unit: a target as given is `q * 2^-scale`.
     scale: Box<[i32]>,
-    /// Per output, `shift = finest - scale` and `factor = 2^shift`: fixed-point values times the
-    /// factor have one scale for all outputs.
-    shifts: Box<[u32]>,
+    /// Per output: fixed-point values times the factor have one scale for all outputs.
     factors: Box<[f64]>,
     log2: Log2,
 }
@@ -61,7 +58,6 @@ pub struct Poisson<'a> {
 /// Sums over the samples of a node.
 pub struct PoissonTotals {
     moments: SumTotals<i128>,
-    weight: u64,
     outputs: SmallVec<[OutputSums; 1]>,
 }
 
@@ -69,7 +65,7 @@ pub struct PoissonTotals {
 #[derive(Debug, Clone, Copy)]
 struct OutputSums {
     /// `S = sum w q`.
-    sum: u128,
+    sum: i128,
     /// `sum w q L(q)` as `high * 2^64 + low`: the halves of `q L(q)` are added up apart, as their
     /// sum may exceed 128 bits.
     low: u128,
@@ -77,17 +73,6 @@ struct OutputSums {
     /// `m = L(S) - L(W)`; 0 if `S` is 0.
     mean_log: i128,
 }
-
-/// The weight of the pushed samples, and their weighted sum for the first output.
-#[derive(Debug, Clone, Copy)]
-pub struct PoissonPushed {
-    weight: u64,
-    first: u128,
-}
-
-/// The weight of the pushed samples and their sums: for the first output, and for the other
-/// outputs.
-type PoissonProof = (PoissonPushed, Box<[u128]>);
 
 impl<'a> Poisson<'a> {
     /// The criterion over these targets and weights. Fails if a sample of a weight above 0 has a
@@ -101,8 +86,6 @@ impl<'a> Poisson<'a> {
             .iter()
             .map(|peak| own(peak).map_or(coarsest, |own| own.min(coarsest + SCALE_SPREAD)))
             .collect();
-        let finest = scale.iter().copied().max().unwrap_or(0);
-        let shifts: Box<[u32]> = scale.iter().map(|scale| (finest - scale) as u32).collect();
         let log2 = Log2::new();
         let count = |(at, &y): (usize, &f64)| match weights.weight((at / n_outputs) as u32) {
             0 => Ok(0),
@@ -111,72 +94,60 @@ impl<'a> Poisson<'a> {
                 Err(Error::InvalidArgument { name: "y", got: y.to_string(), expected })
             }
             _ if y == 0.0 => Ok(0),
-            _ => Ok((scale_by_power_of_two(y, scale[at % n_outputs]).round_ties_even() as u64).max(1)),
+            _ => Ok((scale_by_power_of_two(y, scale[at % n_outputs]).round_ties_even() as i64).max(1)),
         };
-        let counts = numbers.raw.iter().enumerate().map(count).collect::<Result<Box<[u64]>>>()?;
+        let counts = numbers.raw.iter().enumerate().map(count).collect::<Result<Box<[i64]>>>()?;
         Ok(Self {
             moments: SquaredError::new(numbers, weights),
-            weights,
-            n_outputs,
-            terms: counts.iter().map(|&q| u128::from(q) * u128::from(log2.log2(q))).collect(),
+            terms: counts.iter().map(|&q| q as u128 * u128::from(log2.log2(q as u64))).collect(),
             counts,
+            factors: factors(&scale),
             scale,
-            factors: shifts.iter().map(|&shift| 2f64.powi(shift as i32)).collect(),
-            shifts,
             log2,
         })
     }
 
     /// The mean of an output, in the unit of the targets as given, from a sum of fixed-point
     /// targets.
-    fn mean_of(&self, sum: u128, weight: u64, output: usize) -> f64 {
+    fn mean_of(&self, sum: i128, weight: u64, output: usize) -> f64 {
         scale_by_power_of_two(sum as f64 / weight as f64, -self.scale[output])
     }
 
     #[inline]
-    fn counts(&self, sample: u32) -> &[u64] {
-        if self.n_outputs == 1 {
-            std::slice::from_ref(&self.counts[sample as usize])
-        } else {
-            &self.counts[sample as usize * self.n_outputs..][..self.n_outputs]
-        }
+    fn counts(&self, sample: u32) -> &[i64] {
+        row(&self.counts, sample, self.moments.n_outputs)
     }
 
-    fn summed(
-        &self,
-        moments: SumTotals<i128>,
-        weight: u64,
-        outputs: impl Iterator<Item = (u128, u128, u128)>,
-    ) -> PoissonTotals {
-        let weight_log = self.log2.log2_wide(weight.into());
+    fn summed(&self, moments: SumTotals<i128>, outputs: impl Iterator<Item = (i128, u128, u128)>) -> PoissonTotals {
+        let weight_log = self.log2.log2_wide(moments.weight.into());
         let outputs = outputs.map(|(sum, low, high)| {
-            let mean_log = if sum == 0 { 0 } else { self.log2.log2_wide(sum) - weight_log };
+            let mean_log = if sum == 0 { 0 } else { self.log2.log2_wide(sum as u128) - weight_log };
             OutputSums { sum, low, high, mean_log }
         });
-        PoissonTotals { moments, weight, outputs: outputs.collect() }
+        PoissonTotals { moments, outputs: outputs.collect() }
     }
 
     /// `sum w q (L(q) - L(mean))` over the samples of a node for one output, which has a target
     /// above 0.
     fn deviance(&self, totals: &PoissonTotals, output: &OutputSums) -> Wide {
         let times_log =
-            |of: u128| -> Wide { Wide::from(output.sum).times(&Wide::from(self.log2.log2_wide(of) as u128)) };
+            |of: u128| -> Wide { Wide::from(output.sum as u128).times(&Wide::from(self.log2.log2_wide(of) as u128)) };
         let own = Wide::from(output.high).shifted(64).plus(&Wide::from(output.low));
-        let own = own.plus(&times_log(totals.weight.into()));
-        let mean = times_log(output.sum);
+        let own = own.plus(&times_log(totals.moments.weight.into()));
+        let mean = times_log(output.sum as u128);
         // Logarithms are rounded, so the difference may come out below 0.
         if own > mean { own.minus(&mean) } else { Wide::ZERO }
     }
 
     /// The exact score without its term `-m S`, which all cuts of the node share, as a pair of what
     /// is added and what is subtracted.
-    fn exact(&self, node: &PoissonTotals, (pushed, others): &PoissonProof) -> (Wide, Wide) {
+    fn exact(&self, node: &PoissonTotals, (pushed, others): &SumProof<i128>) -> (Wide, Wide) {
         let (mut plus, mut minus) = (Wide::ZERO, Wide::ZERO);
-        let weight_logs =
-            [pushed.weight, node.weight - pushed.weight].map(|weight| self.log2.log2_wide(weight.into()) as u128);
-        let sums = std::iter::once(&pushed.first).chain(others);
-        for ((&sum, output), &shift) in sums.zip(&node.outputs).zip(&self.shifts) {
-            for (sum, weight_log) in [sum, output.sum - sum].into_iter().zip(weight_logs) {
+        let weight_logs = [pushed.weight, node.moments.weight - pushed.weight]
+            .map(|weight| self.log2.log2_wide(weight.into()) as u128);
+        let sums = pushed.sums(others).zip(&node.outputs);
+        for ((sum, output), shift) in sums.zip(shifts(&self.scale)) {
+            for (sum, weight_log) in [sum as u128, (output.sum - sum) as u128].into_iter().zip(weight_logs) {
                 let times = |log: u128| Wide::from(sum).times(&Wide::from(log)).shifted(shift);
                 plus = plus.plus(&times(self.log2.log2_wide(sum) as u128));
                 minus = minus.plus(&times(weight_log));
@@ -184,52 +155,41 @@ impl<'a> Poisson<'a> {
         }
         (plus, minus)
     }
-
-    /// Whether two candidates have the same weights and sums on their sides, perhaps with the sides
-    /// exchanged.
-    fn are_same(node: &PoissonTotals, (a, a_others): &PoissonProof, (b, b_others): &PoissonProof) -> bool {
-        let a_sums = || std::iter::once(&a.first).chain(a_others);
-        let b_sums = || std::iter::once(&b.first).chain(b_others);
-        let rest = || node.outputs.iter().zip(b_sums()).map(|(output, &sum)| output.sum - sum);
-        (a.weight == b.weight && a_sums().eq(b_sums()))
-            || (a.weight == node.weight - b.weight && a_sums().copied().eq(rest()))
-    }
 }
 
 impl Statistics for Poisson<'_> {
     type Totals = PoissonTotals;
     /// The weighted sums of the pushed samples, for all outputs but the first.
-    type Scan = Box<[u128]>;
-    type Pushed = PoissonPushed;
-    type Proof = PoissonProof;
+    type Scan = Box<[i128]>;
+    type Pushed = SumPushed<i128>;
+    type Proof = SumProof<i128>;
     type Packed = NotPacked;
     type Small = NotSmall;
     const FORBIDS_CUTS: bool = true;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
-        let weight = samples.iter().map(|&sample| self.weights.weight(sample)).sum();
-        let outputs = (0..self.n_outputs).map(|output| {
-            let (mut sum, mut low, mut high) = (0u128, 0u128, 0u128);
+        let outputs = (0..self.moments.n_outputs).map(|output| {
+            let (mut sum, mut low, mut high) = (0i128, 0u128, 0u128);
             for &sample in samples {
-                let at = sample as usize * self.n_outputs + output;
-                let (w, term) = (u128::from(self.weights.weight(sample)), self.terms[at]);
-                sum += w * u128::from(self.counts[at]);
-                low += w * u128::from(term as u64);
-                high += w * (term >> 64);
+                let at = sample as usize * self.moments.n_outputs + output;
+                let (w, term) = (self.moments.weights.weight(sample), self.terms[at]);
+                sum = sum.plus_product(w, self.counts[at]);
+                low += u128::from(w) * u128::from(term as u64);
+                high += u128::from(w) * (term >> 64);
             }
             (sum, low, high)
         });
-        self.summed(self.moments.totals(samples), weight, outputs)
+        self.summed(self.moments.totals(samples), outputs)
     }
 
     fn minus(&self, node: &Self::Totals, child: &Self::Totals) -> Self::Totals {
         let outputs = node.outputs.iter().zip(&child.outputs);
         let outputs = outputs.map(|(a, b)| (a.sum - b.sum, a.low - b.low, a.high - b.high));
-        self.summed(self.moments.minus(&node.moments, &child.moments), node.weight - child.weight, outputs)
+        self.summed(self.moments.minus(&node.moments, &child.moments), outputs)
     }
 
     fn weight(&self, totals: &Self::Totals) -> u64 {
-        totals.weight
+        totals.moments.weight
     }
 
     /// A node with an output whose targets are all 0 counts as pure too, as all its cuts are
@@ -247,15 +207,11 @@ impl Statistics for Poisson<'_> {
         }
         let mean = |(output, &scale): (&OutputSums, &i32)| {
             // Proportional weights give the same quotient, so the same bits.
-            let quotient = self.deviance(totals, output).shifted(QUOTIENT_BITS).divided(totals.weight).to_f64();
+            let quotient = self.deviance(totals, output).shifted(QUOTIENT_BITS).divided(totals.moments.weight).to_f64();
             let bits = scale_by_power_of_two(quotient, -scale - (FRACTION_BITS + QUOTIENT_BITS) as i32);
             bits * std::f64::consts::LN_2
         };
-        totals.outputs.iter().zip(&self.scale).map(mean).sum::<f64>() / self.n_outputs as f64
-    }
-
-    fn n_values(&self) -> usize {
-        self.n_outputs
+        totals.outputs.iter().zip(&self.scale).map(mean).sum::<f64>() / self.moments.n_outputs as f64
     }
 
     fn write_value(&self, totals: &Self::Totals, samples: &[u32], value: &mut [f64]) {
@@ -263,56 +219,50 @@ impl Statistics for Poisson<'_> {
     }
 
     fn n_means(&self) -> usize {
-        self.n_outputs
+        self.moments.n_outputs
     }
 
-    fn mean(&self, totals: &PoissonTotals, output: usize) -> f64 {
-        self.mean_of(totals.outputs[output].sum, totals.weight, output)
+    fn mean(&self, totals: &Self::Totals, output: usize) -> f64 {
+        self.mean_of(totals.outputs[output].sum, totals.moments.weight, output)
     }
 
-    fn side_means(&self, node: &PoissonTotals, others: &Box<[u128]>, pushed: PoissonPushed, output: usize) -> [f64; 2] {
+    fn side_means(&self, node: &Self::Totals, others: &Self::Scan, pushed: Self::Pushed, output: usize) -> [f64; 2] {
         let sum = if output == 0 { pushed.first } else { others[output - 1] };
         let rest = node.outputs[output].sum - sum;
-        [self.mean_of(sum, pushed.weight, output), self.mean_of(rest, node.weight - pushed.weight, output)]
+        [self.mean_of(sum, pushed.weight, output), self.mean_of(rest, node.moments.weight - pushed.weight, output)]
     }
 
-    fn scan(&self) -> Box<[u128]> {
-        vec![0; self.n_outputs - 1].into()
+    fn scan(&self) -> Self::Scan {
+        vec![0; self.moments.n_outputs - 1].into()
     }
 
     #[inline]
-    fn begin(&self, _node: &Self::Totals, others: &mut Box<[u128]>) -> PoissonPushed {
+    fn begin(&self, _node: &Self::Totals, others: &mut Self::Scan) -> Self::Pushed {
         others.fill(0);
-        PoissonPushed { weight: 0, first: 0 }
+        SumPushed::default()
     }
 
     #[inline]
-    fn push(&self, _node: &Self::Totals, others: &mut Box<[u128]>, pushed: &mut PoissonPushed, sample: u32) {
-        let w = self.weights.weight(sample);
-        pushed.weight += w;
-        let counts = self.counts(sample);
-        pushed.first += u128::from(w) * u128::from(counts[0]);
-        for (sum, &q) in others.iter_mut().zip(&counts[1..]) {
-            *sum += u128::from(w) * u128::from(q);
-        }
+    fn push(&self, _node: &Self::Totals, others: &mut Self::Scan, pushed: &mut Self::Pushed, sample: u32) {
+        pushed.push(others, self.moments.weights.weight(sample), self.counts(sample));
     }
 
     #[inline]
-    fn pushed_weight(pushed: &PoissonPushed) -> u64 {
+    fn pushed_weight(pushed: &Self::Pushed) -> u64 {
         pushed.weight
     }
 
-    fn score(&self, node: &Self::Totals, others: &Box<[u128]>, pushed: PoissonPushed) -> f64 {
-        let weight_logs = [pushed.weight, node.weight - pushed.weight].map(|weight| self.log2.log2_wide(weight.into()));
+    fn score(&self, node: &Self::Totals, others: &Self::Scan, pushed: Self::Pushed) -> f64 {
+        let weight_logs =
+            [pushed.weight, node.moments.weight - pushed.weight].map(|weight| self.log2.log2_wide(weight.into()));
         let mut score = 0.0;
-        let sums = std::iter::once(&pushed.first).chain(others);
-        for ((&sum, output), &factor) in sums.zip(&node.outputs).zip(&self.factors) {
+        for ((sum, output), &factor) in pushed.sums(others).zip(&node.outputs).zip(&self.factors) {
             for (sum, weight_log) in [sum, output.sum - sum].into_iter().zip(weight_logs) {
                 if sum == 0 {
                     return f64::NAN;
                 }
-                let log = self.log2.log2_wide(sum) - weight_log - output.mean_log;
-                score += SquareSum::to_f64(sum) * Moment::to_f64(log) * factor;
+                let log = self.log2.log2_wide(sum as u128) - weight_log - output.mean_log;
+                score += sum.unsigned_to_f64() * log.to_f64() * factor;
             }
         }
         score
@@ -323,18 +273,18 @@ impl Statistics for Poisson<'_> {
     /// only one of the two terms of an output is. So the absolute values of the terms add up to the
     /// score and little more than `S`.
     fn tolerance(&self, node: &Self::Totals, score: f64) -> f64 {
-        let sum = |(output, factor): (&OutputSums, &f64)| SquareSum::to_f64(output.sum) * factor;
+        let sum = |(output, factor): (&OutputSums, &f64)| output.sum.unsigned_to_f64() * factor;
         let sums: f64 = node.outputs.iter().zip(&self.factors).map(sum).sum();
         let terms = score.abs() + 2.0 * sums * 2f64.powi(FRACTION_BITS as i32);
-        terms * (16.0 + self.n_outputs as f64) * f64::EPSILON
+        terms * (16.0 + self.moments.n_outputs as f64) * f64::EPSILON
     }
 
-    fn proof(&self, others: &Box<[u128]>, pushed: PoissonPushed) -> PoissonProof {
+    fn proof(&self, others: &Self::Scan, pushed: Self::Pushed) -> Self::Proof {
         (pushed, others.clone())
     }
 
-    fn compare(&self, node: &Self::Totals, a: &PoissonProof, b: &PoissonProof) -> Ordering {
-        if Self::are_same(node, a, b) {
+    fn compare(&self, node: &Self::Totals, a: &Self::Proof, b: &Self::Proof) -> Ordering {
+        if are_same(node.moments.weight, node.outputs.iter().map(|output| output.sum), a, b) {
             return Ordering::Equal;
         }
         let ((a_plus, a_minus), (b_plus, b_minus)) = (self.exact(node, a), self.exact(node, b));
@@ -350,28 +300,24 @@ impl Statistics for Poisson<'_> {
     }
 
     fn sample_weight(&self, sample: u32) -> u64 {
-        self.weights.weight(sample)
+        self.moments.weights.weight(sample)
     }
 }
 
 impl Ordered for Poisson<'_> {
-    fn n_orders(&self) -> usize {
-        self.n_outputs
-    }
-
     fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
-        move |sample| self.counts(sample)[order]
+        move |sample| self.counts(sample)[order] as u64
     }
 
-    fn order_total(&self, totals: &PoissonTotals, _samples: &[u32], order: usize) -> u128 {
-        totals.outputs[order].sum
+    fn order_total(&self, totals: &Self::Totals, _samples: &[u32], order: usize) -> u128 {
+        totals.outputs[order].sum as u128
     }
 }
 
 /// No bound of what a column can gain is known, so all columns are read.
 impl Bounded for Poisson<'_> {
-    type Summary = ();
-    type Ceiling = ();
+    type Spread = ();
+    type Mean = ();
 }
 
 #[cfg(test)]
@@ -390,7 +336,7 @@ mod tests {
         }
     }
 
-    fn pushed(criterion: &Poisson<'_>, node: &PoissonTotals, samples: &[u32]) -> (f64, PoissonProof) {
+    fn pushed(criterion: &Poisson<'_>, node: &PoissonTotals, samples: &[u32]) -> (f64, SumProof<i128>) {
         let mut scan = criterion.scan();
         let mut pushed = criterion.begin(node, &mut scan);
         for &sample in samples {

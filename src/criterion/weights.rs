@@ -2,15 +2,14 @@
 //! where that makes it faster, and once for weights of any kind.
 
 use std::fmt::Debug;
+use std::ops::{Add, Mul, Sub};
 
 use crate::data::target::Weights;
 use crate::num::{Exact, Wide};
 
 /// Integer weights of samples, and the integer types that suffice for sums of them.
 pub trait SampleWeights: Copy + Sync {
-    /// An integer that holds sums of squared weights.
-    type Square: SquareSum;
-    /// An integer that holds sums of weighted fixed-point targets.
+    /// An integer that holds sums of products of two weights.
     type Moment: Moment;
     /// Whether all weights are 1.
     const ARE_UNIT: bool;
@@ -29,7 +28,6 @@ pub struct UnitWeights;
 pub struct SmallWeights<'a>(pub &'a [u32]);
 
 impl SampleWeights for UnitWeights {
-    type Square = u64;
     type Moment = i64;
     const ARE_UNIT: bool = true;
     const ARE_SMALL: bool = true;
@@ -41,7 +39,6 @@ impl SampleWeights for UnitWeights {
 }
 
 impl SampleWeights for SmallWeights<'_> {
-    type Square = u64;
     type Moment = i64;
     const ARE_UNIT: bool = false;
     const ARE_SMALL: bool = true;
@@ -55,7 +52,6 @@ impl SampleWeights for SmallWeights<'_> {
 /// Weights of any kind, which is looked at for each sample: for criteria that gain too little from
 /// engines of their own.
 impl SampleWeights for &Weights {
-    type Square = u128;
     type Moment = i128;
     const ARE_UNIT: bool = false;
     const ARE_SMALL: bool = false;
@@ -66,105 +62,64 @@ impl SampleWeights for &Weights {
     }
 }
 
-/// An unsigned sum of products of two weights.
-pub trait SquareSum: Copy + Debug + Send + Sync + Default + PartialEq {
-    /// `self + a * b`.
-    fn plus_product(self, a: u64, b: u64) -> Self;
-    /// `self - a * b`.
-    fn minus_product(self, a: u64, b: u64) -> Self;
-    /// The nearest double, after at most two roundings.
-    fn to_f64(self) -> f64;
-    /// The sum as the widest type.
-    fn to_u128(self) -> u128;
-}
-
-impl SquareSum for u64 {
-    #[inline]
-    fn plus_product(self, a: u64, b: u64) -> Self {
-        self + a * b
-    }
-
-    #[inline]
-    fn minus_product(self, a: u64, b: u64) -> Self {
-        self - a * b
-    }
-
-    #[inline]
-    fn to_f64(self) -> f64 {
-        // The sum is below 2^63 (see `Weights::Small`). Signed integers convert in one instruction,
-        // unsigned ones do not.
-        self as i64 as f64
-    }
-
-    #[inline]
-    fn to_u128(self) -> u128 {
-        u128::from(self)
-    }
-}
-
-impl SquareSum for u128 {
-    #[inline]
-    fn plus_product(self, a: u64, b: u64) -> Self {
-        self + u128::from(a) * u128::from(b)
-    }
-
-    #[inline]
-    fn minus_product(self, a: u64, b: u64) -> Self {
-        self - u128::from(a) * u128::from(b)
-    }
-
-    #[inline]
-    fn to_f64(self) -> f64 {
-        (self >> 64) as u64 as f64 * 18_446_744_073_709_551_616.0 + self as u64 as f64
-    }
-
-    #[inline]
-    fn to_u128(self) -> u128 {
-        self
-    }
-}
-
-/// A signed sum of weights times fixed-point targets.
-pub trait Moment: Copy + Debug + Send + Sync + Default + PartialEq {
-    /// Whether the type is `i64`.
-    const IS_NARROW: bool;
+/// A sum of weights times other weights or times fixed-point targets. Weights are below 2^52.
+pub trait Moment:
+    Copy
+    + Debug
+    + Default
+    + Ord
+    + Send
+    + Sync
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + From<i64>
+    + Into<i128>
+    + 'static
+{
     /// An integer wide enough for a sum of weights times a sum of weighted squares, shifted left by
     /// 128 bits.
     type Exact: Exact;
-    /// `self + weight * value`.
-    fn plus_product(self, weight: u64, value: i64) -> Self;
-    /// `self - weight * value`.
-    fn minus_product(self, weight: u64, value: i64) -> Self;
-    /// `self - other`.
-    fn minus(self, other: Self) -> Self;
     /// `self + sum`; the caller knows that the result fits.
     fn plus_sum(self, sum: i128) -> Self;
     /// The nearest double, after at most two roundings.
     fn to_f64(self) -> f64;
-    /// The sum as the widest type.
-    fn to_i128(self) -> i128;
     /// The quotient by `weight`, rounded down, and the remainder.
     fn divided(self, weight: u64) -> (i64, u64);
+
+    /// Like [`to_f64`](Self::to_f64), for a sum that is not negative.
+    #[inline]
+    fn unsigned_to_f64(self) -> f64 {
+        self.to_f64()
+    }
+
+    /// `weight * value`.
+    #[inline]
+    fn product(weight: u64, value: i64) -> Self {
+        Self::from(weight as i64) * Self::from(value)
+    }
+
+    /// `self + weight * value`.
+    #[inline]
+    fn plus_product(self, weight: u64, value: i64) -> Self {
+        self + Self::product(weight, value)
+    }
+
+    /// `self - weight * value`.
+    #[inline]
+    fn minus_product(self, weight: u64, value: i64) -> Self {
+        self - Self::product(weight, value)
+    }
+
+    /// The sum as the widest type.
+    #[inline]
+    fn to_i128(self) -> i128 {
+        self.into()
+    }
 }
 
 impl Moment for i64 {
-    const IS_NARROW: bool = true;
     type Exact = Wide<4>;
-
-    #[inline]
-    fn plus_product(self, weight: u64, value: i64) -> Self {
-        self + weight as i64 * value
-    }
-
-    #[inline]
-    fn minus_product(self, weight: u64, value: i64) -> Self {
-        self - weight as i64 * value
-    }
-
-    #[inline]
-    fn minus(self, other: Self) -> Self {
-        self - other
-    }
 
     #[inline]
     fn plus_sum(self, sum: i128) -> Self {
@@ -177,11 +132,6 @@ impl Moment for i64 {
     }
 
     #[inline]
-    fn to_i128(self) -> i128 {
-        i128::from(self)
-    }
-
-    #[inline]
     fn divided(self, weight: u64) -> (i64, u64) {
         // Weights are below 2^63.
         (self.div_euclid(weight as i64), self.rem_euclid(weight as i64) as u64)
@@ -189,38 +139,22 @@ impl Moment for i64 {
 }
 
 impl Moment for i128 {
-    const IS_NARROW: bool = false;
     type Exact = Wide;
 
     #[inline]
-    fn plus_product(self, weight: u64, value: i64) -> Self {
-        self + i128::from(weight) * i128::from(value)
-    }
-
-    #[inline]
-    fn minus_product(self, weight: u64, value: i64) -> Self {
-        self - i128::from(weight) * i128::from(value)
-    }
-
-    #[inline]
-    fn minus(self, other: Self) -> Self {
-        self - other
-    }
-
-    #[inline]
     fn plus_sum(self, sum: i128) -> Self {
-        self + sum as Self
+        self + sum
     }
 
     #[inline]
     fn to_f64(self) -> f64 {
-        let magnitude = SquareSum::to_f64(self.unsigned_abs());
+        let magnitude = self.abs().unsigned_to_f64();
         if self < 0 { -magnitude } else { magnitude }
     }
 
     #[inline]
-    fn to_i128(self) -> i128 {
-        self
+    fn unsigned_to_f64(self) -> f64 {
+        (self >> 64) as u64 as f64 * 18_446_744_073_709_551_616.0 + self as u64 as f64
     }
 
     #[inline]

@@ -119,7 +119,7 @@ pub struct Log2 {
 
 impl Log2 {
     /// Takes the table, which the first call builds.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { small: &SMALL }
     }
 
@@ -163,12 +163,6 @@ impl Log2 {
     #[inline]
     pub fn x_log2_x(self, value: u64) -> i128 {
         i128::from(value) * i128::from(self.log2(value))
-    }
-}
-
-impl Default for Log2 {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

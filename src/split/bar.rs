@@ -1,6 +1,7 @@
 //! The bar of a node: how much a column must be able to gain to be worth reading.
 
 use crate::criterion::Criterion;
+use crate::criterion::bounded::{Ceiling, Summary};
 
 /// Bounds are widened by this share. The slack is above the rounding of a few dozen operations on
 /// doubles, and far too small to change which columns are read.
@@ -11,7 +12,7 @@ pub(crate) const DRIFT_SLACK: f64 = 1e-12;
 
 /// Tells which columns of a node may win.
 pub(crate) struct Bar<C: Criterion> {
-    ceiling: C::Ceiling,
+    ceiling: Ceiling<C::Mean>,
     /// The weight of the node.
     pub(crate) weight: f64,
     /// The least gain that can win; minus infinity while there is no candidate.
@@ -42,7 +43,7 @@ impl<C: Criterion> Bar<C> {
     /// The most that a cut can gain if one side of the cut is any subset of the nonzeros of
     /// `summary`.
     #[inline]
-    pub fn most_gain(&self, summary: &C::Summary) -> f64 {
+    pub fn most_gain(&self, summary: &Summary<C::Spread>) -> f64 {
         C::most_gain(&self.ceiling, summary)
     }
 
@@ -50,7 +51,7 @@ impl<C: Criterion> Bar<C> {
     /// weight `w` gains at most `w W / (W - w)` times the squared radius of the node; the result
     /// solves this for `w`.
     pub fn least_weight(&self) -> f64 {
-        let radius = C::radius(&self.ceiling) * (1.0 + SLACK);
+        let radius = self.ceiling.radius * (1.0 + SLACK);
         if self.gain > 0.0 { self.gain * self.weight / (radius * self.weight + self.gain) } else { 0.0 }
     }
 }

@@ -3,8 +3,8 @@
 //! A bin is one integer: the weight of its rows in the low half, and the weight of its rows of the
 //! second class in the high half. So a row costs one addition, and sums over bins are exact.
 
-use super::lanes::{Keys, LANES, MAX_PLACES, Scores, add_missing, mask_missing, mask_ties, place};
-use super::{FEW_BINS, MAX_BINS, Packed, SLACK};
+use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
+use super::{FEW_BINS, MAX_BINS, Packed, SLACK, Summed};
 use crate::criterion::binary::{BinaryGini, BinaryPushed, BinaryTotals};
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
@@ -136,25 +136,7 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
         corner_scores(level, &self.weights[..=n], &self.seconds[..=n], whole, error, all_legal, bounds);
     }
 
-    fn pushed(
-        &self,
-        _criterion: &BinaryGini<'_, W>,
-        node: &BinaryTotals,
-        _scan: &mut (),
-        n_bins: usize,
-    ) -> BinaryPushed<W::Moment> {
-        BinaryPushed::new(node, unpack(self.ends[n_bins]))
-    }
-
-    fn lane_scores(
-        &mut self,
-        level: Level,
-        node: &BinaryTotals,
-        rows: &Vec<u64>,
-        keys: &[Keys],
-        missing: Option<(&Keys, &mut [Scores])>,
-        scores: &mut [Scores],
-    ) -> bool {
+    fn lane_scores(&mut self, level: Level, node: &BinaryTotals, rows: &Vec<u64>, cuts: Cuts<'_>) -> bool {
         if node.weight >= SMALL_BELOW {
             return false;
         }
@@ -163,10 +145,11 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
             *slot = (weight | second << 16) as u32;
         }
         let whole = [node.weight as i32, node.second as i32];
-        match missing {
-            None => sorted_scores::<0>(level, &self.places, whole, keys, &[0; LANES], &[0; LANES], scores, &mut []),
+        let missing = cuts.missing_sums(|sum: u32, place| sum + self.places[place]);
+        let Cuts { keys, scores, missing: to_left } = cuts;
+        match to_left {
+            None => sorted_scores::<0>(level, &self.places, whole, keys, &[0; LANES], &missing, scores, &mut []),
             Some((ranks, others)) => {
-                let missing = add_missing(keys, ranks, |sum: u32, place| sum + self.places[place]);
                 sorted_scores::<1>(level, &self.places, whole, keys, ranks, &missing, scores, others);
             }
         }
@@ -177,14 +160,18 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
         self.below[..N].copy_from_slice(&sums_below(level, rows, ranks, ends));
     }
 
-    fn pushed_below(
+    fn pushed(
         &self,
         _criterion: &BinaryGini<'_, W>,
         node: &BinaryTotals,
         _scan: &mut (),
-        lane: usize,
+        rows: Summed,
     ) -> BinaryPushed<W::Moment> {
-        BinaryPushed::new(node, unpack(self.below[lane]))
+        let sum = match rows {
+            Summed::Bins(n_bins) => self.ends[n_bins],
+            Summed::Lane(lane) => self.below[lane],
+        };
+        BinaryPushed::new(node, unpack(sum))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Packed forms of the classes of one output, for Gini impurity.
 
-use super::lanes::{Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place, rank};
-use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK};
+use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
+use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK, Summed};
 use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measure};
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
@@ -31,20 +31,8 @@ pub struct PackedClasses {
     counts: Box<[[i32; LANES]]>,
     /// For each class, the weight of its rows below the end of each column.
     below: Box<[[u32; LANES]]>,
-    work: Box<Work>,
-}
-
-/// Sums over the classes for the bounds, by bin. The excess of a class in some rows is its weight
-/// there less the node's share of the class times their weight.
-struct Work {
-    /// The squared excess of all rows before each bin.
-    before: [f64; MAX_BINS + 1],
-    /// The square of twice the excess half way through each bin.
-    middle: ByBin,
-    /// The weighted squared distances between the bin's rows and the node's shares.
-    squares: ByBin,
-    /// The weight of the most frequent class of the bin.
-    peaks: ByBin,
+    /// Scratch for the bounds: four sums over the classes by bin, see `inner_bounds`.
+    work: Box<[[f64; ENDS]; 4]>,
 }
 
 const ENDS: usize = MAX_BINS + 1;
@@ -86,12 +74,7 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
                 places: Box::new([[0; 2]; MAX_PLACES]),
                 counts: vec![[0; LANES]; n_classes].into(),
                 below: vec![[0; LANES]; n_classes].into(),
-                work: Box::new(Work {
-                    before: [0.0; ENDS],
-                    middle: [0.0; MAX_BINS],
-                    squares: [0.0; MAX_BINS],
-                    peaks: [0.0; MAX_BINS],
-                }),
+                work: Box::new([[0.0; ENDS]; 4]),
             }
         })
     }
@@ -153,26 +136,7 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         inner_bounds(level, weights, ends, counts, node.weight as f64, all_legal, &mut self.work, bounds);
     }
 
-    fn pushed(
-        &self,
-        criterion: &ClassCriterion<'_, W, M>,
-        node: &ClassTotals<M::Sum>,
-        scan: &mut Box<[u64]>,
-        n_bins: usize,
-    ) -> ClassPushed<M::Sum> {
-        let counts = self.ends.chunks_exact(ENDS).map(|ends| ends[n_bins] as u64);
-        criterion.pushed(node, scan, counts)
-    }
-
-    fn lane_scores(
-        &mut self,
-        level: Level,
-        node: &ClassTotals<M::Sum>,
-        rows: &Vec<u64>,
-        keys: &[Keys],
-        missing: Option<(&Keys, &mut [Scores])>,
-        scores: &mut [Scores],
-    ) -> bool {
+    fn lane_scores(&mut self, level: Level, node: &ClassTotals<M::Sum>, rows: &Vec<u64>, cuts: Cuts<'_>) -> bool {
         if node.weight >= SMALL_BELOW {
             return false;
         }
@@ -184,17 +148,17 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         let counts = &mut self.counts[..self.n_classes];
         let weight = node.weight as i32;
         counts.fill([0; LANES]);
-        sorted_scores(level, &self.places, weight, &whole, counts, keys, scores);
-        if let Some((ranks, others)) = missing {
+        sorted_scores(level, &self.places, weight, &whole, counts, cuts.keys, cuts.scores);
+        if cuts.missing.is_some() {
             counts.fill([0; LANES]);
-            for lane in 0..LANES {
-                for key in keys.iter().rev().map(|row| row[lane]).take_while(|&key| rank(key) == ranks[lane]) {
-                    let [class, weight] = self.places[place(key)];
-                    counts[class as usize][lane] += weight as i32;
-                }
+            for (lane, place) in cuts.missing_rows() {
+                let [class, weight] = self.places[place];
+                counts[class as usize][lane] += weight as i32;
             }
-            sorted_scores(level, &self.places, weight, &whole, counts, keys, others);
-            for (scores, keys) in others.iter_mut().zip(&keys[1..]) {
+        }
+        if let Some((ranks, others)) = cuts.missing {
+            sorted_scores(level, &self.places, weight, &whole, counts, cuts.keys, others);
+            for (scores, keys) in others.iter_mut().zip(&cuts.keys[1..]) {
                 mask_missing(keys, ranks, scores);
             }
         }
@@ -205,14 +169,19 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         counts_below(level, rows, ranks, ends, &mut self.below[..self.n_classes]);
     }
 
-    fn pushed_below(
+    fn pushed(
         &self,
         criterion: &ClassCriterion<'_, W, M>,
         node: &ClassTotals<M::Sum>,
         scan: &mut Box<[u64]>,
-        lane: usize,
+        rows: Summed,
     ) -> ClassPushed<M::Sum> {
-        criterion.pushed(node, scan, self.below.iter().map(|counts| counts[lane].into()))
+        match rows {
+            Summed::Bins(n_bins) => {
+                criterion.pushed(node, scan, self.ends.chunks_exact(ENDS).map(|ends| ends[n_bins] as u64))
+            }
+            Summed::Lane(lane) => criterion.pushed(node, scan, self.below.iter().map(|counts| counts[lane].into())),
+        }
     }
 }
 
@@ -306,16 +275,20 @@ vectorized! {
         counts: &[u64],
         node_weight: f64,
         all_legal: bool,
-        work: &mut Work,
+        work: &mut [[f64; ENDS]; 4],
         bounds: &mut [f64],
     ) {
         let n = bounds.len();
-        let Work { before, middle, squares, peaks } = work;
+        for sums in work.iter_mut() {
+            sums[..=n].fill(0.0);
+        }
+        // The excess of a class in some rows is its weight there less the node's share of the class
+        // times their weight. `before` is the squared excess of all rows before each bin, `middle`
+        // the square of twice the excess half way through each bin. `squares` has the weighted
+        // squared distances between the bin's rows and the node's shares, `peaks` the weight of the
+        // most frequent class of the bin.
+        let [before, middle, squares, peaks] = work;
         let (before, middle, squares, peaks) = (&mut before[..=n], &mut middle[..n], &mut squares[..n], &mut peaks[..n]);
-        before.fill(0.0);
-        middle.fill(0.0);
-        squares.fill(0.0);
-        peaks.fill(0.0);
         let (weights_before, weights_after) = (&weights[..n], &weights[1..=n]);
         let share = |count: u64| count as f64 / node_weight;
         let all_squares: f64 = counts.iter().map(|&count| share(count) * share(count)).sum();

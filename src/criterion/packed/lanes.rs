@@ -25,13 +25,35 @@ pub fn rank(key: u32) -> u32 {
     key >> PLACE_BITS
 }
 
-/// Adds up, in each lane, the rows with a missing value: those whose rank is the lane's rank in
-/// `missing`. They are the last of the sorted `keys`. `add` adds the row at a place to a sum.
-pub fn add_missing<T: Copy + Default>(keys: &[Keys], missing: &Keys, add: impl Fn(T, usize) -> T) -> [T; LANES] {
-    std::array::from_fn(|lane| {
-        let rows = keys.iter().rev().map(|row| row[lane]).take_while(|&key| rank(key) == missing[lane]);
-        rows.fold(T::default(), |sum, key| add(sum, place(key)))
-    })
+/// The sorted columns of a node, and room for the scores of their cuts.
+pub struct Cuts<'a> {
+    /// For each row of the node, one key per lane; each lane is sorted.
+    pub keys: &'a [Keys],
+    /// `scores[i]` is for the cuts between `keys[i]` and `keys[i + 1]`, with missing values on the
+    /// right.
+    pub scores: &'a mut [Scores],
+    /// If the node has missing values in some of the columns: the rank of missing values of each
+    /// column, which is the column's last (above all ranks if the node has no missing values
+    /// there), and room for the scores of the same cuts with missing values on the left.
+    pub missing: Option<(&'a Keys, &'a mut [Scores])>,
+}
+
+impl Cuts<'_> {
+    /// Adds up the rows with a missing value in each lane. `add` adds the row at a place to a sum.
+    pub fn missing_sums<T: Copy + Default>(&self, add: impl Fn(T, usize) -> T) -> [T; LANES] {
+        let mut sums = [T::default(); LANES];
+        self.missing_rows().for_each(|(lane, place)| sums[lane] = add(sums[lane], place));
+        sums
+    }
+
+    /// The rows with a missing value, each as a lane and a place.
+    pub fn missing_rows(&self) -> impl Iterator<Item = (usize, usize)> {
+        let lanes = self.missing.iter().flat_map(|(ranks, _)| ranks.iter().enumerate());
+        lanes.flat_map(|(lane, &missing)| {
+            let keys = self.keys.iter().rev().map(move |row| row[lane]);
+            keys.take_while(move |&key| rank(key) == missing).map(move |key| (lane, place(key)))
+        })
+    }
 }
 
 /// Sets scores to minus infinity where the next key has the rank of missing values: the cut would

@@ -19,7 +19,7 @@ pub use sums::PackedSums;
 
 use super::Statistics;
 use crate::simd::Level;
-use lanes::{Keys, Scores};
+use lanes::Cuts;
 
 /// Most bins of a histogram: the number of a bin is a byte.
 pub const MAX_BINS: usize = 256;
@@ -110,37 +110,29 @@ pub trait Packed<C: Statistics + ?Sized>: Send {
     /// illegal cuts beside it, so that fewer bins can be ruled out. O(bins).
     fn bounds(&mut self, level: Level, node: &C::Totals, all_legal: bool, bounds: &mut [f64]);
 
-    /// The state of a scan that has pushed the rows of the first `n_bins` bins.
-    fn pushed(&self, criterion: &C, node: &C::Totals, scan: &mut C::Scan, n_bins: usize) -> C::Pushed;
-
-    /// Sets `scores[i]` to the scores of the cuts between the sorted `keys[i]` and `keys[i + 1]` of
-    /// some columns side by side, with the bits of [`Statistics::score`]. They are minus infinity
-    /// where two keys have one rank, so that there is no cut.
-    ///
-    /// `missing` has the rank of missing values of each column, which is the column's last (above
-    /// all ranks if the node has no missing values there), and room for other scores. These are set
-    /// to the scores of the same cuts with the missing values on the left, except for the cut that
-    /// parts missing values from all others.
+    /// Sets the scores of cuts, with the bits of [`Statistics::score`]. They are minus infinity where
+    /// two keys have one rank, so that there is no cut, and where a cut with missing values on the
+    /// left would part them from all others.
     ///
     /// Returns false, and sets nothing, where numbers are too large. O(rows).
-    fn lane_scores(
-        &mut self,
-        level: Level,
-        node: &C::Totals,
-        rows: &Self::Rows,
-        keys: &[Keys],
-        missing: Option<(&Keys, &mut [Scores])>,
-        scores: &mut [Scores],
-    ) -> bool;
+    fn lane_scores(&mut self, level: Level, node: &C::Totals, rows: &Self::Rows, cuts: Cuts<'_>) -> bool;
 
     /// Adds up, for each of some columns side by side, the rows whose rank is below the column's
     /// end. `ranks[i]` has the ranks of `rows[i]`. At most [`LANES`](lanes::LANES) columns.
     /// O(rows).
     fn add_below<const N: usize>(&mut self, level: Level, rows: &Self::Rows, ranks: &[[u32; N]], ends: &[u32; N]);
 
-    /// The state of a scan that has pushed the rows which [`add_below`](Self::add_below) added up
-    /// for the column of this lane.
-    fn pushed_below(&self, criterion: &C, node: &C::Totals, scan: &mut C::Scan, lane: usize) -> C::Pushed;
+    /// The state of a scan that has pushed these rows.
+    fn pushed(&self, criterion: &C, node: &C::Totals, scan: &mut C::Scan, rows: Summed) -> C::Pushed;
+}
+
+/// Rows that have been added up.
+#[derive(Debug, Clone, Copy)]
+pub enum Summed {
+    /// The rows of this many bins, the first ones.
+    Bins(usize),
+    /// The rows that [`Packed::add_below`] added up for the column of this lane.
+    Lane(usize),
 }
 
 #[cfg(test)]
@@ -148,7 +140,7 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    use super::lanes::{LANES, PLACE_BITS};
+    use super::lanes::{Keys, LANES, PLACE_BITS};
     use super::*;
     use crate::criterion::{Criterion, Visitor, visit};
     use crate::data::Target;
@@ -195,7 +187,7 @@ mod tests {
                     if is_cut(end) && bins.contains(&(bin as u8)) {
                         let (expected, weight) = cut(end);
                         assert!((score - expected).abs() <= expected.abs() * 1e-13, "{score} {expected}");
-                        let pushed = packed.pushed(criterion, &node, &mut criterion.scan(), bin + 1);
+                        let pushed = packed.pushed(criterion, &node, &mut criterion.scan(), Summed::Bins(bin + 1));
                         assert_eq!(C::pushed_weight(&pushed), weight);
                         assert_eq!(criterion.score(&node, &criterion.scan(), pushed), expected);
                     } else {
@@ -219,7 +211,7 @@ mod tests {
                         let is_bounded = score <= bound || all_legal && bound == f64::NEG_INFINITY && score <= best;
                         assert!(!is_inside(0..end) || !is_inside(end..u32::MAX) || is_bounded, "{score} {bound}");
                         let check = |lane: usize, packed: &C::Packed| {
-                            let pushed = packed.pushed_below(criterion, &node, &mut criterion.scan(), lane);
+                            let pushed = packed.pushed(criterion, &node, &mut criterion.scan(), Summed::Lane(lane));
                             assert_eq!(criterion.score(&node, &criterion.scan(), pushed), score);
                         };
                         let alone: Vec<[u32; 1]> = ranks.iter().map(|&rank| [rank]).collect();
@@ -236,7 +228,8 @@ mod tests {
                 sorted.sort_unstable();
                 let keys: Vec<Keys> = sorted.iter().map(|&key| [key; LANES]).collect();
                 let mut scores = vec![[0.0; LANES]; keys.len() - 1];
-                if packed.lane_scores(level, &node, &rows, &keys, None, &mut scores) {
+                let cuts = Cuts { keys: &keys, scores: &mut scores, missing: None };
+                if packed.lane_scores(level, &node, &rows, cuts) {
                     for (pair, scores) in keys.windows(2).zip(&scores) {
                         let end = lanes::rank(pair[1][0]);
                         let expected = if lanes::rank(pair[0][0]) < end { cut(end).0 } else { f64::NEG_INFINITY };

@@ -1,7 +1,7 @@
 //! The packed forms of criteria that have none.
 
-use super::Packed;
-use super::lanes::{Keys, Scores};
+use super::lanes::Cuts;
+use super::{Packed, Summed};
 use crate::criterion::Statistics;
 use crate::simd::Level;
 
@@ -35,19 +35,7 @@ impl<C: Statistics> Packed<C> for NotPacked {
         match *self {}
     }
 
-    fn pushed(&self, _criterion: &C, _node: &C::Totals, _scan: &mut C::Scan, _n_bins: usize) -> C::Pushed {
-        match *self {}
-    }
-
-    fn lane_scores(
-        &mut self,
-        _level: Level,
-        _node: &C::Totals,
-        _rows: &(),
-        _keys: &[Keys],
-        _missing: Option<(&Keys, &mut [Scores])>,
-        _scores: &mut [Scores],
-    ) -> bool {
+    fn lane_scores(&mut self, _level: Level, _node: &C::Totals, _rows: &(), _cuts: Cuts<'_>) -> bool {
         match *self {}
     }
 
@@ -55,7 +43,7 @@ impl<C: Statistics> Packed<C> for NotPacked {
         match *self {}
     }
 
-    fn pushed_below(&self, _criterion: &C, _node: &C::Totals, _scan: &mut C::Scan, _lane: usize) -> C::Pushed {
+    fn pushed(&self, _criterion: &C, _node: &C::Totals, _scan: &mut C::Scan, _rows: Summed) -> C::Pushed {
         match *self {}
     }
 }

@@ -5,9 +5,10 @@
 //! integers. For the bounds alone, a bin also has the sum of weighted squared excesses, in floating
 //! point.
 
-use super::lanes::{Keys, LANES, MAX_PLACES, Scores, add_missing, mask_missing, mask_ties, place};
-use super::{ByBin, Inside, MAX_BINS, Packed, SLACK};
-use crate::criterion::squared_error::{SquaredError, SumPushed, SumTotals};
+use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
+use super::{ByBin, Inside, MAX_BINS, Packed, SLACK, Summed};
+use crate::criterion::squared_error::{SquaredError, SumTotals};
+use crate::criterion::sums::SumPushed;
 use crate::criterion::weights::{Moment, SampleWeights};
 use crate::data::target::COARSE_BITS;
 use crate::simd::{Level, vectorized};
@@ -90,11 +91,11 @@ impl PackedSums {
     }
 }
 
-impl<W: SampleWeights, M: Moment> Packed<SquaredError<'_, W, M>> for PackedSums {
+impl<W: SampleWeights> Packed<SquaredError<'_, W>> for PackedSums {
     type Rows = SumRows;
 
-    fn new(criterion: &SquaredError<'_, W, M>) -> Option<Self> {
-        (W::ARE_SMALL && M::IS_NARROW && criterion.n_outputs == 1).then(|| Self {
+    fn new(criterion: &SquaredError<'_, W>) -> Option<Self> {
+        (W::ARE_SMALL && criterion.n_outputs == 1).then(|| Self {
             n_bins: 0,
             bins: Box::new([Bin::default(); MAX_BINS]),
             ends: Box::new([End::default(); MAX_BINS + 1]),
@@ -107,7 +108,7 @@ impl<W: SampleWeights, M: Moment> Packed<SquaredError<'_, W, M>> for PackedSums 
         })
     }
 
-    fn load(&self, criterion: &SquaredError<'_, W, M>, node: &SumTotals<M>, samples: &[u32], rows: &mut SumRows) {
+    fn load(&self, criterion: &SquaredError<'_, W>, node: &SumTotals<W::Moment>, samples: &[u32], rows: &mut SumRows) {
         let mean = node.outputs[0].mean;
         rows.excesses.clear();
         rows.excesses.extend(samples.iter().map(|&sample| criterion.numbers.fixed[sample as usize] - mean));
@@ -117,7 +118,7 @@ impl<W: SampleWeights, M: Moment> Packed<SquaredError<'_, W, M>> for PackedSums 
         }
     }
 
-    fn count(&mut self, node: &SumTotals<M>, rows: &SumRows, bins: &[u8], n_bins: usize) {
+    fn count(&mut self, node: &SumTotals<W::Moment>, rows: &SumRows, bins: &[u8], n_bins: usize) {
         self.n_bins = n_bins;
         self.bins[..n_bins].fill(Bin::default());
         let pairs = rows.excesses.iter().zip(bins);
@@ -133,18 +134,18 @@ impl<W: SampleWeights, M: Moment> Packed<SquaredError<'_, W, M>> for PackedSums 
         self.add_up(node.outputs[0].fraction);
     }
 
-    fn rotate(&mut self, node: &SumTotals<M>) {
+    fn rotate(&mut self, node: &SumTotals<W::Moment>) {
         self.bins[..self.n_bins].rotate_right(1);
         self.add_up(node.outputs[0].fraction);
     }
 
-    fn scores(&self, level: Level, node: &SumTotals<M>, scores: &mut [f64]) {
+    fn scores(&self, level: Level, node: &SumTotals<W::Moment>, scores: &mut [f64]) {
         let n = self.n_bins;
         let node_weight = node.weight as f64;
         cut_scores(level, &self.weights[..=n], &self.excesses[1..=n], node_weight, scores);
     }
 
-    fn bounds(&mut self, level: Level, node: &SumTotals<M>, _all_legal: bool, bounds: &mut [f64]) {
+    fn bounds(&mut self, level: Level, node: &SumTotals<W::Moment>, _all_legal: bool, bounds: &mut [f64]) {
         let n = self.n_bins;
         let Self { weights, excesses, squares, bins, .. } = self;
         inner_bounds(level, &weights[..=n], &excesses[..=n], &squares[..n], node.weight as f64, bounds);
@@ -155,26 +156,7 @@ impl<W: SampleWeights, M: Moment> Packed<SquaredError<'_, W, M>> for PackedSums 
         }
     }
 
-    fn pushed(
-        &self,
-        _criterion: &SquaredError<'_, W, M>,
-        node: &SumTotals<M>,
-        _scan: &mut Box<[M]>,
-        n_bins: usize,
-    ) -> SumPushed<M> {
-        let End { weight, sum } = self.ends[n_bins];
-        pushed(node, weight, sum)
-    }
-
-    fn lane_scores(
-        &mut self,
-        level: Level,
-        node: &SumTotals<M>,
-        rows: &SumRows,
-        keys: &[Keys],
-        missing: Option<(&Keys, &mut [Scores])>,
-        scores: &mut [Scores],
-    ) -> bool {
+    fn lane_scores(&mut self, level: Level, node: &SumTotals<W::Moment>, rows: &SumRows, cuts: Cuts<'_>) -> bool {
         // Below this weight, sums of excesses are exact in `f64`.
         if !self.is_coarse || node.weight >= 1 << (f64::MANTISSA_DIGITS - COARSE_BITS) {
             return false;
@@ -189,29 +171,16 @@ impl<W: SampleWeights, M: Moment> Packed<SquaredError<'_, W, M>> for PackedSums 
                 *slot = [(i64::from(weight) * excess) as f64, f64::from(weight)];
             }
         }
-        let node_weight = node.weight as f64;
-        match missing {
-            None => {
-                let none = [[0.0; 2]; LANES];
-                sorted_scores::<0>(
-                    level,
-                    &self.places,
-                    node_weight,
-                    fraction,
-                    keys,
-                    &[0; LANES],
-                    &none,
-                    scores,
-                    &mut [],
-                );
-            }
+        let missing = cuts.missing_sums(|[sum, weight]: [f64; 2], place| {
+            let [more, one] = self.places[place];
+            [sum + more, weight + one]
+        });
+        let whole = [node.weight as f64, fraction];
+        let Cuts { keys, scores, missing: to_left } = cuts;
+        match to_left {
+            None => sorted_scores::<0>(level, &self.places, whole, keys, &[0; LANES], &missing, scores, &mut []),
             Some((ranks, others)) => {
-                let add = |[sum, weight]: [f64; 2], place| {
-                    let [more, one]: [f64; 2] = self.places[place];
-                    [sum + more, weight + one]
-                };
-                let missing = add_missing(keys, ranks, add);
-                sorted_scores::<1>(level, &self.places, node_weight, fraction, keys, ranks, &missing, scores, others);
+                sorted_scores::<1>(level, &self.places, whole, keys, ranks, &missing, scores, others);
             }
         }
         true
@@ -224,20 +193,20 @@ impl<W: SampleWeights, M: Moment> Packed<SquaredError<'_, W, M>> for PackedSums 
         }
     }
 
-    fn pushed_below(
+    fn pushed(
         &self,
-        _criterion: &SquaredError<'_, W, M>,
-        node: &SumTotals<M>,
-        _scan: &mut Box<[M]>,
-        lane: usize,
-    ) -> SumPushed<M> {
-        let End { weight, sum } = self.below[lane];
-        pushed(node, weight, sum)
+        _criterion: &SquaredError<'_, W>,
+        node: &SumTotals<W::Moment>,
+        _scan: &mut Box<[W::Moment]>,
+        rows: Summed,
+    ) -> SumPushed<W::Moment> {
+        let End { weight, sum } = match rows {
+            Summed::Bins(n_bins) => self.ends[n_bins],
+            Summed::Lane(lane) => self.below[lane],
+        };
+        let first = W::Moment::from(sum).plus_product(weight, node.outputs[0].mean);
+        SumPushed { weight, first }
     }
-}
-
-fn pushed<M: Moment>(node: &SumTotals<M>, weight: u64, excess: i64) -> SumPushed<M> {
-    SumPushed { weight, first: M::default().plus_product(1, excess).plus_product(weight, node.outputs[0].mean) }
 }
 
 vectorized! {
@@ -276,18 +245,18 @@ vectorized! {
 vectorized! {
     /// Scores the cuts between sorted keys, see [`Packed::lane_scores`]. If `MISSING` is 1, also
     /// sets `others` to the scores with missing values on the left, where `ranks` and `missing`
-    /// have the rank and the sums of the missing values in each lane.
+    /// have the rank and the sum of the missing values in each lane. `whole` has the weight of the
+    /// node and the fraction of its mean.
     fn sorted_scores<const MISSING: usize>(
         places: &[[f64; 2]; MAX_PLACES],
-        node_weight: f64,
-        fraction: f64,
+        whole: [f64; 2],
         keys: &[Keys],
         ranks: &Keys,
         missing: &[[f64; 2]; LANES],
         scores: &mut [Scores],
         others: &mut [Scores],
     ) {
-
+        let [node_weight, fraction] = whole;
         let missing_sums: [f64; LANES] = std::array::from_fn(|lane| missing[lane][0]);
         let missing_weights: [f64; LANES] = std::array::from_fn(|lane| missing[lane][1]);
         let (mut sums, mut weights) = ([0.0; LANES], [0.0; LANES]);

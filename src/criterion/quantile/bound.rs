@@ -14,7 +14,8 @@
 
 use super::level::Level;
 use super::line::Line;
-use super::sum::{Part, Sum};
+use super::sum::Part;
+use crate::criterion::weights::Moment;
 
 /// The largest number of classes.
 const CLASSES: usize = 16;
@@ -38,13 +39,13 @@ impl<'a> Classes<'a> {
         Self { line, shift: line.len().div_ceil(CLASSES).next_power_of_two().ilog2() }
     }
 
-    fn add<S: Sum>(&self, parts: &mut Parts<S>, place: usize) {
+    fn add<S: Moment>(&self, parts: &mut Parts<S>, place: usize) {
         let part = &mut parts[(place - 1) >> self.shift & (CLASSES - 1)];
         *part = part.with(self.line.weight(place), self.line.values[place]);
     }
 
     /// The sums over all samples of the line. O(n).
-    pub fn whole<S: Sum>(&self) -> Parts<S> {
+    pub fn whole<S: Moment>(&self) -> Parts<S> {
         let mut parts = [Part::default(); CLASSES];
         (1..=self.line.len()).for_each(|place| self.add(&mut parts, place));
         parts
@@ -52,7 +53,7 @@ impl<'a> Classes<'a> {
 
     /// A lower bound of the loss of both sides together, for all cuts of a pass that pushes these
     /// places in this order. `whole` has the sums over all samples of the node.
-    pub fn least_loss<S: Sum>(&self, level: impl Level, whole: &Parts<S>, order: &[u32]) -> S {
+    pub fn least_loss<S: Moment>(&self, level: impl Level, whole: &Parts<S>, order: &[u32]) -> S {
         let mut pushed = [Part::default(); CLASSES];
         let mut least = None;
         let mut own = S::default();
@@ -69,7 +70,7 @@ impl<'a> Classes<'a> {
     }
 
     /// A lower bound of the loss of samples with these sums.
-    fn lower_bound<S: Sum>(&self, level: impl Level, parts: &Parts<S>) -> S {
+    fn lower_bound<S: Moment>(&self, level: impl Level, parts: &Parts<S>) -> S {
         let all = parts.iter().fold(Part::default(), |all: Part<S>, &part| all.plus(part));
         if all.weight == 0 {
             return S::default();

@@ -6,7 +6,8 @@
 //! faster as long as the quantile moves little; see `peel`.
 
 use super::level::Level;
-use super::sum::{Part, Sum};
+use super::sum::Part;
+use crate::criterion::weights::Moment;
 
 /// Partial sums by place, from 1 on: node `i` has the sum over the `i & -i` places up to and
 /// including `i`.
@@ -15,7 +16,7 @@ pub(super) struct Fenwick<S> {
     total: Part<S>,
 }
 
-impl<S: Sum> Fenwick<S> {
+impl<S: Moment> Fenwick<S> {
     /// The tree of these samples (weight and target), by place from 1 on. A weight of 0 stands for
     /// a place without a sample.
     pub fn new(samples: impl ExactSizeIterator<Item = (u64, i64)>) -> Self {

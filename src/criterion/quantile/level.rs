@@ -1,20 +1,34 @@
 //! The level of a quantile: which share of the weight it asks for, and how distances from the
-//! quantile become a loss. One half has an implementation of its own, which multiplies less.
+//! quantile become a loss. One half has a type of its own, so that it multiplies less.
 
-use std::ops::{Add, Sub};
-
-use super::sum::Sum;
+use crate::criterion::weights::Moment;
 use crate::params::QuantileLevel;
 
 /// The share of the whole weight below a quantile, and the loss about the quantile.
 pub(super) trait Level: Copy {
+    /// See [`QuantileLevel`].
+    fn numerator(self) -> u64;
+    /// See [`QuantileLevel`].
+    fn denominator(self) -> u64;
+
     /// Whether `part` is less than the level's share of `whole`.
-    fn falls_short(self, part: u64, whole: u64) -> bool;
+    #[inline]
+    fn falls_short(self, part: u64, whole: u64) -> bool {
+        u128::from(self.denominator()) * u128::from(part) < u128::from(self.numerator()) * u128::from(whole)
+    }
+
     /// Whether `part` is more than the level's share of `whole`.
-    fn exceeds(self, part: u64, whole: u64) -> bool;
-    /// The loss, times the level's denominator, of samples whose weighted distances from the
-    /// quantile add up to `above` over the samples above it and to `below` over those below it.
-    fn loss<S: Sum>(self, above: S, below: S) -> S;
+    #[inline]
+    fn exceeds(self, part: u64, whole: u64) -> bool {
+        u128::from(self.denominator()) * u128::from(part) > u128::from(self.numerator()) * u128::from(whole)
+    }
+
+    /// The pinball loss, times the level's denominator, of samples whose weighted distances from
+    /// the quantile add up to `above` over the samples above it and to `below` over those below it.
+    #[inline]
+    fn loss<S: Moment>(self, above: S, below: S) -> S {
+        S::from(self.numerator() as i64) * above + S::from((self.denominator() - self.numerator()) as i64) * below
+    }
 }
 
 /// Keeps track of the quantile while samples leave.
@@ -23,105 +37,77 @@ pub(super) trait Level: Copy {
 /// before the place, less the numerator times the whole weight. It is the slope of the loss just
 /// below the target at that place. With the denominator times the place's own weight added, it is
 /// the slope just above.
-pub(super) trait Balance<S>: Level {
+pub(super) trait Balance<S: Moment>: Level {
     /// The integer type of balances.
-    type Integer: Copy + Add<Output = Self::Integer> + Sub<Output = Self::Integer> + PartialOrd + Default;
+    type Integer: Moment + Into<S>;
+
     /// The denominator times a weight.
-    fn below(self, weight: u64) -> Self::Integer;
+    #[inline]
+    fn below(self, weight: u64) -> Self::Integer {
+        Self::Integer::product(weight, self.denominator() as i64)
+    }
+
     /// The numerator times a weight.
-    fn whole(self, weight: u64) -> Self::Integer;
+    #[inline]
+    fn whole(self, weight: u64) -> Self::Integer {
+        Self::Integer::product(weight, self.numerator() as i64)
+    }
+
     /// A balance times a distance: the change of the loss along that distance.
-    fn times(balance: Self::Integer, distance: i64) -> S;
+    #[inline]
+    fn times(balance: Self::Integer, distance: i64) -> S {
+        let slope: S = balance.into();
+        slope * S::from(distance)
+    }
+
     /// The loss, times the denominator, of one sample at this distance below or above the quantile.
-    fn loss_of(self, weight: u64, distance: i64, is_below: bool) -> S;
+    #[inline]
+    fn loss_of(self, weight: u64, distance: i64, is_below: bool) -> S {
+        let slope = if is_below { self.denominator() - self.numerator() } else { self.numerator() };
+        S::from(slope as i64) * S::product(weight, distance)
+    }
 }
 
-/// The level one half. The loss times the denominator is the sum of all distances.
+/// The level one half. As the compiler knows its fraction, it takes no multiplications, and the
+/// loss is the sum of all distances.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Half;
 
 impl Level for Half {
+    #[inline]
+    fn numerator(self) -> u64 {
+        1
+    }
+
+    #[inline]
+    fn denominator(self) -> u64 {
+        2
+    }
+
     // Weights are below 2^53, so that twice a weight does not overflow.
     #[inline]
     fn falls_short(self, part: u64, whole: u64) -> bool {
         2 * part < whole
     }
-
-    #[inline]
-    fn exceeds(self, part: u64, whole: u64) -> bool {
-        2 * part > whole
-    }
-
-    #[inline]
-    fn loss<S: Sum>(self, above: S, below: S) -> S {
-        above + below
-    }
 }
 
-impl<S: Sum> Balance<S> for Half {
+impl<S: Moment> Balance<S> for Half {
     type Integer = i64;
-
-    #[inline]
-    fn below(self, weight: u64) -> i64 {
-        2 * weight as i64
-    }
-
-    #[inline]
-    fn whole(self, weight: u64) -> i64 {
-        weight as i64
-    }
-
-    #[inline]
-    fn times(balance: i64, distance: i64) -> S {
-        S::from(balance) * S::from(distance)
-    }
-
-    #[inline]
-    fn loss_of(self, weight: u64, distance: i64, _is_below: bool) -> S {
-        S::from(weight as i64) * S::from(distance)
-    }
 }
 
-/// [`Sum`] is chosen so that it has room for the denominator.
-impl<S: Sum> Balance<S> for QuantileLevel {
-    type Integer = S;
-
-    #[inline]
-    fn below(self, weight: u64) -> S {
-        S::from(self.denominator() as i64) * S::from(weight as i64)
-    }
-
-    #[inline]
-    fn whole(self, weight: u64) -> S {
-        S::from(self.numerator() as i64) * S::from(weight as i64)
-    }
-
-    #[inline]
-    fn times(balance: S, distance: i64) -> S {
-        balance * S::from(distance)
-    }
-
-    #[inline]
-    fn loss_of(self, weight: u64, distance: i64, is_below: bool) -> S {
-        let slope = if is_below { self.denominator() - self.numerator() } else { self.numerator() };
-        S::from(slope as i64) * S::from(weight as i64) * S::from(distance)
-    }
-}
-
-/// Any level. The loss is the pinball loss times the denominator.
 impl Level for QuantileLevel {
     #[inline]
-    fn falls_short(self, part: u64, whole: u64) -> bool {
-        u128::from(self.denominator()) * u128::from(part) < u128::from(self.numerator()) * u128::from(whole)
+    fn numerator(self) -> u64 {
+        self.numerator()
     }
 
     #[inline]
-    fn exceeds(self, part: u64, whole: u64) -> bool {
-        u128::from(self.denominator()) * u128::from(part) > u128::from(self.numerator()) * u128::from(whole)
+    fn denominator(self) -> u64 {
+        self.denominator()
     }
+}
 
-    #[inline]
-    fn loss<S: Sum>(self, above: S, below: S) -> S {
-        S::from(self.numerator() as i64) * above + S::from((self.denominator() - self.numerator()) as i64) * below
-    }
+/// The type `S` is chosen so that it has room for the denominator.
+impl<S: Moment> Balance<S> for QuantileLevel {
+    type Integer = S;
 }

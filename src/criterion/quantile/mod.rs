@@ -46,19 +46,20 @@ use smallvec::SmallVec;
 
 use super::packed::NotPacked;
 use super::small::NotSmall;
+use super::sums::{factors, shifts};
+use super::weights::Moment;
 use super::{Bounded, Ordered, Statistics};
 use crate::data::Target;
 use crate::data::target::{Numbers, Weights, above_zero};
 use crate::error::Result;
-use crate::num::{Wide, bit_length, scale_by_power_of_two};
+use crate::num::{Exact, Wide, bit_length, scale_by_power_of_two};
 use crate::params::QuantileLevel;
 use crate::runtime::Runtime;
 
-use level::{Half, Level};
+use level::Level;
 use order::{Ranking, difference};
 use scan::{OutputScan, PassScratch};
-use sum::Part;
-pub use sum::Sum;
+use sum::around;
 
 /// Fractional bits of a mean loss in fixed-point units: weights are below 2^52.
 const QUOTIENT_BITS: u32 = 128;
@@ -79,9 +80,7 @@ pub struct Quantile<'a, S> {
     n_samples: usize,
     /// Per output, the order of the targets of all samples.
     rankings: Box<[Ranking]>,
-    /// Per output, `shift = finest - scale` and `factor = 2^shift`: losses times the factor have
-    /// one scale for all outputs.
-    shifts: Box<[u32]>,
+    /// Per output: losses times the factor have one scale for all outputs.
     factors: Box<[f64]>,
     /// The identity of the next node, see [`QuantileTotals`].
     id: AtomicU64,
@@ -106,6 +105,7 @@ struct OutputOrder<S> {
 }
 
 /// Buffers of a scan. A pass is foreseen if [`Statistics::foresee`] was told its samples.
+#[derive(Default)]
 pub struct QuantileScan<S> {
     /// The identity of the node whose samples `outputs` have loaded; 0 before the first.
     node: u64,
@@ -140,33 +140,15 @@ pub(super) fn resolve(level: QuantileLevel, target: &Target, numbers: &Numbers) 
     level.within(WIDE_BITS - sum_bits(target, numbers))
 }
 
-/// The criterion with narrow or wide sums, whichever its losses need.
-pub(super) enum AnyQuantile<'a> {
-    Narrow(Quantile<'a, i64>),
-    Wide(Quantile<'a, i128>),
+/// Whether sums of 64 bits have room for the losses about the quantile of this level, which is
+/// resolved; without a level, about the median.
+pub(super) fn is_narrow(target: &Target, numbers: &Numbers, level: Option<QuantileLevel>) -> bool {
+    sum_bits(target, numbers) + level.map_or(0, |level| bit_length(level.denominator())) <= NARROW_BITS
 }
 
-impl<'a> AnyQuantile<'a> {
-    /// The absolute error, or if a level is given the loss about the quantile of that level.
-    pub fn new(
-        target: &'a Target,
-        numbers: &'a Numbers,
-        level: Option<QuantileLevel>,
-        runtime: &Runtime<'_>,
-    ) -> Result<Self> {
-        let sum_bits = sum_bits(target, numbers);
-        let level = level.map(|level| level.within(WIDE_BITS - sum_bits));
-        let bits = sum_bits + level.map_or(0, |level| bit_length(level.denominator()));
-        Ok(if bits <= NARROW_BITS {
-            Self::Narrow(Quantile::new(target, numbers, level, runtime)?)
-        } else {
-            Self::Wide(Quantile::new(target, numbers, level, runtime)?)
-        })
-    }
-}
-
-impl<'a, S: Sum> Quantile<'a, S> {
-    fn new(
+impl<'a, S: Moment> Quantile<'a, S> {
+    /// The absolute error, or if a resolved level is given the loss about the quantile of that level.
+    pub(super) fn new(
         target: &'a Target,
         numbers: &'a Numbers,
         level: Option<QuantileLevel>,
@@ -174,8 +156,6 @@ impl<'a, S: Sum> Quantile<'a, S> {
     ) -> Result<Self> {
         let weights = target.weights();
         let are_unit = matches!(weights, Weights::Unit);
-        let finest = numbers.scale.iter().copied().max().unwrap_or(0);
-        let shifts: Box<[u32]> = numbers.scale.iter().map(|scale| (finest - scale) as u32).collect();
         let weight = |sample| weights.get(sample as usize);
         let ranking = |output| Ranking::new(numbers, output, are_unit, weight, runtime);
         Ok(Self {
@@ -185,9 +165,8 @@ impl<'a, S: Sum> Quantile<'a, S> {
             level: level.unwrap_or(QuantileLevel::HALF),
             unit: level.map_or(1.0, |level| level.denominator() as f64),
             n_samples: target.n_samples(),
-            rankings: (0..shifts.len()).map(ranking).collect::<Result<_>>()?,
-            factors: shifts.iter().map(|&shift| 2f64.powi(shift as i32)).collect(),
-            shifts,
+            rankings: (0..numbers.scale.len()).map(ranking).collect::<Result<_>>()?,
+            factors: factors(&numbers.scale),
             id: AtomicU64::new(1),
             sums: std::marker::PhantomData,
         })
@@ -205,19 +184,9 @@ impl<'a, S: Sum> Quantile<'a, S> {
         self.are_unit && self.is_half()
     }
 
-    #[inline]
-    fn weight_of(&self, sample: u32) -> u64 {
-        if self.are_unit { 1 } else { self.weights.get(sample as usize) }
-    }
-
     fn totals_of(&self, weight: u64, orders: impl Iterator<Item = Box<[u32]>>) -> QuantileTotals<S> {
-        let outputs = self.rankings.iter().zip(orders).map(|(ranking, ranks)| {
-            if self.is_half() {
-                summed(Half, ranking, ranks, weight)
-            } else {
-                summed(self.level, ranking, ranks, weight)
-            }
-        });
+        let outputs = self.rankings.iter().zip(orders);
+        let outputs = outputs.map(|(ranking, ranks)| summed(self.level, ranking, ranks, weight));
         QuantileTotals { id: self.id.fetch_add(1, Memory::Relaxed), weight, outputs: outputs.collect() }
     }
 
@@ -244,26 +213,17 @@ impl<'a, S: Sum> Quantile<'a, S> {
 }
 
 /// The quantile and the loss of the samples with these ranks. O(n).
-fn summed<S: Sum>(level: impl Level, ranking: &Ranking, ranks: Box<[u32]>, weight: u64) -> OutputOrder<S> {
+fn summed<S: Moment>(level: QuantileLevel, ranking: &Ranking, ranks: Box<[u32]>, weight: u64) -> OutputOrder<S> {
     let weight_of = |rank: u32| ranking.weights.get(rank as usize).copied().unwrap_or(1);
-    let (mut n_below, mut below) = (0, 0);
-    while level.falls_short(below + weight_of(ranks[n_below]), weight) {
-        below += weight_of(ranks[n_below]);
-        n_below += 1;
-    }
+    let samples = ranks.iter().map(|&rank| (weight_of(rank), ranking.values[rank as usize]));
+    let (n_below, below, loss) = around(level, weight, samples);
     let least = ranks[n_below];
     let meets = !level.exceeds(below + weight_of(least), weight);
     let greatest = if meets { ranks[n_below + 1] } else { least };
-    let part = |ranks: &[u32]| {
-        ranks.iter().fold(Part::default(), |part, &rank| part.with(weight_of(rank), ranking.values[rank as usize]))
-    };
-    let point = ranking.values[least as usize];
-    let (below, above): (Part<S>, Part<S>) = (part(&ranks[..n_below]), part(&ranks[n_below + 1..]));
-    let loss = level.loss(above.excess_over(point), below.lack_of(point));
     OutputOrder { ranks, quantiles: [least, greatest], loss }
 }
 
-impl<S: Sum> Statistics for Quantile<'_, S> {
+impl<S: Moment> Statistics for Quantile<'_, S> {
     type Totals = QuantileTotals<S>;
     type Scan = QuantileScan<S>;
     type Pushed = QuantilePushed;
@@ -272,7 +232,7 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
     type Small = NotSmall;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
-        let weight = samples.iter().map(|&sample| self.weight_of(sample)).sum();
+        let weight = samples.iter().map(|&sample| self.sample_weight(sample)).sum();
         self.totals_of(weight, self.rankings.iter().map(|ranking| ranking.order(samples)))
     }
 
@@ -306,14 +266,10 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
         totals.outputs.iter().zip(&self.numbers.scale).map(mean).sum::<f64>() / self.rankings.len() as f64
     }
 
-    fn n_values(&self) -> usize {
-        self.rankings.len()
-    }
-
     /// Writes the median, or the quantile, of the targets as given.
     fn write_value(&self, totals: &Self::Totals, _samples: &[u32], value: &mut [f64]) {
         for (output, value) in value.iter_mut().enumerate() {
-            *value = self.raw_midpoint(output, totals.outputs[output].quantiles);
+            *value = self.mean(totals, output);
         }
     }
 
@@ -327,46 +283,29 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
 
     /// The quantiles of both sides. The pass must not have been foreseen, as only then the pushed
     /// samples are marked. O(n).
-    fn side_means(
-        &self,
-        node: &Self::Totals,
-        scan: &QuantileScan<S>,
-        pushed: QuantilePushed,
-        output: usize,
-    ) -> [f64; 2] {
+    fn side_means(&self, node: &Self::Totals, scan: &Self::Scan, pushed: Self::Pushed, output: usize) -> [f64; 2] {
         let quantile = |is_pushed: bool, weight: u64| {
+            let ranks = (1..).zip(&node.outputs[output].ranks);
+            let mut ranks = ranks.filter(|&(place, _)| scan.outputs[output].is_marked(place) == is_pushed);
             let mut below = 0;
-            let mut least = None;
-            for (place, &rank) in (1..).zip(&node.outputs[output].ranks) {
-                if scan.outputs[output].is_marked(place) != is_pushed {
-                    continue;
-                }
-                if let Some(least) = least {
-                    return self.raw_midpoint(output, [least, rank]);
-                }
-                below += self.weight_of(self.rankings[output].sample(rank));
-                if self.level.exceeds(below, weight) {
-                    return self.raw_midpoint(output, [rank; 2]);
-                }
-                least = (!self.level.falls_short(below, weight)).then_some(rank);
-            }
-            least.map_or(f64::NAN, |least| self.raw_midpoint(output, [least; 2]))
+            let (_, &least) = ranks.find(|&(_, &rank)| {
+                below += self.sample_weight(self.rankings[output].sample(rank));
+                !self.level.falls_short(below, weight)
+            })?;
+            let greatest = if self.level.exceeds(below, weight) { None } else { ranks.next() };
+            Some(self.raw_midpoint(output, [least, greatest.map_or(least, |(_, &rank)| rank)]))
         };
-        [quantile(true, pushed.weight), quantile(false, node.weight - pushed.weight)]
+        let weights = [pushed.weight, node.weight - pushed.weight];
+        [quantile(true, weights[0]), quantile(false, weights[1])].map(|mean| mean.unwrap_or(f64::NAN))
     }
 
     fn scan(&self) -> QuantileScan<S> {
-        QuantileScan {
-            node: 0,
-            outputs: self.rankings.iter().map(|_| OutputScan::new(self.n_samples)).collect(),
-            pass: PassScratch::default(),
-            is_foreseen: false,
-            pushed: Vec::new(),
-        }
+        let outputs = self.rankings.iter().map(|_| OutputScan::new(self.n_samples)).collect();
+        QuantileScan { outputs, ..QuantileScan::default() }
     }
 
     /// O(n) for the first column of a node, then O(number of samples that the last pass marked).
-    fn begin(&self, node: &Self::Totals, scan: &mut QuantileScan<S>) -> QuantilePushed {
+    fn begin(&self, node: &Self::Totals, scan: &mut Self::Scan) -> QuantilePushed {
         if scan.node != node.id {
             scan.node = node.id;
             for ((output, ranking), order) in scan.outputs.iter_mut().zip(&self.rankings).zip(&node.outputs) {
@@ -385,7 +324,7 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
     fn foresee(
         &self,
         node: &Self::Totals,
-        scan: &mut QuantileScan<S>,
+        scan: &mut Self::Scan,
         samples: impl Iterator<Item = u32> + Clone,
         floor: f64,
     ) -> f64 {
@@ -413,9 +352,9 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
     }
 
     #[inline]
-    fn push(&self, _node: &Self::Totals, scan: &mut QuantileScan<S>, pushed: &mut QuantilePushed, sample: u32) {
+    fn push(&self, _node: &Self::Totals, scan: &mut Self::Scan, pushed: &mut QuantilePushed, sample: u32) {
         pushed.n += 1;
-        pushed.weight += self.weight_of(sample);
+        pushed.weight += self.sample_weight(sample);
         if !scan.is_foreseen {
             if scan.pushed.is_empty() {
                 scan.outputs.iter_mut().for_each(OutputScan::sum_up);
@@ -433,7 +372,7 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
     /// O(1) if the pass was foreseen. Otherwise O(n), or O(m log m + log n) for m pushed samples
     /// that are few beside n.
     #[inline]
-    fn score(&self, _node: &Self::Totals, scan: &QuantileScan<S>, pushed: QuantilePushed) -> f64 {
+    fn score(&self, _node: &Self::Totals, scan: &Self::Scan, pushed: QuantilePushed) -> f64 {
         if let ([output], [factor], true) = (&scan.outputs[..], &self.factors[..], scan.is_foreseen) {
             return output.gain(output.foreseen(pushed.n as usize)) * factor;
         }
@@ -446,7 +385,7 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
         score * (8.0 + self.rankings.len() as f64) * f64::EPSILON
     }
 
-    fn proof(&self, scan: &QuantileScan<S>, pushed: QuantilePushed) -> QuantileProof {
+    fn proof(&self, scan: &Self::Scan, pushed: QuantilePushed) -> QuantileProof {
         self.losses(scan, pushed).map(|(_, loss)| loss.to_i128()).collect()
     }
 
@@ -455,8 +394,8 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
             return b.cmp(a);
         }
         let total = |losses: &QuantileProof| -> Wide {
-            let losses = losses.iter().zip(&self.shifts);
-            losses.fold(Wide::ZERO, |sum, (&loss, &shift)| sum.plus(&Wide::from(loss as u128).shifted(shift)))
+            let losses = losses.iter().zip(shifts(&self.numbers.scale));
+            losses.fold(Wide::ZERO, |sum, (&loss, shift)| sum.plus(&Wide::from(loss as u128).shifted(shift)))
         };
         total(b).cmp(&total(a))
     }
@@ -466,18 +405,15 @@ impl<S: Sum> Statistics for Quantile<'_, S> {
         losses.map(|(output, factor)| output.loss.to_f64() * factor).sum::<f64>() / self.unit
     }
 
+    #[inline]
     fn sample_weight(&self, sample: u32) -> u64 {
-        self.weight_of(sample)
+        if self.are_unit { 1 } else { self.weights.get(sample as usize) }
     }
 }
 
-impl<S: Sum> Ordered for Quantile<'_, S> {
-    /// One order per output, by mean targets. The best cut of such an order need not be the best
-    /// subset for this loss.
-    fn n_orders(&self) -> usize {
-        self.rankings.len()
-    }
-
+/// One order per output, by mean targets. The best cut of such an order need not be the best subset
+/// for this loss.
+impl<S: Moment> Ordered for Quantile<'_, S> {
     fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
         let n_outputs = self.rankings.len();
         move |sample| above_zero(self.numbers.fixed[sample as usize * n_outputs + order])
@@ -485,7 +421,7 @@ impl<S: Sum> Ordered for Quantile<'_, S> {
 }
 
 /// No bound of what a column can gain is known, so all columns are read.
-impl<S: Sum> Bounded for Quantile<'_, S> {
-    type Summary = ();
-    type Ceiling = ();
+impl<S: Moment> Bounded for Quantile<'_, S> {
+    type Spread = ();
+    type Mean = ();
 }

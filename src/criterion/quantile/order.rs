@@ -77,16 +77,9 @@ impl Ranking {
 /// The members of the ascending list `all` that are not in `some`, which is ascending and a part of
 /// `all`. O(length of `all`).
 pub(super) fn difference(all: &[u32], some: &[u32]) -> Box<[u32]> {
-    let mut rest = vec![0; all.len() - some.len()];
-    let (mut n, mut n_some) = (0, 0);
-    for &rank in all {
-        if some.get(n_some) == Some(&rank) {
-            n_some += 1;
-        } else {
-            rest[n] = rank;
-            n += 1;
-        }
-    }
+    let mut rest = Vec::with_capacity(all.len() - some.len());
+    let mut some = some.iter().peekable();
+    rest.extend(all.iter().filter(|&rank| some.next_if_eq(&rank).is_none()));
     rest.into()
 }
 

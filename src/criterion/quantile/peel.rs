@@ -22,7 +22,8 @@ use super::fenwick::Fenwick;
 use super::level::{Balance, Level};
 use super::line::Line;
 use super::ring::Ring;
-use super::sum::{Part, Sum};
+use super::sum::around;
+use crate::criterion::weights::Moment;
 
 /// A tree is cheaper than the list once the pointer has moved more than this many steps per sample
 /// of the list.
@@ -45,7 +46,7 @@ pub(super) struct Plain<R, S> {
     loss: S,
 }
 
-impl<R: Ring, S: Sum> Plain<R, S> {
+impl<R: Ring, S: Moment> Plain<R, S> {
     /// The set of all `n` samples of a ring; `loss` is their loss.
     pub fn new(ring: R, n: usize, loss: S) -> Self {
         let median = n.div_ceil(2) as u32;
@@ -54,7 +55,7 @@ impl<R: Ring, S: Sum> Plain<R, S> {
 }
 
 /// The loss of all samples of a line about their median, with unit weights.
-pub(super) fn plain_loss<S: Sum>(line: &Line) -> S {
+pub(super) fn plain_loss<S: Moment>(line: &Line) -> S {
     let (low, high) = line.values[1..].split_at(line.len() / 2);
     let sum = |values: &[i64]| values.iter().fold(S::default(), |sum, &value| sum.plus_product(1, value));
     // Of an odd number of samples, the middle one is the median itself, and is in `high`.
@@ -62,7 +63,7 @@ pub(super) fn plain_loss<S: Sum>(line: &Line) -> S {
     sum(high) - sum(low) - middle
 }
 
-impl<R: Ring, S: Sum> Peel<S> for Plain<R, S> {
+impl<R: Ring, S: Moment> Peel<S> for Plain<R, S> {
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "the removals of two lists only overlap in one loop")]
     fn remove(&mut self, place: u32) -> S {
@@ -97,28 +98,18 @@ pub(super) struct Start<S> {
     pub loss: S,
 }
 
-impl<S: Sum> Start<S> {
+impl<S: Moment> Start<S> {
     /// The start for a line. O(n).
     pub fn of(line: &Line, level: impl Level) -> Self {
-        let samples = || line.weights.iter().copied().zip(line.values.iter().copied());
         let weight = line.weights.iter().sum();
-        let (mut pointer, mut below) = (1, 0);
-        while level.falls_short(below + line.weights[pointer], weight) {
-            below += line.weights[pointer];
-            pointer += 1;
-        }
-        let part = |samples: &mut dyn Iterator<Item = (u64, i64)>| {
-            samples.fold(Part::<S>::default(), |part, (w, value)| part.with(w, value))
-        };
-        let point = line.values[pointer];
-        let lack = part(&mut samples().take(pointer)).lack_of(point);
-        let excess = part(&mut samples().skip(pointer + 1)).excess_over(point);
-        Self { pointer: pointer as u32, below, weight, loss: level.loss(excess, lack) }
+        let samples = line.weights.iter().copied().zip(line.values.iter().copied()).skip(1);
+        let (n_below, below, loss) = around(level, weight, samples);
+        Self { pointer: 1 + n_below as u32, below, weight, loss }
     }
 }
 
 /// Samples with any weights, and their loss about the quantile of any level.
-pub(super) struct Weighted<'a, R, S, L: Balance<S>> {
+pub(super) struct Weighted<'a, R, S: Moment, L: Balance<S>> {
     line: &'a Line,
     ring: R,
     level: L,
@@ -130,7 +121,7 @@ pub(super) struct Weighted<'a, R, S, L: Balance<S>> {
     tree: Option<Fenwick<S>>,
 }
 
-impl<'a, R: Ring, S: Sum, L: Balance<S>> Weighted<'a, R, S, L> {
+impl<'a, R: Ring, S: Moment, L: Balance<S>> Weighted<'a, R, S, L> {
     /// The set of all samples of a line; `ring` is the list of the line's places.
     pub fn new(line: &'a Line, ring: R, level: L, start: Start<S>) -> Self {
         let balance = level.below(start.below) - level.whole(start.weight);
@@ -201,7 +192,7 @@ impl<'a, R: Ring, S: Sum, L: Balance<S>> Weighted<'a, R, S, L> {
     }
 }
 
-impl<R: Ring, S: Sum, L: Balance<S>> Peel<S> for Weighted<'_, R, S, L> {
+impl<R: Ring, S: Moment, L: Balance<S>> Peel<S> for Weighted<'_, R, S, L> {
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "the removals of two lists only overlap in one loop")]
     fn remove(&mut self, place: u32) -> S {

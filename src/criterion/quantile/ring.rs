@@ -69,33 +69,29 @@ impl Links {
 /// A doubly linked list whose members can be removed.
 pub(super) struct Linked<'a>(&'a mut [Link]);
 
+#[allow(clippy::inline_always, reason = "as `Peel::remove`")]
 impl Ring for Linked<'_> {
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
     fn value(&self, place: u32) -> i64 {
         self.0[place as usize].value
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
     fn before(&self, place: u32) -> u32 {
         self.0[place as usize].neighbours[0]
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
     fn after(&self, place: u32) -> u32 {
         self.0[place as usize].neighbours[1]
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
     fn neighbour(&self, place: u32, is_after: bool) -> u32 {
         self.0[place as usize].neighbours[usize::from(is_after)]
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
     fn unlink(&mut self, place: u32) {
         let [before, after] = self.0[place as usize].neighbours;
         self.0[before as usize].neighbours[1] = after;
@@ -120,15 +116,14 @@ impl<'a> Mask<'a> {
     }
 }
 
+#[allow(clippy::inline_always, reason = "as `Peel::remove`")]
 impl Ring for Mask<'_> {
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
     fn value(&self, place: u32) -> i64 {
         self.values[place as usize]
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
     fn before(&self, place: u32) -> u32 {
         let below = self.members & ((1 << place) - 1);
         // Below every other place there is place 0 at least. For place 0 itself the result is 0.
@@ -136,21 +131,18 @@ impl Ring for Mask<'_> {
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
     fn after(&self, place: u32) -> u32 {
         // If no member is above, the number of zeros is 64, and the result is 0.
         (self.members & (u64::MAX - 1) << place).trailing_zeros() & 63
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
     fn neighbour(&self, place: u32, is_after: bool) -> u32 {
         let (before, after) = (self.before(place), self.after(place));
         before ^ ((before ^ after) & u32::from(is_after).wrapping_neg())
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
     fn unlink(&mut self, place: u32) {
         self.members &= !(1 << place);
     }

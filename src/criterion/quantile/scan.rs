@@ -23,7 +23,8 @@ use super::line::Line;
 use super::order::Ranking;
 use super::peel::{Peel, Plain, Start, Weighted, plain_loss};
 use super::ring::{Links, Mask, Ring};
-use super::sum::{Part, Sum};
+use super::sum::{Part, around};
+use crate::criterion::weights::Moment;
 use crate::params::QuantileLevel;
 
 /// A pass has few samples if the node has more than this many times as many. Then the pass sorts
@@ -36,6 +37,7 @@ const BOUND_FROM: usize = 512;
 
 /// The samples of a node in the order of their targets for one output, and the losses of the cuts
 /// of a pass.
+#[derive(Default)]
 pub(super) struct OutputScan<S> {
     /// The samples of the node. `loss` is the loss of all of them.
     line: Line,
@@ -58,20 +60,9 @@ pub(super) struct OutputScan<S> {
     part: Vec<S>,
 }
 
-impl<S: Sum> OutputScan<S> {
+impl<S: Moment> OutputScan<S> {
     pub fn new(n_samples: usize) -> Self {
-        Self {
-            line: Line::default(),
-            loss: S::default(),
-            start: Start::default(),
-            links: Links::default(),
-            places: vec![0; n_samples],
-            marks: Vec::new(),
-            sums: Vec::new(),
-            by_class: None,
-            rest: Vec::new(),
-            part: Vec::new(),
-        }
+        Self { places: vec![0; n_samples], ..Self::default() }
     }
 
     /// Loads the node whose samples have these ranks, ascending. O(n).
@@ -147,12 +138,12 @@ impl<S: Sum> OutputScan<S> {
     /// The loss of both sides together of the cut between `pushed`, the marked samples, and all
     /// others. O(n), or O(m log m + log n) for m pushed samples if they are few.
     pub fn walked(&self, criterion: &Quantile<'_, S>, pushed: &[u32]) -> S {
-        let is_few = pushed.len() * FEW < self.line.len();
-        match (is_few, criterion.is_half()) {
-            (false, true) => self.walk(Half),
-            (false, false) => self.walk(criterion.level),
-            (true, true) => self.part_few(Half, pushed),
-            (true, false) => self.part_few(criterion.level, pushed),
+        if pushed.len() * FEW < self.line.len() {
+            self.part_few(criterion.level, pushed)
+        } else if criterion.is_half() {
+            self.walk(Half)
+        } else {
+            self.walk(criterion.level)
         }
     }
 
@@ -165,34 +156,17 @@ impl<S: Sum> OutputScan<S> {
         let all = self.sums[self.line.len()];
         let rest = all.minus(own);
 
-        let mut below = Part::<S>::default();
-        let mut loss = S::default();
-        for &place in &places {
-            let next = with(below, place);
-            if !level.falls_short(next.weight, own.weight) {
-                let point = self.line.values[place];
-                loss = level.loss(own.minus(below).excess_over(point), below.lack_of(point));
-                break;
-            }
-            below = next;
-        }
+        let samples = places.iter().map(|&place| (self.line.weight(place), self.line.values[place]));
+        let (_, _, loss) = around(level, own.weight, samples);
 
         // Finds the first gap between pushed samples at whose end the other samples have their
         // share: their quantile is in that gap.
         let mut passed = Part::<S>::default();
         let mut first = 1;
         for end in places.into_iter().chain([self.line.len() + 1]) {
-            let is_short = |place: usize| level.falls_short(self.sums[place].minus(passed).weight, rest.weight);
-            if !is_short(end - 1) {
-                let (mut low, mut high) = (first, end - 1);
-                while low < high {
-                    let middle = usize::midpoint(low, high);
-                    if is_short(middle) {
-                        low = middle + 1;
-                    } else {
-                        high = middle;
-                    }
-                }
+            let is_short = |sum: &Part<S>| level.falls_short(sum.minus(passed).weight, rest.weight);
+            if !is_short(&self.sums[end - 1]) {
+                let low = first + self.sums[first..end - 1].partition_point(is_short);
                 let (point, below) = (self.line.values[low], self.sums[low - 1].minus(passed));
                 return loss + level.loss(rest.minus(below).excess_over(point), below.lack_of(point));
             }
@@ -246,29 +220,25 @@ pub(super) struct PassScratch {
 
 impl PassScratch {
     /// Sets the samples of the pass.
-    pub fn list<S: Sum>(&mut self, output: &OutputScan<S>, samples: impl Iterator<Item = u32>) {
+    pub fn list<S: Moment>(&mut self, output: &OutputScan<S>, samples: impl Iterator<Item = u32>) {
         self.order.clear();
         self.order.extend(samples.map(|sample| output.places[sample as usize]));
     }
 
     /// An upper bound of the gain of all cuts of the pass; infinity if the pass is too short for a
     /// bound to pay.
-    pub fn most_gain<S: Sum>(&self, criterion: &Quantile<'_, S>, output: &mut OutputScan<S>) -> f64 {
+    pub fn most_gain<S: Moment>(&self, criterion: &Quantile<'_, S>, output: &mut OutputScan<S>) -> f64 {
         if self.order.len() < BOUND_FROM {
             return f64::INFINITY;
         }
         let classes = Classes::new(&output.line);
         let whole = output.by_class.get_or_insert_with(|| Box::new(classes.whole()));
-        let least = if criterion.is_half() {
-            classes.least_loss(Half, whole, &self.order)
-        } else {
-            classes.least_loss(criterion.level, whole, &self.order)
-        };
+        let least = classes.least_loss(criterion.level, whole, &self.order);
         output.gain(least)
     }
 
     /// Computes the losses of all cuts of the pass into `output`.
-    pub fn foresee<S: Sum>(&mut self, criterion: &Quantile<'_, S>, output: &mut OutputScan<S>) {
+    pub fn foresee<S: Moment>(&mut self, criterion: &Quantile<'_, S>, output: &mut OutputScan<S>) {
         let (n, m) = (output.line.len(), self.order.len());
         output.rest.resize(m + 1, S::default());
         output.part.resize(m + 1, S::default());
@@ -328,14 +298,14 @@ impl PassScratch {
 }
 
 /// Where the pointer starts in this line.
-fn start_of<S: Sum>(line: &Line, level: QuantileLevel) -> Start<S> {
+fn start_of<S: Moment>(line: &Line, level: QuantileLevel) -> Start<S> {
     if level == QuantileLevel::HALF { Start::of(line, Half) } else { Start::of(line, level) }
 }
 
 /// Computes the losses of what is left of the node's samples, and of what is left of the pass's own
 /// samples. Each pair has the node's part first, then the pass's own. `start` and `loss` are the
 /// node's.
-fn peel<R: Ring, S: Sum>(
+fn peel<R: Ring, S: Moment>(
     criterion: &Quantile<'_, S>,
     (line, own): (&Line, &Line),
     rings: (R, R),
@@ -359,7 +329,7 @@ fn peel<R: Ring, S: Sum>(
 }
 
 #[inline(never)]
-fn weighted<R: Ring, S: Sum, L: Balance<S>>(
+fn weighted<R: Ring, S: Moment, L: Balance<S>>(
     level: L,
     lines: (&Line, &Line),
     rings: (R, R),
@@ -372,7 +342,7 @@ fn weighted<R: Ring, S: Sum, L: Balance<S>>(
 }
 
 /// Removes the samples of a pass from the first list forwards and from the second list backwards.
-fn remove_all<S: Sum>(
+fn remove_all<S: Moment>(
     (mut rest, mut own): (impl Peel<S>, impl Peel<S>),
     whole: (S, S),
     (order, own_order): (&[u32], &[u32]),

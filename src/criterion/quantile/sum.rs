@@ -1,17 +1,7 @@
 //! Sums of weights and of weighted targets over some samples.
 
-use std::ops::{Add, Mul, Sub};
-
+use super::level::Level;
 use crate::criterion::weights::Moment;
-
-/// An integer type for sums of weighted targets and for losses.
-pub trait Sum:
-    Moment + From<i64> + Ord + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + 'static
-{
-}
-
-impl Sum for i64 {}
-impl Sum for i128 {}
 
 /// The weight of some samples and the sum of their weighted targets.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -20,7 +10,7 @@ pub struct Part<S> {
     sum: S,
 }
 
-impl<S: Sum> Part<S> {
+impl<S: Moment> Part<S> {
     /// The sums with one sample more.
     #[inline]
     pub(super) fn with(self, weight: u64, value: i64) -> Self {
@@ -52,6 +42,26 @@ impl<S: Sum> Part<S> {
     /// The sum of the weighted distances from a point, which no target is above.
     #[inline]
     pub(super) fn lack_of(self, point: i64) -> S {
-        S::default().plus_product(self.weight, point) - self.sum
+        S::product(self.weight, point) - self.sum
     }
+}
+
+/// The number and the weight of the samples below the quantile, and the loss of all samples, which
+/// come in the order of their targets as weight and target. `weight` is the weight of all. O(n).
+pub(super) fn around<S: Moment>(
+    level: impl Level,
+    weight: u64,
+    mut samples: impl Iterator<Item = (u64, i64)>,
+) -> (usize, u64, S) {
+    let (mut n_below, mut below, mut point) = (0, Part::<S>::default(), 0);
+    for (w, value) in samples.by_ref() {
+        if !level.falls_short(below.weight + w, weight) {
+            point = value;
+            break;
+        }
+        below = below.with(w, value);
+        n_below += 1;
+    }
+    let above: Part<S> = samples.fold(Part::default(), |part, (w, value)| part.with(w, value));
+    (n_below, below.weight, level.loss(above.excess_over(point), below.lack_of(point)))
 }

@@ -48,9 +48,9 @@ impl SmallSums {
     }
 }
 
-impl<W: SampleWeights, M: Moment> SmallRows<SquaredError<'_, W, M>> for SmallSums {
-    fn new(criterion: &SquaredError<'_, W, M>) -> Option<Self> {
-        (W::ARE_SMALL && M::IS_NARROW && criterion.n_outputs == 1).then_some(Self {
+impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
+    fn new(criterion: &SquaredError<'_, W>) -> Option<Self> {
+        (W::ARE_SMALL && criterion.n_outputs == 1).then_some(Self {
             origin: 0,
             weights: [0; MAX_ROWS],
             targets: [0; MAX_ROWS],
@@ -63,7 +63,7 @@ impl<W: SampleWeights, M: Moment> SmallRows<SquaredError<'_, W, M>> for SmallSum
         })
     }
 
-    fn load(&mut self, criterion: &SquaredError<'_, W, M>, samples: &[u32]) -> bool {
+    fn load(&mut self, criterion: &SquaredError<'_, W>, samples: &[u32]) -> bool {
         self.origin = criterion.numbers.fixed[samples[0] as usize];
         let (mut total, mut least, mut most) = (0, 0, 0);
         for ((weight, target), &sample) in self.weights.iter_mut().zip(&mut self.targets).zip(samples) {
@@ -100,16 +100,16 @@ impl<W: SampleWeights, M: Moment> SmallRows<SquaredError<'_, W, M>> for SmallSum
         self.variance == 0
     }
 
-    fn impurity(&self, criterion: &SquaredError<'_, W, M>) -> f64 {
-        criterion.variance(M::Exact::from(self.variance), self.weight as u64, 0)
+    fn impurity(&self, criterion: &SquaredError<'_, W>) -> f64 {
+        criterion.variance(<W::Moment as Moment>::Exact::from(self.variance), self.weight as u64, 0)
     }
 
-    fn write_value(&self, criterion: &SquaredError<'_, W, M>, samples: &[u32], value: &mut [f64]) {
+    fn write_value(&self, criterion: &SquaredError<'_, W>, samples: &[u32], value: &mut [f64]) {
         let weight = self.weight as u64;
-        let sum = M::default().plus_product(1, self.sum).plus_product(weight, self.origin);
+        let sum = W::Moment::default().plus_product(1, self.sum).plus_product(weight, self.origin);
         let (mean, rest) = sum.divided(weight);
         let fixed = mean as f64 + rest as f64 / weight as f64;
-        value[0] = criterion.value(samples, 0, weight, M::Exact::from(self.variance), fixed);
+        value[0] = criterion.value(samples, 0, weight, <W::Moment as Moment>::Exact::from(self.variance), fixed);
     }
 
     fn begin(&mut self, places: &[u8], _samples: &mut [u32]) {

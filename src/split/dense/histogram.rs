@@ -7,7 +7,7 @@
 //! + bins) per column, and O(m log m) for the m rows of open bins.
 
 use crate::criterion::Criterion;
-use crate::criterion::packed::{ByBin, MAX_BINS, Packed};
+use crate::criterion::packed::{ByBin, MAX_BINS, Packed, Summed};
 use crate::data::dense::DenseColumn;
 use crate::rng::Side;
 use crate::split::best::Best;
@@ -148,7 +148,7 @@ impl<C: Criterion> Counted<'_, C> {
     fn offer_after(&self, bin: usize, all_legal: bool, scan: &mut C::Scan, best: &mut Best<C>) {
         let NodeSearch { search, node, order } = self.at;
         let (criterion, totals, feature) = (search.criterion, node.totals, self.feature);
-        let pushed = self.histogram.pushed(criterion, totals, scan, self.first() + bin + 1);
+        let pushed = self.histogram.pushed(criterion, totals, scan, Summed::Bins(self.first() + bin + 1));
         let score = criterion.score(totals, scan, pushed);
         if !best.may_win(score) {
             return;
@@ -186,7 +186,8 @@ impl<C: Criterion> Counted<'_, C> {
                 continue;
             }
             let n_pushed = if at.search.all_legal() { None } else { Some(self.n_before(bin)) };
-            let pushed = self.histogram.pushed(at.search.criterion, at.node.totals, scan, self.first() + bin);
+            let before = Summed::Bins(self.first() + bin);
+            let pushed = self.histogram.pushed(at.search.criterion, at.node.totals, scan, before);
             let start = Start { pushed, n_pushed, first: &[] };
             let pass = Pass { at, feature: self.feature, side: Side::Left, missing: self.missing, order: 0 };
             pass.run(entries.iter().copied(), start, None, scan, best);

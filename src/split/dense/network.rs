@@ -15,7 +15,7 @@ use crate::criterion::packed::Packed;
 use crate::tuning::tuned;
 
 use crate::criterion::Criterion;
-use crate::criterion::packed::lanes::{Keys, LANES, MAX_PLACES, PLACE_BITS, Scores, place, rank};
+use crate::criterion::packed::lanes::{Cuts, Keys, LANES, MAX_PLACES, PLACE_BITS, Scores, place, rank};
 use crate::data::DenseColumns;
 use crate::error::Result;
 use crate::rng::Side;
@@ -173,14 +173,9 @@ impl<C: Criterion> Small<'_, C> {
         let missing = self.missing(batch);
         let missing_rank = |lane: usize| missing.map(|ranks| ranks[lane]).filter(|&rank| rank != u32::MAX);
         if let Some(packed) = &mut self.packed
-            && packed.lane_scores(
-                search.level,
-                node.totals,
-                self.rows,
-                self.keys,
-                missing.as_ref().map(|ranks| (ranks, &mut *self.others)),
-                self.scores,
-            )
+            && let to_left = missing.as_ref().map(|ranks| (ranks, &mut *self.others))
+            && let cuts = (Cuts { keys: self.keys, scores: self.scores, missing: to_left })
+            && packed.lane_scores(search.level, node.totals, self.rows, cuts)
         {
             let all_legal = search.all_legal();
             let plain = highest_scores(search.level, self.scores);

@@ -10,7 +10,7 @@
 //! Where a column has missing values in the node, three cuts are offered: the threshold with
 //! missing values on either side, and missing values against all values.
 
-use crate::criterion::packed::Packed;
+use crate::criterion::packed::{Packed, Summed};
 use crate::tuning::tuned;
 
 use crate::criterion::Criterion;
@@ -268,7 +268,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
     fn offer(&mut self, lane: usize, candidate: Candidate) {
         let NodeSearch { search, node, order } = self.at;
         let criterion = search.criterion;
-        let pushed = self.packed.pushed_below(criterion, node.totals, self.scan, lane);
+        let pushed = self.packed.pushed(criterion, node.totals, self.scan, Summed::Lane(lane));
         let score = criterion.score(node.totals, self.scan, pushed);
         let legal = |scan| search.is_legal(node, candidate.feature, (Side::Left, candidate.n_left), (scan, pushed));
         if self.best.may_win(score) && legal(self.scan) {

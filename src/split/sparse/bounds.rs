@@ -43,6 +43,7 @@
 //! All results are rounded in such a way that the bounds hold for the exact values.
 
 use crate::criterion::Criterion;
+use crate::criterion::bounded::Summary;
 use crate::split::bar::{Bar, DRIFT_SLACK, SLACK};
 use crate::split::sparse::leave::Leave;
 
@@ -55,7 +56,7 @@ pub(crate) struct ColumnBounds<C: Criterion> {
     /// `sqrt(m)` at the time when the column was read last; 0 if the column was never read.
     slopes: Vec<f64>,
     /// The summary of the column's nonzeros in the node.
-    summaries: Vec<C::Summary>,
+    summaries: Vec<Summary<C::Spread>>,
     /// The weight of the column's nonzeros when these bounds were made.
     weights: Vec<u64>,
     /// The greatest of the `weights` from this slot on. So these numbers fall, even if the weights
@@ -67,9 +68,9 @@ pub(crate) struct ColumnBounds<C: Criterion> {
 
 impl<C: Criterion> ColumnBounds<C> {
     /// The bounds of columns of which nothing but summaries is known.
-    pub fn new(summaries: Vec<C::Summary>) -> Self {
+    pub fn new(summaries: Vec<Summary<C::Spread>>) -> Self {
         let n = summaries.len();
-        let weights: Vec<u64> = summaries.iter().map(C::summary_weight).collect();
+        let weights: Vec<u64> = summaries.iter().map(|summary| summary.weight).collect();
         let mut heaviest = vec![0.0; n];
         let mut most = 0.0f64;
         for (heaviest, &weight) in heaviest.iter_mut().zip(&weights).rev() {
@@ -80,15 +81,18 @@ impl<C: Criterion> ColumnBounds<C> {
     }
 
     /// The bounds of these slots alone, in this order, with new summaries.
-    pub fn pick(&self, slots: &[u32], summaries: Vec<C::Summary>) -> Self {
+    pub fn pick(&self, slots: &[u32], summaries: Vec<Summary<C::Spread>>) -> Self {
         let pick = |array: &[f64]| slots.iter().map(|&slot| array[slot as usize]).collect::<Vec<_>>();
         let picked = Self::new(summaries);
         Self { starts: pick(&self.starts), slopes: pick(&self.slopes), drift: self.drift, ..picked }
     }
 
-    /// The weight of a column's nonzeros in the node.
+    pub fn summary(&self, slot: u32) -> &Summary<C::Spread> {
+        &self.summaries[slot as usize]
+    }
+
     pub fn weight(&self, slot: u32) -> u64 {
-        C::summary_weight(&self.summaries[slot as usize])
+        self.summary(slot).weight
     }
 
     /// Whether no row with an entry in the column has left since these bounds were made.
@@ -118,7 +122,7 @@ impl<C: Criterion> ColumnBounds<C> {
                 continue;
             }
             let most_gain = bar.most_gain(&self.summaries[at]);
-            if bar.admits(most_gain) && C::summary_weight(&self.summaries[at]) > 0 {
+            if bar.admits(most_gain) && self.summaries[at].weight > 0 {
                 visit(at as u32, self.bound_at(at, bar.drift, bar.weight).min(most_gain));
             }
         }
@@ -133,7 +137,7 @@ impl<C: Criterion> ColumnBounds<C> {
     /// Remembers that no legal cut of a column gains more than `gain` in a node of this weight.
     pub fn remember(&mut self, slot: u32, gain: f64, weight: f64) {
         let at = slot as usize;
-        let mass = C::summary_weight(&self.summaries[at]) as f64;
+        let mass = self.summaries[at].weight as f64;
         // The slope is rounded up: its square must not fall short of the mass, which may be all of
         // the node's weight.
         let slope = mass.sqrt() * (1.0 + 4.0 * f64::EPSILON);
@@ -251,7 +255,7 @@ mod tests {
             let entries = |rows: &[u32], feature: usize| -> Vec<u32> {
                 self.columns[feature].iter().copied().filter(|row| rows.contains(row)).collect()
             };
-            let mut summaries = |rows: &[u32], features: &[usize]| -> Vec<C::Summary> {
+            let mut summaries = |rows: &[u32], features: &[usize]| -> Vec<Summary<C::Spread>> {
                 features
                     .iter()
                     .map(|&feature| criterion.summary(entries(rows, feature).into_iter(), &mut scan))

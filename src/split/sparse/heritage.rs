@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
+use crate::criterion::bounded::Summary;
 use crate::data::SparseColumns;
 use crate::params::Strategy;
 use crate::split::entries::{Entry, samples_of};
@@ -74,7 +75,7 @@ impl LocalColumns {
     }
 
     /// The summary of the entries of each column.
-    fn summaries<C: Criterion>(&self, criterion: &C, scan: &mut C::Scan) -> Vec<C::Summary> {
+    fn summaries<C: Criterion>(&self, criterion: &C, scan: &mut C::Scan) -> Vec<Summary<C::Spread>> {
         let summary = |column: &LocalColumn| criterion.summary(samples_of(&self.entries[column.span.clone()]), scan);
         self.slots.iter().map(summary).collect()
     }

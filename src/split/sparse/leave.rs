@@ -2,6 +2,7 @@
 //! rows that leave.
 
 use crate::criterion::Criterion;
+use crate::criterion::bounded::Ceiling;
 use crate::split::bar::SLACK;
 
 /// Above the rounding of a difference of two costs, relative to the larger cost.
@@ -14,7 +15,7 @@ pub(crate) struct Leave<C: Criterion> {
     /// How far the mean has moved, rounded up.
     pub step: f64,
     /// The criterion's constants of the larger child, for distances from its mean.
-    ceiling: C::Ceiling,
+    ceiling: Ceiling<C::Mean>,
 }
 
 impl<C: Criterion> Leave<C> {

@@ -17,18 +17,21 @@
 //! Where the targets of a node span few fixed-point units (beside outliers of many orders of
 //! magnitude), its mean is computed from the targets as given, in a fixed point of its own.
 
-use std::cmp::Ordering;
+mod bounds;
 
-use std::marker::PhantomData;
+use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
 use super::packed::PackedSums;
 use super::small::SmallSums;
+use super::sums::{SumProof, SumPushed, are_same, factors, row, shifts};
 use super::weights::{Moment, SampleWeights};
-use super::{Bounded, Ordered, QUOTIENT_SLACK, Statistics};
+use super::{Ordered, QUOTIENT_SLACK, Statistics};
 use crate::data::target::{ABOVE_ZERO, FINE_BITS, Numbers, above_zero};
 use crate::num::{Exact, Ratio, Wide, exponent, scale_by_power_of_two};
+
+use bounds::Span;
 
 /// A node whose standard deviation is below 2 to this power, in fixed-point units, has its mean
 /// refined.
@@ -38,47 +41,15 @@ const REFINE_BELOW_BITS: i32 = 20;
 /// variance above 0 is 2^-104, and keeps 24 bits.
 const QUOTIENT_BITS: u32 = 128;
 
-/// Squared error over the targets of samples; `M` is the integer type of sums of weighted
-/// fixed-point targets.
-pub struct SquaredError<'a, W, M> {
+/// Squared error over the targets of samples.
+pub struct SquaredError<'a, W> {
     pub(super) numbers: &'a Numbers,
     pub(super) weights: W,
     pub(super) n_outputs: usize,
-    /// Per output, `finest - scale`: fixed-point values times `2^shift` have one scale for all
-    /// outputs.
-    shifts: Box<[u32]>,
-    /// Per output, `2^shift`.
+    /// Per output: fixed-point values times the factor have one scale for all outputs.
     factors: Box<[f64]>,
     /// Per output, the range of the fixed-point targets.
     spans: Box<[Span]>,
-    moment: PhantomData<M>,
-}
-
-/// The range of the fixed-point targets of an output, extended to include 0.
-#[derive(Debug, Clone, Copy)]
-struct Span {
-    low: f64,
-    high: f64,
-    /// The mean of the targets without weights. Summaries measure distances from it.
-    center: f64,
-}
-
-/// The weight of some samples, and an upper bound of the sum of their weighted squared distances
-/// from the center.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SpreadSummary {
-    weight: u64,
-    spread: f64,
-}
-
-/// What the bounds need to know of a node.
-#[derive(Debug, Default)]
-pub struct SumCeiling {
-    weight: f64,
-    /// The distance between the node's mean and the center.
-    shift: f64,
-    /// The squared distance between the node's mean and the farthest target of all samples.
-    radius: f64,
 }
 
 /// Sums over the samples of a node.
@@ -105,36 +76,31 @@ pub struct OutputTotals<M: Moment> {
     pub(super) fraction: f64,
 }
 
-/// The weight of the pushed samples, and their weighted sum `s` for the first output.
-#[derive(Debug, Clone, Copy)]
-pub struct SumPushed<M> {
-    pub(super) weight: u64,
-    pub(super) first: M,
+impl<M: Moment> SumTotals<M> {
+    /// The totals from the weight and, per output, `sum w q` and `sum w q^2`.
+    fn new(weight: u64, outputs: impl Iterator<Item = (M, M::Exact)>) -> Self {
+        let outputs = outputs.map(|(sum, squares)| {
+            let (mean, rest) = sum.divided(weight);
+            let magnitude = M::Exact::from(sum.to_i128().unsigned_abs());
+            let variance = squares.times(&u128::from(weight).into()).minus(&magnitude.times(&magnitude));
+            OutputTotals { sum, squares, variance, mean, rest, fraction: rest as f64 / weight as f64 }
+        });
+        Self { weight, outputs: outputs.collect() }
+    }
 }
 
-/// The weight of the pushed samples and their sums: for the first output, and for the other
-/// outputs.
-type SumProof<M> = (SumPushed<M>, Box<[M]>);
-
-impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
+impl<'a, W: SampleWeights> SquaredError<'a, W> {
     /// The criterion over these targets and weights.
     pub fn new(numbers: &'a Numbers, weights: W) -> Self {
-        let finest = numbers.scale.iter().copied().max().unwrap_or(0);
-        let shifts: Box<[u32]> = numbers.scale.iter().map(|scale| (finest - scale) as u32).collect();
-        let factors = shifts.iter().map(|&shift| 2f64.powi(shift as i32)).collect();
         let n_outputs = numbers.scale.len();
-        let spans = (0..n_outputs).map(|output| {
-            let values = || numbers.fixed.iter().skip(output).step_by(n_outputs).map(|&q| q as f64);
-            let (low, high) = values().fold((0f64, 0f64), |(low, high), q| (low.min(q), high.max(q)));
-            Span { low, high, center: values().sum::<f64>() / (values().len() as f64) }
-        });
-        let spans = spans.collect();
-        Self { numbers, weights, n_outputs, shifts, factors, spans, moment: PhantomData }
+        let spans = (0..n_outputs).map(|output| Span::of(numbers, output)).collect();
+        let factors = factors(&numbers.scale);
+        Self { numbers, weights, n_outputs, factors, spans }
     }
 
     /// The mean of an output, in the unit of the targets as given, from a sum of fixed-point
     /// targets.
-    fn mean_of(&self, sum: M, weight: u64, output: usize) -> f64 {
+    fn mean_of(&self, sum: W::Moment, weight: u64, output: usize) -> f64 {
         let (center, scale) = (self.numbers.center[output], self.numbers.scale[output]);
         // Only the quotient is rounded, unless center or sum need more than the 53 bits of a
         // double.
@@ -147,7 +113,7 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
 
     /// The variance of an output in a node, in the unit of the targets as given. `exact` is the
     /// variance times the square of the node's weight, in fixed-point units.
-    pub(super) fn variance(&self, exact: M::Exact, weight: u64, output: usize) -> f64 {
+    pub(super) fn variance(&self, exact: <W::Moment as Moment>::Exact, weight: u64, output: usize) -> f64 {
         if exact.is_zero() {
             return 0.0;
         }
@@ -163,7 +129,7 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
 
     /// What a node with these samples predicts for an output. `exact` is as in
     /// [`variance`](Self::variance), and `fixed` is the mean in fixed-point units.
-    pub(super) fn value(&self, samples: &[u32], output: usize, weight: u64, exact: M::Exact, fixed: f64) -> f64 {
+    pub(super) fn value(&self, samples: &[u32], output: usize, weight: u64, exact: <W::Moment as Moment>::Exact, fixed: f64) -> f64 {
         let square = weight as f64 * weight as f64;
         if exact.to_f64() < square * 2f64.powi(2 * REFINE_BELOW_BITS) {
             return self.refined_mean(samples, output);
@@ -173,21 +139,7 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
 
     #[inline]
     fn values(&self, sample: u32) -> &[i64] {
-        if self.n_outputs == 1 {
-            std::slice::from_ref(&self.numbers.fixed[sample as usize])
-        } else {
-            &self.numbers.fixed[sample as usize * self.n_outputs..][..self.n_outputs]
-        }
-    }
-
-    fn summed(weight: u64, outputs: impl Iterator<Item = (M, M::Exact)>) -> SumTotals<M> {
-        let outputs = outputs.map(|(sum, squares)| {
-            let (mean, rest) = sum.divided(weight);
-            let magnitude = M::Exact::from(sum.to_i128().unsigned_abs());
-            let variance = squares.times(&u128::from(weight).into()).minus(&magnitude.times(&magnitude));
-            OutputTotals { sum, squares, variance, mean, rest, fraction: rest as f64 / weight as f64 }
-        });
-        SumTotals { weight, outputs: outputs.collect() }
+        row(&self.numbers.fixed, sample, self.n_outputs)
     }
 
     /// The mean of the targets as given, to some 60 bits of their range in the node. Does not
@@ -214,28 +166,13 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
         if half == 1.0 { low + above } else { low + above + above }
     }
 
-    /// The squared distance between a sample and a point, over all outputs in the finest scale.
-    /// `from` gives the distance in one output, from the fixed-point target and the output's span.
-    #[inline]
-    fn distance_from(&self, sample: u32, from: impl Fn(f64, &Span) -> f64) -> f64 {
-        let values = self.values(sample).iter().zip(&self.spans).zip(&self.factors);
-        values.map(|((&q, span), factor)| (from(q as f64, span) * factor).powi(2)).sum()
-    }
-
-    /// The weighted squared distance between a sample and the center.
-    #[inline]
-    fn spread(&self, sample: u32) -> f64 {
-        self.weights.weight(sample) as f64 * self.distance_from(sample, |q, span| q - span.center)
-    }
-
     /// The squared excess `D^2` of the pushed samples, summed over outputs. `others` has their sums
     /// for all outputs but the first.
     #[inline]
-    fn squares(&self, node: &SumTotals<M>, others: &[M], pushed: SumPushed<M>) -> f64 {
+    fn squares(&self, node: &SumTotals<W::Moment>, others: &[W::Moment], pushed: SumPushed<W::Moment>) -> f64 {
         let weight = pushed.weight as i64 as f64;
         let mut squares = 0.0;
-        let sums = std::iter::once(&pushed.first).chain(others);
-        for ((&sum, output), &factor) in sums.zip(&node.outputs).zip(&self.factors) {
+        for ((sum, output), &factor) in pushed.sums(others).zip(&node.outputs).zip(&self.factors) {
             let excess = sum.minus_product(pushed.weight, output.mean).to_f64() - weight * output.fraction;
             squares += (excess * factor) * (excess * factor);
         }
@@ -244,26 +181,16 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
 
     /// The product `w (W - w)` of the weights of both sides.
     #[inline]
-    fn product(node: &SumTotals<M>, pushed: SumPushed<M>) -> f64 {
+    fn product(node: &SumTotals<W::Moment>, pushed: SumPushed<W::Moment>) -> f64 {
         pushed.weight as i64 as f64 * (node.weight - pushed.weight) as i64 as f64
     }
 
-    /// Whether two candidates have the same weights and sums on their sides, perhaps with the sides
-    /// exchanged.
-    fn are_same(node: &SumTotals<M>, (a, a_others): &SumProof<M>, (b, b_others): &SumProof<M>) -> bool {
-        let a_sums = || std::iter::once(&a.first).chain(a_others.iter());
-        let b_sums = || std::iter::once(&b.first).chain(b_others.iter());
-        let others = || node.outputs.iter().zip(b_sums()).map(|(output, &sum)| output.sum.minus(sum));
-        (a.weight == b.weight && a_sums().eq(b_sums()))
-            || (a.weight == node.weight - b.weight && a_sums().copied().eq(others()))
-    }
-
     /// The exact score.
-    fn ratio(&self, node: &SumTotals<M>, (pushed, others): &SumProof<M>) -> Ratio {
+    fn ratio(&self, node: &SumTotals<W::Moment>, (pushed, others): &SumProof<W::Moment>) -> Ratio {
         let (node_weight, weight): (Wide, _) = (Wide::from(u128::from(node.weight)), pushed.weight);
         let mut numerator = Wide::ZERO;
-        let sums = std::iter::once(&pushed.first).chain(others.iter());
-        for ((&sum, output), &shift) in sums.zip(&node.outputs).zip(&self.shifts) {
+        let sums = pushed.sums(others).zip(&node.outputs);
+        for ((sum, output), shift) in sums.zip(shifts(&self.numbers.scale)) {
             // W D = W (s - w mean) - w rest
             let whole = sum.minus_product(weight, output.mean).to_i128();
             let product = node_weight.times(&Wide::from(whole.unsigned_abs()));
@@ -279,19 +206,19 @@ impl<'a, W: SampleWeights, M: Moment> SquaredError<'a, W, M> {
     }
 }
 
-impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
-    type Totals = SumTotals<M>;
+impl<W: SampleWeights> Statistics for SquaredError<'_, W> {
+    type Totals = SumTotals<W::Moment>;
     /// The weighted sums of the pushed samples, for all outputs but the first.
-    type Scan = Box<[M]>;
-    type Pushed = SumPushed<M>;
-    type Proof = SumProof<M>;
+    type Scan = Box<[W::Moment]>;
+    type Pushed = SumPushed<W::Moment>;
+    type Proof = SumProof<W::Moment>;
     type Packed = PackedSums;
     type Small = SmallSums;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let weight = samples.iter().map(|&sample| self.weights.weight(sample)).sum();
         let outputs = (0..self.n_outputs).map(|output| {
-            let (mut sum, mut squares) = (M::default(), Squares::default());
+            let (mut sum, mut squares) = (W::Moment::default(), Squares::default());
             for &sample in samples {
                 let (w, q) = (self.weights.weight(sample), self.values(sample)[output]);
                 sum = sum.plus_product(w, q);
@@ -299,13 +226,13 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
             }
             (sum, squares.total())
         });
-        Self::summed(weight, outputs)
+        SumTotals::new(weight, outputs)
     }
 
     fn minus(&self, node: &Self::Totals, child: &Self::Totals) -> Self::Totals {
         let outputs = node.outputs.iter().zip(&child.outputs);
-        let outputs = outputs.map(|(a, b)| (a.sum.minus(b.sum), a.squares.minus(&b.squares)));
-        Self::summed(node.weight - child.weight, outputs)
+        let outputs = outputs.map(|(a, b)| (a.sum - b.sum, a.squares.minus(&b.squares)));
+        SumTotals::new(node.weight - child.weight, outputs)
     }
 
     fn weight(&self, totals: &Self::Totals) -> u64 {
@@ -322,10 +249,6 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
         variances.sum::<f64>() / self.n_outputs as f64
     }
 
-    fn n_values(&self) -> usize {
-        self.n_outputs
-    }
-
     fn write_value(&self, totals: &Self::Totals, samples: &[u32], value: &mut [f64]) {
         for (output, (mean, sums)) in value.iter_mut().zip(&totals.outputs).enumerate() {
             let fixed = sums.mean as f64 + sums.fraction;
@@ -337,39 +260,33 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
         self.n_outputs
     }
 
-    fn mean(&self, totals: &SumTotals<M>, output: usize) -> f64 {
+    fn mean(&self, totals: &Self::Totals, output: usize) -> f64 {
         self.mean_of(totals.outputs[output].sum, totals.weight, output)
     }
 
-    fn side_means(&self, node: &SumTotals<M>, others: &Box<[M]>, pushed: SumPushed<M>, output: usize) -> [f64; 2] {
+    fn side_means(&self, node: &Self::Totals, others: &Self::Scan, pushed: Self::Pushed, output: usize) -> [f64; 2] {
         let sum = if output == 0 { pushed.first } else { others[output - 1] };
-        let rest = node.outputs[output].sum.minus(sum);
+        let rest = node.outputs[output].sum - sum;
         [self.mean_of(sum, pushed.weight, output), self.mean_of(rest, node.weight - pushed.weight, output)]
     }
 
-    fn scan(&self) -> Box<[M]> {
-        vec![M::default(); self.n_outputs - 1].into()
+    fn scan(&self) -> Self::Scan {
+        vec![W::Moment::default(); self.n_outputs - 1].into()
     }
 
     #[inline]
-    fn begin(&self, _node: &Self::Totals, others: &mut Box<[M]>) -> Self::Pushed {
+    fn begin(&self, _node: &Self::Totals, others: &mut Self::Scan) -> Self::Pushed {
         // With one output the list is empty, and a call that does nothing would still cost time.
         if !others.is_empty() {
-            others.fill(M::default());
+            others.fill(W::Moment::default());
         }
-        SumPushed { weight: 0, first: M::default() }
+        SumPushed::default()
     }
 
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "one call per entry; left out of line it costs a fifth of bench `fit`")]
-    fn push(&self, _node: &Self::Totals, others: &mut Box<[M]>, pushed: &mut Self::Pushed, sample: u32) {
-        let w = self.weights.weight(sample);
-        pushed.weight += w;
-        let values = self.values(sample);
-        pushed.first = pushed.first.plus_product(w, values[0]);
-        for (sum, &q) in others.iter_mut().zip(&values[1..]) {
-            *sum = sum.plus_product(w, q);
-        }
+    fn push(&self, _node: &Self::Totals, others: &mut Self::Scan, pushed: &mut Self::Pushed, sample: u32) {
+        pushed.push(others, self.weights.weight(sample), self.values(sample));
     }
 
     #[inline]
@@ -378,12 +295,12 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
     }
 
     #[inline]
-    fn score(&self, node: &Self::Totals, others: &Box<[M]>, pushed: Self::Pushed) -> f64 {
+    fn score(&self, node: &Self::Totals, others: &Self::Scan, pushed: Self::Pushed) -> f64 {
         self.squares(node, others, pushed) / Self::product(node, pushed)
     }
 
     #[inline]
-    fn may_score(&self, node: &Self::Totals, others: &Box<[M]>, pushed: Self::Pushed, least: f64) -> bool {
+    fn may_score(&self, node: &Self::Totals, others: &Self::Scan, pushed: Self::Pushed, least: f64) -> bool {
         self.squares(node, others, pushed) >= least * Self::product(node, pushed) * QUOTIENT_SLACK
     }
 
@@ -396,19 +313,19 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
         score * (64.0 * f64::EPSILON) + absolute
     }
 
-    fn proof(&self, others: &Box<[M]>, pushed: Self::Pushed) -> Self::Proof {
+    fn proof(&self, others: &Self::Scan, pushed: Self::Pushed) -> Self::Proof {
         (pushed, others.clone())
     }
 
     fn compare(&self, node: &Self::Totals, a: &Self::Proof, b: &Self::Proof) -> Ordering {
-        if Self::are_same(node, a, b) {
+        if are_same(node.weight, node.outputs.iter().map(|output| output.sum), a, b) {
             return Ordering::Equal;
         }
         self.ratio(node, a).compare(&self.ratio(node, b))
     }
 
     fn cost(&self, totals: &Self::Totals) -> f64 {
-        let variance = |(output, factor): (&OutputTotals<M>, &f64)| output.variance.to_f64() * factor * factor;
+        let variance = |(output, factor): (&OutputTotals<W::Moment>, &f64)| output.variance.to_f64() * factor * factor;
         totals.outputs.iter().zip(&self.factors).map(variance).sum::<f64>() / totals.weight as f64
     }
 
@@ -417,11 +334,7 @@ impl<W: SampleWeights, M: Moment> Statistics for SquaredError<'_, W, M> {
     }
 }
 
-impl<W: SampleWeights, M: Moment> Ordered for SquaredError<'_, W, M> {
-    fn n_orders(&self) -> usize {
-        self.n_outputs
-    }
-
+impl<W: SampleWeights> Ordered for SquaredError<'_, W> {
     fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
         move |sample| above_zero(self.values(sample)[order])
     }
@@ -437,109 +350,6 @@ impl<W: SampleWeights, M: Moment> Ordered for SquaredError<'_, W, M> {
     fn push_sum(&self, _node: &Self::Totals, pushed: &mut Self::Pushed, weight: u64, sum: u128) {
         pushed.weight += weight;
         pushed.first = pushed.first.plus_sum(sum as i128 - i128::from(weight) * i128::from(ABOVE_ZERO));
-    }
-}
-
-impl<W: SampleWeights, M: Moment> Bounded for SquaredError<'_, W, M> {
-    type Summary = SpreadSummary;
-    type Ceiling = SumCeiling;
-    const IS_SQUARED_DISTANCE: bool = true;
-
-    /// The best cut of the samples in the order of their targets, for few samples of one output:
-    /// the best partition of points on a line is into intervals (Fisher, "On grouping for maximum
-    /// homogeneity", 1958).
-    fn best_conceivable(&self, node: &Self::Totals, samples: &[u32], scan: &mut Box<[M]>) -> Option<Self::Proof> {
-        const MOST: usize = 8;
-        let n = samples.len();
-        if self.n_outputs > 1 || n > MOST {
-            return None;
-        }
-        let mut order = [(0, 0); MOST];
-        let order = &mut order[..n];
-        for (slot, &sample) in order.iter_mut().zip(samples) {
-            *slot = (self.numbers.fixed[sample as usize], sample);
-        }
-        order.sort_unstable();
-        let mut pushed = self.begin(node, scan);
-        let mut best: Option<(f64, SumPushed<M>)> = None;
-        for &(_, sample) in &order[..n - 1] {
-            self.push(node, scan, &mut pushed, sample);
-            let score = self.score(node, scan, pushed);
-            let wins = best.is_none_or(|(highest, old)| {
-                let tolerance = self.tolerance(node, highest.max(score));
-                let proof = |pushed| (pushed, Box::default());
-                if (score - highest).abs() > tolerance {
-                    score > highest
-                } else {
-                    self.compare(node, &proof(pushed), &proof(old)) == Ordering::Greater
-                }
-            });
-            if wins {
-                best = Some((score, pushed));
-            }
-        }
-        best.map(|(_, pushed)| (pushed, Box::default()))
-    }
-
-    fn gain(&self, node: &Self::Totals, score: f64) -> f64 {
-        score * node.weight as f64
-    }
-
-    fn summary(&self, samples: impl Iterator<Item = u32> + Clone, _scan: &mut Box<[M]>) -> SpreadSummary {
-        let mut summary = SpreadSummary::default();
-        for sample in samples {
-            summary.weight += self.weights.weight(sample);
-            summary.spread = (summary.spread + self.spread(sample)) * (1.0 + 4.0 * f64::EPSILON);
-        }
-        summary
-    }
-
-    #[inline]
-    fn exclude(&self, summary: &mut SpreadSummary, sample: u32) {
-        summary.weight -= self.weights.weight(sample);
-        let spread = summary.spread * (1.0 + 4.0 * f64::EPSILON) - self.spread(sample) * (1.0 - 4.0 * f64::EPSILON);
-        summary.spread = spread.max(0.0);
-    }
-
-    #[inline]
-    fn summary_weight(summary: &SpreadSummary) -> u64 {
-        summary.weight
-    }
-
-    fn farthest_distance(&self, sample: u32) -> f64 {
-        let distance = self.distance_from(sample, |q, span| (q - span.low).max(span.high - q));
-        self.weights.weight(sample) as f64 * distance
-    }
-
-    fn distance(&self, node: &Self::Totals, _ceiling: &SumCeiling, sample: u32) -> f64 {
-        let outputs = self.values(sample).iter().zip(&node.outputs).zip(&self.factors);
-        outputs
-            .map(|((&q, output), factor)| ((q as f64 - (output.mean as f64 + output.fraction)) * factor).powi(2))
-            .sum()
-    }
-
-    fn ceiling(&self, node: &Self::Totals) -> SumCeiling {
-        let (mut shift, mut radius) = (0.0, 0.0);
-        for ((output, span), factor) in node.outputs.iter().zip(&self.spans).zip(&self.factors) {
-            let mean = output.mean as f64 + output.fraction;
-            shift += ((mean - span.center) * factor).powi(2);
-            radius += ((mean - span.low).max(span.high - mean) * factor).powi(2);
-        }
-        SumCeiling { weight: node.weight as f64, shift: shift.sqrt(), radius }
-    }
-
-    /// By Cauchy and Schwarz, the gain of a subset is at most `W / (W - w)` times the sum of the
-    /// weighted squared distances of all the summary's samples from the node's mean. The triangle
-    /// inequality bounds that sum by the one from the center.
-    #[inline]
-    fn most_gain(ceiling: &SumCeiling, summary: &SpreadSummary) -> f64 {
-        let (n, m) = (ceiling.weight, summary.weight as f64);
-        let spread = (summary.spread.sqrt() + m.sqrt() * ceiling.shift).powi(2);
-        if m < n { spread * n / (n - m) } else { f64::INFINITY }
-    }
-
-    fn radius(ceiling: &SumCeiling) -> f64 {
-        ceiling.radius
     }
 }
 
