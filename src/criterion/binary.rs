@@ -14,7 +14,7 @@ use super::packed::PackedBinary;
 use super::weights::{Moment, SampleWeights};
 use super::{Bounded, Ordered, QUOTIENT_SLACK, Statistics};
 use crate::data::target::Classes;
-use crate::num::{Ratio, Wide};
+use crate::num::{Exact, Ratio, Wide};
 
 /// Gini impurity of the two classes of one output.
 pub struct BinaryGini<'a, W> {

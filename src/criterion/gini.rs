@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use super::QUOTIENT_SLACK;
 use super::classes::{Measure, Sides};
 use super::weights::SquareSum;
-use crate::num::{Ratio, Wide};
+use crate::num::{Exact, Ratio, Wide};
 
 /// Gini impurity; `S` is the integer type of sums of squared counts.
 pub struct Gini<S>(PhantomData<S>);

@@ -31,7 +31,7 @@ use super::{Bounded, Ordered, Statistics};
 use crate::data::target::{Numbers, SCALE_SPREAD, Weights};
 use crate::error::{Error, Result};
 use crate::num::log2::{FRACTION_BITS, Log2};
-use crate::num::{Wide, exponent, scale_by_power_of_two};
+use crate::num::{Exact, Wide, exponent, scale_by_power_of_two};
 
 /// Fixed-point targets are at most 2 to this power.
 const COUNT_BITS: i32 = 60;

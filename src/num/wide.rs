@@ -40,34 +40,62 @@ impl<const LIMBS: usize> Wide<LIMBS> {
     /// The number 0.
     pub const ZERO: Self = Self([0; LIMBS]);
 
-    /// `self + other`; the sum must fit.
-    pub fn plus(mut self, other: &Self) -> Self {
+    /// Applies `step` limb by limb from the least significant one on, and once more with the carry
+    /// of the limb before. Also returns whether a carry is left.
+    #[inline]
+    fn rippled(mut self, other: &Self, step: impl Fn(u64, u64) -> (u64, bool)) -> (Self, bool) {
         let mut carry = false;
         for (a, b) in self.0.iter_mut().zip(other.0) {
-            let (sum, first) = a.overflowing_add(b);
-            let (sum, second) = sum.overflowing_add(u64::from(carry));
-            *a = sum;
+            let (limb, first) = step(*a, b);
+            let (limb, second) = step(limb, u64::from(carry));
+            *a = limb;
             carry = first || second;
         }
-        debug_assert!(!carry, "the sum exceeds {} bits", 64 * LIMBS);
-        self
+        (self, carry)
     }
 
+    fn used(&self) -> usize {
+        LIMBS - self.0.iter().rev().take_while(|&&limb| limb == 0).count()
+    }
+}
+
+/// The arithmetic of [`Wide`] integers, whatever the number of limbs.
+pub trait Exact: Copy + std::fmt::Debug + From<u128> + Send + Sync {
+    /// `self + other`; the sum must fit.
+    #[must_use]
+    fn plus(self, other: &Self) -> Self;
     /// `self - other`, which must not be negative.
-    pub fn minus(mut self, other: &Self) -> Self {
-        let mut borrow = false;
-        for (a, b) in self.0.iter_mut().zip(other.0) {
-            let (difference, first) = a.overflowing_sub(b);
-            let (difference, second) = difference.overflowing_sub(u64::from(borrow));
-            *a = difference;
-            borrow = first || second;
-        }
-        debug_assert!(!borrow, "the difference is negative");
-        self
+    #[must_use]
+    fn minus(self, other: &Self) -> Self;
+    /// `self * other`; the product must fit. Takes one multiplication per pair of nonzero limbs.
+    #[must_use]
+    fn times(&self, other: &Self) -> Self;
+    /// `floor(self / divisor)`; the divisor must not be 0.
+    #[must_use]
+    fn divided(self, divisor: u64) -> Self;
+    /// `self * 2^bits`. The result must fit, even if all bits of the topmost nonzero limb were set.
+    #[must_use]
+    fn shifted(&self, bits: u32) -> Self;
+    /// The nearest `f64`, up to one rounding error per limb that holds significant bits.
+    fn to_f64(&self) -> f64;
+    /// Whether the value is 0.
+    fn is_zero(&self) -> bool;
+}
+
+impl<const LIMBS: usize> Exact for Wide<LIMBS> {
+    fn plus(self, other: &Self) -> Self {
+        let (sum, carry) = self.rippled(other, u64::overflowing_add);
+        debug_assert!(!carry, "the sum exceeds {} bits", 64 * LIMBS);
+        sum
     }
 
-    /// `self * other`; the product must fit. Takes one multiplication per pair of nonzero limbs.
-    pub fn times(&self, other: &Self) -> Self {
+    fn minus(self, other: &Self) -> Self {
+        let (difference, borrow) = self.rippled(other, u64::overflowing_sub);
+        debug_assert!(!borrow, "the difference is negative");
+        difference
+    }
+
+    fn times(&self, other: &Self) -> Self {
         let mut product = [0u64; LIMBS];
         let (rows, columns) = (self.used(), other.used());
         debug_assert!(rows + columns <= LIMBS + 1, "the product exceeds {} bits", 64 * LIMBS);
@@ -87,8 +115,7 @@ impl<const LIMBS: usize> Wide<LIMBS> {
         Self(product)
     }
 
-    /// `floor(self / divisor)`; the divisor must not be 0.
-    pub fn divided(mut self, divisor: u64) -> Self {
+    fn divided(mut self, divisor: u64) -> Self {
         let mut rest = 0u128;
         for limb in self.0.iter_mut().rev() {
             let part = rest << 64 | u128::from(*limb);
@@ -98,8 +125,7 @@ impl<const LIMBS: usize> Wide<LIMBS> {
         self
     }
 
-    /// `self * 2^bits`. The result must fit, even if all bits of the topmost nonzero limb were set.
-    pub fn shifted(&self, bits: u32) -> Self {
+    fn shifted(&self, bits: u32) -> Self {
         debug_assert!(self.is_zero() || 64 * self.used() as u32 + bits <= 64 * LIMBS as u32, "the result is too wide");
         let (limbs, bits) = ((bits / 64) as usize, bits % 64);
         let mut out = [0u64; LIMBS];
@@ -112,8 +138,7 @@ impl<const LIMBS: usize> Wide<LIMBS> {
         Self(out)
     }
 
-    /// The nearest `f64`, up to one rounding error per limb that holds significant bits.
-    pub fn to_f64(&self) -> f64 {
+    fn to_f64(&self) -> f64 {
         let top = self.used();
         let mut value = 0.0;
         // The topmost three limbs hold more significant bits than a double has.
@@ -123,66 +148,8 @@ impl<const LIMBS: usize> Wide<LIMBS> {
         value * 2f64.powi(64 * top.saturating_sub(3) as i32)
     }
 
-    /// Whether the value is 0.
-    pub fn is_zero(&self) -> bool {
-        self.used() == 0
-    }
-
-    fn used(&self) -> usize {
-        LIMBS - self.0.iter().rev().take_while(|&&limb| limb == 0).count()
-    }
-}
-
-/// What criteria need of [`Wide`] integers, whatever the number of limbs.
-pub trait Exact: Copy + std::fmt::Debug + From<u128> + Send + Sync {
-    /// See [`Wide::plus`].
-    #[must_use]
-    fn plus(self, other: &Self) -> Self;
-    /// See [`Wide::minus`].
-    #[must_use]
-    fn minus(self, other: &Self) -> Self;
-    /// See [`Wide::times`].
-    #[must_use]
-    fn times(&self, other: &Self) -> Self;
-    /// See [`Wide::divided`].
-    #[must_use]
-    fn divided(self, divisor: u64) -> Self;
-    /// See [`Wide::shifted`].
-    #[must_use]
-    fn shifted(&self, bits: u32) -> Self;
-    /// See [`Wide::to_f64`].
-    fn to_f64(&self) -> f64;
-    /// See [`Wide::is_zero`].
-    fn is_zero(&self) -> bool;
-}
-
-impl<const LIMBS: usize> Exact for Wide<LIMBS> {
-    fn plus(self, other: &Self) -> Self {
-        self.plus(other)
-    }
-
-    fn minus(self, other: &Self) -> Self {
-        self.minus(other)
-    }
-
-    fn times(&self, other: &Self) -> Self {
-        self.times(other)
-    }
-
-    fn divided(self, divisor: u64) -> Self {
-        self.divided(divisor)
-    }
-
-    fn shifted(&self, bits: u32) -> Self {
-        self.shifted(bits)
-    }
-
-    fn to_f64(&self) -> f64 {
-        self.to_f64()
-    }
-
     fn is_zero(&self) -> bool {
-        self.is_zero()
+        self.used() == 0
     }
 }
 

@@ -49,7 +49,7 @@ use super::{Bounded, Ordered, Statistics};
 use crate::data::Target;
 use crate::data::target::{Numbers, Weights, above_zero};
 use crate::error::Result;
-use crate::num::{Wide, bit_length, scale_by_power_of_two};
+use crate::num::{Exact, Wide, bit_length, scale_by_power_of_two};
 use crate::params::QuantileLevel;
 use crate::runtime::Runtime;
 
