@@ -41,26 +41,17 @@ pub struct PackedTree {
     sets: Box<[u64]>,
 }
 
-/// Four-byte parts, so that there is no padding.
+/// Aligned to four bytes, so that there is no padding.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C, packed(4))]
 struct Split {
-    threshold: [u32; 2],
+    threshold: f64,
+    /// With [`MISSING_LEFT`].
     feature: u32,
     children: [u32; 2],
 }
 
 impl Split {
-    fn new(threshold: f64, feature: u32, missing_left: bool) -> Self {
-        let bits = threshold.to_bits();
-        let feature = if missing_left { feature | MISSING_LEFT } else { feature };
-        Self { threshold: [bits as u32, (bits >> 32) as u32], feature, children: [LEAF; 2] }
-    }
-
-    #[inline]
-    fn threshold(&self) -> f64 {
-        f64::from_bits(u64::from(self.threshold[0]) | u64::from(self.threshold[1]) << 32)
-    }
-
     #[inline]
     fn missing_go_left(&self) -> bool {
         self.feature & MISSING_LEFT != 0
@@ -74,7 +65,7 @@ impl Split {
     /// Where the set of a split begins whose threshold is NaN.
     #[inline]
     fn set(&self) -> usize {
-        (self.threshold().to_bits() & !SET) as usize
+        ({ self.threshold }.to_bits() & !SET) as usize
     }
 }
 
@@ -116,32 +107,30 @@ impl PackedTree {
             })
             .collect();
         let split = |node: usize| {
-            let missing_left = nodes.missing_go_to_left[node] != 0;
             let threshold = match tree.category_set(node) {
                 None => nodes.threshold[node],
                 Some(_) => f64::from_bits(SET | tree.category_sets().start(nodes.threshold[node] as usize) as u64),
             };
+            let missing_left = if nodes.missing_go_to_left[node] != 0 { MISSING_LEFT } else { 0 };
             let children = [nodes.children_left[node], nodes.children_right[node]].map(|child| numbers[child as usize]);
-            Split { children, ..Split::new(threshold, nodes.feature[node] as u32, missing_left) }
+            Split { threshold, feature: nodes.feature[node] as u32 | missing_left, children }
         };
         let splits = (0..tree.node_count()).filter(|&node| is_split(node)).map(split).collect();
-        let (n_features, n_classes) = (tree.n_features(), tree.n_classes().to_vec());
-        let max_depth = tree.max_depth();
-        let packed = |statistics| Self {
-            n_features,
-            n_classes: n_classes.clone(),
-            max_depth,
-            splits,
-            statistics,
-            n_categories: Arc::clone(tree.n_categories()),
-            sets: tree.category_sets().words().into(),
-        };
+        let n_classes = tree.n_classes();
         let is_of_shares = n_classes.iter().any(|&n| n > 1);
         let shares = is_of_shares.then(|| Shares::new(tree, unit)).flatten();
-        packed(match shares.filter(|shares| shares.give_back(nodes, &n_classes)) {
-            Some(shares) => Statistics::Shares(shares),
-            None => arrays(nodes),
-        })
+        Self {
+            n_features: tree.n_features(),
+            n_classes: n_classes.to_vec(),
+            max_depth: tree.max_depth(),
+            splits,
+            statistics: match shares.filter(|shares| shares.give_back(nodes, n_classes)) {
+                Some(shares) => Statistics::Shares(shares),
+                None => arrays(nodes),
+            },
+            n_categories: Arc::clone(tree.n_categories()),
+            sets: tree.category_sets().words().into(),
+        }
     }
 
     /// The tree with all its arrays.
@@ -166,12 +155,12 @@ impl PackedTree {
             if let Some(split) = self.splits.get(child as usize) {
                 nodes.children_left[id] = id as i32 + 1;
                 nodes.feature[id] = split.feature() as i32;
-                nodes.threshold[id] = split.threshold();
+                nodes.threshold[id] = split.threshold;
                 if nodes.threshold[id].is_nan() {
                     nodes.threshold[id] = f64::from(n_sets);
                     n_sets += 1;
                 }
-                nodes.missing_go_to_left[id] = u8::from(split.feature & MISSING_LEFT != 0);
+                nodes.missing_go_to_left[id] = split.missing_go_left().into();
                 pending.push((split.children[1], Some(id)));
                 pending.push((split.children[0], None));
             }
@@ -258,7 +247,7 @@ impl PackedTree {
         while at & LEAF == 0 {
             pass(id);
             let split = &self.splits[at as usize];
-            let (value, threshold) = (value(split.feature()), split.threshold());
+            let (value, threshold) = (value(split.feature()), split.threshold);
             let goes_left = if value.is_nan() || threshold.is_nan() {
                 self.goes_left_without_threshold(split, value)
             } else {

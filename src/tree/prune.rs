@@ -20,8 +20,9 @@
 
 use std::sync::Arc;
 
+use super::builder::in_preorder;
 use super::sets::CategorySets;
-use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
+use super::{TREE_LEAF, Tree};
 use crate::error::Result;
 
 /// Marks an empty heap, or that there is no link.
@@ -68,40 +69,16 @@ impl Tree {
 
     /// A copy of the tree without the descendants of the nodes for which `becomes_leaf` holds.
     fn cut_at(&self, becomes_leaf: &[bool]) -> Result<Self> {
-        let old = self.nodes();
-        let mut new = NodeArrays::default();
+        let (mut nodes, new_id) = in_preorder(self.nodes(), self.n_values(), |node| becomes_leaf[node]);
         let mut sets = CategorySets::default();
-        // Entries are (old id of a node, new id of its parent if the node is a right child). The
-        // stack yields nodes in preorder, the order of the ids.
-        let mut stack = vec![(0, None)];
-        while let Some((node, parent)) = stack.pop() {
-            let id = new.feature.len();
-            if let Some(parent) = parent {
-                let children: &mut Vec<i32> = &mut new.children_right;
-                children[parent] = id as i32;
-            }
-            let is_leaf = becomes_leaf[node] || old.children_left[node] == TREE_LEAF;
-            new.children_left.push(if is_leaf { TREE_LEAF } else { id as i32 + 1 });
-            new.children_right.push(TREE_LEAF);
-            new.feature.push(if is_leaf { TREE_UNDEFINED } else { old.feature[node] });
-            new.threshold.push(match self.category_set(node) {
-                _ if is_leaf => f64::from(TREE_UNDEFINED),
-                // Sets are numbered anew, because the sets of removed nodes are gone.
-                Some(set) => sets.push(set) as f64,
-                None => old.threshold[node],
-            });
-            new.missing_go_to_left.push(if is_leaf { 0 } else { old.missing_go_to_left[node] });
-            new.impurity.push(old.impurity[node]);
-            new.n_node_samples.push(old.n_node_samples[node]);
-            new.weighted_n_node_samples.push(old.weighted_n_node_samples[node]);
-            new.value.extend_from_slice(self.value(node));
-            if !is_leaf {
-                stack.push((old.children_right[node] as usize, Some(id)));
-                stack.push((old.children_left[node] as usize, None));
+        for node in (0..self.node_count()).filter(|&node| new_id[node] != TREE_LEAF && !becomes_leaf[node]) {
+            // Sets are numbered anew, because the sets of removed nodes are gone.
+            if let Some(set) = self.category_set(node) {
+                nodes.threshold[new_id[node] as usize] = sets.push(set) as f64;
             }
         }
         let n_categories = Arc::clone(self.n_categories());
-        Self::with_categories(self.n_features(), self.n_classes().to_vec(), new, n_categories, sets)
+        Self::with_categories(self.n_features(), self.n_classes().to_vec(), nodes, n_categories, sets)
     }
 }
 
@@ -216,6 +193,7 @@ impl Links {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tree::{NodeArrays, TREE_UNDEFINED};
 
     /// Makes a tree from arrays in preorder. In these tests all leaves have impurity 0.
     fn tree(children_left: Vec<i32>, children_right: Vec<i32>, weights: Vec<f64>, impurity: Vec<f64>) -> Tree {
