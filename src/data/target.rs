@@ -189,9 +189,8 @@ impl Target {
     /// Returns a target with the same values and other weights, of which one at least is above 0.
     /// Shares the values. As [`reweighted`](Self::reweighted) it keeps the fixed point, and rows
     /// whose weight was 0 must have 0 again.
-    pub fn with_sample_weight(&self, sample_weight: &[f64]) -> Result<Self> {
-        let runtime = Runtime::unstoppable();
-        let (weights, unit) = encode_weights(Some(sample_weight), self.n_samples, self.n_outputs, &runtime)?;
+    pub fn with_sample_weight(&self, sample_weight: &[f64], runtime: &Runtime<'_>) -> Result<Self> {
+        let (weights, unit) = encode_weights(Some(sample_weight), self.n_samples, self.n_outputs, runtime)?;
         debug_assert!((0..self.n_samples).all(|i| self.weights.is_positive(i) || !weights.is_positive(i)));
         Ok(self.with_weights(weights, unit))
     }
@@ -430,6 +429,8 @@ fn n_samples(n_values: usize, n_outputs: usize) -> Result<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
 
     fn numbers(target: &Target) -> &Numbers {
@@ -472,6 +473,14 @@ mod tests {
         distinct.sort_unstable();
         distinct.dedup();
         assert!(distinct.len() > 900);
+    }
+
+    #[test]
+    fn a_raised_stop_flag_ends_reweighting() {
+        let target = Target::regression(&[1.0, 2.0], 1, None).unwrap();
+        let stop = AtomicBool::new(true);
+        let result = target.with_sample_weight(&[0.3, 0.7], &Runtime::new(1, &stop));
+        assert_eq!(result.err(), Some(Error::Interrupted));
     }
 
     #[test]

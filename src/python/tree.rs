@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::array::run_with_matrix;
+use super::run::run;
 use super::task::Task;
 use crate::data::{Dataset, Matrix};
 use crate::error::Result;
@@ -328,7 +329,9 @@ impl PyTree {
         &self,
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
-        let path = self.tree()?.cost_complexity_path();
+        let tree = self.tree()?;
+        let n_steps = tree.node_count().saturating_mul(64);
+        let path = run(py, 1, n_steps, None, |runtime| tree.cost_complexity_path(runtime))?;
         Ok((path.ccp_alphas.into_pyarray(py), path.impurities.into_pyarray(py)))
     }
 

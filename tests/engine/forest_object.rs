@@ -352,7 +352,7 @@ fn new_weights_share_the_values() {
     let x = matrix(20, 2);
     let weight: Vec<f64> = (0..20).map(|row| f64::from(row % 3)).collect();
     let given = target(&x, CriterionKind::SquaredError).target(None);
-    let other = given.with_sample_weight(&weight).unwrap();
+    let other = given.with_sample_weight(&weight, &runtime(1)).unwrap();
     assert_eq!(
         (0..20).map(|row| other.weights().get(row)).collect::<Vec<_>>(),
         (0..20).map(|r| r % 3).collect::<Vec<_>>()
@@ -361,7 +361,7 @@ fn new_weights_share_the_values() {
         panic!("numbers stay numbers")
     };
     assert!(Arc::ptr_eq(&one.fixed, &two.fixed));
-    assert!(given.with_sample_weight(&[0.0; 20]).is_err());
+    assert!(given.with_sample_weight(&[0.0; 20], &runtime(1)).is_err());
 }
 
 #[test]
