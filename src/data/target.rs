@@ -239,14 +239,7 @@ impl Target {
                     scatter(&own.raw, rows, n_outputs, &mut raw);
                     (fixed.into(), raw.into())
                 };
-                TargetValues::Numbers(Numbers {
-                    fixed,
-                    raw,
-                    center: own.center.clone(),
-                    peak: own.peak.clone(),
-                    scale: own.scale.clone(),
-                    ..*own
-                })
+                TargetValues::Numbers(Numbers { fixed, raw, ..own.clone() })
             }
             (TargetValues::Classes(own), TargetValues::Classes(all)) if own.first != all.first => {
                 // Samples of weight 0 may have any class.
@@ -272,10 +265,7 @@ impl Target {
             TargetValues::Numbers(numbers) => TargetValues::Numbers(Numbers {
                 fixed: gather(&numbers.fixed, samples, n_outputs),
                 raw: gather(&numbers.raw, samples, n_outputs),
-                center: numbers.center.clone(),
-                peak: numbers.peak.clone(),
-                scale: numbers.scale.clone(),
-                ..*numbers
+                ..numbers.clone()
             }),
         };
         let weights = self.weights.subset(samples);

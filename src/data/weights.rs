@@ -43,11 +43,7 @@ impl Weights {
 
     /// Whether a sample takes part in training.
     pub fn is_positive(&self, sample: usize) -> bool {
-        match self {
-            Self::Unit => true,
-            Self::Small(weights) => weights[sample] > 0,
-            Self::Large(weights) => weights[sample] > 0,
-        }
+        self.get(sample) > 0
     }
 
     /// The integer weight of a sample.

@@ -29,23 +29,16 @@ impl Format {
 }
 
 /// An integer type of index arrays.
-pub trait SparseIndex: Copy + Send + Sync + std::fmt::Display {
+pub trait SparseIndex: Copy + Send + Sync + std::fmt::Display + TryInto<usize> {
     /// The index, unless it is negative or too large.
-    fn index(self) -> Option<usize>;
+    #[inline]
+    fn index(self) -> Option<usize> {
+        self.try_into().ok()
+    }
 }
 
-macro_rules! sparse_index {
-    ($($int:ty),*) => {
-        $(impl SparseIndex for $int {
-            #[inline]
-            fn index(self) -> Option<usize> {
-                usize::try_from(self).ok()
-            }
-        })*
-    };
-}
-
-sparse_index!(i32, i64);
+impl SparseIndex for i32 {}
+impl SparseIndex for i64 {}
 
 /// A borrowed compressed sparse matrix of shape `(n_samples, n_features)` with a sound structure.
 #[derive(Debug)]
@@ -202,7 +195,7 @@ impl<T: Element, I: SparseIndex> Entries for SparseView<'_, T, I> {
             }
             Format::Csr => {
                 let mut indptr = count(self.n_features, &self.indices[..nnz])?;
-                let (mut samples, mut values) = (memory::zeros(ENTRIES, nnz)?, T::Value::zeros(ENTRIES, nnz)?);
+                let (mut samples, mut values) = (memory::zeros(ENTRIES, nnz)?, memory::zeros(ENTRIES, nnz)?);
                 for sample in 0..self.n_samples {
                     look(sample)?;
                     for (feature, value) in self.entries(sample) {
