@@ -186,7 +186,7 @@ impl Draws<'_> {
         let Self { n_samples, n_outputs, .. } = *self;
         let weights = self.sample_weight()?;
         let n_steps = n_samples.saturating_mul(8);
-        let encode = |runtime: &Runtime<'_>| Weights::encode_on(weights, n_samples, n_outputs, runtime);
+        let encode = |runtime: &Runtime<'_>| Weights::encode(weights, n_samples, n_outputs, runtime);
         let weights = run(py, 1, n_steps, None, encode)?;
         let (bootstrap, ids) = (self.bootstrap()?, self.sample_ids()?);
         run(py, 1, n_steps, None, |_| RowSampler::new(&weights, n_samples, bootstrap, ids))
