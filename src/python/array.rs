@@ -139,31 +139,27 @@ struct Structure<'a, 'py> {
 
 impl Structure<'_, '_> {
     fn visit<T: Element + NumpyElement>(&self, data: &PyReadonlyArray1<'_, T>, work: Use<'_>) -> PyResult<()> {
-        if let (Ok(indptr), Ok(indices)) = (self.indptr.cast::<PyArray1<i32>>(), self.indices.cast()) {
-            return self.visit_indexed::<T, i32>(data, indptr, indices, work);
+        if self.visit_indexed::<T, i32>(data, work)? || self.visit_indexed::<T, i64>(data, work)? {
+            return Ok(());
         }
-        if let (Ok(indptr), Ok(indices)) = (self.indptr.cast::<PyArray1<i64>>(), self.indices.cast()) {
-            return self.visit_indexed::<T, i64>(data, indptr, indices, work);
-        }
-        Err(self.unsupported())
-    }
-
-    fn unsupported(&self) -> PyErr {
-        PyTypeError::new_err(format!(
+        Err(PyTypeError::new_err(format!(
             "X.indptr and X.indices must be 1-dimensional and both int32 or both int64. Got {} and {} instead.",
             self.indptr.dtype(),
             self.indices.dtype()
-        ))
+        )))
     }
 
+    /// Whether the indices are of type `I`: then `work` has been called.
     fn visit_indexed<T: Element + NumpyElement, I: SparseIndex + NumpyElement>(
         &self,
         data: &PyReadonlyArray1<'_, T>,
-        indptr: &Bound<'_, PyArray1<I>>,
-        indices: &Bound<'_, PyArray1<I>>,
         work: Use<'_>,
-    ) -> PyResult<()> {
+    ) -> PyResult<bool> {
+        let (Ok(indptr), Ok(indices)) = (self.indptr.cast::<PyArray1<I>>(), self.indices.cast::<PyArray1<I>>()) else {
+            return Ok(false);
+        };
         let (indptr, indices) = (indptr.try_readonly()?, indices.try_readonly()?);
-        work(&SparseView::new(self.shape, self.format, indptr.as_slice()?, indices.as_slice()?, data.as_slice()?)?)
+        work(&SparseView::new(self.shape, self.format, indptr.as_slice()?, indices.as_slice()?, data.as_slice()?)?)?;
+        Ok(true)
     }
 }
