@@ -234,18 +234,15 @@ impl Target {
                     (Arc::clone(&all.fixed), Arc::clone(&all.raw))
                 } else {
                     let n_values = n_samples * n_outputs;
-                    let (mut fixed, mut raw) = (vec![0; n_values], vec![0.0; n_values]);
-                    scatter(&own.fixed, rows, n_outputs, &mut fixed);
-                    scatter(&own.raw, rows, n_outputs, &mut raw);
-                    (fixed.into(), raw.into())
+                    let fixed = scatter(&own.fixed, rows, n_outputs, vec![0; n_values]);
+                    (fixed, scatter(&own.raw, rows, n_outputs, vec![0.0; n_values]))
                 };
                 TargetValues::Numbers(Numbers { fixed, raw, ..own.clone() })
             }
             (TargetValues::Classes(own), TargetValues::Classes(all)) if own.first != all.first => {
                 // Samples of weight 0 may have any class.
-                let mut slots = own.first[..n_outputs].repeat(n_samples);
-                scatter(&own.slots, rows, n_outputs, &mut slots);
-                TargetValues::Classes(Classes { slots: slots.into(), first: Arc::clone(&own.first) })
+                let slots = scatter(&own.slots, rows, n_outputs, own.first[..n_outputs].repeat(n_samples));
+                TargetValues::Classes(Classes { slots, first: Arc::clone(&own.first) })
             }
             (_, all) => all.clone(),
         };
@@ -328,10 +325,11 @@ fn gather<T: Copy>(values: &[T], samples: &[u32], n_outputs: usize) -> Arc<[T]> 
 }
 
 /// The inverse of `gather`: gives these values to some of all samples.
-fn scatter<T: Copy>(values: &[T], samples: &[u32], n_outputs: usize, all: &mut [T]) {
+fn scatter<T: Copy>(values: &[T], samples: &[u32], n_outputs: usize, mut all: Vec<T>) -> Arc<[T]> {
     for (&sample, values) in samples.iter().zip(values.chunks_exact(n_outputs)) {
         all[sample as usize * n_outputs..][..n_outputs].copy_from_slice(values);
     }
+    all.into()
 }
 
 impl Classes {
@@ -375,13 +373,11 @@ impl Numbers {
         };
         let ranges = (0..n_outputs).map(range).collect::<Result<Vec<_>>>()?;
         let bits = if ranges.iter().all(|range| range.is_resolved(COARSE_BITS)) { COARSE_BITS } else { FINE_BITS };
-        let mut scale: Vec<Option<i32>> = ranges.iter().map(|range| range.scale(bits)).collect();
+        let scales = || ranges.iter().map(|range| range.scale(bits));
+        let coarsest = scales().flatten().min().unwrap_or(0);
         // Constant outputs have no scale of their own and take the coarsest.
-        let coarsest = scale.iter().copied().flatten().min().unwrap_or(0);
-        for scale in &mut scale {
-            *scale = Some(scale.map_or(coarsest, |scale| scale.min(coarsest + SCALE_SPREAD)));
-        }
-        let scale: Box<[i32]> = scale.into_iter().flatten().collect();
+        let limited = |scale: Option<i32>| scale.map_or(coarsest, |scale| scale.min(coarsest + SCALE_SPREAD));
+        let scale: Box<[i32]> = scales().map(limited).collect();
         let fixed = y.iter().enumerate().map(|(at, &value)| {
             let (sample, output) = (at / n_outputs, at % n_outputs);
             if !weights.is_positive(sample) {

@@ -19,7 +19,7 @@ pub mod sets;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-pub use predict::Leaf;
+pub use predict::{Leaf, Walk};
 use sets::{CategorySets, SetView};
 
 /// Value of `children_left` and `children_right` that marks a leaf.

@@ -16,7 +16,6 @@ use std::sync::Arc;
 use super::predict::{Leaf, Walk};
 use super::sets::{CategorySets, SetView};
 use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, n_values};
-use crate::data::rows::{Row, for_each_row};
 use crate::error::Result;
 
 /// In a child: a leaf, by its number among leaves. Otherwise a split, by its number among splits.
@@ -232,12 +231,21 @@ impl PackedTree {
         size_of::<Self>() + size_of_val(&self.splits[..]) + statistics + categories
     }
 
-    /// The leaf that a row reaches; `pass` is called with the id of each node on the way. O(depth).
+    /// Whether a value goes left that is missing, or of a categorical feature.
     #[inline]
-    pub fn leaf(&self, row: Row<'_>, pass: impl FnMut(usize)) -> Leaf {
-        for_each_row!(row, |value| self.descend(value, pass))
+    fn goes_left_without_threshold(&self, split: &Split, value: f64) -> bool {
+        if value.is_nan() {
+            return split.missing_go_left();
+        }
+        SetView::at(&self.sets, split.set()).goes_left(value)
     }
 
+    fn root(&self) -> u32 {
+        if self.splits.is_empty() { LEAF } else { 0 }
+    }
+}
+
+impl Walk for PackedTree {
     #[inline]
     fn descend(&self, value: impl Fn(u32) -> f64, mut pass: impl FnMut(usize)) -> Leaf {
         let mut at = self.root();
@@ -268,19 +276,8 @@ impl PackedTree {
         Leaf { number: at & !LEAF, id }
     }
 
-    /// Whether a value goes left that is missing, or of a categorical feature.
     #[inline]
-    fn goes_left_without_threshold(&self, split: &Split, value: f64) -> bool {
-        if value.is_nan() {
-            return split.missing_go_left();
-        }
-        SetView::at(&self.sets, split.set()).goes_left(value)
-    }
-
-    /// Adds the value of a leaf to `sums`: class shares, padded to the output that has most, or
-    /// means.
-    #[inline]
-    pub fn add_value(&self, leaf: Leaf, sums: &mut [f64]) {
+    fn add_value(&self, leaf: Leaf, sums: &mut [f64]) {
         match &self.statistics {
             Statistics::Arrays { value, .. } => {
                 let value = &value[leaf.id * sums.len()..][..sums.len()];
@@ -298,26 +295,6 @@ impl PackedTree {
                 }
             }
         }
-    }
-
-    fn root(&self) -> u32 {
-        if self.splits.is_empty() { LEAF } else { 0 }
-    }
-}
-
-impl Walk for PackedTree {
-    #[inline]
-    fn leaf(&self, row: Row<'_>, pass: impl FnMut(usize)) -> Leaf {
-        self.leaf(row, pass)
-    }
-
-    #[inline]
-    fn add_value(&self, leaf: Leaf, sums: &mut [f64]) {
-        self.add_value(leaf, sums);
-    }
-
-    fn node_count(&self) -> usize {
-        self.node_count()
     }
 }
 

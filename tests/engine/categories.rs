@@ -14,6 +14,7 @@ use spinney::error::Error;
 use spinney::forest::{Forest, Member};
 use spinney::params::{CriterionKind, Splitter, TreeParams};
 use spinney::runtime::Runtime;
+use spinney::tree::Walk;
 use spinney::tree::packed::PackedTree;
 use spinney::tree::sets::{CategorySet, CategorySets};
 use spinney::tree::{NodeArrays, TREE_LEAF, Tree};

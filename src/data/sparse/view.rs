@@ -165,9 +165,6 @@ pub(in crate::data) trait Entries: Sync {
     fn merge(&self, sum: f64, value: f64) -> f64;
 }
 
-/// Columns or rows that are copied between two looks at the stop flag.
-const MAJORS_PER_LOOK: usize = 1024;
-
 impl<T: Element, I: SparseIndex> Entries for SparseView<'_, T, I> {
     fn shape(&self) -> (usize, usize) {
         self.shape()
@@ -179,13 +176,11 @@ impl<T: Element, I: SparseIndex> Entries for SparseView<'_, T, I> {
 
     fn by_column(&self, runtime: &Runtime<'_>) -> Result<Raw> {
         let nnz = self.nnz();
-        let look =
-            |major: usize| if major.is_multiple_of(MAJORS_PER_LOOK) { runtime.check_interrupt() } else { Ok(()) };
         let (indptr, samples, values) = match self.format {
             Format::Csc => {
                 let (mut samples, mut values) = (memory::reserve(ENTRIES, nnz)?, memory::reserve(ENTRIES, nnz)?);
                 for feature in 0..self.n_features {
-                    look(feature)?;
+                    runtime.check_in_turn(feature)?;
                     for (sample, value) in self.entries(feature) {
                         samples.push(sample as u32);
                         values.push(value);
@@ -197,7 +192,7 @@ impl<T: Element, I: SparseIndex> Entries for SparseView<'_, T, I> {
                 let mut indptr = count(self.n_features, &self.indices[..nnz])?;
                 let (mut samples, mut values) = (memory::zeros(ENTRIES, nnz)?, memory::zeros(ENTRIES, nnz)?);
                 for sample in 0..self.n_samples {
-                    look(sample)?;
+                    runtime.check_in_turn(sample)?;
                     for (feature, value) in self.entries(sample) {
                         let at = indptr[feature];
                         samples[at] = sample as u32;
