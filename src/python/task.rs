@@ -228,16 +228,13 @@ pub fn tree_params(
             "a str among {'squared_error', 'friedman_mse', 'absolute_error', 'poisson', 'quantile'}",
         )?
     };
+    let count = |name, expected| get(name)?.number(expected, Count::Absolute, Count::Fraction);
     Ok(TreeParams {
         splitter: get("splitter")?
             .choice(&[("best", Splitter::Best), ("random", Splitter::Random)], "a str among {'best', 'random'}")?,
         max_depth: get("max_depth")?.read(legal::MAX_DEPTH)?,
-        min_samples_split: get("min_samples_split")?.number(
-            legal::MIN_SAMPLES_SPLIT,
-            Count::Absolute,
-            Count::Fraction,
-        )?,
-        min_samples_leaf: get("min_samples_leaf")?.number(legal::MIN_SAMPLES_LEAF, Count::Absolute, Count::Fraction)?,
+        min_samples_split: count("min_samples_split", legal::MIN_SAMPLES_SPLIT)?,
+        min_samples_leaf: count("min_samples_leaf", legal::MIN_SAMPLES_LEAF)?,
         min_weight_fraction_leaf: get("min_weight_fraction_leaf")?.read(legal::MIN_WEIGHT_FRACTION_LEAF)?,
         max_features: get("max_features")?.max_features()?,
         feature_sampling: get("feature_sampling")?
@@ -266,7 +263,7 @@ impl<'py> Parameter<'_, 'py> {
         of_estimator(error, self.estimator, self.params)
     }
 
-    /// A value of a type. Floats are not read as integers.
+    /// The value as a `T`. A float is never read as an integer.
     fn read<T: FromPyObjectOwned<'py>>(&self, expected: &'static str) -> PyResult<T> {
         self.value.extract().map_err(|_| self.illegal(expected))
     }

@@ -99,8 +99,8 @@ impl TreeBuilder {
     }
 }
 
-/// Returns the nodes that can be reached from the root, in preorder, where those for which `becomes_leaf`
-/// holds are leaves. Also the new id of each of them, by its old one.
+/// Returns the nodes that can be reached from the root, in preorder. Those for which `becomes_leaf`
+/// holds are leaves. Also returns the new id of each of these nodes, by its old one.
 pub(super) fn in_preorder(
     old: &NodeArrays,
     n_values: usize,

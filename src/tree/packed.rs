@@ -44,13 +44,19 @@ pub struct PackedTree {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C, packed(4))]
 struct Split {
-    threshold: f64,
+    /// The bits of the threshold: by them, not by its value, splits are equal.
+    threshold: u64,
     /// With [`MISSING_LEFT`].
     feature: u32,
     children: [u32; 2],
 }
 
 impl Split {
+    #[inline]
+    fn threshold(&self) -> f64 {
+        f64::from_bits(self.threshold)
+    }
+
     #[inline]
     fn missing_go_left(&self) -> bool {
         self.feature & MISSING_LEFT != 0
@@ -64,7 +70,7 @@ impl Split {
     /// Where the set of a split begins whose threshold is NaN.
     #[inline]
     fn set(&self) -> usize {
-        ({ self.threshold }.to_bits() & !SET) as usize
+        (self.threshold & !SET) as usize
     }
 }
 
@@ -107,8 +113,8 @@ impl PackedTree {
             .collect();
         let split = |node: usize| {
             let threshold = match tree.category_set(node) {
-                None => nodes.threshold[node],
-                Some(_) => f64::from_bits(SET | tree.category_sets().start(nodes.threshold[node] as usize) as u64),
+                None => nodes.threshold[node].to_bits(),
+                Some(_) => SET | tree.category_sets().start(nodes.threshold[node] as usize) as u64,
             };
             let missing_left = if nodes.missing_go_to_left[node] != 0 { MISSING_LEFT } else { 0 };
             let children = [nodes.children_left[node], nodes.children_right[node]].map(|child| numbers[child as usize]);
@@ -154,7 +160,7 @@ impl PackedTree {
             if let Some(split) = self.splits.get(child as usize) {
                 nodes.children_left[id] = id as i32 + 1;
                 nodes.feature[id] = split.feature() as i32;
-                nodes.threshold[id] = split.threshold;
+                nodes.threshold[id] = split.threshold();
                 if nodes.threshold[id].is_nan() {
                     nodes.threshold[id] = f64::from(n_sets);
                     n_sets += 1;
@@ -255,7 +261,7 @@ impl Walk for PackedTree {
         while at & LEAF == 0 {
             pass(id);
             let split = &self.splits[at as usize];
-            let (value, threshold) = (value(split.feature()), split.threshold);
+            let (value, threshold) = (value(split.feature()), split.threshold());
             let goes_left = if value.is_nan() || threshold.is_nan() {
                 self.goes_left_without_threshold(split, value)
             } else {

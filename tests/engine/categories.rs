@@ -91,6 +91,7 @@ proptest! {
             _ => x[[row, column]],
         });
         let packed = PackedTree::new(&tree, 1.0);
+        prop_assert!(packed == PackedTree::new(&tree, 1.0));
         prop_assert_eq!(&packed.unpack().unwrap(), &tree);
         let (indptr, indices) = tree.decision_path(&x.view(), &runtime(1)).unwrap();
         let view = x.view();
