@@ -11,6 +11,9 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 
+/// Short turns of a loop between two looks at the stop flag.
+const TURNS_PER_LOOK: usize = 1024;
+
 /// The threads and the stop flag of one call.
 #[derive(Debug)]
 pub struct Runtime<'a> {
@@ -63,6 +66,13 @@ impl<'a> Runtime<'a> {
     #[inline]
     pub fn check_interrupt(&self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// Does what [`check_interrupt`](Self::check_interrupt) does, in one of many turns of a loop
+    /// whose turns are short.
+    #[inline]
+    pub fn check_in_turn(&self, turn: usize) -> Result<()> {
+        if turn.is_multiple_of(TURNS_PER_LOOK) { self.check_interrupt() } else { Ok(()) }
     }
 
     /// Calls `f` for each item, spread over the threads, and returns the results in the order of

@@ -105,10 +105,12 @@ def test_method_signature_is_that_of_scikit_learn(tree_class, method):
 @every_estimator
 def test_public_methods_are_documented(tree_class):
     """The class, its public methods and its properties have docstrings."""
-    assert "Parameters\n" in tree_class.__doc__
-    assert "Attributes\n" in tree_class.__doc__
+    # From 3.13 on, Python strips the indentation of docstrings; `getdoc` does so in all versions.
+    doc = inspect.getdoc(tree_class)
+    assert "\nParameters\n" in doc
+    assert "\nAttributes\n" in doc
     for parameter in inspect.signature(tree_class).parameters:
-        assert f"    {parameter} : " in tree_class.__doc__, parameter
+        assert f"\n{parameter} : " in doc, parameter
     methods = PUBLIC_METHODS
     if tree_class in CLASSIFIERS:
         methods += ("predict_proba", "predict_log_proba")

@@ -73,12 +73,13 @@ def test_everything_public_is_documented(forest_class):
     forest = forest_class(3, bootstrap=True, oob_score=lambda *_: 0.5, random_state=0)
     with pytest.warns(UserWarning, match="Some inputs do not have OOB scores"):
         forest.fit(pd.DataFrame(X).add_prefix("x"), y)
+    doc = inspect.getdoc(forest_class)
     for name in inspect.signature(forest_class).parameters:
-        assert f"    {name} : " in forest_class.__doc__, name
+        assert f"\n{name} : " in doc, name
     fitted = [n for n in dir(forest) if n.endswith("_") and not n.startswith("_")]
     assert {"estimators_", "estimator_", "oob_score_", "feature_names_in_"} < set(fitted)
     for name in fitted:
-        assert f"    {name} : " in forest_class.__doc__, name
+        assert f"\n{name} : " in doc, name
     for name in ("fit", "predict", "apply", "decision_path", "estimators_", "feature_importances_"):
         assert inspect.getdoc(getattr(forest_class, name)), name
 

@@ -49,11 +49,9 @@ impl Dataset {
     fn decode_sparse(&self, columns: &SparseColumns, runtime: &Runtime<'_>) -> Result<Decoded> {
         let nnz = columns.nnz();
         let (mut indptr, mut indices, mut data) = (vec![0], Vec::with_capacity(nnz), Vec::with_capacity(nnz));
-        for sample in 0..self.n_samples() as u32 {
-            if sample.is_multiple_of(1024) {
-                runtime.check_interrupt()?;
-            }
-            let row = columns.row(sample);
+        for sample in 0..self.n_samples() {
+            runtime.check_in_turn(sample)?;
+            let row = columns.row(sample as u32);
             for (at, &feature) in row.features.iter().enumerate() {
                 indices.push(i64::from(feature));
                 data.push(self.value_or_nan(feature, row.ranks.at(at)));

@@ -238,16 +238,16 @@ fn encode_column<V: TableValue>(
     let is_common_from = sparse_from() * values.len() as f64;
     let n_distinct = distinct.len();
     let table = if has_missing { padded(distinct) } else { distinct };
-    let zero = Zero { rank: zero_place + u32::from(has_missing), n: n_zeros };
-    let missing = Missing { rows: &missing, rank: table.len() as u32 - 1 };
-    let (n_common, common_rank) = most_frequent::<V>(pairs, zero, missing);
+    let zero_rank = zero_place + u32::from(has_missing);
+    let cells = Cells::<V> { pairs, n_zeros, zero_rank, missing: &missing, missing_rank: table.len() as u32 - 1 };
+    let (n_common, common_rank) = cells.most_frequent();
     let is_sparse = n_distinct >= sparse_from_distinct() && n_common as f64 > is_common_from;
     let n_ranks = table.len() as u32;
     let column = |ranks, common_rank| DenseColumn { ranks, common_rank, n_ranks, is_sparse };
     if table.len() > MAX_NARROW && ordinals == Ordinals::Keys {
         let key = |value: V| if value.widen().is_nan() { Some(MISSING_KEY) } else { Some(value.narrow()?.key()) };
         let keys: Option<Box<[u32]>> = values.iter().map(|&value| key(value)).collect();
-        let is_missing_common = has_missing && common_rank == missing.rank;
+        let is_missing_common = has_missing && common_rank == cells.missing_rank;
         let common = if is_missing_common { Some(MISSING_KEY) } else { key(table[common_rank as usize]) };
         if let (Some(keys), Some(common)) = (keys, common) {
             let (column, table) = (column(Ranks::U32(keys), common), V::floats(Vec::new()));
@@ -255,66 +255,58 @@ fn encode_column<V: TableValue>(
         }
     }
     let ranks = match table.len() {
-        0..=0x100 => Ranks::U8(ranks::<V, _>(pairs, zero, missing, |rank| rank as u8)),
-        0x101..=MAX_NARROW => Ranks::U16(ranks::<V, _>(pairs, zero, missing, |rank| rank as u16)),
-        _ => Ranks::U32(ranks::<V, _>(pairs, zero, missing, |rank| rank)),
+        0..=0x100 => Ranks::U8(cells.ranks(|rank| rank as u8)),
+        0x101..=MAX_NARROW => Ranks::U16(cells.ranks(|rank| rank as u16)),
+        _ => Ranks::U32(cells.ranks(|rank| rank)),
     };
     Ok(Encoded { column: column(ranks, common_rank), table: V::floats(table), has_missing })
 }
 
-/// The zeros of a column.
-#[derive(Clone, Copy)]
-struct Zero {
-    /// The rank they have or would have.
-    rank: u32,
-    n: usize,
+/// The cells of a column.
+struct Cells<'a, V: SortKey> {
+    /// Those that are neither zero nor missing, in the order of their values.
+    pairs: &'a [Pair<V>],
+    n_zeros: usize,
+    /// The rank that zeros have or would have.
+    zero_rank: u32,
+    /// The rows of missing values.
+    missing: &'a [u32],
+    /// The rank of missing values, if there are any.
+    missing_rank: u32,
 }
 
-/// The missing values of a column.
-#[derive(Clone, Copy)]
-struct Missing<'a> {
-    rows: &'a [u32],
-    /// Theirs, if there are any.
-    rank: u32,
-}
-
-impl Missing<'_> {
-    /// The rank of the least value.
-    fn first_rank(self) -> u32 {
-        u32::from(!self.rows.is_empty())
+impl<V: SortKey> Cells<'_, V> {
+    /// Calls `visit` with each value's rank and pairs.
+    fn for_each_value(&self, visit: impl FnMut(u32, &[Pair<V>])) {
+        let first_rank = u32::from(!self.missing.is_empty());
+        number_runs::<V>(self.pairs, first_rank, (self.n_zeros > 0).then_some(self.zero_rank), visit);
     }
-}
 
-/// A most frequent rank, after the number of its rows.
-fn most_frequent<V: SortKey>(pairs: &[Pair<V>], zero: Zero, missing: Missing<'_>) -> (usize, u32) {
-    let mut most = (zero.n, zero.rank);
-    let mut consider = |n, rank| {
-        if n > most.0 {
-            most = (n, rank);
-        }
-    };
-    number_runs::<V>(pairs, missing.first_rank(), (zero.n > 0).then_some(zero.rank), |rank, run| {
-        consider(run.len(), rank);
-    });
-    consider(missing.rows.len(), missing.rank);
-    most
-}
-
-fn ranks<V: SortKey, R: Copy>(
-    pairs: &[Pair<V>],
-    zero: Zero,
-    missing: Missing<'_>,
-    narrow: impl Fn(u32) -> R,
-) -> Box<[R]> {
-    let n_samples = pairs.len() + zero.n + missing.rows.len();
-    let mut ranks = vec![narrow(zero.rank); n_samples];
-    number_runs::<V>(pairs, missing.first_rank(), (zero.n > 0).then_some(zero.rank), |rank, run| {
-        for &(_, row) in run {
-            ranks[row as usize] = narrow(rank);
-        }
-    });
-    for &row in missing.rows {
-        ranks[row as usize] = narrow(missing.rank);
+    /// A most frequent rank, after the number of its rows.
+    fn most_frequent(&self) -> (usize, u32) {
+        let mut most = (self.n_zeros, self.zero_rank);
+        let mut consider = |n, rank| {
+            if n > most.0 {
+                most = (n, rank);
+            }
+        };
+        self.for_each_value(|rank, run| consider(run.len(), rank));
+        consider(self.missing.len(), self.missing_rank);
+        most
     }
-    ranks.into()
+
+    /// The rank of each row.
+    fn ranks<R: Copy>(&self, narrow: impl Fn(u32) -> R) -> Box<[R]> {
+        let n_samples = self.pairs.len() + self.n_zeros + self.missing.len();
+        let mut ranks = vec![narrow(self.zero_rank); n_samples];
+        self.for_each_value(|rank, run| {
+            for &(_, row) in run {
+                ranks[row as usize] = narrow(rank);
+            }
+        });
+        for &row in self.missing {
+            ranks[row as usize] = narrow(self.missing_rank);
+        }
+        ranks.into()
+    }
 }

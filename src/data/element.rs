@@ -8,7 +8,7 @@ pub trait Element: Copy + Send + Sync {
     /// 2^53 round to the nearest double).
     type Value: TableValue;
     /// What entries stored for the same cell of a sparse matrix mean.
-    const MERGE: Merge;
+    const MERGE: Merge = Merge::Sum;
     /// Converts the element to its value type.
     fn value(self) -> Self::Value;
     /// The elements as they are, if they are floats.
@@ -18,42 +18,24 @@ pub trait Element: Copy + Send + Sync {
 }
 
 macro_rules! element {
-    ($value:ty: $($element:ty),*) => {
+    ($value:ty: $($element:ty $(, whose floats are $width:ident)?);*) => {
         $(impl Element for $element {
             type Value = $value;
-            const MERGE: Merge = Merge::Sum;
 
             #[inline]
             fn value(self) -> $value {
                 self as $value
             }
+
+            $(fn floats(elements: &[$element]) -> Option<FloatSlice<'_>> {
+                Some(FloatSlice::$width(elements))
+            })?
         })*
     };
 }
 
-element!(f32: u8, i8, u16, i16);
-element!(f64: u32, i32, u64, i64);
-
-macro_rules! float_element {
-    ($float:ty, $width:ident) => {
-        impl Element for $float {
-            type Value = $float;
-            const MERGE: Merge = Merge::Sum;
-
-            #[inline]
-            fn value(self) -> $float {
-                self
-            }
-
-            fn floats(elements: &[$float]) -> Option<FloatSlice<'_>> {
-                Some(FloatSlice::$width(elements))
-            }
-        }
-    };
-}
-
-float_element!(f32, F32);
-float_element!(f64, F64);
+element!(f32: u8; i8; u16; i16; f32, whose floats are F32);
+element!(f64: u32; i32; u64; i64; f64, whose floats are F64);
 
 impl Element for bool {
     type Value = f32;

@@ -1,7 +1,6 @@
 //! The two types of values that every element type becomes one of: `f32` and `f64`.
 
-use crate::error::Result;
-use crate::memory;
+use crate::memory::Zero;
 use crate::num::SortKey;
 
 /// Values of one of the two types that columns may have.
@@ -17,7 +16,7 @@ impl Floats {
     /// All of them, one after the other.
     pub(super) fn concat(parts: &[Self]) -> Self {
         if parts.iter().all(|part| matches!(part, Self::F32(_))) {
-            return Self::F32(parts.iter().flat_map(f32::of).copied().collect());
+            return Self::F32(parts.iter().map(f32::of).collect::<Vec<_>>().concat());
         }
         let mut values = Vec::with_capacity(parts.iter().map(Self::len).sum());
         for part in parts {
@@ -57,13 +56,11 @@ pub enum Merge {
 }
 
 /// The value types: `f32` and `f64`.
-pub trait TableValue: SortKey {
+pub trait TableValue: SortKey + Zero {
     /// A value that came from this type, from [`widen`](SortKey::widen).
     fn from_wide(value: f64) -> Self;
     /// Two entries for the same cell as one.
     fn merged(self, other: Self, merge: Merge) -> Self;
-    /// `n` zeros; `what` says what for.
-    fn zeros(what: &'static str, n: usize) -> Result<Vec<Self>>;
     /// Values of this type.
     fn floats(values: Vec<Self>) -> Floats;
     /// The values, if they have this type; else nothing.
@@ -84,10 +81,6 @@ macro_rules! table_value {
                     Merge::Sum => self + other,
                     Merge::Any => self.max(other),
                 }
-            }
-
-            fn zeros(what: &'static str, n: usize) -> Result<Vec<$float>> {
-                memory::zeros(what, n)
             }
 
             fn floats(values: Vec<$float>) -> Floats {

@@ -45,8 +45,9 @@ pub const MAX_SAMPLES: usize = u32::MAX as usize;
 /// Feature ids are `u32`, and `i32` in the arrays of a tree.
 pub const MAX_FEATURES: usize = i32::MAX as usize;
 
-/// The columns of a data set, encoded. Immutable; shared by all trees, folds and threads.
-#[derive(Debug)]
+/// The columns of a data set, encoded. Immutable; shared by all trees, folds and threads. A clone
+/// shares all of it.
+#[derive(Debug, Clone)]
 pub struct Dataset {
     n_samples: usize,
     n_features: usize,
@@ -145,14 +146,8 @@ impl Dataset {
     /// in memory. Ranks and values are those of the whole. Nothing for a sparse one. O(cells).
     pub(crate) fn subset(&self, samples: &[u32]) -> Option<Self> {
         let Columns::Dense(columns) = self.columns() else { return None };
-        let columns = Columns::Dense(columns.subset(samples));
-        Some(Self {
-            n_samples: samples.len(),
-            columns: Arc::new(columns),
-            values: Arc::clone(&self.values),
-            categories: Arc::clone(&self.categories),
-            ..*self
-        })
+        let columns = Arc::new(Columns::Dense(columns.subset(samples)));
+        Some(Self { n_samples: samples.len(), columns, ..self.clone() })
     }
 
     /// Returns the same data for trees that are grown on these rows alone, ascending: the rows in
@@ -160,13 +155,10 @@ impl Dataset {
     /// if nothing is categorical; else O(categories * log(rows)), and O(rows) for a feature with
     /// categories whose first row is not among these rows.
     pub fn on_rows(&self, rows: &[u32]) -> Self {
-        let (columns, values) = (Arc::clone(&self.columns), Arc::clone(&self.values));
-        let categories = if self.has_categories() {
-            Arc::new(self.categories.on_rows(self, rows))
-        } else {
-            Arc::clone(&self.categories)
-        };
-        Self { columns, values, categories, ..*self }
+        if !self.has_categories() {
+            return self.clone();
+        }
+        Self { categories: Arc::new(self.categories.on_rows(self, rows)), ..self.clone() }
     }
 
     /// How many numbers [`on_rows`](Self::on_rows) does not share: one for each category.

@@ -203,19 +203,13 @@ impl<'a> Reader<'a> {
     /// read.
     pub fn new(rows: &'a dyn Rows, block_len: usize, n_reads: usize) -> Result<Self> {
         let (n_samples, n_features) = rows.shape();
-        let copied = |is_narrow: bool| -> Result<Option<Way<'a>>> {
-            let n_cells = block_len.min(n_samples) * n_features;
-            is_narrow.then(|| memory::zeros(ROWS, n_cells).map(Way::Copied)).transpose()
-        };
         let way = match rows.access() {
             Access::InPlace(cells) => Way::InPlace(cells),
-            Access::Asked(query) => {
-                copied(is_narrow(rows) && n_features / COPIES_PER_READ <= n_reads)?.unwrap_or(Way::Asked(query))
+            Access::Asked(query) if !is_narrow(rows) || n_features / COPIES_PER_READ > n_reads => Way::Asked(query),
+            Access::Entries(entries) if !is_narrow(rows) => Way::Scattered(entries, Scattered::new(n_features)?, None),
+            Access::Asked(_) | Access::Entries(_) => {
+                Way::Copied(memory::zeros(ROWS, block_len.min(n_samples) * n_features)?)
             }
-            Access::Entries(entries) => match copied(is_narrow(rows))? {
-                Some(way) => way,
-                None => Way::Scattered(entries, Scattered::new(n_features)?, None),
-            },
         };
         Ok(Self { rows, n_features, way, start: 0 })
     }

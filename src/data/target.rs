@@ -189,9 +189,8 @@ impl Target {
     /// Returns a target with the same values and other weights, of which one at least is above 0.
     /// Shares the values. As [`reweighted`](Self::reweighted) it keeps the fixed point, and rows
     /// whose weight was 0 must have 0 again.
-    pub fn with_sample_weight(&self, sample_weight: &[f64]) -> Result<Self> {
-        let runtime = Runtime::unstoppable();
-        let (weights, unit) = encode_weights(Some(sample_weight), self.n_samples, self.n_outputs, &runtime)?;
+    pub fn with_sample_weight(&self, sample_weight: &[f64], runtime: &Runtime<'_>) -> Result<Self> {
+        let (weights, unit) = encode_weights(Some(sample_weight), self.n_samples, self.n_outputs, runtime)?;
         debug_assert!((0..self.n_samples).all(|i| self.weights.is_positive(i) || !weights.is_positive(i)));
         Ok(self.with_weights(weights, unit))
     }
@@ -235,25 +234,15 @@ impl Target {
                     (Arc::clone(&all.fixed), Arc::clone(&all.raw))
                 } else {
                     let n_values = n_samples * n_outputs;
-                    let (mut fixed, mut raw) = (vec![0; n_values], vec![0.0; n_values]);
-                    scatter(&own.fixed, rows, n_outputs, &mut fixed);
-                    scatter(&own.raw, rows, n_outputs, &mut raw);
-                    (fixed.into(), raw.into())
+                    let fixed = scatter(&own.fixed, rows, n_outputs, vec![0; n_values]);
+                    (fixed, scatter(&own.raw, rows, n_outputs, vec![0.0; n_values]))
                 };
-                TargetValues::Numbers(Numbers {
-                    fixed,
-                    raw,
-                    center: own.center.clone(),
-                    peak: own.peak.clone(),
-                    scale: own.scale.clone(),
-                    ..*own
-                })
+                TargetValues::Numbers(Numbers { fixed, raw, ..own.clone() })
             }
             (TargetValues::Classes(own), TargetValues::Classes(all)) if own.first != all.first => {
                 // Samples of weight 0 may have any class.
-                let mut slots = own.first[..n_outputs].repeat(n_samples);
-                scatter(&own.slots, rows, n_outputs, &mut slots);
-                TargetValues::Classes(Classes { slots: slots.into(), first: Arc::clone(&own.first) })
+                let slots = scatter(&own.slots, rows, n_outputs, own.first[..n_outputs].repeat(n_samples));
+                TargetValues::Classes(Classes { slots, first: Arc::clone(&own.first) })
             }
             (_, all) => all.clone(),
         };
@@ -273,10 +262,7 @@ impl Target {
             TargetValues::Numbers(numbers) => TargetValues::Numbers(Numbers {
                 fixed: gather(&numbers.fixed, samples, n_outputs),
                 raw: gather(&numbers.raw, samples, n_outputs),
-                center: numbers.center.clone(),
-                peak: numbers.peak.clone(),
-                scale: numbers.scale.clone(),
-                ..*numbers
+                ..numbers.clone()
             }),
         };
         let weights = self.weights.subset(samples);
@@ -339,10 +325,11 @@ fn gather<T: Copy>(values: &[T], samples: &[u32], n_outputs: usize) -> Arc<[T]> 
 }
 
 /// The inverse of `gather`: gives these values to some of all samples.
-fn scatter<T: Copy>(values: &[T], samples: &[u32], n_outputs: usize, all: &mut [T]) {
+fn scatter<T: Copy>(values: &[T], samples: &[u32], n_outputs: usize, mut all: Vec<T>) -> Arc<[T]> {
     for (&sample, values) in samples.iter().zip(values.chunks_exact(n_outputs)) {
         all[sample as usize * n_outputs..][..n_outputs].copy_from_slice(values);
     }
+    all.into()
 }
 
 impl Classes {
@@ -386,13 +373,11 @@ impl Numbers {
         };
         let ranges = (0..n_outputs).map(range).collect::<Result<Vec<_>>>()?;
         let bits = if ranges.iter().all(|range| range.is_resolved(COARSE_BITS)) { COARSE_BITS } else { FINE_BITS };
-        let mut scale: Vec<Option<i32>> = ranges.iter().map(|range| range.scale(bits)).collect();
+        let scales = || ranges.iter().map(|range| range.scale(bits));
+        let coarsest = scales().flatten().min().unwrap_or(0);
         // Constant outputs have no scale of their own and take the coarsest.
-        let coarsest = scale.iter().copied().flatten().min().unwrap_or(0);
-        for scale in &mut scale {
-            *scale = Some(scale.map_or(coarsest, |scale| scale.min(coarsest + SCALE_SPREAD)));
-        }
-        let scale: Box<[i32]> = scale.into_iter().flatten().collect();
+        let limited = |scale: Option<i32>| scale.map_or(coarsest, |scale| scale.min(coarsest + SCALE_SPREAD));
+        let scale: Box<[i32]> = scales().map(limited).collect();
         let fixed = y.iter().enumerate().map(|(at, &value)| {
             let (sample, output) = (at / n_outputs, at % n_outputs);
             if !weights.is_positive(sample) {
@@ -430,6 +415,8 @@ fn n_samples(n_values: usize, n_outputs: usize) -> Result<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
 
     fn numbers(target: &Target) -> &Numbers {
@@ -472,6 +459,14 @@ mod tests {
         distinct.sort_unstable();
         distinct.dedup();
         assert!(distinct.len() > 900);
+    }
+
+    #[test]
+    fn a_raised_stop_flag_ends_reweighting() {
+        let target = Target::regression(&[1.0, 2.0], 1, None).unwrap();
+        let stop = AtomicBool::new(true);
+        let result = target.with_sample_weight(&[0.3, 0.7], &Runtime::new(1, &stop));
+        assert_eq!(result.err(), Some(Error::Interrupted));
     }
 
     #[test]

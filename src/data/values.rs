@@ -21,17 +21,11 @@ use crate::tuning::tuned;
 pub struct ValueTable {
     /// `values[indptr[f]..indptr[f + 1]]` belongs to feature `f`; monotone, starts at 0.
     indptr: Box<[usize]>,
-    values: Values,
+    values: Floats,
     /// By feature; empty if there are none at all.
     has_missing: Box<[bool]>,
     /// By feature, none for short tables; made when a threshold is first looked up.
     indices: OnceLock<Box<[Option<RankIndex>]>>,
-}
-
-#[derive(Debug)]
-enum Values {
-    F32(Box<[f32]>),
-    F64(Box<[f64]>),
 }
 
 /// The ranks of equal parts of the range of values.
@@ -102,9 +96,10 @@ impl ValueTable {
             has_missing = Vec::new();
         }
         let values = match values {
-            Floats::F64(values) if !values.iter().all(|&v| f64::from(v as f32) == v) => Values::F64(values.into()),
-            Floats::F64(values) => Values::F32(values.into_iter().map(|v| v as f32).collect()),
-            Floats::F32(values) => Values::F32(values.into()),
+            Floats::F64(values) if values.iter().all(|&v| f64::from(v as f32) == v) => {
+                Floats::F32(values.into_iter().map(|v| v as f32).collect())
+            }
+            values => values,
         };
         Self { indptr: indptr.into(), values, has_missing: has_missing.into(), indices: OnceLock::new() }
     }
@@ -129,8 +124,8 @@ impl ValueTable {
 
     fn indices(&self) -> &[Option<RankIndex>] {
         let index = |range: &[usize]| match &self.values {
-            Values::F32(values) => RankIndex::new(&values[range[0]..range[1]]),
-            Values::F64(values) => RankIndex::new(&values[range[0]..range[1]]),
+            Floats::F32(values) => RankIndex::new(&values[range[0]..range[1]]),
+            Floats::F64(values) => RankIndex::new(&values[range[0]..range[1]]),
         };
         self.indices.get_or_init(|| self.indptr.windows(2).map(index).collect())
     }
@@ -164,8 +159,8 @@ impl ValueTable {
         let at = self.indptr[feature] + rank;
         debug_assert!(at < self.indptr[feature + 1]);
         match &self.values {
-            Values::F32(values) => f64::from(values[at]),
-            Values::F64(values) => values[at],
+            Floats::F32(values) => f64::from(values[at]),
+            Floats::F64(values) => values[at],
         }
     }
 
@@ -180,15 +175,15 @@ impl ValueTable {
         let range = start + ranks.start..start + ranks.end;
         ranks.start
             + match &self.values {
-                Values::F32(values) => values[range].partition_point(|&v| f64::from(v) <= threshold),
-                Values::F64(values) => values[range].partition_point(|&v| v <= threshold),
+                Floats::F32(values) => values[range].partition_point(|&v| f64::from(v) <= threshold),
+                Floats::F64(values) => values[range].partition_point(|&v| v <= threshold),
             }
     }
 
     pub(crate) fn n_bytes(&self) -> usize {
         let values = match &self.values {
-            Values::F32(values) => size_of_val(&values[..]),
-            Values::F64(values) => size_of_val(&values[..]),
+            Floats::F32(values) => size_of_val(&values[..]),
+            Floats::F64(values) => size_of_val(&values[..]),
         };
         let indices = self.indices.get().map_or(0, |indices| {
             size_of_val(&indices[..])

@@ -27,27 +27,13 @@ pub enum Weights {
 impl Weights {
     /// The weights of `n_samples` samples as they are encoded in a target of `n_outputs` outputs;
     /// all 1 if not given.
-    pub fn encode(weights: Option<&[f64]>, n_samples: usize, n_outputs: usize) -> Result<Self> {
-        Self::encode_on(weights, n_samples, n_outputs, &Runtime::unstoppable())
-    }
-
-    /// As [`encode`](Self::encode), until the runtime is stopped.
-    pub(crate) fn encode_on(
-        weights: Option<&[f64]>,
-        n_samples: usize,
-        n_outputs: usize,
-        runtime: &Runtime<'_>,
-    ) -> Result<Self> {
+    pub fn encode(weights: Option<&[f64]>, n_samples: usize, n_outputs: usize, runtime: &Runtime<'_>) -> Result<Self> {
         Ok(encode_weights(weights, n_samples, n_outputs, runtime)?.0)
     }
 
     /// Whether a sample takes part in training.
     pub fn is_positive(&self, sample: usize) -> bool {
-        match self {
-            Self::Unit => true,
-            Self::Small(weights) => weights[sample] > 0,
-            Self::Large(weights) => weights[sample] > 0,
-        }
+        self.get(sample) > 0
     }
 
     /// The integer weight of a sample.
@@ -179,13 +165,7 @@ pub(super) fn encode_weights(
 /// The weights times `counts`. Fails if nothing is left, or more than the bound on the total
 /// allows.
 pub(super) fn reweighted(weights: &Weights, counts: &[u32], n_samples: usize, n_outputs: usize) -> Result<Weights> {
-    if counts.len() != n_samples {
-        return Err(Error::ShapeMismatch {
-            what: "counts",
-            expected: format!("{n_samples} values, one per sample"),
-            got: format!("{} values", counts.len()),
-        });
-    }
+    check_length("counts", counts.len(), n_samples)?;
     let product = |(sample, &count): (usize, &u32)| u128::from(weights.get(sample)) * u128::from(count);
     let total: u128 = counts.iter().enumerate().map(product).sum();
     if total == 0 {
@@ -218,14 +198,16 @@ fn multiples(weights: &[f64], unit: f64) -> Option<Vec<u64>> {
     weights.iter().map(multiple).collect()
 }
 
-fn check_weights(weights: &[f64], n_samples: usize) -> Result<()> {
-    if weights.len() != n_samples {
-        return Err(Error::ShapeMismatch {
-            what: "sample_weight",
-            expected: format!("{n_samples} values, one per sample"),
-            got: format!("{} values", weights.len()),
-        });
+fn check_length(what: &'static str, n_values: usize, n_samples: usize) -> Result<()> {
+    if n_values == n_samples {
+        return Ok(());
     }
+    let (expected, got) = (format!("{n_samples} values, one per sample"), format!("{n_values} values"));
+    Err(Error::ShapeMismatch { what, expected, got })
+}
+
+fn check_weights(weights: &[f64], n_samples: usize) -> Result<()> {
+    check_length("sample_weight", weights.len(), n_samples)?;
     let illegal =
         |got, expected: &str| Err(Error::InvalidArgument { name: "sample_weight", got, expected: expected.into() });
     if let Some((at, bad)) = weights.iter().enumerate().find(|(_, w)| !w.is_finite() || **w < 0.0) {

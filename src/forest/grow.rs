@@ -68,8 +68,8 @@ impl<'a> Bags<'a> {
         let seed = seed_of_tree(self.params.tree.seed, number);
         let target = match &self.sampler.counts(seed, runtime)? {
             None => Cow::Borrowed(&*self.target),
-            Some(counts) if self.params.balanced_subsample => Cow::Owned(balanced(&self.target, counts)?),
-            Some(counts) => Cow::Owned(counted(&self.target, counts)?),
+            Some(counts) if self.params.balanced_subsample => Cow::Owned(balanced(&self.target, counts, runtime)?),
+            Some(counts) => Cow::Owned(counted(&self.target, counts, runtime)?),
         };
         Ok((seed, target))
     }
@@ -77,9 +77,9 @@ impl<'a> Bags<'a> {
 
 /// The target with the weights multiplied by `counts`. The products are rounded if they are too
 /// large as integers in the target's unit.
-fn counted(target: &Target, counts: &[u32]) -> Result<Target> {
+fn counted(target: &Target, counts: &[u32], runtime: &Runtime<'_>) -> Result<Target> {
     match target.reweighted(counts) {
-        Err(Error::TooLarge { .. }) => target.with_sample_weight(&products(target, counts, |_| 1.0)),
+        Err(Error::TooLarge { .. }) => target.with_sample_weight(&products(target, counts, |_| 1.0), runtime),
         reweighted => reweighted,
     }
 }
@@ -88,8 +88,8 @@ fn counted(target: &Target, counts: &[u32]) -> Result<Target> {
 /// classes of the sample weigh the same. The factor is the number of draws, divided by the number
 /// of draws of the class and by the number of classes drawn; factors are multiplied over the
 /// outputs. This is scikit-learn's "`balanced_subsample`".
-fn balanced(target: &Target, counts: &[u32]) -> Result<Target> {
-    let TargetValues::Classes(classes) = target.values() else { return counted(target, counts) };
+fn balanced(target: &Target, counts: &[u32], runtime: &Runtime<'_>) -> Result<Target> {
+    let TargetValues::Classes(classes) = target.values() else { return counted(target, counts, runtime) };
     let rows = || classes.slots.chunks_exact(target.n_outputs()).zip(counts);
     let mut draws = vec![0u64; classes.first.last().map_or(0, |&n_slots| n_slots as usize)];
     for (slots, &count) in rows() {
@@ -110,7 +110,7 @@ fn balanced(target: &Target, counts: &[u32]) -> Result<Target> {
         let slots = &classes.slots[sample * target.n_outputs()..][..target.n_outputs()];
         slots.iter().map(|&slot| factors[slot as usize]).product::<f64>()
     };
-    target.with_sample_weight(&products(target, counts, factor))
+    target.with_sample_weight(&products(target, counts, factor), runtime)
 }
 
 /// For each row, weight times count times factor; 0 if the count is 0, even if the factor is

@@ -5,6 +5,7 @@ use crate::data::Matrix;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::runtime::Runtime;
+use crate::tree::Walk;
 use crate::tree::packed::PackedTree;
 use crate::tree::predict::{Blocks, apply, decision_path, divide, means};
 
@@ -35,7 +36,7 @@ impl Forest {
     /// The nodes that each row passes in all trees, as a CSR structure `(indptr, indices)`. The
     /// nodes of tree `t` have the numbers from [`n_nodes_ptr`](Self::n_nodes_ptr)`[t]` on.
     pub fn decision_path(&self, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<(Vec<i64>, Vec<i64>)> {
-        decision_path(&self.packed(), &self.blocks(x, runtime)?, runtime)
+        decision_path(&self.packed(), &self.n_nodes_ptr(), &self.blocks(x, runtime)?, runtime)
     }
 
     /// Where the nodes of each tree begin if those of all trees are numbered through; then their

@@ -55,7 +55,7 @@ pub fn grow_counted(
     check_lengths(data, target)?;
     let (grown, effort) =
         criterion::visit(params.criterion, target, Growth { data, target, params, tree, runtime }, runtime)?;
-    Ok((if params.ccp_alpha > 0.0 { grown.pruned(params.ccp_alpha)? } else { grown }, effort))
+    Ok((if params.ccp_alpha > 0.0 { grown.pruned(params.ccp_alpha, runtime)? } else { grown }, effort))
 }
 
 /// Fails unless there are as many targets as rows.

@@ -4,7 +4,7 @@
 //! rounding error of each other are compared as exact rationals. So "the best split" and "a tie"
 //! mean what they mean in mathematics, and do not depend on the formula, the storage or the order
 //! of evaluation. 640 bits hold every product that the bounds in `data/target.rs` allow; the
-//! largest product is counted in `criterion/squared_error`.
+//! largest product is counted in `criterion/squared_error.rs`.
 
 use std::cmp::Ordering;
 
@@ -40,12 +40,26 @@ impl<const LIMBS: usize> Wide<LIMBS> {
     /// The number 0.
     pub const ZERO: Self = Self([0; LIMBS]);
 
+    /// Applies `step` limb by limb from the least significant one on, and once more with the carry
+    /// of the limb before. Also returns whether a carry is left.
+    #[inline]
+    fn rippled(mut self, other: &Self, step: impl Fn(u64, u64) -> (u64, bool)) -> (Self, bool) {
+        let mut carry = false;
+        for (a, b) in self.0.iter_mut().zip(other.0) {
+            let (limb, first) = step(*a, b);
+            let (limb, second) = step(limb, u64::from(carry));
+            *a = limb;
+            carry = first || second;
+        }
+        (self, carry)
+    }
+
     fn used(&self) -> usize {
         LIMBS - self.0.iter().rev().take_while(|&&limb| limb == 0).count()
     }
 }
 
-/// Exact arithmetic of unsigned integers with a fixed number of limbs. Results must fit.
+/// The arithmetic of [`Wide`] integers, whatever the number of limbs.
 pub trait Exact: Copy + std::fmt::Debug + From<u128> + Send + Sync {
     /// `self + other`; the sum must fit.
     #[must_use]
@@ -69,28 +83,16 @@ pub trait Exact: Copy + std::fmt::Debug + From<u128> + Send + Sync {
 }
 
 impl<const LIMBS: usize> Exact for Wide<LIMBS> {
-    fn plus(mut self, other: &Self) -> Self {
-        let mut carry = false;
-        for (a, b) in self.0.iter_mut().zip(other.0) {
-            let (sum, first) = a.overflowing_add(b);
-            let (sum, second) = sum.overflowing_add(u64::from(carry));
-            *a = sum;
-            carry = first || second;
-        }
+    fn plus(self, other: &Self) -> Self {
+        let (sum, carry) = self.rippled(other, u64::overflowing_add);
         debug_assert!(!carry, "the sum exceeds {} bits", 64 * LIMBS);
-        self
+        sum
     }
 
-    fn minus(mut self, other: &Self) -> Self {
-        let mut borrow = false;
-        for (a, b) in self.0.iter_mut().zip(other.0) {
-            let (difference, first) = a.overflowing_sub(b);
-            let (difference, second) = difference.overflowing_sub(u64::from(borrow));
-            *a = difference;
-            borrow = first || second;
-        }
+    fn minus(self, other: &Self) -> Self {
+        let (difference, borrow) = self.rippled(other, u64::overflowing_sub);
         debug_assert!(!borrow, "the difference is negative");
-        self
+        difference
     }
 
     fn times(&self, other: &Self) -> Self {

@@ -39,6 +39,7 @@ impl Bootstrap {
         match self {
             Self::WithReplacement { n_draws } | Self::WithoutReplacement { n_draws: Some(n_draws) } => {
                 require((1..=u64::from(u32::MAX)).contains(&n_draws), "max_samples", n_draws, legal::MAX_SAMPLES)
+                    .map(drop)
             }
             Self::None | Self::WithoutReplacement { n_draws: None } | Self::Poisson => Ok(()),
         }

@@ -48,6 +48,7 @@ pub mod legal {
     pub const MAX_SAMPLES: &str = "such that each tree draws between 1 and 4294967295 samples";
 }
 
-fn require(holds: bool, name: &'static str, got: impl std::fmt::Debug, expected: &'static str) -> Result<()> {
-    if holds { Ok(()) } else { Err(Error::InvalidParameter { name, got: format!("{got:?}"), expected }) }
+/// Returns the value of a parameter. Fails unless `holds`.
+fn require<T: std::fmt::Debug>(holds: bool, name: &'static str, got: T, expected: &'static str) -> Result<T> {
+    if holds { Ok(got) } else { Err(Error::InvalidParameter { name, got: format!("{got:?}"), expected }) }
 }

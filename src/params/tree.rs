@@ -1,8 +1,8 @@
 //! Hyperparameters of one tree.
 
-use super::tuning::Tier;
+use std::ops::Deref;
 
-use super::tuning::Strategy;
+use super::tuning::{Strategy, Tier};
 use super::{QuantileLevel, legal, require};
 use crate::data::dense::Ordinals;
 use crate::error::{Error, Result};
@@ -167,41 +167,25 @@ impl TreeParams {
             require(depth >= 1, "max_depth", depth, legal::MAX_DEPTH)?;
         }
         let min_samples_leaf = match self.min_samples_leaf {
-            Count::Absolute(n) => {
-                require(n >= 1, "min_samples_leaf", n, legal::MIN_SAMPLES_LEAF)?;
-                n
-            }
+            Count::Absolute(n) => require(n >= 1, "min_samples_leaf", n, legal::MIN_SAMPLES_LEAF)?,
             Count::Fraction(f) => {
-                require(f > 0.0 && f < 1.0, "min_samples_leaf", f, legal::MIN_SAMPLES_LEAF)?;
-                (f * n_samples as f64).ceil() as u64
+                let share = require(f > 0.0 && f < 1.0, "min_samples_leaf", f, legal::MIN_SAMPLES_LEAF)?;
+                (share * n_samples as f64).ceil() as u64
             }
         };
         let min_samples_split = match self.min_samples_split {
-            Count::Absolute(n) => {
-                require(n >= 2, "min_samples_split", n, legal::MIN_SAMPLES_SPLIT)?;
-                n
-            }
+            Count::Absolute(n) => require(n >= 2, "min_samples_split", n, legal::MIN_SAMPLES_SPLIT)?,
             Count::Fraction(f) => {
-                require(f > 0.0 && f <= 1.0, "min_samples_split", f, legal::MIN_SAMPLES_SPLIT)?;
-                ((f * n_samples as f64).ceil() as u64).max(2)
+                let share = require(f > 0.0 && f <= 1.0, "min_samples_split", f, legal::MIN_SAMPLES_SPLIT)?;
+                ((share * n_samples as f64).ceil() as u64).max(2)
             }
         };
-        let fraction = self.min_weight_fraction_leaf;
-        require(
-            (0.0..=0.5).contains(&fraction),
-            "min_weight_fraction_leaf",
-            fraction,
-            legal::MIN_WEIGHT_FRACTION_LEAF,
-        )?;
+        let share = self.min_weight_fraction_leaf;
+        require((0.0..=0.5).contains(&share), "min_weight_fraction_leaf", share, legal::MIN_WEIGHT_FRACTION_LEAF)?;
         let least = self.min_samples_category;
         require(least >= 1, "min_samples_category", least, legal::MIN_SAMPLES_CATEGORY)?;
-        let decrease = self.min_impurity_decrease;
-        require(
-            decrease >= 0.0 && decrease.is_finite(),
-            "min_impurity_decrease",
-            decrease,
-            legal::MIN_IMPURITY_DECREASE,
-        )?;
+        let least = self.min_impurity_decrease;
+        require(least >= 0.0 && least.is_finite(), "min_impurity_decrease", least, legal::MIN_IMPURITY_DECREASE)?;
         if let Some(n) = self.max_leaf_nodes {
             require(n >= 2, "max_leaf_nodes", n, legal::MAX_LEAF_NODES)?;
         }
@@ -222,61 +206,43 @@ impl TreeParams {
             MaxFeatures::All => n_features as u64,
             MaxFeatures::Sqrt => ((n_features as f64).sqrt() as u64).max(1),
             MaxFeatures::Log2 => ((n_features as f64).log2() as u64).max(1),
-            MaxFeatures::Absolute(n) => {
-                require(n >= 1, "max_features", n, legal::MAX_FEATURES)?;
-                n
-            }
+            MaxFeatures::Absolute(n) => require(n >= 1, "max_features", n, legal::MAX_FEATURES)?,
             MaxFeatures::Fraction(f) => {
-                require(f > 0.0 && f <= 1.0, "max_features", f, legal::MAX_FEATURES)?;
-                ((f * n_features as f64) as u64).max(1)
+                let share = require(f > 0.0 && f <= 1.0, "max_features", f, legal::MAX_FEATURES)?;
+                ((share * n_features as f64) as u64).max(1)
             }
         };
+        // Constraints that are all 0 are dropped, so that no node checks them.
+        let monotonic_cst = self.monotonic_cst.clone().filter(|constraints| constraints.iter().any(|&c| c != 0));
         Ok(ValidTreeParams {
-            criterion: self.criterion,
-            splitter: self.splitter,
             max_depth: self.max_depth.unwrap_or(u64::MAX),
             min_samples_split: min_samples_split.max(min_samples_leaf.saturating_mul(2)),
             min_samples_leaf,
-            min_weight_fraction_leaf: fraction,
             max_features,
-            feature_sampling: self.feature_sampling,
-            min_samples_category: least,
-            min_impurity_decrease: decrease,
-            max_leaf_nodes: self.max_leaf_nodes,
-            ccp_alpha: alpha,
-            // Constraints that are all 0 are dropped, so that no node checks them.
-            monotonic_cst: self.monotonic_cst.clone().filter(|constraints| constraints.iter().any(|&c| c != 0)),
-            seed: self.seed,
-            force_strategy: self.force_strategy,
-            force_tier: self.force_tier,
-            force_level: self.force_level,
-            force_copies: self.force_copies,
+            others: TreeParams { monotonic_cst, ..self.clone() },
         })
     }
 }
 
-/// Hyperparameters that have been checked and resolved against the shape of the data.
+/// Hyperparameters that have been checked and resolved against the shape of the data. Those that
+/// need not be resolved are read as fields of the [`TreeParams`] that they were given in; of these,
+/// `monotonic_cst` is `None` if no feature is constrained.
 #[derive(Debug, Clone)]
 pub struct ValidTreeParams {
-    pub(crate) criterion: CriterionKind,
-    pub(crate) splitter: Splitter,
     pub(crate) max_depth: u64,
     pub(crate) min_samples_split: u64,
     pub(crate) min_samples_leaf: u64,
-    pub(crate) min_weight_fraction_leaf: f64,
     pub(crate) max_features: u64,
-    pub(crate) feature_sampling: FeatureSampling,
-    pub(crate) min_samples_category: u64,
-    pub(crate) min_impurity_decrease: f64,
-    pub(crate) max_leaf_nodes: Option<u64>,
-    pub(crate) ccp_alpha: f64,
-    /// `None` if no feature is constrained.
-    pub(crate) monotonic_cst: Option<Vec<i8>>,
-    pub(crate) seed: u64,
-    pub(crate) force_strategy: Option<Strategy>,
-    pub(crate) force_tier: Option<Tier>,
-    pub(crate) force_level: Option<Level>,
-    pub(crate) force_copies: Option<bool>,
+    others: TreeParams,
+}
+
+impl Deref for ValidTreeParams {
+    type Target = TreeParams;
+
+    #[inline]
+    fn deref(&self) -> &TreeParams {
+        &self.others
+    }
 }
 
 impl ValidTreeParams {

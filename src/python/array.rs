@@ -4,17 +4,42 @@
 //! Code that works with a matrix sees a [`Matrix`] and is compiled once, whatever the types.
 
 use numpy::{
-    Element as NumpyElement, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArray,
+    Element as NumpyElement, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArray,
     PyUntypedArrayMethods,
 };
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
+use pyo3::types::IntoPyDict;
 
 use super::run::run;
 use crate::data::sparse::SparseIndex;
 use crate::data::{Element, Format, Matrix, SparseView};
 use crate::error::Result;
 use crate::runtime::Runtime;
+
+/// A one-dimensional array of `NumPy`.
+pub type Array1<'py, T> = Bound<'py, PyArray1<T>>;
+/// A two-dimensional array of `NumPy`.
+pub type Array2<'py, T> = Bound<'py, PyArray2<T>>;
+
+/// A row-major array of rows of `n_columns` values each.
+pub fn table<T: NumpyElement>(py: Python<'_>, values: Vec<T>, n_columns: usize) -> PyResult<Array2<'_, T>> {
+    let n_rows = values.len() / n_columns;
+    values.into_pyarray(py).reshape([n_rows, n_columns])
+}
+
+/// A scipy CSR matrix.
+pub fn csr_matrix<T: NumpyElement>(
+    py: Python<'_>,
+    data: Vec<T>,
+    indices: Vec<i64>,
+    indptr: Vec<i64>,
+    n_columns: usize,
+) -> PyResult<Bound<'_, PyAny>> {
+    let shape = [("shape", (indptr.len() - 1, n_columns))].into_py_dict(py)?;
+    let parts = (data.into_pyarray(py), indices.into_pyarray(py), indptr.into_pyarray(py));
+    py.import("scipy.sparse")?.call_method("csr_matrix", (parts,), Some(&shape))
+}
 
 /// A function that works with a matrix.
 type Use<'a> = &'a mut dyn FnMut(&dyn Matrix) -> PyResult<()>;
@@ -75,7 +100,6 @@ macro_rules! for_dtype {
 
 /// [`with_matrix`], compiled once.
 fn visit(x: &Bound<'_, PyAny>, work: Use<'_>) -> PyResult<()> {
-    let py = x.py();
     if let Ok(array) = x.cast::<PyUntypedArray>() {
         for_dtype!(array, PyArray2, |typed| work(&typed.try_readonly()?.as_array()));
         return Err(unsupported(array, "a 2-dimensional array"));
@@ -90,9 +114,8 @@ fn visit(x: &Bound<'_, PyAny>, work: Use<'_>) -> PyResult<()> {
         }
     };
     let shape: (usize, usize) = x.getattr("shape")?.extract()?;
-    let data = x.getattr(pyo3::intern!(py, "data"))?.cast_into::<PyUntypedArray>()?;
-    let indices = x.getattr(pyo3::intern!(py, "indices"))?.cast_into::<PyUntypedArray>()?;
-    let indptr = x.getattr(pyo3::intern!(py, "indptr"))?.cast_into::<PyUntypedArray>()?;
+    let part = |name: &str| -> PyResult<_> { Ok(x.getattr(name)?.cast_into::<PyUntypedArray>()?) };
+    let (data, indices, indptr) = (part("data")?, part("indices")?, part("indptr")?);
     let structure = Structure { shape, format, indices: &indices, indptr: &indptr };
     for_dtype!(data, PyArray1, |typed| structure.visit(&typed.try_readonly()?, work));
     Err(unsupported(&data, "sparse with 1-dimensional indices and data, the latter"))
@@ -116,31 +139,27 @@ struct Structure<'a, 'py> {
 
 impl Structure<'_, '_> {
     fn visit<T: Element + NumpyElement>(&self, data: &PyReadonlyArray1<'_, T>, work: Use<'_>) -> PyResult<()> {
-        if let (Ok(indptr), Ok(indices)) = (self.indptr.cast::<PyArray1<i32>>(), self.indices.cast()) {
-            return self.visit_indexed::<T, i32>(data, indptr, indices, work);
+        if self.visit_indexed::<T, i32>(data, work)? || self.visit_indexed::<T, i64>(data, work)? {
+            return Ok(());
         }
-        if let (Ok(indptr), Ok(indices)) = (self.indptr.cast::<PyArray1<i64>>(), self.indices.cast()) {
-            return self.visit_indexed::<T, i64>(data, indptr, indices, work);
-        }
-        Err(self.unsupported())
-    }
-
-    fn unsupported(&self) -> PyErr {
-        PyTypeError::new_err(format!(
+        Err(PyTypeError::new_err(format!(
             "X.indptr and X.indices must be 1-dimensional and both int32 or both int64. Got {} and {} instead.",
             self.indptr.dtype(),
             self.indices.dtype()
-        ))
+        )))
     }
 
+    /// Whether the indices are of type `I`: then `work` has been called.
     fn visit_indexed<T: Element + NumpyElement, I: SparseIndex + NumpyElement>(
         &self,
         data: &PyReadonlyArray1<'_, T>,
-        indptr: &Bound<'_, PyArray1<I>>,
-        indices: &Bound<'_, PyArray1<I>>,
         work: Use<'_>,
-    ) -> PyResult<()> {
+    ) -> PyResult<bool> {
+        let (Ok(indptr), Ok(indices)) = (self.indptr.cast::<PyArray1<I>>(), self.indices.cast::<PyArray1<I>>()) else {
+            return Ok(false);
+        };
         let (indptr, indices) = (indptr.try_readonly()?, indices.try_readonly()?);
-        work(&SparseView::new(self.shape, self.format, indptr.as_slice()?, indices.as_slice()?, data.as_slice()?)?)
+        work(&SparseView::new(self.shape, self.format, indptr.as_slice()?, indices.as_slice()?, data.as_slice()?)?)?;
+        Ok(true)
     }
 }

@@ -1,9 +1,10 @@
 //! What the folds of a cross-validation predict, from Python arrays.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
-use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 
+use super::array::Array2;
 use super::task::{Draws, Task};
 use crate::crossval::{CrossValidation, Fold};
 
@@ -37,13 +38,13 @@ pub fn predict_folds<'py>(
     folds: Vec<(PyReadonlyArray1<'_, u32>, PyReadonlyArray1<'_, u32>, Draws<'_>)>,
     sample_ids: Option<PyReadonlyArray1<'_, u64>>,
     is_tree: bool,
-) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
+) -> PyResult<Vec<Array2<'py, f64>>> {
     let plan = task.plan(x)?;
     let slices = folds.iter().map(fold).collect::<PyResult<Vec<_>>>()?;
     let sample_ids = sample_ids.as_ref().map(|ids| ids.as_slice()).transpose()?;
     let n_draws = folds.iter().fold(0usize, |n, fold| n.saturating_add(fold.2.n_steps()));
     // Drawing many times from few rows takes longer than growing on them.
-    let n_trees = (task.n_trees() as usize).saturating_mul(n_draws / plan.target.n_samples() + slices.len() + 1);
+    let n_trees = (task.n_trees as usize).saturating_mul(n_draws / plan.target.n_samples() + slices.len() + 1);
     let values = task.fit(x, plan, n_trees, |plan, x, data, runtime| {
         let query = x.query(runtime)?;
         let (data, target, params) = (&data, &plan.target, &plan.params);

@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use numpy::IntoPyArray;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 
-use super::array::run_with_matrix;
+use super::array::{Array1, Array2, csr_matrix, run_with_matrix, table};
 use super::run::run;
-use super::task::{Draws, Task};
-use super::tree::{PyTree, features_with_missing, indicator};
+use super::task::{Draws, Grown, Task};
+use super::tree::PyTree;
 use crate::data::Matrix;
 use crate::error::Result;
 use crate::forest::{Forest, Member, OobPrediction, grow_forest};
@@ -101,7 +101,7 @@ impl PyForest {
 
     /// Number of nodes of each tree. Shape (n_trees,), int64.
     #[getter]
-    fn node_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+    fn node_counts<'py>(&self, py: Python<'py>) -> Array1<'py, i64> {
         self.forest.trees().map(|tree| tree.node_count() as i64).collect::<Vec<_>>().into_pyarray(py)
     }
 
@@ -112,7 +112,7 @@ impl PyForest {
 
     /// Mean over the trees of their normalised importances, normalised. Shape (n_features,),
     /// float64.
-    fn compute_feature_importances<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    fn compute_feature_importances<'py>(&self, py: Python<'py>) -> PyResult<Array1<'py, f64>> {
         let n_nodes: usize = self.forest.trees().map(PackedTree::node_count).sum();
         let n_sums = self.forest.n_features().saturating_mul(self.forest.len());
         let n_steps = n_nodes.saturating_mul(32).saturating_add(n_sums);
@@ -123,45 +123,30 @@ impl PyForest {
     /// The mean of the values of the leaves that each row reaches: (n_samples, n_outputs *
     /// max_n_classes).
     #[pyo3(signature = (x, n_threads = 1))]
-    fn predict<'py>(
-        &self,
-        py: Python<'py>,
-        x: &Bound<'py, PyAny>,
-        n_threads: usize,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let means = self.run(x, n_threads, 0, Forest::predict)?.into_pyarray(py);
-        means.reshape([x.getattr("shape")?.extract::<(usize, usize)>()?.0, self.forest.n_values()])
+    fn predict<'py>(&self, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Array2<'py, f64>> {
+        table(x.py(), self.run(x, n_threads, 0, Forest::predict)?, self.forest.n_values())
     }
 
     /// As `predict`, over the trees that have not seen a row; and the number of such trees,
     /// (n_samples,) uint32. The rows are those that were drawn from.
     #[pyo3(signature = (x, draws, n_threads = 1))]
     #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
-    #[allow(clippy::type_complexity, reason = "two arrays")]
     fn predict_oob<'py>(
         &self,
-        py: Python<'py>,
         x: &Bound<'py, PyAny>,
         draws: Draws<'py>,
         n_threads: usize,
-    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<u32>>)> {
-        let sampler = draws.sampler(py)?;
+    ) -> PyResult<(Array2<'py, f64>, Array1<'py, u32>)> {
+        let sampler = draws.sampler(x.py())?;
         let predict = |forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>| forest.predict_oob(x, &sampler, runtime);
         let OobPrediction { values, n_trees } = self.run(x, n_threads, draws.n_steps(), predict)?;
-        let shape = [n_trees.len(), self.forest.n_values()];
-        Ok((values.into_pyarray(py).reshape(shape)?, n_trees.into_pyarray(py)))
+        Ok((table(x.py(), values, self.forest.n_values())?, n_trees.into_pyarray(x.py())))
     }
 
     /// The leaf that each row reaches in each tree. Shape (n_samples, n_trees), int64.
     #[pyo3(signature = (x, n_threads = 1))]
-    fn apply<'py>(
-        &self,
-        py: Python<'py>,
-        x: &Bound<'py, PyAny>,
-        n_threads: usize,
-    ) -> PyResult<Bound<'py, PyArray2<i64>>> {
-        let leaves = self.run(x, n_threads, 0, Forest::apply)?.into_pyarray(py);
-        leaves.reshape([x.getattr("shape")?.extract::<(usize, usize)>()?.0, self.forest.len()])
+    fn apply<'py>(&self, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Array2<'py, i64>> {
+        table(x.py(), self.run(x, n_threads, 0, Forest::apply)?, self.forest.len())
     }
 
     /// The nodes that each row passes: a CSR matrix of ones of shape (n_samples, nodes of all
@@ -169,14 +154,14 @@ impl PyForest {
     #[pyo3(signature = (x, n_threads = 1))]
     fn decision_path<'py>(
         &self,
-        py: Python<'py>,
         x: &Bound<'py, PyAny>,
         n_threads: usize,
-    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<i64>>)> {
+    ) -> PyResult<(Bound<'py, PyAny>, Array1<'py, i64>)> {
         let (indptr, indices) = self.run(x, n_threads, 0, Forest::decision_path)?;
         let n_nodes_ptr = self.forest.n_nodes_ptr();
         let n_nodes = n_nodes_ptr[n_nodes_ptr.len() - 1] as usize;
-        Ok((indicator(py, indptr, indices, n_nodes)?, n_nodes_ptr.into_pyarray(py)))
+        let path = csr_matrix(x.py(), vec![1i64; indices.len()], indices, indptr, n_nodes)?;
+        Ok((path, n_nodes_ptr.into_pyarray(x.py())))
     }
 }
 
@@ -196,18 +181,15 @@ impl PyForest {
 ///     The features that have missing values in `x`, ascending.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
-pub fn fit_forest<'py>(x: &Bound<'py, PyAny>, task: Task<'py>) -> PyResult<(PyForest, u64, Bound<'py, PyArray1<i64>>)> {
+pub fn fit_forest<'py>(x: &Bound<'py, PyAny>, task: Task<'py>) -> PyResult<Grown<'py, PyForest>> {
     let plan = task.plan(x)?;
     let sample_ids = task.sample_ids()?;
     // Drawing many times from few rows takes longer than growing on them.
     let n_draws = task.n_steps_of_draws() / plan.target.n_samples() + 1;
-    let n_trees = (task.n_trees() as usize).saturating_mul(n_draws);
-    let max_features = plan.max_features();
-    let (forest, with_missing) = task.fit(x, plan, n_trees, |plan, _, data, runtime| {
-        let forest = grow_forest(&data, &plan.target, &plan.valid, sample_ids, runtime)?;
-        Ok((forest, features_with_missing(&data)))
-    })?;
-    Ok((PyForest::new(forest), max_features, with_missing.into_pyarray(x.py())))
+    let n_trees = (task.n_trees as usize).saturating_mul(n_draws);
+    task.grow(x, plan, n_trees, |data, plan, runtime| {
+        Ok(PyForest::new(grow_forest(data, &plan.target, &plan.valid, sample_ids, runtime)?))
+    })
 }
 
 /// Draw the rows of trees.
@@ -231,7 +213,7 @@ pub fn draw_rows<'py>(
     draws: Draws<'_>,
     seeds: Vec<u64>,
     n_threads: usize,
-) -> PyResult<Vec<Bound<'py, PyArray1<u32>>>> {
+) -> PyResult<Vec<Array1<'py, u32>>> {
     let sampler = draws.sampler(py)?;
     let n_steps = draws.n_steps().saturating_mul(seeds.len()).saturating_mul(4);
     let counts = |seed: u64, runtime: &Runtime<'_>| -> Result<Vec<u32>> {

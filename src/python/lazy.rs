@@ -1,12 +1,12 @@
 //! The class `LazyForest`: encoded training data that is asked for what a forest would predict.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{IntoPyDict, PyDict};
+use pyo3::types::IntoPyDict;
 
-use super::array::run_with_matrix;
+use super::array::{Array1, Array2, csr_matrix, run_with_matrix, table};
 use super::run::run;
 use super::task::{Plan, Task};
 use crate::data::Matrix;
@@ -54,17 +54,11 @@ impl PyLazyForest {
         let (n_samples, n_features) = (forest.data().n_samples(), forest.data().n_features());
         let steps = n_samples.saturating_mul(n_features);
         let x = match run(py, 1, steps, None, |runtime| forest.data().decode(runtime))? {
-            Decoded::Dense(values) => values.into_pyarray(py).reshape([n_samples, n_features])?.into_any(),
-            Decoded::Csr { indptr, indices, data } => {
-                let csr = py.import("scipy.sparse")?.getattr("csr_matrix")?;
-                let parts = (data.into_pyarray(py), indices.into_pyarray(py), indptr.into_pyarray(py));
-                csr.call((parts,), Some(&[("shape", (n_samples, n_features))].into_py_dict(py)?))?
-            }
+            Decoded::Dense(values) => table(py, values, n_features)?.into_any(),
+            Decoded::Csr { indptr, indices, data } => csr_matrix(py, data, indices, indptr, n_features)?,
         };
         // Threads and who watches them are no part of a forest.
-        let without = PyDict::new(py);
-        without.set_item("n_threads", 1)?;
-        without.set_item("watcher", py.None())?;
+        let without = [("n_threads", Some(1)), ("watcher", None)].into_py_dict(py)?;
         let task = this.get().task.bind(py).call_method("_replace", (), Some(&without))?;
         Ok((py.get_type::<Self>().into_any(), (x, task)))
     }
@@ -101,15 +95,13 @@ impl PyLazyForest {
     #[pyo3(signature = (x, traversal = "auto", n_threads = 1, watcher = None))]
     fn predict<'py>(
         &self,
-        py: Python<'py>,
         x: &Bound<'py, PyAny>,
         traversal: &str,
         n_threads: usize,
         watcher: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    ) -> PyResult<Array2<'py, f64>> {
         let explored = self.ask(x, traversal, false, n_threads, watcher)?;
-        let n_query = explored.path_lengths.len();
-        explored.values.into_pyarray(py).reshape([n_query, self.forest.n_values()])
+        table(x.py(), explored.values, self.forest.n_values())
     }
 
     /// The values that `predict` returns; the nodes and rows visited, and the peak of words, as a
@@ -120,24 +112,23 @@ impl PyLazyForest {
     #[allow(clippy::type_complexity, reason = "some arrays")]
     fn explore<'py>(
         &self,
-        py: Python<'py>,
         x: &Bound<'py, PyAny>,
         traversal: &str,
         weights: bool,
         n_threads: usize,
         watcher: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(
-        Bound<'py, PyArray2<f64>>,
+        Array2<'py, f64>,
         (u64, u64, u64),
-        Bound<'py, PyArray1<i64>>,
-        Option<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>)>,
+        Array1<'py, i64>,
+        Option<(Array1<'py, f64>, Array1<'py, i64>, Array1<'py, i64>)>,
     )> {
+        let py = x.py();
         let explored = self.ask(x, traversal, weights, n_threads, watcher)?;
         let Explored { values, visits, path_lengths, weights } = explored;
-        let n_query = path_lengths.len();
         let lengths: Vec<i64> = path_lengths.into_iter().map(|length| length as i64).collect();
         Ok((
-            values.into_pyarray(py).reshape([n_query, self.forest.n_values()])?,
+            table(py, values, self.forest.n_values())?,
             (visits.n_nodes, visits.n_rows, visits.peak_words),
             lengths.into_pyarray(py),
             weights.map(|w| (w.data.into_pyarray(py), w.indices.into_pyarray(py), w.indptr.into_pyarray(py))),

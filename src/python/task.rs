@@ -3,15 +3,14 @@
 //! Types are checked here, ranges in `TreeParams::check` and its like; both speak with the same
 //! words.
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::array::with_matrix;
+use super::array::{Array1, with_matrix};
 use super::error::of_estimator;
 use super::run::run;
-use crate::data::dense::Ordinals;
 use crate::data::target::Weights;
 use crate::data::{Dataset, Encoding, Labels, Matrix, Target};
 use crate::error::{Error, Result};
@@ -32,7 +31,7 @@ pub struct Task<'py> {
     estimator: String,
     seed: u64,
     first_tree: u64,
-    n_trees: u64,
+    pub n_trees: u64,
     balanced_subsample: bool,
     n_categories: Option<Vec<u32>>,
     n_threads: usize,
@@ -46,6 +45,10 @@ pub struct Plan {
     /// The parameters as `params` has them, resolved for all rows.
     pub valid: ValidForestParams,
 }
+
+/// What is grown, the number of features that each node draws, and the features that have missing
+/// values, ascending.
+pub type Grown<'py, T> = (T, u64, Array1<'py, i64>);
 
 impl<'py> Task<'py> {
     /// Reads and checks all but the matrix, of which it wants to know the shape.
@@ -71,11 +74,6 @@ impl<'py> Task<'py> {
         self.draws.as_ref().map_or(Ok(None), Draws::sample_ids)
     }
 
-    /// Number of trees.
-    pub fn n_trees(&self) -> u64 {
-        self.n_trees
-    }
-
     /// Steps that the draws of one tree take at most.
     pub fn n_steps_of_draws(&self) -> usize {
         self.draws.as_ref().map_or(0, Draws::n_steps)
@@ -84,20 +82,34 @@ impl<'py> Task<'py> {
     fn target(&self, py: Python<'_>) -> PyResult<Target> {
         let weights = self.draws.as_ref().map_or(Ok(None), Draws::sample_weight)?;
         let (classes, numbers): (PyReadonlyArray2<'_, u32>, PyReadonlyArray2<'_, f64>);
-        let labels = if let Some(n_classes) = &self.n_classes {
+        let (labels, n_values) = if let Some(n_classes) = &self.n_classes {
             classes = self.y.extract()?;
-            Labels::Classes { classes: classes.as_slice()?, n_classes }
+            (Labels::Classes { classes: classes.as_slice()?, n_classes }, classes.len())
         } else {
             numbers = self.y.extract()?;
-            Labels::Numbers { y: numbers.as_slice()?, n_outputs: numbers.shape()[1] }
-        };
-        let n_values = match labels {
-            Labels::Classes { classes, .. } => classes.len(),
-            Labels::Numbers { y, .. } => y.len(),
+            (Labels::Numbers { y: numbers.as_slice()?, n_outputs: numbers.shape()[1] }, numbers.len())
         };
         // Numbers are sorted.
         let n_steps = n_values.saturating_mul(32);
         run(py, 1, n_steps, None, |runtime| Target::encode(labels, weights, runtime))
+    }
+
+    /// Encodes a matrix and grows something on its columns, as [`fit`](Self::fit) does.
+    pub fn grow<T: Send>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        plan: Plan,
+        n_trees: usize,
+        grow: impl FnOnce(&Dataset, &Plan, &Runtime<'_>) -> Result<T> + Send,
+    ) -> PyResult<Grown<'py, T>> {
+        let max_features = plan.valid.tree().max_features();
+        let (grown, with_missing) = self.fit(x, plan, n_trees, |plan, _, data, runtime| {
+            let is_missing = |&feature: &u32| data.missing_rank(feature).is_some();
+            let with_missing = (0..data.n_features() as u32).filter(is_missing).map(i64::from);
+            let with_missing: Vec<i64> = if data.has_missing() { with_missing.collect() } else { Vec::new() };
+            Ok((grow(&data, &plan, runtime)?, with_missing))
+        })?;
+        Ok((grown, max_features, with_missing.into_pyarray(x.py())))
     }
 
     /// Encodes a matrix and does something with its columns that takes as long as `n_trees` trees,
@@ -109,7 +121,7 @@ impl<'py> Task<'py> {
         n_trees: usize,
         work: impl FnOnce(Plan, &dyn Matrix, Dataset, &Runtime<'_>) -> Result<T> + Send,
     ) -> PyResult<T> {
-        let encoding = Encoding { ordinals: plan.ordinals(), n_categories: self.n_categories.as_deref() };
+        let encoding = Encoding { ordinals: plan.valid.tree().ordinals(), n_categories: self.n_categories.as_deref() };
         let n_outputs = plan.target.n_outputs();
         with_matrix(x, |matrix| {
             let (n_samples, n_features) = matrix.shape();
@@ -121,17 +133,6 @@ impl<'py> Task<'py> {
                 work(plan, matrix, data, runtime)
             })
         })
-    }
-}
-
-impl Plan {
-    fn ordinals(&self) -> Ordinals {
-        self.valid.tree().ordinals()
-    }
-
-    /// The number of features that each node draws.
-    pub fn max_features(&self) -> u64 {
-        self.valid.tree().max_features()
     }
 }
 
@@ -185,7 +186,7 @@ impl Draws<'_> {
         let Self { n_samples, n_outputs, .. } = *self;
         let weights = self.sample_weight()?;
         let n_steps = n_samples.saturating_mul(8);
-        let encode = |runtime: &Runtime<'_>| Weights::encode_on(weights, n_samples, n_outputs, runtime);
+        let encode = |runtime: &Runtime<'_>| Weights::encode(weights, n_samples, n_outputs, runtime);
         let weights = run(py, 1, n_steps, None, encode)?;
         let (bootstrap, ids) = (self.bootstrap()?, self.sample_ids()?);
         run(py, 1, n_steps, None, |_| RowSampler::new(&weights, n_samples, bootstrap, ids))
@@ -212,7 +213,7 @@ pub fn tree_params(
         // default.
         let level = if params.contains("quantile")? {
             let quantile = get("quantile")?;
-            let level = QuantileLevel::new(quantile.real(legal::QUANTILE)?);
+            let level = QuantileLevel::new(quantile.read(legal::QUANTILE)?);
             level.map_err(|_| quantile.illegal(legal::QUANTILE))?
         } else {
             QuantileLevel::HALF
@@ -227,27 +228,24 @@ pub fn tree_params(
             "a str among {'squared_error', 'friedman_mse', 'absolute_error', 'poisson', 'quantile'}",
         )?
     };
+    let count = |name, expected| get(name)?.number(expected, Count::Absolute, Count::Fraction);
     Ok(TreeParams {
-        criterion,
         splitter: get("splitter")?
             .choice(&[("best", Splitter::Best), ("random", Splitter::Random)], "a str among {'best', 'random'}")?,
-        max_depth: get("max_depth")?.optional(|p| p.integer(legal::MAX_DEPTH))?,
-        min_samples_split: get("min_samples_split")?.count(legal::MIN_SAMPLES_SPLIT)?,
-        min_samples_leaf: get("min_samples_leaf")?.count(legal::MIN_SAMPLES_LEAF)?,
-        min_weight_fraction_leaf: get("min_weight_fraction_leaf")?.real(legal::MIN_WEIGHT_FRACTION_LEAF)?,
+        max_depth: get("max_depth")?.read(legal::MAX_DEPTH)?,
+        min_samples_split: count("min_samples_split", legal::MIN_SAMPLES_SPLIT)?,
+        min_samples_leaf: count("min_samples_leaf", legal::MIN_SAMPLES_LEAF)?,
+        min_weight_fraction_leaf: get("min_weight_fraction_leaf")?.read(legal::MIN_WEIGHT_FRACTION_LEAF)?,
         max_features: get("max_features")?.max_features()?,
         feature_sampling: get("feature_sampling")?
             .choice(&[("all", FeatureSampling::All), ("active", FeatureSampling::Active)], legal::FEATURE_SAMPLING)?,
-        min_samples_category: get("min_samples_category")?.integer(legal::MIN_SAMPLES_CATEGORY)?,
-        min_impurity_decrease: get("min_impurity_decrease")?.real(legal::MIN_IMPURITY_DECREASE)?,
-        max_leaf_nodes: get("max_leaf_nodes")?.optional(|p| p.integer(legal::MAX_LEAF_NODES))?,
-        ccp_alpha: get("ccp_alpha")?.real(legal::CCP_ALPHA)?,
-        monotonic_cst: get("monotonic_cst")?.optional(Parameter::constraints)?,
+        min_samples_category: get("min_samples_category")?.read(legal::MIN_SAMPLES_CATEGORY)?,
+        min_impurity_decrease: get("min_impurity_decrease")?.read(legal::MIN_IMPURITY_DECREASE)?,
+        max_leaf_nodes: get("max_leaf_nodes")?.read(legal::MAX_LEAF_NODES)?,
+        ccp_alpha: get("ccp_alpha")?.read(legal::CCP_ALPHA)?,
+        monotonic_cst: get("monotonic_cst")?.read(legal::MONOTONIC_CST)?,
         seed,
-        force_strategy: None,
-        force_tier: None,
-        force_level: None,
-        force_copies: None,
+        ..TreeParams::new(criterion)
     })
 }
 
@@ -259,63 +257,35 @@ struct Parameter<'a, 'py> {
     params: &'a Bound<'py, PyDict>,
 }
 
-impl Parameter<'_, '_> {
+impl<'py> Parameter<'_, 'py> {
     fn illegal(&self, expected: &'static str) -> PyErr {
         let error = Error::InvalidParameter { name: self.name, got: String::new(), expected };
         of_estimator(error, self.estimator, self.params)
     }
 
-    fn optional<T>(&self, read: impl FnOnce(&Self) -> PyResult<T>) -> PyResult<Option<T>> {
-        if self.value.is_none() { Ok(None) } else { read(self).map(Some) }
+    /// The value as a `T`. A float is never read as an integer.
+    fn read<T: FromPyObjectOwned<'py>>(&self, expected: &'static str) -> PyResult<T> {
+        self.value.extract().map_err(|_| self.illegal(expected))
     }
 
     fn choice<T: Copy>(&self, choices: &[(&str, T)], expected: &'static str) -> PyResult<T> {
-        let name: String = self.value.extract().map_err(|_| self.illegal(expected))?;
+        let name: String = self.read(expected)?;
         choices.iter().find(|choice| choice.0 == name).map(|choice| choice.1).ok_or_else(|| self.illegal(expected))
     }
 
-    /// An integer, by `__index__`: floats are not.
-    fn integer(&self, expected: &'static str) -> PyResult<u64> {
-        self.value.extract().map_err(|_| self.illegal(expected))
-    }
-
-    fn real(&self, expected: &'static str) -> PyResult<f64> {
-        self.value.extract().map_err(|_| self.illegal(expected))
-    }
-
-    /// Integers, as a list.
-    fn constraints(&self) -> PyResult<Vec<i8>> {
-        self.value.extract().map_err(|_| self.illegal(legal::MONOTONIC_CST))
-    }
-
-    /// Whether the value is an integer of any sign and size.
-    fn is_integer(&self) -> bool {
-        self.value.hasattr("__index__").unwrap_or(false)
-    }
-
-    fn count(&self, expected: &'static str) -> PyResult<Count> {
-        if self.is_integer() {
-            self.integer(expected).map(Count::Absolute)
-        } else {
-            self.real(expected).map(Count::Fraction)
-        }
+    fn number<T>(&self, expected: &'static str, of_int: fn(u64) -> T, of_real: fn(f64) -> T) -> PyResult<T> {
+        // What has this method is an integer, of any sign and size.
+        let is_int = self.value.hasattr("__index__").unwrap_or(false);
+        if is_int { self.read(expected).map(of_int) } else { self.read(expected).map(of_real) }
     }
 
     fn max_features(&self) -> PyResult<MaxFeatures> {
-        if self.value.is_none() {
-            return Ok(MaxFeatures::All);
-        }
-        if let Ok(name) = self.value.extract::<String>() {
-            return match name.as_str() {
-                "sqrt" => Ok(MaxFeatures::Sqrt),
-                "log2" => Ok(MaxFeatures::Log2),
-                _ => Err(self.illegal(legal::MAX_FEATURES)),
-            };
-        }
-        if self.is_integer() {
-            self.integer(legal::MAX_FEATURES).map(MaxFeatures::Absolute)
-        } else {
-            self.real(legal::MAX_FEATURES).map(MaxFeatures::Fraction)
+        match self.value.extract::<Option<String>>().as_ref().map(Option::as_deref) {
+            Ok(None) => Ok(MaxFeatures::All),
+            Ok(Some("sqrt")) => Ok(MaxFeatures::Sqrt),
+            Ok(Some("log2")) => Ok(MaxFeatures::Log2),
+            Ok(Some(_)) => Err(self.illegal(legal::MAX_FEATURES)),
+            Err(_) => self.number(legal::MAX_FEATURES, MaxFeatures::Absolute, MaxFeatures::Fraction),
         }
     }
 }

@@ -4,17 +4,17 @@
 
 use std::sync::{Arc, OnceLock};
 
-use numpy::ndarray::{ArrayView1, ArrayView3};
+use numpy::ndarray::ArrayView1;
 use numpy::{
     Element as NumpyElement, IntoPyArray, PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray3,
 };
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
-use super::array::run_with_matrix;
-use super::task::Task;
-use crate::data::{Dataset, Matrix};
+use super::array::{Array1, csr_matrix, run_with_matrix};
+use super::run::run;
+use super::task::{Grown, Task};
+use crate::data::Matrix;
 use crate::error::Result;
 use crate::grow::grow;
 use crate::memory;
@@ -92,24 +92,18 @@ impl PyTree {
     }
 }
 
-/// A read-only numpy view of one entry per node.
+/// A read-only numpy view of an array of the tree.
 fn view<'py, T: NumpyElement>(
     this: &Bound<'py, PyTree>,
     array: fn(&NodeArrays) -> &Vec<T>,
-) -> PyResult<Bound<'py, PyArray1<T>>> {
+) -> PyResult<Array1<'py, T>> {
     let array = ArrayView1::from(array(this.get().tree()?.nodes()));
     // SAFETY: `PyTree` is frozen and `Tree` immutable, made once and kept, so the memory neither
     // moves nor changes while `this` lives, and the numpy array keeps `this` alive. It is marked
     // read-only before anyone else sees it.
     let view = unsafe { PyArray1::borrow_from_array(&array, this.clone().into_any()) };
-    view.call_method("setflags", (), Some(&read_only(this.py())?))?;
+    view.getattr("flags")?.setattr("writeable", false)?;
     Ok(view)
-}
-
-fn read_only(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
-    let flags = PyDict::new(py);
-    flags.set_item("write", false)?;
-    Ok(flags)
 }
 
 #[pymethods]
@@ -178,19 +172,19 @@ impl PyTree {
 
     /// Left child of each node, -1 for a leaf. Shape (node_count,), int32.
     #[getter]
-    fn children_left<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<i32>>> {
+    fn children_left<'py>(this: &Bound<'py, Self>) -> PyResult<Array1<'py, i32>> {
         view(this, |nodes| &nodes.children_left)
     }
 
     /// Right child of each node, -1 for a leaf. Shape (node_count,), int32.
     #[getter]
-    fn children_right<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<i32>>> {
+    fn children_right<'py>(this: &Bound<'py, Self>) -> PyResult<Array1<'py, i32>> {
         view(this, |nodes| &nodes.children_right)
     }
 
     /// Feature of each split, -2 for a leaf. Shape (node_count,), int32.
     #[getter]
-    fn feature<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<i32>>> {
+    fn feature<'py>(this: &Bound<'py, Self>) -> PyResult<Array1<'py, i32>> {
         view(this, |nodes| &nodes.feature)
     }
 
@@ -198,31 +192,31 @@ impl PyTree {
     /// it is the number of the split's category set, see `category_set`. Shape (node_count,),
     /// float64.
     #[getter]
-    fn threshold<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    fn threshold<'py>(this: &Bound<'py, Self>) -> PyResult<Array1<'py, f64>> {
         view(this, |nodes| &nodes.threshold)
     }
 
     /// Whether missing values go left. Shape (node_count,), uint8.
     #[getter]
-    fn missing_go_to_left<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+    fn missing_go_to_left<'py>(this: &Bound<'py, Self>) -> PyResult<Array1<'py, u8>> {
         view(this, |nodes| &nodes.missing_go_to_left)
     }
 
     /// Impurity of each node. Shape (node_count,), float64.
     #[getter]
-    fn impurity<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    fn impurity<'py>(this: &Bound<'py, Self>) -> PyResult<Array1<'py, f64>> {
         view(this, |nodes| &nodes.impurity)
     }
 
     /// Training rows of each node with a weight above 0. Shape (node_count,), int64.
     #[getter]
-    fn n_node_samples<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    fn n_node_samples<'py>(this: &Bound<'py, Self>) -> PyResult<Array1<'py, i64>> {
         view(this, |nodes| &nodes.n_node_samples)
     }
 
     /// Weight of the training rows of each node. Shape (node_count,), float64.
     #[getter]
-    fn weighted_n_node_samples<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    fn weighted_n_node_samples<'py>(this: &Bound<'py, Self>) -> PyResult<Array1<'py, f64>> {
         view(this, |nodes| &nodes.weighted_n_node_samples)
     }
 
@@ -230,14 +224,8 @@ impl PyTree {
     #[getter]
     fn value<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray3<f64>>> {
         let tree = this.get().tree()?;
-        let shape = (tree.node_count(), tree.n_outputs(), tree.max_n_classes());
-        let array = ArrayView3::from_shape(shape, &tree.nodes().value[..]).map_err(|error| {
-            pyo3::exceptions::PyRuntimeError::new_err(format!("a tree has n_values values per node: {error}"))
-        })?;
-        // SAFETY: as in `view`.
-        let view = unsafe { PyArray3::borrow_from_array(&array, this.clone().into_any()) };
-        view.call_method("setflags", (), Some(&read_only(this.py())?))?;
-        Ok(view)
+        let shape = [tree.node_count(), tree.n_outputs(), tree.max_n_classes()];
+        view(this, |nodes| &nodes.value)?.reshape(shape)
     }
 
     /// Number of nodes.
@@ -272,7 +260,7 @@ impl PyTree {
 
     /// Number of classes of each output, 1 for regression. Shape (n_outputs,), int64.
     #[getter]
-    fn n_classes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    fn n_classes<'py>(&self, py: Python<'py>) -> PyResult<Array1<'py, i64>> {
         Ok(self.tree()?.n_classes().iter().map(|&n| i64::from(n)).collect::<Vec<_>>().into_pyarray(py))
     }
 
@@ -284,7 +272,7 @@ impl PyTree {
 
     /// Number of categories of each feature, 0 of a numeric one. Shape (n_features,), int64.
     #[getter]
-    fn n_categories<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    fn n_categories<'py>(&self, py: Python<'py>) -> PyResult<Array1<'py, i64>> {
         let tree = self.tree()?;
         let mut counts: Vec<i64> = memory::zeros("numbers of categories", tree.n_features())?;
         for (count, &n) in counts.iter_mut().zip(tree.n_categories().iter()) {
@@ -296,14 +284,14 @@ impl PyTree {
     /// What the split of a node lists, on a categorical feature: codes of categories, ascending,
     /// int64; and whether these go left. All other values go the other way: the node's other
     /// categories, those that it did not hold, and those that are not known from training.
-    fn category_set<'py>(&self, py: Python<'py>, node: usize) -> PyResult<(Bound<'py, PyArray1<i64>>, bool)> {
+    fn category_set<'py>(&self, py: Python<'py>, node: usize) -> PyResult<(Array1<'py, i64>, bool)> {
         let set = self.set_of(node)?;
         Ok((set.listed().map(i64::from).collect::<Vec<_>>().into_pyarray(py), !set.others_left()))
     }
 
     /// The codes of all categories known from training that go left at a node that splits a
     /// categorical feature, ascending, int64.
-    fn categories_left<'py>(&self, py: Python<'py>, node: usize) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    fn categories_left<'py>(&self, py: Python<'py>, node: usize) -> PyResult<Array1<'py, i64>> {
         let set = self.set_of(node)?;
         let tree = self.tree()?;
         let n = tree.n_categories()[tree.nodes().feature[node] as usize];
@@ -313,30 +301,24 @@ impl PyTree {
 
     /// Mean decrease of impurity per feature. Shape (n_features,), float64.
     #[pyo3(signature = (normalize = true))]
-    fn compute_feature_importances<'py>(
-        &self,
-        py: Python<'py>,
-        normalize: bool,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    fn compute_feature_importances<'py>(&self, py: Python<'py>, normalize: bool) -> PyResult<Array1<'py, f64>> {
         Ok(self.tree()?.compute_feature_importances(normalize)?.into_pyarray(py))
     }
 
     /// The prices per leaf at which subtrees become the best, and the total impurities of their
     /// leaves: two arrays of float64.
-    #[allow(clippy::type_complexity, reason = "two arrays")]
-    fn cost_complexity_path<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
-        let path = self.tree()?.cost_complexity_path();
+    fn cost_complexity_path<'py>(&self, py: Python<'py>) -> PyResult<(Array1<'py, f64>, Array1<'py, f64>)> {
+        let tree = self.tree()?;
+        let n_steps = tree.node_count().saturating_mul(64);
+        let path = run(py, 1, n_steps, None, |runtime| tree.cost_complexity_path(runtime))?;
         Ok((path.ccp_alphas.into_pyarray(py), path.impurities.into_pyarray(py)))
     }
 
     /// The value of the leaf that each row reaches: (n_samples, n_classes) for one output, else
     /// (n_samples, n_outputs, max_n_classes).
     #[pyo3(signature = (x, n_threads = 1))]
-    fn predict<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Bound<'py, PyAny>> {
-        let values = self.run(x, n_threads, Tree::predict)?.into_pyarray(py);
+    fn predict<'py>(&self, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Bound<'py, PyAny>> {
+        let values = self.run(x, n_threads, Tree::predict)?.into_pyarray(x.py());
         let (n_outputs, n_classes) = (self.tree()?.n_outputs(), self.tree()?.max_n_classes());
         let n_samples = values.len()? / self.tree()?.n_values();
         if n_outputs == 1 {
@@ -348,36 +330,16 @@ impl PyTree {
 
     /// The leaf that each row reaches. Shape (n_samples,), int64.
     #[pyo3(signature = (x, n_threads = 1))]
-    fn apply<'py>(
-        &self,
-        py: Python<'py>,
-        x: &Bound<'py, PyAny>,
-        n_threads: usize,
-    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        Ok(self.run(x, n_threads, Tree::apply)?.into_pyarray(py))
+    fn apply<'py>(&self, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Array1<'py, i64>> {
+        Ok(self.run(x, n_threads, Tree::apply)?.into_pyarray(x.py()))
     }
 
     /// The nodes that each row passes: a CSR matrix of ones of shape (n_samples, node_count).
     #[pyo3(signature = (x, n_threads = 1))]
-    fn decision_path<'py>(
-        &self,
-        py: Python<'py>,
-        x: &Bound<'py, PyAny>,
-        n_threads: usize,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    fn decision_path<'py>(&self, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Bound<'py, PyAny>> {
         let (indptr, indices) = self.run(x, n_threads, Tree::decision_path)?;
-        indicator(py, indptr, indices, self.tree()?.node_count())
+        csr_matrix(x.py(), vec![1i64; indices.len()], indices, indptr, self.tree()?.node_count())
     }
-}
-
-/// A scipy CSR matrix of ones.
-pub fn indicator(py: Python<'_>, indptr: Vec<i64>, indices: Vec<i64>, n_columns: usize) -> PyResult<Bound<'_, PyAny>> {
-    let shape = (indptr.len() - 1, n_columns);
-    let ones = vec![1i64; indices.len()].into_pyarray(py);
-    let arguments = PyDict::new(py);
-    arguments.set_item("shape", shape)?;
-    let csr_matrix = py.import("scipy.sparse")?.getattr("csr_matrix")?;
-    csr_matrix.call(((ones, indices.into_pyarray(py), indptr.into_pyarray(py)),), Some(&arguments))
 }
 
 /// Grow one tree.
@@ -397,20 +359,8 @@ pub fn indicator(py: Python<'_>, indptr: Vec<i64>, indices: Vec<i64>, n_columns:
 ///     The features that have missing values in `x`, ascending.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
-pub fn fit_tree<'py>(x: &Bound<'py, PyAny>, task: Task<'py>) -> PyResult<(PyTree, u64, Bound<'py, PyArray1<i64>>)> {
-    let plan = task.plan(x)?;
-    let max_features = plan.max_features();
-    let (tree, with_missing) = task.fit(x, plan, 1, |plan, _, data, runtime| {
-        let tree = grow(&data, &plan.target, plan.valid.tree(), 0, runtime)?;
-        Ok((tree, features_with_missing(&data)))
-    })?;
-    Ok((PyTree::new(tree), max_features, with_missing.into_pyarray(x.py())))
-}
-
-/// The features that have missing values.
-pub fn features_with_missing(data: &Dataset) -> Vec<i64> {
-    if !data.has_missing() {
-        return Vec::new();
-    }
-    (0..data.n_features() as u32).filter(|&f| data.missing_rank(f).is_some()).map(i64::from).collect()
+pub fn fit_tree<'py>(x: &Bound<'py, PyAny>, task: Task<'py>) -> PyResult<Grown<'py, PyTree>> {
+    task.grow(x, task.plan(x)?, 1, |data, plan, runtime| {
+        Ok(PyTree::new(grow(data, &plan.target, plan.valid.tree(), 0, runtime)?))
+    })
 }

@@ -183,7 +183,7 @@ impl Network {
     fn draw(&self, start: u32, out: &mut [u32]) {
         let starts = (start..).step_by(LANES);
         for (out, start) in out.chunks_mut(LANES).zip(starts) {
-            let block = self.forwards_block(start);
+            let block: [u32; LANES] = self.forwards_block(std::array::from_fn(|i| start.wrapping_add(i as u32)));
             out.copy_from_slice(&block[..out.len()]);
             // The values out of range are counted, because a search that stops early is not
             // vectorised. The lanes past the end of `out` must not walk: a walk that begins outside
@@ -196,10 +196,9 @@ impl Network {
         }
     }
 
-    /// [`forwards`](Self::forwards) of the [`LANES`] positions from `start` on.
+    /// Enciphers positions, side by side.
     #[inline]
-    fn forwards_block(&self, start: u32) -> [u32; LANES] {
-        let positions: [u32; LANES] = std::array::from_fn(|i| start.wrapping_add(i as u32));
+    fn forwards_block<const N: usize>(&self, positions: [u32; N]) -> [u32; N] {
         let mut high = positions.map(|x| self.split(x).0);
         let mut low = positions.map(|x| self.split(x).1);
         for cycle in &self.cycles {
@@ -214,12 +213,7 @@ impl Network {
     }
 
     fn forwards(&self, x: u32) -> u32 {
-        let (mut high, mut low) = self.split(x);
-        for cycle in &self.cycles {
-            high = self.minus(high, self.shift(cycle, low));
-            low ^= self.flips(cycle, high);
-        }
-        self.join(high, low)
+        self.forwards_block([x])[0]
     }
 
     fn backwards(&self, x: u32) -> u32 {

@@ -19,11 +19,6 @@ pub(crate) struct TreeBuilder {
 /// take a tenth of the time of a tree of the iris data.
 const FIRST_NODES: usize = 64;
 
-/// The elements of `array` at the positions `order`, in this order.
-fn pick<T: Copy>(order: &[usize], array: &[T]) -> Vec<T> {
-    order.iter().map(|&old| array[old]).collect()
-}
-
 /// The record of a node when it is reached, before it is known whether the node will be split.
 pub(crate) struct NodeRecord {
     pub impurity: f64,
@@ -33,17 +28,7 @@ pub(crate) struct NodeRecord {
 
 impl TreeBuilder {
     pub fn new(n_values: usize) -> Self {
-        let nodes = NodeArrays {
-            children_left: Vec::with_capacity(FIRST_NODES),
-            children_right: Vec::with_capacity(FIRST_NODES),
-            feature: Vec::with_capacity(FIRST_NODES),
-            threshold: Vec::with_capacity(FIRST_NODES),
-            missing_go_to_left: Vec::with_capacity(FIRST_NODES),
-            impurity: Vec::with_capacity(FIRST_NODES),
-            n_node_samples: Vec::with_capacity(FIRST_NODES),
-            weighted_n_node_samples: Vec::with_capacity(FIRST_NODES),
-            value: Vec::with_capacity(FIRST_NODES * n_values.min(8)),
-        };
+        let nodes = NodeArrays::with_capacity(FIRST_NODES, FIRST_NODES * n_values.min(8));
         Self { n_values, nodes, sets: Vec::new() }
     }
 
@@ -85,7 +70,7 @@ impl TreeBuilder {
 
     /// Adds the nodes of another part of the tree behind the nodes of this one. Returns the new id
     /// of the first added node.
-    pub fn append(&mut self, part: Self) -> Result<usize> {
+    pub fn append(&mut self, mut part: Self) -> Result<usize> {
         let offset = self.nodes.feature.len();
         let n = offset + part.nodes.feature.len();
         if n > MAX_NODES {
@@ -96,61 +81,15 @@ impl TreeBuilder {
             self.nodes = part.nodes;
             return Ok(0);
         }
-        let shift = |child: i32| if child == TREE_LEAF { child } else { child + offset as i32 };
-        let NodeArrays {
-            children_left,
-            children_right,
-            feature,
-            threshold,
-            missing_go_to_left,
-            impurity,
-            n_node_samples,
-            weighted_n_node_samples,
-            value,
-        } = part.nodes;
-        let nodes = &mut self.nodes;
-        nodes.children_left.extend(children_left.into_iter().map(shift));
-        nodes.children_right.extend(children_right.into_iter().map(shift));
-        nodes.feature.extend(feature);
-        nodes.threshold.extend(threshold);
-        nodes.missing_go_to_left.extend(missing_go_to_left);
-        nodes.impurity.extend(impurity);
-        nodes.n_node_samples.extend(n_node_samples);
-        nodes.weighted_n_node_samples.extend(weighted_n_node_samples);
-        nodes.value.extend(value);
+        let children = part.nodes.children_left.iter_mut().chain(&mut part.nodes.children_right);
+        children.filter(|child| **child != TREE_LEAF).for_each(|child| *child += offset as i32);
+        self.nodes.append(part.nodes);
         Ok(offset)
     }
 
     pub fn finish(self, n_features: usize, n_classes: Vec<u32>, n_categories: Arc<[u32]>) -> Result<Tree> {
         let Self { n_values, nodes, sets: mut sets_of_nodes } = self;
-        // order[new] = old
-        let mut order = Vec::with_capacity(nodes.feature.len());
-        let mut stack = vec![0usize];
-        while let Some(node) = stack.pop() {
-            order.push(node);
-            if nodes.children_left[node] != TREE_LEAF {
-                stack.push(nodes.children_right[node] as usize);
-                stack.push(nodes.children_left[node] as usize);
-            }
-        }
-        let mut new_id = vec![0i32; order.len()];
-        for (new, &old) in order.iter().enumerate() {
-            new_id[old] = new as i32;
-        }
-        let children = |array: &[i32]| -> Vec<i32> {
-            order.iter().map(|&old| usize::try_from(array[old]).map_or(TREE_LEAF, |child| new_id[child])).collect()
-        };
-        let mut nodes = NodeArrays {
-            children_left: children(&nodes.children_left),
-            children_right: children(&nodes.children_right),
-            feature: pick(&order, &nodes.feature),
-            threshold: pick(&order, &nodes.threshold),
-            missing_go_to_left: pick(&order, &nodes.missing_go_to_left),
-            impurity: pick(&order, &nodes.impurity),
-            n_node_samples: pick(&order, &nodes.n_node_samples),
-            weighted_n_node_samples: pick(&order, &nodes.weighted_n_node_samples),
-            value: order.iter().flat_map(|&old| &nodes.value[old * n_values..][..n_values]).copied().collect(),
-        };
+        let (mut nodes, new_id) = in_preorder(&nodes, n_values, |_| false);
         sets_of_nodes.sort_unstable_by_key(|&(old, _)| new_id[old]);
         let mut sets = CategorySets::default();
         for (old, set) in sets_of_nodes {
@@ -158,4 +97,38 @@ impl TreeBuilder {
         }
         Tree::with_categories(n_features, n_classes, nodes, n_categories, sets)
     }
+}
+
+/// Returns the nodes that can be reached from the root, in preorder. Those for which `becomes_leaf`
+/// holds are leaves. Also returns the new id of each of these nodes, by its old one.
+pub(super) fn in_preorder(
+    old: &NodeArrays,
+    n_values: usize,
+    becomes_leaf: impl Fn(usize) -> bool,
+) -> (NodeArrays, Vec<i32>) {
+    let is_leaf = |node: usize| old.children_left[node] == TREE_LEAF || becomes_leaf(node);
+    // order[new] = old
+    let mut order = Vec::with_capacity(old.feature.len());
+    let mut new_id = vec![TREE_LEAF; old.feature.len()];
+    let mut stack = vec![0usize];
+    while let Some(node) = stack.pop() {
+        new_id[node] = order.len() as i32;
+        order.push(node);
+        if !is_leaf(node) {
+            stack.push(old.children_right[node] as usize);
+            stack.push(old.children_left[node] as usize);
+        }
+    }
+    let mut nodes = old.picked(&order, n_values);
+    for (new, &node) in order.iter().enumerate() {
+        if is_leaf(node) {
+            (nodes.children_left[new], nodes.children_right[new]) = (TREE_LEAF, TREE_LEAF);
+            (nodes.feature[new], nodes.threshold[new]) = (TREE_UNDEFINED, f64::from(TREE_UNDEFINED));
+            nodes.missing_go_to_left[new] = 0;
+        } else {
+            nodes.children_left[new] = new_id[old.children_left[node] as usize];
+            nodes.children_right[new] = new_id[old.children_right[node] as usize];
+        }
+    }
+    (nodes, new_id)
 }

@@ -1,5 +1,6 @@
 //! Feature importances from a grown tree.
 
+use super::predict::divide;
 use super::{TREE_LEAF, Tree};
 use crate::error::Result;
 use crate::memory;
@@ -24,14 +25,10 @@ impl Tree {
                 }
             }
         }
-        for importance in &mut importances {
-            *importance /= nodes.weighted_n_node_samples[0];
-        }
+        divide(&mut importances, nodes.weighted_n_node_samples[0]);
         let total: f64 = importances.iter().sum();
         if normalize && total > 0.0 {
-            for importance in &mut importances {
-                *importance /= total;
-            }
+            divide(&mut importances, total);
         }
         Ok(importances)
     }

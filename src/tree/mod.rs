@@ -19,7 +19,7 @@ pub mod sets;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-pub use predict::Leaf;
+pub use predict::{Leaf, Walk};
 use sets::{CategorySets, SetView};
 
 /// Value of `children_left` and `children_right` that marks a leaf.
@@ -29,31 +29,66 @@ pub const TREE_UNDEFINED: i32 = -2;
 /// The largest number of nodes of a tree; node ids are `i32`.
 const MAX_NODES: usize = i32::MAX as usize;
 
-/// The arrays of a tree. Each has one entry per node, except `value`, which has
-/// [`n_values`](Tree::n_values) entries per node.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct NodeArrays {
+/// Defines [`NodeArrays`], and what is done alike with all arrays that have one entry per node.
+macro_rules! node_arrays {
+    ($($(#[$doc:meta])* $array:ident: $entry:ty,)*) => {
+        /// The arrays of a tree. Each has one entry per node, except `value`, which has
+        /// [`n_values`](Tree::n_values) entries per node.
+        #[derive(Debug, Clone, Default, PartialEq)]
+        pub struct NodeArrays {
+            $($(#[$doc])* pub $array: Vec<$entry>,)*
+            /// What the node predicts (class shares or numbers), row-major
+            /// `(node_count, n_outputs, max_n_classes)`.
+            pub value: Vec<f64>,
+        }
+
+        impl NodeArrays {
+            /// Arrays without nodes, with room for `n_nodes` nodes and `n_values` values in all.
+            fn with_capacity(n_nodes: usize, n_values: usize) -> Self {
+                Self { $($array: Vec::with_capacity(n_nodes),)* value: Vec::with_capacity(n_values) }
+            }
+
+            /// The lengths of all arrays but `value`.
+            fn lengths(&self) -> [usize; 8] {
+                [$(self.$array.len()),*]
+            }
+
+            /// Adds the entries of other nodes behind those of these.
+            fn append(&mut self, others: Self) {
+                $(self.$array.extend(others.$array);)*
+                self.value.extend(others.value);
+            }
+
+            /// The entries of the nodes `order`, in this order, with `n_values` values each.
+            fn picked(&self, order: &[usize], n_values: usize) -> Self {
+                Self {
+                    $($array: order.iter().map(|&node| self.$array[node]).collect(),)*
+                    value: order.iter().flat_map(|&node| &self.value[node * n_values..][..n_values]).copied().collect(),
+                }
+            }
+        }
+    };
+}
+
+node_arrays! {
     /// Id of the left child, or [`TREE_LEAF`].
-    pub children_left: Vec<i32>,
+    children_left: i32,
     /// Id of the right child, or [`TREE_LEAF`].
-    pub children_right: Vec<i32>,
+    children_right: i32,
     /// The feature of the split, or [`TREE_UNDEFINED`].
-    pub feature: Vec<i32>,
+    feature: i32,
     /// Numeric feature: rows with a value up to the threshold go left. Categorical feature: the
     /// number of the split's category set.
-    pub threshold: Vec<f64>,
+    threshold: f64,
     /// 1 if missing values go left, 0 if they go right.
-    pub missing_go_to_left: Vec<u8>,
+    missing_go_to_left: u8,
     /// Impurity of the node in the criterion's unit (Gini impurity, bits, variance, ...); the mean
     /// over the outputs.
-    pub impurity: Vec<f64>,
+    impurity: f64,
     /// Number of the node's training rows that have a weight above 0.
-    pub n_node_samples: Vec<i64>,
+    n_node_samples: i64,
     /// Sum of the weights of the node's training rows.
-    pub weighted_n_node_samples: Vec<f64>,
-    /// What the node predicts (class shares or numbers), row-major
-    /// `(node_count, n_outputs, max_n_classes)`.
-    pub value: Vec<f64>,
+    weighted_n_node_samples: f64,
 }
 
 /// A decision tree. Immutable once it is made.
@@ -92,18 +127,10 @@ impl Tree {
         };
         let n = nodes.children_left.len();
         let n_values = n_values(&n_classes);
-        let lengths = [
-            nodes.children_right.len(),
-            nodes.feature.len(),
-            nodes.threshold.len(),
-            nodes.missing_go_to_left.len(),
-            nodes.impurity.len(),
-            nodes.n_node_samples.len(),
-            nodes.weighted_n_node_samples.len(),
-        ];
-        if n == 0 || n > MAX_NODES || n_values == 0 || lengths != [n; 7] || nodes.value.len() != n * n_values {
+        let lengths = nodes.lengths();
+        if n == 0 || n > MAX_NODES || n_values == 0 || lengths != [n; 8] || nodes.value.len() != n * n_values {
             return illegal(
-                format!("{n} nodes, arrays of {lengths:?} and {} values", nodes.value.len()),
+                format!("{n} nodes, arrays of {:?} and {} values", &lengths[1..], nodes.value.len()),
                 "arrays of one entry per node",
             );
         }

@@ -16,7 +16,6 @@ use std::sync::Arc;
 use super::predict::{Leaf, Walk};
 use super::sets::{CategorySets, SetView};
 use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, n_values};
-use crate::data::rows::{Row, for_each_row};
 use crate::error::Result;
 
 /// In a child: a leaf, by its number among leaves. Otherwise a split, by its number among splits.
@@ -41,24 +40,21 @@ pub struct PackedTree {
     sets: Box<[u64]>,
 }
 
-/// Four-byte parts, so that there is no padding.
+/// Aligned to four bytes, so that there is no padding.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C, packed(4))]
 struct Split {
-    threshold: [u32; 2],
+    /// The bits of the threshold: by them, not by its value, splits are equal.
+    threshold: u64,
+    /// With [`MISSING_LEFT`].
     feature: u32,
     children: [u32; 2],
 }
 
 impl Split {
-    fn new(threshold: f64, feature: u32, missing_left: bool) -> Self {
-        let bits = threshold.to_bits();
-        let feature = if missing_left { feature | MISSING_LEFT } else { feature };
-        Self { threshold: [bits as u32, (bits >> 32) as u32], feature, children: [LEAF; 2] }
-    }
-
     #[inline]
     fn threshold(&self) -> f64 {
-        f64::from_bits(u64::from(self.threshold[0]) | u64::from(self.threshold[1]) << 32)
+        f64::from_bits(self.threshold)
     }
 
     #[inline]
@@ -74,7 +70,7 @@ impl Split {
     /// Where the set of a split begins whose threshold is NaN.
     #[inline]
     fn set(&self) -> usize {
-        (self.threshold().to_bits() & !SET) as usize
+        (self.threshold & !SET) as usize
     }
 }
 
@@ -116,32 +112,30 @@ impl PackedTree {
             })
             .collect();
         let split = |node: usize| {
-            let missing_left = nodes.missing_go_to_left[node] != 0;
             let threshold = match tree.category_set(node) {
-                None => nodes.threshold[node],
-                Some(_) => f64::from_bits(SET | tree.category_sets().start(nodes.threshold[node] as usize) as u64),
+                None => nodes.threshold[node].to_bits(),
+                Some(_) => SET | tree.category_sets().start(nodes.threshold[node] as usize) as u64,
             };
+            let missing_left = if nodes.missing_go_to_left[node] != 0 { MISSING_LEFT } else { 0 };
             let children = [nodes.children_left[node], nodes.children_right[node]].map(|child| numbers[child as usize]);
-            Split { children, ..Split::new(threshold, nodes.feature[node] as u32, missing_left) }
+            Split { threshold, feature: nodes.feature[node] as u32 | missing_left, children }
         };
         let splits = (0..tree.node_count()).filter(|&node| is_split(node)).map(split).collect();
-        let (n_features, n_classes) = (tree.n_features(), tree.n_classes().to_vec());
-        let max_depth = tree.max_depth();
-        let packed = |statistics| Self {
-            n_features,
-            n_classes: n_classes.clone(),
-            max_depth,
-            splits,
-            statistics,
-            n_categories: Arc::clone(tree.n_categories()),
-            sets: tree.category_sets().words().into(),
-        };
+        let n_classes = tree.n_classes();
         let is_of_shares = n_classes.iter().any(|&n| n > 1);
         let shares = is_of_shares.then(|| Shares::new(tree, unit)).flatten();
-        packed(match shares.filter(|shares| shares.give_back(nodes, &n_classes)) {
-            Some(shares) => Statistics::Shares(shares),
-            None => arrays(nodes),
-        })
+        Self {
+            n_features: tree.n_features(),
+            n_classes: n_classes.to_vec(),
+            max_depth: tree.max_depth(),
+            splits,
+            statistics: match shares.filter(|shares| shares.give_back(nodes, n_classes)) {
+                Some(shares) => Statistics::Shares(shares),
+                None => arrays(nodes),
+            },
+            n_categories: Arc::clone(tree.n_categories()),
+            sets: tree.category_sets().words().into(),
+        }
     }
 
     /// The tree with all its arrays.
@@ -171,7 +165,7 @@ impl PackedTree {
                     nodes.threshold[id] = f64::from(n_sets);
                     n_sets += 1;
                 }
-                nodes.missing_go_to_left[id] = u8::from(split.feature & MISSING_LEFT != 0);
+                nodes.missing_go_to_left[id] = split.missing_go_left().into();
                 pending.push((split.children[1], Some(id)));
                 pending.push((split.children[0], None));
             }
@@ -243,12 +237,21 @@ impl PackedTree {
         size_of::<Self>() + size_of_val(&self.splits[..]) + statistics + categories
     }
 
-    /// The leaf that a row reaches; `pass` is called with the id of each node on the way. O(depth).
+    /// Whether a value goes left that is missing, or of a categorical feature.
     #[inline]
-    pub fn leaf(&self, row: Row<'_>, pass: impl FnMut(usize)) -> Leaf {
-        for_each_row!(row, |value| self.descend(value, pass))
+    fn goes_left_without_threshold(&self, split: &Split, value: f64) -> bool {
+        if value.is_nan() {
+            return split.missing_go_left();
+        }
+        SetView::at(&self.sets, split.set()).goes_left(value)
     }
 
+    fn root(&self) -> u32 {
+        if self.splits.is_empty() { LEAF } else { 0 }
+    }
+}
+
+impl Walk for PackedTree {
     #[inline]
     fn descend(&self, value: impl Fn(u32) -> f64, mut pass: impl FnMut(usize)) -> Leaf {
         let mut at = self.root();
@@ -279,19 +282,8 @@ impl PackedTree {
         Leaf { number: at & !LEAF, id }
     }
 
-    /// Whether a value goes left that is missing, or of a categorical feature.
     #[inline]
-    fn goes_left_without_threshold(&self, split: &Split, value: f64) -> bool {
-        if value.is_nan() {
-            return split.missing_go_left();
-        }
-        SetView::at(&self.sets, split.set()).goes_left(value)
-    }
-
-    /// Adds the value of a leaf to `sums`: class shares, padded to the output that has most, or
-    /// means.
-    #[inline]
-    pub fn add_value(&self, leaf: Leaf, sums: &mut [f64]) {
+    fn add_value(&self, leaf: Leaf, sums: &mut [f64]) {
         match &self.statistics {
             Statistics::Arrays { value, .. } => {
                 let value = &value[leaf.id * sums.len()..][..sums.len()];
@@ -309,26 +301,6 @@ impl PackedTree {
                 }
             }
         }
-    }
-
-    fn root(&self) -> u32 {
-        if self.splits.is_empty() { LEAF } else { 0 }
-    }
-}
-
-impl Walk for PackedTree {
-    #[inline]
-    fn leaf(&self, row: Row<'_>, pass: impl FnMut(usize)) -> Leaf {
-        self.leaf(row, pass)
-    }
-
-    #[inline]
-    fn add_value(&self, leaf: Leaf, sums: &mut [f64]) {
-        self.add_value(leaf, sums);
-    }
-
-    fn node_count(&self) -> usize {
-        self.node_count()
     }
 }
 

@@ -18,8 +18,6 @@ use crate::runtime::Runtime;
 /// each thread.
 const BLOCK: RangeInclusive<usize> = 256..=4096;
 const BLOCKS_PER_THREAD: usize = 4;
-/// Rows between two looks at the stop flag.
-const ROWS_PER_LOOK: usize = 1024;
 
 /// A leaf that a row has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,33 +29,22 @@ pub struct Leaf {
 }
 
 /// A tree that rows can be sent through.
-pub(crate) trait Walk: Sync {
-    /// The leaf that a row reaches; `pass` is called with the id of each node on the way, the
-    /// leaf's last. O(depth).
-    fn leaf(&self, row: Row<'_>, pass: impl FnMut(usize)) -> Leaf;
-    /// Adds the value of a leaf to `sums`.
+pub trait Walk: Sync {
+    /// The leaf that a row reaches whose value of a feature is `value(feature)`; `pass` is called
+    /// with the id of each node on the way, the leaf's last. O(depth).
+    fn descend(&self, value: impl Fn(u32) -> f64, pass: impl FnMut(usize)) -> Leaf;
+    /// Adds the value of a leaf to `sums`: class shares, padded to the output that has most, or
+    /// means.
     fn add_value(&self, leaf: Leaf, sums: &mut [f64]);
-    /// Number of nodes.
-    fn node_count(&self) -> usize;
-}
 
-impl Walk for Tree {
+    /// The leaf that a row reaches, as [`descend`](Self::descend) finds it.
     #[inline]
     fn leaf(&self, row: Row<'_>, pass: impl FnMut(usize)) -> Leaf {
         for_each_row!(row, |value| self.descend(value, pass))
     }
-
-    #[inline]
-    fn add_value(&self, leaf: Leaf, sums: &mut [f64]) {
-        sums.iter_mut().zip(self.value(leaf.id)).for_each(|(sum, value)| *sum += value);
-    }
-
-    fn node_count(&self) -> usize {
-        self.node_count()
-    }
 }
 
-impl Tree {
+impl Walk for Tree {
     #[inline]
     fn descend(&self, value: impl Fn(u32) -> f64, mut pass: impl FnMut(usize)) -> Leaf {
         let nodes = self.nodes();
@@ -73,6 +60,13 @@ impl Tree {
         }
     }
 
+    #[inline]
+    fn add_value(&self, leaf: Leaf, sums: &mut [f64]) {
+        sums.iter_mut().zip(self.value(leaf.id)).for_each(|(sum, value)| *sum += value);
+    }
+}
+
+impl Tree {
     /// The leaf that each row reaches. Shape `(n_samples,)`.
     pub fn apply(&self, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<Vec<i64>> {
         apply(&[self], &self.blocks(x, runtime)?, runtime)
@@ -86,7 +80,7 @@ impl Tree {
 
     /// The nodes that each row passes, as a CSR structure: `(indptr, indices)`.
     pub fn decision_path(&self, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<(Vec<i64>, Vec<i64>)> {
-        decision_path(&[self], &self.blocks(x, runtime)?, runtime)
+        decision_path(&[self], &[0], &self.blocks(x, runtime)?, runtime)
     }
 
     fn blocks<'x>(&self, x: &'x dyn Matrix, runtime: &Runtime<'_>) -> Result<Blocks<'x>> {
@@ -155,7 +149,7 @@ pub(crate) fn apply<W: Walk>(trees: &[&W], blocks: &Blocks<'_>, runtime: &Runtim
     blocks.visit(leaves.chunks_mut(blocks.len() * n_trees), runtime, |reader, rows, leaves| {
         for (at, tree) in trees.iter().enumerate() {
             for (leaves, row) in leaves.chunks_exact_mut(n_trees).zip(rows.clone()) {
-                look(row, rows.start, runtime)?;
+                runtime.check_in_turn(row - rows.start)?;
                 leaves[at] = tree.leaf(reader.row(row), |_| ()).id as i64;
             }
         }
@@ -178,7 +172,7 @@ pub(crate) fn means<W: Walk>(
         means.fill(start);
         for tree in trees {
             for (sums, row) in means.chunks_exact_mut(n_values).zip(rows.clone()) {
-                look(row, rows.start, runtime)?;
+                runtime.check_in_turn(row - rows.start)?;
                 tree.add_value(tree.leaf(reader.row(row), |_| ()), sums);
             }
         }
@@ -189,9 +183,10 @@ pub(crate) fn means<W: Walk>(
 }
 
 /// The nodes that each row passes in all trees, as a CSR structure `(indptr, indices)`. The nodes
-/// of a tree are numbered after those of the trees before it.
+/// of tree `t` have the numbers from `first[t]` on, which is 0 for the first tree alone.
 pub(crate) fn decision_path<W: Walk>(
     trees: &[&W],
+    first: &[i64],
     blocks: &Blocks<'_>,
     runtime: &Runtime<'_>,
 ) -> Result<(Vec<i64>, Vec<i64>)> {
@@ -199,10 +194,9 @@ pub(crate) fn decision_path<W: Walk>(
     let parts = blocks.visit(parts, runtime, |reader, rows, nodes| {
         for row in rows {
             runtime.check_interrupt()?;
-            let (row, mut first) = (reader.row(row), 0);
-            for tree in trees {
+            let row = reader.row(row);
+            for (tree, first) in trees.iter().zip(first) {
                 tree.leaf(row, |node| nodes.push(first + node as i64));
-                first += tree.node_count() as i64;
             }
         }
         Ok(())
@@ -220,12 +214,6 @@ pub(crate) fn decision_path<W: Walk>(
 
 /// What memory for results is asked for.
 const RESULT: &str = "the result";
-
-/// Looks at the stop flag now and then, at the first row of a block in any case.
-#[inline]
-fn look(row: usize, first: usize, runtime: &Runtime<'_>) -> Result<()> {
-    if (row - first).is_multiple_of(ROWS_PER_LOOK) { runtime.check_interrupt() } else { Ok(()) }
-}
 
 /// Divides all values by `divisor`.
 pub(crate) fn divide(values: &mut [f64], divisor: f64) {

@@ -20,9 +20,11 @@
 
 use std::sync::Arc;
 
+use super::builder::in_preorder;
 use super::sets::CategorySets;
-use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
+use super::{TREE_LEAF, Tree};
 use crate::error::Result;
+use crate::runtime::Runtime;
 
 /// Marks an empty heap, or that there is no link.
 const NONE: usize = usize::MAX;
@@ -40,8 +42,8 @@ pub struct CostComplexityPath {
 impl Tree {
     /// All subtrees that are the cheapest at some price, from the whole tree to its root alone.
     /// O(nodes log nodes).
-    pub fn cost_complexity_path(&self) -> CostComplexityPath {
-        let links = Links::of(self);
+    pub fn cost_complexity_path(&self, runtime: &Runtime<'_>) -> Result<CostComplexityPath> {
+        let links = Links::of(self, runtime)?;
         let nodes = self.nodes();
         let leaves = (0..self.node_count()).filter(|&node| nodes.children_left[node] == TREE_LEAF);
         let mut impurity: f64 = leaves.map(|leaf| links.costs[leaf]).sum();
@@ -52,13 +54,13 @@ impl Tree {
             path.ccp_alphas.push(links.alphas[node]);
             path.impurities.push(impurity);
         }
-        path
+        Ok(path)
     }
 
     /// The cheapest subtree at a price of `ccp_alpha` per leaf; of equally cheap ones the smallest.
     /// O(nodes log nodes).
-    pub fn pruned(&self, ccp_alpha: f64) -> Result<Self> {
-        let links = Links::of(self);
+    pub fn pruned(&self, ccp_alpha: f64, runtime: &Runtime<'_>) -> Result<Self> {
+        let links = Links::of(self, runtime)?;
         let mut becomes_leaf = vec![false; self.node_count()];
         for node in links.in_turn().into_iter().take_while(|&node| links.alphas[node] <= ccp_alpha) {
             becomes_leaf[node] = true;
@@ -68,40 +70,16 @@ impl Tree {
 
     /// A copy of the tree without the descendants of the nodes for which `becomes_leaf` holds.
     fn cut_at(&self, becomes_leaf: &[bool]) -> Result<Self> {
-        let old = self.nodes();
-        let mut new = NodeArrays::default();
+        let (mut nodes, new_id) = in_preorder(self.nodes(), self.n_values(), |node| becomes_leaf[node]);
         let mut sets = CategorySets::default();
-        // Entries are (old id of a node, new id of its parent if the node is a right child). The
-        // stack yields nodes in preorder, the order of the ids.
-        let mut stack = vec![(0, None)];
-        while let Some((node, parent)) = stack.pop() {
-            let id = new.feature.len();
-            if let Some(parent) = parent {
-                let children: &mut Vec<i32> = &mut new.children_right;
-                children[parent] = id as i32;
-            }
-            let is_leaf = becomes_leaf[node] || old.children_left[node] == TREE_LEAF;
-            new.children_left.push(if is_leaf { TREE_LEAF } else { id as i32 + 1 });
-            new.children_right.push(TREE_LEAF);
-            new.feature.push(if is_leaf { TREE_UNDEFINED } else { old.feature[node] });
-            new.threshold.push(match self.category_set(node) {
-                _ if is_leaf => f64::from(TREE_UNDEFINED),
-                // Sets are numbered anew, because the sets of removed nodes are gone.
-                Some(set) => sets.push(set) as f64,
-                None => old.threshold[node],
-            });
-            new.missing_go_to_left.push(if is_leaf { 0 } else { old.missing_go_to_left[node] });
-            new.impurity.push(old.impurity[node]);
-            new.n_node_samples.push(old.n_node_samples[node]);
-            new.weighted_n_node_samples.push(old.weighted_n_node_samples[node]);
-            new.value.extend_from_slice(self.value(node));
-            if !is_leaf {
-                stack.push((old.children_right[node] as usize, Some(id)));
-                stack.push((old.children_left[node] as usize, None));
+        for node in (0..self.node_count()).filter(|&node| new_id[node] != TREE_LEAF && !becomes_leaf[node]) {
+            // Sets are numbered anew, because the sets of removed nodes are gone.
+            if let Some(set) = self.category_set(node) {
+                nodes.threshold[new_id[node] as usize] = sets.push(set) as f64;
             }
         }
         let n_categories = Arc::clone(self.n_categories());
-        Self::with_categories(self.n_features(), self.n_classes().to_vec(), new, n_categories, sets)
+        Self::with_categories(self.n_features(), self.n_classes().to_vec(), nodes, n_categories, sets)
     }
 }
 
@@ -126,7 +104,7 @@ struct Links {
 }
 
 impl Links {
-    fn of(tree: &Tree) -> Self {
+    fn of(tree: &Tree, runtime: &Runtime<'_>) -> Result<Self> {
         let nodes = tree.nodes();
         let n = tree.node_count();
         let total = nodes.weighted_n_node_samples[0];
@@ -150,12 +128,13 @@ impl Links {
         };
         // Children have higher ids than their parents, so reverse order handles children first.
         for node in (0..n).rev().filter(|&node| nodes.children_left[node] != TREE_LEAF) {
+            runtime.check_interrupt()?;
             let (left, right) = (nodes.children_left[node], nodes.children_right[node]);
             let below = links.merge(head(left), head(right));
             links.add(node, below, links.costs[left as usize] + links.costs[right as usize]);
             links.top = node;
         }
-        links
+        Ok(links)
     }
 
     /// Makes a node the top of the heap `below` of its descendants' links, and drops the links that
@@ -215,7 +194,11 @@ impl Links {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
+    use crate::error::Error;
+    use crate::tree::{NodeArrays, TREE_UNDEFINED};
 
     /// Makes a tree from arrays in preorder. In these tests all leaves have impurity 0.
     fn tree(children_left: Vec<i32>, children_right: Vec<i32>, weights: Vec<f64>, impurity: Vec<f64>) -> Tree {
@@ -246,35 +229,39 @@ mod tests {
         )
     }
 
+    fn prune(tree: &Tree, ccp_alpha: f64) -> Tree {
+        tree.pruned(ccp_alpha, &Runtime::unstoppable()).unwrap()
+    }
+
     #[test]
     fn links_come_in_turn() {
         // Costs: root 1, node 1: 4/8 * 0.5 = 0.25, node 4: 4/8 * 0.25 = 0.125. Turning node 1 or 4
         // into a leaf saves one leaf, so the prices are 0.125 (node 4) and 0.25 (node 1). Then the
         // root costs 1 - 0.375 = 0.625 more for one leaf less.
         let tree = two_levels([1.0, 0.5, 0.25]);
-        let path = tree.cost_complexity_path();
+        let path = tree.cost_complexity_path(&Runtime::unstoppable()).unwrap();
         assert_eq!(path.ccp_alphas, [0.0, 0.125, 0.25, 0.625]);
         assert_eq!(path.impurities, [0.0, 0.125, 0.375, 1.0]);
-        assert_eq!(tree.pruned(0.12).unwrap(), tree);
-        let pruned = tree.pruned(0.125).unwrap();
+        assert_eq!(prune(&tree, 0.12), tree);
+        let pruned = prune(&tree, 0.125);
         assert_eq!(pruned.nodes().children_left, [1, 2, -1, -1, -1]);
         assert_eq!(pruned.nodes().children_right, [4, 3, -1, -1, -1]);
         assert_eq!(pruned.nodes().feature, [0, 1, -2, -2, -2]);
         assert_eq!(pruned.nodes().value, [0.0, 1.0, 2.0, 3.0, 4.0]);
         assert_eq!((pruned.max_depth(), pruned.n_leaves()), (2, 3));
-        assert_eq!(tree.pruned(0.3).unwrap().n_leaves(), 2);
-        assert_eq!(tree.pruned(1.0).unwrap().node_count(), 1);
+        assert_eq!(prune(&tree, 0.3).n_leaves(), 2);
+        assert_eq!(prune(&tree, 1.0).node_count(), 1);
     }
 
     #[test]
     fn equal_links_stay_apart_and_a_node_hides_those_below() {
         // Both inner nodes have the price 0.125, the root has (0.5 - 0.25) / 1 = 0.25.
-        let apart = two_levels([0.5, 0.25, 0.25]).cost_complexity_path();
+        let apart = two_levels([0.5, 0.25, 0.25]).cost_complexity_path(&Runtime::unstoppable()).unwrap();
         assert_eq!(apart.ccp_alphas, [0.0, 0.125, 0.125, 0.25]);
         assert_eq!(apart.impurities, [0.0, 0.125, 0.25, 0.5]);
         // After both inner nodes the root would have (0.75 - 0.5) / 1 = 0.25, the price of each of
         // them. So the root hides both, and becomes a leaf at 0.75 / 3.
-        let hidden = two_levels([0.75, 0.5, 0.5]).cost_complexity_path();
+        let hidden = two_levels([0.75, 0.5, 0.5]).cost_complexity_path(&Runtime::unstoppable()).unwrap();
         assert_eq!(hidden.ccp_alphas, [0.0, 0.25]);
         assert_eq!(hidden.impurities, [0.0, 0.75]);
     }
@@ -290,8 +277,16 @@ mod tests {
             (0..n).map(|node| if node.is_multiple_of(2) { (n - node) as f64 } else { 1.0 }).collect();
         let impurity = (0..n).map(|node| if inner(node) { 1.0 } else { 0.0 }).collect();
         let tree = tree(children_left, children_right, weights, impurity);
-        let path = tree.cost_complexity_path();
+        let path = tree.cost_complexity_path(&Runtime::unstoppable()).unwrap();
         assert!(path.ccp_alphas.is_sorted() && path.impurities.is_sorted());
         assert_eq!(*path.impurities.last().unwrap(), 1.0);
+    }
+
+    #[test]
+    fn a_raised_stop_flag_ends_pruning() {
+        let (tree, stop) = (two_levels([1.0, 0.5, 0.25]), AtomicBool::new(true));
+        let runtime = Runtime::new(1, &stop);
+        assert_eq!(tree.cost_complexity_path(&runtime), Err(Error::Interrupted));
+        assert_eq!(tree.pruned(0.125, &runtime), Err(Error::Interrupted));
     }
 }

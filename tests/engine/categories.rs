@@ -14,6 +14,7 @@ use spinney::error::Error;
 use spinney::forest::{Forest, Member};
 use spinney::params::{CriterionKind, Splitter, TreeParams};
 use spinney::runtime::Runtime;
+use spinney::tree::Walk;
 use spinney::tree::packed::PackedTree;
 use spinney::tree::sets::{CategorySet, CategorySets};
 use spinney::tree::{NodeArrays, TREE_LEAF, Tree};
@@ -90,6 +91,7 @@ proptest! {
             _ => x[[row, column]],
         });
         let packed = PackedTree::new(&tree, 1.0);
+        prop_assert!(packed == PackedTree::new(&tree, 1.0));
         prop_assert_eq!(&packed.unpack().unwrap(), &tree);
         let (indptr, indices) = tree.decision_path(&x.view(), &runtime(1)).unwrap();
         let view = x.view();
@@ -108,9 +110,9 @@ proptest! {
         );
 
         // What is left of a pruned tree sends rows the same way, as far as it goes.
-        let path_of_alphas = tree.cost_complexity_path();
+        let path_of_alphas = tree.cost_complexity_path(&runtime(1)).unwrap();
         let at = (alpha * path_of_alphas.ccp_alphas.len() as f64) as usize;
-        let pruned = tree.pruned(path_of_alphas.ccp_alphas[at]).unwrap();
+        let pruned = tree.pruned(path_of_alphas.ccp_alphas[at], &runtime(1)).unwrap();
         let (short_indptr, short) = pruned.decision_path(&x.view(), &runtime(1)).unwrap();
         let depth_of = |tree: &Tree, path: &[i64]| -> Vec<Vec<f64>> {
             path.iter().map(|&node| tree.value(node as usize).to_vec()).collect()

@@ -189,7 +189,7 @@ fn samples_without_replacement_are_distinct() {
     let n_positive = given.iter().filter(|&&weight| weight > 0.0).count() as u64;
     assert!(n_positive < 90);
     for (weights, n_rows) in [(None, 90), (Some(&given[..]), n_positive)] {
-        let encoded = Weights::encode(weights, 90, 1).unwrap();
+        let encoded = Weights::encode(weights, 90, 1, &runtime(1)).unwrap();
         let sampler = |n_draws| RowSampler::new(&encoded, 90, Bootstrap::WithoutReplacement { n_draws }, None);
         for n_draws in [Some(1), Some(30), Some(n_rows), None] {
             let sampler = sampler(n_draws).unwrap();
@@ -239,7 +239,7 @@ proptest! {
         prop_assert_eq!(counts(&their_ids, &Weights::Unit), some);
         // Rows without weight are as good as absent.
         let mask: Vec<f64> = part[..ids.len()].iter().map(|&kept| f64::from(u8::from(kept))).collect();
-        let masked = counts(&ids, &Weights::encode(Some(&mask), ids.len(), 1).unwrap());
+        let masked = counts(&ids, &Weights::encode(Some(&mask), ids.len(), 1, &runtime(1)).unwrap());
         let expected: Vec<u32> = (0..ids.len()).map(|row| if part[row] { all[row] } else { 0 }).collect();
         prop_assert_eq!(masked, expected);
     }
@@ -352,7 +352,7 @@ fn new_weights_share_the_values() {
     let x = matrix(20, 2);
     let weight: Vec<f64> = (0..20).map(|row| f64::from(row % 3)).collect();
     let given = target(&x, CriterionKind::SquaredError).target(None);
-    let other = given.with_sample_weight(&weight).unwrap();
+    let other = given.with_sample_weight(&weight, &runtime(1)).unwrap();
     assert_eq!(
         (0..20).map(|row| other.weights().get(row)).collect::<Vec<_>>(),
         (0..20).map(|r| r % 3).collect::<Vec<_>>()
@@ -361,7 +361,7 @@ fn new_weights_share_the_values() {
         panic!("numbers stay numbers")
     };
     assert!(Arc::ptr_eq(&one.fixed, &two.fixed));
-    assert!(given.with_sample_weight(&[0.0; 20]).is_err());
+    assert!(given.with_sample_weight(&[0.0; 20], &runtime(1)).is_err());
 }
 
 #[test]

@@ -5,8 +5,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::data::rows::Row;
 use spinney::params::{CriterionKind, TreeParams};
-use spinney::tree::Tree;
 use spinney::tree::packed::PackedTree;
+use spinney::tree::{Tree, Walk};
 
 use crate::common::{CRITERIA, Y, config, encode, grow, matrices, noise, params, runtime, targets};
 

@@ -738,7 +738,7 @@ proptest! {
     fn weakest_links_are_cut((x, y, params) in cases(2..80)) {
         let full = grow_dense(&x, &y, None, &TreeParams { ccp_alpha: 0.0, ..params.clone() });
         prop_assume!(full.nodes().impurity[0].is_finite());
-        let path = full.cost_complexity_path();
+        let path = full.cost_complexity_path(&runtime(1)).unwrap();
         prop_assert!(path.ccp_alphas.is_sorted() && path.ccp_alphas[0] == 0.0);
         prop_assert_eq!(path.impurities.len(), path.ccp_alphas.len());
         let room = 1e-9 * (1.0 + full.nodes().impurity[0]);
@@ -749,7 +749,7 @@ proptest! {
             if price > alpha + 2.0 * room {
                 // Between two prices there is one best subtree.
                 let between = f64::midpoint(alpha, price);
-                let pruned = full.pruned(between).unwrap();
+                let pruned = full.pruned(between, &runtime(1)).unwrap();
                 let shape = |nodes: &[naive::Node]| -> Vec<_> { nodes.iter().map(|node| (node.split, node.n_samples)).collect() };
                 prop_assert_eq!(shape(&naive_nodes(&pruned)), shape(&naive));
                 let last = path.ccp_alphas.iter().rposition(|&alpha| alpha <= between).unwrap();
@@ -763,7 +763,7 @@ proptest! {
             alpha = alpha.max(price);
             naive = naive::collapse(&naive, link);
         }
-        let root = full.pruned(alpha + room).unwrap();
+        let root = full.pruned(alpha + room, &runtime(1)).unwrap();
         prop_assert_eq!(root.node_count(), 1);
         prop_assert_eq!(root.value(0), full.value(0));
     }

@@ -129,7 +129,14 @@ impl<'a, W: SampleWeights> SquaredError<'a, W> {
 
     /// What a node with these samples predicts for an output. `exact` is as in
     /// [`variance`](Self::variance), and `fixed` is the mean in fixed-point units.
-    pub(super) fn value(&self, samples: &[u32], output: usize, weight: u64, exact: <W::Moment as Moment>::Exact, fixed: f64) -> f64 {
+    pub(super) fn value(
+        &self,
+        samples: &[u32],
+        output: usize,
+        weight: u64,
+        exact: <W::Moment as Moment>::Exact,
+        fixed: f64,
+    ) -> f64 {
         let square = weight as f64 * weight as f64;
         if exact.to_f64() < square * 2f64.powi(2 * REFINE_BELOW_BITS) {
             return self.refined_mean(samples, output);

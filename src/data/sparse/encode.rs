@@ -92,22 +92,10 @@ fn rank_columns<V: TableValue>(
     let n_features = indptr.len() - 1;
     let mut ranks = memory::zeros("ranks", samples.len())?;
     let mut encoded = memory::filled("columns", Encoded::default(), n_features)?;
-    let mut parts = Vec::new();
-    {
-        let (mut samples, mut values, mut ranks) = (&mut samples[..], &mut values[..], &mut ranks[..]);
-        let size = n_features.div_ceil(PARTS_PER_THREAD * runtime.n_threads());
-        for (at, encoded) in encoded.chunks_mut(size).enumerate() {
-            let indptr = &indptr[at * size..][..=encoded.len()];
-            let n = indptr[encoded.len()] - indptr[0];
-            parts.push(Part {
-                indptr,
-                samples: samples.split_off_mut(..n).unwrap_or_default(),
-                values: values.split_off_mut(..n).unwrap_or_default(),
-                ranks: ranks.split_off_mut(..n).unwrap_or_default(),
-                encoded,
-            });
-        }
-    }
+    let mut rest =
+        Part { indptr, samples: &mut samples, values: &mut values, ranks: &mut ranks, encoded: &mut encoded };
+    let size = n_features.div_ceil(PARTS_PER_THREAD * runtime.n_threads());
+    let parts = (0..n_features).step_by(size).map(|start| rest.take(size.min(n_features - start))).collect();
     runtime.map(parts, |part| part.rank(merge, runtime))?;
     compact(indptr, samples, ranks, &values, &encoded)
 }
@@ -115,70 +103,74 @@ fn rank_columns<V: TableValue>(
 /// Parts that are ranked at a time, so that those of unequal cost even out.
 const PARTS_PER_THREAD: usize = 8;
 
-impl<V: TableValue> Part<'_, V> {
-    fn rank(self, merge: Merge, runtime: &Runtime<'_>) -> Result<()> {
-        let Self { indptr, mut samples, mut values, mut ranks, encoded } = self;
+type Scratch<V> = (Vec<(u32, V)>, Vec<Pair<V>>, Vec<Pair<V>>);
+
+impl<'a, V: TableValue> Part<'a, V> {
+    /// Takes the first columns out of it.
+    fn take(&mut self, n_columns: usize) -> Part<'a, V> {
+        let (indptr, rest) = (&self.indptr[..=n_columns], &self.indptr[n_columns..]);
+        self.indptr = rest;
+        let n = indptr[n_columns] - indptr[0];
+        Part {
+            indptr,
+            samples: self.samples.split_off_mut(..n).unwrap_or_default(),
+            values: self.values.split_off_mut(..n).unwrap_or_default(),
+            ranks: self.ranks.split_off_mut(..n).unwrap_or_default(),
+            encoded: self.encoded.split_off_mut(..n_columns).unwrap_or_default(),
+        }
+    }
+
+    fn rank(mut self, merge: Merge, runtime: &Runtime<'_>) -> Result<()> {
         let mut scratch = (Vec::new(), Vec::new(), Vec::new());
-        for (range, encoded) in indptr.windows(2).zip(encoded) {
+        while !self.encoded.is_empty() {
             runtime.check_interrupt()?;
-            let n = range[1] - range[0];
-            let samples = samples.split_off_mut(..n).unwrap_or_default();
-            let values = values.split_off_mut(..n).unwrap_or_default();
-            let ranks = ranks.split_off_mut(..n).unwrap_or_default();
-            *encoded = rank_column(samples, values, ranks, merge, &mut scratch, runtime)?;
+            self.take(1).rank_column(merge, &mut scratch, runtime)?;
         }
         Ok(())
     }
-}
 
-type Scratch<V> = (Vec<(u32, V)>, Vec<Pair<V>>, Vec<Pair<V>>);
-
-/// Merges duplicates, drops zeros, sorts by value. Then the fronts of `samples` and `ranks` hold
-/// the entries, and the front of `values` holds the distinct nonzero values. Missing values come
-/// last.
-fn rank_column<V: TableValue>(
-    samples: &mut [u32],
-    values: &mut [V],
-    ranks: &mut [u32],
-    merge: Merge,
-    (cells, pairs, scratch): &mut Scratch<V>,
-    runtime: &Runtime<'_>,
-) -> Result<Encoded> {
-    cells.clear();
-    cells.extend(samples.iter().copied().zip(values.iter().copied()));
-    if !cells.is_sorted_by(|a, b| a.0 < b.0) {
-        // Stable: duplicates are merged in the order in which they are stored.
-        cells.sort_by_key(|cell| cell.0);
-    }
-    pairs.clear();
-    let mut missing = Vec::new();
-    for run in cells.chunk_by(|a, b| a.0 == b.0) {
-        let value = run[1..].iter().fold(run[0].1, |sum, cell| sum.merged(cell.1, merge));
-        let wide = value.widen();
-        if wide.is_nan() {
-            missing.push(run[0].0);
-        } else if wide != 0.0 {
-            pairs.push((value.key(), run[0].0));
+    /// Merges duplicates of the only column, drops its zeros, sorts it by value. Then the fronts of
+    /// `samples` and `ranks` hold the entries, and the front of `values` holds the distinct nonzero
+    /// values. Missing values come last.
+    fn rank_column(self, merge: Merge, (cells, pairs, scratch): &mut Scratch<V>, runtime: &Runtime<'_>) -> Result<()> {
+        let Self { samples, values, ranks, encoded: column, .. } = self;
+        cells.clear();
+        cells.extend(samples.iter().copied().zip(values.iter().copied()));
+        if !cells.is_sorted_by(|a, b| a.0 < b.0) {
+            // Stable: duplicates are merged in the order in which they are stored.
+            cells.sort_by_key(|cell| cell.0);
         }
-    }
-    sort_pairs::<V>(pairs, scratch, runtime)?;
-    let (distinct, zero_place) = distinct_values::<V>(pairs, false);
-    values[..distinct.len()].copy_from_slice(&distinct);
-    let nnz = pairs.len() + missing.len();
-    let (n_distinct, has_missing) = (distinct.len() as u32, !missing.is_empty());
-    let encoded = Encoded { nnz: nnz as u32, n_distinct, zero_place, has_missing };
-    let first_rank = encoded.first_rank();
-    let mut at = 0;
-    number_runs::<V>(pairs, first_rank, Some(first_rank + zero_place), |rank, run| {
-        for &(_, sample) in run {
-            samples[at] = sample;
-            ranks[at] = rank;
-            at += 1;
+        pairs.clear();
+        let mut missing = Vec::new();
+        for run in cells.chunk_by(|a, b| a.0 == b.0) {
+            let value = run[1..].iter().fold(run[0].1, |sum, cell| sum.merged(cell.1, merge));
+            let wide = value.widen();
+            if wide.is_nan() {
+                missing.push(run[0].0);
+            } else if wide != 0.0 {
+                pairs.push((value.key(), run[0].0));
+            }
         }
-    });
-    samples[at..nnz].copy_from_slice(&missing);
-    ranks[at..nnz].fill(encoded.n_ranks() - 1);
-    Ok(encoded)
+        sort_pairs::<V>(pairs, scratch, runtime)?;
+        let (distinct, zero_place) = distinct_values::<V>(pairs, false);
+        values[..distinct.len()].copy_from_slice(&distinct);
+        let nnz = pairs.len() + missing.len();
+        let (n_distinct, has_missing) = (distinct.len() as u32, !missing.is_empty());
+        let encoded = Encoded { nnz: nnz as u32, n_distinct, zero_place, has_missing };
+        let first_rank = encoded.first_rank();
+        let mut at = 0;
+        number_runs::<V>(pairs, first_rank, Some(first_rank + zero_place), |rank, run| {
+            for &(_, sample) in run {
+                samples[at] = sample;
+                ranks[at] = rank;
+                at += 1;
+            }
+        });
+        samples[at..nnz].copy_from_slice(&missing);
+        ranks[at..nnz].fill(encoded.n_ranks() - 1);
+        column[0] = encoded;
+        Ok(())
+    }
 }
 
 /// Moves the fronts of all columns together, in place, and inserts the zero into each value table.

@@ -29,23 +29,16 @@ impl Format {
 }
 
 /// An integer type of index arrays.
-pub trait SparseIndex: Copy + Send + Sync + std::fmt::Display {
+pub trait SparseIndex: Copy + Send + Sync + std::fmt::Display + TryInto<usize> {
     /// The index, unless it is negative or too large.
-    fn index(self) -> Option<usize>;
+    #[inline]
+    fn index(self) -> Option<usize> {
+        self.try_into().ok()
+    }
 }
 
-macro_rules! sparse_index {
-    ($($int:ty),*) => {
-        $(impl SparseIndex for $int {
-            #[inline]
-            fn index(self) -> Option<usize> {
-                usize::try_from(self).ok()
-            }
-        })*
-    };
-}
-
-sparse_index!(i32, i64);
+impl SparseIndex for i32 {}
+impl SparseIndex for i64 {}
 
 /// A borrowed compressed sparse matrix of shape `(n_samples, n_features)` with a sound structure.
 #[derive(Debug)]
@@ -172,9 +165,6 @@ pub(in crate::data) trait Entries: Sync {
     fn merge(&self, sum: f64, value: f64) -> f64;
 }
 
-/// Columns or rows that are copied between two looks at the stop flag.
-const MAJORS_PER_LOOK: usize = 1024;
-
 impl<T: Element, I: SparseIndex> Entries for SparseView<'_, T, I> {
     fn shape(&self) -> (usize, usize) {
         self.shape()
@@ -186,13 +176,11 @@ impl<T: Element, I: SparseIndex> Entries for SparseView<'_, T, I> {
 
     fn by_column(&self, runtime: &Runtime<'_>) -> Result<Raw> {
         let nnz = self.nnz();
-        let look =
-            |major: usize| if major.is_multiple_of(MAJORS_PER_LOOK) { runtime.check_interrupt() } else { Ok(()) };
         let (indptr, samples, values) = match self.format {
             Format::Csc => {
                 let (mut samples, mut values) = (memory::reserve(ENTRIES, nnz)?, memory::reserve(ENTRIES, nnz)?);
                 for feature in 0..self.n_features {
-                    look(feature)?;
+                    runtime.check_in_turn(feature)?;
                     for (sample, value) in self.entries(feature) {
                         samples.push(sample as u32);
                         values.push(value);
@@ -202,9 +190,9 @@ impl<T: Element, I: SparseIndex> Entries for SparseView<'_, T, I> {
             }
             Format::Csr => {
                 let mut indptr = count(self.n_features, &self.indices[..nnz])?;
-                let (mut samples, mut values) = (memory::zeros(ENTRIES, nnz)?, T::Value::zeros(ENTRIES, nnz)?);
+                let (mut samples, mut values) = (memory::zeros(ENTRIES, nnz)?, memory::zeros(ENTRIES, nnz)?);
                 for sample in 0..self.n_samples {
-                    look(sample)?;
+                    runtime.check_in_turn(sample)?;
                     for (feature, value) in self.entries(sample) {
                         let at = indptr[feature];
                         samples[at] = sample as u32;
