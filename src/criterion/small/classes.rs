@@ -158,7 +158,7 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
             let rows = start..usize::from(group_end);
             start = rows.end;
             let rows = ranks[rows.clone()].iter().zip(&self.grouped[rows]);
-            let left: i32 = rows.map(|(&rank, &w)| if rank < end { w } else { 0 }).sum();
+            let left: i32 = rows.map(|(&rank, &w)| w & -i32::from(rank < end)).sum();
             weight += left;
             inside += left * left;
             outside += (count - left) * (count - left);

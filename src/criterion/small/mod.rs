@@ -238,8 +238,8 @@ mod tests {
                 };
                 let check = Check { samples: &samples, places: &places, ranks };
                 let is_small = visit(kind, &target.unwrap(), check, &Runtime::unstoppable()).unwrap();
-                // Only an outlier makes targets too wide.
-                prop_assert!(is_small || kind == CriterionKind::SquaredError && outlier > 0.0);
+                // Only outliers and great weights make the numbers of a regression too wide.
+                prop_assert!(is_small || kind == CriterionKind::SquaredError && (n > 64 || outlier > 0.0));
             }
         }
     }

@@ -195,8 +195,8 @@ impl<C: Criterion> SmallNode<'_, C> {
         let around = data.ranks_around(feature, threshold);
         let first = around.start.clamp(lowest + 1, highest);
         let last = around.end.clamp(first, highest);
-        let is_clear = ranks.iter().all(|rank| !(first..last).contains(rank));
-        let end = if is_clear { first } else { data.rank_above(feature, threshold, first..last) };
+        let n_around: u32 = ranks.iter().map(|rank| u32::from((first..last).contains(rank))).sum();
+        let end = if n_around == 0 { first } else { data.rank_above(feature, threshold, first..last) };
         let cut = rows.cut_below(ranks, end);
         if !self.beats(&cut) {
             return;
