@@ -10,6 +10,7 @@ pub(crate) mod driver;
 pub mod expand;
 pub(crate) mod facts;
 mod part;
+pub(crate) mod policy;
 mod small;
 
 use crate::criterion::{self, Criterion, Visitor};
@@ -22,10 +23,11 @@ use crate::split::{Effort, Search};
 use crate::tree::Tree;
 
 use copies::Copies;
-use driver::{Driver, Follow, Policy};
+use driver::Driver;
 use expand::{Anew, Pending, Split};
 use facts::NodeFacts;
 use part::Part;
+use policy::{Follow, Policy};
 
 /// Grows tree number `tree` of the parameters' seed over all rows with a weight above 0.
 ///

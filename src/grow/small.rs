@@ -7,9 +7,9 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::driver::{Follow, Policy};
 use super::expand::{Pending, Split};
 use super::facts::NodeFacts;
+use super::policy::{Follow, Policy};
 use crate::criterion::Criterion;
 use crate::criterion::small::{MAX_ROWS, SmallRows};
 use crate::data::Columns;
@@ -64,6 +64,16 @@ impl<C: Criterion> NodeFacts for SmallFacts<'_, C> {
     }
 }
 
+/// The facts of the node of `n` rows that was entered last.
+fn facts<'a, C: Criterion>(
+    search: &Search<'a, C>,
+    scratch: &'a SmallScratch<C>,
+    n: usize,
+    depth: u64,
+) -> SmallFacts<'a, C> {
+    SmallFacts { criterion: search.criterion, rows: &scratch.rows, samples: &scratch.samples[..n], depth }
+}
+
 /// Loads the rows of a node, if its subtree can be walked in this way.
 pub(super) fn load<C: Criterion>(
     search: &Search<'_, C>,
@@ -99,21 +109,13 @@ pub(super) fn walk<'l, C: Criterion, P: Policy>(
             *sample = ids[usize::from(place)];
         }
         scratch.rows.enter(places);
-        let samples = &scratch.samples[..places.len()];
-        let facts = SmallFacts { criterion: search.criterion, rows: &scratch.rows, samples, depth };
-        policy.visit(search, &facts, &mut load, finds)?;
+        policy.visit(search, &facts(search, scratch, places.len(), depth), &mut load, finds)?;
         let must_stop = depth >= search.params.max_depth
             || (places.len() as u64) < search.params.min_samples_split
             || scratch.rows.is_pure();
         let found = if must_stop { None } else { scratch.best_split(search, key, places) };
         let Some(SmallSplit { mut candidate, weight }) = found else {
-            // The search has changed the order of the rows.
-            for (sample, &place) in scratch.samples.iter_mut().zip(&*places) {
-                *sample = ids[usize::from(place)];
-            }
-            let samples = &scratch.samples[..places.len()];
-            let facts = SmallFacts { criterion: search.criterion, rows: &scratch.rows, samples, depth };
-            policy.finish_leaf(search, &facts, load, finds);
+            policy.finish_leaf(search, &facts(search, scratch, places.len(), depth), load, finds);
             continue;
         };
         let heavier = if weight > scratch.rows.weight() - weight { Side::Left } else { Side::Right };

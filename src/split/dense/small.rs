@@ -24,8 +24,10 @@ const BATCH: u32 = 16;
 pub struct SmallScratch<C: Criterion> {
     /// The rows of the subtree.
     pub rows: Box<C::Small>,
-    /// The ids of the rows of the node.
+    /// The ids of the rows of the node, in the order of its places.
     pub samples: [u32; MAX_ROWS],
+    /// The ids of these rows, in the order in which they are searched.
+    searched: [u32; MAX_ROWS],
     features: Vec<u32>,
     ranks: [u32; MAX_ROWS],
     /// The ranks after which the column is cut, and the scores of these cuts.
@@ -54,6 +56,7 @@ impl<C: Criterion> SmallScratch<C> {
         Some(Self {
             rows: Box::new(C::Small::new(search.criterion)?),
             samples: [0; MAX_ROWS],
+            searched: [0; MAX_ROWS],
             features: Vec::new(),
             ranks: [0; MAX_ROWS],
             lasts: [[0; LANES]; MAX_ROWS / LANES],
@@ -61,12 +64,13 @@ impl<C: Criterion> SmallScratch<C> {
         })
     }
 
-    /// The best split of the node that `rows` has entered, whose rows are at `places`. Changes the
-    /// order of `samples`. `None` if no feature varies.
+    /// The best split of the node that `rows` has entered, whose rows are at `places` and have the
+    /// ids in `samples`. `None` if no feature varies.
     pub fn best_split(&mut self, search: &Search<'_, C>, key: NodeKey, places: &[u8]) -> Option<SmallSplit> {
         let Columns::Dense(columns) = search.data.columns() else { return None };
         let n = places.len();
-        self.rows.begin(places, &mut self.samples[..n]);
+        self.searched[..n].copy_from_slice(&self.samples[..n]);
+        self.rows.begin(places, &mut self.searched[..n]);
         let order = key.feature_order(search.data.n_features());
         let (n_features, n_drawn) = (search.data.n_features() as u32, search.n_drawn() as u32);
         // How many of the features must be looked at in any case, and how many must vary.
@@ -115,8 +119,8 @@ impl<C: Criterion> SmallNode<'_, C> {
 
     /// Searches a column. Returns whether it varies.
     fn search_column(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32) -> bool {
-        let SmallScratch { samples, ranks, .. } = &mut *scratch;
-        let (lowest, highest) = gather(self.columns.column(feature), &samples[..n], ranks);
+        let SmallScratch { searched, ranks, .. } = &mut *scratch;
+        let (lowest, highest) = gather(self.columns.column(feature), &searched[..n], ranks);
         if lowest == highest {
             return false;
         }
@@ -219,7 +223,7 @@ impl<C: Criterion> SmallNode<'_, C> {
 }
 
 /// Sets `out` to the ranks of some rows, and returns the lowest and the highest of them.
-pub fn gather(column: &DenseColumn, samples: &[u32], out: &mut [u32; MAX_ROWS]) -> (u32, u32) {
+fn gather(column: &DenseColumn, samples: &[u32], out: &mut [u32; MAX_ROWS]) -> (u32, u32) {
     fn gather<R: Copy + Into<u32>>(ranks: &[R], samples: &[u32], out: &mut [u32; MAX_ROWS]) -> (u32, u32) {
         let (mut lowest, mut highest) = (u32::MAX, 0);
         for (out, &sample) in out.iter_mut().zip(samples) {
