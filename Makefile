@@ -161,6 +161,7 @@ sweep: | check-rust ## Sweep the tuned constants (SWEEP="HISTOGRAM_FROM COPY_BEL
 	$(CARGO) bench --features tuning --bench sweep -- $(SWEEP)
 
 peers: $(VENVS)/peers.stamp ## Print the side-by-side tables (QUICK=1: the short ones)
+	$(VENVS)/peers/bin/python benches/peers/real.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/table1.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/news20.py
 	$(VENVS)/peers/bin/python benches/peers/forest.py $(if $(QUICK),--trees 10)

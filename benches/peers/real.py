@@ -105,45 +105,39 @@ def sparse(stem: str, meta: str) -> Table:
     return Table(X, y.astype(np.float64 if y.dtype.kind == "f" else np.int64))
 
 
-TABLES: dict[str, Callable[[], Table]] = {
-    "adult": lambda: csv("adult_train.csv.gz", "income", na_values="?"),
-    "magic04": lambda: csv("magic04.csv.gz", "class"),
-    "plant editing": lambda: csv(
-        "plant_c2u_editing.csv.gz", "edited", drop=("editing_extent", "gene")
+# The file of each set, and how it is read.
+SETS: dict[str, tuple[str, Callable[[], Table]]] = {
+    "adult": ("adult_train.csv.gz", lambda: csv("adult_train.csv.gz", "income", na_values="?")),
+    "magic04": ("magic04.csv.gz", lambda: csv("magic04.csv.gz", "class")),
+    "plant editing": (
+        "plant_c2u_editing.csv.gz",
+        lambda: csv("plant_c2u_editing.csv.gz", "edited", drop=("editing_extent", "gene")),
     ),
-    "splice": lambda: csv("splice.csv.gz", "Class"),
-    "covertype": covertype,
-    "kddcup99": lambda: csv("kddcup99_10pct.csv.gz", "label"),
-    "nycflights": flights,
-    "beijing air": lambda: csv("beijing_air.csv.gz", "PM2.5"),
-    "protein": lambda: csv("protein_casp.csv.gz", "RMSD"),
-    "diamonds": lambda: numbers(csv("diamonds.csv.gz", "price")),
-    "california": lambda: csv("california_housing.csv.gz", "median_house_value"),
-    "ames": lambda: numbers(csv("ames_housing.csv.gz", "SalePrice", drop=("Order", "PID"))),
-}
-SPARSE: dict[str, Callable[[], Table]] = {
-    "agaricus": lambda: sparse("agaricus", "agaricus_meta"),
-    "20 newsgroups": lambda: sparse("news20_bydate_tfidf", "news20_bydate_meta"),
-    "hiv": lambda: sparse("hiv_ecfp4_counts", "hiv_meta"),
-    "lipophilicity": lambda: sparse("lipophilicity_ecfp4_counts", "lipophilicity_meta"),
-}
-FILES = {
-    "adult": "adult_train.csv.gz",
-    "magic04": "magic04.csv.gz",
-    "plant editing": "plant_c2u_editing.csv.gz",
-    "splice": "splice.csv.gz",
-    "covertype": "covertype.npz",
-    "kddcup99": "kddcup99_10pct.csv.gz",
-    "nycflights": "nycflights13_joined.csv.gz",
-    "beijing air": "beijing_air.csv.gz",
-    "protein": "protein_casp.csv.gz",
-    "diamonds": "diamonds.csv.gz",
-    "california": "california_housing.csv.gz",
-    "ames": "ames_housing.csv.gz",
-    "agaricus": "agaricus.npz",
-    "20 newsgroups": "news20_bydate_tfidf.npz",
-    "hiv": "hiv_ecfp4_counts.npz",
-    "lipophilicity": "lipophilicity_ecfp4_counts.npz",
+    "splice": ("splice.csv.gz", lambda: csv("splice.csv.gz", "Class")),
+    "covertype": ("covertype.npz", covertype),
+    "kddcup99": ("kddcup99_10pct.csv.gz", lambda: csv("kddcup99_10pct.csv.gz", "label")),
+    "nycflights": ("nycflights13_joined.csv.gz", flights),
+    "beijing air": ("beijing_air.csv.gz", lambda: csv("beijing_air.csv.gz", "PM2.5")),
+    "protein": ("protein_casp.csv.gz", lambda: csv("protein_casp.csv.gz", "RMSD")),
+    "diamonds": ("diamonds.csv.gz", lambda: numbers(csv("diamonds.csv.gz", "price"))),
+    "california": (
+        "california_housing.csv.gz",
+        lambda: csv("california_housing.csv.gz", "median_house_value"),
+    ),
+    "ames": (
+        "ames_housing.csv.gz",
+        lambda: numbers(csv("ames_housing.csv.gz", "SalePrice", drop=("Order", "PID"))),
+    ),
+    "agaricus": ("agaricus.npz", lambda: sparse("agaricus", "agaricus_meta")),
+    "20 newsgroups": (
+        "news20_bydate_tfidf.npz",
+        lambda: sparse("news20_bydate_tfidf", "news20_bydate_meta"),
+    ),
+    "hiv": ("hiv_ecfp4_counts.npz", lambda: sparse("hiv_ecfp4_counts", "hiv_meta")),
+    "lipophilicity": (
+        "lipophilicity_ecfp4_counts.npz",
+        lambda: sparse("lipophilicity_ecfp4_counts", "lipophilicity_meta"),
+    ),
 }
 
 PLANS = ("random forest", "extra trees", "one tree")
@@ -261,20 +255,20 @@ def by_size(name: str, data: Table, arguments: argparse.Namespace) -> None:
     for plan in arguments.plans:
         if plan == "one tree":
             continue
-        options = {
-            "is_regression": data.is_regression,
-            "n_trees": arguments.trees,
-            "n_jobs": arguments.jobs,
-        }
-        runs = {
-            str(least): lambda p=plan, least=least: estimator(spinney, p, **options)
-            .set_params(min_samples_split=least)
-            .fit(train.X, train.y)
-            for least in LEAST_SPLITS
-        }
+        runs = {}
+        for least in LEAST_SPLITS:
+            forest = estimator(
+                spinney,
+                plan,
+                is_regression=data.is_regression,
+                n_trees=arguments.trees,
+                n_jobs=arguments.jobs,
+            ).set_params(min_samples_split=least)
+            runs[str(least)] = lambda m=forest: m.fit(train.X, train.y)
         timings = time_interleaved(runs, arguments.repeats)
         seconds = [timing.median for timing in timings.values()]
-        shares = [before - after for before, after in zip(seconds, [*seconds[1:], 0.0], strict=True)]
+        ends = [*seconds[1:], 0.0]
+        shares = [before - after for before, after in zip(seconds, ends, strict=True)]
         cells = "".join(f"{100 * share / seconds[0]:>10.0f}" for share in shares)
         print(f"{name:16}{plan:15}{seconds[0]:>9.4f}{cells}", flush=True)
 
@@ -288,7 +282,7 @@ def main() -> int:
     parser.add_argument("--trees", type=positive, help="trees of a forest")
     parser.add_argument("--repeats", type=positive, default=3, help="runs of each (default: 3)")
     parser.add_argument("--plans", nargs="+", choices=PLANS, default=PLANS)
-    parser.add_argument("--sets", nargs="+", choices=FILES, default=tuple(FILES), metavar="SET")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=tuple(SETS), metavar="SET")
     parser.add_argument("--native", action="store_true", help="ours with categories, too")
     parser.add_argument("--by-size", action="store_true", help="where the time goes instead")
     arguments = parser.parse_args()
@@ -314,10 +308,11 @@ def main() -> int:
         print(f"{'':32}{heads}")
     ratios = Ratios()
     for name in arguments.sets:
-        if not (SHARED_DATA / FILES[name]).exists():
-            print(f"{name}: skipped, {FILES[name]} is not there")
+        file, load = SETS[name]
+        if not (SHARED_DATA / file).exists():
+            print(f"{name}: skipped, {file} is not there")
             continue
-        data = (TABLES | SPARSE)[name]()
+        data = load()
         if arguments.by_size:
             by_size(name, data, arguments)
         else:
