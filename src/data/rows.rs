@@ -139,6 +139,32 @@ pub enum Row<'a> {
     Asked(&'a dyn Query, u32),
 }
 
+/// Rows that lie in memory one after the other.
+#[derive(Clone, Copy)]
+pub enum Cells<'a> {
+    /// Of single precision.
+    F32(RowMajor<'a, f32>),
+    /// Of double precision.
+    F64(RowMajor<'a, f64>),
+}
+
+/// The cells of some rows.
+#[derive(Clone, Copy)]
+pub struct RowMajor<'a, T> {
+    cells: &'a [T],
+    /// The row that comes first.
+    first: usize,
+    width: usize,
+}
+
+impl<T: Copy> RowMajor<'_, T> {
+    /// The value of a feature in a row.
+    #[inline]
+    pub fn value(&self, row: usize, feature: u32) -> T {
+        self.cells[(row - self.first) * self.width + feature as usize]
+    }
+}
+
 /// Compiles an expression for every kind of row: `$value` is a function from a feature of `$row` to
 /// its value in it. So a loop need not tell rows apart in each turn.
 macro_rules! for_each_row {
@@ -221,6 +247,17 @@ impl<'a> Reader<'a> {
             let n_cells = block.len() * self.n_features;
             self.rows.copy(block, &mut cells[..n_cells]);
         }
+    }
+
+    /// The cells of the block, if they lie in memory row after row.
+    pub fn cells(&self) -> Option<Cells<'_>> {
+        let width = self.n_features;
+        Some(match &self.way {
+            Way::InPlace(FloatSlice::F32(cells)) => Cells::F32(RowMajor { cells, first: 0, width }),
+            Way::InPlace(FloatSlice::F64(cells)) => Cells::F64(RowMajor { cells, first: 0, width }),
+            Way::Copied(cells) => Cells::F64(RowMajor { cells, first: self.start, width }),
+            Way::Scattered(..) | Way::Asked(_) => return None,
+        })
     }
 
     /// A row of the block.

@@ -7,7 +7,7 @@ use crate::memory;
 use crate::runtime::Runtime;
 use crate::tree::Walk;
 use crate::tree::packed::PackedTree;
-use crate::tree::predict::{Blocks, apply, decision_path, divide, means};
+use crate::tree::predict::{Blocks, apply, decision_path, divide, means, visit_leaves};
 
 /// Trees whose draws are held at once, a bit per row and tree.
 const TREES_AT_ONCE: usize = 64;
@@ -69,14 +69,13 @@ impl Forest {
             let parts = values.chunks_mut(blocks.len() * n_values).zip(n_trees.chunks_mut(blocks.len()));
             blocks.visit(parts, runtime, |reader, rows, (sums, counts)| {
                 for (member, unseen) in members.iter().zip(&unseen) {
-                    runtime.check_interrupt()?;
                     let Some(unseen) = unseen else { continue };
-                    let results = sums.chunks_exact_mut(n_values).zip(&mut **counts);
-                    for ((sum, count), row) in results.zip(rows.clone()).filter(|(_, row)| unseen.contains(*row as u32))
-                    {
-                        member.tree.add_value(member.tree.leaf(reader.row(row), |_| ()), sum);
-                        *count += 1;
-                    }
+                    let new: Vec<usize> = rows.clone().filter(|&row| unseen.contains(row as u32)).collect();
+                    visit_leaves(&[&*member.tree], reader, &new, runtime, |i, tree, leaf| {
+                        let at = new[i] - rows.start;
+                        tree.add_value(leaf, &mut sums[at * n_values..][..n_values]);
+                        counts[at] += 1;
+                    })?;
                 }
                 Ok(())
             })?;

@@ -27,7 +27,7 @@ pub fn ask(lazy: &LazyTree<'_>, query: &dyn Query, runtime: &Runtime<'_>) -> Res
         if sample.is_multiple_of(BLOCK) {
             runtime.check_interrupt()?;
         }
-        let leaf = tree.leaf(Row::Asked(query, sample as u32), |_| ()).id;
+        let leaf = tree.leaf(Row::Asked(query, sample as u32), |_| ());
         if numbers[leaf] == UNSEEN {
             numbers[leaf] = reached.depths.len() as u32;
             reached.depths.push(depths[leaf]);

@@ -11,15 +11,17 @@
 
 pub(crate) mod builder;
 mod importance;
+mod leaves;
 pub mod packed;
 pub(crate) mod predict;
 mod prune;
 pub mod sets;
+mod side_by_side;
 
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-pub use predict::{Leaf, Walk};
+pub use predict::{AT_LEAF, Walk};
 use sets::{CategorySets, SetView};
 
 /// Value of `children_left` and `children_right` that marks a leaf.

@@ -13,13 +13,12 @@
 
 use std::sync::Arc;
 
-use super::predict::{Leaf, Walk};
+use super::leaves::{LeafShares, LeafValues, MadeLeafValues};
+use super::predict::{AT_LEAF as LEAF, Walk};
 use super::sets::{CategorySets, SetView};
 use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, n_values};
 use crate::error::Result;
 
-/// In a child: a leaf, by its number among leaves. Otherwise a split, by its number among splits.
-const LEAF: u32 = 1 << 31;
 /// In a feature: missing values go left.
 const MISSING_LEFT: u32 = 1 << 31;
 /// As a threshold: the feature is categorical, and the lower bits are the first word of the set.
@@ -38,6 +37,8 @@ pub struct PackedTree {
     n_categories: Arc<[u32]>,
     /// The sets of categories of all categorical splits, one after the other.
     sets: Box<[u64]>,
+    /// What the leaves predict, made at the first prediction.
+    leaves: MadeLeafValues,
 }
 
 /// Aligned to four bytes, so that there is no padding.
@@ -135,6 +136,7 @@ impl PackedTree {
             },
             n_categories: Arc::clone(tree.n_categories()),
             sets: tree.category_sets().words().into(),
+            leaves: MadeLeafValues::default(),
         }
     }
 
@@ -234,7 +236,17 @@ impl PackedTree {
             }
         };
         let categories = size_of_val(&self.sets[..]) + size_of_val(&self.n_categories[..]);
-        size_of::<Self>() + size_of_val(&self.splits[..]) + statistics + categories
+        size_of::<Self>() + size_of_val(&self.splits[..]) + statistics + categories + self.leaves.n_bytes()
+    }
+
+    #[inline]
+    fn goes_left(&self, split: &Split, value: f64) -> bool {
+        let threshold = split.threshold();
+        if value.is_nan() || threshold.is_nan() {
+            self.goes_left_without_threshold(split, value)
+        } else {
+            value <= threshold
+        }
     }
 
     /// Whether a value goes left that is missing, or of a categorical feature.
@@ -246,14 +258,48 @@ impl PackedTree {
         SetView::at(&self.sets, split.set()).goes_left(value)
     }
 
-    fn root(&self) -> u32 {
-        if self.splits.is_empty() { LEAF } else { 0 }
+    fn leaf_values(&self) -> LeafValues {
+        let n_values = self.n_values();
+        match &self.statistics {
+            Statistics::Arrays { value, .. } => {
+                let mut values = Vec::with_capacity((self.splits.len() + 1) * n_values);
+                let mut pending = vec![self.root()];
+                let mut id = 0;
+                while let Some(at) = pending.pop() {
+                    match self.splits.get(at as usize) {
+                        Some(split) => pending.extend([split.children[1], split.children[0]]),
+                        None => values.extend_from_slice(&value[id * n_values..][..n_values]),
+                    }
+                    id += 1;
+                }
+                LeafValues::Dense(values.into())
+            }
+            Statistics::Shares(shares) => shares.leaf_values(self.n_classes.len(), n_values / self.n_classes.len()),
+        }
     }
 }
 
+/// A position is a child: a leaf by its number among leaves, with the bit [`LEAF`], or a split by its
+/// number among splits.
 impl Walk for PackedTree {
     #[inline]
-    fn descend(&self, value: impl Fn(u32) -> f64, mut pass: impl FnMut(usize)) -> Leaf {
+    fn root(&self) -> u32 {
+        if self.splits.is_empty() { LEAF } else { 0 }
+    }
+
+    #[inline]
+    fn step(&self, at: u32, value: impl Fn(u32) -> f64) -> u32 {
+        let split = &self.splits[at as usize];
+        split.children[usize::from(!self.goes_left(split, value(split.feature())))]
+    }
+
+    #[inline]
+    fn add_value(&self, leaf: u32, sums: &mut [f64]) {
+        self.leaves.get_or_make(|| self.leaf_values()).add(leaf & !LEAF, sums);
+    }
+
+    #[inline]
+    fn descend(&self, value: impl Fn(u32) -> f64, mut pass: impl FnMut(usize)) -> usize {
         let mut at = self.root();
         // Leaves that come before the node in preorder.
         let mut n_leaves = 0;
@@ -261,12 +307,7 @@ impl Walk for PackedTree {
         while at & LEAF == 0 {
             pass(id);
             let split = &self.splits[at as usize];
-            let (value, threshold) = (value(split.feature()), split.threshold());
-            let goes_left = if value.is_nan() || threshold.is_nan() {
-                self.goes_left_without_threshold(split, value)
-            } else {
-                value <= threshold
-            };
+            let goes_left = self.goes_left(split, value(split.feature()));
             let child = split.children[usize::from(!goes_left)];
             if goes_left {
                 id += 1;
@@ -279,28 +320,7 @@ impl Walk for PackedTree {
             at = child;
         }
         pass(id);
-        Leaf { number: at & !LEAF, id }
-    }
-
-    #[inline]
-    fn add_value(&self, leaf: Leaf, sums: &mut [f64]) {
-        match &self.statistics {
-            Statistics::Arrays { value, .. } => {
-                let value = &value[leaf.id * sums.len()..][..sums.len()];
-                sums.iter_mut().zip(value).for_each(|(sum, value)| *sum += value);
-            }
-            Statistics::Shares(shares) => {
-                let width = sums.len() / self.n_classes.len();
-                let mut record = shares.record(leaf.number);
-                record.integer();
-                for sums in sums.chunks_exact_mut(width) {
-                    let mut own = record;
-                    let mut total = 0;
-                    record.classes(|_, weight| total += weight);
-                    own.classes(|class, weight| sums[class] += weight as f64 / total as f64);
-                }
-            }
-        }
+        id
     }
 }
 
@@ -346,6 +366,25 @@ impl Shares {
             }
         }
         Some(Self { unit, impurity: impurity.into(), starts: starts.into(), records: records.into() })
+    }
+
+    /// What the leaves predict: class shares of `n_outputs` outputs, each padded to `width`.
+    fn leaf_values(&self, n_outputs: usize, width: usize) -> LeafValues {
+        let (mut leaves, mut leaf) = (LeafShares::default(), Vec::new());
+        for number in 0..self.starts.len() as u32 {
+            let mut record = self.record(number);
+            record.integer();
+            leaf.clear();
+            for first in (0..n_outputs).map(|output| output * width) {
+                let (mut own, mut total) = (record, 0);
+                record.classes(|_, weight| total += weight);
+                own.classes(|class, weight| {
+                    leaf.push(((first + class) as u32, weight as f64 / total as f64));
+                });
+            }
+            leaves.push(&leaf);
+        }
+        LeafValues::Shares(leaves)
     }
 
     fn record(&self, leaf: u32) -> Record<'_> {

@@ -7,9 +7,10 @@
 use std::ops::{Range, RangeInclusive};
 use std::sync::{Mutex, PoisonError};
 
+use super::side_by_side::{self, MOST};
 use super::{TREE_LEAF, Tree};
 use crate::data::Matrix;
-use crate::data::rows::{Reader, Row, Rows, for_each_row};
+use crate::data::rows::{Cells, Reader, Row, Rows, for_each_row};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::runtime::Runtime;
@@ -18,55 +19,72 @@ use crate::runtime::Runtime;
 /// each thread.
 const BLOCK: RangeInclusive<usize> = 256..=4096;
 const BLOCKS_PER_THREAD: usize = 4;
+/// Fewer rows than this go one by one, each through several trees side by side.
+const SEVERAL: usize = 8;
 
-/// A leaf that a row has reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Leaf {
-    /// Its number among leaves, in preorder; of a packed tree alone.
-    pub(super) number: u32,
-    /// Its number among nodes, in preorder.
-    pub id: usize,
-}
+/// In a position in a tree: it is a leaf.
+pub const AT_LEAF: u32 = 1 << 31;
 
 /// A tree that rows can be sent through.
 pub trait Walk: Sync {
-    /// The leaf that a row reaches whose value of a feature is `value(feature)`; `pass` is called
-    /// with the id of each node on the way, the leaf's last. O(depth).
-    fn descend(&self, value: impl Fn(u32) -> f64, pass: impl FnMut(usize)) -> Leaf;
-    /// Adds the value of a leaf to `sums`: class shares, padded to the output that has most, or
-    /// means.
-    fn add_value(&self, leaf: Leaf, sums: &mut [f64]);
+    /// The position at which rows begin.
+    fn root(&self) -> u32;
+    /// The position that follows `at`, which is not a leaf, for a row whose value of a feature is
+    /// `value(feature)`.
+    fn step(&self, at: u32, value: impl Fn(u32) -> f64) -> u32;
+    /// Adds the value of a leaf, a position with [`AT_LEAF`], to `sums`: class shares, padded to the
+    /// output that has most, or means.
+    fn add_value(&self, leaf: u32, sums: &mut [f64]);
+    /// The id of the leaf that a row reaches whose value of a feature is `value(feature)`; `pass` is
+    /// called with the id of each node on the way, the leaf's last. O(depth).
+    fn descend(&self, value: impl Fn(u32) -> f64, pass: impl FnMut(usize)) -> usize;
 
-    /// The leaf that a row reaches, as [`descend`](Self::descend) finds it.
+    /// The id of the leaf that a row reaches, as [`descend`](Self::descend) finds it.
     #[inline]
-    fn leaf(&self, row: Row<'_>, pass: impl FnMut(usize)) -> Leaf {
+    fn leaf(&self, row: Row<'_>, pass: impl FnMut(usize)) -> usize {
         for_each_row!(row, |value| self.descend(value, pass))
     }
 }
 
+/// A position is the id of a node.
 impl Walk for Tree {
     #[inline]
-    fn descend(&self, value: impl Fn(u32) -> f64, mut pass: impl FnMut(usize)) -> Leaf {
-        let nodes = self.nodes();
-        let mut node = 0;
-        loop {
-            pass(node);
-            let left = nodes.children_left[node];
-            if left == TREE_LEAF {
-                return Leaf { number: 0, id: node };
-            }
-            let value = value(nodes.feature[node] as u32);
-            node = if self.goes_left(node, value) { left } else { nodes.children_right[node] } as usize;
-        }
+    fn root(&self) -> u32 {
+        self.position(0)
     }
 
     #[inline]
-    fn add_value(&self, leaf: Leaf, sums: &mut [f64]) {
-        sums.iter_mut().zip(self.value(leaf.id)).for_each(|(sum, value)| *sum += value);
+    fn step(&self, at: u32, value: impl Fn(u32) -> f64) -> u32 {
+        let (nodes, node) = (self.nodes(), at as usize);
+        let goes_left = self.goes_left(node, value(nodes.feature[node] as u32));
+        self.position(if goes_left { nodes.children_left[node] } else { nodes.children_right[node] })
+    }
+
+    #[inline]
+    fn add_value(&self, leaf: u32, sums: &mut [f64]) {
+        sums.iter_mut().zip(self.value((leaf & !AT_LEAF) as usize)).for_each(|(sum, value)| *sum += value);
+    }
+
+    #[inline]
+    fn descend(&self, value: impl Fn(u32) -> f64, mut pass: impl FnMut(usize)) -> usize {
+        let mut at = self.root();
+        while at & AT_LEAF == 0 {
+            pass(at as usize);
+            at = self.step(at, &value);
+        }
+        let leaf = (at & !AT_LEAF) as usize;
+        pass(leaf);
+        leaf
     }
 }
 
 impl Tree {
+    #[inline]
+    fn position(&self, node: i32) -> u32 {
+        let is_leaf = self.nodes().children_left[node as usize] == TREE_LEAF;
+        node as u32 | if is_leaf { AT_LEAF } else { 0 }
+    }
+
     /// The leaf that each row reaches. Shape `(n_samples,)`.
     pub fn apply(&self, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<Vec<i64>> {
         apply(&[self], &self.blocks(x, runtime)?, runtime)
@@ -150,7 +168,7 @@ pub(crate) fn apply<W: Walk>(trees: &[&W], blocks: &Blocks<'_>, runtime: &Runtim
         for (at, tree) in trees.iter().enumerate() {
             for (leaves, row) in leaves.chunks_exact_mut(n_trees).zip(rows.clone()) {
                 runtime.check_in_turn(row - rows.start)?;
-                leaves[at] = tree.leaf(reader.row(row), |_| ()).id as i64;
+                leaves[at] = tree.leaf(reader.row(row), |_| ()) as i64;
             }
         }
         Ok(())
@@ -170,16 +188,62 @@ pub(crate) fn means<W: Walk>(
     let mut means = memory::zeros(RESULT, blocks.n_samples().saturating_mul(n_values))?;
     blocks.visit(means.chunks_mut(blocks.len() * n_values), runtime, |reader, rows, means| {
         means.fill(start);
-        for tree in trees {
-            for (sums, row) in means.chunks_exact_mut(n_values).zip(rows.clone()) {
-                runtime.check_in_turn(row - rows.start)?;
-                tree.add_value(tree.leaf(reader.row(row), |_| ()), sums);
-            }
-        }
+        let rows: Vec<usize> = rows.collect();
+        visit_leaves(trees, reader, &rows, runtime, |i, tree, leaf| {
+            tree.add_value(leaf, &mut means[i * n_values..][..n_values]);
+        })?;
         divide(means, trees.len() as f64);
         Ok(())
     })?;
     Ok(means)
+}
+
+/// Calls `found` with the leaf that each row of a block reaches in each tree, as a position, and
+/// with the place of the row in `rows`. For each row, the trees come in their order.
+pub(crate) fn visit_leaves<'t, W: Walk + 't>(
+    trees: &[&'t W],
+    reader: &mut Reader<'_>,
+    rows: &[usize],
+    runtime: &Runtime<'_>,
+    mut found: impl FnMut(usize, &'t W, u32),
+) -> Result<()> {
+    let mut positions = [0; MOST];
+    // Rows that lie in memory go through one tree side by side.
+    if rows.len() >= SEVERAL
+        && let Some(cells) = reader.cells()
+    {
+        for &tree in trees {
+            for (first, rows) in (0..).step_by(MOST).zip(rows.chunks(MOST)) {
+                runtime.check_interrupt()?;
+                let positions = &mut positions[..rows.len()];
+                match cells {
+                    Cells::F32(cells) => {
+                        side_by_side::descend(positions, |_| tree, |i, feature| cells.value(rows[i], feature).into());
+                    }
+                    Cells::F64(cells) => {
+                        side_by_side::descend(positions, |_| tree, |i, feature| cells.value(rows[i], feature));
+                    }
+                }
+                for (i, &leaf) in (first..).zip(&*positions) {
+                    found(i, tree, leaf);
+                }
+            }
+        }
+        return Ok(());
+    }
+    // A row that is hard to come by, or almost alone, goes through several trees side by side.
+    for (i, &row) in rows.iter().enumerate() {
+        runtime.check_in_turn(i)?;
+        let row = reader.row(row);
+        for trees in trees.chunks(MOST) {
+            let positions = &mut positions[..trees.len()];
+            for_each_row!(row, |value| side_by_side::descend(positions, |i| trees[i], |_, feature| value(feature)));
+            for (tree, &leaf) in trees.iter().zip(&*positions) {
+                found(i, tree, leaf);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The nodes that each row passes in all trees, as a CSR structure `(indptr, indices)`. The nodes

@@ -100,7 +100,7 @@ proptest! {
             prop_assert_eq!(&indices[indptr[row] as usize..indptr[row + 1] as usize], &expected[..]);
             let mut nodes = Vec::new();
             let leaf = packed.leaf(Row::Asked(&view, row as u32), |node| nodes.push(node as i64));
-            prop_assert_eq!(leaf.id as i64, expected[expected.len() - 1]);
+            prop_assert_eq!(leaf as i64, expected[expected.len() - 1]);
             prop_assert_eq!(nodes, expected);
         }
         let forest = Forest::new(vec![Member { tree: Arc::new(packed), seed: 0 }]).unwrap();

@@ -1,14 +1,27 @@
 //! Packed trees: nothing is lost, rows reach the same leaves, and class shares take little room.
 
-use ndarray::Array2;
+use std::sync::Arc;
+
+use ndarray::{Array2, ArrayView2, ShapeBuilder};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::data::rows::Row;
+use spinney::data::{Format, Matrix};
+use spinney::forest::{Forest, Member};
 use spinney::params::{CriterionKind, TreeParams};
 use spinney::tree::packed::PackedTree;
-use spinney::tree::{Tree, Walk};
+use spinney::tree::{AT_LEAF, Tree, Walk};
 
-use crate::common::{CRITERIA, Y, config, encode, grow, matrices, noise, params, runtime, targets};
+use crate::common::{CRITERIA, Sparse, Y, config, encode, grow, matrices, noise, params, runtime, targets};
+
+/// The leaf that a row reaches, step by step.
+fn position(tree: &impl Walk, x: &ArrayView2<'_, f64>, row: usize) -> u32 {
+    let mut at = tree.root();
+    while at & AT_LEAF == 0 {
+        at = tree.step(at, |feature| x[[row, feature as usize]]);
+    }
+    at
+}
 
 fn check(tree: &Tree, unit: f64, x: &Array2<f64>) -> PackedTree {
     let packed = PackedTree::new(tree, unit);
@@ -21,11 +34,11 @@ fn check(tree: &Tree, unit: f64, x: &Array2<f64>) -> PackedTree {
     for (row, &expected) in leaves.iter().enumerate() {
         let mut path = Vec::new();
         let leaf = packed.leaf(Row::Asked(&view, row as u32), |node| path.push(node as i64));
-        assert_eq!(leaf.id as i64, expected);
+        assert_eq!(leaf as i64, expected);
         assert_eq!(path, indices[indptr[row] as usize..indptr[row + 1] as usize]);
         let mut value = vec![0.0; tree.n_values()];
-        packed.add_value(leaf, &mut value);
-        assert_eq!(value, tree.value(leaf.id));
+        packed.add_value(position(&packed, &view, row), &mut value);
+        assert_eq!(value, tree.value(leaf));
     }
     packed
 }
@@ -47,6 +60,48 @@ fn cases() -> impl Strategy<Value = (Array2<f64>, Y, Option<Vec<f64>>, TreeParam
 proptest! {
     #![proptest_config(config(300))]
 
+    /// One row, a few, and more than go side by side; in memory as they are needed, copied, asked
+    /// cell by cell, and scattered.
+    #[test]
+    fn rows_side_by_side_reach_their_leaves(
+        (x, y, weights, params) in cases(),
+        n_rows in prop::sample::select(vec![1usize, 7, 8, 300, 600]),
+        n_more in prop::sample::select(vec![0usize, 300]),
+        n_threads in 1..3usize,
+    ) {
+        // Rows of many columns are scattered, or asked.
+        let x = Array2::from_shape_fn((x.nrows(), x.ncols() + n_more), |cell| x.get(cell).copied().unwrap_or(0.0));
+        let trees: Vec<Tree> = (0..3)
+            .map(|tree| {
+                let params = TreeParams { seed: tree, ..params.clone() };
+                grow(&encode(&x.view(), &runtime(1)), &y, weights.as_deref(), &params, &runtime(1))
+            })
+            .collect();
+        let queries = Array2::from_shape_fn((n_rows, x.ncols()), |(i, j)| {
+            if noise(1, i + j) < 0.1 { f64::NAN } else { x[[(i * 7 + j) % x.nrows(), j]] }
+        });
+        let queries = queries.mapv(|value| f64::from(value as f32));
+        let mut expected = vec![0.0; n_rows * trees[0].n_values()];
+        for (row, sums) in expected.chunks_exact_mut(trees[0].n_values()).enumerate() {
+            for tree in &trees {
+                let leaf = tree.leaf(Row::Asked(&queries.view(), row as u32), |_| ());
+                sums.iter_mut().zip(tree.value(leaf)).for_each(|(sum, value)| *sum += value);
+            }
+            sums.iter_mut().for_each(|sum| *sum /= trees.len() as f64);
+        }
+        let members = trees.iter().map(|tree| Member { tree: Arc::new(PackedTree::new(tree, 1.0)), seed: 0 });
+        let forest = Forest::new(members.collect()).unwrap();
+        let runtime = runtime(n_threads);
+        let single = queries.mapv(|value| value as f32);
+        let mut by_column = Array2::zeros(queries.dim().f());
+        by_column.assign(&queries);
+        let sparse: Sparse<f64, i32> = Sparse::new(&queries, Format::Csr, |value| value);
+        let matrices: [&dyn Matrix; 4] = [&queries.view(), &single.view(), &by_column.view(), &sparse.view()];
+        for matrix in matrices {
+            prop_assert_eq!(&forest.predict(matrix, &runtime).unwrap(), &expected);
+        }
+    }
+
     #[test]
     fn nothing_is_lost((x, y, weights, params) in cases()) {
         let weights = weights.as_deref();
@@ -66,6 +121,9 @@ fn shares_take_little_room() {
     let tree = grow(&encode(&x.view(), &runtime(1)), &y, None, &TreeParams::new(CriterionKind::Gini), &runtime(1));
     assert!(tree.node_count() > 1000);
     // A node of the arrays takes 52 bytes and 8 per class.
-    let n_bytes = check(&tree, 1.0, &x).n_bytes();
+    let n_bytes = PackedTree::new(&tree, 1.0).n_bytes();
     assert!(n_bytes < 20 * tree.node_count(), "{n_bytes} bytes for {} nodes", tree.node_count());
+    // Prediction makes the values of the leaves.
+    let n_bytes = check(&tree, 1.0, &x).n_bytes();
+    assert!(n_bytes < 22 * tree.node_count(), "{n_bytes} bytes for {} nodes", tree.node_count());
 }

@@ -1,0 +1,41 @@
+//! Many descents side by side: of several rows through one tree, or of one row through several
+//! trees.
+//!
+//! A descent is a chain of dependent reads, and which way it goes is a coin toss. One after the
+//! other, descents wait for memory and for mispredicted branches. Side by side each takes one step
+//! in turn, the reads of different descents overlap, and no branch depends on a value. A descent
+//! that has reached its leaf leaves the list of those that go on.
+
+use super::predict::{AT_LEAF, Walk};
+
+/// The most descents side by side.
+pub(super) const MOST: usize = 256;
+
+/// Ends the descents whose positions are `at`, at most [`MOST`], at leaves. Descent number `i` goes
+/// through `tree(i)`, with the values `value(i, feature)`.
+#[inline]
+pub(super) fn descend<'t, W: Walk + 't>(
+    at: &mut [u32],
+    tree: impl Fn(usize) -> &'t W,
+    value: impl Fn(usize, u32) -> f64,
+) {
+    debug_assert!(at.len() <= MOST);
+    let mut open = [0u16; MOST];
+    let mut n_open = 0;
+    for (i, at) in at.iter_mut().enumerate() {
+        *at = tree(i).root();
+        open[n_open] = i as u16;
+        n_open += usize::from(*at & AT_LEAF == 0);
+    }
+    while n_open > 0 {
+        let mut n_left = 0;
+        for k in 0..n_open {
+            let i = usize::from(open[k]);
+            let next = tree(i).step(at[i], |feature| value(i, feature));
+            at[i] = next;
+            open[n_left] = i as u16;
+            n_left += usize::from(next & AT_LEAF == 0);
+        }
+        n_open = n_left;
+    }
+}
