@@ -151,17 +151,28 @@ pub enum Cells<'a> {
 /// The cells of some rows.
 #[derive(Clone, Copy)]
 pub struct RowMajor<'a, T> {
-    cells: &'a [T],
+    /// All values, row after row.
+    pub cells: &'a [T],
     /// The row that comes first.
     first: usize,
     width: usize,
 }
 
-impl<T: Copy> RowMajor<'_, T> {
-    /// The value of a feature in a row.
-    #[inline]
-    pub fn value(&self, row: usize, feature: u32) -> T {
-        self.cells[(row - self.first) * self.width + feature as usize]
+impl Cells<'_> {
+    /// Where the values of a row begin.
+    pub fn start(&self, row: usize) -> usize {
+        match self {
+            Self::F32(cells) => (row - cells.first) * cells.width,
+            Self::F64(cells) => (row - cells.first) * cells.width,
+        }
+    }
+
+    /// The number of values of a row.
+    pub fn width(&self) -> usize {
+        match self {
+            Self::F32(cells) => cells.width,
+            Self::F64(cells) => cells.width,
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 //! without categorical features holds no sets.
 
 pub(crate) mod builder;
+mod flat;
 mod importance;
 mod leaves;
 pub mod packed;

@@ -13,6 +13,7 @@
 
 use std::sync::Arc;
 
+use super::flat::{FlatTree, MadeFlatTree, Node};
 use super::leaves::{LeafShares, LeafValues, MadeLeafValues};
 use super::predict::{AT_LEAF as LEAF, Walk};
 use super::sets::{CategorySets, SetView};
@@ -39,6 +40,8 @@ pub struct PackedTree {
     sets: Box<[u64]>,
     /// What the leaves predict, made at the first prediction.
     leaves: MadeLeafValues,
+    /// The tree laid out for rows in single precision, made at the first batch of them.
+    flat: MadeFlatTree,
 }
 
 /// Aligned to four bytes, so that there is no padding.
@@ -137,6 +140,7 @@ impl PackedTree {
             n_categories: Arc::clone(tree.n_categories()),
             sets: tree.category_sets().words().into(),
             leaves: MadeLeafValues::default(),
+            flat: MadeFlatTree::default(),
         }
     }
 
@@ -236,7 +240,12 @@ impl PackedTree {
             }
         };
         let categories = size_of_val(&self.sets[..]) + size_of_val(&self.n_categories[..]);
-        size_of::<Self>() + size_of_val(&self.splits[..]) + statistics + categories + self.leaves.n_bytes()
+        size_of::<Self>()
+            + size_of_val(&self.splits[..])
+            + statistics
+            + categories
+            + self.leaves.n_bytes()
+            + self.flat.n_bytes()
     }
 
     #[inline]
@@ -293,9 +302,23 @@ impl Walk for PackedTree {
         split.children[usize::from(!self.goes_left(split, value(split.feature())))]
     }
 
+    fn flat(&self) -> Option<&FlatTree> {
+        self.flat.get_or_make(|| {
+            if !self.n_categories.is_empty() {
+                return None;
+            }
+            FlatTree::new(self.n_features, self.node_count(), self.root(), |at| match self.splits.get(at as usize) {
+                Some(split) => {
+                    Node::Split { feature: split.feature(), threshold: split.threshold(), children: split.children }
+                }
+                None => Node::Leaf(at & !LEAF),
+            })
+        })
+    }
+
     #[inline]
     fn add_value(&self, leaf: u32, sums: &mut [f64]) {
-        self.leaves.get_or_make(|| self.leaf_values()).add(leaf & !LEAF, sums);
+        self.leaves.get_or_make(|| self.leaf_values()).add(leaf, sums);
     }
 
     #[inline]

@@ -7,6 +7,7 @@
 use std::ops::{Range, RangeInclusive};
 use std::sync::{Mutex, PoisonError};
 
+use super::flat::FlatTree;
 use super::side_by_side::{self, MOST};
 use super::{TREE_LEAF, Tree};
 use crate::data::Matrix;
@@ -32,12 +33,19 @@ pub trait Walk: Sync {
     /// The position that follows `at`, which is not a leaf, for a row whose value of a feature is
     /// `value(feature)`.
     fn step(&self, at: u32, value: impl Fn(u32) -> f64) -> u32;
-    /// Adds the value of a leaf, a position with [`AT_LEAF`], to `sums`: class shares, padded to the
-    /// output that has most, or means.
+    /// Adds the value of a leaf, a position without [`AT_LEAF`], to `sums`: class shares, padded to
+    /// the output that has most, or means.
     fn add_value(&self, leaf: u32, sums: &mut [f64]);
     /// The id of the leaf that a row reaches whose value of a feature is `value(feature)`; `pass` is
     /// called with the id of each node on the way, the leaf's last. O(depth).
     fn descend(&self, value: impl Fn(u32) -> f64, pass: impl FnMut(usize)) -> usize;
+
+    /// The tree laid out for rows in single precision without missing values, if it can be. Its
+    /// leaves have the numbers that positions have.
+    #[doc(hidden)]
+    fn flat(&self) -> Option<&FlatTree> {
+        None
+    }
 
     /// The id of the leaf that a row reaches, as [`descend`](Self::descend) finds it.
     #[inline]
@@ -62,7 +70,7 @@ impl Walk for Tree {
 
     #[inline]
     fn add_value(&self, leaf: u32, sums: &mut [f64]) {
-        sums.iter_mut().zip(self.value((leaf & !AT_LEAF) as usize)).for_each(|(sum, value)| *sum += value);
+        sums.iter_mut().zip(self.value(leaf as usize)).for_each(|(sum, value)| *sum += value);
     }
 
     #[inline]
@@ -198,8 +206,45 @@ pub(crate) fn means<W: Walk>(
     Ok(means)
 }
 
-/// Calls `found` with the leaf that each row of a block reaches in each tree, as a position, and
-/// with the place of the row in `rows`. For each row, the trees come in their order.
+/// Some rows in single precision.
+enum Singles<'a> {
+    /// They are in single precision.
+    InPlace(&'a [f32]),
+    /// They are in double precision, and single precision holds all of their values. With where the
+    /// values of each row begin.
+    Copied(Vec<f32>, Vec<usize>),
+    /// A value is missing, or single precision does not hold it.
+    No,
+}
+
+impl<'a> Singles<'a> {
+    /// The rows whose values begin at `starts`.
+    fn of(cells: &Cells<'a>, starts: &[usize]) -> Self {
+        // Without a branch for each value.
+        let width = cells.width();
+        match cells {
+            Cells::F32(all) => {
+                let has_nan = |row: &[f32]| row.iter().fold(false, |found, value| found | value.is_nan());
+                let has_nan = starts.iter().any(|&start| has_nan(&all.cells[start..start + width]));
+                if has_nan { Self::No } else { Self::InPlace(all.cells) }
+            }
+            Cells::F64(all) => {
+                let mut copy = Vec::with_capacity(starts.len() * width);
+                for &start in starts {
+                    let row = &all.cells[start..start + width];
+                    copy.extend(row.iter().map(|&value| value as f32));
+                    if row.iter().fold(false, |lost, &value| lost | (f64::from(value as f32) != value)) {
+                        return Self::No;
+                    }
+                }
+                Self::Copied(copy, (0..starts.len()).map(|row| row * width).collect())
+            }
+        }
+    }
+}
+
+/// Calls `found` with the number of the leaf that each row of a block reaches in each tree, and with
+/// the place of the row in `rows`. For each row, the trees come in their order.
 pub(crate) fn visit_leaves<'t, W: Walk + 't>(
     trees: &[&'t W],
     reader: &mut Reader<'_>,
@@ -212,20 +257,26 @@ pub(crate) fn visit_leaves<'t, W: Walk + 't>(
     if rows.len() >= SEVERAL
         && let Some(cells) = reader.cells()
     {
+        let starts: Vec<usize> = rows.iter().map(|&row| cells.start(row)).collect();
+        let chunks: Vec<_> = starts.chunks(MOST).map(|starts| (starts, Singles::of(&cells, starts))).collect();
         for &tree in trees {
-            for (first, rows) in (0..).step_by(MOST).zip(rows.chunks(MOST)) {
+            for (first, (starts, singles)) in (0..).step_by(MOST).zip(&chunks) {
                 runtime.check_interrupt()?;
-                let positions = &mut positions[..rows.len()];
-                match cells {
-                    Cells::F32(cells) => {
-                        side_by_side::descend(positions, |_| tree, |i, feature| cells.value(rows[i], feature).into());
+                let positions = &mut positions[..starts.len()];
+                match (singles, tree.flat(), cells) {
+                    (Singles::InPlace(cells), Some(flat), _) => flat.descend(cells, starts, positions),
+                    (Singles::Copied(cells, starts), Some(flat), _) => flat.descend(cells, starts, positions),
+                    (_, _, Cells::F32(cells)) => {
+                        let value = |i: usize, feature: u32| cells.cells[starts[i] + feature as usize].into();
+                        side_by_side::descend(positions, |_| tree, value);
                     }
-                    Cells::F64(cells) => {
-                        side_by_side::descend(positions, |_| tree, |i, feature| cells.value(rows[i], feature));
+                    (_, _, Cells::F64(cells)) => {
+                        let value = |i: usize, feature: u32| cells.cells[starts[i] + feature as usize];
+                        side_by_side::descend(positions, |_| tree, value);
                     }
                 }
                 for (i, &leaf) in (first..).zip(&*positions) {
-                    found(i, tree, leaf);
+                    found(i, tree, leaf & !AT_LEAF);
                 }
             }
         }
@@ -239,7 +290,7 @@ pub(crate) fn visit_leaves<'t, W: Walk + 't>(
             let positions = &mut positions[..trees.len()];
             for_each_row!(row, |value| side_by_side::descend(positions, |i| trees[i], |_, feature| value(feature)));
             for (tree, &leaf) in trees.iter().zip(&*positions) {
-                found(i, tree, leaf);
+                found(i, tree, leaf & !AT_LEAF);
             }
         }
     }

@@ -14,7 +14,7 @@ pub(super) const MOST: usize = 256;
 /// Ends the descents whose positions are `at`, at most [`MOST`], at leaves. Descent number `i` goes
 /// through `tree(i)`, with the values `value(i, feature)`.
 #[inline]
-pub(super) fn descend<'t, W: Walk + 't>(
+pub(super) fn descend<'t, W: Walk + 't + ?Sized>(
     at: &mut [u32],
     tree: impl Fn(usize) -> &'t W,
     value: impl Fn(usize, u32) -> f64,

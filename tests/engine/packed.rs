@@ -37,7 +37,7 @@ fn check(tree: &Tree, unit: f64, x: &Array2<f64>) -> PackedTree {
         assert_eq!(leaf as i64, expected);
         assert_eq!(path, indices[indptr[row] as usize..indptr[row + 1] as usize]);
         let mut value = vec![0.0; tree.n_values()];
-        packed.add_value(position(&packed, &view, row), &mut value);
+        packed.add_value(position(&packed, &view, row) & !AT_LEAF, &mut value);
         assert_eq!(value, tree.value(leaf));
     }
     packed
@@ -87,7 +87,9 @@ proptest! {
                 let leaf = tree.leaf(Row::Asked(&queries.view(), row as u32), |_| ());
                 sums.iter_mut().zip(tree.value(leaf)).for_each(|(sum, value)| *sum += value);
             }
-            sums.iter_mut().for_each(|sum| *sum /= trees.len() as f64);
+            for sum in sums {
+                *sum /= trees.len() as f64;
+            }
         }
         let members = trees.iter().map(|tree| Member { tree: Arc::new(PackedTree::new(tree, 1.0)), seed: 0 });
         let forest = Forest::new(members.collect()).unwrap();
