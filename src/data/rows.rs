@@ -43,7 +43,17 @@ pub trait RowEntries: Sync {
     fn scatter(&self, row: usize, to: &mut Scattered);
     /// Makes that row an empty one again.
     fn remove(&self, row: usize, from: &mut Scattered);
+    /// Sets row number `lane` of a group of zeros to a row. Returns whether single precision holds
+    /// all of its values.
+    fn fill(&self, row: usize, group: &mut [f32], lane: usize) -> bool;
+    /// Sets that row of the group to zeros again.
+    fn clear(&self, row: usize, group: &mut [f32], lane: usize);
 }
+
+/// The rows of a group: the values of a feature in all of them follow each other.
+pub const GROUP: usize = 16;
+/// The most features of a matrix whose rows are grouped: a group takes 64 bytes for each.
+const MAX_GROUP_FEATURES: usize = 1 << 18;
 
 impl<T: Element> Rows for ArrayView2<'_, T> {
     fn shape(&self) -> (usize, usize) {
@@ -100,6 +110,23 @@ impl<T: Element, I: SparseIndex> RowEntries for SparseView<'_, T, I> {
     fn remove(&self, row: usize, from: &mut Scattered) {
         for (feature, _) in self.entries(row) {
             from.stored[feature / 64] = 0;
+        }
+    }
+
+    fn fill(&self, row: usize, group: &mut [f32], lane: usize) -> bool {
+        let mut is_single = true;
+        for (feature, value) in self.entries(row) {
+            let cell = &mut group[feature * GROUP + lane];
+            let sum = T::Value::from_wide(f64::from(*cell)).merged(value, T::MERGE).widen();
+            *cell = sum as f32;
+            is_single &= f64::from(*cell) == sum;
+        }
+        is_single
+    }
+
+    fn clear(&self, row: usize, group: &mut [f32], lane: usize) {
+        for (feature, _) in self.entries(row) {
+            group[feature * GROUP + lane] = 0.0;
         }
     }
 }
@@ -219,6 +246,10 @@ pub struct Reader<'a> {
     way: Way<'a>,
     /// The first row of the block.
     start: usize,
+    /// A group of scattered rows, zeros elsewhere; empty until there is one.
+    group: Vec<f32>,
+    /// The rows that are in the group.
+    grouped: Vec<usize>,
 }
 
 enum Way<'a> {
@@ -248,7 +279,7 @@ impl<'a> Reader<'a> {
                 Way::Copied(memory::zeros(ROWS, block_len.min(n_samples) * n_features)?)
             }
         };
-        Ok(Self { rows, n_features, way, start: 0 })
+        Ok(Self { rows, n_features, way, start: 0, group: Vec::new(), grouped: Vec::new() })
     }
 
     /// Moves to a block of rows.
@@ -258,6 +289,28 @@ impl<'a> Reader<'a> {
             let n_cells = block.len() * self.n_features;
             self.rows.copy(block, &mut cells[..n_cells]);
         }
+    }
+
+    /// Up to [`GROUP`] rows of a wide sparse matrix: the value of a feature in row number `i` of them
+    /// is at `feature * GROUP + i`. Nothing if the rows are read in another way, if there are too many
+    /// features, or if single precision does not hold a value.
+    pub fn group(&mut self, rows: &[usize]) -> Result<Option<&[f32]>> {
+        let Way::Scattered(entries, ..) = &self.way else { return Ok(None) };
+        if self.n_features > MAX_GROUP_FEATURES {
+            return Ok(None);
+        }
+        if self.group.is_empty() {
+            self.group = memory::zeros(ROWS, self.n_features * GROUP)?;
+        }
+        for (lane, row) in self.grouped.drain(..).enumerate() {
+            entries.clear(row, &mut self.group, lane);
+        }
+        self.grouped.extend(rows);
+        let mut is_single = true;
+        for (lane, &row) in rows.iter().enumerate() {
+            is_single &= entries.fill(row, &mut self.group, lane);
+        }
+        Ok(is_single.then_some(&self.group))
     }
 
     /// The cells of the block, if they lie in memory row after row.

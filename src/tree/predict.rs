@@ -11,7 +11,7 @@ use super::flat::FlatTree;
 use super::side_by_side::{self, MOST};
 use super::{TREE_LEAF, Tree};
 use crate::data::Matrix;
-use crate::data::rows::{Cells, Reader, Row, Rows, for_each_row};
+use crate::data::rows::{Cells, GROUP, Reader, Row, Rows, for_each_row};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::runtime::Runtime;
@@ -22,6 +22,16 @@ const BLOCK: RangeInclusive<usize> = 256..=4096;
 const BLOCKS_PER_THREAD: usize = 4;
 /// Fewer rows than this go one by one, each through several trees side by side.
 const SEVERAL: usize = 8;
+/// Where the values of the scattered rows of a group begin: they are interleaved.
+const LANE_STARTS: [usize; GROUP] = {
+    let mut starts = [0; GROUP];
+    let mut lane = 1;
+    while lane < GROUP {
+        starts[lane] = lane;
+        lane += 1;
+    }
+    starts
+};
 
 /// In a position in a tree: it is a leaf.
 pub const AT_LEAF: u32 = 1 << 31;
@@ -264,8 +274,8 @@ pub(crate) fn visit_leaves<'t, W: Walk + 't>(
                 runtime.check_interrupt()?;
                 let positions = &mut positions[..starts.len()];
                 match (singles, tree.flat(), cells) {
-                    (Singles::InPlace(cells), Some(flat), _) => flat.descend(cells, starts, positions),
-                    (Singles::Copied(cells, starts), Some(flat), _) => flat.descend(cells, starts, positions),
+                    (Singles::InPlace(cells), Some(flat), _) => flat.descend::<1>(cells, starts, positions),
+                    (Singles::Copied(cells, starts), Some(flat), _) => flat.descend::<1>(cells, starts, positions),
                     (_, _, Cells::F32(cells)) => {
                         let value = |i: usize, feature: u32| cells.cells[starts[i] + feature as usize].into();
                         side_by_side::descend(positions, |_| tree, value);
@@ -282,8 +292,28 @@ pub(crate) fn visit_leaves<'t, W: Walk + 't>(
         }
         return Ok(());
     }
+    let has_flats = rows.len() >= SEVERAL && trees.iter().all(|tree| tree.flat().is_some());
+    let mut rows_left = rows;
+    // Rows of a wide sparse matrix go through one tree side by side, as many as are scattered.
+    while has_flats
+        && !rows_left.is_empty()
+        && let (group, rest) = rows_left.split_at(rows_left.len().min(GROUP))
+        && let Some(cells) = reader.group(group)?
+    {
+        runtime.check_interrupt()?;
+        let first = rows.len() - rows_left.len();
+        for &tree in trees {
+            if let Some(flat) = tree.flat() {
+                flat.descend::<GROUP>(cells, &LANE_STARTS[..group.len()], &mut positions[..group.len()]);
+            }
+            for (i, &leaf) in (first..).zip(&positions[..group.len()]) {
+                found(i, tree, leaf);
+            }
+        }
+        rows_left = rest;
+    }
     // A row that is hard to come by, or almost alone, goes through several trees side by side.
-    for (i, &row) in rows.iter().enumerate() {
+    for (i, &row) in (rows.len() - rows_left.len()..).zip(rows_left) {
         runtime.check_in_turn(i)?;
         let row = reader.row(row);
         for trees in trees.chunks(MOST) {
