@@ -35,7 +35,7 @@ const SWEEPS: [(&str, &[&str], &str); 25] = [
     ("WARM_AHEAD", &["16", "1", "4", "64"], "text"),
     ("SUMMIT_UP_TO", &["16", "2", "8", "32", "64"], "dense, sqrt"),
     ("SUMMIT_FROM_FEATURES", &["16", "0", "8", "32", "64"], "dense"),
-    ("SMALL_UP_TO", &["128", "1", "32", "64", "192", "256"], "dense, sqrt"),
+    ("SMALL_UP_TO", &["64", "1", "32", "128", "256"], "dense, sqrt"),
     ("HISTOGRAM_FROM", &["96", "32", "64", "128", "256"], "dense"),
     ("ALL_BINS_FROM", &["1024", "256", "512", "2048", "4096"], "dense"),
     ("FEW_BINS", &["64", "16", "32", "128", "256"], "dense"),

@@ -22,7 +22,7 @@ use crate::tuning::tuned;
 tuned! {
     /// Subtrees of at most this many rows are walked in this way; at most [`MAX_ROWS`] (bench
     /// `sweep`).
-    fn small_up_to() -> usize = 128;
+    fn small_up_to() -> usize = 64;
 }
 
 /// A node that waits to be visited.
@@ -78,7 +78,7 @@ fn facts<'a, C: Criterion>(
 pub(super) fn load<C: Criterion>(
     search: &Search<'_, C>,
     node: &Pending<'_, C>,
-    scratch: &mut Option<SmallScratch<C>>,
+    scratch: &mut Option<Box<SmallScratch<C>>>,
 ) -> bool {
     let (Some(scratch), ids) = (scratch, node.samples.ids()) else { return false };
     let is_forced = search.params.force_tier == Some(Tier::Small);

@@ -63,7 +63,7 @@ pub struct Scratch<C: Criterion> {
     scans: Scans<C>,
     dense: dense::DenseScratch<C>,
     /// For the nodes of small subtrees; `None` where these are walked like all others.
-    pub small: Option<SmallScratch<C>>,
+    pub small: Option<Box<SmallScratch<C>>>,
     sparse: SearchScratch,
 }
 

@@ -23,7 +23,7 @@ const BATCH: u32 = 16;
 /// Buffers of one worker.
 pub struct SmallScratch<C: Criterion> {
     /// The rows of the subtree.
-    pub rows: Box<C::Small>,
+    pub rows: C::Small,
     /// The ids of the rows of the node, in the order of its places.
     pub samples: [u32; MAX_ROWS],
     /// The ids of these rows, in the order in which they are searched.
@@ -47,21 +47,21 @@ impl<C: Criterion> SmallScratch<C> {
     /// Makes scratch, if the nodes of small subtrees are searched in this way: if the columns are
     /// dense, without missing values and categories, all cuts are legal, and the criterion has the
     /// statistics.
-    pub fn new(search: &Search<'_, C>) -> Option<Self> {
+    pub fn new(search: &Search<'_, C>) -> Option<Box<Self>> {
         let is_dense = matches!(search.data.columns(), Columns::Dense(_));
         let is_free = matches!(search.params.force_tier, None | Some(Tier::Small));
         if !(is_dense && is_free && search.data.is_plain() && search.all_legal()) {
             return None;
         }
-        Some(Self {
-            rows: Box::new(C::Small::new(search.criterion)?),
+        Some(Box::new(Self {
+            rows: C::Small::new(search.criterion)?,
             samples: [0; MAX_ROWS],
             searched: [0; MAX_ROWS],
             features: Vec::new(),
             ranks: [0; MAX_ROWS],
             lasts: [[0; LANES]; MAX_ROWS / LANES],
             scores: [[0.0; LANES]; MAX_ROWS / LANES],
-        })
+        }))
     }
 
     /// The best split of the node that `rows` has entered, whose rows are at `places` and have the
