@@ -21,6 +21,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import scipy.sparse
+import sklearn.base
 import sklearn.ensemble
 import sklearn.tree
 from sklearn.metrics import accuracy_score, r2_score
@@ -225,13 +226,8 @@ def compare(name: str, data: Table, arguments: argparse.Namespace, ratios: Ratio
         runs = {peer: lambda m=model: m.fit(train.X, train.y) for peer, model in models.items()}
         tests = dict.fromkeys(models, test.X)
         if arguments.native and train.frame is not None:
-            native = contenders(
-                plan,
-                is_dense=True,
-                is_regression=data.is_regression,
-                n_trees=arguments.trees,
-                n_jobs=arguments.jobs,
-            )["spinney"].set_params(categorical_features="from_dtype")
+            native = sklearn.base.clone(models["spinney"])
+            native.set_params(categorical_features="from_dtype")
             runs["categories"] = lambda m=native: m.fit(train.frame, train.y)
             tests["categories"] = test.frame
         timings = time_interleaved(runs, arguments.repeats)

@@ -291,12 +291,18 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether rows can be read in [groups](Self::group): those of a wide sparse matrix without too
+    /// many features.
+    pub fn has_groups(&self) -> bool {
+        matches!(self.way, Way::Scattered(..)) && self.n_features <= MAX_GROUP_FEATURES
+    }
+
     /// Up to [`GROUP`] rows of a wide sparse matrix: the value of a feature in row number `i` of them
-    /// is at `feature * GROUP + i`. Nothing if the rows are read in another way, if there are too many
-    /// features, or if single precision does not hold a value.
+    /// is at `feature * GROUP + i`. Nothing if [there are no groups](Self::has_groups), or if single
+    /// precision does not hold a value.
     pub fn group(&mut self, rows: &[usize]) -> Result<Option<&[f32]>> {
         let Way::Scattered(entries, ..) = &self.way else { return Ok(None) };
-        if self.n_features > MAX_GROUP_FEATURES {
+        if !self.has_groups() {
             return Ok(None);
         }
         if self.group.is_empty() {

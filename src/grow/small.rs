@@ -3,7 +3,7 @@
 //! It visits the same nodes as the driver, with the same keys and the same splits, and calls the
 //! same functions of the policy in the same order. But nothing is made for a node but a few numbers:
 //! the node is a range of an array of bytes, the places of its rows among the rows of the subtree.
-//! So a split takes about a quarter of the time that it takes elsewhere (`benches/peers/real.py`).
+//! `benches/NOTES.md` says what that saves.
 
 use smallvec::{SmallVec, smallvec};
 

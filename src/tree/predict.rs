@@ -22,16 +22,6 @@ const BLOCK: RangeInclusive<usize> = 256..=4096;
 const BLOCKS_PER_THREAD: usize = 4;
 /// Fewer rows than this go one by one, each through several trees side by side.
 const SEVERAL: usize = 8;
-/// Where the values of the scattered rows of a group begin: they are interleaved.
-const LANE_STARTS: [usize; GROUP] = {
-    let mut starts = [0; GROUP];
-    let mut lane = 1;
-    while lane < GROUP {
-        starts[lane] = lane;
-        lane += 1;
-    }
-    starts
-};
 
 /// In a position in a tree: it is a leaf.
 pub const AT_LEAF: u32 = 1 << 31;
@@ -273,7 +263,9 @@ pub(crate) fn visit_leaves<'t, W: Walk + 't>(
             for (first, (starts, singles)) in (0..).step_by(MOST).zip(&chunks) {
                 runtime.check_interrupt()?;
                 let positions = &mut positions[..starts.len()];
-                match (singles, tree.flat(), cells) {
+                // A tree is laid out only if there are rows that the layout is for.
+                let flat = if matches!(singles, Singles::No) { None } else { tree.flat() };
+                match (singles, flat, cells) {
                     (Singles::InPlace(cells), Some(flat), _) => flat.descend::<1>(cells, starts, positions),
                     (Singles::Copied(cells, starts), Some(flat), _) => flat.descend::<1>(cells, starts, positions),
                     (_, _, Cells::F32(cells)) => {
@@ -292,10 +284,12 @@ pub(crate) fn visit_leaves<'t, W: Walk + 't>(
         }
         return Ok(());
     }
-    let has_flats = rows.len() >= SEVERAL && trees.iter().all(|tree| tree.flat().is_some());
+    let is_grouped = rows.len() >= SEVERAL && reader.has_groups() && trees.iter().all(|tree| tree.flat().is_some());
+    // The values of the rows of a group are interleaved.
+    let group_starts: [usize; GROUP] = std::array::from_fn(|lane| lane);
     let mut rows_left = rows;
     // Rows of a wide sparse matrix go through one tree side by side, as many as are scattered.
-    while has_flats
+    while is_grouped
         && !rows_left.is_empty()
         && let (group, rest) = rows_left.split_at(rows_left.len().min(GROUP))
         && let Some(cells) = reader.group(group)?
@@ -304,7 +298,7 @@ pub(crate) fn visit_leaves<'t, W: Walk + 't>(
         let first = rows.len() - rows_left.len();
         for &tree in trees {
             if let Some(flat) = tree.flat() {
-                flat.descend::<GROUP>(cells, &LANE_STARTS[..group.len()], &mut positions[..group.len()]);
+                flat.descend::<GROUP>(cells, &group_starts[..group.len()], &mut positions[..group.len()]);
             }
             for (i, &leaf) in (first..).zip(&positions[..group.len()]) {
                 found(i, tree, leaf);
