@@ -124,6 +124,12 @@ class BaseBaggedTrees(BaseTreeEstimator):
         weights: NDArray[np.float64] | None,
         sample_ids: NDArray[np.uint64] | None,
     ) -> Draws:
+        if sample_ids is not None and not isinstance(self.bootstrap, str):
+            raise ValueError(
+                "sample_ids determine the draws of bootstrap='poisson' and of nothing else. "
+                f"Got bootstrap={self.bootstrap!r}: leave sample_ids out, or set "
+                "bootstrap='poisson'."
+            )
         n_draws = None
         if not self._draws_samples():
             scheme = "poisson" if self.bootstrap else "all"
@@ -145,18 +151,16 @@ class BaseBaggedTrees(BaseTreeEstimator):
 class BaggedClassifier(ClassTarget, BaseBaggedTrees):
     """Base class of the forests that classify."""
 
+    _class_weight_presets: ClassVar[tuple[str, ...]] = ("balanced", "balanced_subsample")
+
     def _weigh_classes(
         self,
         y: NDArray[Any],
         codes: NDArray[np.uint32],
         sample_weight: NDArray[np.float64] | None,
     ) -> NDArray[np.float64] | None:
-        if self.class_weight is None or isinstance(self.class_weight, (dict, list)):
+        if not isinstance(self.class_weight, str):
             return self._read_class_weight(y)
-        presets = ("balanced", "balanced_subsample")
-        if not isinstance(self.class_weight, str) or self.class_weight not in presets:
-            expected = "a str among {'balanced', 'balanced_subsample'}, a dict, a list or None"
-            self._reject("class_weight", expected)
         if getattr(self, "warm_start", False):
             warn_caller(
                 'class_weight presets "balanced" or "balanced_subsample" are not recommended for '

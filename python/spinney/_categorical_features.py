@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from spinney._frames import find_categorical_dtypes, is_frame
+from spinney._messages import InvalidParameterError
 
 
 def find_categorical_features(X: Any, categorical_features: Any) -> NDArray[np.bool_] | None:
@@ -34,7 +35,7 @@ def find_categorical_features(X: Any, categorical_features: Any) -> NDArray[np.b
         return None
     if isinstance(categorical_features, str):
         if categorical_features != "from_dtype":
-            raise ValueError(
+            raise InvalidParameterError(
                 "categorical_features must be an array-like of bool, int or str, 'from_dtype' or "
                 f"None. Got {categorical_features!r} instead."
             )

@@ -64,6 +64,12 @@ class BaseDecisionTree(BaseTreeEstimator):
             self.tree_, self.max_features_, self._with_missing = task.grow_tree(X, draws)
             return self
 
+    def _validate_X_y(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        X, y = super()._validate_X_y(X, y)
+        # Before lengths are compared, as in scikit-learn.
+        self._check_counts(y)
+        return X, y
+
     def _make_draws(
         self,
         n_samples: int,
@@ -134,7 +140,9 @@ class BaseDecisionTree(BaseTreeEstimator):
                 For each subtree the sum of the impurities of its leaves, each multiplied by the
                 leaf's fraction of the total weight.
         """
-        unpruned = clone(self).set_params(ccp_alpha=0.0)
+        unpruned = clone(self)
+        # A subclass may lack the parameter, but has the attribute.
+        unpruned.ccp_alpha = 0.0
         unpruned.fit(X, y, sample_weight=sample_weight)
         ccp_alphas, impurities = unpruned.tree_.cost_complexity_path()
         return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)

@@ -1,8 +1,8 @@
 """Cross-validation by scikit-learn's functions, in which folds share their work.
 
 Results are, bit for bit, those of fitting the estimator to each fold by
-`fit(X[train], y[train], sample_weight[train], sample_ids=train)`. The folds of the estimators of
-this package share the encoded data. All other estimators, and what cannot be shared, are left to
+`fit(X[train], y[train], sample_weight[train])`, with `sample_ids=train` where draws are those of
+`bootstrap="poisson"`. The folds of the estimators of this package share the encoded data. All other estimators, and what cannot be shared, are left to
 scikit-learn.
 """
 
@@ -43,8 +43,8 @@ def cross_validate(
 
     Does what :func:`sklearn.model_selection.cross_validate` does. For trees, forests and lazy
     forests of this package all folds share the encoded data. Scores are, bit for bit, those of
-    fitting the estimator to each fold by
-    `fit(X[train], y[train], sample_weight[train], sample_ids=train)`.
+    fitting the estimator to each fold by `fit(X[train], y[train], sample_weight[train])`, with
+    `sample_ids=train` if it has `bootstrap="poisson"`.
 
     Folds share the data if these conditions hold:
 
