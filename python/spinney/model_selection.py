@@ -2,8 +2,8 @@
 
 Results are, bit for bit, those of fitting the estimator to each fold by
 `fit(X[train], y[train], sample_weight[train])`, with `sample_ids=train` where draws are those of
-`bootstrap="poisson"`. The folds of the estimators of this package share the encoded data. All other estimators, and what cannot be shared, are left to
-scikit-learn.
+`bootstrap="poisson"`. The folds of the estimators of this package share the encoded data. All
+other estimators, and what cannot be shared, are left to scikit-learn.
 """
 
 from __future__ import annotations
