@@ -56,6 +56,7 @@ EXTRA_test := [test]
 # interchange protocol, by which scikit-learn 1.6 finds its column names.
 PINS_oldest := \
 	"joblib==1.4.2" \
+	"narwhals==2.0.1" \
 	"numpy==1.26.4; python_version < '3.13'" \
 	"numpy==2.1.3; python_version == '3.13'" \
 	"numpy==2.3.3; python_version > '3.13'" \

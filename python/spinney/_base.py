@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spinney._arrays import convert_objects, secure_sparse, to_native
 from spinney._categorical_features import find_categorical_features
-from spinney._categories import Categories, count_categories, encode, learn
+from spinney._categories import Categories, convert_frame, count_categories, encode, learn
 from spinney._draws import Draws
 from spinney._messages import reject_parameter
 from spinney._params import read_tree_parameters, replace_friedman_mse
@@ -165,11 +165,12 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
         return convert_objects(checked), y
 
     def _learn_categories(self, X: Any) -> Any:
-        """Return X with codes for categories, and remember which category each code stands for."""
+        """Return X with codes for categories, which are remembered; frames become matrices."""
         self.is_categorical_ = find_categorical_features(X, self.categorical_features)
         self.categories_ = None
-        if self.is_categorical_ is not None:
-            X, self.categories_ = learn(X, self.is_categorical_)
+        if self.is_categorical_ is None:
+            return convert_frame(X)
+        X, self.categories_ = learn(X, self.is_categorical_)
         return X
 
     @abstractmethod
@@ -245,15 +246,18 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
     def _validate_X_predict(self, X: Any, check_input: bool = True) -> Any:
         """Return X with codes for categories, in the form that the compiled part takes."""
         check_is_fitted(self)
-        if self.is_categorical_ is not None:
-            assert self.categories_ is not None
-            with _ignore_overflow():
+        with _ignore_overflow():
+            if self.is_categorical_ is not None:
+                assert self.categories_ is not None
                 if check_input:
                     validate_data(self, X, skip_check_array=True, reset=False)
                 X = encode(X, self.is_categorical_, self.categories_)
-            return to_native(X.tocsr() if hasattr(X, "tocsr") else X)
-        if check_input:
-            with _ignore_overflow():
+                return to_native(X.tocsr() if hasattr(X, "tocsr") else X)
+            if check_input:
+                matrix = convert_frame(X)
+                if matrix is not X:
+                    validate_data(self, X, skip_check_array=True, reset=False)
+                    return to_native(matrix)
                 X = validate_data(
                     self,
                     secure_sparse(X),
@@ -261,7 +265,7 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
                     ensure_all_finite=False,
                     reset=False,
                 )
-            X = convert_objects(X)
+                X = convert_objects(X)
         return to_native(X)
 
     def _split_outputs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
