@@ -62,6 +62,7 @@ PINS_oldest := \
 	"numpy==2.3.3; python_version > '3.13'" \
 	"pandas<3" \
 	"polars==1.20.0" \
+	"pyarrow==18.0.0; python_version <= '3.13'" \
 	"pytest<9" \
 	"scikit-learn==1.6.1; python_version <= '3.13'" \
 	"scikit-learn==1.7.2; python_version > '3.13'" \
