@@ -468,7 +468,7 @@ def test_parameters_that_are_wrong():
 def test_another_number_of_features():
     """The error has both numbers."""
     X, X_test, y, _ = iris()
-    with pytest.raises(ValueError, match="X has 3 features, but .* is expecting 4 features"):
+    with pytest.raises(ValueError, match=r"X has 3 features, but .* is expecting 4 features"):
         forest().fit(X, y).predict(X_test[:, :3])
 
 
