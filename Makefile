@@ -146,6 +146,7 @@ lint-docs: | check-rust ## rustdoc: every link resolves
 lint-python: $(VENVS)/lint.stamp ## ruff and mypy
 	$(VENVS)/lint/bin/ruff check
 	$(VENVS)/lint/bin/ruff format --check
+	$(VENVS)/lint/bin/python tools/docstrings.py --check
 	$(VENVS)/lint/bin/mypy --strict python/spinney
 
 lint-stubs: $(VENVS)/lint.stamp ## The stub of the compiled module says what the module has
@@ -153,6 +154,7 @@ lint-stubs: $(VENVS)/lint.stamp ## The stub of the compiled module says what the
 
 format: $(VENVS)/lint.stamp | check-rust ## Rewrite the sources in the house format
 	$(CARGO) fmt
+	$(VENVS)/lint/bin/python tools/docstrings.py
 	$(VENVS)/lint/bin/ruff check --fix
 	$(VENVS)/lint/bin/ruff format
 

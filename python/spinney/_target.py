@@ -13,8 +13,6 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags, check_array, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from spinney._descriptions import QUERY
-from spinney._docs import fill_docstring
 from spinney._messages import warn_caller
 from spinney._validation import check_counts
 
@@ -103,13 +101,13 @@ class ClassTarget(ClassifierMixin, ABC):
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class."""
 
-    @fill_docstring(QUERY)
     def predict_log_proba(self, X: Any) -> Any:
         """Predict the natural logarithm of the probability of each class; -inf where it is 0.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
 
         Returns
         -------
