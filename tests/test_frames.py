@@ -2,6 +2,7 @@
 
 import datetime as dt
 import pickle
+import tracemalloc
 from decimal import Decimal
 
 import numpy as np
@@ -345,3 +346,43 @@ def test_sparse_matrices_and_lists_are_no_frames():
     """They have no columns by name."""
     for X in (sparse.csr_matrix(np.eye(3)), np.eye(3), np.eye(3).tolist()):
         assert not spinney._categories.is_frame(X)
+
+
+def test_a_frame_is_encoded_without_another_copy_of_it():
+    """Beside the matrix there is memory for a column or two, not for all."""
+    n, n_columns = 50_000, 20
+    columns = {f"f{i}": np.arange(n, dtype=float) for i in range(n_columns - 1)}
+    X = pd.DataFrame(columns | {"c": pd.Categorical(["x", "y"] * (n // 2))})
+    mask = np.arange(n_columns) == n_columns - 1
+    for call in (lambda: learn(X, mask), lambda: encode(X, mask, learn(X, mask)[1])):
+        tracemalloc.start()
+        call()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 1.3 * n * n_columns * 8
+
+
+def test_frames_that_are_not_read_yet_are_refused():
+    """The error says what X should be."""
+    X = pl.LazyFrame({"a": [1.0, 2.0]})
+    with pytest.raises((TypeError, ValueError), match=r"array|LazyFrame"):
+        DecisionTreeRegressor().fit(X, [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        pl.Series([0, 1, 0, 1, 0, 1]),
+        pl.Series(["a", "b"] * 3),
+        pa.chunked_array([["a", "b"] * 3]),
+        pd.Series(["a", "b"] * 3, dtype="category"),
+        pd.Series([True, False] * 3, dtype="boolean"),
+        pl.DataFrame({"one": [0, 1] * 3, "two": [1, 0] * 3}),
+    ],
+    ids=lambda y: f"{type(y).__module__.split('.')[0]} {type(y).__name__}",
+)
+def test_targets_of_other_libraries(y):
+    """Series and frames of labels."""
+    X = pl.DataFrame({"a": [0.0, 1.0] * 3})
+    model = RandomForestClassifier(20, bootstrap=False, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), np.asarray(y))
