@@ -365,8 +365,11 @@ def test_a_frame_is_encoded_without_another_copy_of_it():
 def test_frames_that_are_not_read_yet_are_refused():
     """The error says what X should be."""
     X = pl.LazyFrame({"a": [1.0, 2.0]})
-    with pytest.raises((TypeError, ValueError), match=r"array|LazyFrame"):
-        DecisionTreeRegressor().fit(X, [1.0, 2.0])
+    tree = DecisionTreeRegressor()
+    for call in (lambda: tree.fit(X, [1.0, 2.0]), lambda: tree.predict(X)):
+        with pytest.raises(TypeError, match=r"Got a LazyFrame .* collect it into a data"):
+            call()
+        tree.fit(X.collect(), [1.0, 2.0])
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,19 @@ _SMALL_TYPES = {nw.Boolean, nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16}
 
 
 def is_frame(X: Any) -> bool:
-    """Return whether X is a data frame."""
+    """Return whether X is a data frame; raise TypeError for one that is not read yet."""
     if isinstance(X, (np.ndarray, list, tuple)) or sparse.issparse(X):
         return False
     if _is_like_pandas(X):
         # narwhals refuses several columns of one name.
         return bool(X.ndim == 2)
-    return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError(
+            f"X must hold its data. Got a {type(X).__name__} instead, which is only a query: "
+            "collect it into a data frame."
+        )
+    return isinstance(frame, nw.DataFrame)
 
 
 def is_plain(X: Any) -> bool:
@@ -132,15 +138,16 @@ def _factorize_polars(column: Series) -> tuple[NDArray[Any], NDArray[np.intp]]:
     if column.dtype == nw.String:
         column = column.cast(nw.Categorical)
     native = column.to_native()
-    distinct = native.drop_nulls().unique()
-    places = distinct.to_physical().to_numpy()
-    code_of = np.full(int(places.max(initial=0)) + 1, -1, dtype=np.intp)
-    code_of[places] = np.arange(places.shape[0])
-    codes = code_of[native.to_physical().fill_null(0).to_numpy()]
-    codes[native.is_null().to_numpy()] = -1
-    return nw.from_native(distinct, series_only=True).cast(nw.String).to_numpy().astype(
-        object
-    ), codes
+    places = native.to_physical().fill_null(0).to_numpy()
+    present = ~native.is_null().to_numpy()
+    # A row of each category; its place among all of the library's categories may be any.
+    row_of = np.full(int(places.max(initial=0)) + 1, -1, dtype=np.intp)
+    row_of[places[present]] = np.flatnonzero(present)
+    used = np.flatnonzero(row_of >= 0)
+    code_of = np.full(row_of.shape, -1, dtype=np.intp)
+    code_of[used] = np.arange(used.shape[0])
+    values = column[row_of[used].tolist()].cast(nw.String).to_numpy().astype(object)
+    return values, np.where(present, code_of[places], -1)
 
 
 def _is_like_pandas(X: Any) -> bool:
