@@ -15,7 +15,7 @@ from scipy import sparse
 import spinney._categories
 from oracle import bits
 from spinney import DecisionTreeRegressor, LazyForestRegressor, RandomForestClassifier
-from spinney._categories import Categories, encode, learn
+from spinney._categories import encode, learn
 
 pytestmark = pytest.mark.oldest
 NAN = np.nan
@@ -300,24 +300,30 @@ def test_values_of_other_types_are_unknown(kind, known):
 
 
 def test_the_look_up_of_a_column_is_made_once(monkeypatch):
-    """It belongs to the categories of a fit, not to a prediction, and is not pickled."""
+    """It belongs to the categories of a fit, not to a prediction, and is no attribute."""
     X = CATEGORICAL["pandas category"]
     model = RandomForestClassifier(3, categorical_features=["c"], random_state=0).fit(X, [0, 1] * 3)
+    before = set(vars(model))
     listed = []
     list_items = spinney._categories.list_items
     monkeypatch.setattr(
         spinney._categories, "list_items", lambda v: listed.append(v) or list_items(v)
     )
-    for _ in range(3):
+    expected = model.predict(X)
+    for _ in range(2):
         model.predict(X)
     assert sum(values is model.categories_[0] for values in listed) == 1
-    assert isinstance(model.categories_, Categories)
+    assert set(vars(model)) == before
+    assert type(model.categories_) is list
     back = pickle.loads(pickle.dumps(model))
-    assert isinstance(back.categories_, Categories)
-    assert not vars(back.categories_)
-    np.testing.assert_array_equal(back.predict(X), model.predict(X))
-    model.categories_ = list(model.categories_)
-    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+    np.testing.assert_array_equal(back.predict(X), expected)
+    # Another fit has other categories.
+    train = pd.DataFrame({"c": ["red", "red", "blue"]})
+    np.testing.assert_array_equal(model.fit(train, [1, 1, 0]).predict(train), [1, 1, 0])
+    train = pd.DataFrame({"c": ["amber", "red", "blue"]})
+    np.testing.assert_array_equal(
+        model.set_params(bootstrap=False).fit(train, [1, 0, 1]).predict(train), [1, 0, 1]
+    )
 
 
 def test_names_and_order_of_columns_are_checked():

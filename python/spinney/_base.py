@@ -251,7 +251,7 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
                 assert self.categories_ is not None
                 if check_input:
                     validate_data(self, X, skip_check_array=True, reset=False)
-                X = encode(X, self.is_categorical_, self.categories_)
+                X = encode(X, self.is_categorical_, self.categories_, self)
                 return to_native(X.tocsr() if hasattr(X, "tocsr") else X)
             if check_input:
                 matrix = convert_frame(X)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,29 +35,38 @@ _ANYTHING: dict[str, Any] = {"dtype": None, "ensure_all_finite": False}
 _SINGLE = 2**24
 
 
-class Categories(list[NDArray[Any] | None]):
-    """For each feature its categories, indexed by their codes; None for a numeric feature."""
+Categories = list[NDArray[Any] | None]
+"""For each feature its categories, indexed by their codes; None for a numeric feature."""
 
-    # The codes by feature and category. They are made when they are first asked for, once for all
-    # predictions, and not pickled.
-    _code_of: dict[int, dict[Any, int]]
 
-    def look_up(self, feature: int, values: NDArray[Any]) -> NDArray[np.float64]:
+class LookUp:
+    """The codes of categories, in tables that are made when they are first asked for.
+
+    Parameters
+    ----------
+    categories : Categories
+    """
+
+    def __init__(self, categories: Categories) -> None:
+        self.categories = categories
+        self._code_of: dict[int, dict[Any, int]] = {}
+
+    def find_codes(self, feature: int, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return the codes of values: NaN if missing, the number of categories if unknown."""
-        known = self[feature]
+        known = self.categories[feature]
         assert known is not None
-        tables = self.__dict__.setdefault("_code_of", {})
-        if feature not in tables:
-            tables[feature] = {item: code for code, item in enumerate(list_items(known))}
-        code_of, unknown = tables[feature], known.shape[0]
+        if feature not in self._code_of:
+            self._code_of[feature] = {item: code for code, item in enumerate(list_items(known))}
+        code_of, unknown = self._code_of[feature], known.shape[0]
         codes = [
             np.nan if is_missing(value) else code_of.get(value, unknown)
             for value in list_items(values)
         ]
         return np.array(codes, dtype=np.float64)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Categories, (list(self),)
+
+# The look-ups by estimator. They are no attributes, so that neither pickles nor files have them.
+_LOOK_UPS: WeakKeyDictionary[Any, LookUp] = WeakKeyDictionary()
 
 
 def learn(X: Any, mask: NDArray[np.bool_]) -> tuple[Any, Categories]:
@@ -74,7 +84,7 @@ def learn(X: Any, mask: NDArray[np.bool_]) -> tuple[Any, Categories]:
     X : ndarray of float32 or float64, or CSC or CSR matrix of float64
     categories : Categories
     """
-    categories = Categories([None] * mask.shape[0])
+    categories: Categories = [None] * mask.shape[0]
 
     def number_values(feature: int, values: NDArray[Any]) -> NDArray[np.float64]:
         categories[feature] = values
@@ -83,7 +93,7 @@ def learn(X: Any, mask: NDArray[np.bool_]) -> tuple[Any, Categories]:
     return _recode(X, mask, find_levels, number_values), categories
 
 
-def encode(X: Any, mask: NDArray[np.bool_], categories: list[NDArray[Any] | None]) -> Any:
+def encode(X: Any, mask: NDArray[np.bool_], categories: Categories, owner: Any = None) -> Any:
     """Return X with codes in its categorical columns, given the categories that `learn` returned.
 
     Parameters
@@ -93,20 +103,26 @@ def encode(X: Any, mask: NDArray[np.bool_], categories: list[NDArray[Any] | None
     mask : ndarray of bool of shape (n_features,)
         Which features are categorical.
     categories : Categories
+    owner : object, default=None
+        The estimator that has the categories. Its next call finds the tables that this one makes.
 
     Returns
     -------
     X : ndarray of float32 or float64, or CSC or CSR matrix of float64
     """
-    known = categories if isinstance(categories, Categories) else Categories(categories)
-    return _recode(X, mask, _read_column, known.look_up)
+    look_up = None if owner is None else _LOOK_UPS.get(owner)
+    if look_up is None or look_up.categories is not categories:
+        look_up = LookUp(categories)
+        if owner is not None:
+            _LOOK_UPS[owner] = look_up
+    return _recode(X, mask, _read_column, look_up.find_codes)
 
 
 def convert_frame(X: Any) -> Any:
     """Return X; if it is a data frame with a column that NumPy does not convert, as a matrix."""
     if is_plain(X) or is_sparse_frame(X):
         return X
-    return _recode_dense(X, np.zeros(X.shape[1], dtype=bool), _read_column, Categories().look_up)
+    return _recode_dense(X, np.zeros(X.shape[1], dtype=bool), _read_column, LookUp([]).find_codes)
 
 
 def count_categories(categories: Categories | None) -> list[int] | None:
@@ -120,8 +136,7 @@ def replace_by_codes(categories: Categories | None) -> Categories | None:
     """Return the categories of the same data after codes have taken the place of categories."""
     if categories is None:
         return None
-    codes = [None if c is None else np.arange(c.shape[0], dtype=np.float64) for c in categories]
-    return Categories(codes)
+    return [None if c is None else np.arange(c.shape[0], dtype=np.float64) for c in categories]
 
 
 def have_same_categories(one: Categories | None, other: Categories | None) -> bool:
