@@ -137,7 +137,8 @@ class CrossValidation:
     def _select_row_params(self, n_samples: int) -> dict[str, Any] | None:
         """Return the parameters for `fit`; None if some are not one known value per sample."""
         known = {"sample_weight"}
-        if isinstance(self.estimator, BaseBaggedTrees):
+        # Other forests refuse ids, when they are refitted.
+        if getattr(self.estimator, "bootstrap", None) == "poisson":
             known.add("sample_ids")
         if not known.issuperset(self.params or {}):
             return None
