@@ -28,7 +28,7 @@ def fit_tree(x: Any, task: Task) -> tuple[Tree, int, NDArray[np.int64]]: ...
 def predict_folds(
     x: Any,
     task: Task,
-    folds: list[tuple[NDArray[np.uint32], NDArray[np.uint32], Draws]],
+    folds: list[tuple[NDArray[np.uint32], bool, NDArray[np.uint32], Draws]],
     sample_ids: NDArray[np.uint64] | None,
     is_tree: bool,
 ) -> list[NDArray[np.float64]]: ...

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use super::array::Array2;
 use super::task::{Draws, Task};
-use crate::crossval::{CrossValidation, Fold};
+use crate::crossval::{CrossValidation, Fold, TrainingRows};
 
 /// Predict the test rows of folds, each by a forest of its training rows.
 ///
@@ -16,9 +16,10 @@ use crate::crossval::{CrossValidation, Fold};
 ///     All rows.
 /// task : spinney._task.Task
 ///     For all rows, without draws: each fold has its own.
-/// folds : list of tuple of (ndarray, ndarray, Draws)
-///     For each fold: the training rows, uint32 and ascending; the test rows, uint32; and on which
-///     of the training rows each tree is grown, with their weights, but without their names.
+/// folds : list of tuple of (ndarray, bool, ndarray, Draws)
+///     For each fold: its training rows, uint32, or, if the bool is True, all rows that are not
+///     training rows, ascending; the test rows, uint32; and on which of the training rows each tree
+///     is grown, with their weights, but without their names.
 /// sample_ids : uint64 ndarray of shape (n_samples,) or None
 ///     The names of all rows in Poisson samples; None means their numbers.
 /// is_tree : bool
@@ -35,14 +36,14 @@ use crate::crossval::{CrossValidation, Fold};
 pub fn predict_folds<'py>(
     x: &Bound<'py, PyAny>,
     task: Task<'py>,
-    folds: Vec<(PyReadonlyArray1<'_, u32>, PyReadonlyArray1<'_, u32>, Draws<'_>)>,
+    folds: Vec<PyFold<'_>>,
     sample_ids: Option<PyReadonlyArray1<'_, u64>>,
     is_tree: bool,
 ) -> PyResult<Vec<Array2<'py, f64>>> {
     let plan = task.plan(x)?;
     let slices = folds.iter().map(fold).collect::<PyResult<Vec<_>>>()?;
     let sample_ids = sample_ids.as_ref().map(|ids| ids.as_slice()).transpose()?;
-    let n_draws = folds.iter().fold(0usize, |n, fold| n.saturating_add(fold.2.n_steps()));
+    let n_draws = folds.iter().fold(0usize, |n, fold| n.saturating_add(fold.3.n_steps()));
     // Drawing many times from few rows takes longer than growing on them.
     let n_trees = (task.n_trees as usize).saturating_mul(n_draws / plan.target.n_samples() + slices.len() + 1);
     let values = task.fit(x, plan, n_trees, |plan, x, data, runtime| {
@@ -58,12 +59,14 @@ pub fn predict_folds<'py>(
     values.into_iter().zip(&slices).map(shaped).collect()
 }
 
+/// A fold as Python describes it.
+type PyFold<'py> = (PyReadonlyArray1<'py, u32>, bool, PyReadonlyArray1<'py, u32>, Draws<'py>);
+
 /// A fold as the engine sees it.
-fn fold<'a>(
-    (train, test, draws): &'a (PyReadonlyArray1<'_, u32>, PyReadonlyArray1<'_, u32>, Draws<'_>),
-) -> PyResult<Fold<'a>> {
+fn fold<'a>((rows, are_left_out, test, draws): &'a PyFold<'_>) -> PyResult<Fold<'a>> {
+    let rows = rows.as_slice()?;
     Ok(Fold {
-        train: train.as_slice()?,
+        train: if *are_left_out { TrainingRows::AllBut(rows) } else { TrainingRows::Listed(rows) },
         sample_weight: draws.sample_weight()?,
         bootstrap: draws.bootstrap()?,
         test: test.as_slice()?,

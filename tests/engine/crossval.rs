@@ -3,7 +3,7 @@
 use ndarray::{Array2, Axis};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use spinney::crossval::{CrossValidation, Fold};
+use spinney::crossval::{CrossValidation, Fold, TrainingRows};
 use spinney::data::dense::Ordinals;
 use spinney::data::query::{Query, SomeRows};
 use spinney::data::target::{TargetValues, Weights};
@@ -86,9 +86,14 @@ impl Case {
         let sample_ids = self.ids.as_deref();
         let all = CrossValidation { data, target: &target, sample_ids, params: &self.params, is_tree };
         let of_rows = self.of_rows();
+        let others = |train: &Vec<u32>| (0..self.x.nrows() as u32).filter(|row| !train.contains(row)).collect();
+        let left_out: Vec<Vec<u32>> = self.folds.iter().map(|(train, _)| others(train)).collect();
         let mut folds = Vec::new();
         for ((train, test), Own { weights, .. }) in self.folds.iter().zip(&of_rows) {
             let (sample_weight, bootstrap) = (weights.as_deref(), self.bootstrap(train.len()));
+            // In one of the two forms, if the rows ascend.
+            let rows = if train.is_sorted() && train.len() % 2 == 0 { &left_out[folds.len()] } else { train };
+            let train = if std::ptr::eq(rows, train) { TrainingRows::Listed(rows) } else { TrainingRows::AllBut(rows) };
             folds.push(Fold { train, sample_weight, bootstrap, test });
         }
         all.predict(&folds, query, &runtime(n_threads))
@@ -167,10 +172,18 @@ fn folds(n: usize) -> impl Strategy<Value = Vec<(Vec<u32>, Vec<u32>)>> {
         let fold = |number| all().partition(|&row| part(row) != number);
         (0..n_parts).map(fold).collect::<Vec<(Vec<u32>, Vec<u32>)>>()
     });
-    // Any rows may be tested, several times and those of training too.
-    let random = vec((vec(any::<bool>(), n), vec(0..n as u32, 0..20usize)), 1..4).prop_map(move |folds| {
-        folds.into_iter().map(|(is_in, test)| (all().filter(|&row| is_in[row as usize]).collect(), test)).collect()
-    });
+    // Any rows may be tested, several times and those of training too. Training rows may have any order.
+    let random =
+        vec((vec(any::<bool>(), n), vec(0..n as u32, 0..20usize), any::<u64>()), 1..4).prop_map(move |folds| {
+            let rows = |(is_in, test, seed): (Vec<bool>, Vec<u32>, u64)| {
+                let mut train: Vec<u32> = all().filter(|&row| is_in[row as usize]).collect();
+                if seed.is_multiple_of(2) {
+                    train.sort_by(|&a, &b| noise(seed, a as usize).total_cmp(&noise(seed, b as usize)));
+                }
+                (train, test)
+            };
+            folds.into_iter().map(rows).collect()
+        });
     prop_oneof![1 => but_one, 2 => parts, 2 => random]
         .prop_map(|folds: Vec<(Vec<u32>, Vec<u32>)>| folds.into_iter().filter(|(train, _)| !train.is_empty()).collect())
 }
@@ -326,7 +339,8 @@ proptest! {
             let spread = alone.spread(train, &whole);
             prop_assert_eq!(spread.n_samples(), case.x.nrows());
             prop_assert_eq!(spread.n_classes(), refit.n_classes());
-            let weighted: Vec<u32> = alone.weighted_samples().iter().map(|&at| train[at as usize]).collect();
+            let mut weighted: Vec<u32> = alone.weighted_samples().iter().map(|&at| train[at as usize]).collect();
+            weighted.sort_unstable();
             prop_assert_eq!(spread.weighted_samples(), weighted);
             for target in [&alone, &spread] {
                 prop_assert_eq!(target.weight_unit().to_bits(), refit.weight_unit().to_bits());
@@ -390,7 +404,7 @@ fn a_raised_stop_flag_ends_cross_validation() {
         let target = y.target(None);
         let all = CrossValidation { data: &data, target: &target, sample_ids: None, params: &params, is_tree: false };
         let folds = folds.iter().map(|(train, test): &(Vec<u32>, Vec<u32>)| Fold {
-            train,
+            train: TrainingRows::Listed(train),
             sample_weight: None,
             bootstrap: params.bootstrap,
             test,
@@ -410,12 +424,16 @@ fn rows_that_are_none_are_refused() {
     let target = Target::classification(&[0, 1, 0, 1], &[2], None).unwrap();
     let params = ForestParams::new(TreeParams::new(CriterionKind::Gini), 2);
     let all = CrossValidation { data: &data, target: &target, sample_ids: None, params: &params, is_tree: false };
-    let legal = Fold { train: &[0, 1], sample_weight: None, bootstrap: Bootstrap::None, test: &[3] };
+    let rows = TrainingRows::Listed(&[0, 1]);
+    let legal = Fold { train: rows, sample_weight: None, bootstrap: Bootstrap::None, test: &[3] };
     let view = x.view();
     let predict = |fold: Fold<'_>| all.predict(&[legal, fold], &view, &runtime(1));
     assert_eq!(predict(legal).unwrap()[1], [0.0, 1.0]);
     assert!(all.predict(&[], &view, &runtime(1)).unwrap().is_empty());
-    for train in [&[][..], &[1, 1], &[1, 0], &[0, 4]] {
+    assert_eq!(predict(Fold { train: TrainingRows::AllBut(&[2, 3]), ..legal }).unwrap()[1], [0.0, 1.0]);
+    let listed = [&[][..], &[1, 1], &[1, 0, 1], &[0, 4]].map(TrainingRows::Listed);
+    let left_out = [&[0, 1, 2, 3][..], &[1, 0], &[1, 1], &[0, 4]].map(TrainingRows::AllBut);
+    for train in listed.into_iter().chain(left_out) {
         let error = predict(Fold { train, ..legal }).unwrap_err().to_string();
         assert!(error.starts_with("train must be"), "{error}");
     }
