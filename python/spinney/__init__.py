@@ -3,8 +3,9 @@
 from spinney._spinney import __version__
 from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from spinney.forest import RandomForestClassifier, RandomForestRegressor
-from spinney.inspection import export_text
+from spinney.inspection import export_graphviz, export_text
 from spinney.lazy import LazyForestClassifier, LazyForestRegressor
+from spinney.plotting import plot_importance, plot_tree
 from spinney.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -24,5 +25,8 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",
+    "export_graphviz",
     "export_text",
+    "plot_importance",
+    "plot_tree",
 ]
