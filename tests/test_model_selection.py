@@ -1,5 +1,6 @@
 """Cross-validation of encoded data: the results of refits, bit for bit; else scikit-learn's."""
 
+import pickle
 import re
 import subprocess
 import sys
@@ -42,6 +43,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import spinney._crossval
+import spinney._refits
 import spinney._splits
 import spinney._task
 from spinney import (
@@ -52,6 +54,7 @@ from spinney import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from spinney._spinney import EncodedRows
 from spinney.model_selection import cross_val_predict, cross_val_score, cross_validate
 from strategies import ESTIMATORS, FORESTS, LAZY_FORESTS, data, examples, raw_sparse, stop_rules
 from test_forest_promises import few_rows, samplings, seeds
@@ -836,7 +839,7 @@ REASONS = {
 @pytest.mark.parametrize("reason", REASONS)
 def test_verbose_says_why_folds_are_refitted(reason, capfd):
     arguments = {"estimator": DecisionTreeClassifier(random_state=0), "cv": 3, **REASONS[reason]}
-    message = f"spinney fits each fold on its own: .*{reason}"
+    message = f"spinney fits each fold on its own.*: .*{reason}"
     with refitted():
         cross_validate(X=X_IRIS, y=Y_IRIS, **arguments)
         assert "spinney" not in capfd.readouterr().err
@@ -854,6 +857,138 @@ def test_what_is_wrong_with_all_folds_is_raised_at_once():
             pytest.raises(ValueError, match="The 'max_depth' parameter of RandomForestClassifier"),
         ):
             ours(function)(forest, X_IRIS, Y_IRIS, cv=3)
+
+
+# --- Refits on rows that are encoded once -------------------------------------------------------
+
+
+@contextmanager
+def encoded():
+    """Check that rows are encoded once, and that no fold is fitted in the ordinary way."""
+    fits = [spinney._task.fit_tree, spinney._task.fit_forest]
+    with (
+        mock.patch.object(spinney._refits, "EncodedRows", side_effect=EncodedRows) as rows,
+        mock.patch.object(spinney._task, "fit_tree", side_effect=fits[0]) as trees,
+        mock.patch.object(spinney._task, "fit_forest", side_effect=fits[1]) as forests,
+    ):
+        yield
+    assert (rows.call_count, trees.call_count, forests.call_count) == (1, 0, 0)
+
+
+def trees_of(estimator):
+    return (
+        [estimator.tree_]
+        if hasattr(estimator, "tree_")
+        else [tree.tree_ for tree in estimator.estimators_]
+    )
+
+
+def assert_same_fit(found, expected, X):
+    """Check that two fitted estimators are the same, attribute by attribute."""
+    assert vars(found).keys() == vars(expected).keys()
+    assert repr(found) == repr(expected)
+    for one, other in zip(trees_of(found), trees_of(expected), strict=True):
+        for a, b in zip(one.__reduce__()[1], other.__reduce__()[1], strict=True):
+            np.testing.assert_array_equal(a, b)
+    for name in ("max_features_", "_with_missing", "classes_", "n_classes_", "n_features_in_"):
+        one, other = getattr(found, name, 0), getattr(expected, name, 0)
+        pairs = [(one, other)] if not isinstance(one, list) else zip(one, other, strict=True)
+        for a, b in pairs:
+            np.testing.assert_array_equal(a, b)
+    assert found.predict(X).tobytes() == expected.predict(X).tobytes()
+    if hasattr(found, "estimators_samples_"):
+        assert_same_bits(found.estimators_samples_, expected.estimators_samples_)
+        assert found.tree_importances().tobytes() == expected.tree_importances().tobytes()
+
+
+@few_rows
+@examples(25)
+@pytest.mark.parametrize("estimator_class", [*ESTIMATORS, *FORESTS])
+@given(drawn=st.data())
+def test_refits_on_encoded_rows_are_refits(estimator_class, drawn):
+    """Whatever the parameters, the storage and the order of the rows."""
+    params, problem = parameters(drawn.draw, estimator_class)
+    X, y, weight = problem
+    estimator = estimator_class(**params)
+    splits = random_folds(drawn.draw, len(X))
+    if drawn.draw(st.booleans()):
+        splits = [(np.random.default_rng(0).permutation(train), test) for train, test in splits]
+    if drawn.draw(st.booleans()):
+        X = sp.csr_matrix(np.nan_to_num(X))
+    options = {} if weight is None else {"params": {"sample_weight": weight}}
+    options |= {"scoring": score_of_nothing, "return_estimator": True, "error_score": "raise"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            expected = [
+                clone(estimator).fit(
+                    X[train],
+                    y[train],
+                    sample_weight=None if weight is None else weight[train],
+                    **ids_of(estimator, train),
+                )
+                for train, _ in splits
+            ]
+        except ValueError:
+            with pytest.raises(ValueError):
+                cross_validate(estimator, X, y, cv=splits, **options)
+            return
+        with encoded():
+            found = cross_validate(estimator, X, y, cv=splits, **options)["estimator"]
+    for one, other in zip(found, expected, strict=True):
+        assert_same_fit(one, other, X)
+
+
+def score_of_nothing(fold, X, y):
+    """Score a fitted fold without a look at it."""
+    return 0.0
+
+
+@pytest.mark.parametrize("estimator_class", [DecisionTreeClassifier, RandomForestClassifier])
+def test_estimators_of_refits_are_like_any_other(estimator_class):
+    """They can be pickled, cloned and fitted again, and know the names of the features."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    estimator = small(estimator_class)
+    options = {"cv": 3, "scoring": score_of_fold, "return_train_score": True}
+    with encoded():
+        found = cross_validate(estimator, X, y, return_estimator=True, **options)
+    expected = of_sklearn.cross_validate(
+        estimator, X, y, params=ids_of(estimator, np.arange(150)), **options
+    )
+    assert found["test_score"].tolist() == expected["test_score"].tolist()
+    assert found["train_score"].tolist() == expected["train_score"].tolist()
+    for fold in found["estimator"]:
+        again = pickle.loads(pickle.dumps(fold))
+        assert again.predict(X).tolist() == fold.predict(X).tolist()
+        assert fold.feature_names_in_.tolist() == list(X.columns)
+        assert "fit" not in vars(fold)
+        assert clone(fold).fit(X[:100], y[:100]).classes_.tolist() == [0, 1]
+
+
+def test_what_cannot_be_encoded_once_is_refitted(capfd):
+    """Categories, several processes, lazy forests and routed metadata; and `verbose` says so."""
+    X, y = load_iris(return_X_y=True)
+    X = X.round()
+    tree = DecisionTreeClassifier(random_state=0)
+    cases = [
+        (clone(tree).set_params(categorical_features=[0]), {}),
+        (tree, {"n_jobs": 2}),
+        (LazyForestClassifier(2, random_state=0), {}),
+        (tree, {"cv": [([0, 60, 60, 120], [1, 61])]}),
+    ]
+    for estimator, options in cases:
+        options = {"cv": 3, "scoring": score_of_fold, "verbose": 1, **options}
+        encode = mock.patch.object(spinney._refits, "EncodedRows", side_effect=AssertionError)
+        # Other processes could not import `score_of_fold`.
+        with encode, parallel_config("threading"):
+            found = cross_val_score(estimator, X, y, **options)
+        assert "spinney fits each fold on its own: `scoring`" in capfd.readouterr().err
+        options |= {"verbose": 0, "n_jobs": 1}
+        expected = of_sklearn.cross_val_score(estimator, X, y, **options)
+        assert found.tolist() == expected.tolist()
+    cross_val_score(tree, X, y, scoring=score_of_fold, verbose=1)
+    message = "spinney fits each fold on its own, to rows that are encoded once: `scoring`"
+    assert message in capfd.readouterr().err
 
 
 # --- Bad input ----------------------------------------------------------------------------------

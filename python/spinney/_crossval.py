@@ -178,7 +178,7 @@ def predict_splits(
         If estimators cannot be fitted to their folds. Errors that have to do with all folds are
         raised as they are.
     """
-    work = _SharedWork(estimator, X, y, params, n_jobs)
+    work = SharedWork(estimator, X, y, params, n_jobs)
     folds: list[Fold] = []
     with show_progress(verbose, 0, work.n_trees * len(splits)) as watcher:
         for portion in work.divide(splits):
@@ -201,7 +201,7 @@ class FoldError(Exception):
         self.error = error
 
 
-class _SharedWork:
+class SharedWork:
     """What the estimators of all folds have in common: data, targets, weights and parameters.
 
     Attributes
@@ -210,6 +210,14 @@ class _SharedWork:
         Has the parameters, and the fitted attributes that are the same in all folds.
     n_trees : int
         Number of trees of each fold.
+    n_samples : int
+        Number of all rows.
+    X : ndarray or CompressedMatrix
+        All rows, as the compiled part takes them.
+    task : Task
+        For all rows, without draws.
+    ids : ndarray of shape (n_samples,) or None
+        Ids of all rows.
     """
 
     def __init__(
@@ -221,13 +229,13 @@ class _SharedWork:
         if n_jobs is not None:
             settings = settings._replace(n_threads=int(effective_n_jobs(n_jobs)))
         X, self._y = template._read_X_y(X, y)
-        self._X = to_native(X)
+        self.X = to_native(X)
         self._target = template._encode_y(self._y)
-        self._task: Task = template._make_task(settings, self._target)
+        self.task: Task = template._make_task(settings, self._target)
         weights, ids = params.get("sample_weight"), params.get("sample_ids")
-        n_samples = X.shape[0]
+        n_samples = self.n_samples = int(X.shape[0])
         self._weights = None if weights is None else check_sample_weight(weights, n_samples)
-        self._ids = None if ids is None else check_sample_ids(ids, n_samples)
+        self.ids = None if ids is None else check_sample_ids(ids, n_samples)
         is_tree = not isinstance(template, BaseBaggedTrees)
         self._n_estimators = None if is_tree else int(template.n_estimators)
         self.n_trees = self._n_estimators or 1
@@ -261,7 +269,7 @@ class _SharedWork:
             raised as they are.
         """
         try:
-            refits = [self._describe_refit(split) for split in splits]
+            refits = [self.describe_refit(split) for split in splits]
             values = self._ask(splits, [draws for draws, _ in refits], watcher)
         except INPUT_ERRORS as error:
             # Whatever is wrong without any fold raises its own error.
@@ -276,9 +284,9 @@ class _SharedWork:
         self, splits: list[Split], draws: list[Draws], watcher: Callable[[int], Any] | None
     ) -> list[NDArray[np.float64]]:
         folds = [(*split[:3], of_fold) for split, of_fold in zip(splits, draws, strict=True)]
-        return self._task.predict_folds(self._X, folds, self._ids, self._n_estimators, watcher)
+        return self.task.predict_folds(self.X, folds, self.ids, self._n_estimators, watcher)
 
-    def _describe_refit(self, split: Split) -> tuple[Draws, dict[str, Any]]:
+    def describe_refit(self, split: Split) -> tuple[Draws, dict[str, Any]]:
         """Return the draws, and the fitted attributes, of an estimator of the training rows."""
         template, target = self.template, self._target
         weights = None if self._weights is None else self._weights[split.list_train()]

@@ -14,6 +14,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone, is_classifier
@@ -22,8 +23,11 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
 from spinney._bagged import BaseBaggedTrees
-from spinney._crossval import INPUT_ERRORS, FoldError, predict_splits
+from spinney._crossval import INPUT_ERRORS, FoldError, SharedWork, predict_splits
+from spinney._forest import BaseForest
+from spinney._refits import ROWS, EncodedRefits
 from spinney._splits import Splits, are_partition
+from spinney._tree import BaseDecisionTree
 from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from spinney.forest import RandomForestClassifier, RandomForestRegressor
 from spinney.lazy import LazyForestClassifier, LazyForestRegressor
@@ -87,8 +91,10 @@ class CrossValidation:
     params: Any
     n_jobs: Any
     verbose: Any
-    # Duration of the shared work.
+    # Duration of the work that folds share.
     seconds: float = 0.0
+    # Encoded rows for scikit-learn's loop.
+    _refits: EncodedRefits | None = None
 
     def share(
         self,
@@ -124,23 +130,54 @@ class CrossValidation:
                 raise _RefitNeeded(obstacle)
             return self._predict_together(join, encode, fails)
         except _RefitNeeded as reason:
+            # A caller's reason leaves the data as they are, so that they can be encoded once.
+            is_encoded = obstacle is not None and self._encode()
             if isinstance(self.verbose, int | np.integer | np.bool_) and self.verbose >= 1:
-                sys.stderr.write(f"spinney fits each fold on its own: {reason}\n")
+                how = ", to rows that are encoded once" if is_encoded else ""
+                sys.stderr.write(f"spinney fits each fold on its own{how}: {reason}\n")
             return None
 
-    def _predict_together(self, join: bool, encode: bool, fails: bool) -> dict[str, Any]:
-        """Do what `share` does; raise `_RefitNeeded` if the folds have to be refitted."""
-        self._check_arguments()
+    def _encode(self) -> bool:
+        """Encode all rows for refits by scikit-learn's loop; return whether that is possible."""
+        # Other processes cannot have the rows.
+        one_process = self.n_jobs in (None, 1) and effective_n_jobs(self.n_jobs) == 1
+        is_eager = isinstance(self.estimator, (BaseDecisionTree, BaseForest))
+        if not one_process or not is_eager or get_config()["enable_metadata_routing"]:
+            return False
+        try:
+            self._check_arguments()
+            X, y, splits, params = self._read_arguments()
+        except _RefitNeeded:
+            return False
+        if splits.obstacle is not None:
+            return False
+        start = time.perf_counter()
+        work = SharedWork(self.estimator, X, y, params, None)
+        if work.template.is_categorical_ is not None:
+            # A fold has the categories of its own training rows.
+            return False
+        self._refits = EncodedRefits(self.estimator, work)
+        self.seconds = time.perf_counter() - start
+        return True
+
+    def _read_arguments(self) -> tuple[Any, Any, Splits, dict[str, Any]]:
+        """Return indexable `X` and `y`, the splits, and the parameters for `fit`."""
         try:
             X, y = indexable(self.X, self.y)
             n_samples = _count_rows(X)
             splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
             # Splits are made only once: a splitter may be random, or an iterator.
             self.cv = splits = Splits(splitter.split(X, y, self.groups), n_samples)
-            params = self._select_row_params(n_samples)
+            return X, y, splits, self._select_row_params(n_samples)
         except INPUT_ERRORS as error:
             # scikit-learn makes the same checks, and others before them.
             raise _RefitNeeded(_LEFT_TO_CHECK) from error
+
+    def _predict_together(self, join: bool, encode: bool, fails: bool) -> dict[str, Any]:
+        """Do what `share` does; raise `_RefitNeeded` if the folds have to be refitted."""
+        self._check_arguments()
+        X, y, splits, params = self._read_arguments()
+        n_samples = _count_rows(X)
         if splits.obstacle is not None:
             raise _RefitNeeded(splits.obstacle)
         if join and not are_partition(splits.list_known(), n_samples):
@@ -216,7 +253,10 @@ class CrossValidation:
         same counts in all folds.
         """
         estimator, params = self.estimator, self.params
-        if (
+        if self._refits is not None:
+            estimator = self._refits.make_estimator()
+            params = {**(params or {}), ROWS: np.arange(_count_rows(self.X))}
+        elif (
             getattr(type(estimator), "fit", None) is BaseBaggedTrees.fit
             and isinstance(estimator.bootstrap, str)
             and (params is None or (isinstance(params, dict) and params.get("sample_ids") is None))

@@ -8,6 +8,7 @@ from spinney._draws import Draws
 from spinney._task import Task
 
 __all__ = [
+    "EncodedRows",
     "Forest",
     "LazyForest",
     "Tree",
@@ -32,6 +33,18 @@ def predict_folds(
     sample_ids: NDArray[np.uint64] | None,
     is_tree: bool,
 ) -> list[NDArray[np.float64]]: ...
+
+@final
+class EncodedRows:
+    def __new__(cls, x: Any, task: Task, sample_ids: NDArray[np.uint64] | None) -> EncodedRows: ...
+    def grow_tree(
+        self, fold: tuple[NDArray[np.uint32], bool, NDArray[np.uint32], Draws]
+    ) -> tuple[Tree, int, NDArray[np.int64]]: ...
+    def grow_forest(
+        self,
+        fold: tuple[NDArray[np.uint32], bool, NDArray[np.uint32], Draws],
+        watcher: Callable[[int], Any] | None = None,
+    ) -> tuple[Forest, int, NDArray[np.int64]]: ...
 
 @final
 class Forest:

@@ -55,7 +55,9 @@ def cross_validate(
     - a subclass overrides no method that its base class has.
 
     Otherwise, and for other estimators, the estimator is refitted to each fold, and `verbose=1`
-    says why. An error that fitting to all rows would raise is raised as it is, whatever
+    says why. With `scoring`, `return_train_score` and `return_estimator`, the refits of trees and
+    grown forests share the encoded data, unless features are categorical or there are several
+    processes. An error that fitting to all rows would raise is raised as it is, whatever
     `error_score` is; that of a fold alone is scored with it.
 
     Parameters
@@ -103,8 +105,7 @@ def cross_validate(
         return_indices=return_indices,
         error_score=error_score,
     )
-    if shared is not None:
-        scores["fit_time"] = scores["fit_time"] + work.seconds / scores["fit_time"].shape[0]
+    scores["fit_time"] = scores["fit_time"] + work.seconds / scores["fit_time"].shape[0]
     return scores
 
 
@@ -204,13 +205,12 @@ def cross_val_predict(
         finite number.
     """
     work = CrossValidation(estimator, X, y, groups, cv, params, n_jobs, verbose)
+    shared = None
     if method == "predict":
         shared = work.share(join=True)
     elif method in ("predict_proba", "predict_log_proba") and hasattr(estimator, method):
         # scikit-learn, too, fits to codes where predictions have a column for each class.
         shared = work.share(join=True, encode=True)
-    else:
-        shared = work.share(f"the method {method!r} is left to scikit-learn")
     return of_sklearn.cross_val_predict(
         **(shared or work.prepare_refits()), pre_dispatch=pre_dispatch, method=method
     )
