@@ -303,8 +303,12 @@ fn check_growth(case: &Case) -> std::result::Result<(), TestCaseError> {
     let all = CrossValidation { data: &data, target: &target, sample_ids, params: &case.params, is_tree: false };
     for ((train, test), Own { weights, ids }) in case.folds.iter().zip(case.of_rows()) {
         let bootstrap = case.bootstrap(train.len());
-        let fold =
-            Fold { train: TrainingRows::Listed(train), sample_weight: weights.as_deref(), bootstrap, test: test.as_slice() };
+        let fold = Fold {
+            train: TrainingRows::Listed(train),
+            sample_weight: weights.as_deref(),
+            bootstrap,
+            test: test.as_slice(),
+        };
         let own = encode(&case.rows(train).view(), &runtime(1));
         let y = case.y.select(&train.iter().map(|&row| row as usize).collect::<Vec<_>>());
         let valid = ForestParams { bootstrap, ..case.params.clone() }.check(train.len(), case.x.ncols());
