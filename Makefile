@@ -83,16 +83,16 @@ PYTEST_ARGS := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal $(PYT
 # into both wheels.
 CHECKED_WHEEL_SOURCES := $(shell find src python -not -path '*/__pycache__*' -not -name '.*' 2>/dev/null) \
 	$(wildcard Cargo.toml Cargo.lock pyproject.toml rust-toolchain.toml)
-# These are texts that come with the published wheel; no test reads them.
+# These are texts that come with the published wheel; the tests read those of the repository.
 WHEEL_SOURCES := $(CHECKED_WHEEL_SOURCES) $(wildcard README.md LICENSE)
 
 .PHONY: help demo test test-all test-rust test-python test-oldest lint lint-rust lint-python lint-stubs \
-	lint-docs format bench sweep peers wheel clean check-python check-rust
+	lint-docs format bench sweep peers chart wheel clean check-python check-rust
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENVS)/demo.stamp ## Train on real data, compare with scikit-learn, draw a tree
+demo: $(VENVS)/demo.stamp ## Show in a minute what spinney is for, against scikit-learn
 	$(VENVS)/demo/bin/python examples/demo.py
 
 test: test-rust test-python test-oldest ## Run all tests
@@ -164,7 +164,10 @@ bench: | check-rust ## Run the criterion benches
 sweep: | check-rust ## Sweep the tuned constants (SWEEP="HISTOGRAM_FROM COPY_BELOW": these)
 	$(CARGO) bench --features tuning --bench sweep -- $(SWEEP)
 
-peers: $(VENVS)/peers.stamp ## Print the side-by-side tables (QUICK=1: the short ones)
+# What the scripts print is also written into a file, from which the chart of README is drawn.
+peers: export SPINNEY_RESULTS := $(if $(QUICK),,$(CURDIR)/dist/results.json)
+peers: $(VENVS)/peers.stamp ## Print the side-by-side tables, write dist/results.json (QUICK=1: the short ones)
+	@rm -f dist/results.json
 	$(VENVS)/peers/bin/python benches/peers/real.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/table1.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/news20.py
@@ -178,6 +181,9 @@ peers: $(VENVS)/peers.stamp ## Print the side-by-side tables (QUICK=1: the short
 	$(VENVS)/peers/bin/python benches/peers/lazy.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/crossval.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/memory.py $(if $(QUICK),--quick)
+
+chart: | check-python ## Draw the chart of README from benches/results.json
+	$(PYTHON) benches/chart.py
 
 wheel: $(WHEEL)/.stamp ## Build the wheel that is published into dist/
 	@ls $(WHEEL)/*.whl

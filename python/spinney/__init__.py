@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from spinney._spinney import __version__
 
 if TYPE_CHECKING:
-    from spinney import extra_trees, forest, inspection, lazy, model_selection, tree
+    from spinney import extra_trees, forest, inspection, lazy, model_selection, plotting, tree
     from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
     from spinney.forest import RandomForestClassifier, RandomForestRegressor
-    from spinney.inspection import export_text
+    from spinney.inspection import export_graphviz, export_text
     from spinney.lazy import LazyForestClassifier, LazyForestRegressor
+    from spinney.plotting import plot_importance, plot_tree
     from spinney.tree import (
         DecisionTreeClassifier,
         DecisionTreeRegressor,
@@ -33,12 +34,16 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",
+    "export_graphviz",
     "export_text",
     "extra_trees",
     "forest",
     "inspection",
     "lazy",
     "model_selection",
+    "plot_importance",
+    "plot_tree",
+    "plotting",
     "tree",
 ]
 
@@ -46,9 +51,10 @@ __all__ = [
 _MODULES = {
     "extra_trees": ("ExtraTreesClassifier", "ExtraTreesRegressor"),
     "forest": ("RandomForestClassifier", "RandomForestRegressor"),
-    "inspection": ("export_text",),
+    "inspection": ("export_graphviz", "export_text"),
     "lazy": ("LazyForestClassifier", "LazyForestRegressor"),
     "model_selection": (),
+    "plotting": ("plot_importance", "plot_tree"),
     "tree": (
         "DecisionTreeClassifier",
         "DecisionTreeRegressor",

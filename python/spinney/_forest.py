@@ -198,6 +198,21 @@ class BaseForest(ForestTrees):
         check_is_fitted(self)
         return self.forest_.compute_feature_importances()
 
+    def tree_importances(self) -> NDArray[np.float64]:
+        """Return the decrease of impurity by the splits on each feature, tree by tree.
+
+        Their spread says how far the importances of the forest can be relied on. The estimators of
+        the trees are not made.
+
+        Returns
+        -------
+        importances : ndarray of shape (n_estimators, n_features), float64
+            The `feature_importances_` of each tree: normalised to a sum of 1, and all 0 for a tree
+            that consists of one leaf.
+        """
+        check_is_fitted(self)
+        return self.forest_.tree_importances(self._count_threads())
+
 
 class ForestClassifier(BaggedClassifier, BaseForest):
     """Base class of the grown forests that classify."""

@@ -14,7 +14,7 @@ from spinney._categories import replace_by_codes
 from spinney._draws import Draws
 from spinney._params import read_tree_parameters
 from spinney._spinney import Forest
-from spinney._tree import BaseDecisionTree
+from spinney._tree import BaseDecisionTree, NamesOfForest
 
 
 class Growth(NamedTuple):
@@ -155,6 +155,11 @@ class ForestTrees(BaseBaggedTrees):
         estimator.n_outputs_ = self.n_outputs_
         estimator.is_categorical_ = self.is_categorical_
         estimator.categories_ = replace_by_codes(self.categories_)
+        estimator._names_of_forest = NamesOfForest(
+            getattr(self, "feature_names_in_", None),
+            getattr(self, "classes_", None),
+            self.categories_,
+        )
         return estimator
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,22 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._base import BaseTreeEstimator
+from spinney._categories import Categories
 from spinney._draws import Draws
 from spinney._spinney import Tree
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+class NamesOfForest(NamedTuple):
+    """The names that a forest has for what its trees know by numbers."""
+
+    features: NDArray[Any] | None
+    """Names of the features, if `fit` saw any."""
+    classes: Any
+    """`classes_` of a classifier, else None."""
+    categories: Categories | None
 
 
 class BaseDecisionTree(BaseTreeEstimator):
@@ -31,6 +42,8 @@ class BaseDecisionTree(BaseTreeEstimator):
     # The features that had missing values in training. Where missing values of any other feature go
     # has no meaning.
     _with_missing: NDArray[np.int64]
+    # A tree of a forest takes codes. For texts and pictures it keeps the names that they stand for.
+    _names_of_forest: NamesOfForest | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Grow the tree.
@@ -63,6 +76,7 @@ class BaseDecisionTree(BaseTreeEstimator):
         """
         with self._restore_on_error():
             settings = self._check_params()
+            self.__dict__.pop("_names_of_forest", None)
             X, task, draws = self._read_data(settings, X, y, sample_weight, check_input=check_input)
             self.tree_, self.max_features_, self._with_missing = task.grow_tree(X, draws)
             return self

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import model_selection as of_sklearn
 
-from spinney._sharing import CrossValidation, accepts_error_score, uses_only_predictions
+from spinney._sharing import CrossValidation, accepts_error_score, find_scoring_obstacle
 
 __all__ = ["cross_val_predict", "cross_val_score", "cross_validate"]
 
@@ -45,12 +45,17 @@ def cross_validate(
 
     Folds share the data if these conditions hold:
 
-    - the training rows of each fold are ascending and distinct, unlike those of `ShuffleSplit`;
+    - the training rows of each fold are distinct;
     - `scoring` contains no functions of the user's own;
     - `return_train_score` and `return_estimator` are False;
-    - `params` contains nothing but `sample_weight` and `sample_ids`.
+    - `params` contains nothing but `sample_weight` and `sample_ids`;
+    - a subclass overrides no method that its base class has.
 
-    Otherwise, and for other estimators, the estimator is refitted to each fold.
+    Otherwise, and for other estimators, the estimator is refitted to each fold, and `verbose=1`
+    says why. With `scoring`, `return_train_score` and `return_estimator`, the refits of trees and
+    grown forests share the encoded data, unless features are categorical or there are several
+    processes. An error that fitting to all rows would raise is raised as it is, whatever
+    `error_score` is; that of a fold alone is scored with it.
 
     Parameters
     ----------
@@ -92,14 +97,14 @@ def cross_validate(
         duration in seconds, divided by the number of folds, counts as `fit_time`.
     """
     work = CrossValidation(estimator, X, y, groups, cv, params, n_jobs, verbose)
-    shared = None
-    if (
-        return_train_score is False
-        and return_estimator is False
-        and accepts_error_score(error_score)
-        and uses_only_predictions(scoring, several=True)
-    ):
-        shared = work.share()
+    obstacle = find_scoring_obstacle(scoring, several=True)
+    if return_train_score is not False:
+        obstacle = "`return_train_score` asks for predictions of training samples"
+    elif return_estimator is not False:
+        obstacle = "`return_estimator` asks for the fitted estimators"
+    elif not accepts_error_score(error_score):
+        obstacle = "scikit-learn checks `error_score`"
+    shared = work.share(obstacle, fails=isinstance(error_score, str))
     scores: dict[str, Any] = of_sklearn.cross_validate(
         **(shared or work.prepare_refits()),
         scoring=scoring,
@@ -109,8 +114,7 @@ def cross_validate(
         return_indices=return_indices,
         error_score=error_score,
     )
-    if shared is not None:
-        scores["fit_time"] = scores["fit_time"] + work.seconds / scores["fit_time"].shape[0]
+    scores["fit_time"] = scores["fit_time"] + work.seconds / scores["fit_time"].shape[0]
     return scores
 
 
@@ -166,9 +170,10 @@ def cross_val_score(
         The score of each fold.
     """
     work = CrossValidation(estimator, X, y, groups, cv, params, n_jobs, verbose)
-    shared = None
-    if accepts_error_score(error_score) and uses_only_predictions(scoring, several=False):
-        shared = work.share()
+    obstacle = find_scoring_obstacle(scoring, several=False)
+    if not accepts_error_score(error_score):
+        obstacle = "scikit-learn checks `error_score`"
+    shared = work.share(obstacle, fails=isinstance(error_score, str))
     scores: NDArray[np.float64] = of_sklearn.cross_val_score(
         **(shared or work.prepare_refits()),
         scoring=scoring,

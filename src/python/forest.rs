@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 
@@ -26,6 +26,13 @@ pub struct PyForest {
 impl PyForest {
     pub fn new(forest: Forest) -> Self {
         Self { forest }
+    }
+
+    /// How many steps it takes to unpack all trees and to sum up their importances.
+    fn n_importance_steps(&self) -> usize {
+        let n_nodes: usize = self.forest.trees().map(PackedTree::node_count).sum();
+        let n_sums = self.forest.n_features().saturating_mul(self.forest.len());
+        n_nodes.saturating_mul(32).saturating_add(n_sums)
     }
 
     /// Runs a method of the forest on a matrix; each tree takes `n_more` steps beside those for the
@@ -113,11 +120,17 @@ impl PyForest {
     /// Mean over the trees of their normalised importances, normalised. Shape (n_features,),
     /// float64.
     fn compute_feature_importances<'py>(&self, py: Python<'py>) -> PyResult<Array1<'py, f64>> {
-        let n_nodes: usize = self.forest.trees().map(PackedTree::node_count).sum();
-        let n_sums = self.forest.n_features().saturating_mul(self.forest.len());
-        let n_steps = n_nodes.saturating_mul(32).saturating_add(n_sums);
+        let n_steps = self.n_importance_steps();
         let importances = run(py, 1, n_steps, None, |runtime| self.forest.compute_feature_importances(runtime))?;
         Ok(importances.into_pyarray(py))
+    }
+
+    /// The normalised importances of each tree. Shape (n_trees, n_features), float64.
+    #[pyo3(signature = (n_threads = 1))]
+    fn tree_importances<'py>(&self, py: Python<'py>, n_threads: usize) -> PyResult<Array2<'py, f64>> {
+        let n_steps = self.n_importance_steps();
+        let importances = run(py, n_threads, n_steps, None, |runtime| self.forest.tree_importances(runtime))?;
+        importances.into_pyarray(py).reshape([self.forest.len(), self.forest.n_features()])
     }
 
     /// The mean of the values of the leaves that each row reaches: (n_samples, n_outputs *

@@ -21,7 +21,7 @@ mod _spinney {
     #[pymodule_export]
     use super::array::check_sparse;
     #[pymodule_export]
-    use super::crossval::predict_folds;
+    use super::crossval::{PyEncodedRows, predict_folds};
     #[pymodule_export]
     use super::forest::{PyForest, draw_rows, fit_forest};
     #[pymodule_export]
