@@ -56,11 +56,13 @@ EXTRA_test := [test]
 # interchange protocol, by which scikit-learn 1.6 finds its column names.
 PINS_oldest := \
 	"joblib==1.4.2" \
+	"narwhals==2.0.1" \
 	"numpy==1.26.4; python_version < '3.13'" \
 	"numpy==2.1.3; python_version == '3.13'" \
 	"numpy==2.3.3; python_version > '3.13'" \
 	"pandas<3" \
 	"polars==1.20.0" \
+	"pyarrow==18.0.0; python_version <= '3.13'" \
 	"pytest<9" \
 	"scikit-learn==1.6.1; python_version <= '3.13'" \
 	"scikit-learn==1.7.2; python_version > '3.13'" \
@@ -144,6 +146,7 @@ lint-docs: | check-rust ## rustdoc: every link resolves
 lint-python: $(VENVS)/lint.stamp ## ruff and mypy
 	$(VENVS)/lint/bin/ruff check
 	$(VENVS)/lint/bin/ruff format --check
+	$(VENVS)/lint/bin/python tools/docstrings.py --check
 	$(VENVS)/lint/bin/mypy --strict python/spinney
 
 lint-stubs: $(VENVS)/lint.stamp ## The stub of the compiled module says what the module has
@@ -151,6 +154,7 @@ lint-stubs: $(VENVS)/lint.stamp ## The stub of the compiled module says what the
 
 format: $(VENVS)/lint.stamp | check-rust ## Rewrite the sources in the house format
 	$(CARGO) fmt
+	$(VENVS)/lint/bin/python tools/docstrings.py
 	$(VENVS)/lint/bin/ruff check --fix
 	$(VENVS)/lint/bin/ruff format
 

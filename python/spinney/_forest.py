@@ -15,8 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._arrays import to_native
 from spinney._bagged import BaggedClassifier, BaggedRegressor
 from spinney._categories import have_same_categories
-from spinney._descriptions import QUERY
-from spinney._docs import fill_docstring
 from spinney._draws import Draws
 from spinney._forest_trees import ForestTrees, Growth
 from spinney._messages import warn_caller
@@ -154,13 +152,13 @@ class BaseForest(ForestTrees):
         X = self._validate_X_predict(X)
         return self._split_outputs(self.forest_.predict(X, self._count_threads()))
 
-    @fill_docstring(QUERY)
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Return the leaf that each sample reaches in each tree.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
 
         Returns
         -------
@@ -170,13 +168,13 @@ class BaseForest(ForestTrees):
         X = self._validate_X_predict(X)
         return self.forest_.apply(X, self._count_threads())
 
-    @fill_docstring(QUERY)
     def decision_path(self, X: Any) -> tuple[Any, NDArray[np.int64]]:
         """Return the nodes that each sample passes in all trees.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
 
         Returns
         -------

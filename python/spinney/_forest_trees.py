@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._bagged import BaseBaggedTrees
 from spinney._categories import replace_by_codes
 from spinney._draws import Draws
-from spinney._params import select_tree_parameters
+from spinney._params import read_tree_parameters
 from spinney._spinney import Forest
 from spinney._tree import BaseDecisionTree, NamesOfForest
 
@@ -116,8 +116,13 @@ class ForestTrees(BaseBaggedTrees):
                 "estimators_ must have the categorical features of the trees that were there, and "
                 "as many categories of each."
             )
+        names = [name for name in self.estimator.get_params(deep=False) if name != "random_state"]
         self._growths = [
-            Growth(_drop_seed(tree.get_params(deep=False)), tree.max_features_, tree._with_missing)
+            Growth(
+                {name: getattr(tree, name) for name in names if hasattr(tree, name)},
+                tree.max_features_,
+                tree._with_missing,
+            )
             for tree in trees
         ]
         self.forest_, self._estimators = forest, trees
@@ -133,7 +138,7 @@ class ForestTrees(BaseBaggedTrees):
         `n_jobs` is not shared, and neither is `class_weight`: the weights of classes are already in
         the draws or in the weights of the nodes.
         """
-        params = select_tree_parameters(self.get_params(deep=False))
+        params = read_tree_parameters(self)
         # The estimators take codes, which have neither feature names nor categorical dtypes.
         mask = self.is_categorical_
         params["categorical_features"] = None if mask is None else np.flatnonzero(mask).tolist()
@@ -200,7 +205,3 @@ def _count_categories(forest: Forest) -> list[int]:
     """Return the number of categories of each feature."""
     n_categories: list[int] = forest.tree(0).n_categories.tolist()
     return n_categories
-
-
-def _drop_seed(params: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in params.items() if name != "random_state"}

@@ -238,7 +238,8 @@ class CrossValidation:
     def _select_row_params(self, n_samples: int) -> dict[str, Any]:
         """Return the parameters for `fit`, which must be one known value per sample."""
         known = {"sample_weight"}
-        if isinstance(self.estimator, BaseBaggedTrees):
+        # Other forests refuse ids, when they are refitted.
+        if getattr(self.estimator, "bootstrap", None) == "poisson":
             known.add("sample_ids")
         given = {name: value for name, value in (self.params or {}).items() if value is not None}
         are_known = known.issuperset(self.params or {})

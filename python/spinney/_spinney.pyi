@@ -13,6 +13,7 @@ __all__ = [
     "LazyForest",
     "Tree",
     "__version__",
+    "check_params",
     "check_sparse",
     "draw_rows",
     "fit_forest",
@@ -22,6 +23,7 @@ __all__ = [
 
 __version__: str
 
+def check_params(params: dict[str, Any], estimator: str, classification: bool) -> None: ...
 def check_sparse(x: Any) -> None: ...
 def draw_rows(draws: Draws, seeds: list[int], n_threads: int = 1) -> list[NDArray[np.uint32]]: ...
 def fit_forest(x: Any, task: Task) -> tuple[Forest, int, NDArray[np.int64]]: ...

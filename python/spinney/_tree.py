@@ -13,8 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._base import BaseTreeEstimator
 from spinney._categories import Categories
-from spinney._descriptions import QUERY, TRAINING
-from spinney._docs import fill_docstring
 from spinney._draws import Draws
 from spinney._spinney import Tree
 
@@ -47,15 +45,20 @@ class BaseDecisionTree(BaseTreeEstimator):
     # A tree of a forest takes codes. For texts and pictures it keeps the names that they stand for.
     _names_of_forest: NamesOfForest | None = None
 
-    @fill_docstring(TRAINING)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Grow the tree.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples: numbers of any real dtype, in any memory order or sparse format.
+            Values are compared as float64. An entry that a sparse matrix does not store is 0. NaN
+            is a missing value; so are None and NA in data frames. Columns of categorical features
+            may hold strings or other values that can be sorted.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The targets: class labels of any type that can be sorted, or numbers.
         sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights. None means 1 for all. Samples with weight 0 have no influence.
         check_input : bool, default=True
             If False, scikit-learn's checks and conversions of `X` and `y` are skipped. They must
             then be arrays or CSC or CSR matrices.
@@ -78,6 +81,12 @@ class BaseDecisionTree(BaseTreeEstimator):
             self.tree_, self.max_features_, self._with_missing = task.grow_tree(X, draws)
             return self
 
+    def _validate_X_y(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        X, y = super()._validate_X_y(X, y)
+        # Before lengths are compared, as in scikit-learn.
+        self._check_counts(y)
+        return X, y
+
     def _make_draws(
         self,
         n_samples: int,
@@ -91,14 +100,15 @@ class BaseDecisionTree(BaseTreeEstimator):
         X = self._validate_X_predict(X, check_input)
         return self.tree_.predict(X, self._count_threads())
 
-    @fill_docstring(QUERY)
     def apply(self, X: Any, check_input: bool = True) -> NDArray[np.int64]:
         """Return the leaf that each sample reaches.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
         check_input : bool, default=True
+            If False, scikit-learn's checks and conversions of `X` are skipped.
 
         Returns
         -------
@@ -108,14 +118,15 @@ class BaseDecisionTree(BaseTreeEstimator):
         X = self._validate_X_predict(X, check_input)
         return self.tree_.apply(X, self._count_threads())
 
-    @fill_docstring(QUERY)
     def decision_path(self, X: Any, check_input: bool = True) -> Any:
         """Return the nodes that each sample passes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
         check_input : bool, default=True
+            If False, scikit-learn's checks and conversions of `X` are skipped.
 
         Returns
         -------
@@ -125,7 +136,6 @@ class BaseDecisionTree(BaseTreeEstimator):
         X = self._validate_X_predict(X, check_input)
         return self.tree_.decision_path(X, self._count_threads())
 
-    @fill_docstring(TRAINING)
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """Return the subtrees that minimal cost-complexity pruning goes through.
 
@@ -135,8 +145,14 @@ class BaseDecisionTree(BaseTreeEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples: numbers of any real dtype, in any memory order or sparse format.
+            Values are compared as float64. An entry that a sparse matrix does not store is 0. NaN
+            is a missing value; so are None and NA in data frames. Columns of categorical features
+            may hold strings or other values that can be sorted.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The targets: class labels of any type that can be sorted, or numbers.
         sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights. None means 1 for all. Samples with weight 0 have no influence.
 
         Returns
         -------
@@ -148,7 +164,9 @@ class BaseDecisionTree(BaseTreeEstimator):
                 For each subtree the sum of the impurities of its leaves, each multiplied by the
                 leaf's fraction of the total weight.
         """
-        unpruned = clone(self).set_params(ccp_alpha=0.0)
+        unpruned = clone(self)
+        # A subclass may lack the parameter, but has the attribute.
+        unpruned.ccp_alpha = 0.0
         unpruned.fit(X, y, sample_weight=sample_weight)
         ccp_alphas, impurities = unpruned.tree_.cost_complexity_path()
         return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)

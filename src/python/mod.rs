@@ -27,6 +27,8 @@ mod _spinney {
     #[pymodule_export]
     use super::lazy::PyLazyForest;
     #[pymodule_export]
+    use super::task::check_params;
+    #[pymodule_export]
     use super::tree::{PyTree, fit_tree};
 
     use pyo3::prelude::*;

@@ -200,6 +200,14 @@ impl Draws<'_> {
     }
 }
 
+/// Raises `InvalidParameterError` if a parameter of trees is illegal, whatever the data are.
+#[pyfunction]
+pub fn check_params(params: &Bound<'_, PyDict>, estimator: &str, classification: bool) -> PyResult<()> {
+    let tree = tree_params(params, estimator, classification, 0)?;
+    tree.check(1, 1).map_err(|error| of_estimator(error, estimator, params))?;
+    Ok(())
+}
+
 /// The parameters of the tree estimator called `estimator`.
 pub fn tree_params(
     params: &Bound<'_, PyDict>,
