@@ -1,4 +1,4 @@
-"""Descriptions of parameters and attributes that several docstrings share; see `_docs`.
+"""Descriptions of parameters and attributes that several docstrings share; see `docstrings`.
 
 In each vocabulary names are at the margin and descriptions are indented. Where a vocabulary has a
 name twice, the second description counts.

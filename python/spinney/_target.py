@@ -59,7 +59,7 @@ class ClassTarget(ClassifierMixin, ABC):
         check_classification_targets(y)
         classes = [np.unique(column) for column in y.T]
         self.__dict__.update(make_class_attributes(classes))
-        # `np.unique` finds the codes too, but sorts all rows for that: eight times as long.
+        # `np.unique` finds the codes too, but sorts all rows, which takes eight times as long.
         columns = [
             np.searchsorted(labels, column) for labels, column in zip(classes, y.T, strict=True)
         ]
