@@ -21,6 +21,7 @@
 //! outputs' scales is 2^90, and there are up to 2^20 outputs: 112 + 65 + 90 + 20 + 1 < 640.
 
 use std::cmp::Ordering;
+use std::f64::consts::LOG2_E;
 
 use smallvec::SmallVec;
 
@@ -42,6 +43,9 @@ const QUOTIENT_BITS: u32 = 64;
 
 /// The unit of logarithms in fixed point, in bits.
 const ULP: f64 = 1.0 / (1u64 << FRACTION_BITS) as f64;
+
+/// Raises a bound by more than the roundings of its operations.
+const BOUND_SLACK: f64 = 1.0 + 1e-9;
 
 /// A sum of fixed-point targets, rounded. Conversions of 62 bits with a sign are quicker than those
 /// of 64 bits.
@@ -83,7 +87,8 @@ struct OutputSums {
     high: u128,
     /// `m = L(S) - L(W)`; 0 if `S` is 0.
     mean_log: i128,
-    /// `m` in bits, rounded.
+    /// `S` and `m` in bits, rounded.
+    rough_sum: f64,
     rough_mean_log: f64,
 }
 
@@ -136,7 +141,7 @@ impl<'a> Poisson<'a> {
         let outputs = outputs.map(|(sum, low, high)| {
             let mean_log = if sum == 0 { 0 } else { self.log2.log2_wide(sum as u128) - weight_log };
             let rough_mean_log = mean_log.to_f64() * ULP;
-            OutputSums { sum, low, high, mean_log, rough_mean_log }
+            OutputSums { sum, low, high, mean_log, rough_sum: rough(sum), rough_mean_log }
         });
         PoissonTotals { moments, outputs: outputs.collect() }
     }
@@ -282,10 +287,25 @@ impl Statistics for Poisson<'_> {
         score
     }
 
-    /// Estimates both logarithms in floating point, which takes a tenth of the time of the score.
+    /// First bounds the score without logarithms: with `log2 x <= (x - 1) / ln 2`, an output's part
+    /// of the score is at most `D^2 / (S w (W - w) ln 2)` for the excess `D = s W - w S`. Where this
+    /// does not decide, estimates both logarithms in floating point, which takes a tenth of the time
+    /// of the score.
     #[inline]
     fn may_score(&self, node: &Self::Totals, others: &Self::Scan, pushed: Self::Pushed, least: f64) -> bool {
         let weights = [pushed.weight, node.moments.weight - pushed.weight].map(|weight| weight as i64 as f64);
+        let least = least * ULP;
+        let of_node = node.moments.weight as i64 as f64;
+        let mut bound = 0.0;
+        for ((sum, output), &factor) in pushed.sums(others).zip(&node.outputs).zip(&self.factors) {
+            let (own, expected) = (rough(sum) * of_node, output.rough_sum * weights[0]);
+            // With more than the rounding of both products.
+            let excess = (own - expected).abs() + (own + expected) * (8.0 * f64::EPSILON);
+            bound += excess * excess / output.rough_sum * factor;
+        }
+        if bound * LOG2_E * BOUND_SLACK < least * (weights[0] * weights[1]) {
+            return false;
+        }
         let (mut score, mut sums) = (0.0, 0.0);
         for ((sum, output), &factor) in pushed.sums(others).zip(&node.outputs).zip(&self.factors) {
             for (sum, weight) in [sum, output.sum - sum].into_iter().zip(weights) {
@@ -299,7 +319,7 @@ impl Statistics for Poisson<'_> {
         }
         // The errors of both logarithms, and those of all roundings, which are far smaller.
         let most = score + 2.0 * ROUGH_ERROR * sums;
-        most >= least * ULP
+        most >= least
     }
 
     /// Each term of the score has a relative error of some units of 2^-53. With `x` the mean of a
