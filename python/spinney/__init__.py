@@ -5,6 +5,7 @@ from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from spinney.forest import RandomForestClassifier, RandomForestRegressor
 from spinney.inspection import export_text
 from spinney.lazy import LazyForestClassifier, LazyForestRegressor
+from spinney.storage import load
 from spinney.tree import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -25,4 +26,5 @@ __all__ = [
     "RandomForestRegressor",
     "__version__",
     "export_text",
+    "load",
 ]

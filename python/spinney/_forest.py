@@ -17,8 +17,8 @@ from spinney._bagged import BaggedClassifier, BaggedRegressor
 from spinney._categories import have_same_categories
 from spinney._descriptions import QUERY
 from spinney._docs import fill_docstring
-from spinney._draws import Draws
-from spinney._forest_trees import ForestTrees, Growth
+from spinney._draws import Draws, Growth
+from spinney._forest_trees import ForestTrees
 from spinney._messages import warn_caller
 from spinney._progress import show_progress
 from spinney._spinney import Forest

@@ -15,13 +15,14 @@ from spinney._base import BaseTreeEstimator
 from spinney._descriptions import QUERY, TRAINING
 from spinney._docs import fill_docstring
 from spinney._draws import Draws
-from spinney._spinney import Tree
+from spinney._spinney import Forest, Tree
+from spinney._stored_trees import StoredTrees, find_fault_of_growth
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class BaseDecisionTree(BaseTreeEstimator):
+class BaseDecisionTree(StoredTrees, BaseTreeEstimator):
     """Base class of the estimators of single trees."""
 
     # `check_input` only saves time. It is not metadata that a pipeline could pass on.
@@ -63,6 +64,18 @@ class BaseDecisionTree(BaseTreeEstimator):
             X, task, draws = self._read_data(settings, X, y, sample_weight, check_input=check_input)
             self.tree_, self.max_features_, self._with_missing = task.grow_tree(X, draws)
             return self
+
+    def _get_forest(self) -> Forest:
+        return Forest([self.tree_], [0])
+
+    def _restore(self, attributes: dict[str, Any], forest: Forest) -> str | None:
+        if len(forest) != 1:
+            return f"{len(forest)} trees of an estimator of one"
+        self.tree_ = forest.tree(0)
+        fault = super()._restore(attributes, forest)
+        return fault or find_fault_of_growth(
+            self.max_features_, self._with_missing, self.n_features_in_
+        )
 
     def _make_draws(
         self,

@@ -8,6 +8,7 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 
 use super::array::{Array1, Array2, csr_matrix, run_with_matrix, table};
+use super::files::{Reduced, reduce, tree_sections};
 use super::run::run;
 use super::task::{Draws, Grown, Task};
 use super::tree::PyTree;
@@ -60,12 +61,19 @@ impl PyForest {
         Ok(Self::new(Forest::new(trees.iter().zip(seeds).map(member).collect())?))
     }
 
-    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let py = this.py();
-        let members = this.get().forest.members();
-        let trees: Vec<PyTree> = members.iter().map(|member| PyTree::of_forest(Arc::clone(&member.tree))).collect();
-        let state = (trees, this.get().seeds()).into_pyobject(py)?;
-        Ok((py.get_type::<Self>().into_any(), state.into_any()))
+    /// A pickle carries the sections of a file.
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        reduce(this.py(), "read_forest", &this.get().forest)
+    }
+
+    /// The object cannot change.
+    fn __deepcopy__(this: Bound<'_, Self>, _memo: Bound<'_, PyAny>) -> Py<Self> {
+        this.unbind()
+    }
+
+    /// The trees as the sections `TREE_SECTIONS` of a file.
+    fn sections<'py>(&self, py: Python<'py>) -> PyResult<Vec<Array1<'py, u8>>> {
+        tree_sections(py, &self.forest)
     }
 
     fn __len__(&self) -> usize {
@@ -97,6 +105,18 @@ impl PyForest {
     #[getter]
     fn n_outputs(&self) -> usize {
         self.forest.n_outputs()
+    }
+
+    /// Number of classes of each output, 1 for regression.
+    #[getter]
+    fn n_classes(&self) -> Vec<u32> {
+        self.forest.members()[0].tree.n_classes().to_vec()
+    }
+
+    /// Number of categories of each feature, 0 of a numeric one; empty if all are numeric.
+    #[getter]
+    fn n_categories(&self) -> Vec<u32> {
+        self.forest.members()[0].tree.n_categories().to_vec()
     }
 
     /// Number of nodes of each tree. Shape (n_trees,), int64.

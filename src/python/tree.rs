@@ -12,6 +12,7 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 
 use super::array::{Array1, csr_matrix, run_with_matrix};
+use super::files::{Reduced, forest_of, reduce};
 use super::run::run;
 use super::task::{Grown, Task};
 use crate::data::Matrix;
@@ -146,28 +147,14 @@ impl PyTree {
         Ok(Self::new(Tree::with_categories(n_features, n_classes, nodes, n_categories, sets)?))
     }
 
-    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let tree = this.get().tree()?;
-        let py = this.py();
-        let state = (
-            tree.n_features(),
-            tree.n_classes().to_vec(),
-            Self::children_left(this)?,
-            Self::children_right(this)?,
-            Self::feature(this)?,
-            Self::threshold(this)?,
-            Self::missing_go_to_left(this)?,
-            Self::impurity(this)?,
-            Self::n_node_samples(this)?,
-            Self::weighted_n_node_samples(this)?,
-            Self::value(this)?,
-        );
-        let mut state = state.into_pyobject(py)?.into_any();
-        if !tree.n_categories().is_empty() {
-            let words = tree.category_sets().words().to_vec().into_pyarray(py);
-            state = state.add((tree.n_categories().to_vec().into_pyarray(py), words).into_pyobject(py)?)?;
-        }
-        Ok((py.get_type::<Self>().into_any(), state))
+    /// A pickle carries the sections of a file of a forest of this tree.
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        reduce(this.py(), "read_tree", &forest_of(this.get())?)
+    }
+
+    /// The object cannot change.
+    fn __deepcopy__(this: Bound<'_, Self>, _memo: Bound<'_, PyAny>) -> Py<Self> {
+        this.unbind()
     }
 
     /// Left child of each node, -1 for a leaf. Shape (node_count,), int32.
