@@ -1,6 +1,7 @@
 """Fast decision trees and forests with exact splits, in scikit-learn's interface."""
 
 from spinney._spinney import __version__
+from spinney.conversion import from_sklearn
 from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from spinney.forest import RandomForestClassifier, RandomForestRegressor
 from spinney.inspection import export_text
@@ -26,5 +27,6 @@ __all__ = [
     "RandomForestRegressor",
     "__version__",
     "export_text",
+    "from_sklearn",
     "load",
 ]

@@ -96,6 +96,8 @@ class BaseForest(ForestTrees):
         before : dict
             The attributes that the earlier call has set.
         """
+        if before["_draws"] is None:
+            raise ValueError("warm_start=True cannot add to the trees of a forest of scikit-learn.")
         grown = (before["n_features_in_"], before["n_outputs_"])
         given = (self.n_features_in_, self.n_outputs_)
         if grown != given:

@@ -16,6 +16,7 @@ from spinney._draws import Draws, Growth
 from spinney._params import select_tree_parameters
 from spinney._spinney import Forest
 from spinney._stored_trees import StoredTrees, find_fault_of_growth
+from spinney._to_sklearn import convert_forest
 from spinney._tree import BaseDecisionTree
 
 
@@ -27,7 +28,8 @@ class ForestTrees(StoredTrees, BaseBaggedTrees):
 
     forest_: Forest
     _estimators: list[Any]
-    _draws: Draws
+    # None if the forest comes from scikit-learn.
+    _draws: Draws | None
     # One entry per tree.
     _growths: list[Growth]
 
@@ -157,6 +159,10 @@ class ForestTrees(StoredTrees, BaseBaggedTrees):
             times occurs k times. int64 if there are more than 2**31 - 1 samples.
         """
         self._check_has_trees("estimators_samples_")
+        if self._draws is None:
+            raise AttributeError(
+                "A forest that from_sklearn has made does not know the samples of its trees."
+            )
         return self._draws.list_rows(self.forest_.seeds, self._count_threads())
 
     def __len__(self) -> int:
@@ -173,6 +179,9 @@ class ForestTrees(StoredTrees, BaseBaggedTrees):
 
     def _get_forest(self) -> Forest:
         return self.forest_
+
+    def _convert_to_sklearn(self) -> Any:
+        return convert_forest(self)
 
     def _list_stored_attributes(self) -> dict[str, Any]:
         attributes = super()._list_stored_attributes()
@@ -192,8 +201,8 @@ class ForestTrees(StoredTrees, BaseBaggedTrees):
             if fault is not None:
                 return fault
         fault = super()._restore(attributes, forest)
-        draws = vars(self).get("_draws")
-        has_draws = isinstance(draws, Draws) and draws.is_sound()
+        draws: Any = self._draws
+        has_draws = draws is None or (isinstance(draws, Draws) and draws.is_sound())
         return fault if has_draws else "the draws of rows"
 
     def _find_fault_of(self, growth: Any, n_features: int) -> str | None:

@@ -53,8 +53,8 @@ class Encoder:
         if kind is tuple:
             return {"type": "tuple", "items": self._encode_items(value, name)}
         if kind is dict and all(type(key) is str for key in value):
-            items = {key: self.encode(item, name) for key, item in value.items()}
-            return {"type": "names", "items": items}
+            named = {key: self.encode(item, name) for key, item in value.items()}
+            return {"type": "names", "items": named}
         if kind is dict:
             keys = self._encode_items(list(value), f"a key of {name}")
             items = self._encode_items(list(value.values()), name)

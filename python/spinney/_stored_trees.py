@@ -1,4 +1,4 @@
-"""Estimators that have trees, and what is done with the trees: model files."""
+"""Estimators that have trees, and what is done with the trees: files and conversions."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from spinney._categories import Categories, count_categories
 from spinney._model_files import StoredModel, damaged, write_model
 from spinney._spinney import Forest
 from spinney._target import ClassTarget
+from spinney._to_treelite import convert_to_treelite
 
 
 class StoredTrees(ABC):
@@ -62,6 +63,62 @@ class StoredTrees(ABC):
             self._get_forest(),
             int(effective_n_jobs(self.n_jobs)),
         )
+
+    def to_sklearn(self) -> Any:
+        """Return a fitted estimator of scikit-learn with the same trees.
+
+        It is of scikit-learn's class of the same name, so that what is made for scikit-learn works
+        with it: shap, skl2onnx, dtreeviz, `sklearn.tree.plot_tree`. It predicts the same bits for
+        values of float32, on one thread. scikit-learn rounds other values to float32 before it
+        compares them; thresholds are rounded down to float32 accordingly.
+
+        Parameters that scikit-learn does not have are left out, and so are the samples that the
+        trees of a forest were grown on; ``bootstrap="poisson"`` becomes True, and the median as a
+        quantile becomes ``criterion="absolute_error"``.
+
+        Returns
+        -------
+        model : object
+            A fitted estimator of scikit-learn.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        ValueError
+            If scikit-learn cannot express the trees: categorical features, quantiles other than the
+            median, cuts at infinite values, and missing values with constraints or a criterion with
+            which scikit-learn does not take them. (It does not take them in sparse matrices
+            either, which its own `predict` says.)
+        """
+        check_is_fitted(self)
+        return self._convert_to_sklearn()
+
+    @abstractmethod
+    def _convert_to_sklearn(self) -> Any:
+        """Return a fitted estimator of scikit-learn; see `to_sklearn`."""
+
+    def to_treelite(self) -> Any:
+        """Return a model of treelite with the same trees, for use without Python.
+
+        Thresholds stay float64, and categorical features stay categorical: the model takes codes,
+        which are indices into `categories_`.
+
+        Returns
+        -------
+        model : treelite.Model
+            It predicts probabilities or numbers. treelite adds up trees in single precision if its
+            input is; results are within rounding of those of the estimator.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        ImportError
+            If treelite is not installed.
+        """
+        check_is_fitted(self)
+        return convert_to_treelite(self, self._get_forest())
 
     @abstractmethod
     def _get_forest(self) -> Forest:

@@ -17,6 +17,7 @@ from spinney._docs import fill_docstring
 from spinney._draws import Draws
 from spinney._spinney import Forest, Tree
 from spinney._stored_trees import StoredTrees, find_fault_of_growth
+from spinney._to_sklearn import convert_tree
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -67,6 +68,9 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator):
 
     def _get_forest(self) -> Forest:
         return Forest([self.tree_], [0])
+
+    def _convert_to_sklearn(self) -> Any:
+        return convert_tree(self)
 
     def _restore(self, attributes: dict[str, Any], forest: Forest) -> str | None:
         if len(forest) != 1:
