@@ -45,7 +45,7 @@ impl Visitor for SearchBench<'_, '_> {
             constants: &ConstantFeatures::none(data.n_features()),
             limits: None,
         };
-        let mut scratch = Scratch::new(&search);
+        let mut scratch = Scratch::new(&search).unwrap();
         bench.iter(|| search.best_split(&node, None, &mut scratch).expect("a search").best);
         Ok(())
     }

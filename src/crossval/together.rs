@@ -11,7 +11,6 @@
 //! many they are. So with one row left out per fold, the cost of a node depends on the number of its
 //! rows, not on the number of folds.
 
-use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::costs::Costs;
@@ -123,7 +122,7 @@ impl Visitor for Shared<'_> {
         let constants = Arc::new(ConstantFeatures::none(data.n_features()));
         let root = Group { ids, folds: of_root, depth: 0, key: NodeKey::root(params.seed, number), constants };
         let mut descent = Descent {
-            scratch: Scratch::new(&search),
+            scratch: Scratch::new(&search)?,
             scan: criterion.scan(),
             samples: samples_with(data, Vec::new()),
             columns: FoldScratch::new(data),
@@ -303,9 +302,7 @@ impl<C: Criterion> Descent<'_, C> {
                     wanted.push(Wanted { cut, n_folds: folds().count(), n_singles });
                 }
             }
-            // The cut of most folds comes first, so that others join its child.
-            wanted.sort_by_key(|wanted| Reverse(wanted.n_folds));
-            for union in unite(&wanted, &sides, side == Side::Left, &costs) {
+            for union in unite(wanted, &sides, side == Side::Left, &costs) {
                 self.search.runtime.check_interrupt()?;
                 let ids = picked(&group.ids, union.holds.iter().copied());
                 self.members.insert_all(&ids);

@@ -38,7 +38,7 @@ const NOISE: f64 = 1.0 / (1u64 << 46) as f64;
 
 /// Grows the tree of `root` up to `max_leaf_nodes` leaves.
 pub fn grow<C: Criterion>(search: &Search<'_, C>, root: Pending<'_, C>, max_leaf_nodes: u64) -> Result<(Part, Effort)> {
-    let mut scratch = Scratch::new(search);
+    let mut scratch = Scratch::new(search)?;
     let mut part = Part::new(search.criterion.n_values());
     let weight_unit = search.target.weight_unit();
     let mut waiting = BinaryHeap::new();

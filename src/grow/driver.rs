@@ -82,8 +82,20 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
     }
 
     fn run_task<'s, 'l: 's>(&'s self, task: usize, root: Pending<'s, C>, load: P::Load<'l>, scope: Option<&Scope<'s>>) {
+        let finds = self.find(task, root, load, scope);
+        self.lock().tasks.push(finds);
+    }
+
+    /// Walks the subtree of a task, except those parts of it that become tasks themselves.
+    fn find<'s, 'l: 's>(
+        &'s self,
+        task: usize,
+        root: Pending<'s, C>,
+        load: P::Load<'l>,
+        scope: Option<&Scope<'s>>,
+    ) -> Result<P::Finds> {
         let idle = self.lock().idle.pop();
-        let mut scratch = idle.unwrap_or_else(|| Scratch::new(&self.search));
+        let mut scratch = idle.map_or_else(|| Scratch::new(&self.search), Ok)?;
         let finds = self.walk(task, root, load, &mut scratch, |node, load| match scope {
             Some(scope) if self.is_a_task(&node) => {
                 let new = self.n_tasks.fetch_add(1, Ordering::Relaxed);
@@ -91,13 +103,11 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
                 None
             }
             _ => Some((node, load)),
-        });
+        })?;
         let mut state = self.lock();
         state.effort += self.search.take_effort(&mut scratch);
-        if finds.is_ok() {
-            state.idle.push(scratch);
-        }
-        state.tasks.push(finds);
+        state.idle.push(scratch);
+        Ok(finds)
     }
 
     /// Walks a subtree. Each smaller child is passed to `keep_or_spawn`, and left out of the walk

@@ -221,8 +221,11 @@ impl<'s, C: Criterion> Pending<'s, C> {
         let n_left = match goes_left {
             None => search.partition(samples, *key, cut, heritage.as_ref(), scratch),
             Some(goes_left) => {
-                let mut goes_left = goes_left.into_iter();
-                samples.partition(|_| goes_left.next().unwrap_or_default())
+                let mut row = 0;
+                samples.partition(|_| {
+                    row += 1;
+                    goes_left[row - 1]
+                })
             }
         };
         // Add up the statistics of the smaller child, and subtract them from the node's for the
@@ -369,7 +372,7 @@ mod tests {
             let samples = samples.root();
             let totals = criterion.totals(samples.ids());
             let mut root = Pending::begin(&search, samples, totals, Anew::root(&search, 0));
-            let parts = root.partition_rows(&cut, None, &search, &mut Scratch::new(&search));
+            let parts = root.partition_rows(&cut, None, &search, &mut Scratch::new(&search)?);
             let n_small = parts.n_left.min(data.n_samples() - parts.n_left);
             Ok((n_small, criterion.weight(&parts.small.0), parts.n_left))
         }

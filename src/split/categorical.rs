@@ -15,6 +15,8 @@
 //! order of the codes. O(E + C log C) per order, for E entries and C categories of the column in
 //! the node. Classes that the node does not have cost nothing.
 
+use std::cmp::Ordering;
+
 use crate::criterion::Criterion;
 use crate::data::Dataset;
 use crate::error::Result;
@@ -128,7 +130,7 @@ struct Sum {
 
 impl Sum {
     /// The exact order of two means, by the products of each sum with the other weight.
-    fn compare(&self, other: &Self) -> std::cmp::Ordering {
+    fn compare(&self, other: &Self) -> Ordering {
         let product = |a: u128, b: u64| {
             let low = (a & u128::from(u64::MAX)) * u128::from(b);
             ((a >> 64) * u128::from(b) + (low >> 64), low as u64)
@@ -215,7 +217,7 @@ impl<C: Criterion> Categorical<'_, C> {
                 classes.push(units.map(|(unit, sum)| (unit, sum.sum as f64)).collect());
             }
             if is_visited {
-                let by_mean = sorted(self.units.len(), |&a, &b| sums[a as usize].compare(&sums[b as usize]));
+                let by_mean = sorted(self.units.len(), &|a, b| sums[a as usize].compare(&sums[b as usize]));
                 visit(Order { number: number as u32, places: places(&by_mean), sums });
                 if self.units.len() == 2 {
                     return;
@@ -224,7 +226,7 @@ impl<C: Criterion> Categorical<'_, C> {
         }
         if classes.len() > 2 && is_wanted(of_component) {
             let scores = principal_component(self.units.len(), &classes);
-            let order = sorted(self.units.len(), |&a, &b| scores[a as usize].total_cmp(&scores[b as usize]));
+            let order = sorted(self.units.len(), &|a, b| scores[a as usize].total_cmp(&scores[b as usize]));
             visit(Order { number: of_component, places: places(&order), sums: Vec::new() });
         }
     }
@@ -295,10 +297,10 @@ impl<C: Criterion> Categorical<'_, C> {
 }
 
 /// The units, sorted by `compare`. Of equal units, the one with the earlier first row comes first:
-/// the sort is stable, and units are numbered by first rows.
-fn sorted(n: usize, compare: impl Fn(&u32, &u32) -> std::cmp::Ordering) -> Vec<u32> {
+/// units are numbered by first rows. The sort is compiled once, not for each criterion.
+fn sorted(n: usize, compare: &dyn Fn(u32, u32) -> Ordering) -> Vec<u32> {
     let mut units: Vec<u32> = (0..n as u32).collect();
-    units.sort_by(compare);
+    units.sort_unstable_by(|&a, &b| compare(a, b).then(a.cmp(&b)));
     units
 }
 

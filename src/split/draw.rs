@@ -345,7 +345,7 @@ mod tests {
             check(draw.dense(columns).unwrap())?;
             let data = sparse(&x, &runtime);
             let Columns::Sparse(columns) = data.columns() else { unreachable!() };
-            let mut scratch = SearchScratch::new(32, n_features);
+            let mut scratch = SearchScratch::new(32, n_features).unwrap();
             for forced in KERNELS {
                 check(draw.sparse(columns, forced, &mut scratch).unwrap())?;
             }
@@ -374,7 +374,7 @@ mod tests {
             runtime: &Runtime::new(1, &raised),
         };
         for forced in KERNELS {
-            let mut scratch = SearchScratch::new(8, 8);
+            let mut scratch = SearchScratch::new(8, 8).unwrap();
             assert!(draw.sparse(columns, forced, &mut scratch).is_err());
             assert!(samples.iter().all(|&sample| !scratch.members.contains(sample)));
         }

@@ -68,15 +68,16 @@ pub struct Scratch<C: Criterion> {
 }
 
 impl<C: Criterion> Scratch<C> {
-    /// Makes scratch that is large enough for any node of a tree.
-    pub fn new(search: &Search<'_, C>) -> Self {
+    /// Makes scratch that is large enough for any node of a tree. Fails if there is not the memory
+    /// for it.
+    pub fn new(search: &Search<'_, C>) -> Result<Self> {
         let data = search.data;
         let sparse = match data.columns() {
             Columns::Dense(_) => SearchScratch::default(),
-            Columns::Sparse(_) => SearchScratch::new(data.n_samples(), data.n_features()),
+            Columns::Sparse(_) => SearchScratch::new(data.n_samples(), data.n_features())?,
         };
         let dense = dense::DenseScratch::new(search.criterion);
-        Self { scans: Scans::new(search.criterion), dense, small: SmallScratch::new(search), sparse }
+        Ok(Self { scans: Scans::new(search.criterion), dense, small: SmallScratch::new(search), sparse })
     }
 }
 

@@ -93,7 +93,14 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
             }
         } else {
             self.bins[..n_bins].fill(0);
-            for (&row, &bin) in rows.iter().zip(bins) {
+            let (rows, rest) = rows.as_chunks::<8>();
+            let (bins, rest_bins) = bins.as_chunks::<8>();
+            for (rows, bins) in rows.iter().zip(bins) {
+                for (&row, &bin) in rows.iter().zip(bins) {
+                    self.bins[bin as usize] += row;
+                }
+            }
+            for (&row, &bin) in rest.iter().zip(rest_bins) {
                 self.bins[bin as usize] += row;
             }
         }

@@ -8,7 +8,7 @@
 //! each rank is a bin.
 
 use crate::criterion::packed::MAX_BINS;
-use crate::data::dense::{DenseColumn, Ranks};
+use crate::data::dense::{DenseColumn, Ranks, gather};
 use crate::simd::{Level, vectorized};
 
 /// The cells of one column in a node.
@@ -36,9 +36,9 @@ impl Cells {
     /// Sets `ranks` and leaves the bins as they are. O(rows).
     pub fn load_ranks(&mut self, column: &DenseColumn, samples: &[u32]) {
         match &column.ranks {
-            Ranks::U8(ranks) => gather(ranks, samples, &mut self.ranks),
-            Ranks::U16(ranks) => gather(ranks, samples, &mut self.ranks),
-            Ranks::U32(ranks) => gather(ranks, samples, &mut self.ranks),
+            Ranks::U8(ranks) => load(ranks, samples, &mut self.ranks),
+            Ranks::U16(ranks) => load(ranks, samples, &mut self.ranks),
+            Ranks::U32(ranks) => load(ranks, samples, &mut self.ranks),
         }
     }
 
@@ -56,7 +56,7 @@ impl Cells {
         self.n_missing = 0;
         self.end = missing_rank.unwrap_or(u32::MAX);
         if let Ranks::U8(ranks) = &column.ranks {
-            gather(ranks, samples, &mut self.bins);
+            load(ranks, samples, &mut self.bins);
             (self.base, self.shift, self.n_bins) = (0, 0, column.n_ranks as usize);
             if let Some(missing) = missing_rank {
                 self.n_missing = samples.len() - n_up_to(level, &self.bins, missing as u8 - 1);
@@ -115,11 +115,9 @@ impl Cells {
     }
 }
 
-fn gather<R: Copy + Into<T>, T: Copy + Default>(ranks: &[R], samples: &[u32], out: &mut Vec<T>) {
+fn load<R: Copy + Into<T>, T: Copy + Default>(ranks: &[R], samples: &[u32], out: &mut Vec<T>) {
     out.resize(samples.len(), T::default());
-    for (out, &sample) in out.iter_mut().zip(samples) {
-        *out = ranks[sample as usize].into();
-    }
+    gather(ranks, samples, out);
 }
 
 vectorized! {

@@ -238,8 +238,11 @@ pub(crate) fn partition<C: Criterion>(
     let loaded = (scratch.winner_of.take() == Some(key)).then_some(&scratch.winner.ranks[..]);
     match (loaded, &columns.column(split.feature).ranks) {
         (Some(ranks), _) => {
-            let mut ranks = ranks.iter();
-            partition_by(samples, split, missing_rank, |_| ranks.next().copied().unwrap_or_default())
+            let mut row = 0;
+            partition_by(samples, split, missing_rank, |_| {
+                row += 1;
+                ranks[row - 1]
+            })
         }
         (None, Ranks::U8(ranks)) => partition_by(samples, split, missing_rank, |sample| ranks[sample as usize].into()),
         (None, Ranks::U16(ranks)) => partition_by(samples, split, missing_rank, |sample| ranks[sample as usize].into()),

@@ -369,9 +369,10 @@ impl<C: Criterion> KnownColumns<C> {
         if nnz as f64 >= copy_below() * self.nnz as f64 {
             return;
         }
-        let mut slots: Vec<u32> =
-            (0..self.bounds.n_columns() as u32).filter(|&slot| self.bounds.weight(slot) > 0).collect();
-        slots.sort_by_key(|&slot| Reverse(self.bounds.weight(slot)));
+        let weights = (0..self.bounds.n_columns() as u32).map(|slot| (Reverse(self.bounds.weight(slot)), slot));
+        let mut slots: Vec<(Reverse<_>, u32)> = weights.filter(|&(Reverse(weight), _)| weight > 0).collect();
+        slots.sort_unstable();
+        let slots: Vec<u32> = slots.into_iter().map(|(_, slot)| slot).collect();
         let copy = self.copy(data, &self.members, nnz, slots.iter().copied());
         self.bounds = self.bounds.pick(&slots, copy.summaries(criterion, scan));
         self.leader = self.leader.and_then(|leader| slots.iter().position(|&slot| slot == leader).map(|at| at as u32));

@@ -1,7 +1,8 @@
 //! Scratch of the searches of sparse columns, and how much these searches have read.
 
 use crate::bitset::Bitset;
-
+use crate::error::Result;
+use crate::memory;
 use crate::split::entries::Entry;
 use crate::split::sparse::heritage::SlotMap;
 use crate::split::sparse::intersect::Gather;
@@ -43,13 +44,17 @@ pub struct SearchScratch {
 }
 
 impl SearchScratch {
-    pub(crate) fn new(n_samples: usize, n_features: usize) -> Self {
-        Self {
+    /// Scratch for sparse data of this shape. Fails if there is not the memory for it.
+    pub(crate) fn new(n_samples: usize, n_features: usize) -> Result<Self> {
+        // Two numbers of four bytes and one bit for each feature, one bit for each row.
+        let n_bytes = n_features.saturating_mul(8).saturating_add((n_features + n_samples) / 8);
+        memory::check("the scratch of a thread", n_bytes)?;
+        Ok(Self {
             members: Bitset::new(n_samples),
             drawn: Bitset::new(n_features),
             gather: Gather::new(n_features),
             slot_map: SlotMap::new(n_features),
             ..Self::default()
-        }
+        })
     }
 }
