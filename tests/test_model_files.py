@@ -1,5 +1,6 @@
 """Model files: everything comes back, and whatever is damaged is refused."""
 
+import contextlib
 import copy
 import datetime as dt
 import json
@@ -9,6 +10,7 @@ import struct
 import subprocess
 import sys
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 
@@ -342,8 +344,9 @@ def reseal_table(data):
 def test_forged_trees_are_refused_or_sound(files, tmp_path):
     """Words of the index and bytes of trees, with checksums that agree.
 
-    A forged length or number of splits is refused. A forged byte of a tree may make another sound
-    tree (another threshold, say), which is then loaded and predicts.
+    A forged length or number of splits is refused by `load`. A forged byte of a tree of a forest is
+    found when the trees are first needed. It may make another sound tree (another threshold, say),
+    which then predicts.
     """
     X, _ = make_data()
     rng = np.random.default_rng(1)
@@ -368,15 +371,51 @@ def test_forged_trees_are_refused_or_sound(files, tmp_path):
                 forged = bytearray(data)
                 forged[offset + rng.integers(length)] = rng.integers(256)
                 path.write_bytes(seal(forged))
-                try:
+                with contextlib.suppress(ValueError):
                     loaded = spinney.load(path)
-                except ValueError:
-                    pass
-                else:
+                    predicted = getattr(loaded, "predict_proba", loaded.predict)(X)
                     n_loaded += 1
-                    assert np.isfinite(getattr(loaded, "predict_proba", loaded.predict)(X)).all()
+                    assert np.isfinite(predicted).all()
                     assert len(loaded.feature_importances_) == 3
     assert n_loaded > 50
+
+
+def test_forged_trees_are_refused_whenever_they_are_needed(files, tmp_path):
+    """The trees of a forest are read by whoever needs them first, and again if that failed."""
+    X, _ = make_data()
+    forged = bytearray(files[0])
+    offset = {name: offset for name, _, offset, _ in sections_of(forged)}["splits"]
+    # The first node is no split any more.
+    forged[offset] &= 0xFE
+    (tmp_path / "model").write_bytes(seal(forged))
+    loaded = spinney.load(tmp_path / "model")
+    assert len(loaded) == 4
+    for use in (
+        lambda: loaded.predict(X),
+        lambda: loaded.predict_proba(X),
+        lambda: loaded.apply(X),
+        lambda: loaded.decision_path(X),
+        lambda: loaded.feature_importances_,
+        lambda: loaded.estimators_,
+        lambda: pickle.dumps(loaded),
+        lambda: loaded.save(tmp_path / "again"),
+        lambda: loaded[0],
+    ):
+        with pytest.raises(ValueError, match="section 'splits' of the model is damaged"):
+            use()
+
+
+def test_threads_may_use_a_loaded_forest_at_once(tmp_path):
+    """The trees are read once, or by several threads with the same result."""
+    X, y = load_iris(return_X_y=True)
+    forest = spinney.RandomForestClassifier(200, random_state=0).fit(X, y)
+    forest.save(tmp_path / "model")
+    expected = forest.predict_proba(X)
+    for _ in range(5):
+        loaded = spinney.load(tmp_path / "model")
+        with ThreadPoolExecutor(8) as pool:
+            for predicted in pool.map(loaded.predict_proba, [X] * 16):
+                np.testing.assert_array_equal(predicted, expected)
 
 
 HEADER_FORGERIES = [
@@ -547,6 +586,8 @@ def test_damaged_pickles_are_refused():
         read(number, sections[:-1])
     with pytest.raises(ValueError, match="section 'leaves' of the model is damaged"):
         read(number, [*sections[:3], sections[3][:-1], sections[4]])
+    with pytest.raises(ValueError, match="section 'index' of the model is damaged"):
+        read(number, [sections[0], sections[1][:-1], *sections[2:]])
     with pytest.raises(ValueError, match=r"The sections must be of one tree\. Got 4 trees"):
         spinney._spinney.read_tree(number, sections)
 

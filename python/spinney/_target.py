@@ -45,7 +45,9 @@ class ClassTarget(ClassifierMixin, ABC):
         classes = [np.unique(column) for column in y.T]
         self.__dict__.update(make_class_attributes(classes))
         # `np.unique` finds the codes too, but sorts all rows for that, which takes eight times as long.
-        columns = [np.searchsorted(labels, column) for labels, column in zip(classes, y.T, strict=True)]
+        columns = [
+            np.searchsorted(labels, column) for labels, column in zip(classes, y.T, strict=True)
+        ]
         codes = np.column_stack(columns).astype(np.uint32, order="C")
         return EncodedTarget(codes, [labels.shape[0] for labels in classes])
 

@@ -36,14 +36,15 @@ def load(path: Any, *, n_jobs: int | None = None) -> Any:
     """Load an estimator that its method `save` has written.
 
     The estimator predicts the same bits as the one that was saved. Nothing in the file is executed,
-    and everything in it is checked.
+    and everything in it is checked: its checksums, header and lengths now, and the bytes of the
+    trees of a forest when they are first needed.
 
     Parameters
     ----------
     path : str or path-like
         The file.
     n_jobs : int, default=None
-        Threads that check the file and read the trees. None means 1 unless in a
+        Threads that check the file, and later read the trees. None means 1 unless in a
         ``joblib.parallel_config``; -1 means one per core.
 
     Returns

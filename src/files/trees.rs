@@ -37,18 +37,48 @@ pub fn write_forest(forest: &Forest, runtime: &Runtime<'_>) -> Result<[Vec<u8>; 
     Ok([shape, index, parts.splits, parts.leaves, parts.statistics])
 }
 
-/// The forest of sections that may come from anywhere. O(nodes).
-pub fn read_forest(
-    [shape, index, splits, leaves, statistics]: [&[u8]; N_TREE_SECTIONS],
-    runtime: &Runtime<'_>,
-) -> Result<Forest> {
+/// What is known of a forest without a look at the bytes of its trees.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outline {
+    /// What the trees have in common.
+    pub shape: Shape,
+    /// The seed of each tree, and what describes its bytes.
+    pub trees: Vec<(u64, Entry)>,
+}
+
+impl Outline {
+    /// The outline of a forest.
+    pub fn of(forest: &Forest) -> Self {
+        let trees = forest.members().iter().map(|Member { tree, seed }| {
+            let mut entry = Entry::default();
+            entry[0] = (tree.node_count() / 2) as u64;
+            (*seed, entry)
+        });
+        Self { shape: forest.members()[0].tree.shape(), trees: trees.collect() }
+    }
+
+    /// Reads the outline from sections that may come from anywhere, whose lengths must be those that
+    /// it tells. O(trees).
+    pub fn read(sections: &[&[u8]; N_TREE_SECTIONS]) -> Result<Self> {
+        Ok(read_outline(sections)?.0)
+    }
+
+    /// The number of nodes of each tree.
+    pub fn node_counts(&self) -> impl Iterator<Item = i64> {
+        self.trees.iter().map(|(_, entry)| (entry[0] as i64).saturating_mul(2).saturating_add(1))
+    }
+}
+
+/// The outline of a forest, and the bytes of each tree.
+fn read_outline<'a>(sections: &[&'a [u8]; N_TREE_SECTIONS]) -> Result<(Outline, Vec<Parts<&'a [u8]>>)> {
+    let &[shape, index, splits, leaves, statistics] = sections;
     let shape = read_shape(shape).ok_or_else(|| damaged("shape", "its numbers contradict each other".into()))?;
     let (entries, rest) = index.as_chunks::<INDEX_BYTES>();
     if entries.is_empty() || !rest.is_empty() {
         return Err(damaged("index", format!("{} bytes for trees of {INDEX_BYTES}", index.len())));
     }
     let mut rest = [splits, leaves, statistics];
-    let mut items = Vec::with_capacity(entries.len());
+    let (mut trees, mut parts) = (Vec::with_capacity(entries.len()), Vec::with_capacity(entries.len()));
     for entry in entries {
         let mut words = entry.as_chunks().0.iter().map(|&bytes| u64::from_le_bytes(bytes));
         let seed = words.next().unwrap_or(0);
@@ -62,13 +92,22 @@ pub fn read_forest(
                 damaged(TREE_SECTIONS[2 + at], got)
             })
         };
-        let parts = Parts { splits: part(0)?, leaves: part(1)?, statistics: part(2)? };
-        items.push((seed, entry, parts));
+        parts.push(Parts { splits: part(0)?, leaves: part(1)?, statistics: part(2)? });
+        trees.push((seed, entry));
     }
     if let Some(at) = rest.iter().position(|rest| !rest.is_empty()) {
         return Err(damaged(TREE_SECTIONS[2 + at], format!("{} bytes belong to no tree", rest[at].len())));
     }
-    let members = runtime.map(items, |(seed, entry, parts)| {
+    for ((_, entry), parts) in trees.iter().zip(&parts) {
+        PackedTree::check_lengths(&shape, entry, parts).map_err(|(section, reason)| damaged(section, reason))?;
+    }
+    Ok((Outline { shape, trees }, parts))
+}
+
+/// The forest of sections that may come from anywhere. O(nodes).
+pub fn read_forest(sections: [&[u8]; N_TREE_SECTIONS], runtime: &Runtime<'_>) -> Result<Forest> {
+    let (Outline { shape, trees }, parts) = read_outline(&sections)?;
+    let members = runtime.map(trees.into_iter().zip(parts).collect(), |((seed, entry), parts)| {
         runtime.check_interrupt()?;
         let tree = PackedTree::read(&shape, &entry, &parts).map_err(|(section, reason)| damaged(section, reason))?;
         Ok(Member { tree: Arc::new(tree), seed })

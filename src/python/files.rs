@@ -1,7 +1,7 @@
 //! Model files and pickles: arrays of bytes in and out. Files are opened in Python.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
-use numpy::{IntoPyArray, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -10,7 +10,7 @@ use super::forest::PyForest;
 use super::run::run;
 use super::tree::PyTree;
 use crate::error::{Error, Result};
-use crate::files::{self, N_TREE_SECTIONS, TREE_FORMAT, TREE_SECTIONS};
+use crate::files::{self, N_TREE_SECTIONS, Outline, TREE_FORMAT, TREE_SECTIONS};
 use crate::forest::{Forest, Member};
 
 /// What `__reduce__` returns: a function of this module, and its arguments.
@@ -69,26 +69,27 @@ pub fn split_model(py: Python<'_>, data: Bytes<'_>, n_threads: usize) -> PyResul
 
 /// Make the trees of a forest from their sections.
 ///
+/// The trees are read when they are first needed, and checked then; before, only the lengths are
+/// compared.
+///
 /// Parameters
 /// ----------
 /// format_number : int
 ///     The number of the sections' format.
 /// sections : list of ndarray of uint8
+///     They are kept until the trees are read.
 /// n_threads : int
+///     Threads that read the trees.
 ///
 /// Returns
 /// -------
 /// forest : Forest
 #[pyfunction]
 #[pyo3(signature = (format_number, sections, n_threads = 1))]
-#[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
-pub fn read_forest(
-    py: Python<'_>,
-    format_number: u32,
-    sections: Vec<Bytes<'_>>,
-    n_threads: usize,
-) -> PyResult<PyForest> {
-    Ok(PyForest::new(forest(py, format_number, &sections, n_threads)?))
+pub fn read_forest(format_number: u32, sections: Vec<Array1<'_, u8>>, n_threads: usize) -> PyResult<PyForest> {
+    let outline = with_slices(format_number, &sections, |slices| Ok(Outline::read(&slices)?))?;
+    let sections = sections.into_iter().map(Bound::unbind).collect();
+    Ok(PyForest::stored(outline, StoredTrees { sections, n_threads }))
 }
 
 /// Make a tree from its sections: those of a forest of one tree.
@@ -104,8 +105,8 @@ pub fn read_forest(
 /// tree : Tree
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
-pub fn read_tree(py: Python<'_>, format_number: u32, sections: Vec<Bytes<'_>>) -> PyResult<PyTree> {
-    let forest = forest(py, format_number, &sections, 1)?;
+pub fn read_tree(py: Python<'_>, format_number: u32, sections: Vec<Array1<'_, u8>>) -> PyResult<PyTree> {
+    let forest = with_slices(format_number, &sections, |slices| read(py, slices, 1))?;
     match forest.members() {
         [member] => Ok(PyTree::of_forest(member.tree.clone())),
         members => {
@@ -114,16 +115,45 @@ pub fn read_tree(py: Python<'_>, format_number: u32, sections: Vec<Bytes<'_>>) -
     }
 }
 
-fn forest(py: Python<'_>, format_number: u32, sections: &[Bytes<'_>], n_threads: usize) -> PyResult<Forest> {
+/// The sections of trees that have not been read yet.
+pub struct StoredTrees {
+    sections: Vec<Py<PyArray1<u8>>>,
+    n_threads: usize,
+}
+
+impl StoredTrees {
+    /// A second reference to the same sections.
+    pub fn share(&self, py: Python<'_>) -> Self {
+        let sections = self.sections.iter().map(|section| section.clone_ref(py)).collect();
+        Self { sections, n_threads: self.n_threads }
+    }
+
+    pub fn read(&self, py: Python<'_>) -> PyResult<Forest> {
+        let sections: Vec<_> = self.sections.iter().map(|section| section.bind(py).clone()).collect();
+        with_slices(TREE_FORMAT, &sections, |slices| read(py, slices, self.n_threads))
+    }
+}
+
+/// Calls `f` with the bytes of the sections.
+fn with_slices<T>(
+    format_number: u32,
+    sections: &[Array1<'_, u8>],
+    f: impl FnOnce([&[u8]; N_TREE_SECTIONS]) -> PyResult<T>,
+) -> PyResult<T> {
     if format_number > TREE_FORMAT {
         let (what, got, newest) = ("The model", format_number.into(), TREE_FORMAT.into());
         return Err(Error::NewerFormat { what, got, newest }.into());
     }
-    let slices = sections.iter().map(PyReadonlyArray1::as_slice).collect::<std::result::Result<Vec<_>, _>>()?;
-    let slices: [&[u8]; N_TREE_SECTIONS] = slices.try_into().map_err(|_| {
+    let borrowed = sections.iter().map(PyArrayMethods::try_readonly).collect::<std::result::Result<Vec<_>, _>>();
+    let borrowed = borrowed.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let slices = borrowed.iter().map(PyReadonlyArray1::as_slice).collect::<std::result::Result<Vec<_>, _>>()?;
+    f(slices.try_into().map_err(|_| {
         let expected = TREE_SECTIONS.join(", ");
         PyValueError::new_err(format!("The sections must be {expected}. Got {} instead.", sections.len()))
-    })?;
+    })?)
+}
+
+fn read(py: Python<'_>, slices: [&[u8]; N_TREE_SECTIONS], n_threads: usize) -> PyResult<Forest> {
     let n_steps = slices.iter().map(|section| section.len()).sum::<usize>().saturating_mul(8);
     run(py, n_threads, n_steps, None, |runtime| files::read_forest(slices, runtime))
 }

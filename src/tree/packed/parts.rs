@@ -164,17 +164,17 @@ impl PackedTree {
         flags
     }
 
+    /// Checks that the lengths of the parts of a tree are those of an entry, which may come from
+    /// anywhere. O(1).
+    pub fn check_lengths(shape: &Shape, entry: &Entry, parts: &Parts<&[u8]>) -> Result<(), Fault> {
+        Columns::new(shape, entry, parts).map(drop)
+    }
+
     /// Reads a tree from its bytes, which may come from anywhere. Nothing is allocated that is not
     /// in proportion to their lengths. O(nodes).
     pub fn read(shape: &Shape, entry: &Entry, parts: &Parts<&[u8]>) -> Result<Self, Fault> {
-        let &[n_splits, _, _, _, n_words, unit, flags] = entry;
-        let flags = Flags::from_word(flags, f64::from_bits(unit));
-        let flags = flags.ok_or_else(|| ("index", "the flags of a tree are unknown".into()))?;
-        let n_splits = usize::try_from(n_splits).ok().filter(|&n| n <= MAX_NODES / 2);
-        let n_splits = n_splits.ok_or_else(|| ("index", format!("a tree has {} splits", entry[0])))?;
-        let columns = Columns::new(parts.splits, n_splits, n_words, &flags);
-        let columns = columns
-            .ok_or_else(|| ("splits", format!("{} bytes for a tree of {n_splits} splits", parts.splits.len())))?;
+        let (columns, n_splits, flags) = Columns::new(shape, entry, parts)?;
+        let unit = entry[5];
         let (splits, max_depth, sets) = columns.read(shape, n_splits, &flags)?;
         let statistics = match flags.kind {
             Kind::Shares(formula) => {
@@ -185,10 +185,6 @@ impl PackedTree {
             }
             Kind::Numbers { weights, rows_add_up, leaves_are_pure } => {
                 let n_values = n_values(&shape.n_classes);
-                if Some(parts.leaves.len()) != n_values.checked_mul(8 * (n_splits + 1)) {
-                    let got = format!("{} bytes for {} leaves of {n_values} values", parts.leaves.len(), n_splits + 1);
-                    return Err(("leaves", got));
-                }
                 let values = parts.leaves.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
                 let records = parts.statistics.into();
                 let numbers = Numbers { weights, rows_add_up, leaves_are_pure, values, records };
@@ -223,8 +219,35 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Nothing if the lengths do not fit.
-    fn new(mut bytes: &'a [u8], n_splits: usize, n_words: u64, flags: &Flags) -> Option<Self> {
+    /// The columns of a tree, its number of splits, and its flags, if the lengths of all parts fit.
+    fn new(shape: &Shape, entry: &Entry, parts: &Parts<&'a [u8]>) -> Result<(Self, usize, Flags), Fault> {
+        let &[n_splits, _, _, _, n_words, unit, flags] = entry;
+        let flags = Flags::from_word(flags, f64::from_bits(unit));
+        let flags = flags.ok_or_else(|| ("index", "the flags of a tree are unknown".into()))?;
+        let n_splits = usize::try_from(n_splits).ok().filter(|&n| n <= MAX_NODES / 2);
+        let n_splits = n_splits.ok_or_else(|| ("index", format!("a tree has {} splits", entry[0])))?;
+        let columns = Self::divide(parts.splits, n_splits, n_words, &flags)
+            .ok_or_else(|| ("splits", format!("{} bytes for a tree of {n_splits} splits", parts.splits.len())))?;
+        let per_leaf = match flags.kind {
+            // A record has at least an integer for the rows, and three for each output.
+            Kind::Shares(_) => 1 + 3 * shape.n_classes.len(),
+            Kind::Numbers { .. } => n_values(&shape.n_classes).saturating_mul(8),
+        };
+        let n_bytes = per_leaf.checked_mul(n_splits + 1);
+        let fits = match flags.kind {
+            Kind::Shares(_) => n_bytes.is_some_and(|least| least <= parts.leaves.len()),
+            Kind::Numbers { .. } => n_bytes == Some(parts.leaves.len()),
+        };
+        if !fits {
+            return Err(("leaves", format!("{} bytes for {} leaves", parts.leaves.len(), n_splits + 1)));
+        }
+        if parts.statistics.len() < n_splits {
+            return Err(("statistics", format!("{} bytes for {n_splits} splits", parts.statistics.len())));
+        }
+        Ok((columns, n_splits, flags))
+    }
+
+    fn divide(mut bytes: &'a [u8], n_splits: usize, n_words: u64, flags: &Flags) -> Option<Self> {
         let mut take = |n: usize| bytes.split_off(..n);
         let columns = Self {
             nodes: take((2 * n_splits + 1).div_ceil(8))?,
