@@ -24,7 +24,7 @@ const FITS: usize = 5;
 const ROUNDS: usize = 3;
 
 /// A constant, the values to try (the one that the source has first), and the workload that it matters for.
-const SWEEPS: [(&str, &[&str], &str); 25] = [
+const SWEEPS: [(&str, &[&str], &str); 27] = [
     ("KNOWN_FROM_SAMPLES", &["24", "6", "12", "48", "96"], "sparse"),
     ("KNOWN_FROM_ENTRIES", &["256", "64", "128", "512", "1024"], "sparse"),
     ("COPY_BELOW", &["0.5", "0.1", "0.25", "0.75"], "sparse"),
@@ -45,6 +45,8 @@ const SWEEPS: [(&str, &[&str], &str); 25] = [
     ("RANKS_PER_BIN", &["32", "4", "8", "128"], "dense, random"),
     ("SPARSE_FROM", &["0.4", "0.2", "0.3", "0.6", "0.8"], "dense, half zeros"),
     ("SPARSE_FROM_DISTINCT", &["17", "2", "8", "32", "64"], "dense, half zeros"),
+    ("CODED_UP_TO", &["2048", "0", "256", "512", "1024"], "encode"),
+    ("ROWS_PER_CODE", &["4", "1", "2", "8", "16"], "encode"),
     ("NEAR_CELLS", &["131072", "32768", "65536", "262144", "1048576"], "dense, large"),
     ("SPREAD", &["16", "4", "8", "32", "64"], "dense, large"),
     ("SAVED_PER_LEVEL", &["0.6", "0.2", "0.4", "0.8", "1.2"], "dense, large"),
@@ -52,8 +54,27 @@ const SWEEPS: [(&str, &[&str], &str); 25] = [
     ("CELL_COST", &["2.0", "0.5", "1.0", "4.0"], "dense, two threads"),
 ];
 
-/// The encoded rows, target and parameters of a workload, and the number of threads.
-fn workload(name: &str) -> (Dataset, Target, TreeParams, usize) {
+/// What is timed of a workload: the encoding of 20,000 rows, or the growth of a tree.
+fn workload(name: &str) -> Box<dyn Fn()> {
+    if name == "encode" {
+        let mut random = Random::new(1);
+        // Columns of 2, 4, ..., 16,384 values.
+        let x = Array2::from_shape_fn((20_000, 14), |(_, column)| (random.uniform() * (2u32 << column) as f32).floor());
+        return Box::new(move || {
+            let runtime = Runtime::new(1, &NEVER);
+            std::hint::black_box(Dataset::from_dense(x.view(), &runtime).expect("finite"));
+        });
+    }
+    let (data, target, params, n_threads) = growth(name);
+    let params = params.check(data.n_samples(), data.n_features()).expect("valid");
+    Box::new(move || {
+        let runtime = Runtime::new(n_threads, &NEVER);
+        std::hint::black_box(grow(&data, &target, &params, 0, &runtime).expect("a tree"));
+    })
+}
+
+/// The encoded rows, target and parameters of the growth of a tree, and the number of threads.
+fn growth(name: &str) -> (Dataset, Target, TreeParams, usize) {
     let runtime = Runtime::new(1, &NEVER);
     let gini = TreeParams::new(CriterionKind::Gini);
     let sqrt = TreeParams { max_features: MaxFeatures::Sqrt, ..gini.clone() };
@@ -94,12 +115,10 @@ fn median(mut times: Vec<f64>) -> f64 {
 
 /// Times a workload in this process and prints the median.
 fn run(name: &str) {
-    let (data, target, params, n_threads) = workload(name);
-    let params = params.check(data.n_samples(), data.n_features()).expect("valid");
+    let work = workload(name);
     let times = (0..FITS).map(|_| {
-        let runtime = Runtime::new(n_threads, &NEVER);
         let start = Instant::now();
-        std::hint::black_box(grow(&data, &target, &params, 0, &runtime).expect("a tree"));
+        work();
         start.elapsed().as_secs_f64() * 1e3
     });
     println!("{}", median(times.collect()));

@@ -1,6 +1,6 @@
 //! How a matrix is encoded.
 
-/// What stands for the values of a column that has more than 65,536.
+/// What stands for the values of a column of many values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ordinals {
     /// Ranks: dense, as bins of equal width want them.

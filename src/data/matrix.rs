@@ -40,7 +40,7 @@ impl<T: Element> Matrix for ArrayView2<'_, T> {
     }
 
     fn encode(&self, encoding: &Encoding<'_>, runtime: &Runtime<'_>) -> Result<Dataset> {
-        dense::encode(self, encoding, runtime)
+        dense::encode::encode(self, encoding, runtime)
     }
 
     fn rows(&self) -> Result<&dyn Rows> {

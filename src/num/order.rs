@@ -21,6 +21,8 @@ pub trait SortKey: Copy + Send + Sync {
     fn key(self) -> Self::Key;
     /// The 8-bit digit of the key at `position` (0 is the least significant).
     fn digit(key: Self::Key, position: u32) -> usize;
+    /// A number of this many bits, at most 32, that differs between most keys.
+    fn hash(key: Self::Key, bits: u32) -> usize;
     /// The value that has this key. The key of both zeros gives positive zero.
     fn from_key(key: Self::Key) -> Self;
     /// The value as `f64`, exactly.
@@ -51,6 +53,14 @@ macro_rules! sort_key {
             #[inline]
             fn digit(key: $bits, position: u32) -> usize {
                 (key >> (8 * position)) as usize & 0xFF
+            }
+
+            #[inline]
+            fn hash(key: $bits, bits: u32) -> usize {
+                // The multiplier of Fibonacci hashing (Knuth, "The Art of Computer Programming",
+                // volume 3, section 6.4): the highest bits of the product depend on all bits.
+                const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+                (key.wrapping_mul((MULTIPLIER >> (64 - <$bits>::BITS) | 1) as $bits) >> (<$bits>::BITS - bits)) as usize
             }
 
             #[inline]

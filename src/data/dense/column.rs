@@ -1,0 +1,246 @@
+//! From the values of one column to ranks, in one of three ways:
+//!
+//! * A column of few distinct values is coded by a hash table (`dictionary`), and only the distinct
+//!   values are sorted. O(n).
+//! * All others are sorted by radix, without their zeros. O(n) per digit that varies.
+//! * Where sort keys may stand for ranks ([`Ordinals::Keys`]), a column of many values is not sorted
+//!   at all. O(n).
+
+use super::dictionary::Dictionary;
+use super::{DenseColumn, MAX_NARROW, Ordinals, Ranks};
+use crate::data::floats::{Floats, TableValue};
+use crate::data::ranking::{Pair, distinct_values, number_runs, sort_pairs};
+use crate::data::values::{MISSING_KEY, padded};
+use crate::error::Result;
+use crate::num::SortKey;
+use crate::runtime::Runtime;
+use crate::tuning::tuned;
+
+tuned! {
+    /// Columns with more than this share of rows of one value, and more than this many values, are
+    /// sparse.
+    fn sparse_from() -> f64 = 0.4;
+    fn sparse_from_distinct() -> usize = 17;
+}
+
+/// A column, and what is said of it elsewhere.
+pub(super) struct Encoded {
+    pub column: DenseColumn,
+    /// Its values by rank; empty if ranks are keys.
+    pub table: Floats,
+    pub has_missing: bool,
+}
+
+/// The distinct values of a column, ascending, and how many rows each has.
+pub(super) struct Distinct<V> {
+    pub values: Vec<V>,
+    pub counts: Vec<u32>,
+    pub n_missing: usize,
+}
+
+/// The cells of a column whose distinct values are known.
+pub(super) trait Cells {
+    /// The rank of each row, if the least value has `first_rank`.
+    fn ranks<R: Copy>(&self, first_rank: u32, missing_rank: u32, narrow: impl Fn(u32) -> R) -> Box<[R]>;
+}
+
+/// Encodes one column after the other.
+pub(super) struct Encoder<V: SortKey> {
+    ordinals: Ordinals,
+    dictionary: Dictionary<V>,
+    pairs: Vec<Pair<V>>,
+    scratch: Vec<Pair<V>>,
+}
+
+impl<V: TableValue> Encoder<V> {
+    pub fn new(ordinals: Ordinals) -> Self {
+        Self { ordinals, dictionary: Dictionary::default(), pairs: Vec::new(), scratch: Vec::new() }
+    }
+
+    /// Encodes a column.
+    pub fn encode(&mut self, values: &[V], runtime: &Runtime<'_>) -> Result<Encoded> {
+        if let Some(distinct) = self.dictionary.code(values) {
+            return Ok(encoded(distinct, &self.dictionary));
+        }
+        if self.ordinals == Ordinals::Keys
+            && let Some(encoded) = keyed(values)
+        {
+            return Ok(encoded);
+        }
+        let Self { pairs, scratch, .. } = self;
+        pairs.clear();
+        let mut missing = Vec::new();
+        for (row, &value) in values.iter().enumerate() {
+            let wide = value.widen();
+            if wide.is_nan() {
+                missing.push(row as u32);
+            } else if wide != 0.0 {
+                pairs.push((value.key(), row as u32));
+            }
+        }
+        sort_pairs::<V>(pairs, scratch, runtime)?;
+        let n_zeros = values.len() - pairs.len() - missing.len();
+        let (distinct, zero_place) = distinct_values::<V>(pairs, n_zeros > 0);
+        let mut counts = vec![n_zeros as u32; distinct.len()];
+        let sorted = Sorted::<V> { pairs, n_zeros, zero_place, missing: &missing };
+        sorted.for_each_value(|place, run| counts[place as usize] = run.len() as u32);
+        Ok(encoded(Distinct { values: distinct, counts, n_missing: missing.len() }, &sorted))
+    }
+}
+
+/// A column whose distinct values are known.
+fn encoded<V: TableValue>(distinct: Distinct<V>, cells: &impl Cells) -> Encoded {
+    let Distinct { values, counts, n_missing } = distinct;
+    let has_missing = n_missing > 0;
+    let n_samples = counts.iter().sum::<u32>() as usize + n_missing;
+    let n_distinct = values.len();
+    let first_rank = u32::from(has_missing);
+    let table = if has_missing { padded(values) } else { values };
+    let (n_ranks, missing_rank) = (table.len() as u32, table.len() as u32 - 1);
+    let mut most = (n_missing as u32, missing_rank);
+    for (rank, n) in (first_rank..).zip(counts) {
+        if n > most.0 {
+            most = (n, rank);
+        }
+    }
+    let (n_common, common_rank) = most;
+    let is_sparse = n_distinct >= sparse_from_distinct() && f64::from(n_common) > sparse_from() * n_samples as f64;
+    let ranks = match table.len() {
+        0..=0x100 => Ranks::U8(cells.ranks(first_rank, missing_rank, |rank| rank as u8)),
+        0x101..=MAX_NARROW => Ranks::U16(cells.ranks(first_rank, missing_rank, |rank| rank as u16)),
+        _ => Ranks::U32(cells.ranks(first_rank, missing_rank, |rank| rank)),
+    };
+    Encoded { column: DenseColumn { ranks, common_rank, n_ranks, is_sparse }, table: V::floats(table), has_missing }
+}
+
+/// A column with the sort keys of its values for ranks; `None` if not all values are `f32`.
+fn keyed<V: TableValue>(values: &[V]) -> Option<Encoded> {
+    let key = |value: V| if value.widen().is_nan() { Some(MISSING_KEY) } else { Some(value.narrow()?.key()) };
+    let keys: Box<[u32]> = values.iter().map(|&value| key(value)).collect::<Option<_>>()?;
+    let has_missing = keys.contains(&MISSING_KEY);
+    let common_rank = majority(&keys)?;
+    let n_common = keys.iter().filter(|&&key| key == common_rank).count();
+    let is_sparse = n_common as f64 > sparse_from() * keys.len() as f64;
+    let column = DenseColumn { ranks: Ranks::U32(keys), common_rank, n_ranks: u32::MAX, is_sparse };
+    Some(Encoded { column, table: V::floats(Vec::new()), has_missing })
+}
+
+/// The key that more than half of all rows have, or any key if there is no such key (Boyer and
+/// Moore, "MJRTY: a fast majority vote algorithm", 1991). `None` if there are no rows.
+fn majority(keys: &[u32]) -> Option<u32> {
+    let (mut candidate, mut lead) = (*keys.first()?, 0);
+    for &key in keys {
+        if lead == 0 {
+            candidate = key;
+        }
+        lead += if key == candidate { 1 } else { -1 };
+    }
+    Some(candidate)
+}
+
+/// A column whose values have been sorted.
+struct Sorted<'a, V: SortKey> {
+    /// The cells that are neither zero nor missing, in the order of their values.
+    pairs: &'a [Pair<V>],
+    n_zeros: usize,
+    /// The place among the distinct values that zero has or would have.
+    zero_place: u32,
+    /// The rows of missing values.
+    missing: &'a [u32],
+}
+
+impl<V: SortKey> Sorted<'_, V> {
+    /// Calls `visit` with the place of each value but zero, and the pairs of the value.
+    fn for_each_value(&self, visit: impl FnMut(u32, &[Pair<V>])) {
+        number_runs::<V>(self.pairs, 0, (self.n_zeros > 0).then_some(self.zero_place), visit);
+    }
+}
+
+impl<V: SortKey> Cells for Sorted<'_, V> {
+    fn ranks<R: Copy>(&self, first_rank: u32, missing_rank: u32, narrow: impl Fn(u32) -> R) -> Box<[R]> {
+        let n_samples = self.pairs.len() + self.n_zeros + self.missing.len();
+        let mut ranks = vec![narrow(first_rank + self.zero_place); n_samples];
+        self.for_each_value(|place, run| {
+            for &(_, row) in run {
+                ranks[row as usize] = narrow(first_rank + place);
+            }
+        });
+        for &row in self.missing {
+            ranks[row as usize] = narrow(missing_rank);
+        }
+        ranks.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The rank of each value by its definition, the table, and a most frequent rank's count.
+    fn oracle(values: &[f64]) -> (Vec<u32>, Vec<f64>, usize) {
+        let has_missing = values.iter().any(|value| value.is_nan());
+        let mut table: Vec<f64> = values.iter().filter(|value| !value.is_nan()).map(|value| value + 0.0).collect();
+        table.sort_unstable_by(f64::total_cmp);
+        table.dedup();
+        if has_missing {
+            table = padded(table);
+        }
+        let rank = |value: f64| match table.iter().position(|&other| other == value) {
+            Some(rank) if !value.is_nan() => rank as u32,
+            _ => table.len() as u32 - 1,
+        };
+        let ranks: Vec<u32> = values.iter().map(|&value| rank(value)).collect();
+        let most = ranks.iter().map(|rank| ranks.iter().filter(|other| *other == rank).count()).max();
+        (ranks, table, most.unwrap())
+    }
+
+    fn rows_of(column: &DenseColumn, n: usize) -> Vec<u32> {
+        (0..n as u32).map(|row| column.rank(row)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn all_ways_give_the_same_ranks(
+            numbers in prop::collection::vec(-40..40i32, 1..900),
+            step in prop::sample::select(vec![0.0, 0.25, 0.1, 1e-3]),
+            missing in prop::option::of(0..40i32),
+        ) {
+            // The last row's index makes all values distinct where `step` is small.
+            let value = |(row, &number): (usize, &i32)| {
+                if Some(number) == missing { f64::NAN } else { f64::from(number) * 0.5 + row as f64 * step }
+            };
+            let values: Vec<f64> = numbers.iter().enumerate().map(value).collect();
+            let stop = AtomicBool::new(false);
+            let runtime = Runtime::new(1, &stop);
+            let (ranks, table, n_common) = oracle(&values);
+            let Encoded { column, table: found, has_missing } =
+                Encoder::new(Ordinals::Ranks).encode(&values, &runtime).unwrap();
+            prop_assert_eq!(&rows_of(&column, values.len()), &ranks);
+            prop_assert_eq!(f64::of(&found), &table[..]);
+            prop_assert_eq!(has_missing, missing.is_some_and(|missing| numbers.contains(&missing)));
+            prop_assert_eq!(ranks.iter().filter(|&&rank| rank == column.common_rank).count(), n_common);
+
+            let singles: Vec<f32> = values.iter().map(|&value| value as f32).collect();
+            let wide: Vec<f64> = singles.iter().map(|&value| value.into()).collect();
+            let (ranks, table, _) = oracle(&wide);
+            let Encoded { column, table: found, .. } = Encoder::new(Ordinals::Keys).encode(&singles, &runtime).unwrap();
+            let keys = rows_of(&column, values.len());
+            if found.len() > 0 {
+                prop_assert_eq!(keys, ranks);
+                let found: Vec<f64> = f32::of(&found).iter().map(|&value| value.into()).collect();
+                prop_assert_eq!(found, table);
+            } else {
+                for (&key, &value) in keys.iter().zip(&singles) {
+                    let is_its_key = if value.is_nan() { key == MISSING_KEY } else { f32::from_key(key) == value };
+                    prop_assert!(is_its_key);
+                }
+                let n = |rank: u32| keys.iter().filter(|&&key| key == rank).count();
+                prop_assert!(keys.iter().all(|&key| 2 * n(key) <= keys.len() || key == column.common_rank));
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Columns of few distinct values, coded by a hash table: each cell is looked up, and only the
+//! distinct values are sorted. Most columns of ordinary tables are of this kind.
+
+use super::column::{Cells, Distinct};
+use crate::num::SortKey;
+use crate::tuning::tuned;
+
+tuned! {
+    /// The most distinct values of a column that is coded, at most half of the slots (bench
+    /// `sweep`).
+    fn coded_up_to() -> usize = 2048;
+    /// A column that is coded has at least this many rows per distinct value (bench `sweep`). With
+    /// fewer rows, a sort takes no longer.
+    fn rows_per_code() -> usize = 4;
+}
+/// The slots and the values in single precision take 24 kB, which fit in the first level of the
+/// cache.
+const SLOT_BITS: u32 = 12;
+/// The code of missing values.
+const MISSING: u16 = u16::MAX;
+
+/// The codes of the cells of one column. A code is the number of a value in the order of first
+/// occurrence.
+pub(super) struct Dictionary<V: SortKey> {
+    /// By hash: one more than the code of a value, 0 if the slot is free.
+    slots: Vec<u16>,
+    /// By code: the value's key.
+    keys: Vec<V::Key>,
+    /// By row.
+    codes: Vec<u16>,
+    /// By code: the place among the ascending values.
+    places: Vec<u32>,
+}
+
+impl<V: SortKey> Default for Dictionary<V> {
+    fn default() -> Self {
+        Self { slots: vec![0; 1 << SLOT_BITS], keys: Vec::new(), codes: Vec::new(), places: Vec::new() }
+    }
+}
+
+impl<V: SortKey> Dictionary<V> {
+    /// Codes a column and returns its distinct values; `None` if there are too many. O(rows).
+    pub fn code(&mut self, column: &[V]) -> Option<Distinct<V>> {
+        let Self { slots, keys, codes, places } = self;
+        let most = coded_up_to().min(1 << (SLOT_BITS - 1)).min(column.len() / rows_per_code());
+        slots.fill(0);
+        keys.clear();
+        codes.clear();
+        codes.reserve(column.len());
+        for &value in column {
+            if value.widen().is_nan() {
+                codes.push(MISSING);
+                continue;
+            }
+            let key = value.key();
+            let mut slot = V::hash(key, SLOT_BITS);
+            let code = loop {
+                match usize::from(slots[slot]) {
+                    0 if keys.len() == most => return None,
+                    0 => {
+                        keys.push(key);
+                        slots[slot] = keys.len() as u16;
+                        break keys.len() - 1;
+                    }
+                    next if keys[next - 1] == key => break next - 1,
+                    _ => slot = (slot + 1) % (1 << SLOT_BITS),
+                }
+            };
+            codes.push(code as u16);
+        }
+        let counts = count(codes, keys.len());
+        let mut order: Vec<(V::Key, u16)> = keys.iter().copied().zip(0..).collect();
+        order.sort_unstable();
+        places.resize(order.len(), 0);
+        for (place, &(_, code)) in (0..).zip(&order) {
+            places[usize::from(code)] = place;
+        }
+        Some(Distinct {
+            values: order.iter().map(|&(key, _)| V::from_key(key)).collect(),
+            counts: order.iter().map(|&(_, code)| counts[usize::from(code)]).collect(),
+            n_missing: codes.iter().filter(|&&code| code == MISSING).count(),
+        })
+    }
+}
+
+/// The number of rows of each code below `n_codes`. O(rows + codes).
+fn count(codes: &[u16], n_codes: usize) -> Vec<u32> {
+    // Rows are counted in turn in four copies, as additions to one number would wait for each other.
+    let mut turns = [(); 4].map(|()| vec![0u32; n_codes]);
+    for codes in codes.chunks(4) {
+        for (turn, &code) in turns.iter_mut().zip(codes) {
+            if let Some(count) = turn.get_mut(usize::from(code)) {
+                *count += 1;
+            }
+        }
+    }
+    (0..n_codes).map(|code| turns.iter().map(|turn| turn[code]).sum()).collect()
+}
+
+impl<V: SortKey> Cells for Dictionary<V> {
+    fn ranks<R: Copy>(&self, first_rank: u32, missing_rank: u32, narrow: impl Fn(u32) -> R) -> Box<[R]> {
+        let ranks: Vec<R> = self.places.iter().map(|&place| narrow(first_rank + place)).collect();
+        let missing = narrow(missing_rank);
+        self.codes.iter().map(|&code| ranks.get(usize::from(code)).copied().unwrap_or(missing)).collect()
+    }
+}

@@ -1,0 +1,109 @@
+//! From a dense view to dense columns.
+//!
+//! A block of columns is copied into a column-major tile (an input in C order is then read cache
+//! line by cache line), and each column of the tile is encoded (`column`), columns in parallel.
+//! Peak memory beside the result: per thread, one tile (`TILE` columns of values) and the scratch
+//! of one column.
+
+use std::ops::Range;
+
+use ndarray::ArrayView2;
+
+use super::column::{Encoded, Encoder};
+use super::{DenseColumns, Ordinals};
+use crate::data::element::Element;
+use crate::data::encoding::Encoding;
+use crate::data::floats::{Floats, TableValue};
+use crate::data::values::ValueTable;
+use crate::data::{Columns, Dataset, check_shape};
+use crate::error::Result;
+use crate::memory;
+use crate::num::SortKey;
+use crate::runtime::Runtime;
+
+/// Columns copied at a time: a cache line of `f64`.
+const TILE: usize = 8;
+
+/// A dense matrix of any element type: the part of it that [`encode`] needs.
+pub(in crate::data) trait Tiles: Sync {
+    /// The shape: `(n_samples, n_features)`.
+    fn shape(&self) -> (usize, usize);
+    /// The values of some columns, one column after the other.
+    fn tile(&self, columns: Range<usize>) -> Result<Floats>;
+}
+
+impl<T: Element> Tiles for ArrayView2<'_, T> {
+    fn shape(&self) -> (usize, usize) {
+        self.dim()
+    }
+
+    fn tile(&self, columns: Range<usize>) -> Result<Floats> {
+        let n_samples = self.nrows();
+        let n_cells = columns.len() * n_samples;
+        let mut tile = memory::reserve("columns of X", n_cells)?;
+        if self.strides()[0].unsigned_abs() <= self.strides()[1].unsigned_abs() {
+            for feature in columns {
+                tile.extend(self.column(feature).iter().map(|cell| cell.value()));
+            }
+        } else {
+            tile.resize(n_cells, T::Value::ZERO);
+            for (sample, row) in self.rows().into_iter().enumerate() {
+                for (offset, feature) in columns.clone().enumerate() {
+                    tile[offset * n_samples + sample] = row[feature].value();
+                }
+            }
+        }
+        Ok(T::Value::floats(tile))
+    }
+}
+
+/// Encodes a dense matrix.
+pub(in crate::data) fn encode(x: &dyn Tiles, encoding: &Encoding<'_>, runtime: &Runtime<'_>) -> Result<Dataset> {
+    let (n_samples, n_features) = x.shape();
+    check_shape(n_samples, n_features)?;
+    // A view may repeat cells, and so be far smaller than the columns.
+    let least = n_samples.saturating_add(size_of::<Encoded>()).saturating_mul(n_features);
+    memory::check("the encoded columns of X", least)?;
+    // Categories are ranks.
+    let ordinals = if encoding.n_categories.is_some() { Ordinals::Ranks } else { encoding.ordinals };
+    let blocks: Vec<usize> = (0..n_features).step_by(TILE).collect();
+    let encoded = runtime.map(blocks, |start| match x.tile(start..(start + TILE).min(n_features))? {
+        Floats::F32(tile) => encode_tile(&tile, n_samples, ordinals, runtime),
+        Floats::F64(tile) => encode_tile(&tile, n_samples, ordinals, runtime),
+    })?;
+    let mut columns = Vec::with_capacity(n_features);
+    let mut indptr = Vec::with_capacity(n_features + 1);
+    let mut tables = Vec::with_capacity(n_features);
+    let mut has_missing = Vec::with_capacity(n_features);
+    let mut n_values = 0;
+    indptr.push(0);
+    for encoded in encoded.into_iter().flatten() {
+        columns.push(encoded.column);
+        n_values += encoded.table.len();
+        indptr.push(n_values);
+        tables.push(encoded.table);
+        has_missing.push(encoded.has_missing);
+    }
+    let is_keyed = indptr.windows(2).any(|range| range[0] == range[1]);
+    let n_ranks = columns.iter().map(|column| column.n_ranks as usize).max().unwrap_or(0);
+    let end_rank = if is_keyed { usize::MAX } else { n_ranks };
+    let is_sparse = 2 * columns.iter().filter(|column| column.is_sparse).count() > n_features;
+    let columns = Columns::Dense(DenseColumns { columns, end_rank, is_sparse });
+    let values = ValueTable::new(indptr, Floats::concat(&tables), has_missing);
+    Dataset::new(n_samples, n_features, columns, values).coded(encoding, runtime)
+}
+
+/// Encodes columns that follow one another.
+fn encode_tile<V: TableValue>(
+    tile: &[V],
+    n_samples: usize,
+    ordinals: Ordinals,
+    runtime: &Runtime<'_>,
+) -> Result<Vec<Encoded>> {
+    let mut encoder = Encoder::new(ordinals);
+    let encode = |values| {
+        runtime.check_interrupt()?;
+        encoder.encode(values, runtime)
+    };
+    tile.chunks_exact(n_samples).map(encode).collect()
+}
