@@ -176,6 +176,7 @@ peers: $(VENVS)/peers.stamp ## Print the side-by-side tables (QUICK=1: the short
 	$(VENVS)/peers/bin/python benches/peers/dense.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/overheads.py $(if $(QUICK),--repeats 1)
 	$(VENVS)/peers/bin/python benches/peers/predict.py $(if $(QUICK),--quick)
+	$(VENVS)/peers/bin/python benches/peers/files.py $(if $(QUICK),--trees 4)
 	$(VENVS)/peers/bin/python benches/peers/absolute_error.py $(if $(QUICK),--rows 5000 --repeats 1)
 	$(VENVS)/peers/bin/python benches/peers/mixed.py $(if $(QUICK),--repeats 1 --trees 10)
 	$(VENVS)/peers/bin/python benches/peers/threads.py $(if $(QUICK),--repeats 1)

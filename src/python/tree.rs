@@ -31,17 +31,15 @@ pub struct PyTree {
 }
 
 enum Source {
-    Grown(Tree),
+    /// With the unit of the weights of its nodes.
+    Grown(Tree, f64),
     /// A tree of a forest: shared, and unpacked when its arrays are first asked for.
-    OfForest {
-        packed: Arc<PackedTree>,
-        arrays: OnceLock<Tree>,
-    },
+    OfForest { packed: Arc<PackedTree>, arrays: OnceLock<Tree> },
 }
 
 impl PyTree {
-    pub fn new(tree: Tree) -> Self {
-        Self { source: Source::Grown(tree) }
+    pub fn new(tree: Tree, unit: f64) -> Self {
+        Self { source: Source::Grown(tree, unit) }
     }
 
     pub fn of_forest(packed: Arc<PackedTree>) -> Self {
@@ -51,7 +49,7 @@ impl PyTree {
     /// The tree as a forest keeps it.
     pub fn packed(&self) -> Arc<PackedTree> {
         match &self.source {
-            Source::Grown(tree) => Arc::new(PackedTree::new(tree, 1.0)),
+            Source::Grown(tree, unit) => Arc::new(PackedTree::new(tree, *unit)),
             Source::OfForest { packed, .. } => Arc::clone(packed),
         }
     }
@@ -81,7 +79,7 @@ impl PyTree {
 
     fn tree(&self) -> Result<&Tree> {
         match &self.source {
-            Source::Grown(tree) => Ok(tree),
+            Source::Grown(tree, _) => Ok(tree),
             Source::OfForest { packed, arrays } => {
                 if let Some(tree) = arrays.get() {
                     return Ok(tree);
@@ -144,7 +142,7 @@ impl PyTree {
             value: value.as_array().iter().copied().collect(),
         };
         let sets = CategorySets::from_words(words)?;
-        Ok(Self::new(Tree::with_categories(n_features, n_classes, nodes, n_categories, sets)?))
+        Ok(Self::new(Tree::with_categories(n_features, n_classes, nodes, n_categories, sets)?, 1.0))
     }
 
     /// A pickle carries the sections of a file of a forest of this tree.
@@ -348,6 +346,6 @@ impl PyTree {
 #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
 pub fn fit_tree<'py>(x: &Bound<'py, PyAny>, task: Task<'py>) -> PyResult<Grown<'py, PyTree>> {
     task.grow(x, task.plan(x)?, 1, |data, plan, runtime| {
-        Ok(PyTree::new(grow(data, &plan.target, plan.valid.tree(), 0, runtime)?))
+        Ok(PyTree::new(grow(data, &plan.target, plan.valid.tree(), 0, runtime)?, plan.target.weight_unit()))
     })
 }

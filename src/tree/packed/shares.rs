@@ -75,13 +75,8 @@ impl Shares {
             }
         }
         add_up(nodes, &mut counts, n_values);
-        let totals = |counts: &[u64]| counts.iter().map(|&count| u128::from(count)).sum::<u128>();
-        for counts in counts.chunks_exact(n_values) {
-            let total = totals(&counts[..width]);
-            let is_sound = (1..=u128::from(MAX_WEIGHT)).contains(&total);
-            if !is_sound || counts.chunks_exact(width).any(|counts| totals(counts) != total) {
-                return None;
-            }
+        if !give_back(nodes, &counts, n_values, width, unit) {
+            return None;
         }
         let counts = |node: usize| &counts[node * n_values..][..n_values];
         let distance = |formula: Formula| {
@@ -112,10 +107,11 @@ impl Shares {
             }
             if !is_pure {
                 write_number(&mut records, nodes.impurity[node], guess());
+            } else if nodes.impurity[node] != 0.0 {
+                return None;
             }
         }
-        let shares = Self { unit, formula, records: records.into(), impurities: impurities.into() };
-        shares.give_back(nodes, tree.n_classes()).then_some(shares)
+        Some(Self { unit, formula, records: records.into(), impurities: impurities.into() })
     }
 
     /// Checks bytes from outside. The error says which of them cannot be those of a tree with so
@@ -166,15 +162,6 @@ impl Shares {
         LeafValues::Shares(leaves)
     }
 
-    /// Whether the statistics of a tree come back bit for bit.
-    fn give_back(&self, nodes: &NodeArrays, n_classes: &[u32]) -> bool {
-        let all = self.of_all_nodes(nodes, n_classes);
-        all.impurity == nodes.impurity
-            && all.n_node_samples == nodes.n_node_samples
-            && all.weighted_n_node_samples == nodes.weighted_n_node_samples
-            && all.value == nodes.value
-    }
-
     /// The statistics of all nodes, and nothing else, of a tree with these links.
     pub fn of_all_nodes(&self, links: &NodeArrays, n_classes: &[u32]) -> NodeArrays {
         let NodeArrays { children_left, children_right, .. } = links;
@@ -217,6 +204,28 @@ impl Shares {
     }
 }
 
+/// Whether rows, weights and values of all nodes follow from their class counts in units.
+fn give_back(nodes: &NodeArrays, counts: &[u64], n_values: usize, width: usize, unit: f64) -> bool {
+    let total = |counts: &[u64]| counts.iter().fold(0u64, |total, &count| total.saturating_add(count));
+    counts.chunks_exact(n_values).enumerate().all(|(node, counts)| {
+        let weight = total(&counts[..width]);
+        let value = &nodes.value[node * n_values..][..n_values];
+        let rows = match nodes.children_left[node] {
+            TREE_LEAF => nodes.n_node_samples[node],
+            left => {
+                let right = nodes.children_right[node] as usize;
+                nodes.n_node_samples[left as usize].wrapping_add(nodes.n_node_samples[right])
+            }
+        };
+        (1..=MAX_WEIGHT).contains(&weight)
+            && nodes.n_node_samples[node] == rows
+            && rows >= 0
+            && nodes.weighted_n_node_samples[node] == weight as f64 * unit
+            && counts.chunks_exact(width).all(|counts| total(counts) == weight)
+            && counts.iter().zip(value).all(|(&count, &value)| value == count as f64 / weight as f64)
+    })
+}
+
 /// Sets the counts of splits to the sums of those of their children.
 fn add_up(links: &NodeArrays, counts: &mut [u64], n_values: usize) {
     let NodeArrays { children_left, children_right, .. } = links;
@@ -244,7 +253,21 @@ fn read_classes(reader: &mut Reader<'_>, mut visit: impl FnMut(usize, u64)) -> u
 
 /// Reads the record of a leaf from outside. Returns its rows and its weight, or nothing if a class
 /// is none of its output, or the outputs do not have the same weight.
+#[inline]
 fn read_leaf(reader: &mut Reader<'_>, n_classes: &[u32]) -> Option<[u64; 2]> {
+    // Most leaves are of one class and a few rows, which are four bytes.
+    if let (&[rows, 1, class, weight], &[n_classes]) = (reader.0.first_chunk()?, n_classes)
+        && (rows | class | weight) < 0x80
+        && u32::from(class) < n_classes
+        && weight > 0
+    {
+        reader.0 = &reader.0[4..];
+        return Some([rows.into(), weight.into()]);
+    }
+    read_any_leaf(reader, n_classes)
+}
+
+fn read_any_leaf(reader: &mut Reader<'_>, n_classes: &[u32]) -> Option<[u64; 2]> {
     let n_rows = reader.integer();
     let mut is_pure = true;
     let mut weight_before = None;
