@@ -58,11 +58,13 @@ EXTRA_test := [test]
 # interchange protocol, by which scikit-learn 1.6 finds its column names.
 PINS_oldest := \
 	"joblib==1.4.2" \
+	"narwhals==2.0.1" \
 	"numpy==1.26.4; python_version < '3.13'" \
 	"numpy==2.1.3; python_version == '3.13'" \
 	"numpy==2.3.3; python_version > '3.13'" \
 	"pandas<3" \
 	"polars==1.20.0" \
+	"pyarrow==18.0.0; python_version <= '3.13'" \
 	"pytest<9" \
 	"scikit-learn==1.6.1; python_version <= '3.13'" \
 	"scikit-learn==1.7.2; python_version > '3.13'" \
@@ -84,16 +86,16 @@ PYTEST_ARGS := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal $(PYT
 # into both wheels.
 CHECKED_WHEEL_SOURCES := $(shell find src python -not -path '*/__pycache__*' -not -name '.*' 2>/dev/null) \
 	$(wildcard Cargo.toml Cargo.lock pyproject.toml rust-toolchain.toml)
-# These are texts that come with the published wheel; no test reads them.
+# These are texts that come with the published wheel; the tests read those of the repository.
 WHEEL_SOURCES := $(CHECKED_WHEEL_SOURCES) $(wildcard README.md LICENSE)
 
 .PHONY: help demo test test-all test-rust test-python test-oldest test-conversions lint lint-rust lint-python lint-stubs \
-	lint-docs format bench sweep peers wheel clean check-python check-rust
+	lint-docs format bench sweep peers chart wheel clean check-python check-rust
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENVS)/demo.stamp ## Train on real data, compare with scikit-learn, draw a tree
+demo: $(VENVS)/demo.stamp ## Show in a minute what spinney is for, against scikit-learn
 	$(VENVS)/demo/bin/python examples/demo.py
 
 test: test-rust test-python test-oldest ## Run all tests
@@ -152,6 +154,7 @@ lint-docs: | check-rust ## rustdoc: every link resolves
 lint-python: $(VENVS)/lint.stamp ## ruff and mypy
 	$(VENVS)/lint/bin/ruff check
 	$(VENVS)/lint/bin/ruff format --check
+	$(VENVS)/lint/bin/python tools/docstrings.py --check
 	$(VENVS)/lint/bin/mypy --strict python/spinney
 
 lint-stubs: $(VENVS)/lint.stamp ## The stub of the compiled module says what the module has
@@ -159,6 +162,7 @@ lint-stubs: $(VENVS)/lint.stamp ## The stub of the compiled module says what the
 
 format: $(VENVS)/lint.stamp | check-rust ## Rewrite the sources in the house format
 	$(CARGO) fmt
+	$(VENVS)/lint/bin/python tools/docstrings.py
 	$(VENVS)/lint/bin/ruff check --fix
 	$(VENVS)/lint/bin/ruff format
 
@@ -168,7 +172,10 @@ bench: | check-rust ## Run the criterion benches
 sweep: | check-rust ## Sweep the tuned constants (SWEEP="HISTOGRAM_FROM COPY_BELOW": these)
 	$(CARGO) bench --features tuning --bench sweep -- $(SWEEP)
 
-peers: $(VENVS)/peers.stamp ## Print the side-by-side tables (QUICK=1: the short ones)
+# What the scripts print is also written into a file, from which the chart of README is drawn.
+peers: export SPINNEY_RESULTS := $(if $(QUICK),,$(CURDIR)/dist/results.json)
+peers: $(VENVS)/peers.stamp ## Print the side-by-side tables, write dist/results.json (QUICK=1: the short ones)
+	@rm -f dist/results.json
 	$(VENVS)/peers/bin/python benches/peers/real.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/table1.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/news20.py
@@ -183,6 +190,9 @@ peers: $(VENVS)/peers.stamp ## Print the side-by-side tables (QUICK=1: the short
 	$(VENVS)/peers/bin/python benches/peers/lazy.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/crossval.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/memory.py $(if $(QUICK),--quick)
+
+chart: | check-python ## Draw the chart of README from benches/results.json
+	$(PYTHON) benches/chart.py
 
 wheel: $(WHEEL)/.stamp ## Build the wheel that is published into dist/
 	@ls $(WHEEL)/*.whl

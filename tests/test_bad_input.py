@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import InvalidParameterError
 
 from oracle import assert_same_tree, frozen
 from spinney import DecisionTreeClassifier, DecisionTreeRegressor, LazyForestClassifier
@@ -137,7 +138,7 @@ BAD_PARAMETERS = [
 def test_illegal_parameter(tree_class, name, value, allowed, good):
     """The message names the parameter, the class, what was got and what is allowed."""
     told = (name, tree_class.__name__, repr(value), allowed)
-    assert_fit_refused(tree_class(**{name: value}), good, good, ValueError, *told)
+    assert_fit_refused(tree_class(**{name: value}), good, good, InvalidParameterError, *told)
 
 
 @pytest.mark.parametrize(("value", "allowed"), [("worst", "'best'"), (None, "'random'")])
@@ -145,7 +146,7 @@ def test_illegal_parameter(tree_class, name, value, allowed, good):
 def test_illegal_splitter(tree_class, value, allowed, good):
     """A tree splits at the best threshold or at a random one."""
     told = ("splitter", tree_class.__name__, repr(value), allowed)
-    assert_fit_refused(tree_class(splitter=value), good, good, ValueError, *told)
+    assert_fit_refused(tree_class(splitter=value), good, good, InvalidParameterError, *told)
 
 
 BAD_FOREST_PARAMETERS = [
@@ -182,7 +183,7 @@ def test_illegal_forest_parameter(forest_class, name, value, allowed, good):
         return
     forest = forest_class(**{"bootstrap": True, name: value})
     told = (f"{name!r} parameter of {forest_class.__name__}", repr(value), allowed)
-    assert_fit_refused(forest, good, good, ValueError, *told)
+    assert_fit_refused(forest, good, good, InvalidParameterError, *told)
 
 
 CONTRADICTIONS = [
@@ -206,7 +207,7 @@ def test_parameters_of_lazy_answers(forest_class, name, value, told, good):
     """What is asked for when predicting is checked when predicting."""
     forest = forest_class(3, random_state=0).fit(*good).set_params(**{name: value})
     for call in askers_of(forest):
-        assert_refused(partial(call, good[0]), forest, ValueError, told, repr(value))
+        assert_refused(partial(call, good[0]), forest, InvalidParameterError, told, repr(value))
 
 
 @pytest.mark.parametrize(
@@ -258,7 +259,7 @@ def test_index_of_a_tree(forest_class, good):
 def test_zero_jobs(tree_class, good):
     """No number of threads is called 0."""
     told = f"The 'n_jobs' parameter of {tree_class.__name__} must be an int other than 0 or None"
-    assert_fit_refused(tree_class(n_jobs=0), good, good, ValueError, told, "Got 0")
+    assert_fit_refused(tree_class(n_jobs=0), good, good, InvalidParameterError, told, "Got 0")
 
 
 @every_classifier
@@ -284,7 +285,8 @@ def test_class_weights_for_another_number_of_outputs(tree_class, good):
         ([0, 1], "monotonic_cst has shape 2 but the input data X has"),
         ([2, 0], "monotonic_cst must be None or an array-like of -1, 0 or 1"),
         ([0.5, 0], "monotonic_cst must be None or an array-like of -1, 0 or 1"),
-        ("up", "monotonic_cst must be None or an array-like of -1, 0 or 1"),
+        ("up", "parameter of {} must be an array-like or None. Got 'up' instead."),
+        (3, "parameter of {} must be an array-like or None. Got 3 instead."),
         ([[0]], "monotonic_cst must be None or an array-like of -1, 0 or 1"),
     ],
 )
@@ -296,7 +298,7 @@ def test_illegal_constraints(tree_class, monotonic_cst, told, good):
         monotonic_cst = monotonic_cst[:1] + [0] * (np.shape(X)[1] - 1)
     y = np.asarray(y) == np.asarray(y)[0]
     tree = tree_class(monotonic_cst=monotonic_cst)
-    assert_fit_refused(tree, (X, y), (X, y), ValueError, told)
+    assert_fit_refused(tree, (X, y), (X, y), ValueError, told.format(tree_class.__name__))
 
 
 @every_classifier

@@ -535,19 +535,55 @@ def test_trees_send_categories_where_their_sets_say():
     assert tree.n_categories.tolist() == [3, 0]
     codes, go_left = tree.category_set(0)
     assert (codes.tolist(), go_left) == ([0, 2], True)
-    assert tree.categories_left(0).tolist() == [0, 2]
+    assert [codes.tolist() for codes in tree.category_sets(0)] == [[0, 2], [1]]
     others_left = tree_of_two_splits(
         category_words=np.array([1 << 63 | 1 << 32, 0b010], dtype=np.uint64)
     )
     codes, go_left = others_left.category_set(0)
     assert (codes.tolist(), go_left) == ([1], False)
-    assert others_left.categories_left(0).tolist() == [0, 2]
+    assert [codes.tolist() for codes in others_left.category_sets(0)] == [[0, 2], [1]]
     assert others_left.apply([[3.0, 0.0]] @ np.eye(2)).tolist() == [1]
     for node in (1, 2):
         with pytest.raises(ValueError, match="one that splits a categorical feature"):
             tree.category_set(node)
+        with pytest.raises(ValueError, match="one that splits a categorical feature"):
+            tree.category_sets(node)
     with pytest.raises(IndexError, match=r"has 5 nodes\. Got node 5"):
-        tree.categories_left(5)
+        tree.category_sets(5)
+
+
+def test_categorical_splits_have_no_threshold():
+    """A reader that takes the number of a set for a threshold would go wrong without a word."""
+    tree = tree_of_two_splits()
+    expected = [np.nan, -2.0, 0.5, -2.0, -2.0]
+    for one in (tree, Forest([tree], [0]).tree(0), pickle.loads(pickle.dumps(tree))):
+        assert_array_equal(one.threshold, expected)
+        assert one.threshold.dtype == np.float64
+        assert not one.threshold.flags.writeable
+        assert np.shares_memory(one.threshold, one.threshold)
+    kept = tree_of_two_splits().threshold
+    assert_array_equal(kept, expected)
+
+
+@pytest.mark.parametrize("estimator", ALL[:8])
+def test_category_sets_are_where_values_go(estimator):
+    """Of every node of a grown tree; forests give their trees codes."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 9, 200), rng.normal(size=200)])
+    y = (X[:, 0] % 3 + (X[:, 1] > 0)).astype(int)
+    model = make(estimator, categorical_features=[0]).fit(X, y)
+    trees = [model] if hasattr(model, "tree_") else model.estimators_
+    n_sets = 0
+    for tree in trees:
+        nodes, paths = tree.tree_, tree.decision_path(X).toarray().astype(bool)
+        for node in np.flatnonzero(nodes.feature == 0):
+            assert np.isnan(nodes.threshold[node])
+            left, right = nodes.category_sets(node)
+            assert sorted([*left, *right]) == list(range(9))
+            here = paths[:, node]
+            assert_array_equal(np.isin(X[here, 0], left), paths[here, nodes.children_left[node]])
+            n_sets += 1
+    assert n_sets > 0
 
 
 def test_trees_with_sets_are_pickled():

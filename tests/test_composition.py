@@ -325,17 +325,19 @@ def test_metadata_routing(iris):
 @pytest.mark.parametrize("task", ["classes", "numbers", "medians"])
 @pytest.mark.parametrize("bootstrap", ["poisson", True, False])
 def test_folds_share_their_draws(task, bootstrap):
-    """Cross-validation with ids is `fit(X[train], y[train], sample_ids=train)`, fold by fold."""
+    """Cross-validation of named rows is `fit(X[train], y[train], sample_ids=train)`."""
     X, y = load_iris(return_X_y=True) if task == "classes" else load_diabetes(return_X_y=True)
     ids = np.arange(len(y))
     forest = small(FOREST_OF_TASK[task], bootstrap=bootstrap, max_depth=4)
     folds = KFold(3, shuffle=True, random_state=0)
-    predicted = cross_val_predict(forest, X, y, cv=folds, params={"sample_ids": ids})
+    is_named = bootstrap == "poisson"
+    params = {"sample_ids": ids} if is_named else None
+    predicted = cross_val_predict(forest, X, y, cv=folds, params=params)
     whole = clone(forest).fit(X, y).estimators_samples_
     for train, test in folds.split(X):
-        fold = clone(forest).fit(X[train], y[train], sample_ids=train)
+        fold = clone(forest).fit(X[train], y[train], **({"sample_ids": train} if is_named else {}))
         np.testing.assert_array_equal(predicted[test], fold.predict(X[test]))
-        if bootstrap == "poisson":
+        if is_named:
             for rows, all_rows in zip(fold.estimators_samples_, whole, strict=True):
                 counts = np.bincount(all_rows, minlength=len(y))[train]
                 np.testing.assert_array_equal(np.bincount(rows, minlength=len(train)), counts)

@@ -16,6 +16,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.utils import Bunch
 
 import spinney
+from contract import expected_parameters, parameters_of
 from oracle import NO_CHILD, TREE_ARRAYS, assert_same_tree, frozen
 from spinney import (
     DecisionTreeClassifier,
@@ -67,12 +68,11 @@ def chain(n_levels):
 @every_estimator
 def test_constructor_is_that_of_scikit_learn(tree_class):
     """Same parameter names and defaults, and some more."""
-    theirs = getattr(sklearn.tree, tree_class.__name__)
-    expected = {p.name: p.default for p in inspect.signature(theirs).parameters.values()}
-    expected |= {"n_jobs": None, "feature_sampling": "all"}
-    expected |= {"categorical_features": None, "min_samples_category": 1}
+    own = {"n_jobs": None, "feature_sampling": "all", "min_samples_category": 1}
     if tree_class in REGRESSORS:
-        expected["quantile"] = 0.5
+        own["quantile"] = 0.5
+    theirs = getattr(sklearn.tree, tree_class.__name__)
+    expected = expected_parameters(theirs, tree_class) | own
     parameters = inspect.signature(tree_class).parameters
     assert {p.name: p.default for p in parameters.values()} == expected
     assert {p.kind for p in parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
@@ -97,9 +97,8 @@ def test_method_signature_is_that_of_scikit_learn(tree_class, method):
     """A call that works there works here."""
     theirs = getattr(getattr(sklearn.tree, tree_class.__name__), method)
     ours = getattr(tree_class, method)
-    expected = [(p.name, p.default) for p in inspect.signature(theirs).parameters.values()]
-    given = [(p.name, p.default) for p in inspect.signature(ours).parameters.values()]
-    assert given == expected
+    expected = expected_parameters(theirs, ours)
+    assert list(parameters_of(ours).items()) == list(expected.items())
 
 
 @every_estimator

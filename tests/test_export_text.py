@@ -1,5 +1,8 @@
 """Trees as text: scikit-learn's, with categories and missing values beyond."""
 
+import pickle
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -149,23 +152,29 @@ def with_tree(codes, go_left, missing_left, with_missing, n=30):
 @pytest.mark.parametrize(
     ("codes", "go_left", "missing_left", "with_missing", "left", "right"),
     [
-        ([1], True, False, False, "in {color 01}", "not in {color 01}"),
-        ([1, 4], True, True, False, "in {color 01, color 04}", "not in {color 01, color 04}"),
-        ([1], False, False, False, "not in {color 01}", "in {color 01}"),
-        ([1], True, False, True, "in {color 01}", "not in {color 01} or missing"),
-        ([1], True, True, True, "in {color 01} or missing", "not in {color 01}"),
-        ([1], False, True, True, "not in {color 01} or missing", "in {color 01}"),
+        ([1], True, False, False, "in {1}", "not in {1}"),
+        ([1, 4], True, True, False, "in {1, 4}", "not in {1, 4}"),
+        ([1], False, False, False, "not in {1}", "in {1}"),
+        ([1], True, False, True, "in {1}", "not in {1} or missing"),
+        ([1], True, True, True, "in {1} or missing", "not in {1}"),
+        ([1], False, True, True, "not in {1} or missing", "in {1}"),
         ([], True, True, True, "is missing", "is not missing"),
         ([], False, False, True, "is not missing", "is missing"),
         ([], True, False, True, "in {}", "not in {} or missing"),
-        ([99], True, True, False, "in {color 99}", "not in {color 99}"),
+        ([99], True, True, False, "in {99}", "not in {99}"),
     ],
 )
 def test_categories_are_named(codes, go_left, missing_left, with_missing, left, right):
+    """After their number and that of all; in the cases above they stand without."""
     n = 120 if codes and max(codes) > 30 else 30
     model = with_tree(codes, go_left, missing_left, with_missing, n)
     if n > 100:
         model.categories_[0] = np.array([f"color {code}" for code in range(n)], dtype=object)
+    listed = ", ".join(f"color {code:02}" for code in codes)
+    of_cases = f"{{{', '.join(map(str, codes))}}}"
+    if codes:
+        members = f"{{{len(codes)} of {n}: {listed}}}"
+        left, right = (side.replace(of_cases, members) for side in (left, right))
     assert export_text(model, feature_names=["it", "size"]) == (
         f"|--- it {left}\n|   |--- class: few\n|--- it {right}\n|   |--- class: many\n"
     )
@@ -174,14 +183,48 @@ def test_categories_are_named(codes, go_left, missing_left, with_missing, left, 
 def test_long_sets_are_cut_short():
     text = export_text(with_tree(list(range(3, 28)), True, False, False))
     names = ", ".join(f"color {code:02}" for code in range(3, 13))
-    assert text.splitlines()[0] == f"|--- feature_0 in {{{names}, ... 15 more}}"
-    assert text.splitlines()[2] == f"|--- feature_0 not in {{{names}, ... 15 more}}"
+    assert text.splitlines()[0] == f"|--- color in {{25 of 30: {names}, ... 15 more}}"
+    assert text.splitlines()[2] == f"|--- color not in {{25 of 30: {names}, ... 15 more}}"
 
 
 def test_whole_numbers_are_shown_as_such():
     model = with_tree([0, 1, 2], True, False, False)
     model.categories_[0] = np.array([0.0, -3.0, 0.5] + [9.0] * 27)
-    assert export_text(model).splitlines()[0] == "|--- feature_0 in {0, -3, 0.5}"
+    assert export_text(model).splitlines()[0] == "|--- color in {3 of 30: 0, -3, 0.5}"
+
+
+# --- Names --------------------------------------------------------------------------------------
+
+
+def test_names_are_those_that_fit_saw():
+    """Unless the user gives others."""
+    X = pd.DataFrame({"size": [0.0, 1.0]})
+    tree = spinney.DecisionTreeRegressor().fit(X, [0, 1])
+    assert export_text(tree).startswith("|--- size <= 0.50\n")
+    assert export_text(tree, feature_names=["a"]).startswith("|--- a <= 0.50\n")
+    assert export_text(tree.fit(X.to_numpy(), [0, 1])).startswith("|--- feature_0 <= 0.50\n")
+
+
+@pytest.mark.parametrize(
+    "forest_class", [spinney.RandomForestClassifier, spinney.ExtraTreesClassifier]
+)
+def test_trees_of_forests_have_the_names_of_the_forest(forest_class):
+    """Also after a pickle of the tree; a new fit has names of its own."""
+    X = pd.DataFrame({"state": ["AL", "AK", "AZ", "CA"] * 10})
+    y = np.where(X["state"].isin(["AL", "AK"]), "in", "out")
+    forest = forest_class(
+        3, max_features=None, max_depth=1, categorical_features=["state"], random_state=0
+    )
+    forest.fit(X, y)
+    for tree in forest.estimators_:
+        for one in (tree, pickle.loads(pickle.dumps(tree))):
+            text = export_text(one)
+            assert re.match(r"\|--- state (not )?in \{\d of 4: (A[LKZ]|CA)(, \w\w)*\}\n", text), (
+                text
+            )
+            assert set(re.findall("class: .*", text)) <= {"class: in", "class: out"}
+    tree = forest.estimators_[0].fit(np.arange(4.0)[:, None] % 2, [0.0, 1.0, 0.0, 1.0])
+    assert tree._names_of_forest is None
 
 
 # --- Arguments ----------------------------------------------------------------------------------

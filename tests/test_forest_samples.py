@@ -213,11 +213,12 @@ def test_no_poisson_sample_is_empty():
 @pytest.mark.parametrize("bootstrap", [True, False])
 @every_forest
 def test_sample_ids_matter_to_poisson_alone(forest_class, bootstrap):
-    """They are checked, and have no influence on other samples."""
+    """Where they would be ignored, they are refused."""
     X, y = task_of(forest_class)
     forest = forest_class(3, bootstrap=bootstrap, random_state=0)
-    named = clone(forest).fit(X, y, sample_ids=np.arange(len(y))[::-1])
-    assert bits(named) == bits(clone(forest).fit(X, y))
+    with pytest.raises(ValueError, match=f"Got bootstrap={bootstrap}: leave sample_ids out"):
+        forest.fit(X, y, sample_ids=np.arange(len(y)))
+    assert not hasattr(forest, "forest_")
 
 
 @every_forest

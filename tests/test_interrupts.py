@@ -92,6 +92,13 @@ model = spinney.RandomForestRegressor(100_000, random_state=0, n_jobs=2)
 """,
         "cross_val_score(model, X, y, cv=3)",
     ),
+    "refit of a fold": (
+        """
+X, y = rng.random((20_000, 20)), rng.random(20_000)
+model = spinney.RandomForestRegressor(100_000, random_state=0)
+""",
+        "cross_val_score(model, X, y, cv=3, scoring=lambda *_: 0.0)",
+    ),
 }
 
 

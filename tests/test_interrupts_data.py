@@ -54,6 +54,15 @@ for _ in range(8):
 """,
         "forest.compute_feature_importances()",
     ),
+    "importances of trees": (
+        """
+X, y = rng.random((2000, 8)), rng.random(2000)
+forest = spinney.RandomForestRegressor(64, random_state=0).fit(X, y).forest_
+for _ in range(8):
+    forest = forest.extended(forest)
+""",
+        "forest.tree_importances(2)",
+    ),
 }
 
 

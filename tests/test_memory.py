@@ -64,6 +64,10 @@ WORK = {
         "tree.compute_feature_importances()",
         "for feature importances.",
     ),
+    "importances of trees": (
+        "Forest([tree], [0]).tree_importances()",
+        "for feature importances.",
+    ),
     "importances of a forest": (
         "Forest([tree], [0]).compute_feature_importances()",
         "for feature importances.",

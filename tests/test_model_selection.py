@@ -1,8 +1,11 @@
 """Cross-validation of encoded data: the results of refits, bit for bit; else scikit-learn's."""
 
+import pickle
+import re
 import subprocess
 import sys
 import time
+import tracemalloc
 import warnings
 from contextlib import contextmanager
 from functools import partial
@@ -40,7 +43,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import spinney._crossval
+import spinney._refits
+import spinney._splits
 import spinney._task
+from contract import expected_parameters, parameters_of
 from spinney import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -49,11 +55,14 @@ from spinney import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from spinney._spinney import EncodedRows
 from spinney.model_selection import cross_val_predict, cross_val_score, cross_validate
 from strategies import ESTIMATORS, FORESTS, LAZY_FORESTS, data, examples, raw_sparse, stop_rules
 from test_forest_promises import few_rows, samplings, seeds
 
 oldest = pytest.mark.oldest
+X_IRIS, Y_IRIS = load_iris(return_X_y=True)
+ROWS = np.zeros((150, 1))
 ALL = (*ESTIMATORS, *FORESTS, *LAZY_FORESTS)
 SAMPLED = (*FORESTS, *LAZY_FORESTS)
 FUNCTIONS = ("cross_validate", "cross_val_score", "cross_val_predict")
@@ -109,7 +118,9 @@ def task_of(estimator):
 
 
 def ids_of(estimator, train):
-    return {"sample_ids": train} if type(estimator) in SAMPLED else {}
+    """Return what a refit takes so that its draws are those of the fold."""
+    is_poisson = getattr(estimator, "bootstrap", None) == "poisson"
+    return {"sample_ids": train} if is_poisson else {}
 
 
 def refits(estimator, X, y, splits, method="predict", sample_weight=None):
@@ -298,23 +309,69 @@ def test_leave_one_out(estimator_class):
         assert_same_bits([found], [expected])
 
 
+def masks(rows, n_samples):
+    return np.isin(np.arange(n_samples), rows)
+
+
+OTHER_SPLITS = {
+    "backwards": [(train[::-1], test) for train, test in KFold(3).split(ROWS)],
+    "shuffled": list(ShuffleSplit(3, random_state=0).split(ROWS)),
+    "masks": [tuple(masks(p, 150) for p in pair) for pair in KFold(3).split(ROWS)],
+    "lists": [(train.tolist(), test.tolist()) for train, test in KFold(3).split(ROWS)],
+    "few rows": [(np.arange(i, 150, 9)[::-1], np.arange(i + 1, 150, 9)) for i in range(3)],
+}
+
+
+DRAWS = {
+    "all": {"bootstrap": False},
+    "poisson": {"bootstrap": "poisson"},
+    "with replacement": {"bootstrap": True},
+    "without replacement": {"bootstrap": True, "replace": False, "max_samples": 0.7},
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_SPLITS)
 @pytest.mark.parametrize(
-    ("function", "kind"),
-    # The test sets of a shuffle are no partition, of which alone predictions can be made.
-    [(name, "backwards") for name in FUNCTIONS] + [(name, "shuffled") for name in FUNCTIONS[:2]],
+    ("estimator_class", "params"),
+    [(tree, {}) for tree in ESTIMATORS]
+    + [
+        pytest.param(of, DRAWS[name], id=f"{of.__name__}-{name}")
+        for of in SAMPLED
+        for name in DRAWS
+    ],
 )
-@every_estimator
-def test_other_splits_are_refitted(estimator_class, function, kind):
-    """Where rows are trained on in another order, draws are others."""
-    estimator = small(estimator_class)
+def test_training_rows_in_any_form_and_order(estimator_class, params, kind):
+    """Draws by the places of rows are those of the refit, whose rows have these places."""
+    estimator = small(estimator_class, **params)
     X, y = task_of(estimator)
-    splitter = ShuffleSplit(3, random_state=0)
-    if kind == "backwards":
-        splitter = [(train[::-1], test) for train, test in KFold(3).split(X)]
+    splits = OTHER_SPLITS[kind]
+    for weight in (None, np.arange(150) % 4 + 0.5):
+        options = {} if weight is None else {"params": {"sample_weight": weight}}
+        arrays = [tuple(map(np.asarray, split)) for split in splits]
+        numbers = [(np.arange(150)[train], test) for train, test in arrays]
+        expected = refits(estimator, X, y, numbers, sample_weight=weight)
+        assert_same_bits(recorded(estimator, X, y, cv=splits, **options), expected)
+
+
+@pytest.mark.parametrize("estimator_class", [DecisionTreeRegressor, *SAMPLED])
+def test_training_rows_in_any_order_with_categories(estimator_class):
+    """Categories first occur where the refit has them."""
+    frame, y = mixed_frame(60)
+    X = np.column_stack([column.astype(object) for column in frame.values()])
+    estimator = small(estimator_class, categorical_features=[0, 2])
+    splits = list(ShuffleSplit(4, random_state=1).split(X))
+    assert_same_bits(recorded(estimator, X, y, cv=splits), refits(estimator, X, y, splits))
+
+
+@every_function
+def test_repeated_training_rows_are_refitted(function):
+    """A row that is trained on twice weighs twice."""
+    X, y = load_iris(return_X_y=True)
+    splits = [(np.concatenate([train, train[:40]]), test) for train, test in KFold(3).split(X)]
+    tree = DecisionTreeClassifier(random_state=0)
     with refitted():
-        found = ours(function)(estimator, X, y, cv=splitter)
-    ids = ids_of(estimator, np.arange(150))
-    expected = theirs(function)(estimator, X, y, cv=splitter, params=ids)
+        found = ours(function)(tree, X, y, cv=splits)
+    expected = theirs(function)(tree, X, y, cv=splits)
     if function == "cross_validate":
         found, expected = found["test_score"], expected["test_score"]
     np.testing.assert_array_equal(found, expected)
@@ -327,9 +384,10 @@ def test_other_splits_are_refitted(estimator_class, function, kind):
 @every_function
 def test_signatures(function):
     """A user changes the import and nothing else."""
-    own, other = signature(ours(function)), signature(theirs(function))
-    describe = [(p.name, p.kind, repr(p.default)) for p in own.parameters.values()]
-    assert describe == [(p.name, p.kind, repr(p.default)) for p in other.parameters.values()]
+    own, other = ours(function), theirs(function)
+    assert repr(parameters_of(own)) == repr(expected_parameters(other, own))
+    for name, parameter in signature(own).parameters.items():
+        assert parameter.kind is signature(other).parameters[name].kind
 
 
 SCORINGS = {
@@ -660,9 +718,11 @@ def test_splits_of_iterators_and_draws_are_made_once(function):
     """Also if they turn out not to be shared."""
     X, y = load_iris(return_X_y=True)
     tree = DecisionTreeClassifier(random_state=0)
-    for backwards in (False, True):
-        splits = [(train[::-1] if backwards else train, test) for train, test in KFold(3).split(X)]
-        with refitted() if backwards else shared():
+    for repeats in (False, True):
+        splits = [
+            (np.repeat(train, 2) if repeats else train, test) for train, test in KFold(3).split(X)
+        ]
+        with refitted() if repeats else shared():
             found = ours(function)(tree, X, y, cv=iter(splits))
         expected = theirs(function)(tree, X, y, cv=splits)
         if function == "cross_validate":
@@ -742,6 +802,199 @@ def test_progress(function, capsys):
     assert captured.err == captured.out == ""
 
 
+class Counting(RandomForestClassifier):
+    """Has a method of its own."""
+
+    def count_leaves(self):
+        return [tree.get_n_leaves() for tree in self.estimators_]
+
+
+class Overriding(Counting):
+    """Overrides what its base class inherits."""
+
+    def fit(self, X, y, sample_weight=None, sample_ids=None):
+        return super().fit(X, y, sample_weight, sample_ids)
+
+
+def test_subclasses_that_override_nothing_share():
+    """And not those that override something."""
+    X, y = load_iris(return_X_y=True)
+    expected = of_sklearn.cross_val_score(Counting(3, random_state=1), X, y, cv=3)
+    for estimator_class, context in ((Counting, shared), (Overriding, refitted)):
+        with context():
+            found = cross_val_score(estimator_class(3, random_state=1), X, y, cv=3)
+        assert found.tolist() == expected.tolist()
+
+
+REASONS = {
+    "LogisticRegression is no estimator of spinney": {
+        "estimator": LogisticRegression(max_iter=999)
+    },
+    "Contrary .* overrides what one does": {"estimator": Contrary(2)},
+    "`oob_score`": {"estimator": RandomForestClassifier(30, oob_score=True, random_state=0)},
+    "`scoring` is a function of the user's own": {"scoring": score_of_fold},
+    "`return_estimator`": {"return_estimator": True},
+    "`return_train_score`": {"return_train_score": True},
+    "training rows are repeated": {"cv": [([0, 50, 60, 0], [1, 2, 70])]},
+    "a split has something else than numbers of rows": {"cv": [([0, 50, -5], [1, 2, 70])]},
+}
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_verbose_says_why_folds_are_refitted(reason, capfd):
+    arguments = {"estimator": DecisionTreeClassifier(random_state=0), "cv": 3, **REASONS[reason]}
+    message = f"spinney fits each fold on its own.*: .*{reason}"
+    with refitted():
+        cross_validate(X=X_IRIS, y=Y_IRIS, **arguments)
+        assert "spinney" not in capfd.readouterr().err
+        cross_validate(X=X_IRIS, y=Y_IRIS, verbose=1, **arguments)
+    assert re.search(message, capfd.readouterr().err)
+
+
+def test_what_is_wrong_with_all_folds_is_raised_at_once():
+    """No fold is fitted, and the message is that of `fit`."""
+    forest = RandomForestClassifier(3, max_depth=0)
+    fit = mock.patch.object(RandomForestClassifier, "fit", side_effect=AssertionError)
+    for function in FUNCTIONS:
+        with (
+            fit,
+            pytest.raises(ValueError, match="The 'max_depth' parameter of RandomForestClassifier"),
+        ):
+            ours(function)(forest, X_IRIS, Y_IRIS, cv=3)
+
+
+# --- Refits on rows that are encoded once -------------------------------------------------------
+
+
+@contextmanager
+def encoded():
+    """Check that rows are encoded once, and that no fold is fitted in the ordinary way."""
+    fits = [spinney._task.fit_tree, spinney._task.fit_forest]
+    with (
+        mock.patch.object(spinney._refits, "EncodedRows", side_effect=EncodedRows) as rows,
+        mock.patch.object(spinney._task, "fit_tree", side_effect=fits[0]) as trees,
+        mock.patch.object(spinney._task, "fit_forest", side_effect=fits[1]) as forests,
+    ):
+        yield
+    assert (rows.call_count, trees.call_count, forests.call_count) == (1, 0, 0)
+
+
+def trees_of(estimator):
+    return (
+        [estimator.tree_]
+        if hasattr(estimator, "tree_")
+        else [tree.tree_ for tree in estimator.estimators_]
+    )
+
+
+def assert_same_fit(found, expected, X):
+    """Check that two fitted estimators are the same, attribute by attribute."""
+    assert vars(found).keys() == vars(expected).keys()
+    assert repr(found) == repr(expected)
+    for one, other in zip(trees_of(found), trees_of(expected), strict=True):
+        for a, b in zip(one.__reduce__()[1], other.__reduce__()[1], strict=True):
+            np.testing.assert_array_equal(a, b)
+    for name in ("max_features_", "_with_missing", "classes_", "n_classes_", "n_features_in_"):
+        one, other = getattr(found, name, 0), getattr(expected, name, 0)
+        pairs = [(one, other)] if not isinstance(one, list) else zip(one, other, strict=True)
+        for a, b in pairs:
+            np.testing.assert_array_equal(a, b)
+    assert found.predict(X).tobytes() == expected.predict(X).tobytes()
+    if hasattr(found, "estimators_samples_"):
+        assert_same_bits(found.estimators_samples_, expected.estimators_samples_)
+        assert found.tree_importances().tobytes() == expected.tree_importances().tobytes()
+
+
+@few_rows
+@examples(25)
+@pytest.mark.parametrize("estimator_class", [*ESTIMATORS, *FORESTS])
+@given(drawn=st.data())
+def test_refits_on_encoded_rows_are_refits(estimator_class, drawn):
+    """Whatever the parameters, the storage and the order of the rows."""
+    params, problem = parameters(drawn.draw, estimator_class)
+    X, y, weight = problem
+    estimator = estimator_class(**params)
+    splits = random_folds(drawn.draw, len(X))
+    if drawn.draw(st.booleans()):
+        splits = [(np.random.default_rng(0).permutation(train), test) for train, test in splits]
+    if drawn.draw(st.booleans()):
+        X = sp.csr_matrix(np.nan_to_num(X))
+    options = {} if weight is None else {"params": {"sample_weight": weight}}
+    options |= {"scoring": score_of_nothing, "return_estimator": True, "error_score": "raise"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            expected = [
+                clone(estimator).fit(
+                    X[train],
+                    y[train],
+                    sample_weight=None if weight is None else weight[train],
+                    **ids_of(estimator, train),
+                )
+                for train, _ in splits
+            ]
+        except ValueError:
+            with pytest.raises(ValueError):
+                cross_validate(estimator, X, y, cv=splits, **options)
+            return
+        with encoded():
+            found = cross_validate(estimator, X, y, cv=splits, **options)["estimator"]
+    for one, other in zip(found, expected, strict=True):
+        assert_same_fit(one, other, X)
+
+
+def score_of_nothing(fold, X, y):
+    """Score a fitted fold without a look at it."""
+    return 0.0
+
+
+@pytest.mark.parametrize("estimator_class", [DecisionTreeClassifier, RandomForestClassifier])
+def test_estimators_of_refits_are_like_any_other(estimator_class):
+    """They can be pickled, cloned and fitted again, and know the names of the features."""
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    estimator = small(estimator_class)
+    options = {"cv": 3, "scoring": score_of_fold, "return_train_score": True}
+    with encoded():
+        found = cross_validate(estimator, X, y, return_estimator=True, **options)
+    expected = of_sklearn.cross_validate(
+        estimator, X, y, params=ids_of(estimator, np.arange(150)), **options
+    )
+    assert found["test_score"].tolist() == expected["test_score"].tolist()
+    assert found["train_score"].tolist() == expected["train_score"].tolist()
+    for fold in found["estimator"]:
+        again = pickle.loads(pickle.dumps(fold))
+        assert again.predict(X).tolist() == fold.predict(X).tolist()
+        assert fold.feature_names_in_.tolist() == list(X.columns)
+        assert "fit" not in vars(fold)
+        assert clone(fold).fit(X[:100], y[:100]).classes_.tolist() == [0, 1]
+
+
+def test_what_cannot_be_encoded_once_is_refitted(capfd):
+    """Categories, several processes, lazy forests and routed metadata; and `verbose` says so."""
+    X, y = load_iris(return_X_y=True)
+    X = X.round()
+    tree = DecisionTreeClassifier(random_state=0)
+    cases = [
+        (clone(tree).set_params(categorical_features=[0]), {}),
+        (tree, {"n_jobs": 2}),
+        (LazyForestClassifier(2, random_state=0), {}),
+        (tree, {"cv": [([0, 60, 60, 120], [1, 61])]}),
+    ]
+    for estimator, options in cases:
+        options = {"cv": 3, "scoring": score_of_fold, "verbose": 1, **options}
+        encode = mock.patch.object(spinney._refits, "EncodedRows", side_effect=AssertionError)
+        # Other processes could not import `score_of_fold`.
+        with encode, parallel_config("threading"):
+            found = cross_val_score(estimator, X, y, **options)
+        assert "spinney fits each fold on its own: `scoring`" in capfd.readouterr().err
+        options |= {"verbose": 0, "n_jobs": 1}
+        expected = of_sklearn.cross_val_score(estimator, X, y, **options)
+        assert found.tolist() == expected.tolist()
+    cross_val_score(tree, X, y, scoring=score_of_fold, verbose=1)
+    message = "spinney fits each fold on its own, to rows that are encoded once: `scoring`"
+    assert message in capfd.readouterr().err
+
+
 # --- Bad input ----------------------------------------------------------------------------------
 
 
@@ -756,7 +1009,6 @@ def outcome(call):
     return result, [warning.category for warning in caught]
 
 
-X_IRIS, Y_IRIS = load_iris(return_X_y=True)
 BAD_CALLS = {
     "too few y": {"y": Y_IRIS[1:]},
     "no y": {"y": None},
@@ -782,6 +1034,10 @@ BAD_CALLS = {
     "too few weights": {"params": {"sample_weight": np.ones(149)}},
     "unknown params": {"params": {"colour": np.ones(150)}},
     "names of samples": {"params": {"sample_ids": np.full(150, 0.5)}},
+    "names of samples that are drawn by their place": {
+        "estimator": RandomForestClassifier(3, bootstrap=True),
+        "params": {"sample_ids": np.arange(150)},
+    },
     "names of samples of a tree": {
         "estimator": DecisionTreeClassifier(),
         "params": {"sample_ids": np.arange(150)},
@@ -806,7 +1062,10 @@ BAD_CALLS = {
 @pytest.mark.parametrize("name", BAD_CALLS)
 @every_function
 def test_bad_input_is_told_by_scikit_learn(function, name):
-    """The same exception and message, or the same scores and warnings about failed fits."""
+    """The same exception and message, or the same scores and warnings about failed fits.
+
+    What is wrong with all folds is told at once, and not as the failure of each fit.
+    """
     arguments = {
         "estimator": RandomForestClassifier(3, random_state=0),
         "X": X_IRIS,
@@ -817,7 +1076,14 @@ def test_bad_input_is_told_by_scikit_learn(function, name):
     found, found_warnings = outcome(lambda: ours(function)(**arguments))
     expected, expected_warnings = outcome(lambda: theirs(function)(**arguments))
     if isinstance(expected, tuple):
-        assert found == expected
+        # The other lines of an error may show data: of all rows, or of those of a fold.
+        first_line = found[1].strip().splitlines()[0]
+        if "All the 3 fits failed" in expected[1]:
+            assert (
+                "fits failed" in first_line or f"{found[0].__name__}: {first_line}" in expected[1]
+            )
+            return
+        assert (found[0], first_line) == (expected[0], expected[1].strip().splitlines()[0])
     else:
         if function == "cross_validate":
             found, expected = found["test_score"], expected["test_score"]
@@ -885,13 +1151,15 @@ def test_one_bad_fold_has_the_score_of_errors():
     assert scores[0] == tree.fit(X[:90], y[:90]).score(X[90:100], y[90:100])
     with pytest.raises(ValueError, match="Sum of y is not positive"):
         cross_val_score(tree, X, y, cv=splits, error_score="raise")
+    parts = PredefinedSplit((np.arange(len(y)) < 100).astype(int))
+    with pytest.raises(ValueError, match="Sum of y is not positive"):
+        cross_val_predict(tree, X, y, cv=parts)
 
 
 def test_folds_that_nobody_knows_are_refused():
     """What hands out the answers does not guess."""
-    split = spinney._crossval.Split(
-        np.arange(100, dtype=np.uint32), np.arange(100, 150, dtype=np.uint32)
-    )
+    rows = np.arange(100, 150, dtype=np.uint32)
+    split = spinney._splits.Split(rows, True, rows, 150)
     folds = spinney._crossval.predict_splits(
         DecisionTreeClassifier(), X_IRIS, Y_IRIS, [split], {}, None, 0
     )
@@ -933,3 +1201,38 @@ def test_folds_that_descend_together_are_refits(criterion, bootstrap, cv):
         estimator.set_params(random_state=5)
         expected = refits(estimator, X, y, splits, "predict_proba")
         assert_same_bits(recorded(estimator, X, y, cv=splits, method="predict_proba"), expected)
+
+
+# --- Memory -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_leave_one_out_keeps_no_lists_of_training_rows(function):
+    """Lists of the rows of all folds took 12 bytes for each pair of rows: 27 MB."""
+    n = 1500
+    X = np.random.default_rng(0).integers(0, 9, (n, 3)).astype(float)
+    y = (X.sum(axis=1) > 12).astype(int)
+    tree = DecisionTreeClassifier(criterion="entropy", max_depth=2, random_state=0)
+    tracemalloc.start()
+    with shared():
+        ours(function)(tree, X, y, cv=LeaveOneOut())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6e6
+
+
+@pytest.mark.parametrize("verbose", [0, 2])
+def test_weights_of_folds_exist_in_portions(verbose, capsys):
+    """Of some folds at a time, of at least one; `verbose` counts the trees of all."""
+    X, y = load_iris(return_X_y=True)
+    forest = LazyForestClassifier(2, class_weight="balanced", random_state=0)
+    options = {"cv": KFold(15, shuffle=True, random_state=0), "method": "predict_proba"}
+    options["params"] = {"sample_weight": np.arange(150) % 3 + 1.0}
+    expected = cross_val_predict(forest, X, y, **options)
+    for n_weights, n_calls in ((1, 15), (300, 8), (1 << 20, 1)):
+        at_once = mock.patch.object(spinney._crossval, "_WEIGHTS_AT_ONCE", n_weights)
+        with at_once, counted() as calls:
+            found = cross_val_predict(forest, X, y, verbose=verbose, **options)
+        assert calls.call_count == n_calls
+        assert_same_bits([found], [expected])
+        assert ("building tree 30 of 30" in capsys.readouterr().err) == bool(verbose)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib
+import json
 import math
+import os
 import platform
 import statistics
 import time
@@ -109,18 +111,47 @@ def cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
+def record(work: str, values: dict[str, float], kind: str = "seconds") -> None:
+    """Write a row of results into the file that the variable SPINNEY_RESULTS names, if it is set.
+
+    `benches/peers/README.md` has the format. Rows of the same work are replaced.
+
+    Parameters
+    ----------
+    work : str
+        What was measured: the key of the row.
+    values : dict
+        By the name of the library.
+    kind : str
+        "seconds", or "ratios" of seconds to those of spinney.
+    """
+    path = os.environ.get("SPINNEY_RESULTS")
+    if not path:
+        return
+    file = Path(path)
+    results = json.loads(file.read_text()) if file.exists() else {"format": 1, "rows": {}}
+    results["versions"] = find_versions()
+    results["processor"] = cpu_model()
+    rounded = {name: float(f"{value:.4g}") for name, value in values.items()}
+    results["rows"][work] = {kind: rounded}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+
+
+def record_timings(work: str, timings: dict[str, Timing]) -> None:
+    """Record the median seconds of each contender."""
+    record(work, {name: timing.median for name, timing in timings.items()})
+
+
+def find_versions() -> dict[str, str]:
+    modules = {"spinney": "spinney", "scikit-learn": "sklearn", "numpy": "numpy", "scipy": "scipy"}
+    found = {name: importlib.import_module(m).__version__ for name, m in modules.items()}
+    return {**found, "Python": platform.python_version()}
+
+
 def print_versions(threads: int = 1) -> None:
-    versions = [
-        f"{name} {importlib.import_module(module).__version__}"
-        for name, module in (
-            ("spinney", "spinney"),
-            ("scikit-learn", "sklearn"),
-            ("numpy", "numpy"),
-            ("scipy", "scipy"),
-        )
-    ]
     print(
-        ", ".join([*versions, f"Python {platform.python_version()}"]),
+        ", ".join(f"{name} {version}" for name, version in find_versions().items()),
         f"{cpu_model()}, {threads} thread{'s' if threads > 1 else ''}",
         sep="\n",
         flush=True,

@@ -32,6 +32,7 @@ from common import (
     mean_depth,
     positive,
     print_versions,
+    record_timings,
     same_bits,
     time_interleaved,
 )
@@ -397,6 +398,7 @@ def compare(number: int, arguments: argparse.Namespace) -> bool:
     for name, seconds in own_seconds.items():
         timings[name].seconds = seconds
 
+    record_timings(f"{plan.title}; {case.data}, {n_train} x {n_features}", timings)
     print(line(ours, plan, split, timings[ours], None))
     for peer in case.peers:
         missing = peer.found().missing

@@ -20,7 +20,14 @@ import sklearn.ensemble
 from sklearn.metrics import accuracy_score, roc_auc_score
 
 import spinney
-from common import SHARED_DATA, mean_depth, positive, print_versions, time_interleaved
+from common import (
+    SHARED_DATA,
+    mean_depth,
+    positive,
+    print_versions,
+    record_timings,
+    time_interleaved,
+)
 
 SEED = 0
 TEST_SHARE = 0.2
@@ -122,6 +129,7 @@ def compare(data: DataSet, kind: Kind, split: Split, arguments: argparse.Namespa
             f"{np.mean([mean_depth(tree) for tree in trees]):>12.1f}"
             f"{sum(tree.node_count for tree in trees):>10}"
         )
+    record_timings(f"{kind.title} of {arguments.trees}, {data.title}", timings)
     ratio = timings["scikit-learn"].median / timings["spinney"].median
     print(f"scikit-learn / spinney: {ratio:.2f}", flush=True)
 

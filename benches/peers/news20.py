@@ -10,7 +10,14 @@ import scipy.sparse as sp
 import sklearn.tree
 
 import spinney
-from common import SHARED_DATA, mean_depth, positive, print_versions, time_interleaved
+from common import (
+    SHARED_DATA,
+    mean_depth,
+    positive,
+    print_versions,
+    record_timings,
+    time_interleaved,
+)
 
 MATRIX = SHARED_DATA / "news20_bydate_tfidf.npz"
 META = SHARED_DATA / "news20_bydate_meta.npz"
@@ -61,6 +68,7 @@ def main() -> int:
             f"{timing.model.score(X_test, y[~train]):>10.4f}{tree.max_depth:>7}{levels:>12.1f}"
             f"{tree.n_leaves:>8}{timing.median * 1e9 / (X_train.nnz * levels):>18.2f}"
         )
+    record_timings("one tree, 20 Newsgroups", timings)
     ratio = timings["scikit-learn"].median / timings["spinney"].median
     print(f"scikit-learn / spinney: {ratio:.2f}")
     print("level: a step of the way of an average training row (mean depth of its leaf)")

@@ -27,7 +27,14 @@ import sklearn.tree
 from sklearn.metrics import accuracy_score, r2_score
 
 import spinney
-from common import SHARED_DATA, geometric_mean, positive, print_versions, time_interleaved
+from common import (
+    SHARED_DATA,
+    geometric_mean,
+    positive,
+    print_versions,
+    record,
+    time_interleaved,
+)
 
 SEED = 0
 ROWS = 20_000
@@ -197,15 +204,23 @@ class Ratios:
 
     def __init__(self) -> None:
         self.found: dict[tuple[str, str], list[float]] = {}
+        # By plan and peer, those of dense tables alone.
+        self.of_tables: dict[str, dict[str, list[float]]] = {}
 
-    def add(self, key: tuple[str, str], ratio: float) -> None:
-        self.found.setdefault(key, []).append(ratio)
+    def add(self, plan: str, peer: str, ratio: float, is_table: bool) -> None:
+        self.found.setdefault((plan, peer), []).append(ratio)
+        if is_table:
+            self.of_tables.setdefault(plan, {}).setdefault(peer, []).append(ratio)
 
     def print(self) -> None:
         print(f"\n{'':34}{'sets':>6}{'geometric mean':>16}{'worst':>8}")
         for (plan, peer), ratios in self.found.items():
             mean, worst = geometric_mean(ratios), min(ratios)
             print(f"{plan + ' against ' + peer:34}{len(ratios):>6}{mean:>16.2f}{worst:>8.2f}")
+        for plan, of_peers in self.of_tables.items():
+            means = {peer: geometric_mean(of_peer) for peer, of_peer in of_peers.items()}
+            n_tables = max(map(len, of_peers.values()))
+            record(f"{plan}, geometric mean of {n_tables} real tables", means, "ratios")
 
 
 def compare(name: str, data: Table, arguments: argparse.Namespace, ratios: Ratios) -> None:
@@ -241,7 +256,7 @@ def compare(name: str, data: Table, arguments: argparse.Namespace, ratios: Ratio
             else:
                 ratio = timing.median / ours.median
                 cells += f"{ratio:>8.2f}"
-                ratios.add((plan, peer), ratio)
+                ratios.add(plan, peer, ratio, is_dense)
             print(cells, flush=True)
 
 

@@ -18,7 +18,15 @@ import scipy.sparse as sp
 import sklearn.tree
 
 import spinney
-from common import Timing, geometric_mean, positive, print_versions, same_bits, time_interleaved
+from common import (
+    Timing,
+    geometric_mean,
+    positive,
+    print_versions,
+    record_timings,
+    same_bits,
+    time_interleaved,
+)
 
 # (n_samples, n_features, density), in the order of the original table.
 ROWS = (
@@ -164,6 +172,8 @@ def main() -> int:
     for number in arguments.rows:
         X, y = make_data(*ROWS[number - 1])
         timings = time_interleaved(make_contenders(X, y, dense_peer), arguments.repeats)
+        n_samples, n_features, density = ROWS[number - 1]
+        record_timings(f"one tree, random {n_samples} x {n_features}, density {density}", timings)
         row = {r: timings[r.slow].median / timings[r.fast].median for r in ratios}
         for ratio, value in row.items():
             seen[ratio].append(value)

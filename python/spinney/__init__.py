@@ -1,18 +1,28 @@
-"""Fast decision trees and forests with exact splits, in scikit-learn's interface."""
+"""Fast decision trees and forests with exact splits, in scikit-learn's interface.
+
+Modules and the names that they define are loaded when they are first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from spinney._spinney import __version__
-from spinney.conversion import from_sklearn
-from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
-from spinney.forest import RandomForestClassifier, RandomForestRegressor
-from spinney.inspection import export_text
-from spinney.lazy import LazyForestClassifier, LazyForestRegressor
-from spinney.storage import load
-from spinney.tree import (
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
-    ExtraTreeClassifier,
-    ExtraTreeRegressor,
-)
+
+if TYPE_CHECKING:
+    from spinney import extra_trees, forest, inspection, lazy, model_selection, plotting, tree
+    from spinney.conversion import from_sklearn
+    from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+    from spinney.forest import RandomForestClassifier, RandomForestRegressor
+    from spinney.inspection import export_graphviz, export_text
+    from spinney.lazy import LazyForestClassifier, LazyForestRegressor
+    from spinney.plotting import plot_importance, plot_tree
+    from spinney.storage import load
+    from spinney.tree import (
+        DecisionTreeClassifier,
+        DecisionTreeRegressor,
+        ExtraTreeClassifier,
+        ExtraTreeRegressor,
+    )
 
 __all__ = [
     "DecisionTreeClassifier",
@@ -26,7 +36,51 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",
+    "export_graphviz",
     "export_text",
+    "extra_trees",
+    "forest",
     "from_sklearn",
+    "inspection",
+    "lazy",
     "load",
+    "model_selection",
+    "plot_importance",
+    "plot_tree",
+    "plotting",
+    "tree",
 ]
+
+# The public modules, and the names that the package takes from each.
+_MODULES = {
+    "conversion": ("from_sklearn",),
+    "extra_trees": ("ExtraTreesClassifier", "ExtraTreesRegressor"),
+    "forest": ("RandomForestClassifier", "RandomForestRegressor"),
+    "inspection": ("export_graphviz", "export_text"),
+    "lazy": ("LazyForestClassifier", "LazyForestRegressor"),
+    "model_selection": (),
+    "plotting": ("plot_importance", "plot_tree"),
+    "storage": ("load",),
+    "tree": (
+        "DecisionTreeClassifier",
+        "DecisionTreeRegressor",
+        "ExtraTreeClassifier",
+        "ExtraTreeRegressor",
+    ),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public module, or the module that defines a public name."""
+    if name not in _MODULES and name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__name__}.{_MODULE_OF.get(name, name)}")
+    value = module if name in _MODULES else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the names of the package, whether or not they are loaded yet."""
+    return sorted({*globals(), *__all__})

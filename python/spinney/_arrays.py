@@ -126,5 +126,15 @@ def convert_objects(X: Any) -> Any:
     """Return X, converted to float64 if its dtype is object. None becomes NaN.
 
     scikit-learn converts arrays of objects, except those that it makes of some data frames itself.
+
+    Raises
+    ------
+    TypeError
+        If X holds dates or durations: as numbers they would depend on their unit.
     """
+    if X.dtype.kind in "mM":
+        raise TypeError(
+            f"X holds values of the type {X.dtype}, which are no numbers. Convert them to numbers, "
+            "such as days since a date, or name their columns in categorical_features."
+        )
     return X.astype(np.float64) if X.dtype == object else X

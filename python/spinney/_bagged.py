@@ -12,8 +12,6 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from spinney._base import BaseTreeEstimator
-from spinney._descriptions import FOREST_TRAINING, QUERY
-from spinney._docs import fill_docstring
 from spinney._draws import (
     Draws,
     count_draws_with_replacement,
@@ -30,16 +28,29 @@ if TYPE_CHECKING:
 class BaseBaggedTrees(BaseTreeEstimator):
     """Base class of the estimators that predict the mean of the predictions of many trees."""
 
-    @fill_docstring(FOREST_TRAINING)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, sample_ids: Any = None) -> Self:
         """Fit the forest: grow its trees or, for a lazy forest, encode the training data.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples: numbers of any real dtype, in any memory order or sparse format.
+            Values are compared as float64. An entry that a sparse matrix does not store is 0. NaN
+            is a missing value; so are None and NA in data frames. Columns of categorical features
+            may hold strings or other values that can be sorted.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The targets: class labels of any type that can be sorted, or numbers.
         sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights. None means 1 for all. Samples with weight 0 have no influence.
+            With `bootstrap=True` and `replace=True` a sample is drawn with a probability
+            proportional to its weight, and trees weigh it by the number of its draws, as in
+            scikit-learn. Otherwise trees weigh samples by these weights, multiplied by the counts
+            of `bootstrap="poisson"`.
         sample_ids : array-like of int of shape (n_samples,), default=None
+            Non-negative ids of the samples, which need not be distinct. None means the row numbers.
+            With `bootstrap="poisson"` the count of a sample in a tree is determined by its id, the
+            number of the tree and `random_state`. Forests on parts of one data set therefore give a
+            sample the same count if it has the same id. Not allowed otherwise.
 
         Returns
         -------
@@ -124,6 +135,12 @@ class BaseBaggedTrees(BaseTreeEstimator):
         weights: NDArray[np.float64] | None,
         sample_ids: NDArray[np.uint64] | None,
     ) -> Draws:
+        if sample_ids is not None and not isinstance(self.bootstrap, str):
+            raise ValueError(
+                "sample_ids determine the draws of bootstrap='poisson' and of nothing else. "
+                f"Got bootstrap={self.bootstrap!r}: leave sample_ids out, or set "
+                "bootstrap='poisson'."
+            )
         n_draws = None
         if not self._draws_samples():
             scheme = "poisson" if self.bootstrap else "all"
@@ -145,18 +162,16 @@ class BaseBaggedTrees(BaseTreeEstimator):
 class BaggedClassifier(ClassTarget, BaseBaggedTrees):
     """Base class of the forests that classify."""
 
+    _class_weight_presets: ClassVar[tuple[str, ...]] = ("balanced", "balanced_subsample")
+
     def _weigh_classes(
         self,
         y: NDArray[Any],
         codes: NDArray[np.uint32],
         sample_weight: NDArray[np.float64] | None,
     ) -> NDArray[np.float64] | None:
-        if self.class_weight is None or isinstance(self.class_weight, (dict, list)):
+        if not isinstance(self.class_weight, str):
             return self._read_class_weight(y)
-        presets = ("balanced", "balanced_subsample")
-        if not isinstance(self.class_weight, str) or self.class_weight not in presets:
-            expected = "a str among {'balanced', 'balanced_subsample'}, a dict, a list or None"
-            self._reject("class_weight", expected)
         if getattr(self, "warm_start", False):
             warn_caller(
                 'class_weight presets "balanced" or "balanced_subsample" are not recommended for '
@@ -172,13 +187,13 @@ class BaggedClassifier(ClassTarget, BaseBaggedTrees):
         # If every tree is grown on all samples, "balanced_subsample" is the same as "balanced".
         return bool(self.bootstrap) and self.class_weight == "balanced_subsample"
 
-    @fill_docstring(QUERY)
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of each sample: the one with the largest mean probability.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
 
         Returns
         -------
@@ -187,13 +202,13 @@ class BaggedClassifier(ClassTarget, BaseBaggedTrees):
         """
         return self._choose_labels(self._predict_values(X))
 
-    @fill_docstring(QUERY)
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class: the mean of what the trees predict.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
 
         Returns
         -------
@@ -208,13 +223,13 @@ class BaggedRegressor(NumberTarget, BaseBaggedTrees):
 
     _wanted_sum: ClassVar[str] = "strictly positive"
 
-    @fill_docstring(QUERY)
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the target of each sample: the mean of what the trees predict.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
 
         Returns
         -------

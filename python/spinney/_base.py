@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -17,10 +17,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spinney._arrays import convert_objects, secure_sparse, to_native
 from spinney._categorical_features import find_categorical_features
-from spinney._categories import Categories, count_categories, encode, learn
+from spinney._categories import Categories, convert_frame, count_categories, encode, learn
 from spinney._draws import Draws
-from spinney._messages import reject_parameter, warn_caller
-from spinney._params import select_tree_parameters
+from spinney._messages import reject_parameter
+from spinney._params import read_tree_parameters, replace_friedman_mse
+from spinney._spinney import check_params
 from spinney._target import EncodedTarget
 from spinney._task import Settings, Task
 from spinney._validation import check_monotonic_cst, check_sample_ids, check_sample_weight
@@ -41,6 +42,8 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
     n_outputs_: int
     is_categorical_: NDArray[np.bool_] | None
     categories_: Categories | None
+    # Whether the targets are classes.
+    _classifies: ClassVar[bool]
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -62,27 +65,26 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
     # --- Parameters -----------------------------------------------------------------------------
 
     def _check_params(self) -> Settings:
-        """Return the parameters that can be read without data; raise ValueError if one is illegal.
+        """Return the parameters; raise InvalidParameterError if one is illegal for any data.
 
-        The compiled part checks the parameters of the trees, when it is given the data.
+        As in scikit-learn the data are looked at later.
         """
         tree_params = self._read_tree_params()
+        if self.monotonic_cst is not None and np.ndim(self.monotonic_cst) == 0:
+            self._reject("monotonic_cst", "an array-like or None")
+        check_params({**tree_params, "monotonic_cst": None}, type(self).__name__, self._classifies)
         n_threads = self._count_threads()
         self._check_own_params()
         return Settings(tree_params, self._draw_seed(), n_threads)
 
     def _check_own_params(self) -> None:
-        """Raise ValueError if a parameter that only some of the estimators have is illegal."""
+        """Raise an error if a parameter that only some of the estimators have is illegal."""
 
     def _read_tree_params(self) -> dict[str, Any]:
-        params = select_tree_parameters(self.get_params(deep=False))
-        if params["criterion"] == "friedman_mse":
-            warn_caller(
-                "criterion='friedman_mse' is deprecated, as in scikit-learn; it is the same as "
-                "'squared_error'.",
-                FutureWarning,
-            )
-            params["criterion"] = "squared_error"
+        params = read_tree_parameters(self)
+        if not self._classifies:
+            # It may have been set after `__init__`.
+            params["criterion"] = replace_friedman_mse(params["criterion"])
         return params
 
     def _draw_seed(self) -> int:
@@ -104,7 +106,7 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
         return int(effective_n_jobs(self.n_jobs))
 
     def _reject(self, name: str, expected: str) -> NoReturn:
-        """Raise ValueError for the value of a parameter."""
+        """Raise InvalidParameterError for the value of a parameter."""
         reject_parameter(type(self).__name__, name, getattr(self, name), expected)
 
     # --- Training data --------------------------------------------------------------------------
@@ -163,11 +165,12 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
         return convert_objects(checked), y
 
     def _learn_categories(self, X: Any) -> Any:
-        """Return X with codes for categories, and remember which category each code stands for."""
+        """Return X with codes for categories, which are remembered; frames become matrices."""
         self.is_categorical_ = find_categorical_features(X, self.categorical_features)
         self.categories_ = None
-        if self.is_categorical_ is not None:
-            X, self.categories_ = learn(X, self.is_categorical_)
+        if self.is_categorical_ is None:
+            return convert_frame(X)
+        X, self.categories_ = learn(X, self.is_categorical_)
         return X
 
     @abstractmethod
@@ -243,15 +246,18 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
     def _validate_X_predict(self, X: Any, check_input: bool = True) -> Any:
         """Return X with codes for categories, in the form that the compiled part takes."""
         check_is_fitted(self)
-        if self.is_categorical_ is not None:
-            assert self.categories_ is not None
-            with _ignore_overflow():
+        with _ignore_overflow():
+            if self.is_categorical_ is not None:
+                assert self.categories_ is not None
                 if check_input:
                     validate_data(self, X, skip_check_array=True, reset=False)
-                X = encode(X, self.is_categorical_, self.categories_)
-            return to_native(X.tocsr() if hasattr(X, "tocsr") else X)
-        if check_input:
-            with _ignore_overflow():
+                X = encode(X, self.is_categorical_, self.categories_, self)
+                return to_native(X.tocsr() if hasattr(X, "tocsr") else X)
+            if check_input:
+                matrix = convert_frame(X)
+                if matrix is not X:
+                    validate_data(self, X, skip_check_array=True, reset=False)
+                    return to_native(matrix)
                 X = validate_data(
                     self,
                     secure_sparse(X),
@@ -259,7 +265,7 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
                     ensure_all_finite=False,
                     reset=False,
                 )
-            X = convert_objects(X)
+                X = convert_objects(X)
         return to_native(X)
 
     def _split_outputs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from spinney._frames import find_categorical_dtypes, is_frame
+from spinney._frames import get_columns, get_names, is_categorical, is_frame
+from spinney._messages import InvalidParameterError
 
 
 def find_categorical_features(X: Any, categorical_features: Any) -> NDArray[np.bool_] | None:
@@ -34,13 +35,13 @@ def find_categorical_features(X: Any, categorical_features: Any) -> NDArray[np.b
         return None
     if isinstance(categorical_features, str):
         if categorical_features != "from_dtype":
-            raise ValueError(
+            raise InvalidParameterError(
                 "categorical_features must be an array-like of bool, int or str, 'from_dtype' or "
                 f"None. Got {categorical_features!r} instead."
             )
         if not is_frame(X):
             return None
-        wanted = find_categorical_dtypes(X)
+        wanted = np.array([is_categorical(column) for column in get_columns(X)], dtype=bool)
     else:
         wanted = np.asarray(categorical_features)
     if wanted.size == 0:
@@ -103,7 +104,7 @@ def _mask_names(wanted: NDArray[Any], X: Any) -> NDArray[np.bool_]:
             "categorical_features should be passed as an array of integers or as a boolean mask "
             "when the model is fitted on data without feature names."
         )
-    names = list(X.columns)
+    names = get_names(X)
     # Where several columns have a name, the name stands for the first of them.
     places = {name: place for place, name in reversed(list(enumerate(names)))}
     mask = np.zeros(n_features, dtype=bool)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,54 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from spinney._arrays import convert_objects, secure_sparse
-from spinney._frames import get_column, is_frame, is_sparse_frame, select_columns
-from spinney._levels import find_levels, list_items
+from spinney._frames import (
+    get_columns,
+    get_names,
+    is_frame,
+    is_plain,
+    is_small,
+    is_sparse_frame,
+    to_numbers,
+)
+from spinney._levels import factorize, find_levels, is_missing, list_items, make_object_array
+
+_ANYTHING: dict[str, Any] = {"dtype": None, "ensure_all_finite": False}
+# Single precision has all codes below this.
+_SINGLE = 2**24
+
 
 Categories = list[NDArray[Any] | None]
 """For each feature its categories, indexed by their codes; None for a numeric feature."""
 
-_ANYTHING: dict[str, Any] = {"dtype": None, "ensure_all_finite": False}
+
+class LookUp:
+    """The codes of categories, in tables that are made when they are first asked for.
+
+    Parameters
+    ----------
+    categories : Categories
+    """
+
+    def __init__(self, categories: Categories) -> None:
+        self.categories = categories
+        self._code_of: dict[int, dict[Any, int]] = {}
+
+    def find_codes(self, feature: int, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the codes of values: NaN if missing, the number of categories if unknown."""
+        known = self.categories[feature]
+        assert known is not None
+        if feature not in self._code_of:
+            self._code_of[feature] = {item: code for code, item in enumerate(list_items(known))}
+        code_of, unknown = self._code_of[feature], known.shape[0]
+        codes = [
+            np.nan if is_missing(value) else code_of.get(value, unknown)
+            for value in list_items(values)
+        ]
+        return np.array(codes, dtype=np.float64)
+
+
+# The look-ups by estimator. They are no attributes, so that neither pickles nor files have them.
+_LOOK_UPS: WeakKeyDictionary[Any, LookUp] = WeakKeyDictionary()
 
 
 def learn(X: Any, mask: NDArray[np.bool_]) -> tuple[Any, Categories]:
@@ -39,7 +81,7 @@ def learn(X: Any, mask: NDArray[np.bool_]) -> tuple[Any, Categories]:
 
     Returns
     -------
-    X : ndarray of float64, or CSC or CSR matrix of float64
+    X : ndarray of float32 or float64, or CSC or CSR matrix of float64
     categories : Categories
     """
     categories: Categories = [None] * mask.shape[0]
@@ -48,10 +90,10 @@ def learn(X: Any, mask: NDArray[np.bool_]) -> tuple[Any, Categories]:
         categories[feature] = values
         return np.arange(values.shape[0], dtype=np.float64)
 
-    return _recode(X, mask, number_values), categories
+    return _recode(X, mask, find_levels, number_values), categories
 
 
-def encode(X: Any, mask: NDArray[np.bool_], categories: Categories) -> Any:
+def encode(X: Any, mask: NDArray[np.bool_], categories: Categories, owner: Any = None) -> Any:
     """Return X with codes in its categorical columns, given the categories that `learn` returned.
 
     Parameters
@@ -61,19 +103,26 @@ def encode(X: Any, mask: NDArray[np.bool_], categories: Categories) -> Any:
     mask : ndarray of bool of shape (n_features,)
         Which features are categorical.
     categories : Categories
+    owner : object, default=None
+        The estimator that has the categories. Its next call finds the tables that this one makes.
 
     Returns
     -------
-    X : ndarray of float64, or CSC or CSR matrix of float64
+    X : ndarray of float32 or float64, or CSC or CSR matrix of float64
     """
+    look_up = None if owner is None else _LOOK_UPS.get(owner)
+    if look_up is None or look_up.categories is not categories:
+        look_up = LookUp(categories)
+        if owner is not None:
+            _LOOK_UPS[owner] = look_up
+    return _recode(X, mask, _read_column, look_up.find_codes)
 
-    def look_up(feature: int, values: NDArray[Any]) -> NDArray[np.float64]:
-        known = categories[feature]
-        assert known is not None
-        code_of = {category: code for code, category in enumerate(list_items(known))}
-        return np.array([code_of.get(v, len(code_of)) for v in list_items(values)], np.float64)
 
-    return _recode(X, mask, look_up)
+def convert_frame(X: Any) -> Any:
+    """Return X; if it is a data frame with a column that NumPy does not convert, as a matrix."""
+    if is_plain(X) or is_sparse_frame(X):
+        return X
+    return _recode_dense(X, np.zeros(X.shape[1], dtype=bool), _read_column, LookUp([]).find_codes)
 
 
 def count_categories(categories: Categories | None) -> list[int] | None:
@@ -87,10 +136,7 @@ def replace_by_codes(categories: Categories | None) -> Categories | None:
     """Return the categories of the same data after codes have taken the place of categories."""
     if categories is None:
         return None
-    return [
-        None if known is None else np.arange(known.shape[0], dtype=np.float64)
-        for known in categories
-    ]
+    return [None if c is None else np.arange(c.shape[0], dtype=np.float64) for c in categories]
 
 
 def have_same_categories(one: Categories | None, other: Categories | None) -> bool:
@@ -104,12 +150,15 @@ def have_same_categories(one: Categories | None, other: Categories | None) -> bo
     return len(one) == len(other) and all(map(agree, one, other))
 
 
+Reader = Callable[[Any, str], tuple[NDArray[Any], NDArray[np.intp]]]
+"""A function from a column and its name to values and, for each row, the index of its value."""
+
 Coder = Callable[[int, NDArray[Any]], NDArray[np.float64]]
-"""A function from a feature and distinct values of its column to the codes of these values."""
+"""A function from a feature and values of its column to the codes of these values."""
 
 
-def _recode(X: Any, mask: NDArray[np.bool_], find_codes: Coder) -> Any:
-    """Return X as float64, with codes in its categorical columns."""
+def _recode(X: Any, mask: NDArray[np.bool_], read: Reader, find_codes: Coder) -> Any:
+    """Return X with codes in its categorical columns."""
     if is_frame(X):
         if is_sparse_frame(X):
             X = check_array(X, accept_sparse=("csc", "csr"), **_ANYTHING)
@@ -120,21 +169,53 @@ def _recode(X: Any, mask: NDArray[np.bool_], find_codes: Coder) -> Any:
         X = check_array(X if hasattr(X, "dtype") else np.array(X, dtype=object), **_ANYTHING)
     if X.shape[1] != mask.shape[0]:
         raise ValueError(f"X must have {mask.shape[0]} features. Got {X.shape[1]} instead.")
-    return (_recode_sparse if sparse.issparse(X) else _recode_dense)(X, mask, find_codes)
+    if sparse.issparse(X):
+        return _recode_sparse(X, mask, find_codes)
+    return _recode_dense(X, mask, read, find_codes)
 
 
-def _recode_dense(X: Any, mask: NDArray[np.bool_], find_codes: Coder) -> NDArray[np.float64]:
-    coded = np.empty(X.shape, dtype=np.float64, order="F")
-    if not mask.all():
-        numeric = select_columns(X, np.flatnonzero(~mask))
-        numeric = check_array(numeric, ensure_all_finite=False, ensure_min_samples=0)
-        coded[:, ~mask] = convert_objects(numeric)
-    names = None if isinstance(X, np.ndarray) else list(X.columns)
-    for feature in np.flatnonzero(mask).tolist():
-        name = f"at index {feature}" if names is None else repr(names[feature])
-        levels = find_levels(get_column(X, feature), name)
-        coded[:, feature] = _translate(levels.codes, find_codes(feature, levels.values))
+def _recode_dense(
+    X: Any, mask: NDArray[np.bool_], read: Reader, find_codes: Coder
+) -> NDArray[np.floating[Any]]:
+    """Return a matrix of codes and numbers, made column by column.
+
+    It is in single precision if that has the codes and all numbers of the types of the columns.
+    """
+    if isinstance(X, np.ndarray):
+        columns, names = list(X.T), [f"at index {feature}" for feature in range(X.shape[1])]
+        is_exact = X.dtype.itemsize * (2 if X.dtype.kind in "iu" else 1) <= 4 and X.dtype != object
+    else:
+        columns, names = get_columns(X), [repr(name) for name in get_names(X)]
+        is_exact = all(map(is_small, (columns[feature] for feature in np.flatnonzero(~mask))))
+    is_single = is_exact and X.shape[0] < _SINGLE
+    coded = np.empty(X.shape, dtype=np.float32 if is_single else np.float64, order="F")
+    if isinstance(X, np.ndarray) and not mask.all():
+        numbers = check_array(X[:, ~mask], ensure_all_finite=False, ensure_min_samples=0)
+        coded[:, ~mask] = convert_objects(numbers)
+    for feature, column in enumerate(columns):
+        if mask[feature]:
+            values, codes = read(column, names[feature])
+            coded[:, feature] = _translate(codes, find_codes(feature, values))
+        elif not isinstance(column, np.ndarray):
+            coded[:, feature] = to_numbers(column, names[feature])
     return coded
+
+
+def _read_column(column: Any, name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:  # noqa: ARG001 - a `Reader`
+    """Return values of a column of a query; what cannot be hashed is a category of its own."""
+    try:
+        return factorize(column)
+    except TypeError:
+        cells = column.tolist() if isinstance(column, np.ndarray) else column.to_list()
+        return factorize(make_object_array([_make_hashable(cell) for cell in cells]))
+
+
+def _make_hashable(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        return object()
+    return value
 
 
 def _recode_sparse(X: Any, mask: NDArray[np.bool_], find_codes: Coder) -> Any:

@@ -6,6 +6,7 @@ scores, errors and orders of classes are scikit-learn's own.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from copy import copy
 from functools import cached_property
 from hashlib import blake2b
@@ -21,16 +22,16 @@ from spinney._bagged import BaseBaggedTrees
 from spinney._base import BaseTreeEstimator
 from spinney._draws import Draws
 from spinney._progress import show_progress
-from spinney._target import EncodedTarget, make_class_attributes
+from spinney._splits import Split
+from spinney._target import make_class_attributes
+from spinney._task import Task
 from spinney._validation import check_sample_ids, check_sample_weight
 
-
-class Split(NamedTuple):
-    """The rows of a fold."""
-
-    train: NDArray[np.uint32]
-    """Ascending and distinct."""
-    test: NDArray[np.uint32]
+# The exceptions that illegal input raises. Warning is one of them where users have made warnings
+# errors.
+INPUT_ERRORS = (OverflowError, TypeError, ValueError, Warning)
+# Number of weights, of all rows of all folds, that exist at the same time: 128 MB.
+_WEIGHTS_AT_ONCE = 1 << 24
 
 
 class Fold(NamedTuple):
@@ -73,8 +74,8 @@ class PredictedFolds:
         estimator.__sklearn_clone__ = self.make_estimator
         return estimator
 
-    def join(self) -> tuple[PredictedFolds, Split] | None:
-        """Return the folds as one fold that tests the rows of all of them, and the split of it.
+    def join(self) -> PredictedFolds | None:
+        """Return the folds as one fold that tests the rows of all of them.
 
         Return None if the estimators of the folds differ in more than what they predict, for
         example because a class is missing in a training set.
@@ -84,16 +85,26 @@ class PredictedFolds:
             return None
         test = np.concatenate([fold.split.test for fold in self._folds])
         values = np.concatenate([fold.values for fold in self._folds])
-        # No row numbers of a training set are needed. These stand for it.
-        split = Split(np.arange(len(test), dtype=np.uint32), test)
-        return PredictedFolds(self._template, [Fold(split, attributes, values)]), split
+        # No row numbers of a training set are needed. All rows stand for it.
+        n_samples = self._folds[0].split.n_samples
+        split = Split(np.empty(0, dtype=np.uint32), True, test, n_samples)
+        return PredictedFolds(self._template, [Fold(split, attributes, values)])
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Any]:  # noqa: ARG002
+        """Yield the rows of each fold, as a cross-validation generator of scikit-learn does."""
+        for fold in self._folds:
+            yield fold.split.list_rows()
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:  # noqa: ARG002
+        """Return the number of folds."""
+        return len(self._folds)
 
     @cached_property
     def _by_rows(self) -> dict[bytes, dict[bytes, Fold]]:
         """The folds by their training rows, and of equal training rows by their test rows."""
         by_rows: dict[bytes, dict[bytes, Fold]] = {}
         for fold in self._folds:
-            of_training_rows = by_rows.setdefault(_hash_rows(fold.split.train), {})
+            of_training_rows = by_rows.setdefault(_hash_rows(fold.split.list_train()), {})
             of_training_rows[_hash_rows(fold.split.test)] = fold
         return by_rows
 
@@ -160,70 +171,159 @@ def predict_splits(
         Number of threads; None means the `n_jobs` of the estimator.
     verbose : int
         Whether to report progress, as for forests.
+
+    Raises
+    ------
+    FoldError
+        If estimators cannot be fitted to their folds. Errors that have to do with all folds are
+        raised as they are.
     """
-    template: Any = clone(estimator)
-    settings = template._check_params()
-    _check_traversal(template)
-    if n_jobs is not None:
-        settings = settings._replace(n_threads=int(effective_n_jobs(n_jobs)))
-    X, y = template._read_X_y(X, y)
-    target = template._encode_y(y)
-    task = template._make_task(settings, target)
-    weights, ids = params.get("sample_weight"), params.get("sample_ids")
-    if weights is not None:
-        weights = check_sample_weight(weights, X.shape[0])
-    if ids is not None:
-        ids = check_sample_ids(ids, X.shape[0])
-    refits = [_describe_refit(template, y, target, split.train, weights) for split in splits]
-    n_trees = int(template.n_estimators) if isinstance(template, BaseBaggedTrees) else None
-    with show_progress(verbose, 0, (n_trees or 1) * len(splits)) as watcher:
-        values = task.predict_folds(
-            to_native(X),
-            [(*split, draws) for split, (draws, _) in zip(splits, refits, strict=True)],
-            ids,
-            n_trees,
-            watcher,
-        )
-    folds = [
-        Fold(split, attributes, template._split_outputs(of_fold))
-        for split, (_, attributes), of_fold in zip(splits, refits, values, strict=True)
-    ]
-    return PredictedFolds(template, folds)
+    work = SharedWork(estimator, X, y, params, n_jobs)
+    folds: list[Fold] = []
+    with show_progress(verbose, 0, work.n_trees * len(splits)) as watcher:
+        for portion in work.divide(splits):
+            n_done = work.n_trees * len(folds)
+            shifted = None if watcher is None else _shift(watcher, n_done)
+            folds += work.predict(portion, shifted)
+    return PredictedFolds(work.template, folds)
+
+
+def _shift(watcher: Callable[[int], Any], n_done: int) -> Callable[[int], Any]:
+    """Return a watcher that counts on from a number of trees."""
+    return lambda done: watcher(n_done + done)
+
+
+class FoldError(Exception):
+    """Some estimators cannot be fitted to their folds, though the arguments are legal."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class SharedWork:
+    """What the estimators of all folds have in common: data, targets, weights and parameters.
+
+    Attributes
+    ----------
+    template : estimator
+        Has the parameters, and the fitted attributes that are the same in all folds.
+    n_trees : int
+        Number of trees of each fold.
+    n_samples : int
+        Number of all rows.
+    X : ndarray or CompressedMatrix
+        All rows, as the compiled part takes them.
+    task : Task
+        For all rows, without draws.
+    ids : ndarray of shape (n_samples,) or None
+        Ids of all rows.
+    """
+
+    def __init__(
+        self, estimator: Any, X: Any, y: Any, params: dict[str, Any], n_jobs: int | None
+    ) -> None:
+        template = self.template = clone(estimator)
+        settings = template._check_params()
+        _check_traversal(template)
+        if n_jobs is not None:
+            settings = settings._replace(n_threads=int(effective_n_jobs(n_jobs)))
+        X, self._y = template._read_X_y(X, y)
+        self.X = to_native(X)
+        self._target = template._encode_y(self._y)
+        self.task: Task = template._make_task(settings, self._target)
+        weights, ids = params.get("sample_weight"), params.get("sample_ids")
+        n_samples = self.n_samples = int(X.shape[0])
+        self._weights = None if weights is None else check_sample_weight(weights, n_samples)
+        self.ids = None if ids is None else check_sample_ids(ids, n_samples)
+        is_tree = not isinstance(template, BaseBaggedTrees)
+        self._n_estimators = None if is_tree else int(template.n_estimators)
+        self.n_trees = self._n_estimators or 1
+        if self._target.n_classes is not None:
+            columns = zip(self._target.y.T, self._target.n_classes, strict=True)
+            # For each output the number of rows of each class.
+            self._counts = [np.bincount(column, minlength=n) for column, n in columns]
+
+    def divide(self, splits: list[Split]) -> Iterator[list[Split]]:
+        """Yield the splits in portions, whose weights exist at the same time."""
+        if self._weights is None and getattr(self.template, "class_weight", None) is None:
+            yield splits
+            return
+        portion: list[Split] = []
+        n_rows = 0
+        for split in splits:
+            if portion and n_rows + split.n_train > _WEIGHTS_AT_ONCE:
+                yield portion
+                portion, n_rows = [], 0
+            portion.append(split)
+            n_rows += split.n_train
+        yield portion
+
+    def predict(self, splits: list[Split], watcher: Callable[[int], Any] | None) -> list[Fold]:
+        """Return what estimators fitted to each split predict.
+
+        Raises
+        ------
+        FoldError
+            If estimators cannot be fitted to their folds. Errors that have to do with all folds are
+            raised as they are.
+        """
+        try:
+            refits = [self.describe_refit(split) for split in splits]
+            values = self._ask(splits, [draws for draws, _ in refits], watcher)
+        except INPUT_ERRORS as error:
+            # Whatever is wrong without any fold raises its own error.
+            self._ask([], [], None)
+            raise FoldError(error) from error
+        return [
+            Fold(split, attributes, self.template._split_outputs(of_fold))
+            for split, (_, attributes), of_fold in zip(splits, refits, values, strict=True)
+        ]
+
+    def _ask(
+        self, splits: list[Split], draws: list[Draws], watcher: Callable[[int], Any] | None
+    ) -> list[NDArray[np.float64]]:
+        folds = [(*split[:3], of_fold) for split, of_fold in zip(splits, draws, strict=True)]
+        return self.task.predict_folds(self.X, folds, self.ids, self._n_estimators, watcher)
+
+    def describe_refit(self, split: Split) -> tuple[Draws, dict[str, Any]]:
+        """Return the draws, and the fitted attributes, of an estimator of the training rows."""
+        template, target = self.template, self._target
+        weights = None if self._weights is None else self._weights[split.list_train()]
+        attributes: dict[str, Any] = {}
+        if target.n_classes is None:
+            if template.criterion == "poisson":
+                template._check_counts(target.y[split.list_train()])
+        else:
+            present = [np.flatnonzero(counts) for counts in self._count_classes(split)]
+            labels = [template.classes_] if template.n_outputs_ == 1 else template.classes_
+            attributes = make_class_attributes(
+                [of_output[codes] for of_output, codes in zip(labels, present, strict=True)]
+            )
+            if template.class_weight is not None:
+                train = split.list_train()
+                own_codes = [
+                    np.searchsorted(codes, column)
+                    for codes, column in zip(present, target.y[train].T, strict=True)
+                ]
+                own_target = np.column_stack(own_codes).astype(np.uint32)
+                weights = template._weigh_samples(self._y[train], own_target, weights)
+        return template._make_draws(split.n_train, weights, None), attributes
+
+    def _count_classes(self, split: Split) -> list[NDArray[np.intp]]:
+        """Return for each output how many training rows each class has."""
+        columns = zip(self._target.y[split.rows].T, self._counts, strict=True)
+        pairs = [(np.bincount(column, minlength=n.shape[0]), n) for column, n in columns]
+        return [n - listed if split.are_left_out else listed for listed, n in pairs]
 
 
 def _check_traversal(template: Any) -> None:
     """Raise ValueError for a lazy forest whose traversal and pruning exclude each other."""
-    is_lazy = getattr(template, "traversal", "auto") in ("batched", "single")
-    if is_lazy and (template.max_leaf_nodes is not None or template.ccp_alpha > 0.0):
-        raise ValueError("max_leaf_nodes and ccp_alpha require trees that are grown completely")
-
-
-def _describe_refit(
-    template: Any,
-    y: NDArray[Any],
-    target: EncodedTarget,
-    train: NDArray[np.uint32],
-    sample_weight: NDArray[np.float64] | None,
-) -> tuple[Draws, dict[str, Any]]:
-    """Return the draws, and the fitted attributes, of an estimator fitted to the training rows."""
-    weights = None if sample_weight is None else sample_weight[train]
-    own_target = target.y[train]
-    attributes: dict[str, Any] = {}
-    if target.n_classes is None:
-        template._check_counts(own_target)
-    else:
-        columns = list(zip(own_target.T, target.n_classes, strict=True))
-        # The codes of the classes that occur in the training rows.
-        present = [np.flatnonzero(np.bincount(column, minlength=n)) for column, n in columns]
-        labels = [template.classes_] if template.n_outputs_ == 1 else template.classes_
-        attributes = make_class_attributes(
-            [of_output[codes] for of_output, codes in zip(labels, present, strict=True)]
+    traversal = getattr(template, "traversal", "auto")
+    name = "max_leaf_nodes" if template.max_leaf_nodes is not None else "ccp_alpha"
+    is_whole = template.max_leaf_nodes is not None or template.ccp_alpha > 0.0
+    if is_whole and traversal in ("batched", "single"):
+        raise ValueError(
+            f"traversal must be 'eager' or 'auto' with {name}, by which trees are known only as a "
+            f"whole. Got {traversal!r} instead."
         )
-        if template.class_weight is not None:
-            own_codes = [
-                np.searchsorted(codes, column)
-                for codes, column in zip(present, own_target.T, strict=True)
-            ]
-            own_target = np.column_stack(own_codes).astype(np.uint32)
-            weights = template._weigh_samples(y[train], own_target, weights)
-    return template._make_draws(train.shape[0], weights, None), attributes

@@ -15,8 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._arrays import to_native
 from spinney._bagged import BaggedClassifier, BaggedRegressor
 from spinney._categories import have_same_categories
-from spinney._descriptions import QUERY
-from spinney._docs import fill_docstring
 from spinney._draws import Draws, Growth
 from spinney._forest_trees import ForestTrees
 from spinney._messages import warn_caller
@@ -156,13 +154,13 @@ class BaseForest(ForestTrees):
         X = self._validate_X_predict(X)
         return self._split_outputs(self.forest_.predict(X, self._count_threads()))
 
-    @fill_docstring(QUERY)
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Return the leaf that each sample reaches in each tree.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
 
         Returns
         -------
@@ -172,13 +170,13 @@ class BaseForest(ForestTrees):
         X = self._validate_X_predict(X)
         return self.forest_.apply(X, self._count_threads())
 
-    @fill_docstring(QUERY)
     def decision_path(self, X: Any) -> tuple[Any, NDArray[np.int64]]:
         """Return the nodes that each sample passes in all trees.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
 
         Returns
         -------
@@ -201,6 +199,21 @@ class BaseForest(ForestTrees):
         """
         check_is_fitted(self)
         return self.forest_.compute_feature_importances()
+
+    def tree_importances(self) -> NDArray[np.float64]:
+        """Return the decrease of impurity by the splits on each feature, tree by tree.
+
+        Their spread says how far the importances of the forest can be relied on. The estimators of
+        the trees are not made.
+
+        Returns
+        -------
+        importances : ndarray of shape (n_estimators, n_features), float64
+            The `feature_importances_` of each tree: normalised to a sum of 1, and all 0 for a tree
+            that consists of one leaf.
+        """
+        check_is_fitted(self)
+        return self.forest_.tree_importances(self._count_threads())
 
 
 class ForestClassifier(BaggedClassifier, BaseForest):

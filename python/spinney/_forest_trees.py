@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._bagged import BaseBaggedTrees
 from spinney._categories import replace_by_codes
 from spinney._draws import Draws, Growth
-from spinney._params import select_tree_parameters
+from spinney._params import read_tree_parameters
 from spinney._spinney import Forest
 from spinney._stored_trees import StoredTrees, find_fault_of_growth
 from spinney._to_sklearn import convert_forest
-from spinney._tree import BaseDecisionTree
+from spinney._tree import BaseDecisionTree, NamesOfForest
 
 
 class ForestTrees(StoredTrees, BaseBaggedTrees):
@@ -109,8 +109,13 @@ class ForestTrees(StoredTrees, BaseBaggedTrees):
                 "estimators_ must have the categorical features of the trees that were there, and "
                 "as many categories of each."
             )
+        names = [name for name in self.estimator.get_params(deep=False) if name != "random_state"]
         self._growths = [
-            Growth(_drop_seed(tree.get_params(deep=False)), tree.max_features_, tree._with_missing)
+            Growth(
+                {name: getattr(tree, name) for name in names if hasattr(tree, name)},
+                tree.max_features_,
+                tree._with_missing,
+            )
             for tree in trees
         ]
         self.forest_, self._estimators = forest, trees
@@ -126,7 +131,7 @@ class ForestTrees(StoredTrees, BaseBaggedTrees):
         `n_jobs` is not shared, and neither is `class_weight`: the weights of classes are already in
         the draws or in the weights of the nodes.
         """
-        params = select_tree_parameters(self.get_params(deep=False))
+        params = read_tree_parameters(self)
         # The estimators take codes, which have neither feature names nor categorical dtypes.
         mask = self.is_categorical_
         params["categorical_features"] = None if mask is None else np.flatnonzero(mask).tolist()
@@ -143,6 +148,11 @@ class ForestTrees(StoredTrees, BaseBaggedTrees):
         estimator.n_outputs_ = self.n_outputs_
         estimator.is_categorical_ = self.is_categorical_
         estimator.categories_ = replace_by_codes(self.categories_)
+        estimator._names_of_forest = NamesOfForest(
+            getattr(self, "feature_names_in_", None),
+            getattr(self, "classes_", None),
+            self.categories_,
+        )
         return estimator
 
     @property
@@ -220,7 +230,3 @@ class ForestTrees(StoredTrees, BaseBaggedTrees):
 def _describe_shape(forest: Forest) -> tuple[int, list[int]]:
     """Return the number of features, and the number of classes of each output."""
     return forest.n_features, forest.n_classes
-
-
-def _drop_seed(params: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in params.items() if name != "random_state"}

@@ -1,45 +1,153 @@
-"""Data frames of pandas and polars, and of other libraries that have the same methods."""
+"""Data frames of pandas, polars and pyarrow, and of other libraries that narwhals reads."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-_CATEGORICAL_DTYPES = {"CategoricalDtype", "Categorical", "Enum"}
+Series = Any
+"""A column of a frame, as a `narwhals.Series`."""
+
+# Columns of these types are exact in single precision.
+_SMALL_TYPES = {nw.Boolean, nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16}
 
 
 def is_frame(X: Any) -> bool:
-    """Return whether X is a data frame."""
-    return hasattr(X, "columns") and (_is_like_pandas(X) or hasattr(X, "to_series"))
-
-
-def is_sparse_frame(frame: Any) -> bool:
-    """Return whether all columns of a frame are sparse columns of pandas."""
-    return all(hasattr(dtype, "fill_value") for dtype in frame.dtypes)
-
-
-def find_categorical_dtypes(frame: Any) -> NDArray[np.bool_]:
-    """Return for each column of a frame whether its dtype is categorical."""
-    return np.array([type(dtype).__name__ in _CATEGORICAL_DTYPES for dtype in frame.dtypes], bool)
-
-
-def get_column(X: Any, feature: int) -> Any:
-    """Return a column of a frame or of an array."""
-    if isinstance(X, np.ndarray):
-        return X[:, feature]
-    return X.iloc[:, feature] if _is_like_pandas(X) else X.to_series(feature)
-
-
-def select_columns(X: Any, features: NDArray[np.intp]) -> Any:
-    """Return columns of a frame or of an array as a frame or an array."""
-    if isinstance(X, np.ndarray):
-        return X[:, features]
+    """Return whether X is a data frame; raise TypeError for one that is not read yet."""
+    if isinstance(X, (np.ndarray, list, tuple)) or sparse.issparse(X):
+        return False
     if _is_like_pandas(X):
-        return X.iloc[:, features]
-    names = X.columns
-    return X.select([names[feature] for feature in features])
+        # narwhals refuses several columns of one name.
+        return bool(X.ndim == 2)
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError(
+            f"X must hold its data. Got a {type(X).__name__} instead, which is only a query: "
+            "collect it into a data frame."
+        )
+    return isinstance(frame, nw.DataFrame)
+
+
+def is_plain(X: Any) -> bool:
+    """Return whether NumPy makes one array of numbers of X, without a column for which it errs."""
+    if not is_frame(X):
+        return True
+    return _is_like_pandas(X) and all(
+        isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in X.dtypes
+    )
+
+
+def is_sparse_frame(X: Any) -> bool:
+    """Return whether all columns of a frame are sparse columns of pandas whose cells may be 0."""
+    return _is_like_pandas(X) and all(getattr(dtype, "fill_value", None) == 0 for dtype in X.dtypes)
+
+
+def get_columns(X: Any) -> list[Series]:
+    """Return the columns of a frame."""
+    if _is_like_pandas(X):
+        # By place, because several columns may have a name.
+        native = (X.iloc[:, place] for place in range(X.shape[1]))
+        return [nw.from_native(column, series_only=True) for column in native]
+    return list(nw.from_native(X, eager_only=True).iter_columns())
+
+
+def get_names(X: Any) -> list[Any]:
+    """Return the names of the columns of a frame."""
+    return list(X.columns if _is_like_pandas(X) else nw.from_native(X, eager_only=True).columns)
+
+
+def is_categorical(column: Series) -> bool:
+    """Return whether the type of a column is categorical."""
+    return isinstance(column.dtype, (nw.Categorical, nw.Enum))
+
+
+def is_small(column: Series) -> bool:
+    """Return whether single precision has every number that the type of a column may have."""
+    return column.dtype in _SMALL_TYPES
+
+
+def to_numbers(column: Series, name: Any) -> NDArray[Any]:
+    """Return the numbers of a column, NaN where they are missing.
+
+    Raises
+    ------
+    TypeError
+        If the column holds dates, times or durations: as numbers they would depend on their unit.
+    ValueError, TypeError
+        If a value is no number.
+    """
+    if column.dtype.is_temporal():
+        raise TypeError(
+            f"Column {name} holds values of the type {column.dtype}, which are no numbers. "
+            "Convert them to numbers, such as days since a date, or name the column in "
+            "categorical_features."
+        )
+    if column.dtype == nw.Boolean:
+        column = column.cast(nw.Float32)
+    values: NDArray[Any] = column.to_numpy()
+    if values.dtype.kind in "biuf":
+        return values
+    if values.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: column {name}.")
+    values = values.astype(object)
+    values[column.is_null().to_numpy()] = np.nan
+    try:
+        return values.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"{error}: column {name} of the type {column.dtype} must hold numbers, or be named "
+            "in categorical_features."
+        ) from None
+
+
+def factorize(column: Series) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return values of a column and, for each row, the index of its value; -1 if it is missing.
+
+    There may be values that no row has, and values that are missing.
+    """
+    native = column.to_native()
+    if hasattr(native, "cat") and hasattr(native.cat, "codes"):
+        return native.cat.categories.to_numpy(), native.cat.codes.to_numpy()
+    if hasattr(native, "factorize"):
+        codes, values = native.factorize()
+        return values.to_numpy(), codes
+    if hasattr(native, "combine_chunks"):
+        return _factorize_arrow(native)
+    if isinstance(column.dtype, (nw.Categorical, nw.Enum, nw.String)):
+        return _factorize_polars(column)
+    missing = column.is_null().to_numpy()
+    values, present = np.unique(column.drop_nulls().to_numpy(), return_inverse=True)
+    codes = np.full(missing.shape, -1, dtype=np.intp)
+    codes[~missing] = present
+    return values, codes
+
+
+def _factorize_arrow(native: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    encoded = native.dictionary_encode().unify_dictionaries().combine_chunks()
+    # Depending on its version, pyarrow returns an array or one chunk.
+    encoded = encoded.chunk(0) if hasattr(encoded, "chunk") else encoded
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return encoded.dictionary.to_numpy(zero_copy_only=False), codes.astype(np.intp)
+
+
+def _factorize_polars(column: Series) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    if column.dtype == nw.String:
+        column = column.cast(nw.Categorical)
+    native = column.to_native()
+    places = native.to_physical().fill_null(0).to_numpy()
+    present = ~native.is_null().to_numpy()
+    # A row of each category; its place among all of the library's categories may be any.
+    row_of = np.full(int(places.max(initial=0)) + 1, -1, dtype=np.intp)
+    row_of[places[present]] = np.flatnonzero(present)
+    used = np.flatnonzero(row_of >= 0)
+    code_of = np.full(row_of.shape, -1, dtype=np.intp)
+    code_of[used] = np.arange(used.shape[0])
+    values = column[row_of[used].tolist()].cast(nw.String).to_numpy().astype(object)
+    return values, np.where(present, code_of[places], -1)
 
 
 def _is_like_pandas(X: Any) -> bool:

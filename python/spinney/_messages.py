@@ -6,11 +6,23 @@ import inspect
 import warnings
 from typing import Any, NoReturn
 
+try:
+    # scikit-learn raises it for illegal parameters, but has no public name for it. The alias says
+    # that the name is for other modules of this package, too.
+    from sklearn.utils._param_validation import (
+        InvalidParameterError as InvalidParameterError,  # noqa: PLC0414
+    )
+except ImportError:
+
+    class InvalidParameterError(ValueError, TypeError):  # type: ignore[no-redef]
+        """A parameter of an estimator or of a function is illegal."""
+
+
 _PACKAGE = __name__.partition(".")[0]
 
 
 def reject_parameter(owner: str, name: str, got: Any, expected: str) -> NoReturn:
-    """Raise ValueError for an illegal parameter, in scikit-learn's words.
+    """Raise InvalidParameterError for an illegal parameter, in scikit-learn's words.
 
     Parameters
     ----------
@@ -22,7 +34,9 @@ def reject_parameter(owner: str, name: str, got: Any, expected: str) -> NoReturn
     expected : str
         What is legal.
     """
-    raise ValueError(f"The {name!r} parameter of {owner} must be {expected}. Got {got!r} instead.")
+    raise InvalidParameterError(
+        f"The {name!r} parameter of {owner} must be {expected}. Got {got!r} instead."
+    )
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.base import RegressorMixin
+
+from spinney._messages import warn_caller
+
 # What the compiled part reads to grow a tree, whatever the estimator. All other parameters of
 # estimators are read in Python.
 TREE_PARAMETERS = frozenset(
@@ -29,6 +33,8 @@ TREE_PARAMETERS = frozenset(
 def store_parameters(arguments: dict[str, Any]) -> None:
     """Store the arguments of an `__init__` as attributes, unchanged, as scikit-learn requires.
 
+    As there, the deprecated criterion "friedman_mse" is replaced, with a warning.
+
     Parameters
     ----------
     arguments : dict
@@ -36,10 +42,28 @@ def store_parameters(arguments: dict[str, Any]) -> None:
     """
     estimator = arguments["self"]
     for name, value in arguments.items():
+        if name == "criterion" and isinstance(estimator, RegressorMixin):
+            value = replace_friedman_mse(value)
         if name != "self":
             setattr(estimator, name, value)
 
 
-def select_tree_parameters(params: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters that a tree is grown by."""
-    return {name: value for name, value in params.items() if name in TREE_PARAMETERS}
+def read_tree_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters that trees are grown by, from the attributes of an estimator.
+
+    As in scikit-learn they are not parameters of the `__init__` of every subclass.
+    """
+    names = [name for name in TREE_PARAMETERS if hasattr(estimator, name)]
+    return {name: getattr(estimator, name) for name in names}
+
+
+def replace_friedman_mse(criterion: Any) -> Any:
+    """Return the criterion; warn, as scikit-learn does, and replace it, if it is deprecated."""
+    if not isinstance(criterion, str) or criterion != "friedman_mse":
+        return criterion
+    warn_caller(
+        "criterion='friedman_mse' is deprecated, as in scikit-learn. It is the same as "
+        "'squared_error'; use this name to remove the warning.",
+        FutureWarning,
+    )
+    return "squared_error"

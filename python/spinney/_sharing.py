@@ -7,12 +7,14 @@ they fit the estimator to each fold.
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import clone, is_classifier
@@ -21,7 +23,11 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
 from spinney._bagged import BaseBaggedTrees
-from spinney._crossval import Split, predict_splits
+from spinney._crossval import INPUT_ERRORS, FoldError, SharedWork, predict_splits
+from spinney._forest import BaseForest
+from spinney._refits import ROWS, EncodedRefits
+from spinney._splits import Splits, are_partition
+from spinney._tree import BaseDecisionTree
 from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from spinney.forest import RandomForestClassifier, RandomForestRegressor
 from spinney.lazy import LazyForestClassifier, LazyForestRegressor
@@ -32,24 +38,45 @@ from spinney.tree import (
     ExtraTreeRegressor,
 )
 
-# A subclass of one of these may override any method, so its folds are refitted.
-_SHARING_CLASSES = frozenset(
+_SHARING_CLASSES = (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    LazyForestClassifier,
+    LazyForestRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+
+
+# What a subclass may define without changing what `fit` and predictions do.
+_HARMLESS = frozenset(
     {
-        DecisionTreeClassifier,
-        DecisionTreeRegressor,
-        ExtraTreeClassifier,
-        ExtraTreeRegressor,
-        ExtraTreesClassifier,
-        ExtraTreesRegressor,
-        LazyForestClassifier,
-        LazyForestRegressor,
-        RandomForestClassifier,
-        RandomForestRegressor,
+        "__abstractmethods__",
+        "__annotations__",
+        "__annotate_func__",
+        "__annotations_cache__",
+        "__dict__",
+        "__doc__",
+        "__firstlineno__",
+        "__init__",
+        "__module__",
+        "__qualname__",
+        "__static_attributes__",
+        "__weakref__",
+        "_abc_impl",
     }
 )
-# The exceptions that illegal input raises. Warning is one of them where users have made warnings
-# errors.
-_INPUT_ERRORS = (OverflowError, TypeError, ValueError, Warning)
+
+
+_LEFT_TO_CHECK = "scikit-learn checks the arguments"
+
+
+class _RefitNeeded(Exception):
+    """Why the folds of a cross-validation have to be refitted."""
 
 
 @dataclass
@@ -64,17 +91,29 @@ class CrossValidation:
     params: Any
     n_jobs: Any
     verbose: Any
-    # Duration of the shared work.
+    # Duration of the work that folds share.
     seconds: float = 0.0
+    # Encoded rows for scikit-learn's loop.
+    _refits: EncodedRefits | None = None
 
-    def share(self, *, join: bool = False, encode: bool = False) -> dict[str, Any] | None:
+    def share(
+        self,
+        obstacle: str | None = None,
+        *,
+        join: bool = False,
+        encode: bool = False,
+        fails: bool = True,
+    ) -> dict[str, Any] | None:
         """Predict all folds together; return arguments with which scikit-learn scores them.
 
-        Return None if the folds have to be refitted, and also if something in the arguments is
-        illegal: the refits then raise the errors that users of scikit-learn know.
+        Return None if the folds have to be refitted, after `verbose` has said why. An error that
+        fitting to all rows would raise is raised. What scikit-learn itself checks, it is left to
+        tell.
 
         Parameters
         ----------
+        obstacle : str or None
+            Why the folds have to be refitted; None if the caller knows no reason.
         join : bool
             Whether to give scikit-learn one fold that tests all rows. This is possible if each
             sample is in the test set of one fold (otherwise the folds are refitted) and if the
@@ -82,67 +121,131 @@ class CrossValidation:
             fold, which is too much for leave-one-out.
         encode : bool
             Whether to replace the targets by codes of their classes.
+        fails : bool
+            Whether to raise the error of a fold that cannot be fitted. Otherwise the folds are
+            refitted, so that the others get their scores.
         """
-        if not self._may_share():
+        try:
+            if obstacle is not None:
+                raise _RefitNeeded(obstacle)
+            return self._predict_together(join, encode, fails)
+        except _RefitNeeded as reason:
+            # A caller's reason leaves the data as they are, so that they can be encoded once.
+            is_encoded = obstacle is not None and self._encode()
+            if isinstance(self.verbose, int | np.integer | np.bool_) and self.verbose >= 1:
+                how = ", to rows that are encoded once" if is_encoded else ""
+                sys.stderr.write(f"spinney fits each fold on its own{how}: {reason}\n")
             return None
+
+    def _encode(self) -> bool:
+        """Encode all rows for refits by scikit-learn's loop; return whether that is possible."""
+        # Other processes cannot have the rows.
+        one_process = self.n_jobs in (None, 1) and effective_n_jobs(self.n_jobs) == 1
+        is_eager = isinstance(self.estimator, (BaseDecisionTree, BaseForest))
+        if not one_process or not is_eager or get_config()["enable_metadata_routing"]:
+            return False
+        try:
+            self._check_arguments()
+            X, y, splits, params = self._read_arguments()
+        except _RefitNeeded:
+            return False
+        if splits.obstacle is not None:
+            return False
+        start = time.perf_counter()
+        work = SharedWork(self.estimator, X, y, params, None)
+        if work.template.is_categorical_ is not None:
+            # A fold has the categories of its own training rows.
+            return False
+        self._refits = EncodedRefits(self.estimator, work)
+        self.seconds = time.perf_counter() - start
+        return True
+
+    def _read_arguments(self) -> tuple[Any, Any, Splits, dict[str, Any]]:
+        """Return indexable `X` and `y`, the splits, and the parameters for `fit`."""
         try:
             X, y = indexable(self.X, self.y)
             n_samples = _count_rows(X)
             splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
             # Splits are made only once: a splitter may be random, or an iterator.
-            self.cv = list(splitter.split(X, y, self.groups))
-            splits = _read_splits(self.cv, n_samples)
-            params = self._select_row_params(n_samples)
-            if splits is None or params is None or (join and not _is_partition(splits, n_samples)):
-                return None
-            if encode:
-                y = _encode_classes(y)
-            start = time.perf_counter()
+            self.cv = splits = Splits(splitter.split(X, y, self.groups), n_samples)
+            return X, y, splits, self._select_row_params(n_samples)
+        except INPUT_ERRORS as error:
+            # scikit-learn makes the same checks, and others before them.
+            raise _RefitNeeded(_LEFT_TO_CHECK) from error
+
+    def _predict_together(self, join: bool, encode: bool, fails: bool) -> dict[str, Any]:
+        """Do what `share` does; raise `_RefitNeeded` if the folds have to be refitted."""
+        self._check_arguments()
+        X, y, splits, params = self._read_arguments()
+        n_samples = _count_rows(X)
+        if splits.obstacle is not None:
+            raise _RefitNeeded(splits.obstacle)
+        if join and not are_partition(splits.list_known(), n_samples):
+            raise _RefitNeeded("the test sets are not a partition of the samples")
+        if encode:
+            y = _encode_classes(y)
+        start = time.perf_counter()
+        try:
             folds = predict_splits(
-                self.estimator, X, y, splits, params, self.n_jobs, int(self.verbose)
+                self.estimator,
+                X,
+                y,
+                splits.list_known(),
+                params,
+                self.n_jobs,
+                int(self.verbose),
             )
-            self.seconds = time.perf_counter() - start
-        except _INPUT_ERRORS:
-            return None
-        cv = self.cv
-        if join and (joined := folds.join()) is not None:
-            folds, split = joined
-            cv = [split]
+        except FoldError as failed:
+            if fails:
+                raise failed.error from None
+            raise _RefitNeeded(f"a fold cannot be fitted: {failed.error}") from failed
+        self.seconds = time.perf_counter() - start
+        if join:
+            folds = folds.join() or folds
         return {
             "estimator": folds.make_estimator(),
             # The estimator takes row numbers in the place of X.
             "X": np.arange(n_samples),
             "y": y,
-            "cv": cv,
+            "cv": folds,
             # The threads have done their work.
             "n_jobs": 1,
         }
 
-    def _may_share(self) -> bool:
-        config = get_config()
-        is_routed = config["enable_metadata_routing"]
-        return bool(
-            type(self.estimator) in _SHARING_CLASSES
-            # A refit also computes the out-of-bag score, which may raise an error or a warning.
-            and not getattr(self.estimator, "oob_score", False)
-            and self.y is not None
-            and not config["array_api_dispatch"]
-            and not (is_routed and (self.params or self.groups is not None))
+    def _check_arguments(self) -> None:
+        """Raise `_RefitNeeded` for what excludes shared work, whatever the data are."""
+        is_routed = get_config()["enable_metadata_routing"]
+        if not _predicts_like_ours(type(self.estimator)):
+            name = type(self.estimator).__name__
+            raise _RefitNeeded(f"{name} is no estimator of spinney, or overrides what one does")
+        if getattr(self.estimator, "oob_score", False):
+            # It may also raise an error or a warning.
+            raise _RefitNeeded("`oob_score` is computed from the forest of each fold")
+        if get_config()["array_api_dispatch"]:
+            raise _RefitNeeded("`array_api_dispatch` is set")
+        if is_routed and (self.params or self.groups is not None):
+            raise _RefitNeeded("metadata are routed")
+        are_legal = (
+            self.y is not None
             and (self.params is None or isinstance(self.params, dict))
             and (self.n_jobs is None or (isinstance(self.n_jobs, Integral) and self.n_jobs != 0))
             and isinstance(self.verbose, (Integral, np.bool_))
             and int(self.verbose) >= 0
         )
+        if not are_legal:
+            raise _RefitNeeded(_LEFT_TO_CHECK)
 
-    def _select_row_params(self, n_samples: int) -> dict[str, Any] | None:
-        """Return the parameters for `fit`; None if some are not one known value per sample."""
+    def _select_row_params(self, n_samples: int) -> dict[str, Any]:
+        """Return the parameters for `fit`, which must be one known value per sample."""
         known = {"sample_weight"}
-        if isinstance(self.estimator, BaseBaggedTrees):
+        # Other forests refuse ids, when they are refitted.
+        if getattr(self.estimator, "bootstrap", None) == "poisson":
             known.add("sample_ids")
-        if not known.issuperset(self.params or {}):
-            return None
         given = {name: value for name, value in (self.params or {}).items() if value is not None}
-        return given if all(np.shape(v) == (n_samples,) for v in given.values()) else None
+        are_known = known.issuperset(self.params or {})
+        if not (are_known and all(np.shape(value) == (n_samples,) for value in given.values())):
+            raise _RefitNeeded("`params` has more than a weight and an id of each sample")
+        return given
 
     def prepare_refits(self) -> dict[str, Any]:
         """Return arguments with which scikit-learn fits the estimator to each fold.
@@ -151,7 +254,10 @@ class CrossValidation:
         same counts in all folds.
         """
         estimator, params = self.estimator, self.params
-        if (
+        if self._refits is not None:
+            estimator = self._refits.make_estimator()
+            params = {**(params or {}), ROWS: np.arange(_count_rows(self.X))}
+        elif (
             getattr(type(estimator), "fit", None) is BaseBaggedTrees.fit
             and isinstance(estimator.bootstrap, str)
             and (params is None or (isinstance(params, dict) and params.get("sample_ids") is None))
@@ -179,8 +285,8 @@ def accepts_error_score(error_score: Any) -> bool:
     )
 
 
-def uses_only_predictions(scoring: Any, *, several: bool) -> bool:
-    """Return whether scores depend on predictions for the test rows and on nothing else.
+def find_scoring_obstacle(scoring: Any, *, several: bool) -> str | None:
+    """Return why scores depend on more than predictions for the test rows; None if they do not.
 
     A user's own function may do anything with the estimator, so the folds are refitted for it.
 
@@ -191,43 +297,36 @@ def uses_only_predictions(scoring: Any, *, several: bool) -> bool:
     several : bool
         Whether it may be a collection of scorers.
     """
-    if scoring is None:
-        return True
-    if isinstance(scoring, str):
-        return scoring in get_scorer_names()
     if several and isinstance(scoring, dict):
         scoring = list(scoring.values())
     if several and isinstance(scoring, (list, tuple, set)):
-        return all(uses_only_predictions(one, several=False) for one in scoring if one is not None)
-    return type(scoring) is type(get_scorer("accuracy"))
+        obstacles = (find_scoring_obstacle(one, several=False) for one in scoring)
+        return next((obstacle for obstacle in obstacles if obstacle is not None), None)
+    if isinstance(scoring, str):
+        return None if scoring in get_scorer_names() else f"{scoring!r} is no known scorer"
+    if scoring is None or type(scoring) is type(get_scorer("accuracy")):
+        return None
+    return "`scoring` is a function of the user's own, which may look at the fitted estimator"
 
 
 def _count_rows(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _read_splits(splits: list[Any], n_samples: int) -> list[Split] | None:
-    """Return the rows of the splits; None if there is none, or if folds have to be refitted.
+def _predicts_like_ours(estimator_class: type) -> bool:
+    """Return whether estimators of a class predict what those of a class of this package do.
 
-    They have to be if row numbers are illegal, or if training rows are not ascending and distinct.
+    A subclass does if it has a constructor of its own and methods of other names, but overrides
+    none that ours have.
     """
-    read = []
-    for train, test in splits:
-        train, test = np.asarray(train), np.asarray(test)
-        for part in (train, test):
-            is_index = part.ndim == 1 and part.dtype.kind in "iu" and part.size > 0
-            if not (is_index and part.min() >= 0 and part.max() < n_samples):
-                return None
-        if not (train[1:] > train[:-1]).all():
-            return None
-        read.append(Split(train.astype(np.uint32), test.astype(np.uint32)))
-    return read or None
-
-
-def _is_partition(splits: list[Split], n_samples: int) -> bool:
-    """Return whether each sample is in the test set of one fold."""
-    counts = np.bincount(np.concatenate([split.test for split in splits]), minlength=n_samples)
-    return bool((counts == 1).all())
+    if not issubclass(estimator_class, _SHARING_CLASSES):
+        return False
+    own = [base for base in estimator_class.__mro__ if base not in _SHARING_CLASSES]
+    ours = next(base for base in estimator_class.__mro__ if base in _SHARING_CLASSES)
+    added = {name for base in own if not issubclass(ours, base) for name in vars(base)}
+    # scikit-learn gives each class its own `set_fit_request` and the like.
+    added = {name for name in added if not (name.startswith("set_") and name.endswith("_request"))}
+    return not any(hasattr(ours, name) for name in added - _HARMLESS)
 
 
 def _encode_classes(y: Any) -> NDArray[np.intp]:

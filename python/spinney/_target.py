@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
@@ -12,8 +13,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags, check_array, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
-from spinney._descriptions import QUERY
-from spinney._docs import fill_docstring
+from spinney._messages import warn_caller
 from spinney._validation import check_counts
 
 
@@ -29,6 +29,10 @@ class EncodedTarget(NamedTuple):
 class ClassTarget(ClassifierMixin, ABC):
     """Mixin of the estimators that predict class labels."""
 
+    _classifies: ClassVar[bool] = True
+    # The strings that `class_weight` may be.
+    _class_weight_presets: ClassVar[tuple[str, ...]] = ("balanced",)
+
     classes_: Any
     n_classes_: Any
     n_outputs_: int
@@ -40,11 +44,22 @@ class ClassTarget(ClassifierMixin, ABC):
         tags.classifier_tags.multi_label = True
         return tags
 
+    def _check_own_params(self) -> None:
+        super()._check_own_params()
+        weight, presets = self.class_weight, self._class_weight_presets
+        is_preset = isinstance(weight, str) and weight in presets
+        if not (is_preset or weight is None or isinstance(weight, (dict, list))):
+            names = ", ".join(map(repr, presets))
+            self._reject("class_weight", f"a str among {{{names}}}, a dict, a list or None")
+
+    def _check_counts(self, targets: NDArray[Any]) -> None:
+        """Do nothing: classes are no counts."""
+
     def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
         check_classification_targets(y)
         classes = [np.unique(column) for column in y.T]
         self.__dict__.update(make_class_attributes(classes))
-        # `np.unique` finds the codes too, but sorts all rows for that, which takes eight times as long.
+        # `np.unique` finds the codes too, but sorts all rows, which takes eight times as long.
         columns = [
             np.searchsorted(labels, column) for labels, column in zip(classes, y.T, strict=True)
         ]
@@ -90,13 +105,13 @@ class ClassTarget(ClassifierMixin, ABC):
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class."""
 
-    @fill_docstring(QUERY)
     def predict_log_proba(self, X: Any) -> Any:
         """Predict the natural logarithm of the probability of each class; -inf where it is 0.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
 
         Returns
         -------
@@ -111,19 +126,42 @@ class ClassTarget(ClassifierMixin, ABC):
 class NumberTarget(RegressorMixin):
     """Mixin of the estimators that predict numbers."""
 
+    _classifies: ClassVar[bool] = False
+
     criterion: Any
+    quantile: Any
+    min_samples_leaf: Any
     # How scikit-learn's message describes the sum that targets must have for Poisson regression.
     _wanted_sum: ClassVar[str] = "positive"
 
     def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
         targets = check_array(y, dtype=np.float64, order="C", input_name="y")
         self._check_counts(targets)
+        if self.criterion == "quantile":
+            warn_of_small_leaves(self.quantile, self.min_samples_leaf, targets.shape[0])
         return EncodedTarget(targets, None)
 
-    def _check_counts(self, targets: NDArray[np.float64]) -> None:
+    def _check_counts(self, targets: NDArray[Any]) -> None:
         """Raise ValueError for targets that the criterion "poisson" cannot have, if it is used."""
-        if self.criterion == "poisson":
+        # What is no number is refused when it is converted.
+        if self.criterion == "poisson" and targets.dtype.kind in "biuf":
             check_counts(targets, self._wanted_sum)
+
+
+def warn_of_small_leaves(quantile: float, min_samples_leaf: float, n_samples: int) -> None:
+    """Warn if leaves may be too small to have a quantile that is not one of their extremes."""
+    tail = min(quantile, 1.0 - quantile)
+    is_count = isinstance(min_samples_leaf, Integral)
+    smallest = int(min_samples_leaf if is_count else np.ceil(min_samples_leaf * n_samples))
+    # 10 * (1 - 0.9) is less than 1 by rounding alone.
+    needed = int(np.ceil(1.0 / tail * (1.0 - 1e-12)))
+    if smallest < needed:
+        warn_caller(
+            f"criterion='quantile' with {quantile=} needs leaves of at least {needed} samples. "
+            f"With {min_samples_leaf=} leaves may have {smallest}: their quantiles are then "
+            "extremes of few targets, and predictions lie closer to the median than asked for. "
+            f"Set min_samples_leaf to {needed} or more; several times as many is better."
+        )
 
 
 def make_class_attributes(labels: list[NDArray[Any]]) -> dict[str, Any]:

@@ -104,7 +104,7 @@ class Task(NamedTuple):
     def predict_folds(
         self,
         X: Any,
-        folds: list[tuple[NDArray[np.uint32], NDArray[np.uint32], Draws]],
+        folds: list[tuple[NDArray[np.uint32], bool, NDArray[np.uint32], Draws]],
         sample_ids: NDArray[np.uint64] | None,
         n_trees: int | None,
         watcher: Watcher,
@@ -116,8 +116,8 @@ class Task(NamedTuple):
         X : ndarray, or CompressedMatrix in CSR form
             All rows.
         folds : list of tuple
-            For each fold its training rows, its test rows, and how samples of the training rows are
-            drawn.
+            For each fold: its training rows; or, if the bool is True, the rows that are left out of
+            training, ascending. Then its test rows, and how samples of the training rows are drawn.
         sample_ids : ndarray of shape (n_samples,) or None
             Ids of all rows; None means their numbers.
         n_trees : int or None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._base import BaseTreeEstimator
-from spinney._descriptions import QUERY, TRAINING
-from spinney._docs import fill_docstring
+from spinney._categories import Categories
 from spinney._draws import Draws
 from spinney._spinney import Forest, Tree
 from spinney._stored_trees import StoredTrees, find_fault_of_growth
@@ -21,6 +20,16 @@ from spinney._to_sklearn import convert_tree
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+class NamesOfForest(NamedTuple):
+    """The names that a forest has for what its trees know by numbers."""
+
+    features: NDArray[Any] | None
+    """Names of the features, if `fit` saw any."""
+    classes: Any
+    """`classes_` of a classifier, else None."""
+    categories: Categories | None
 
 
 class BaseDecisionTree(StoredTrees, BaseTreeEstimator):
@@ -35,16 +44,23 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator):
     # The features that had missing values in training. Where missing values of any other feature go
     # has no meaning.
     _with_missing: NDArray[np.int64]
+    # A tree of a forest takes codes. For texts and pictures it keeps the names that they stand for.
+    _names_of_forest: NamesOfForest | None = None
 
-    @fill_docstring(TRAINING)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> Self:
         """Grow the tree.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples: numbers of any real dtype, in any memory order or sparse format.
+            Values are compared as float64. An entry that a sparse matrix does not store is 0. NaN
+            is a missing value; so are None and NA in data frames. Columns of categorical features
+            may hold strings or other values that can be sorted.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The targets: class labels of any type that can be sorted, or numbers.
         sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights. None means 1 for all. Samples with weight 0 have no influence.
         check_input : bool, default=True
             If False, scikit-learn's checks and conversions of `X` and `y` are skipped. They must
             then be arrays or CSC or CSR matrices.
@@ -62,6 +78,7 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator):
         """
         with self._restore_on_error():
             settings = self._check_params()
+            self.__dict__.pop("_names_of_forest", None)
             X, task, draws = self._read_data(settings, X, y, sample_weight, check_input=check_input)
             self.tree_, self.max_features_, self._with_missing = task.grow_tree(X, draws)
             return self
@@ -72,7 +89,14 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator):
     def _convert_to_sklearn(self) -> Any:
         return convert_tree(self)
 
+    def _list_stored_attributes(self) -> dict[str, Any]:
+        attributes = super()._list_stored_attributes()
+        names = attributes.pop("_names_of_forest", None)
+        return attributes if names is None else {**attributes, "names": list(names)}
+
     def _restore(self, attributes: dict[str, Any], forest: Forest) -> str | None:
+        if "names" in attributes:
+            self._names_of_forest = NamesOfForest(*attributes.pop("names"))
         if len(forest) != 1:
             return f"{len(forest)} trees of an estimator of one"
         self.tree_ = forest.tree(0)
@@ -80,6 +104,12 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator):
         return fault or find_fault_of_growth(
             self.max_features_, self._with_missing, self.n_features_in_
         )
+
+    def _validate_X_y(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        X, y = super()._validate_X_y(X, y)
+        # Before lengths are compared, as in scikit-learn.
+        self._check_counts(y)
+        return X, y
 
     def _make_draws(
         self,
@@ -94,14 +124,15 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator):
         X = self._validate_X_predict(X, check_input)
         return self.tree_.predict(X, self._count_threads())
 
-    @fill_docstring(QUERY)
     def apply(self, X: Any, check_input: bool = True) -> NDArray[np.int64]:
         """Return the leaf that each sample reaches.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
         check_input : bool, default=True
+            If False, scikit-learn's checks and conversions of `X` are skipped.
 
         Returns
         -------
@@ -111,14 +142,15 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator):
         X = self._validate_X_predict(X, check_input)
         return self.tree_.apply(X, self._count_threads())
 
-    @fill_docstring(QUERY)
     def decision_path(self, X: Any, check_input: bool = True) -> Any:
         """Return the nodes that each sample passes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
         check_input : bool, default=True
+            If False, scikit-learn's checks and conversions of `X` are skipped.
 
         Returns
         -------
@@ -128,7 +160,6 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator):
         X = self._validate_X_predict(X, check_input)
         return self.tree_.decision_path(X, self._count_threads())
 
-    @fill_docstring(TRAINING)
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """Return the subtrees that minimal cost-complexity pruning goes through.
 
@@ -138,8 +169,14 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training samples: numbers of any real dtype, in any memory order or sparse format.
+            Values are compared as float64. An entry that a sparse matrix does not store is 0. NaN
+            is a missing value; so are None and NA in data frames. Columns of categorical features
+            may hold strings or other values that can be sorted.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The targets: class labels of any type that can be sorted, or numbers.
         sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights. None means 1 for all. Samples with weight 0 have no influence.
 
         Returns
         -------
@@ -151,7 +188,9 @@ class BaseDecisionTree(StoredTrees, BaseTreeEstimator):
                 For each subtree the sum of the impurities of its leaves, each multiplied by the
                 leaf's fraction of the total weight.
         """
-        unpruned = clone(self).set_params(ccp_alpha=0.0)
+        unpruned = clone(self)
+        # A subclass may lack the parameter, but has the attribute.
+        unpruned.ccp_alpha = 0.0
         unpruned.fit(X, y, sample_weight=sample_weight)
         ccp_alphas, impurities = unpruned.tree_.cost_complexity_path()
         return Bunch(ccp_alphas=ccp_alphas, impurities=impurities)

@@ -1,19 +1,20 @@
-"""Fitted trees as text."""
+"""Fitted trees as text: as rules to read, and in the language of Graphviz."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Integral
-from typing import Any, NoReturn
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import is_classifier
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted
 
 from spinney._messages import reject_parameter
 from spinney._tree import BaseDecisionTree
+from spinney._tree_labels import NodeLabels, Options
+from spinney._tree_words import TreeWords, check_int, check_tree, find_names, measure_heights
 from spinney._validation import is_bool
 
 # Longer sets of categories are cut off after this many names.
@@ -34,18 +35,20 @@ def export_text(
 
     The text has the form of :func:`sklearn.tree.export_text`, which supports neither categories nor
     missing values. A split on a categorical feature lists the categories of the node that go to one
-    child. All other categories go to the other child, including those that are unknown. If a
-    feature had missing values in training, "or missing" shows where these go.
+    child, after their number and the number of all categories of the feature. All other categories
+    go to the other child, including those that are unknown. If a feature had missing values in
+    training, "or missing" shows where these go.
 
     Parameters
     ----------
     decision_tree : DecisionTree or ExtraTree estimator
         A fitted tree, which may be one of the `estimators_` of a forest.
     feature_names : array-like of shape (n_features,), default=None
-        Names of the features. None means "feature_0", "feature_1" and so on.
+        Names of the features. None means those that `fit` saw, or else "feature_0", "feature_1" and
+        so on.
     class_names : array-like of shape (n_classes,), default=None
-        Names of the classes, in the order of `classes_`. None means `classes_` itself. Trees with
-        several outputs show no names of classes.
+        Names of the classes, in the order of `classes_`. None means `classes_` itself; for a tree
+        of a forest, those of the forest. Trees with several outputs show no names of classes.
     max_depth : int, default=10
         Depth of the deepest nodes that are shown. None means that all are.
     spacing : int, default=3
@@ -73,35 +76,22 @@ def export_text(
     >>> X = [["red"], ["blue"], ["green"], ["red"]]
     >>> tree = DecisionTreeClassifier(categorical_features=[0]).fit(X, [0, 1, 0, 0])
     >>> print(export_text(tree, feature_names=["color"]))
-    |--- color not in {blue}
+    |--- color not in {1 of 3: blue}
     |   |--- class: 0
-    |--- color in {blue}
+    |--- color in {1 of 3: blue}
     |   |--- class: 1
     <BLANKLINE>
     """
-    if not isinstance(decision_tree, BaseDecisionTree):
-        raise TypeError(
-            "The 'decision_tree' parameter of export_text must be a decision tree of spinney. "
-            f"Got {decision_tree!r} instead."
-        )
+    tree = check_tree("export_text", decision_tree)
     if max_depth is not None:
-        _check_int("max_depth", max_depth, 0, " or None")
-    _check_int("spacing", spacing, 1)
-    _check_int("decimals", decimals, 0)
+        check_int("export_text", "max_depth", max_depth, 0, " or None")
+    check_int("export_text", "spacing", spacing, 1)
+    check_int("export_text", "decimals", decimals, 0)
     if not is_bool(show_weights):
-        _reject("show_weights", show_weights, "a bool")
-    check_is_fitted(decision_tree)
-    tree = decision_tree.tree_
-    if feature_names is None:
-        features = [f"feature_{feature}" for feature in range(tree.n_features)]
-    else:
-        features = _read_names("feature_names", feature_names)
-        if len(features) != tree.n_features:
-            raise ValueError(
-                f"feature_names must contain {tree.n_features} elements, got {len(features)}"
-            )
-    conditions = _Conditions(decision_tree, features, decimals)
-    leaves = _Leaves(decision_tree, class_names, decimals, bool(show_weights))
+        reject_parameter("export_text", "show_weights", show_weights, "a bool")
+    names = find_names("export_text", tree, feature_names, class_names, "feature_{}")
+    words = TreeWords(tree, names, lambda number: f"{number:.{decimals}f}", _list_members)
+    nodes = tree.tree_
 
     lines = []
     # A stack of the nodes to be shown: the condition that leads to a node, the node, its level.
@@ -112,143 +102,204 @@ def export_text(
         if condition:
             lines.append(f"{_make_indent(level - 1, spacing)} {condition}")
         indent = _make_indent(level, spacing)
-        left, right = int(tree.children_left[node]), int(tree.children_right[node])
+        left, right = int(nodes.children_left[node]), int(nodes.children_right[node])
         is_leaf = left < 0
         if is_leaf:
-            lines.append(f"{indent}{leaves.describe(node)}")
+            lines.append(f"{indent}{_describe_leaf(words, tree, node, bool(show_weights))}")
         elif max_depth is not None and level > max_depth + 1:
-            heights = heights or _measure_heights(tree.children_left, tree.children_right)
+            heights = heights or measure_heights(nodes.children_left, nodes.children_right)
             lines.append(f"{indent} truncated branch of depth {heights[node]}")
         else:
-            left_condition, right_condition = conditions.describe(node)
+            left_condition, right_condition = _describe_split(words, node)
             pending += [(right_condition, right, level + 1), (left_condition, left, level + 1)]
     return "\n".join([*lines, ""])
 
 
-class _Conditions:
-    """The conditions under which samples go to the children of a node."""
-
-    def __init__(self, estimator: BaseDecisionTree, features: list[Any], decimals: int) -> None:
-        self._tree = estimator.tree_
-        self._features = features
-        self._decimals = decimals
-        self._n_categories = self._tree.n_categories
-        self._categories = estimator.categories_
-        self._with_missing = set(estimator._with_missing.tolist())
-
-    def describe(self, node: int) -> tuple[str, str]:
-        """Return the conditions of the left and of the right child."""
-        feature = int(self._tree.feature[node])
-        if self._n_categories[feature] > 0:
-            listed, listed_left = self._tree.category_set(node)
-            sides = self._describe_set(feature, listed)
-            left, right = sides if listed_left else sides[::-1]
-            # If the listed set is empty, no value goes to its side.
-            has_empty_side, empty_is_left = listed.shape[0] == 0, listed_left
-        else:
-            threshold = float(self._tree.threshold[node])
-            left, right = (f"{sign} {threshold:.{self._decimals}f}" for sign in ("<=", "> "))
-            # No value is above infinity.
-            has_empty_side, empty_is_left = threshold == np.inf, False
-        if feature in self._with_missing:
-            missing_left = bool(self._tree.missing_go_to_left[node])
-            if has_empty_side and missing_left == empty_is_left:
-                sides = "is missing", "is not missing"
-                left, right = sides if missing_left else sides[::-1]
-            elif missing_left:
-                left += " or missing"
-            else:
-                right += " or missing"
-        name = self._features[feature]
-        return f"{name} {left}", f"{name} {right}"
-
-    def _describe_set(self, feature: int, codes: NDArray[np.int64]) -> tuple[str, str]:
-        """Return the condition for the categories with these codes, and the one for all others."""
-        assert self._categories is not None
-        categories = self._categories[feature]
-        assert categories is not None
-        named = categories[codes[:_MAX_NAMED]].tolist()
-        names = [_format_category(category) for category in named]
-        if codes.shape[0] > _MAX_NAMED:
-            names.append(f"... {codes.shape[0] - _MAX_NAMED} more")
-        members = f"{{{', '.join(names)}}}"
-        return f"in {members}", f"not in {members}"
+def _describe_split(words: TreeWords, node: int) -> tuple[str, str]:
+    """Return the conditions of the left and of the right child."""
+    feature, left, right, missing_left = words.describe_split(node)
+    if missing_left is not None:
+        left, right = (
+            (f"{left} or missing", right) if missing_left else (left, f"{right} or missing")
+        )
+    return f"{feature} {left}", f"{feature} {right}"
 
 
-class _Leaves:
-    """The predictions of leaves."""
+def _describe_leaf(
+    words: TreeWords, estimator: BaseDecisionTree, node: int, show_weights: bool
+) -> str:
+    """Return what a leaf predicts."""
+    tree = words.tree
+    # With several outputs, the first value of each, as in scikit-learn.
+    value = tree.value[node][0] if tree.n_outputs == 1 else tree.value[node].T[0]
+    if not is_classifier(estimator):
+        return f" value: {_format_values(words, value)}"
+    winner: Any = np.argmax(value)
+    if tree.n_outputs == 1 and tree.n_classes[0] != 1:
+        winner = words.name_class(node)
+    weights = ""
+    if show_weights:
+        weight = tree.weighted_n_node_samples[node]
+        weights = f" weights: {_format_values(words, value * weight)}"
+    return f"{weights} class: {winner}"
 
-    def __init__(
-        self, estimator: BaseDecisionTree, class_names: Any, decimals: int, show_weights: bool
-    ) -> None:
-        self._tree = estimator.tree_
-        self._decimals = decimals
-        self._show_weights = show_weights
-        self._is_classifier = is_classifier(estimator)
-        self._classes: Any = None
-        if class_names is not None:
-            class_names = _read_names("class_names", class_names)
-        if self._is_classifier:
-            classes: Any = vars(estimator)["classes_"]
-            self._classes = classes if class_names is None else class_names
-            if len(self._classes) != len(classes):
-                raise ValueError(
-                    "When `class_names` is an array, it should contain as many items as "
-                    f"`decision_tree.classes_`. Got {len(self._classes)} while the tree was fitted "
-                    f"with {len(classes)} classes."
-                )
 
-    def describe(self, node: int) -> str:
-        """Return what the leaf predicts."""
-        tree = self._tree
-        # With several outputs, the first value of each, as in scikit-learn.
-        value = tree.value[node][0] if tree.n_outputs == 1 else tree.value[node].T[0]
-        if not self._is_classifier:
-            return f" value: {self._format_values(value)}"
-        winner: Any = np.argmax(value)
-        if tree.n_outputs == 1 and tree.n_classes[0] != 1:
-            winner = self._classes[winner]
-        weights = ""
-        if self._show_weights:
-            weight = tree.weighted_n_node_samples[node]
-            weights = f" weights: {self._format_values(value * weight)}"
-        return f"{weights} class: {winner}"
+def _format_values(words: TreeWords, values: Iterable[float]) -> str:
+    return f"[{', '.join(map(words.format_number, values))}]"
 
-    def _format_values(self, values: Iterable[float]) -> str:
-        return f"[{', '.join(f'{value:.{self._decimals}f}' for value in values)}]"
+
+def _list_members(names: Iterable[str], n_names: int) -> str:
+    more = [f"... {n_names - _MAX_NAMED} more"] if n_names > _MAX_NAMED else []
+    return ", ".join([*islice(names, _MAX_NAMED), *more])
 
 
 def _make_indent(level: int, spacing: int) -> str:
     return ("|" + " " * spacing) * (level - 1) + "|" + "-" * spacing
 
 
-def _measure_heights(left: NDArray[np.int32], right: NDArray[np.int32]) -> list[int]:
-    """Return for each node the number of levels of the subtree that it is the root of."""
-    heights = [1] * left.shape[0]
-    # Children have larger ids than their parents.
-    for node in range(len(heights) - 1, -1, -1):
-        if left[node] >= 0:
-            heights[node] = 1 + max(heights[left[node]], heights[right[node]])
-    return heights
+def export_graphviz(
+    decision_tree: BaseDecisionTree,
+    out_file: Any = None,
+    *,
+    max_depth: int | None = None,
+    feature_names: Any = None,
+    class_names: Any = None,
+    label: str = "all",
+    filled: bool = False,
+    leaves_parallel: bool = False,
+    impurity: bool = True,
+    node_ids: bool = False,
+    proportion: bool = False,
+    rotate: bool = False,
+    rounded: bool = False,
+    special_characters: bool = False,
+    precision: int = 3,
+    fontname: str = "helvetica",
+) -> str | None:
+    """Export a tree in the language of Graphviz.
+
+    The parameters are those of :func:`sklearn.tree.export_graphviz`, and a split on a categorical
+    feature or with missing values is shown as :func:`plot_tree` shows it. Long names are cut.
+
+    Parameters
+    ----------
+    decision_tree : DecisionTree or ExtraTree estimator
+        A fitted tree, which may be one of the `estimators_` of a forest.
+    out_file : file object, str or path, default=None
+        Where the text goes. None means that it is returned.
+    max_depth : int, default=None
+        Depth of the deepest nodes that are shown. None means that all are.
+    feature_names : array-like of shape (n_features,), default=None
+        Names of the features. None means those that `fit` saw, or else "x[0]", "x[1]" and so on.
+    class_names : array-like of shape (n_classes,), default=None
+        Names of the classes, in the order of `classes_`. None means `classes_` itself; for a tree
+        of a forest, those of the forest.
+    label : {'all', 'root', 'none'}, default='all'
+        In which nodes numbers have labels.
+    filled : bool, default=False
+        Whether colours show the largest class of a node, or the size of its value.
+    leaves_parallel : bool, default=False
+        Whether all leaves are drawn at the bottom.
+    impurity : bool, default=True
+        Whether to show the impurity of each node.
+    node_ids : bool, default=False
+        Whether to show the number of each node.
+    proportion : bool, default=False
+        Whether to show shares in the place of numbers of samples and of weights of classes.
+    rotate : bool, default=False
+        Whether the tree grows from left to right.
+    rounded : bool, default=False
+        Whether boxes have round corners.
+    special_characters : bool, default=False
+        Whether "<=" becomes "≤".
+    precision : int, default=3
+        Number of decimal places.
+    fontname : str, default='helvetica'
+
+    Returns
+    -------
+    dot_data : str or None
+        The text, if `out_file` is None.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is illegal. The message names it.
+    sklearn.exceptions.NotFittedError
+        If the tree is not fitted.
+    """
+    tree = check_tree("export_graphviz", decision_tree)
+    own = {"leaves_parallel": leaves_parallel, "rotate": rotate}
+    for name, value in (own | {"special_characters": special_characters}).items():
+        if not is_bool(value):
+            reject_parameter("export_graphviz", name, value, "a bool")
+    if not isinstance(fontname, str):
+        reject_parameter("export_graphviz", "fontname", fontname, "a str")
+    options = Options(
+        "export_graphviz",
+        max_depth,
+        feature_names,
+        class_names,
+        label,
+        filled,
+        impurity,
+        node_ids,
+        proportion,
+        rounded,
+        precision,
+    )
+    labels = NodeLabels(tree, options, show_shares=True)
+    styles = [name for name, wanted in (("filled", filled), ("rounded", rounded)) if wanted]
+    style = f', style="{", ".join(styles)}", color="black"' if styles else ""
+    font = f"fontname={_quote(fontname)}"
+    lines = ["digraph Tree {", f"node [shape=box{style}, {font}] ;"]
+    if leaves_parallel:
+        lines.append("graph [ranksep=equally, splines=polyline] ;")
+    lines.append(f"edge [{font}] ;")
+    if rotate:
+        lines.append("rankdir=LR ;")
+    children_left, children_right = tree.tree_.children_left, tree.tree_.children_right
+    leaves = []
+    # A stack of the nodes to be shown, and their depths.
+    pending = [(0, 0)]
+    while pending:
+        node, depth = pending.pop()
+        if max_depth is not None and depth > max_depth:
+            lines.append(f'{node} [label="(...)"] ;')
+            leaves.append(node)
+            continue
+        text = "\n".join(labels.list_lines(node))
+        if special_characters:
+            text = text.replace("<=", "≤")
+        fill = f', fillcolor="{_format_color(labels.choose_fill(node))}"' if filled else ""
+        lines.append(f"{node} [label={_quote(text)}{fill}] ;")
+        left, right = int(children_left[node]), int(children_right[node])
+        if left < 0:
+            leaves.append(node)
+            continue
+        for child, answer in ((left, "yes"), (right, "no")):
+            head = f' [headlabel="{answer}", labeldistance=2.5]' if node == 0 else ""
+            lines.append(f"{node} -> {child}{head} ;")
+        pending += [(right, depth + 1), (left, depth + 1)]
+    if leaves_parallel:
+        lines.append(f"{{rank=same ; {' ; '.join(map(str, leaves))}}} ;")
+    text = "\n".join([*lines, "}"])
+    if out_file is None:
+        return text
+    if isinstance(out_file, (str, PathLike)):
+        Path(out_file).write_text(text, encoding="utf-8")
+    elif hasattr(out_file, "write"):
+        out_file.write(text)
+    else:
+        reject_parameter("export_graphviz", "out_file", out_file, "a file, a path or None")
+    return None
 
 
-def _format_category(category: Any) -> str:
-    # Categories that are whole numbers may be stored as floats.
-    is_whole = isinstance(category, float) and category.is_integer()
-    return str(int(category) if is_whole else category)
+def _quote(text: str) -> str:
+    """Return a text as a string of Graphviz, in which a backslash and an n end a line."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
 
 
-def _read_names(name: str, names: Any) -> list[Any]:
-    if isinstance(names, (str, bytes)) or not hasattr(names, "__len__"):
-        _reject(name, names, "an array-like or None")
-    array = check_array(names, ensure_2d=False, dtype=None, ensure_min_samples=0)
-    return list(array)
-
-
-def _check_int(name: str, value: Any, least: int, more: str = "") -> None:
-    if not isinstance(value, Integral) or value < least:
-        _reject(name, value, f"an int in the range [{least}, inf){more}")
-
-
-def _reject(name: str, got: Any, expected: str) -> NoReturn:
-    reject_parameter("export_text", name, got, expected)
+def _format_color(color: tuple[float, float, float]) -> str:
+    return "#" + "".join(f"{round(255 * part):02x}" for part in color)

@@ -2,147 +2,18 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from spinney._bagged import BaggedClassifier, BaggedRegressor, BaseBaggedTrees
-from spinney._descriptions import LAZY_CLASSIFIER, LAZY_REGRESSOR, QUERY
-from spinney._docs import fill_docstring
+from spinney._bagged import BaggedClassifier, BaggedRegressor
+from spinney._lazy import BaseLazyForest, Exploration
 from spinney._params import store_parameters
-from spinney._progress import show_progress
-from spinney._spinney import LazyForest
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-_TRAVERSALS = ("auto", "batched", "single", "eager")
+__all__ = ["Exploration", "LazyForestClassifier", "LazyForestRegressor"]
 
 
-@dataclass(frozen=True)
-class Exploration:
-    """The predictions of a lazy forest for some query rows, and how they came about.
-
-    Attributes
-    ----------
-    prediction : ndarray
-        What `predict` returns.
-    probabilities : ndarray, list of ndarray or None
-        What `predict_proba` returns; None for a regressor.
-    n_visited_nodes : int
-        Number of nodes that were visited in all trees. With `traversal="single"` a node counts once
-        for each query row that visits it. If trees are grown completely (`traversal="eager"`), all
-        their nodes count.
-    n_visited_rows : int
-        Sum over these nodes of the number of training rows in each.
-    peak_words : int
-        Largest number of words that the recursive algorithm holds for one tree, counted as in
-        table 3 of "Batched Lazy Decision Trees": one for each training row of each node on the path
-        and of its children that are visited, and four for each node of a tree that is grown.
-    path_lengths : ndarray of shape (n_queries,), int64
-        Number of nodes on the path of each query row, summed over all trees.
-    weights : sparse matrix of shape (n_queries, n_samples) or None
-        CSR, float64; None if it was not asked for. The weight of each training row in each
-        prediction: its share of the leaf that the query row reaches, averaged over the trees. Each
-        row sums to 1. Up to rounding, `weights @ y` is the prediction, or the probability of a
-        class if `y` is 1 for this class and 0 for the others. This does not hold where leaves
-        predict medians or quantiles, or where `monotonic_cst` limits predictions.
-    """
-
-    prediction: NDArray[Any]
-    probabilities: Any
-    n_visited_nodes: int
-    n_visited_rows: int
-    peak_words: int
-    path_lengths: NDArray[np.int64]
-    weights: Any
-
-
-class BaseLazyForest(BaseBaggedTrees):
-    """Base class of the lazy forests."""
-
-    forest_: LazyForest
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, sample_ids: Any) -> Self:
-        settings = self._check_params()
-        X, task, draws = self._read_data(settings, X, y, sample_weight, sample_ids)
-        forest = task.make_lazy_forest(X, draws, int(self.n_estimators))
-        forest.check_traversal(self.traversal)
-        self.forest_ = forest
-        return self
-
-    def _check_own_params(self) -> None:
-        super()._check_own_params()
-        self._read_traversal()
-
-    def _read_traversal(self) -> str:
-        if not isinstance(self.traversal, str) or self.traversal not in _TRAVERSALS:
-            self._reject("traversal", "a str among {'auto', 'batched', 'single', 'eager'}")
-        return self.traversal
-
-    def _predict_values(self, X: Any) -> NDArray[np.float64]:
-        X = self._validate_X_predict(X)
-        traversal, n_threads = self._read_traversal(), self._count_threads()
-        with show_progress(self._read_verbose(), 0, len(self.forest_)) as watcher:
-            values = self.forest_.predict(X, traversal, n_threads, watcher)
-        return self._split_outputs(values)
-
-    @fill_docstring(QUERY)
-    def explore(self, X: Any, weights: bool = False) -> Exploration:
-        """Predict, and report the visited nodes and the training rows behind each prediction.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        weights : bool, default=False
-            Whether to return the weights of the training rows in each prediction. This needs trees
-            that are not grown completely, because a grown tree does not know the training rows of
-            its leaves.
-
-        Returns
-        -------
-        exploration : Exploration
-            The predictions, counts of visited nodes and training rows, path lengths, and weights.
-
-        Raises
-        ------
-        ValueError
-            If `weights` is True and `traversal`, `max_leaf_nodes` or `ccp_alpha` require trees that
-            are grown completely.
-        """
-        X = self._validate_X_predict(X)
-        traversal, n_threads = self._read_traversal(), self._count_threads()
-        if weights and traversal == "auto":
-            # For many query rows "auto" would grow trees completely.
-            traversal = "batched"
-            try:
-                self.forest_.check_traversal(traversal)
-            except ValueError as error:
-                raise ValueError(f"weights=True needs a lazy traversal: {error}") from error
-        with show_progress(self._read_verbose(), 0, len(self.forest_)) as watcher:
-            values, visits, path_lengths, csr = self.forest_.explore(
-                X, traversal, bool(weights), n_threads, watcher
-            )
-        matrix = None
-        if csr is not None:
-            matrix = sparse.csr_matrix(csr, shape=(path_lengths.shape[0], self.forest_.n_samples))
-        prediction, probabilities = self._interpret(self._split_outputs(values))
-        return Exploration(prediction, probabilities, *visits, path_lengths, matrix)
-
-    @abstractmethod
-    def _interpret(self, values: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:
-        """Return predictions, and probabilities or None, given means over the trees."""
-
-    def __len__(self) -> int:
-        """Return the number of trees."""
-        return len(self.forest_)
-
-
-@fill_docstring(LAZY_CLASSIFIER)
 class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
     """A forest of classification trees that are never stored.
 
@@ -159,39 +30,116 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
     Parameters
     ----------
     n_estimators : int, default=100
+        Number of trees.
     criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        The impurity that splits minimise: Gini impurity, or Shannon entropy in bits. "log_loss" is
+        another name of "entropy".
     splitter : {"best", "random"}, default="best"
+        How the threshold of a feature is chosen. "best" takes the best of all thresholds. "random"
+        draws one threshold uniformly between the smallest and the largest value that the feature
+        has in the node.
     traversal : {"auto", "batched", "single", "eager"}, default="auto"
+        How query rows descend a tree. Predictions do not depend on it. "batched": all rows
+        together, visiting only nodes that some row reaches. "single": one row after the other, each
+        along its own path. "eager": each tree is grown completely, asked for predictions and
+        dropped, as `max_leaf_nodes` and `ccp_alpha` require. "auto": "eager" where these two
+        parameters require it or there are at least twice as many query rows as training rows,
+        otherwise "batched".
     max_depth : int, default=None
+        Largest depth of a leaf. None means no limit.
     min_samples_split : int or float, default=2
+        A node with fewer samples becomes a leaf. A float is a fraction of the number of training
+        samples.
     min_samples_leaf : int or float, default=1
+        Each child of a split must have at least this many samples. A float is a fraction of the
+        number of training samples.
     min_weight_fraction_leaf : float, default=0.0
+        Each child of a split must have at least this fraction of the total sample weight.
     max_features : int, float, {"sqrt", "log2"} or None, default="sqrt"
+        Number of features that each node draws as candidates for its split. A float is a fraction
+        of all features, "sqrt" and "log2" are functions of their number, and None means all.
+        Features that are constant in the node count as drawn, unless `feature_sampling="active"`.
+        If all drawn features are constant, the node goes on drawing until it finds one that is not.
     max_leaf_nodes : int, default=None
+        Largest number of leaves of a tree. The tree is then grown best first: the next node to be
+        split is the one whose split reduces the impurity of the tree most. None means no limit.
     min_impurity_decrease : float, default=0.0
+        A node is split only if the split reduces the impurity by at least this much. The reduction
+        is multiplied by the node's fraction of the total sample weight.
     bootstrap : bool or "poisson", default=True
+        The samples that each tree is grown on. True: drawn ones. False: all samples. "poisson": all
+        samples, the weight of each multiplied by a random count with mean 1 from a Poisson
+        distribution. That count is determined by the id of the sample (see `fit`), the number of
+        the tree and `random_state`.
     n_jobs : int, default=None
+        Number of threads for `fit` and for predictions. None means 1 unless
+        `joblib.parallel_config` sets another number, and -1 means all processors. Results do not
+        depend on it.
     random_state : int, RandomState instance or None, default=None
+        Seed of everything that is random: the features that nodes draw, the order that decides
+        between equally good splits, random thresholds, and the samples of the trees of a forest. An
+        int, which may be as large as 2**64 - 1, makes results repeatable.
     verbose : int, default=0
+        Whether to report on stderr, during predictions, how many trees are done. 0: no report. 1: a
+        progress bar if tqdm is installed, otherwise at most one line per second. 2 or more: a line
+        at every update.
     class_weight : dict, list of dict, "balanced" or "balanced_subsample", default=None
+        Weights of the classes, by which the weights of their samples are multiplied. A dict maps
+        labels to weights; a list has one dict per output. "balanced" gives each class the same
+        total weight, `sample_weight` included. "balanced_subsample" does so within the sample of
+        each tree. With `bootstrap=True` and `replace=True` these weights become probabilities to be
+        drawn, but for "balanced_subsample", which is applied after drawing. None means 1 for all
+        classes.
     ccp_alpha : float, default=0.0
+        Price of a leaf in minimal cost-complexity pruning. A grown tree is cut back to the subtree
+        with the lowest sum of impurity and prices of leaves. 0.0 means no pruning.
     max_samples : int or float, default=None
+        Number of draws per tree with `bootstrap=True`. None means as many as there are samples. A
+        float is a fraction of the total sample weight and may exceed 1.0. With `replace=False` it
+        is a fraction of the number of samples with a positive weight.
     monotonic_cst : array-like of int of shape (n_features,), default=None
+        For each feature 1 if predictions must not fall as the feature grows, -1 if they must not
+        rise, 0 if there is no constraint. The constrained prediction is the probability of the
+        second class. More than two classes, and several outputs, are not supported.
     feature_sampling : {"all", "active"}, default="all"
+        The features among which a node draws `max_features`: "all" of them, or only the "active"
+        ones, which are not constant in the node. If a node has fewer active features than it draws,
+        it uses all of them.
     replace : bool, default=True
+        Whether `bootstrap=True` draws with replacement. If False, no sample is drawn twice, drawn
+        samples keep their weights, and `max_samples` must not exceed the number of samples with a
+        positive weight.
     categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
+        Which features are categorical. None: no feature. "from_dtype": the columns of a data frame
+        that have a categorical dtype. Otherwise a boolean mask, or the indices or names of the
+        categorical features. A categorical column may have any number of distinct values, of any
+        type that can be sorted, such as strings. A split sends a set of categories to one child.
+        Categories that do not occur in the node, or did not occur in `fit`, go to the child with
+        the larger weight.
     min_samples_category : int, default=1
+        In each node, all categories of a feature that have fewer samples than this are treated as
+        one category.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,), or list of ndarray
+        The class labels, sorted. A list with one array per output if there are several outputs.
     n_classes_ : int, or ndarray of int
+        Number of classes. An array with one entry per output if there are several outputs.
     forest_ : LazyForest
+        The encoded training data.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
     is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
+        Which features are categorical. None if no feature is.
     categories_ : list of (ndarray or None), or None
+        For each categorical feature, its distinct values in `fit`: sorted, except that 0 comes
+        first. The index of a value is the code that stands for it in the compiled trees. The entry
+        of a numeric feature is None. None if no feature is categorical.
     n_outputs_ : int
+        Number of outputs (columns of `y`).
 
     References
     ----------
@@ -240,7 +188,6 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
         return self._choose_labels(values), self._list_probabilities(values)
 
 
-@fill_docstring(LAZY_REGRESSOR)
 class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
     """A forest of regression trees that are never stored.
 
@@ -257,37 +204,113 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
     Parameters
     ----------
     n_estimators : int, default=100
+        Number of trees.
     criterion : {"squared_error", "absolute_error", "quantile", "poisson"}, default="squared_error"
+        The loss that splits minimise. It also determines what a leaf predicts. "squared_error":
+        variance, the mean. "absolute_error": mean absolute error, the median. "quantile": mean
+        pinball loss, the quantile given by `quantile`. "poisson": half the mean Poisson deviance,
+        the mean; this is for targets that are counts or rates, and each child of a split must have
+        a target above 0.
     splitter : {"best", "random"}, default="best"
+        How the threshold of a feature is chosen. "best" takes the best of all thresholds. "random"
+        draws one threshold uniformly between the smallest and the largest value that the feature
+        has in the node.
     traversal : {"auto", "batched", "single", "eager"}, default="auto"
+        How query rows descend a tree. Predictions do not depend on it. "batched": all rows
+        together, visiting only nodes that some row reaches. "single": one row after the other, each
+        along its own path. "eager": each tree is grown completely, asked for predictions and
+        dropped, as `max_leaf_nodes` and `ccp_alpha` require. "auto": "eager" where these two
+        parameters require it or there are at least twice as many query rows as training rows,
+        otherwise "batched".
     max_depth : int, default=None
+        Largest depth of a leaf. None means no limit.
     min_samples_split : int or float, default=2
+        A node with fewer samples becomes a leaf. A float is a fraction of the number of training
+        samples.
     min_samples_leaf : int or float, default=1
+        Each child of a split must have at least this many samples. A float is a fraction of the
+        number of training samples.
     min_weight_fraction_leaf : float, default=0.0
+        Each child of a split must have at least this fraction of the total sample weight.
     max_features : int, float, {"sqrt", "log2"} or None, default=1.0
+        Number of features that each node draws as candidates for its split. A float is a fraction
+        of all features, "sqrt" and "log2" are functions of their number, and None means all.
+        Features that are constant in the node count as drawn, unless `feature_sampling="active"`.
+        If all drawn features are constant, the node goes on drawing until it finds one that is not.
     max_leaf_nodes : int, default=None
+        Largest number of leaves of a tree. The tree is then grown best first: the next node to be
+        split is the one whose split reduces the impurity of the tree most. None means no limit.
     min_impurity_decrease : float, default=0.0
+        A node is split only if the split reduces the impurity by at least this much. The reduction
+        is multiplied by the node's fraction of the total sample weight.
     bootstrap : bool or "poisson", default=True
+        The samples that each tree is grown on. True: drawn ones. False: all samples. "poisson": all
+        samples, the weight of each multiplied by a random count with mean 1 from a Poisson
+        distribution. That count is determined by the id of the sample (see `fit`), the number of
+        the tree and `random_state`.
     n_jobs : int, default=None
+        Number of threads for `fit` and for predictions. None means 1 unless
+        `joblib.parallel_config` sets another number, and -1 means all processors. Results do not
+        depend on it.
     random_state : int, RandomState instance or None, default=None
+        Seed of everything that is random: the features that nodes draw, the order that decides
+        between equally good splits, random thresholds, and the samples of the trees of a forest. An
+        int, which may be as large as 2**64 - 1, makes results repeatable.
     verbose : int, default=0
+        Whether to report on stderr, during predictions, how many trees are done. 0: no report. 1: a
+        progress bar if tqdm is installed, otherwise at most one line per second. 2 or more: a line
+        at every update.
     ccp_alpha : float, default=0.0
+        Price of a leaf in minimal cost-complexity pruning. A grown tree is cut back to the subtree
+        with the lowest sum of impurity and prices of leaves. 0.0 means no pruning.
     max_samples : int or float, default=None
+        Number of draws per tree with `bootstrap=True`. None means as many as there are samples. A
+        float is a fraction of the total sample weight and may exceed 1.0. With `replace=False` it
+        is a fraction of the number of samples with a positive weight.
     monotonic_cst : array-like of int of shape (n_features,), default=None
+        For each feature 1 if predictions must not fall as the feature grows, -1 if they must not
+        rise, 0 if there is no constraint. The constraints hold for each output.
     feature_sampling : {"all", "active"}, default="all"
+        The features among which a node draws `max_features`: "all" of them, or only the "active"
+        ones, which are not constant in the node. If a node has fewer active features than it draws,
+        it uses all of them.
     replace : bool, default=True
+        Whether `bootstrap=True` draws with replacement. If False, no sample is drawn twice, drawn
+        samples keep their weights, and `max_samples` must not exceed the number of samples with a
+        positive weight.
     quantile : float, default=0.5
+        The quantile that leaves predict with `criterion="quantile"`: the fraction of a leaf's
+        weight whose targets lie below the prediction, above 0.0 and below 1.0. If the targets up to
+        one of them have exactly this fraction, the prediction is half way from that one to the next
+        larger one, so that 0.5 gives the median. Leaves should be larger than
+        `1 / min(quantile, 1 - quantile)`: see `min_samples_leaf`.
     categorical_features : None, "from_dtype" or array-like of bool, int or str, default=None
+        Which features are categorical. None: no feature. "from_dtype": the columns of a data frame
+        that have a categorical dtype. Otherwise a boolean mask, or the indices or names of the
+        categorical features. A categorical column may have any number of distinct values, of any
+        type that can be sorted, such as strings. A split sends a set of categories to one child.
+        Categories that do not occur in the node, or did not occur in `fit`, go to the child with
+        the larger weight.
     min_samples_category : int, default=1
+        In each node, all categories of a feature that have fewer samples than this are treated as
+        one category.
 
     Attributes
     ----------
     forest_ : LazyForest
+        The encoded training data.
     n_features_in_ : int
+        Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
     is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
+        Which features are categorical. None if no feature is.
     categories_ : list of (ndarray or None), or None
+        For each categorical feature, its distinct values in `fit`: sorted, except that 0 comes
+        first. The index of a value is the code that stands for it in the compiled trees. The entry
+        of a numeric feature is None. None if no feature is categorical.
     n_outputs_ : int
+        Number of outputs (columns of `y`).
 
     References
     ----------

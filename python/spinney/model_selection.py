@@ -1,9 +1,9 @@
 """Cross-validation by scikit-learn's functions, in which folds share their work.
 
 Results are, bit for bit, those of fitting the estimator to each fold by
-`fit(X[train], y[train], sample_weight[train], sample_ids=train)`. The folds of the estimators of
-this package share the encoded data. All other estimators, and what cannot be shared, are left to
-scikit-learn.
+`fit(X[train], y[train], sample_weight[train])`, with `sample_ids=train` where draws are those of
+`bootstrap="poisson"`. The folds of the estimators of this package share the encoded data. All
+other estimators, and what cannot be shared, are left to scikit-learn.
 """
 
 from __future__ import annotations
@@ -14,14 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import model_selection as of_sklearn
 
-from spinney._descriptions import CROSS_VALIDATION
-from spinney._docs import fill_docstring
-from spinney._sharing import CrossValidation, accepts_error_score, uses_only_predictions
+from spinney._sharing import CrossValidation, accepts_error_score, find_scoring_obstacle
 
 __all__ = ["cross_val_predict", "cross_val_score", "cross_validate"]
 
 
-@fill_docstring(CROSS_VALIDATION)
 def cross_validate(
     estimator: Any,
     X: Any,
@@ -43,31 +40,47 @@ def cross_validate(
 
     Does what :func:`sklearn.model_selection.cross_validate` does. For trees, forests and lazy
     forests of this package all folds share the encoded data. Scores are, bit for bit, those of
-    fitting the estimator to each fold by
-    `fit(X[train], y[train], sample_weight[train], sample_ids=train)`.
+    fitting the estimator to each fold by `fit(X[train], y[train], sample_weight[train])`, with
+    `sample_ids=train` if it has `bootstrap="poisson"`.
 
     Folds share the data if these conditions hold:
 
-    - the training rows of each fold are ascending and distinct, unlike those of `ShuffleSplit`;
+    - the training rows of each fold are distinct;
     - `scoring` contains no functions of the user's own;
     - `return_train_score` and `return_estimator` are False;
-    - `params` contains nothing but `sample_weight` and `sample_ids`.
+    - `params` contains nothing but `sample_weight` and `sample_ids`;
+    - a subclass overrides no method that its base class has.
 
-    Otherwise, and for other estimators, the estimator is refitted to each fold.
+    Otherwise, and for other estimators, the estimator is refitted to each fold, and `verbose=1`
+    says why. With `scoring`, `return_train_score` and `return_estimator`, the refits of trees and
+    grown forests share the encoded data, unless features are categorical or there are several
+    processes. An error that fitting to all rows would raise is raised as it is, whatever
+    `error_score` is; that of a fold alone is scored with it.
 
     Parameters
     ----------
     estimator : estimator object implementing 'fit'
+        The estimator that is cloned and fitted for each fold.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The data.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        The targets.
     groups : array-like of shape (n_samples,), default=None
+        Group labels of the samples, which are passed to the splitter `cv`.
     scoring : str, callable, list, tuple, or dict, default=None
         What to evaluate, as in scikit-learn.
     cv : int, cross-validation generator or an iterable, default=None
+        How the data are split, as in scikit-learn.
     n_jobs : int, default=None
+        Number of threads for the shared work. None means the estimator's own `n_jobs`. Where folds
+        are refitted, the number of folds that are refitted in parallel.
     verbose : int, default=0
+        1 or more reports on stderr how many trees, of all folds, are done. Where folds are
+        refitted, as in scikit-learn.
     params : dict, default=None
+        Parameters that are passed to the estimator's `fit`, the scorer and the splitter.
     pre_dispatch : int or str, default='2*n_jobs'
+        Where folds are refitted, the number of folds that are dispatched at once.
     return_train_score : bool, default=False
         Whether to return scores on the training sets, too.
     return_estimator : bool, default=False
@@ -75,6 +88,7 @@ def cross_validate(
     return_indices : bool, default=False
         Whether to return the indices of the training and test rows of each fold.
     error_score : 'raise' or numeric, default=np.nan
+        The score of a fold whose fit fails. "raise" raises the error.
 
     Returns
     -------
@@ -83,14 +97,14 @@ def cross_validate(
         duration in seconds, divided by the number of folds, counts as `fit_time`.
     """
     work = CrossValidation(estimator, X, y, groups, cv, params, n_jobs, verbose)
-    shared = None
-    if (
-        return_train_score is False
-        and return_estimator is False
-        and accepts_error_score(error_score)
-        and uses_only_predictions(scoring, several=True)
-    ):
-        shared = work.share()
+    obstacle = find_scoring_obstacle(scoring, several=True)
+    if return_train_score is not False:
+        obstacle = "`return_train_score` asks for predictions of training samples"
+    elif return_estimator is not False:
+        obstacle = "`return_estimator` asks for the fitted estimators"
+    elif not accepts_error_score(error_score):
+        obstacle = "scikit-learn checks `error_score`"
+    shared = work.share(obstacle, fails=isinstance(error_score, str))
     scores: dict[str, Any] = of_sklearn.cross_validate(
         **(shared or work.prepare_refits()),
         scoring=scoring,
@@ -100,12 +114,10 @@ def cross_validate(
         return_indices=return_indices,
         error_score=error_score,
     )
-    if shared is not None:
-        scores["fit_time"] = scores["fit_time"] + work.seconds / scores["fit_time"].shape[0]
+    scores["fit_time"] = scores["fit_time"] + work.seconds / scores["fit_time"].shape[0]
     return scores
 
 
-@fill_docstring(CROSS_VALIDATION)
 def cross_val_score(
     estimator: Any,
     X: Any,
@@ -128,17 +140,29 @@ def cross_val_score(
     Parameters
     ----------
     estimator : estimator object implementing 'fit'
+        The estimator that is cloned and fitted for each fold.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The data.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        The targets.
     groups : array-like of shape (n_samples,), default=None
+        Group labels of the samples, which are passed to the splitter `cv`.
     scoring : str or callable, default=None
         What to evaluate, as in scikit-learn.
     cv : int, cross-validation generator or an iterable, default=None
+        How the data are split, as in scikit-learn.
     n_jobs : int, default=None
+        Number of threads for the shared work. None means the estimator's own `n_jobs`. Where folds
+        are refitted, the number of folds that are refitted in parallel.
     verbose : int, default=0
+        1 or more reports on stderr how many trees, of all folds, are done. Where folds are
+        refitted, as in scikit-learn.
     params : dict, default=None
+        Parameters that are passed to the estimator's `fit`, the scorer and the splitter.
     pre_dispatch : int or str, default='2*n_jobs'
+        Where folds are refitted, the number of folds that are dispatched at once.
     error_score : 'raise' or numeric, default=np.nan
+        The score of a fold whose fit fails. "raise" raises the error.
 
     Returns
     -------
@@ -146,9 +170,10 @@ def cross_val_score(
         The score of each fold.
     """
     work = CrossValidation(estimator, X, y, groups, cv, params, n_jobs, verbose)
-    shared = None
-    if accepts_error_score(error_score) and uses_only_predictions(scoring, several=False):
-        shared = work.share()
+    obstacle = find_scoring_obstacle(scoring, several=False)
+    if not accepts_error_score(error_score):
+        obstacle = "scikit-learn checks `error_score`"
+    shared = work.share(obstacle, fails=isinstance(error_score, str))
     scores: NDArray[np.float64] = of_sklearn.cross_val_score(
         **(shared or work.prepare_refits()),
         scoring=scoring,
@@ -158,7 +183,6 @@ def cross_val_score(
     return scores
 
 
-@fill_docstring(CROSS_VALIDATION)
 def cross_val_predict(
     estimator: Any,
     X: Any,
@@ -180,14 +204,25 @@ def cross_val_predict(
     Parameters
     ----------
     estimator : estimator object implementing 'fit' and `method`
+        The estimator that is cloned and fitted for each fold.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The data.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        The targets.
     groups : array-like of shape (n_samples,), default=None
+        Group labels of the samples, which are passed to the splitter `cv`.
     cv : int, cross-validation generator or an iterable, default=None
+        How the data are split, as in scikit-learn.
     n_jobs : int, default=None
+        Number of threads for the shared work. None means the estimator's own `n_jobs`. Where folds
+        are refitted, the number of folds that are refitted in parallel.
     verbose : int, default=0
+        1 or more reports on stderr how many trees, of all folds, are done. Where folds are
+        refitted, as in scikit-learn.
     params : dict, default=None
+        Parameters that are passed to the estimator's `fit`, the scorer and the splitter.
     pre_dispatch : int or str, default='2*n_jobs'
+        Where folds are refitted, the number of folds that are dispatched at once.
     method : {'predict', 'predict_proba', 'predict_log_proba', 'decision_function'}, \
             default='predict'
         The method of the estimator that predicts.

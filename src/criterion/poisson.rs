@@ -32,7 +32,7 @@ use super::weights::{Moment, SampleWeights};
 use super::{Bounded, Ordered, Statistics};
 use crate::data::target::{Numbers, SCALE_SPREAD, Weights};
 use crate::error::{Error, Result};
-use crate::num::log2::{FRACTION_BITS, Log2};
+use crate::num::log2::{FRACTION_BITS, Log2, ROUGH_ERROR, rough_log2};
 use crate::num::{Exact, Wide, exponent, scale_by_power_of_two};
 
 /// Fixed-point targets are at most 2 to this power.
@@ -268,6 +268,28 @@ impl Statistics for Poisson<'_> {
         score
     }
 
+    /// Estimates both logarithms in floating point, which takes a tenth of the time of the score.
+    #[inline]
+    fn may_score(&self, node: &Self::Totals, others: &Self::Scan, pushed: Self::Pushed, least: f64) -> bool {
+        let of_node = node.moments.weight as i64 as f64;
+        let weights = [pushed.weight, node.moments.weight - pushed.weight].map(|weight| weight as i64 as f64);
+        let (mut score, mut sums) = (0.0, 0.0);
+        for ((sum, output), &factor) in pushed.sums(others).zip(&node.outputs).zip(&self.factors) {
+            let whole = output.sum.unsigned_to_f64();
+            for (sum, weight) in [sum, output.sum - sum].into_iter().zip(weights) {
+                if sum == 0 {
+                    return false;
+                }
+                let sum = sum.unsigned_to_f64();
+                score += sum * rough_log2(sum * of_node / (weight * whole)) * factor;
+            }
+            sums += whole * factor;
+        }
+        // The errors of both logarithms, and those of all roundings, which are far smaller.
+        let most = score + 2.0 * ROUGH_ERROR * sums;
+        most >= least * 2f64.powi(-(FRACTION_BITS as i32))
+    }
+
     /// Each term of the score has a relative error of some units of 2^-53. With `x` the mean of a
     /// side over that of the node, a term is below 0 by at most `S max(-x log2 x) < 0.54 S`, and
     /// only one of the two terms of an output is. So the absolute values of the terms add up to the
@@ -413,6 +435,17 @@ mod tests {
                 let has_none = |side: &[u32], output: usize| side.iter().all(|&i| y[i as usize * n_outputs + output] == 0.0);
                 let forbidden = (0..n_outputs).any(|output| has_none(left, output) || has_none(right, output));
                 prop_assert_eq!(forbidden, score.is_nan());
+                let mut scan = criterion.scan();
+                let mut state = criterion.begin(&all, &mut scan);
+                for &sample in left {
+                    criterion.push(&all, &mut scan, &mut state, sample);
+                }
+                let may_score = |least: f64| criterion.may_score(&all, &scan, state, least);
+                prop_assert_eq!(may_score(f64::NEG_INFINITY), !forbidden);
+                prop_assert!(forbidden || may_score(*score));
+                // Not any score is said to be possible.
+                let total = sum * 2f64.powi(FRACTION_BITS as i32) * scale_by_power_of_two(1.0, *criterion.scale.iter().max().unwrap());
+                prop_assert!(!may_score(score.max(0.0) + 1e-6 * total));
                 if !forbidden {
                     let fall = cost(&[0, 1, 2, 3, 4, 5]) - cost(left) - cost(right);
                     prop_assert!((unit(*score) - fall).abs() <= 1e-11 * sum, "{} {}", unit(*score), fall);

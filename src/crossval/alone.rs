@@ -3,6 +3,8 @@
 //! The tree of a fold is the tree grown on the fold's training rows alone, whatever other folds are
 //! asked in the same call. All folds share the encoded columns.
 
+use std::borrow::Cow;
+
 use super::{CrossValidation, Fold};
 use crate::data::query::{Query, SomeRows};
 use crate::data::{Dataset, Target};
@@ -15,6 +17,8 @@ use crate::runtime::Runtime;
 /// The parameters, data and target that a fold's forest is grown on.
 pub(super) struct Learner<'a> {
     fold: &'a Fold<'a>,
+    /// The numbers of the training rows.
+    train: Cow<'a, [u32]>,
     params: ValidForestParams,
     /// The columns of all rows; the first rows of categories are counted among the training rows.
     data: Dataset,
@@ -28,9 +32,25 @@ impl<'a> Learner<'a> {
     pub fn new(all: &CrossValidation<'_>, fold: &'a Fold<'a>, runtime: &Runtime<'_>) -> Result<Self> {
         runtime.check_interrupt()?;
         let params = all.params_of(fold)?;
-        let target = all.target.alone(fold.train, fold.sample_weight, runtime)?;
-        let spread = target.spread(fold.train, all.target);
-        Ok(Self { fold, params, data: all.data.on_rows(fold.train), target, spread })
+        let train = fold.train.list(all.data.n_samples());
+        let target = all.target.alone(&train, fold.sample_weight, runtime)?;
+        let spread = target.spread(&train, all.target);
+        Ok(Self { data: all.data.on_rows(&train), fold, train, params, target, spread })
+    }
+
+    /// The columns of all rows, for trees that are grown on the training rows.
+    pub fn data(&self) -> &Dataset {
+        &self.data
+    }
+
+    /// The parameters, resolved for the training rows.
+    pub fn params(&self) -> &ValidForestParams {
+        &self.params
+    }
+
+    /// The numbers of the training rows.
+    pub fn train(&self) -> &[u32] {
+        &self.train
     }
 
     /// The bags of the fold's trees, drawn from the training rows alone.
@@ -39,13 +59,19 @@ impl<'a> Learner<'a> {
             return Bags::new(&self.target, &self.params, None);
         }
         let name = |&row: &u32| sample_ids.map_or(row.into(), |ids| ids[row as usize]);
-        let ids: Vec<u64> = self.fold.train.iter().map(name).collect();
+        let ids: Vec<u64> = self.train.iter().map(name).collect();
         Bags::new(&self.target, &self.params, Some(&ids))
     }
 
     /// The target that tree number `number` is grown on, spread over all rows of the data.
     pub fn bag(&self, bags: &Bags<'_>, number: u64, runtime: &Runtime<'_>) -> Result<Target> {
-        Ok(bags.bag(number, runtime)?.1.spread(self.fold.train, &self.spread))
+        Ok(self.bag_with_seed(bags, number, runtime)?.1)
+    }
+
+    /// The seed of tree number `number`, and what [`bag`](Self::bag) returns.
+    pub fn bag_with_seed(&self, bags: &Bags<'_>, number: u64, runtime: &Runtime<'_>) -> Result<(u64, Target)> {
+        let (seed, target) = bags.bag(number, runtime)?;
+        Ok((seed, target.spread(&self.train, &self.spread)))
     }
 
     /// Values per prediction. A fold may lack classes that others have: it has as many values as
@@ -56,9 +82,9 @@ impl<'a> Learner<'a> {
 
     /// Finds the leaf of each test row in tree number `number`, which is grown on `target`.
     pub fn ask(&self, target: &Target, number: u64, query: &dyn Query, runtime: &Runtime<'_>) -> Result<Reached> {
-        let Fold { train, test, .. } = self.fold;
+        let test = self.fold.test;
         let tree = LazyTree { data: &self.data, target, params: self.params.tree(), number };
-        let traversal = Traversal::auto(tree.params, train.len(), test.len());
+        let traversal = Traversal::auto(tree.params, self.train.len(), test.len());
         tree.ask(&SomeRows::new(query, test), traversal, false, runtime)
     }
 }

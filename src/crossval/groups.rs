@@ -53,11 +53,10 @@ pub(crate) fn of(
         }
     };
     let counts = class_counts(all.target);
-    let mut left_out = Vec::new();
     let mut open: Option<Group> = None;
     for (number, fold) in folds.iter().enumerate() {
         runtime.check_interrupt()?;
-        set_left_out(fold.train, all.data.n_samples(), &mut left_out);
+        let left_out = fold.train.list_left_out(all.data.n_samples());
         let can_share = |params: &ValidForestParams| {
             matches!(fold.bootstrap, Bootstrap::None | Bootstrap::Poisson)
                 && !params.balanced_subsample
@@ -106,17 +105,6 @@ impl Group {
             }
         }
     }
-}
-
-/// Sets `left_out` to the rows below `n_samples` that are not in `train`, which must be ascending.
-fn set_left_out(train: &[u32], n_samples: usize, left_out: &mut Vec<u32>) {
-    left_out.clear();
-    let mut next = 0;
-    for &row in train {
-        left_out.extend(next..row);
-        next = row + 1;
-    }
-    left_out.extend(next..n_samples as u32);
 }
 
 /// Number of rows of each class, numbered over all outputs; empty if the target is numbers.

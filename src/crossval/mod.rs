@@ -21,10 +21,14 @@ mod alone;
 mod costs;
 mod groups;
 mod predict;
+mod refit;
 mod together;
 mod union;
 
+pub use refit::Refit;
 pub use together::{NOBODY, SharedFolds, ask_shared};
+
+use std::borrow::Cow;
 
 use crate::data::query::Query;
 use crate::data::{Dataset, Target};
@@ -51,11 +55,85 @@ pub struct CrossValidation<'a> {
     pub is_tree: bool,
 }
 
+/// The training rows of a fold. The folds of leave-one-out have almost all rows each, so their
+/// memory would grow with the square of the number of rows if these were listed.
+#[derive(Debug, Clone, Copy)]
+pub enum TrainingRows<'a> {
+    /// These rows, which are distinct, in this order.
+    Listed(&'a [u32]),
+    /// All rows of the data but these, which ascend.
+    AllBut(&'a [u32]),
+}
+
+impl<'a> TrainingRows<'a> {
+    /// How many of `n_samples` rows these are.
+    fn count(self, n_samples: usize) -> usize {
+        match self {
+            Self::Listed(rows) => rows.len(),
+            Self::AllBut(rows) => n_samples - rows.len(),
+        }
+    }
+
+    /// The numbers of the training rows, of `n_samples` rows.
+    fn list(self, n_samples: usize) -> Cow<'a, [u32]> {
+        match self {
+            Self::Listed(rows) => Cow::Borrowed(rows),
+            Self::AllBut(rows) => Cow::Owned(others(rows, n_samples)),
+        }
+    }
+
+    /// The numbers of the other rows, of `n_samples` rows, ascending.
+    fn list_left_out(self, n_samples: usize) -> Cow<'a, [u32]> {
+        match self {
+            Self::Listed(rows) if rows.is_sorted() => Cow::Owned(others(rows, n_samples)),
+            Self::Listed(rows) => Cow::Owned(others(&sorted(rows), n_samples)),
+            Self::AllBut(rows) => Cow::Borrowed(rows),
+        }
+    }
+
+    /// Fails unless these are rows below `n_samples`, distinct, and at least one.
+    fn check(self, n_samples: usize) -> Result<()> {
+        let (Self::Listed(rows) | Self::AllBut(rows)) = self;
+        let illegal = |got: String, expected: String| Err(Error::InvalidArgument { name: "train", got, expected });
+        if let Some(row) = rows.iter().find(|&&row| row as usize >= n_samples) {
+            return illegal(format!("row {row}"), format!("rows below {n_samples}"));
+        }
+        let ascend = |rows: &[u32]| rows.is_sorted_by(|a, b| a < b);
+        let is_legal = match self {
+            Self::AllBut(rows) => ascend(rows) && rows.len() < n_samples,
+            Self::Listed(rows) => !rows.is_empty() && (ascend(rows) || ascend(&sorted(rows))),
+        };
+        if is_legal {
+            Ok(())
+        } else {
+            illegal(format!("{} rows that are not", rows.len()), "distinct and at least one".into())
+        }
+    }
+}
+
+fn sorted(rows: &[u32]) -> Vec<u32> {
+    let mut rows = rows.to_vec();
+    rows.sort_unstable();
+    rows
+}
+
+/// The rows below `n_samples` that are not in `rows`, which ascends. O(`n_samples`).
+fn others(rows: &[u32], n_samples: usize) -> Vec<u32> {
+    let mut others = Vec::with_capacity(n_samples - rows.len());
+    let mut next = 0;
+    for &row in rows {
+        others.extend(next..row);
+        next = row + 1;
+    }
+    others.extend(next..n_samples as u32);
+    others
+}
+
 /// A fold: the rows that its forest is grown on, and the rows that its forest predicts for.
 #[derive(Debug, Clone, Copy)]
 pub struct Fold<'a> {
-    /// Numbers of the training rows, ascending.
-    pub train: &'a [u32],
+    /// The training rows.
+    pub train: TrainingRows<'a>,
     /// Weight of each training row, if the rows are weighted.
     pub sample_weight: Option<&'a [f64]>,
     /// How the training rows of each tree are drawn.
@@ -68,21 +146,16 @@ impl CrossValidation<'_> {
     /// The parameters of the forest of a fold, checked and resolved for the fold's training rows.
     fn params_of(&self, fold: &Fold<'_>) -> Result<ValidForestParams> {
         let params = ForestParams { bootstrap: fold.bootstrap, ..self.params.clone() };
-        params.check(fold.train.len(), self.data.n_features())
+        params.check(fold.train.count(self.data.n_samples()), self.data.n_features())
     }
 
     /// Fails unless the rows of a fold are rows of the data and of the query.
     fn check(&self, fold: &Fold<'_>, query: &dyn Query) -> Result<()> {
         let n_query = check_features(query.shape(), self.data.n_features())?;
-        let illegal = |name, got, expected| Err(Error::InvalidArgument { name, got, expected });
-        if fold.train.is_empty() || !fold.train.is_sorted_by(|a, b| a < b) {
-            let expected = "ascending, distinct and at least one".into();
-            return illegal("train", format!("{} rows that are not", fold.train.len()), expected);
-        }
-        for (name, rows, n_rows) in [("train", fold.train, self.data.n_samples()), ("test", fold.test, n_query)] {
-            if let Some(row) = rows.iter().find(|&&row| row as usize >= n_rows) {
-                return illegal(name, format!("row {row}"), format!("rows below {n_rows}"));
-            }
+        fold.train.check(self.data.n_samples())?;
+        if let Some(row) = fold.test.iter().find(|&&row| row as usize >= n_query) {
+            let (got, expected) = (format!("row {row}"), format!("rows below {n_query}"));
+            return Err(Error::InvalidArgument { name: "test", got, expected });
         }
         Ok(())
     }

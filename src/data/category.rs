@@ -62,8 +62,8 @@ impl Categories {
         Ok(Self { n_categories: n_categories.into(), first_rows: first_rows.collect::<Result<_>>()? })
     }
 
-    /// Returns the categories for trees that are grown on these rows of the data set alone,
-    /// ascending: first rows are numbered among these rows.
+    /// Returns the categories for trees that are grown on these rows of the data set alone, in this
+    /// order: first rows are numbered among these rows.
     pub fn on_rows(&self, data: &Dataset, rows: &[u32]) -> Self {
         let of_feature =
             |(feature, first): (u32, &Option<Arc<[u32]>>)| Some(first_places(data, feature, first.as_deref()?, rows));
@@ -105,9 +105,17 @@ fn check_codes(data: &Dataset, feature: u32, n_categories: u32) -> Result<()> {
     Ok(())
 }
 
-/// For each rank, the place in `rows`, ascending, of the first row that has the rank. `first` has
-/// the first row of each rank in the whole data set.
+/// For each rank, the place in `rows` of the first row that has the rank. `first` has the first row
+/// of each rank in the whole data set.
 fn first_places(data: &Dataset, feature: u32, first: &[u32], rows: &[u32]) -> Arc<[u32]> {
+    if !rows.is_sorted() {
+        let mut places = vec![NOWHERE; first.len()];
+        for (place, &row) in (0..).zip(rows) {
+            let first = &mut places[data.rank(feature, row) as usize];
+            *first = place.min(*first);
+        }
+        return places.into();
+    }
     let place = |&row: &u32| rows.binary_search(&row).map_or(NOWHERE, |place| place as u32);
     let mut places: Vec<u32> = first.iter().map(place).collect();
     // The ranks whose first row is not in `rows`. Their next row cannot be before `start`.

@@ -150,10 +150,10 @@ impl Dataset {
         Some(Self { n_samples: samples.len(), columns, ..self.clone() })
     }
 
-    /// Returns the same data for trees that are grown on these rows alone, ascending: the rows in
+    /// Returns the same data for trees that are grown on these rows alone, in this order: the rows in
     /// which categories first occur are numbered among these rows. Shares columns and values. O(1)
     /// if nothing is categorical; else O(categories * log(rows)), and O(rows) for a feature with
-    /// categories whose first row is not among these rows.
+    /// categories whose first row is not among these rows, or if the rows do not ascend.
     pub fn on_rows(&self, rows: &[u32]) -> Self {
         if !self.has_categories() {
             return self.clone();

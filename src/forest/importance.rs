@@ -4,6 +4,7 @@ use super::Forest;
 use crate::error::Result;
 use crate::memory;
 use crate::runtime::Runtime;
+use crate::tree::packed::PackedTree;
 use crate::tree::predict::divide;
 
 impl Forest {
@@ -16,7 +17,7 @@ impl Forest {
         for tree in self.trees().filter(|tree| tree.node_count() > 1) {
             runtime.check_interrupt()?;
             n_trees += 1.0;
-            for (sum, importance) in importances.iter_mut().zip(tree.unpack()?.compute_feature_importances(true)?) {
+            for (sum, importance) in importances.iter_mut().zip(of_tree(tree)?) {
                 *sum += importance;
             }
         }
@@ -29,4 +30,23 @@ impl Forest {
         }
         Ok(importances)
     }
+
+    /// The normalised importances of each tree; zeros for a tree of one node. Row-major `(n_trees,
+    /// n_features)`. Threads share the trees, each of which is unpacked only while it is looked at.
+    pub fn tree_importances(&self, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
+        let n_features = self.n_features();
+        let mut importances = memory::zeros("feature importances", n_features.saturating_mul(self.len()))?;
+        let rows = self.trees().zip(importances.chunks_exact_mut(n_features.max(1))).collect();
+        runtime.map(rows, |(tree, row): (&PackedTree, &mut [f64])| {
+            runtime.check_interrupt()?;
+            row.copy_from_slice(&of_tree(tree)?);
+            Ok(())
+        })?;
+        Ok(importances)
+    }
+}
+
+/// The normalised importances from one tree.
+fn of_tree(tree: &PackedTree) -> Result<Vec<f64>> {
+    tree.unpack()?.compute_feature_importances(true)
 }

@@ -105,7 +105,8 @@ pub fn scale_by_power_of_two(mut value: f64, mut exponent: i32) -> f64 {
         value *= 2f64.powi(step);
         exponent -= step;
     }
-    value * 2f64.powi(exponent)
+    // The bits of a power of two that is not subnormal.
+    value * f64::from_bits(((1023 + exponent) as u64) << 52)
 }
 
 /// `floor(log2(value))` of a positive finite value.

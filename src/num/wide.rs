@@ -116,11 +116,15 @@ impl<const LIMBS: usize> Exact for Wide<LIMBS> {
     }
 
     fn divided(mut self, divisor: u64) -> Self {
-        let mut rest = 0u128;
+        let mut rest = 0u64;
         for limb in self.0.iter_mut().rev() {
-            let part = rest << 64 | u128::from(*limb);
-            *limb = (part / u128::from(divisor)) as u64;
-            rest = part % u128::from(divisor);
+            // Most limbs take no division of 128 bits, which is slow.
+            let quotient = match rest {
+                0 => *limb / divisor,
+                _ => ((u128::from(rest) << 64 | u128::from(*limb)) / u128::from(divisor)) as u64,
+            };
+            rest = limb.wrapping_sub(quotient.wrapping_mul(divisor));
+            *limb = quotient;
         }
         self
     }

@@ -6,14 +6,16 @@ use pyo3::types::PyDict;
 
 use crate::error::Error;
 
+pyo3::import_exception!(spinney._messages, InvalidParameterError);
+
 /// The exception for a hyperparameter of an estimator, in scikit-learn's words: it shows the value
 /// as Python does, if it is one of `params`.
 pub fn of_estimator(error: Error, estimator: &str, params: &Bound<'_, PyDict>) -> PyErr {
     let Error::InvalidParameter { name, expected, got } = error else { return error.into() };
     let message = |got| format!("The '{name}' parameter of {estimator} must be {expected}. Got {got} instead.");
     match params.get_item(name).and_then(|value| value.map(|value| value.repr()).transpose()) {
-        Ok(Some(value)) => PyValueError::new_err(message(value.to_string())),
-        Ok(None) => PyValueError::new_err(message(got)),
+        Ok(Some(value)) => InvalidParameterError::new_err(message(value.to_string())),
+        Ok(None) => InvalidParameterError::new_err(message(got)),
         Err(error) => error,
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use numpy::IntoPyArray;
+use numpy::{IntoPyArray, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -161,11 +161,18 @@ impl PyForest {
     /// float64.
     fn compute_feature_importances<'py>(&self, py: Python<'py>) -> PyResult<Array1<'py, f64>> {
         let forest = self.forest(py)?;
-        let n_nodes: usize = forest.trees().map(PackedTree::node_count).sum();
-        let n_sums = forest.n_features().saturating_mul(forest.len());
-        let n_steps = n_nodes.saturating_mul(32).saturating_add(n_sums);
+        let n_steps = n_importance_steps(forest);
         let importances = run(py, 1, n_steps, None, |runtime| forest.compute_feature_importances(runtime))?;
         Ok(importances.into_pyarray(py))
+    }
+
+    /// The normalised importances of each tree. Shape (n_trees, n_features), float64.
+    #[pyo3(signature = (n_threads = 1))]
+    fn tree_importances<'py>(&self, py: Python<'py>, n_threads: usize) -> PyResult<Array2<'py, f64>> {
+        let forest = self.forest(py)?;
+        let n_steps = n_importance_steps(forest);
+        let importances = run(py, n_threads, n_steps, None, |runtime| forest.tree_importances(runtime))?;
+        importances.into_pyarray(py).reshape([forest.len(), forest.n_features()])
     }
 
     /// The mean of the values of the leaves that each row reaches: (n_samples, n_outputs *
@@ -270,4 +277,11 @@ pub fn draw_rows<'py>(
     let draw = |runtime: &Runtime<'_>| runtime.map(seeds, |seed| counts(seed, runtime));
     let counts = run(py, n_threads, n_steps, None, draw)?;
     Ok(counts.into_iter().map(|counts| counts.into_pyarray(py)).collect())
+}
+
+/// How many steps it takes to unpack all trees and to sum up their importances.
+fn n_importance_steps(forest: &Forest) -> usize {
+    let n_nodes: usize = forest.trees().map(PackedTree::node_count).sum();
+    let n_sums = forest.n_features().saturating_mul(forest.len());
+    n_nodes.saturating_mul(32).saturating_add(n_sums)
 }

@@ -22,13 +22,15 @@ mod _spinney {
     #[pymodule_export]
     use super::array::check_sparse;
     #[pymodule_export]
-    use super::crossval::predict_folds;
+    use super::crossval::{PyEncodedRows, predict_folds};
     #[pymodule_export]
     use super::files::{frame_model, read_forest, read_tree, split_model};
     #[pymodule_export]
     use super::forest::{PyForest, draw_rows, fit_forest};
     #[pymodule_export]
     use super::lazy::PyLazyForest;
+    #[pymodule_export]
+    use super::task::check_params;
     #[pymodule_export]
     use super::tree::{PyTree, fit_tree};
 

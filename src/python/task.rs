@@ -38,6 +38,13 @@ pub struct Task<'py> {
     watcher: Option<Bound<'py, PyAny>>,
 }
 
+impl Task<'_> {
+    /// Number of threads that work is spread over.
+    pub fn n_threads(&self) -> usize {
+        self.n_threads
+    }
+}
+
 /// The parts of a task that are known before its matrix is read.
 pub struct Plan {
     pub target: Target,
@@ -191,6 +198,14 @@ impl Draws<'_> {
         let (bootstrap, ids) = (self.bootstrap()?, self.sample_ids()?);
         run(py, 1, n_steps, None, |_| RowSampler::new(&weights, n_samples, bootstrap, ids))
     }
+}
+
+/// Raises `InvalidParameterError` if a parameter of trees is illegal, whatever the data are.
+#[pyfunction]
+pub fn check_params(params: &Bound<'_, PyDict>, estimator: &str, classification: bool) -> PyResult<()> {
+    let tree = tree_params(params, estimator, classification, 0)?;
+    tree.check(1, 1).map_err(|error| of_estimator(error, estimator, params))?;
+    Ok(())
 }
 
 /// The parameters of the tree estimator called `estimator`.

@@ -28,6 +28,8 @@ use crate::tree::{NodeArrays, Tree};
 #[pyclass(name = "Tree", module = "spinney._spinney", frozen)]
 pub struct PyTree {
     source: Source,
+    /// What `threshold` shows of a tree with categorical splits; made when it is first asked for.
+    thresholds: OnceLock<Vec<f64>>,
 }
 
 enum Source {
@@ -39,11 +41,11 @@ enum Source {
 
 impl PyTree {
     pub fn new(tree: Tree, unit: f64) -> Self {
-        Self { source: Source::Grown(tree, unit) }
+        Self { source: Source::Grown(tree, unit), thresholds: OnceLock::new() }
     }
 
     pub fn of_forest(packed: Arc<PackedTree>) -> Self {
-        Self { source: Source::OfForest { packed, arrays: OnceLock::new() } }
+        Self { source: Source::OfForest { packed, arrays: OnceLock::new() }, thresholds: OnceLock::new() }
     }
 
     /// The tree as a forest keeps it.
@@ -96,10 +98,16 @@ fn view<'py, T: NumpyElement>(
     this: &Bound<'py, PyTree>,
     array: fn(&NodeArrays) -> &Vec<T>,
 ) -> PyResult<Array1<'py, T>> {
-    let array = ArrayView1::from(array(this.get().tree()?.nodes()));
-    // SAFETY: `PyTree` is frozen and `Tree` immutable, made once and kept, so the memory neither
-    // moves nor changes while `this` lives, and the numpy array keeps `this` alive. It is marked
-    // read-only before anyone else sees it.
+    view_slice(this, array(this.get().tree()?.nodes()))
+}
+
+/// A read-only numpy view of an array that `this` owns.
+fn view_slice<'py, T: NumpyElement>(this: &Bound<'py, PyTree>, array: &[T]) -> PyResult<Array1<'py, T>> {
+    let array = ArrayView1::from(array);
+    // SAFETY: the array belongs to `this` (the private callers pass nothing else). `PyTree` is
+    // frozen, and its arrays are made once and kept, so the memory neither moves nor changes while
+    // `this` lives, and the numpy array keeps `this` alive. It is marked read-only before anyone
+    // else sees it.
     let view = unsafe { PyArray1::borrow_from_array(&array, this.clone().into_any()) };
     view.getattr("flags")?.setattr("writeable", false)?;
     Ok(view)
@@ -173,12 +181,16 @@ impl PyTree {
         view(this, |nodes| &nodes.feature)
     }
 
-    /// Threshold of each split, -2.0 for a leaf; values up to it go left. Of a categorical feature
-    /// it is the number of the split's category set, see `category_set`. Shape (node_count,),
+    /// Threshold of each split, -2.0 for a leaf; values up to it go left. NaN where the split is on
+    /// a categorical feature: `category_sets` says which categories go where. Shape (node_count,),
     /// float64.
     #[getter]
     fn threshold<'py>(this: &Bound<'py, Self>) -> PyResult<Array1<'py, f64>> {
-        view(this, |nodes| &nodes.threshold)
+        let tree = this.get().tree()?;
+        if tree.category_sets().is_empty() {
+            return view(this, |nodes| &nodes.threshold);
+        }
+        view_slice(this, this.get().thresholds.get_or_init(|| tree.numeric_thresholds()))
     }
 
     /// Whether missing values go left. Shape (node_count,), uint8.
@@ -274,14 +286,15 @@ impl PyTree {
         Ok((set.listed().map(i64::from).collect::<Vec<_>>().into_pyarray(py), !set.others_left()))
     }
 
-    /// The codes of all categories known from training that go left at a node that splits a
-    /// categorical feature, ascending, int64.
-    fn categories_left<'py>(&self, py: Python<'py>, node: usize) -> PyResult<Array1<'py, i64>> {
+    /// Which categories go left and which go right at a node that splits a categorical feature: two
+    /// arrays of codes, ascending, int64. Together they have each category of the feature, also
+    /// those that the node did not hold.
+    fn category_sets<'py>(&self, py: Python<'py>, node: usize) -> PyResult<(Array1<'py, i64>, Array1<'py, i64>)> {
         let set = self.set_of(node)?;
         let tree = self.tree()?;
         let n = tree.n_categories()[tree.nodes().feature[node] as usize];
-        let goes_left = |&code: &i64| set.goes_left(code as f64);
-        Ok((0..i64::from(n)).filter(goes_left).collect::<Vec<_>>().into_pyarray(py))
+        let (left, right): (Vec<i64>, Vec<i64>) = (0..i64::from(n)).partition(|&code| set.goes_left(code as f64));
+        Ok((left.into_pyarray(py), right.into_pyarray(py)))
     }
 
     /// Mean decrease of impurity per feature. Shape (n_features,), float64.

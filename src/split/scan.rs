@@ -7,6 +7,7 @@
 //! like this one has them on the left. O(entries).
 
 use crate::criterion::Criterion;
+use crate::data::Columns;
 use crate::rng::Side;
 use crate::split::best::Best;
 use crate::split::candidate::Candidate;
@@ -117,7 +118,7 @@ impl<C: Criterion> Pass<'_, C> {
     /// Pushes `entries` and offers the cut after each run of equal ranks. `end` is the rank that
     /// follows the last run; if `end` is `None`, there is no cut after the last run. Returns the
     /// highest score of a legal cut; or, if the criterion foresees that no cut can win, a score
-    /// that no cut exceeds.
+    /// that no cut exceeds. In dense data, cuts that cannot be the best of the node are left out.
     pub fn run(
         &self,
         mut entries: impl ExactSizeIterator<Item = Entry> + Clone,
@@ -143,12 +144,14 @@ impl<C: Criterion> Pass<'_, C> {
         for entry in first {
             criterion.push(totals, scan, &mut pushed, entry.sample());
         }
+        let has_bounds = matches!(search.data.columns(), Columns::Sparse(_));
         let mut highest = f64::NEG_INFINITY;
         let Some(mut last) = entries.next() else { return highest };
         criterion.push(totals, scan, &mut pushed, last.sample());
         loop {
-            // A cut is only offered if it may be the best of its column or of the node: few are.
-            let least = highest.min(best.floor());
+            // A cut is only offered if it may be the best of the node, or of its column where the
+            // column's bound is made from it: few are.
+            let least = if has_bounds { highest.min(best.floor()) } else { best.floor() };
             let next = advance(criterion, totals, scan, &mut pushed, &mut last, &mut entries, least);
             let Some(next_rank) = next.map(Entry::rank).or(end) else { return highest };
             let n_pushed = n_entries - entries.len() - usize::from(next.is_some());

@@ -263,6 +263,15 @@ impl Tree {
         is_categorical.then(|| self.sets.get(self.nodes.threshold[node] as usize))
     }
 
+    /// The thresholds of all nodes, with NaN for the splits on categorical features.
+    pub fn numeric_thresholds(&self) -> Vec<f64> {
+        let threshold = |node: usize| match self.category_set(node) {
+            Some(_) => f64::NAN,
+            None => self.nodes.threshold[node],
+        };
+        (0..self.node_count()).map(threshold).collect()
+    }
+
     /// Whether a row goes left at `node`, given the row's value of the feature on which `node`
     /// splits.
     #[inline]

@@ -3,7 +3,7 @@
 use ndarray::{Array2, Axis};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use spinney::crossval::{CrossValidation, Fold};
+use spinney::crossval::{CrossValidation, Fold, TrainingRows};
 use spinney::data::dense::Ordinals;
 use spinney::data::query::{Query, SomeRows};
 use spinney::data::target::{TargetValues, Weights};
@@ -86,9 +86,14 @@ impl Case {
         let sample_ids = self.ids.as_deref();
         let all = CrossValidation { data, target: &target, sample_ids, params: &self.params, is_tree };
         let of_rows = self.of_rows();
+        let others = |train: &Vec<u32>| (0..self.x.nrows() as u32).filter(|row| !train.contains(row)).collect();
+        let left_out: Vec<Vec<u32>> = self.folds.iter().map(|(train, _)| others(train)).collect();
         let mut folds = Vec::new();
         for ((train, test), Own { weights, .. }) in self.folds.iter().zip(&of_rows) {
             let (sample_weight, bootstrap) = (weights.as_deref(), self.bootstrap(train.len()));
+            // In one of the two forms, if the rows ascend.
+            let rows = if train.is_sorted() && train.len() % 2 == 0 { &left_out[folds.len()] } else { train };
+            let train = if std::ptr::eq(rows, train) { TrainingRows::Listed(rows) } else { TrainingRows::AllBut(rows) };
             folds.push(Fold { train, sample_weight, bootstrap, test });
         }
         all.predict(&folds, query, &runtime(n_threads))
@@ -167,10 +172,18 @@ fn folds(n: usize) -> impl Strategy<Value = Vec<(Vec<u32>, Vec<u32>)>> {
         let fold = |number| all().partition(|&row| part(row) != number);
         (0..n_parts).map(fold).collect::<Vec<(Vec<u32>, Vec<u32>)>>()
     });
-    // Any rows may be tested, several times and those of training too.
-    let random = vec((vec(any::<bool>(), n), vec(0..n as u32, 0..20usize)), 1..4).prop_map(move |folds| {
-        folds.into_iter().map(|(is_in, test)| (all().filter(|&row| is_in[row as usize]).collect(), test)).collect()
-    });
+    // Any rows may be tested, several times and those of training too. Training rows may have any order.
+    let random =
+        vec((vec(any::<bool>(), n), vec(0..n as u32, 0..20usize), any::<u64>()), 1..4).prop_map(move |folds| {
+            let rows = |(is_in, test, seed): (Vec<bool>, Vec<u32>, u64)| {
+                let mut train: Vec<u32> = all().filter(|&row| is_in[row as usize]).collect();
+                if seed.is_multiple_of(2) {
+                    train.sort_by(|&a, &b| noise(seed, a as usize).total_cmp(&noise(seed, b as usize)));
+                }
+                (train, test)
+            };
+            folds.into_iter().map(rows).collect()
+        });
     prop_oneof![1 => but_one, 2 => parts, 2 => random]
         .prop_map(|folds: Vec<(Vec<u32>, Vec<u32>)>| folds.into_iter().filter(|(train, _)| !train.is_empty()).collect())
 }
@@ -282,8 +295,49 @@ fn check_refits(case: &Case, seed: u64) -> std::result::Result<(), TestCaseError
     Ok(())
 }
 
+/// The forests and trees that grow on the encoded rows of a fold are those that grow on the fold alone.
+fn check_growth(case: &Case) -> std::result::Result<(), TestCaseError> {
+    let data = encode(&case.x.view(), &runtime(1));
+    let target = case.y.target(None);
+    let sample_ids = case.ids.as_deref();
+    let all = CrossValidation { data: &data, target: &target, sample_ids, params: &case.params, is_tree: false };
+    for ((train, test), Own { weights, ids }) in case.folds.iter().zip(case.of_rows()) {
+        let bootstrap = case.bootstrap(train.len());
+        let fold = Fold {
+            train: TrainingRows::Listed(train),
+            sample_weight: weights.as_deref(),
+            bootstrap,
+            test: test.as_slice(),
+        };
+        let own = encode(&case.rows(train).view(), &runtime(1));
+        let y = case.y.select(&train.iter().map(|&row| row as usize).collect::<Vec<_>>());
+        let valid = ForestParams { bootstrap, ..case.params.clone() }.check(train.len(), case.x.ncols());
+        let expected = compact(&y, weights.as_deref())
+            .and_then(|target| grow_forest(&own, &target, &valid?, Some(&ids), &runtime(1)));
+        let found = all.grow_forest(&fold, &runtime(2));
+        prop_assert_eq!(found.is_err(), expected.is_err(), "{:?} {:?}", &found, &expected);
+        if let (Ok(found), Ok(expected)) = (found, expected) {
+            prop_assert!(found.grown == expected, "other trees");
+            let is_missing = |&feature: &u32| own.missing_rank(feature).is_some();
+            let with_missing: Vec<u32> = (0..own.n_features() as u32).filter(is_missing).collect();
+            prop_assert_eq!(found.with_missing, with_missing);
+            if bootstrap == Bootstrap::None {
+                let tree = all.grow_tree(&fold, &runtime(2)).unwrap().grown;
+                prop_assert!(tree == expected.trees().next().unwrap().unpack().unwrap(), "another tree");
+            }
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(config(400))]
+
+    #[test]
+    fn folds_grow_what_refits_grow(mut case in cases()) {
+        case.n_categories = None;
+        check_growth(&case)?;
+    }
 
     #[test]
     fn folds_that_descend_together_are_refits(case in groups(), seed in any::<u64>()) {
@@ -326,7 +380,8 @@ proptest! {
             let spread = alone.spread(train, &whole);
             prop_assert_eq!(spread.n_samples(), case.x.nrows());
             prop_assert_eq!(spread.n_classes(), refit.n_classes());
-            let weighted: Vec<u32> = alone.weighted_samples().iter().map(|&at| train[at as usize]).collect();
+            let mut weighted: Vec<u32> = alone.weighted_samples().iter().map(|&at| train[at as usize]).collect();
+            weighted.sort_unstable();
             prop_assert_eq!(spread.weighted_samples(), weighted);
             for target in [&alone, &spread] {
                 prop_assert_eq!(target.weight_unit().to_bits(), refit.weight_unit().to_bits());
@@ -390,7 +445,7 @@ fn a_raised_stop_flag_ends_cross_validation() {
         let target = y.target(None);
         let all = CrossValidation { data: &data, target: &target, sample_ids: None, params: &params, is_tree: false };
         let folds = folds.iter().map(|(train, test): &(Vec<u32>, Vec<u32>)| Fold {
-            train,
+            train: TrainingRows::Listed(train),
             sample_weight: None,
             bootstrap: params.bootstrap,
             test,
@@ -399,6 +454,8 @@ fn a_raised_stop_flag_ends_cross_validation() {
         for n_threads in [1, 2] {
             let predicted = interrupted(n_threads, |runtime| all.predict(&folds, &x.view(), runtime));
             assert_eq!(predicted.unwrap_err(), Error::Interrupted, "{criterion:?}");
+            let grown = interrupted(n_threads, |runtime| all.grow_forest(&folds[0], runtime));
+            assert_eq!(grown.unwrap_err(), Error::Interrupted, "{criterion:?}");
         }
     }
 }
@@ -410,12 +467,16 @@ fn rows_that_are_none_are_refused() {
     let target = Target::classification(&[0, 1, 0, 1], &[2], None).unwrap();
     let params = ForestParams::new(TreeParams::new(CriterionKind::Gini), 2);
     let all = CrossValidation { data: &data, target: &target, sample_ids: None, params: &params, is_tree: false };
-    let legal = Fold { train: &[0, 1], sample_weight: None, bootstrap: Bootstrap::None, test: &[3] };
+    let rows = TrainingRows::Listed(&[0, 1]);
+    let legal = Fold { train: rows, sample_weight: None, bootstrap: Bootstrap::None, test: &[3] };
     let view = x.view();
     let predict = |fold: Fold<'_>| all.predict(&[legal, fold], &view, &runtime(1));
     assert_eq!(predict(legal).unwrap()[1], [0.0, 1.0]);
     assert!(all.predict(&[], &view, &runtime(1)).unwrap().is_empty());
-    for train in [&[][..], &[1, 1], &[1, 0], &[0, 4]] {
+    assert_eq!(predict(Fold { train: TrainingRows::AllBut(&[2, 3]), ..legal }).unwrap()[1], [0.0, 1.0]);
+    let listed = [&[][..], &[1, 1], &[1, 0, 1], &[0, 4]].map(TrainingRows::Listed);
+    let left_out = [&[0, 1, 2, 3][..], &[1, 0], &[1, 1], &[0, 4]].map(TrainingRows::AllBut);
+    for train in listed.into_iter().chain(left_out) {
         let error = predict(Fold { train, ..legal }).unwrap_err().to_string();
         assert!(error.starts_with("train must be"), "{error}");
     }

@@ -106,8 +106,8 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
 
     fn write_value(&self, criterion: &SquaredError<'_, W>, samples: &[u32], value: &mut [f64]) {
         let weight = self.weight as u64;
-        let sum = W::Moment::default().plus_product(1, self.sum).plus_product(weight, self.origin);
-        let (mean, rest) = sum.divided(weight);
+        let mean = self.origin + self.sum.div_euclid(self.weight);
+        let rest = self.sum.rem_euclid(self.weight);
         let fixed = mean as f64 + rest as f64 / weight as f64;
         value[0] = criterion.value(samples, 0, weight, <W::Moment as Moment>::Exact::from(self.variance), fixed);
     }

@@ -1,4 +1,4 @@
-"""Descriptions of parameters and attributes that several docstrings share; see `_docs`.
+"""Descriptions of parameters and attributes that several docstrings share; see `docstrings`.
 
 In each vocabulary names are at the margin and descriptions are indented. Where a vocabulary has a
 name twice, the second description counts.
@@ -181,7 +181,8 @@ quantile
     The quantile that leaves predict with `criterion="quantile"`: the fraction of a leaf's
     weight whose targets lie below the prediction, above 0.0 and below 1.0. If the targets
     up to one of them have exactly this fraction, the prediction is half way from that one
-    to the next larger one, so that 0.5 gives the median.
+    to the next larger one, so that 0.5 gives the median. Leaves should be larger than
+    `1 / min(quantile, 1 - quantile)`: see `min_samples_leaf`.
 """
 
 _FOREST_CLASSIFIER = """
@@ -238,7 +239,7 @@ sample_ids
     Non-negative ids of the samples, which need not be distinct. None means the row numbers.
     With `bootstrap="poisson"` the count of a sample in a tree is determined by its id, the
     number of the tree and `random_state`. Forests on parts of one data set therefore give a
-    sample the same count if it has the same id. Without effect otherwise.
+    sample the same count if it has the same id. Not allowed otherwise.
 """
 
 FOREST_TRAINING = TRAINING + _FOREST_TRAINING

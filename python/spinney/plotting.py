@@ -1,0 +1,206 @@
+"""Pictures of fitted trees, and of what forests find important. They are drawn by matplotlib."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from spinney._forest import BaseForest
+from spinney._messages import reject_parameter
+from spinney._tree import BaseDecisionTree
+from spinney._tree_labels import NodeLabels, Options, cut_name
+from spinney._tree_words import check_int, check_tree, find_feature_names
+from spinney._validation import is_bool
+
+_MAX_NAME = 32
+
+
+def plot_tree(
+    decision_tree: BaseDecisionTree,
+    *,
+    max_depth: int | None = None,
+    feature_names: Any = None,
+    class_names: Any = None,
+    label: str = "all",
+    filled: bool = False,
+    impurity: bool = True,
+    node_ids: bool = False,
+    proportion: bool = False,
+    rounded: bool = False,
+    precision: int = 3,
+    ax: Any = None,
+    fontsize: float | None = None,
+    rotate: bool | None = None,
+) -> list[Any]:
+    """Draw a tree.
+
+    The parameters are those of :func:`sklearn.tree.plot_tree`, and `rotate`. No two boxes overlap.
+    Each inner node shows the condition under which samples go to its first child ("yes"), and
+    "missing: yes" or "missing: no" if its feature had missing values in training. A split on a
+    categorical feature shows how many of the categories it lists, and the first of them. A bar
+    shows the shares of the classes in a node, whose colours are explained above the tree. Long
+    names are cut.
+
+    Parameters
+    ----------
+    decision_tree : DecisionTree or ExtraTree estimator
+        A fitted tree, which may be one of the `estimators_` of a forest.
+    max_depth : int, default=None
+        Depth of the deepest nodes that are shown. None means that all are.
+    feature_names : array-like of shape (n_features,), default=None
+        Names of the features. None means those that `fit` saw, or else "x[0]", "x[1]" and so on.
+    class_names : array-like of shape (n_classes,), default=None
+        Names of the classes, in the order of `classes_`. None means `classes_` itself; for a tree
+        of a forest, those of the forest.
+    label : {'all', 'root', 'none'}, default='all'
+        In which nodes numbers have labels.
+    filled : bool, default=False
+        Whether colours show the largest class of a node, or the size of its value.
+    impurity : bool, default=True
+        Whether to show the impurity of each node.
+    node_ids : bool, default=False
+        Whether to show the number of each node.
+    proportion : bool, default=False
+        Whether to show shares in the place of numbers of samples.
+    rounded : bool, default=False
+        Whether boxes have round corners.
+    precision : int, default=3
+        Number of decimal places.
+    ax : matplotlib axes, default=None
+        Where to draw; what is there is removed. None means the current axes, or, if there is no
+        figure, those of a new one, which is as large as the tree needs.
+    fontsize : float, default=None
+        Size of the text in points. None means as large as the axes allow. If the tree does not fit
+        into the axes at this size, it is drawn smaller, with a warning.
+    rotate : bool, default=None
+        Whether the tree grows from left to right. None means in the direction that leaves room for
+        larger text.
+
+    Returns
+    -------
+    boxes : list of matplotlib patches
+        The boxes of the nodes that are shown, in preorder.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is illegal. The message names it.
+    sklearn.exceptions.NotFittedError
+        If the tree is not fitted.
+    ImportError
+        If matplotlib is not installed.
+    """
+    tree = check_tree("plot_tree", decision_tree)
+    if rotate is not None and not is_bool(rotate):
+        reject_parameter("plot_tree", "rotate", rotate, "a bool or None")
+    if not (fontsize is None or _is_positive(fontsize)):
+        reject_parameter("plot_tree", "fontsize", fontsize, "a positive number or None")
+    options = Options(
+        "plot_tree",
+        max_depth,
+        feature_names,
+        class_names,
+        label,
+        filled,
+        impurity,
+        node_ids,
+        proportion,
+        rounded,
+        precision,
+    )
+    labels = NodeLabels(tree, options, show_shares=False)
+    nodes = tree.tree_
+    _require_matplotlib("plot_tree")
+    from spinney._tree_drawing import draw_tree
+
+    return draw_tree(
+        nodes.children_left, nodes.children_right, labels, options, ax, fontsize, rotate
+    )
+
+
+def plot_importance(
+    estimator: Any,
+    *,
+    feature_names: Any = None,
+    n_features: int | None = 20,
+    ax: Any = None,
+) -> Any:
+    """Draw the importances of the features, and how they spread over the trees of a forest.
+
+    A bar is the importance of a feature in `feature_importances_`. For a forest, a line goes from
+    the tenth to the ninetieth percentile of the importances of the feature in single trees.
+
+    Parameters
+    ----------
+    estimator : tree or forest
+        A fitted estimator of this package. Lazy forests have no importances.
+    feature_names : array-like of shape (n_features_in_,), default=None
+        Names of the features. None means those that `fit` saw, or else "x[0]", "x[1]" and so on.
+    n_features : int, default=20
+        Number of features to show, the most important ones. None means all.
+    ax : matplotlib axes, default=None
+        Where to draw. None means the current axes, or those of a new figure if there is none.
+
+    Returns
+    -------
+    ax : matplotlib axes
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is illegal. The message names it.
+    sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
+    ImportError
+        If matplotlib is not installed.
+    """
+    if not isinstance(estimator, (BaseDecisionTree, BaseForest)):
+        raise TypeError(
+            "The 'estimator' parameter of plot_importance must be a tree or a forest of spinney. "
+            f"Got {estimator!r} instead."
+        )
+    check_is_fitted(estimator)
+    if n_features is not None:
+        check_int("plot_importance", "n_features", n_features, 1, " or None")
+    names = find_feature_names("plot_importance", estimator, feature_names, "x[{}]")
+    importances = estimator.feature_importances_
+    # Of equally important features, the first ones.
+    order = np.argsort(-importances, kind="stable")[:n_features]
+
+    _require_matplotlib("plot_importance")
+    import matplotlib.pyplot as plt
+
+    if ax is None and not plt.get_fignums():
+        _, ax = plt.subplots(figsize=(6.4, 1.2 + 0.24 * len(order)), layout="constrained")
+    elif ax is None:
+        ax = plt.gca()
+    places = np.arange(len(order))
+    ax.barh(places, importances[order], color="#8fc3e8", height=0.7)
+    if isinstance(estimator, BaseForest):
+        low, high = np.percentile(estimator.tree_importances()[:, order], [10, 90], axis=0)
+        ax.hlines(places, low, high, color="#20425c", linewidth=1.5)
+        ax.set_xlabel("importance; line: 10th to 90th percentile of the trees")
+    else:
+        ax.set_xlabel("importance")
+    labels = [cut_name(names[feature], _MAX_NAME) for feature in order]
+    ax.set_yticks(places, labels, parse_math=False)
+    ax.invert_yaxis()
+    ax.set_xlim(left=0)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return ax
+
+
+def _require_matplotlib(owner: str) -> None:
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise ImportError(f"{owner} draws by matplotlib, which is not installed.") from error
+    del mpl
+
+
+def _is_positive(number: Any) -> bool:
+    return isinstance(number, Real) and 0 < float(number) < np.inf

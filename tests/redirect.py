@@ -1,0 +1,50 @@
+"""A plugin of pytest: scikit-learn's names of trees and forests stand for our classes.
+
+`python -m pytest -p redirect --pyargs sklearn.tree.tests.test_tree` runs its tests on them. The
+outcomes are written as JSON to the file that the environment variable REDIRECT_OUTCOMES names.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import sklearn.ensemble
+import sklearn.tree
+
+import spinney
+
+TREES = (
+    "DecisionTreeClassifier",
+    "DecisionTreeRegressor",
+    "ExtraTreeClassifier",
+    "ExtraTreeRegressor",
+)
+FORESTS = (
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+)
+for module, names in ((sklearn.tree, TREES), (sklearn.ensemble, FORESTS)):
+    for name in names:
+        setattr(module, name, getattr(spinney, name))
+
+outcomes = {}
+
+
+def pytest_runtest_setup():
+    """Some tests draw from NumPy's global stream: it is the same at every run."""
+    np.random.seed(0)  # noqa: NPY002
+
+
+def pytest_runtest_logreport(report):
+    """Remember the outcome of a test."""
+    if report.when == "call" or not report.passed:
+        name = report.nodeid.partition("::")[2]
+        outcomes[name] = [report.outcome, str(report.longrepr)[-2000:] if report.failed else ""]
+
+
+def pytest_sessionfinish():
+    """Write the outcomes."""
+    Path(os.environ["REDIRECT_OUTCOMES"]).write_text(json.dumps(outcomes))

@@ -1,0 +1,134 @@
+"""What the first page shows works: code, commands, links and the chart; and so does the demo."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+import spinney
+from conftest import REPOSITORY
+
+PAGES = (
+    "README.md",
+    "docs/guide.md",
+    "docs/differences.md",
+    "docs/benchmarks.md",
+    "docs/model-files.md",
+)
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+COMMANDS = re.findall(r"^```console\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def run(*arguments, folder):
+    command = [sys.executable, "-W", "error", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_blocks_are_found():
+    """No block is hidden by its mark."""
+    assert len(BLOCKS) == 7
+    assert README.count("```") == 2 * (len(BLOCKS) + len(COMMANDS))
+
+
+@pytest.mark.parametrize("number", range(len(BLOCKS)))
+def test_blocks_run(number, tmp_path):
+    """Each on its own, in an empty folder, and it prints something."""
+    assert run("-c", BLOCKS[number], folder=tmp_path).strip()
+
+
+def test_the_first_block_is_a_change_of_one_import(tmp_path):
+    lines = BLOCKS[0].splitlines()
+    assert len([line for line in lines if line]) <= 6
+    theirs = BLOCKS[0].replace("from spinney import", "from sklearn.ensemble import")
+    scores = [float(run("-c", block, folder=tmp_path)) for block in (BLOCKS[0], theirs)]
+    assert abs(scores[0] - scores[1]) < 0.02
+
+
+def test_commands_are_targets_of_make():
+    """Those that build are left to whoever builds."""
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    lines = [line for block in COMMANDS for line in block.splitlines()]
+    targets = [line.split()[1] for line in lines if line.startswith("make ")]
+    targets += re.findall(r"`make ([a-z-]+)`", README)
+    assert {"demo", "test", "wheel", "lint", "help", "peers"} <= set(targets)
+    for target in targets:
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+    assert [line for line in lines if not line.startswith("make ")] == [
+        "python -m pip install dist/*.whl"
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    file = REPOSITORY / page
+    for target in re.findall(r"\]\(([^)#]+)", file.read_text(encoding="utf-8")):
+        assert target.startswith("https://") or (file.parent / target).exists(), target
+
+
+def test_versions_agree():
+    """What README and the citation say is what the package is."""
+    citation = (REPOSITORY / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {spinney.__version__}\n" in citation
+    assert f"version {'.'.join(spinney.__version__.split('.')[:2])}." in README
+
+
+def test_the_chart_is_drawn_from_the_results(tmp_path):
+    """`make chart` would change nothing."""
+    chart = REPOSITORY / "docs" / "benchmarks.svg"
+    script, results = REPOSITORY / "benches" / "chart.py", REPOSITORY / "benches" / "results.json"
+    run(script, results, tmp_path / "chart.svg", folder=tmp_path)
+    drawn = (tmp_path / "chart.svg").read_text(encoding="utf-8")
+    assert drawn == chart.read_text(encoding="utf-8")
+    assert len(re.findall("<rect", drawn)) > 15
+
+
+def test_charts_have_what_results_have(tmp_path):
+    """Other libraries, other figures, and nothing that is not there."""
+    rows = {"one tree, 20 Newsgroups": {"seconds": {"spinney": 2.0, "scikit-learn": 40.0}}}
+    results = tmp_path / "results.json"
+    results.write_text(json.dumps({"format": 1, "rows": rows}))
+    script = REPOSITORY / "benches" / "chart.py"
+    run(script, results, tmp_path / "chart.svg", folder=tmp_path)
+    drawn = (tmp_path / "chart.svg").read_text(encoding="utf-8")
+    assert "20x (40 s, not 2 s)" in drawn
+    assert "covertype" not in drawn
+    assert "Dense data" not in drawn
+
+
+def test_scripts_write_the_results_that_the_chart_reads(tmp_path):
+    program = """
+from common import Timing, record, record_timings
+timings = {"spinney": Timing([1, 3, 2]), "scikit-learn": Timing([8])}
+record_timings("one tree, 20 Newsgroups", timings)
+record("random forest, geometric mean of 12 real tables", {"scikit-learn": 3.0}, "ratios")
+"""
+    (tmp_path / "program.py").write_text(program)
+    code = f"""
+import os, runpy, sys
+os.environ["SPINNEY_RESULTS"] = "results.json"
+sys.path.insert(0, {str(REPOSITORY / "benches" / "peers")!r})
+runpy.run_path("program.py")
+"""
+    run("-c", code, folder=tmp_path)
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert results["rows"]["one tree, 20 Newsgroups"] == {
+        "seconds": {"spinney": 2.0, "scikit-learn": 8.0}
+    }
+    assert results["versions"]["spinney"] == spinney.__version__
+    run(REPOSITORY / "benches" / "chart.py", "results.json", "chart.svg", folder=tmp_path)
+    drawn = (tmp_path / "chart.svg").read_text(encoding="utf-8")
+    assert "4.0x (8 s, not 2 s)" in drawn
+    assert "3.0x<" in drawn
+
+
+def test_the_demo_runs(tmp_path):
+    """On a twentieth of its rows and trees."""
+    printed = run(REPOSITORY / "examples" / "demo.py", "--scale", "0.05", folder=tmp_path)
+    assert len(re.findall(r"^ +scikit-learn .* times as long$", printed, re.MULTILINE)) == 4
+    assert len(re.findall(r"^\d\. ", printed, re.MULTILINE)) == 4
+    assert (tmp_path / "spinney_tree.png").read_bytes().startswith(b"\x89PNG")

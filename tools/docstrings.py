@@ -1,0 +1,140 @@
+"""Writes the descriptions of parameters and attributes that several docstrings share.
+
+A docstring lists its parameters with their types. Descriptions that others need too are in
+`tools/descriptions.py`, and this script writes them into the sources: below each entry of a
+docstring whose name is in the vocabulary of that docstring. So editors, type checkers, `help()`
+and readers of the source see the same text, and Python does nothing when it imports the package.
+
+    python tools/docstrings.py          # writes
+    python tools/docstrings.py --check  # fails if something would be written
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import textwrap
+from pathlib import Path
+
+import descriptions
+
+SOURCES = Path(__file__).resolve().parents[1] / "python" / "spinney"
+WIDTH = 100
+
+# Which vocabulary the docstrings of a class, method or function take, by file.
+QUERY, TRAINING = descriptions.QUERY, descriptions.TRAINING
+TREES = {
+    "DecisionTreeClassifier": descriptions.TREE_CLASSIFIER,
+    "DecisionTreeRegressor": descriptions.TREE_REGRESSOR,
+    "ExtraTreeClassifier": descriptions.TREE_CLASSIFIER,
+    "ExtraTreeRegressor": descriptions.TREE_REGRESSOR,
+    "predict": QUERY,
+    "predict_proba": QUERY,
+}
+VOCABULARIES = {
+    "_bagged.py": {"fit": descriptions.FOREST_TRAINING, "predict": QUERY, "predict_proba": QUERY},
+    "_extra_tree.py": TREES,
+    "_decision_tree.py": TREES,
+    "_forest.py": {"apply": QUERY, "decision_path": QUERY},
+    "_target.py": {"predict_log_proba": QUERY},
+    "_tree.py": {
+        "fit": TRAINING,
+        "apply": QUERY,
+        "decision_path": QUERY,
+        "cost_complexity_pruning_path": TRAINING,
+    },
+    "extra_trees.py": {
+        "ExtraTreesClassifier": descriptions.FOREST_CLASSIFIER,
+        "ExtraTreesRegressor": descriptions.FOREST_REGRESSOR,
+    },
+    "forest.py": {
+        "RandomForestClassifier": descriptions.FOREST_CLASSIFIER,
+        "RandomForestRegressor": descriptions.FOREST_REGRESSOR,
+    },
+    "lazy.py": {
+        "LazyForestClassifier": descriptions.LAZY_CLASSIFIER,
+        "LazyForestRegressor": descriptions.LAZY_REGRESSOR,
+    },
+    "_lazy.py": {"explore": QUERY},
+    "model_selection.py": {
+        "cross_validate": descriptions.CROSS_VALIDATION,
+        "cross_val_score": descriptions.CROSS_VALIDATION,
+        "cross_val_predict": descriptions.CROSS_VALIDATION,
+    },
+}
+
+# "name : type", the first line of an entry of a numpydoc section.
+ENTRY = re.compile(r"(?P<margin> *)(?P<name>\w+) : ")
+
+
+def read_vocabulary(vocabulary: str) -> dict[str, str]:
+    """Return the descriptions by name; of two of one name, the second."""
+    entries = re.findall(r"^(\w+)\n((?:    .*\n)+)", vocabulary, re.MULTILINE)
+    return {name: " ".join(description.split()) for name, description in entries}
+
+
+def write_docstrings(source: str, vocabularies: dict[str, str]) -> str:
+    """Return the source of a module with the descriptions of its docstrings."""
+    lines = source.split("\n")
+    documented = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef))
+        and node.name in vocabularies
+        and ast.get_docstring(node) is not None
+    ]
+    # From the end, so that the numbers of the lines before stay.
+    for node in sorted(documented, key=lambda node: -node.lineno):
+        docstring = node.body[0]
+        first, last = docstring.lineno - 1, docstring.end_lineno
+        known = read_vocabulary(vocabularies[node.name])
+        lines[first:last] = describe(lines[first:last], known)
+    return "\n".join(lines)
+
+
+def describe(docstring: list[str], known: dict[str, str]) -> list[str]:
+    """Return the lines of a docstring with the known descriptions below its entries."""
+    described = []
+    rest = list(docstring)
+    while rest:
+        line = rest.pop(0)
+        described.append(line)
+        entry = ENTRY.match(line)
+        if entry is None or entry["name"] not in known:
+            continue
+        while described[-1].endswith("\\"):
+            described.append(rest.pop(0))
+        margin = entry["margin"] + "    "
+        while rest and rest[0].startswith(margin):
+            rest.pop(0)
+        described += wrap(known[entry["name"]], margin)
+    return described
+
+
+def wrap(text: str, margin: str) -> list[str]:
+    """Return the lines of a description; what stands in backticks stays on one line."""
+    text = re.sub(r"`[^`]*`", lambda code: code[0].replace(" ", "\0"), text)
+    lines = textwrap.wrap(text, WIDTH - len(margin), break_long_words=False, break_on_hyphens=False)
+    return [margin + line.replace("\0", " ") for line in lines]
+
+
+def main() -> int:
+    """Write the docstrings, or with `--check` name the files that would change."""
+    changed = []
+    for name, vocabularies in VOCABULARIES.items():
+        file = SOURCES / name
+        source = file.read_text(encoding="utf-8")
+        written = write_docstrings(source, vocabularies)
+        if written != source:
+            changed.append(name)
+            if "--check" not in sys.argv:
+                file.write_text(written, encoding="utf-8")
+    if changed and "--check" in sys.argv:
+        sys.stderr.write(f"run `make format`: docstrings would change in {', '.join(changed)}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
