@@ -28,7 +28,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX
 
 VENVS := .venv
-ENVIRONMENTS := demo lint oldest peers test
+ENVIRONMENTS := conversions demo lint oldest peers test
 PIP := -m pip --disable-pip-version-check --quiet
 
 # There are three wheels. The one that is published has the release profile, the slowest to build.
@@ -38,12 +38,14 @@ WHEEL := dist
 QUICK_WHEEL := dist/quick
 CHECKED_WHEEL := dist/checked
 # Which of these each environment installs.
+WHEEL_conversions := $(CHECKED_WHEEL)
 WHEEL_demo := $(QUICK_WHEEL)
 WHEEL_lint := $(CHECKED_WHEEL)
 WHEEL_oldest := $(CHECKED_WHEEL)
 WHEEL_peers := $(WHEEL)
 WHEEL_test := $(CHECKED_WHEEL)
 # What it installs beside the wheel and its run-time dependencies.
+EXTRA_conversions := [test,conversions]
 EXTRA_demo := [demo]
 EXTRA_lint := [lint]
 EXTRA_oldest := [test]
@@ -70,6 +72,7 @@ PINS_oldest := \
 	"scipy==1.16.2; python_version > '3.13'"
 # Modules are compiled as they are imported, which is quicker than all of them at once. But tests
 # take warnings for errors, and those of the compiler about a library are none of theirs.
+INSTALL_conversions := --no-compile
 INSTALL_demo := --no-compile
 INSTALL_lint := --no-compile
 INSTALL_peers := --no-compile
@@ -86,7 +89,7 @@ CHECKED_WHEEL_SOURCES := $(shell find src python -not -path '*/__pycache__*' -no
 # These are texts that come with the published wheel; the tests read those of the repository.
 WHEEL_SOURCES := $(CHECKED_WHEEL_SOURCES) $(wildcard README.md LICENSE)
 
-.PHONY: help demo test test-all test-rust test-python test-oldest lint lint-rust lint-python lint-stubs \
+.PHONY: help demo test test-all test-rust test-python test-oldest test-conversions lint lint-rust lint-python lint-stubs \
 	lint-docs format bench sweep peers chart wheel clean check-python check-rust
 
 help: ## Show this list
@@ -130,6 +133,11 @@ test-python: $(VENVS)/test.stamp ## Run the Python tests against the built wheel
 test-oldest: $(VENVS)/oldest.stamp ## Run the tests of scikit-learn's interface with its oldest version supported
 	@$(VENVS)/oldest/bin/python -c '$(INSTALLED)'
 	$(VENVS)/oldest/bin/pytest -m oldest $(PYTEST_ARGS)
+
+# These libraries are large, and `make test` skips the tests that need them.
+test-conversions: $(VENVS)/conversions.stamp ## Run the tests with shap, treelite, ONNX and matplotlib
+	@$(VENVS)/conversions/bin/python -c '$(INSTALLED)'
+	$(VENVS)/conversions/bin/pytest tests/test_conversions.py $(PYTEST_ARGS)
 
 lint: lint-rust lint-docs lint-python lint-stubs ## Run all static checks
 
@@ -175,6 +183,7 @@ peers: $(VENVS)/peers.stamp ## Print the side-by-side tables, write dist/results
 	$(VENVS)/peers/bin/python benches/peers/dense.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/overheads.py $(if $(QUICK),--repeats 1)
 	$(VENVS)/peers/bin/python benches/peers/predict.py $(if $(QUICK),--quick)
+	$(VENVS)/peers/bin/python benches/peers/files.py $(if $(QUICK),--trees 4)
 	$(VENVS)/peers/bin/python benches/peers/absolute_error.py $(if $(QUICK),--rows 5000 --repeats 1)
 	$(VENVS)/peers/bin/python benches/peers/mixed.py $(if $(QUICK),--repeats 1 --trees 10)
 	$(VENVS)/peers/bin/python benches/peers/threads.py $(if $(QUICK),--repeats 1)

@@ -54,6 +54,26 @@ pub enum Error {
         /// The value that was given.
         got: u64,
     },
+    /// Bytes of a stored model that are not what was stored.
+    #[error("The section '{section}' of the model is damaged: {reason}.")]
+    Damaged {
+        /// The section that is at fault.
+        section: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A stored model of a format that did not exist when this version was made.
+    #[error(
+        "{what} has format {got}; this version of spinney reads formats up to {newest}. Load it with a newer version."
+    )]
+    NewerFormat {
+        /// What is stored.
+        what: &'static str,
+        /// The number of its format.
+        got: u64,
+        /// The newest number that is known.
+        newest: u64,
+    },
     /// Memory that the system does not have.
     #[error("Unable to allocate {bytes} bytes for {what}.")]
     OutOfMemory {

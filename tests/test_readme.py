@@ -10,7 +10,13 @@ import pytest
 import spinney
 from conftest import REPOSITORY
 
-PAGES = ("README.md", "docs/guide.md", "docs/differences.md", "docs/benchmarks.md")
+PAGES = (
+    "README.md",
+    "docs/guide.md",
+    "docs/differences.md",
+    "docs/benchmarks.md",
+    "docs/model-files.md",
+)
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 COMMANDS = re.findall(r"^```console\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
@@ -25,7 +31,7 @@ def run(*arguments, folder):
 
 def test_blocks_are_found():
     """No block is hidden by its mark."""
-    assert len(BLOCKS) == 6
+    assert len(BLOCKS) == 7
     assert README.count("```") == 2 * (len(BLOCKS) + len(COMMANDS))
 
 

@@ -10,11 +10,13 @@ from spinney._spinney import __version__
 
 if TYPE_CHECKING:
     from spinney import extra_trees, forest, inspection, lazy, model_selection, plotting, tree
+    from spinney.conversion import from_sklearn
     from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
     from spinney.forest import RandomForestClassifier, RandomForestRegressor
     from spinney.inspection import export_graphviz, export_text
     from spinney.lazy import LazyForestClassifier, LazyForestRegressor
     from spinney.plotting import plot_importance, plot_tree
+    from spinney.storage import load
     from spinney.tree import (
         DecisionTreeClassifier,
         DecisionTreeRegressor,
@@ -38,8 +40,10 @@ __all__ = [
     "export_text",
     "extra_trees",
     "forest",
+    "from_sklearn",
     "inspection",
     "lazy",
+    "load",
     "model_selection",
     "plot_importance",
     "plot_tree",
@@ -49,12 +53,14 @@ __all__ = [
 
 # The public modules, and the names that the package takes from each.
 _MODULES = {
+    "conversion": ("from_sklearn",),
     "extra_trees": ("ExtraTreesClassifier", "ExtraTreesRegressor"),
     "forest": ("RandomForestClassifier", "RandomForestRegressor"),
     "inspection": ("export_graphviz", "export_text"),
     "lazy": ("LazyForestClassifier", "LazyForestRegressor"),
     "model_selection": (),
     "plotting": ("plot_importance", "plot_tree"),
+    "storage": ("load",),
     "tree": (
         "DecisionTreeClassifier",
         "DecisionTreeRegressor",

@@ -47,6 +47,22 @@ class Draws(NamedTuple):
             sample_ids=None if ids is None else ids.copy(),
         )
 
+    def is_sound(self) -> bool:
+        """Return whether the fields, which may come from a file, are what they are said to be."""
+        schemes = ("all", "with replacement", "without replacement", "poisson")
+        counts = [self.n_samples, self.n_outputs, 0 if self.n_draws is None else self.n_draws]
+        weights, ids = self.sample_weight, self.sample_ids
+        is_of_rows = all(
+            array is None or array.shape == (self.n_samples,) for array in (weights, ids)
+        )
+        return (
+            self.scheme in schemes
+            and all(type(count) is int and 0 <= count < 2**63 for count in counts)
+            and is_of_rows
+            and (weights is None or (weights.dtype == np.float64 and bool(np.all(weights >= 0))))
+            and (ids is None or ids.dtype == np.uint64)
+        )
+
     def list_rows(self, seeds: list[int], n_threads: int) -> list[NDArray[Any]]:
         """Return the rows of each tree, sorted. A row that was drawn k times is listed k times."""
         dtype = np.int32 if self.n_samples <= np.iinfo(np.int32).max else np.int64
@@ -54,6 +70,17 @@ class Draws(NamedTuple):
         if self.scheme == "all":
             return [everything.copy() for _ in seeds]
         return [np.repeat(everything, counts) for counts in draw_rows(self, seeds, n_threads)]
+
+
+class Growth(NamedTuple):
+    """What an estimator of a tree of a forest needs besides the tree and its seed."""
+
+    params: dict[str, Any]
+    """Parameters of the estimator, without `random_state`."""
+    max_features: int
+    """Number of features that each node drew."""
+    with_missing: NDArray[np.int64]
+    """The features that had missing values in training."""
 
 
 def count_draws_with_replacement(

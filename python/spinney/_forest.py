@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._arrays import to_native
 from spinney._bagged import BaggedClassifier, BaggedRegressor
 from spinney._categories import have_same_categories
-from spinney._draws import Draws
-from spinney._forest_trees import ForestTrees, Growth
+from spinney._draws import Draws, Growth
+from spinney._forest_trees import ForestTrees
 from spinney._messages import warn_caller
 from spinney._progress import show_progress
 from spinney._spinney import Forest
@@ -94,6 +94,8 @@ class BaseForest(ForestTrees):
         before : dict
             The attributes that the earlier call has set.
         """
+        if before["_draws"] is None:
+            raise ValueError("warm_start=True cannot add to the trees of a forest of scikit-learn.")
         grown = (before["n_features_in_"], before["n_outputs_"])
         given = (self.n_features_in_, self.n_outputs_)
         if grown != given:

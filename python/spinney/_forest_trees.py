@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple
+from itertools import groupby
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,24 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._bagged import BaseBaggedTrees
 from spinney._categories import replace_by_codes
-from spinney._draws import Draws
+from spinney._draws import Draws, Growth
 from spinney._params import read_tree_parameters
 from spinney._spinney import Forest
+from spinney._stored_trees import StoredTrees, find_fault_of_growth
+from spinney._to_sklearn import convert_forest
 from spinney._tree import BaseDecisionTree, NamesOfForest
 
 
-class Growth(NamedTuple):
-    """What an estimator of a tree of a forest needs besides the tree and its seed."""
-
-    params: dict[str, Any]
-    """Parameters of the estimator, without `random_state`."""
-    max_features: int
-    """Number of features that each node drew."""
-    with_missing: NDArray[np.int64]
-    """The features that had missing values in training."""
-
-
-class ForestTrees(BaseBaggedTrees):
+class ForestTrees(StoredTrees, BaseBaggedTrees):
     """Base class that gives access to the trees of a grown forest."""
 
     # The estimator of a single tree of the forest.
@@ -36,7 +28,8 @@ class ForestTrees(BaseBaggedTrees):
 
     forest_: Forest
     _estimators: list[Any]
-    _draws: Draws
+    # None if the forest comes from scikit-learn.
+    _draws: Draws | None
     # One entry per tree.
     _growths: list[Growth]
 
@@ -111,7 +104,7 @@ class ForestTrees(BaseBaggedTrees):
                 "estimators_ must have the numbers of features, and of classes of each output, of "
                 f"the trees that were there, {known}. Got {given} instead."
             )
-        if _count_categories(self.forest_) != _count_categories(forest):
+        if self.forest_.n_categories != forest.n_categories:
             raise ValueError(
                 "estimators_ must have the categorical features of the trees that were there, and "
                 "as many categories of each."
@@ -176,6 +169,10 @@ class ForestTrees(BaseBaggedTrees):
             times occurs k times. int64 if there are more than 2**31 - 1 samples.
         """
         self._check_has_trees("estimators_samples_")
+        if self._draws is None:
+            raise AttributeError(
+                "A forest that from_sklearn has made does not know the samples of its trees."
+            )
         return self._draws.list_rows(self.forest_.seeds, self._count_threads())
 
     def __len__(self) -> int:
@@ -190,6 +187,40 @@ class ForestTrees(BaseBaggedTrees):
         """Return an iterator over the estimators of the trees."""
         return iter(self.estimators_)
 
+    def _get_forest(self) -> Forest:
+        return self.forest_
+
+    def _convert_to_sklearn(self) -> Any:
+        return convert_forest(self)
+
+    def _list_stored_attributes(self) -> dict[str, Any]:
+        attributes = super()._list_stored_attributes()
+        # Trees of one call of `fit` share a growth, which is stored once.
+        runs = [list(run) for _, run in groupby(self._growths, id)]
+        attributes["_growths"] = [[len(run), run[0]] for run in runs]
+        return attributes
+
+    def _restore(self, attributes: dict[str, Any], forest: Forest) -> str | None:
+        runs = attributes.pop("_growths")
+        if sum(n for n, _ in runs) != len(forest) or any(n < 1 for n, _ in runs):
+            return f"the parameters of other trees than the {len(forest)} that there are"
+        self._growths = [growth for n, growth in runs for _ in range(n)]
+        self.forest_ = forest
+        for _, growth in runs:
+            fault = self._find_fault_of(growth, forest.n_features)
+            if fault is not None:
+                return fault
+        fault = super()._restore(attributes, forest)
+        draws: Any = self._draws
+        has_draws = draws is None or (isinstance(draws, Draws) and draws.is_sound())
+        return fault if has_draws else "the draws of rows"
+
+    def _find_fault_of(self, growth: Any, n_features: int) -> str | None:
+        tree_params = set(self._tree_class().get_params(deep=False)) - {"random_state"}
+        if not isinstance(growth, Growth) or not set(growth.params) <= tree_params:
+            return "the parameters of a tree"
+        return find_fault_of_growth(growth.max_features, growth.with_missing, n_features)
+
     def __getstate__(self) -> Any:
         state = super().__getstate__()
         # A pickle would contain the trees twice: in the forest and in these estimators.
@@ -198,10 +229,4 @@ class ForestTrees(BaseBaggedTrees):
 
 def _describe_shape(forest: Forest) -> tuple[int, list[int]]:
     """Return the number of features, and the number of classes of each output."""
-    return forest.n_features, forest.tree(0).n_classes.tolist()
-
-
-def _count_categories(forest: Forest) -> list[int]:
-    """Return the number of categories of each feature."""
-    n_categories: list[int] = forest.tree(0).n_categories.tolist()
-    return n_categories
+    return forest.n_features, forest.n_classes

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from spinney._crossval import SharedWork
+from spinney._draws import Growth
 from spinney._forest import BaseForest
-from spinney._forest_trees import Growth
 from spinney._progress import show_progress
 from spinney._spinney import EncodedRows
 from spinney._splits import Split

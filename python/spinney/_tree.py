@@ -14,7 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._base import BaseTreeEstimator
 from spinney._categories import Categories
 from spinney._draws import Draws
-from spinney._spinney import Tree
+from spinney._spinney import Forest, Tree
+from spinney._stored_trees import StoredTrees, find_fault_of_growth
+from spinney._to_sklearn import convert_tree
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -30,7 +32,7 @@ class NamesOfForest(NamedTuple):
     categories: Categories | None
 
 
-class BaseDecisionTree(BaseTreeEstimator):
+class BaseDecisionTree(StoredTrees, BaseTreeEstimator):
     """Base class of the estimators of single trees."""
 
     # `check_input` only saves time. It is not metadata that a pipeline could pass on.
@@ -80,6 +82,28 @@ class BaseDecisionTree(BaseTreeEstimator):
             X, task, draws = self._read_data(settings, X, y, sample_weight, check_input=check_input)
             self.tree_, self.max_features_, self._with_missing = task.grow_tree(X, draws)
             return self
+
+    def _get_forest(self) -> Forest:
+        return Forest([self.tree_], [0])
+
+    def _convert_to_sklearn(self) -> Any:
+        return convert_tree(self)
+
+    def _list_stored_attributes(self) -> dict[str, Any]:
+        attributes = super()._list_stored_attributes()
+        names = attributes.pop("_names_of_forest", None)
+        return attributes if names is None else {**attributes, "names": list(names)}
+
+    def _restore(self, attributes: dict[str, Any], forest: Forest) -> str | None:
+        if "names" in attributes:
+            self._names_of_forest = NamesOfForest(*attributes.pop("names"))
+        if len(forest) != 1:
+            return f"{len(forest)} trees of an estimator of one"
+        self.tree_ = forest.tree(0)
+        fault = super()._restore(attributes, forest)
+        return fault or find_fault_of_growth(
+            self.max_features_, self._with_missing, self.n_features_in_
+        )
 
     def _validate_X_y(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         X, y = super()._validate_X_y(X, y)

@@ -124,7 +124,7 @@ impl PyEncodedRows {
     fn grow_tree<'py>(&self, py: Python<'py>, fold: PyFold<'py>) -> PyResult<Grown<'py, PyTree>> {
         let refit = |all: &CrossValidation<'_>, fold: &Fold<'_>, runtime: &Runtime<'_>| all.grow_tree(fold, runtime);
         let (tree, max_features, with_missing) = self.grow(py, &read_fold(&fold)?, None, true, refit)?;
-        Ok((PyTree::new(tree), max_features, with_missing))
+        Ok((PyTree::new(tree, self.plan.target.weight_unit()), max_features, with_missing))
     }
 
     /// The forest of a fold, and else what `grow_tree` returns. `watcher` is called with the number

@@ -28,6 +28,8 @@ impl From<Error> for PyErr {
             Error::InvalidParameter { .. }
             | Error::InvalidArgument { .. }
             | Error::InvalidSparse { .. }
+            | Error::Damaged { .. }
+            | Error::NewerFormat { .. }
             | Error::ShapeMismatch { .. }
             | Error::TooLarge { .. } => PyValueError::new_err(error.to_string()),
         }

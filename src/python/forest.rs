@@ -1,18 +1,20 @@
 //! The class `Forest`: the trees of a forest, and prediction with all of them.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use numpy::{IntoPyArray, PyArrayMethods};
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use super::array::{Array1, Array2, csr_matrix, run_with_matrix, table};
+use super::files::{Reduced, StoredTrees, reduce, tree_sections};
 use super::run::run;
 use super::task::{Draws, Grown, Task};
 use super::tree::PyTree;
 use crate::data::Matrix;
 use crate::error::Result;
+use crate::files::Outline;
 use crate::forest::{Forest, Member, OobPrediction, grow_forest};
 use crate::runtime::Runtime;
 use crate::tree::packed::PackedTree;
@@ -20,19 +22,36 @@ use crate::tree::packed::PackedTree;
 /// The trees of a forest, and their seeds.
 #[pyclass(name = "Forest", module = "spinney._spinney", frozen)]
 pub struct PyForest {
-    forest: Forest,
+    /// Read from `stored` when it is first needed, unless it was grown.
+    forest: OnceLock<Forest>,
+    outline: Outline,
+    stored: Mutex<Option<StoredTrees>>,
 }
 
 impl PyForest {
     pub fn new(forest: Forest) -> Self {
-        Self { forest }
+        let outline = Outline::of(&forest);
+        Self { forest: forest.into(), outline, stored: Mutex::default() }
     }
 
-    /// How many steps it takes to unpack all trees and to sum up their importances.
-    fn n_importance_steps(&self) -> usize {
-        let n_nodes: usize = self.forest.trees().map(PackedTree::node_count).sum();
-        let n_sums = self.forest.n_features().saturating_mul(self.forest.len());
-        n_nodes.saturating_mul(32).saturating_add(n_sums)
+    /// A forest whose trees are read when they are first needed.
+    pub fn stored(outline: Outline, trees: StoredTrees) -> Self {
+        Self { forest: OnceLock::new(), outline, stored: Mutex::new(Some(trees)) }
+    }
+
+    fn forest(&self, py: Python<'_>) -> PyResult<&Forest> {
+        let stored = || self.stored.lock().unwrap_or_else(PoisonError::into_inner);
+        let shared = stored().as_ref().map(|trees| trees.share(py));
+        if let Some(trees) = shared
+            && self.forest.get().is_none()
+        {
+            let forest = trees.read(py)?;
+            self.forest.get_or_init(|| forest);
+            // The bytes are not needed any more.
+            let read = stored().take();
+            drop(read);
+        }
+        self.forest.get().ok_or_else(|| PyRuntimeError::new_err("a forest has trees"))
     }
 
     /// Runs a method of the forest on a matrix; each tree takes `n_more` steps beside those for the
@@ -44,7 +63,7 @@ impl PyForest {
         n_more: usize,
         method: impl FnOnce(&Forest, &dyn Matrix, &Runtime<'_>) -> Result<T> + Send,
     ) -> PyResult<T> {
-        let forest = &self.forest;
+        let forest = self.forest(x.py())?;
         let n_steps = |n_rows: usize| {
             let depth: usize = forest.trees().map(|tree| tree.max_depth() + 1).sum();
             let per_tree = n_rows.saturating_add(n_more).saturating_mul(4);
@@ -67,22 +86,30 @@ impl PyForest {
         Ok(Self::new(Forest::new(trees.iter().zip(seeds).map(member).collect())?))
     }
 
-    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let py = this.py();
-        let members = this.get().forest.members();
-        let trees: Vec<PyTree> = members.iter().map(|member| PyTree::of_forest(Arc::clone(&member.tree))).collect();
-        let state = (trees, this.get().seeds()).into_pyobject(py)?;
-        Ok((py.get_type::<Self>().into_any(), state.into_any()))
+    /// A pickle carries the sections of a file.
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        reduce(this.py(), "read_forest", this.get().forest(this.py())?)
+    }
+
+    /// The object cannot change.
+    fn __deepcopy__(this: Bound<'_, Self>, _memo: Bound<'_, PyAny>) -> Py<Self> {
+        this.unbind()
+    }
+
+    /// The trees as the sections `TREE_SECTIONS` of a file.
+    fn sections<'py>(&self, py: Python<'py>) -> PyResult<Vec<Array1<'py, u8>>> {
+        tree_sections(py, self.forest(py)?)
     }
 
     fn __len__(&self) -> usize {
-        self.forest.len()
+        self.outline.trees.len()
     }
 
     /// Tree number `index`: a view, nothing is copied.
-    fn tree(&self, index: usize) -> PyResult<PyTree> {
-        let member = self.forest.members().get(index).ok_or_else(|| {
-            PyIndexError::new_err(format!("the forest has {} trees. Got index {index}.", self.forest.len()))
+    fn tree(&self, py: Python<'_>, index: usize) -> PyResult<PyTree> {
+        let forest = self.forest(py)?;
+        let member = forest.members().get(index).ok_or_else(|| {
+            PyIndexError::new_err(format!("the forest has {} trees. Got index {index}.", forest.len()))
         })?;
         Ok(PyTree::of_forest(Arc::clone(&member.tree)))
     }
@@ -91,53 +118,68 @@ impl PyForest {
     /// was grown on.
     #[getter]
     fn seeds(&self) -> Vec<u64> {
-        self.forest.members().iter().map(|member| member.seed).collect()
+        self.outline.trees.iter().map(|&(seed, _)| seed).collect()
     }
 
     /// Number of features of the training data.
     #[getter]
     fn n_features(&self) -> usize {
-        self.forest.n_features()
+        self.outline.shape.n_features
     }
 
     /// Number of outputs.
     #[getter]
     fn n_outputs(&self) -> usize {
-        self.forest.n_outputs()
+        self.outline.shape.n_classes.len()
+    }
+
+    /// Number of classes of each output, 1 for regression.
+    #[getter]
+    fn n_classes(&self) -> Vec<u32> {
+        self.outline.shape.n_classes.clone()
+    }
+
+    /// Number of categories of each feature, 0 of a numeric one; empty if all are numeric.
+    #[getter]
+    fn n_categories(&self) -> Vec<u32> {
+        self.outline.shape.n_categories.to_vec()
     }
 
     /// Number of nodes of each tree. Shape (n_trees,), int64.
     #[getter]
     fn node_counts<'py>(&self, py: Python<'py>) -> Array1<'py, i64> {
-        self.forest.trees().map(|tree| tree.node_count() as i64).collect::<Vec<_>>().into_pyarray(py)
+        self.outline.node_counts().collect::<Vec<_>>().into_pyarray(py)
     }
 
     /// This forest with the trees of another behind its own; nothing is copied.
     fn extended(&self, other: &Bound<'_, Self>) -> PyResult<Self> {
-        Ok(Self::new(self.forest.extended(&other.get().forest)?))
+        let py = other.py();
+        Ok(Self::new(self.forest(py)?.extended(other.get().forest(py)?)?))
     }
 
     /// Mean over the trees of their normalised importances, normalised. Shape (n_features,),
     /// float64.
     fn compute_feature_importances<'py>(&self, py: Python<'py>) -> PyResult<Array1<'py, f64>> {
-        let n_steps = self.n_importance_steps();
-        let importances = run(py, 1, n_steps, None, |runtime| self.forest.compute_feature_importances(runtime))?;
+        let forest = self.forest(py)?;
+        let n_steps = n_importance_steps(forest);
+        let importances = run(py, 1, n_steps, None, |runtime| forest.compute_feature_importances(runtime))?;
         Ok(importances.into_pyarray(py))
     }
 
     /// The normalised importances of each tree. Shape (n_trees, n_features), float64.
     #[pyo3(signature = (n_threads = 1))]
     fn tree_importances<'py>(&self, py: Python<'py>, n_threads: usize) -> PyResult<Array2<'py, f64>> {
-        let n_steps = self.n_importance_steps();
-        let importances = run(py, n_threads, n_steps, None, |runtime| self.forest.tree_importances(runtime))?;
-        importances.into_pyarray(py).reshape([self.forest.len(), self.forest.n_features()])
+        let forest = self.forest(py)?;
+        let n_steps = n_importance_steps(forest);
+        let importances = run(py, n_threads, n_steps, None, |runtime| forest.tree_importances(runtime))?;
+        importances.into_pyarray(py).reshape([forest.len(), forest.n_features()])
     }
 
     /// The mean of the values of the leaves that each row reaches: (n_samples, n_outputs *
     /// max_n_classes).
     #[pyo3(signature = (x, n_threads = 1))]
     fn predict<'py>(&self, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Array2<'py, f64>> {
-        table(x.py(), self.run(x, n_threads, 0, Forest::predict)?, self.forest.n_values())
+        table(x.py(), self.run(x, n_threads, 0, Forest::predict)?, self.forest(x.py())?.n_values())
     }
 
     /// As `predict`, over the trees that have not seen a row; and the number of such trees,
@@ -153,13 +195,13 @@ impl PyForest {
         let sampler = draws.sampler(x.py())?;
         let predict = |forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>| forest.predict_oob(x, &sampler, runtime);
         let OobPrediction { values, n_trees } = self.run(x, n_threads, draws.n_steps(), predict)?;
-        Ok((table(x.py(), values, self.forest.n_values())?, n_trees.into_pyarray(x.py())))
+        Ok((table(x.py(), values, self.forest(x.py())?.n_values())?, n_trees.into_pyarray(x.py())))
     }
 
     /// The leaf that each row reaches in each tree. Shape (n_samples, n_trees), int64.
     #[pyo3(signature = (x, n_threads = 1))]
     fn apply<'py>(&self, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Array2<'py, i64>> {
-        table(x.py(), self.run(x, n_threads, 0, Forest::apply)?, self.forest.len())
+        table(x.py(), self.run(x, n_threads, 0, Forest::apply)?, self.outline.trees.len())
     }
 
     /// The nodes that each row passes: a CSR matrix of ones of shape (n_samples, nodes of all
@@ -171,7 +213,7 @@ impl PyForest {
         n_threads: usize,
     ) -> PyResult<(Bound<'py, PyAny>, Array1<'py, i64>)> {
         let (indptr, indices) = self.run(x, n_threads, 0, Forest::decision_path)?;
-        let n_nodes_ptr = self.forest.n_nodes_ptr();
+        let n_nodes_ptr = self.forest(x.py())?.n_nodes_ptr();
         let n_nodes = n_nodes_ptr[n_nodes_ptr.len() - 1] as usize;
         let path = csr_matrix(x.py(), vec![1i64; indices.len()], indices, indptr, n_nodes)?;
         Ok((path, n_nodes_ptr.into_pyarray(x.py())))
@@ -235,4 +277,11 @@ pub fn draw_rows<'py>(
     let draw = |runtime: &Runtime<'_>| runtime.map(seeds, |seed| counts(seed, runtime));
     let counts = run(py, n_threads, n_steps, None, draw)?;
     Ok(counts.into_iter().map(|counts| counts.into_pyarray(py)).collect())
+}
+
+/// How many steps it takes to unpack all trees and to sum up their importances.
+fn n_importance_steps(forest: &Forest) -> usize {
+    let n_nodes: usize = forest.trees().map(PackedTree::node_count).sum();
+    let n_sums = forest.n_features().saturating_mul(forest.len());
+    n_nodes.saturating_mul(32).saturating_add(n_sums)
 }

@@ -7,6 +7,7 @@
 mod array;
 mod crossval;
 mod error;
+mod files;
 mod forest;
 mod lazy;
 mod run;
@@ -22,6 +23,8 @@ mod _spinney {
     use super::array::check_sparse;
     #[pymodule_export]
     use super::crossval::{PyEncodedRows, predict_folds};
+    #[pymodule_export]
+    use super::files::{frame_model, read_forest, read_tree, split_model};
     #[pymodule_export]
     use super::forest::{PyForest, draw_rows, fit_forest};
     #[pymodule_export]

@@ -12,6 +12,7 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 
 use super::array::{Array1, csr_matrix, run_with_matrix};
+use super::files::{Reduced, forest_of, reduce};
 use super::run::run;
 use super::task::{Grown, Task};
 use crate::data::Matrix;
@@ -32,17 +33,15 @@ pub struct PyTree {
 }
 
 enum Source {
-    Grown(Tree),
+    /// With the unit of the weights of its nodes.
+    Grown(Tree, f64),
     /// A tree of a forest: shared, and unpacked when its arrays are first asked for.
-    OfForest {
-        packed: Arc<PackedTree>,
-        arrays: OnceLock<Tree>,
-    },
+    OfForest { packed: Arc<PackedTree>, arrays: OnceLock<Tree> },
 }
 
 impl PyTree {
-    pub fn new(tree: Tree) -> Self {
-        Self { source: Source::Grown(tree), thresholds: OnceLock::new() }
+    pub fn new(tree: Tree, unit: f64) -> Self {
+        Self { source: Source::Grown(tree, unit), thresholds: OnceLock::new() }
     }
 
     pub fn of_forest(packed: Arc<PackedTree>) -> Self {
@@ -52,7 +51,7 @@ impl PyTree {
     /// The tree as a forest keeps it.
     pub fn packed(&self) -> Arc<PackedTree> {
         match &self.source {
-            Source::Grown(tree) => Arc::new(PackedTree::new(tree, 1.0)),
+            Source::Grown(tree, unit) => Arc::new(PackedTree::new(tree, *unit)),
             Source::OfForest { packed, .. } => Arc::clone(packed),
         }
     }
@@ -82,7 +81,7 @@ impl PyTree {
 
     fn tree(&self) -> Result<&Tree> {
         match &self.source {
-            Source::Grown(tree) => Ok(tree),
+            Source::Grown(tree, _) => Ok(tree),
             Source::OfForest { packed, arrays } => {
                 if let Some(tree) = arrays.get() {
                     return Ok(tree);
@@ -151,32 +150,17 @@ impl PyTree {
             value: value.as_array().iter().copied().collect(),
         };
         let sets = CategorySets::from_words(words)?;
-        Ok(Self::new(Tree::with_categories(n_features, n_classes, nodes, n_categories, sets)?))
+        Ok(Self::new(Tree::with_categories(n_features, n_classes, nodes, n_categories, sets)?, 1.0))
     }
 
-    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let tree = this.get().tree()?;
-        let py = this.py();
-        let state = (
-            tree.n_features(),
-            tree.n_classes().to_vec(),
-            Self::children_left(this)?,
-            Self::children_right(this)?,
-            Self::feature(this)?,
-            // With the numbers of category sets, which `threshold` hides.
-            view(this, |nodes| &nodes.threshold)?,
-            Self::missing_go_to_left(this)?,
-            Self::impurity(this)?,
-            Self::n_node_samples(this)?,
-            Self::weighted_n_node_samples(this)?,
-            Self::value(this)?,
-        );
-        let mut state = state.into_pyobject(py)?.into_any();
-        if !tree.n_categories().is_empty() {
-            let words = tree.category_sets().words().to_vec().into_pyarray(py);
-            state = state.add((tree.n_categories().to_vec().into_pyarray(py), words).into_pyobject(py)?)?;
-        }
-        Ok((py.get_type::<Self>().into_any(), state))
+    /// A pickle carries the sections of a file of a forest of this tree.
+    fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        reduce(this.py(), "read_tree", &forest_of(this.get())?)
+    }
+
+    /// The object cannot change.
+    fn __deepcopy__(this: Bound<'_, Self>, _memo: Bound<'_, PyAny>) -> Py<Self> {
+        this.unbind()
     }
 
     /// Left child of each node, -1 for a leaf. Shape (node_count,), int32.
@@ -375,6 +359,6 @@ impl PyTree {
 #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
 pub fn fit_tree<'py>(x: &Bound<'py, PyAny>, task: Task<'py>) -> PyResult<Grown<'py, PyTree>> {
     task.grow(x, task.plan(x)?, 1, |data, plan, runtime| {
-        Ok(PyTree::new(grow(data, &plan.target, plan.valid.tree(), 0, runtime)?))
+        Ok(PyTree::new(grow(data, &plan.target, plan.valid.tree(), 0, runtime)?, plan.target.weight_unit()))
     })
 }

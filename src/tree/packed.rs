@@ -2,19 +2,27 @@
 //!
 //! Splits are records of 20 bytes that a traversal reads in one go. Node ids are not stored: in
 //! preorder a split comes after as many leaves as lie to the left of its path, and these can be
-//! counted on the way. In trees of class shares a leaf is a short record of integers (rows, classes
-//! and their weights), of which the shares, weights and counts of all nodes above are sums and
-//! quotients. Whether nothing is lost is not assumed but tried: a tree that does not come back as
-//! it was keeps its arrays of statistics. O(nodes) in both directions.
+//! counted on the way. The statistics of nodes are bytes (`shares`, `numbers`) that are read when
+//! the tree is unpacked: those of splits follow from those of leaves, but for what is rounded.
+//! Nothing is lost. O(nodes) in both directions. `parts` writes and reads packed trees as bytes.
 //!
 //! The split of a categorical feature has a NaN for a threshold, whose lower bits say where its set
 //! begins: no comparison holds then, so numeric splits pay one branch that is never taken, and
 //! nothing in memory.
 
+mod bytes;
+mod numbers;
+mod parts;
+mod shares;
+
 use std::sync::Arc;
 
+use numbers::Numbers;
+pub use parts::{Entry, Fault, Parts, Shape};
+use shares::Shares;
+
 use super::flat::{FlatTree, MadeFlatTree, Node};
-use super::leaves::{LeafShares, LeafValues, MadeLeafValues};
+use super::leaves::{LeafValues, MadeLeafValues};
 use super::predict::{AT_LEAF as LEAF, Walk};
 use super::sets::{CategorySets, SetView};
 use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, n_values};
@@ -81,24 +89,8 @@ impl Split {
 /// The statistics of nodes, which prediction does not need to find the way of a row.
 #[derive(Debug, PartialEq)]
 enum Statistics {
-    /// Only the statistics of leaves, as class counts: those of splits follow from them.
     Shares(Shares),
-    /// The statistics of all nodes, as they are in a [`Tree`].
-    Arrays { impurity: Box<[f64]>, n_samples: Box<[u32]>, weight: Option<Box<[f64]>>, value: Box<[f64]> },
-}
-
-#[derive(Debug, PartialEq)]
-struct Shares {
-    /// What a weight of 1 in the records stands for.
-    unit: f64,
-    /// The impurity of each split.
-    impurity: Box<[f64]>,
-    /// Where the record of each leaf begins.
-    starts: Box<[u32]>,
-    /// For each leaf: the number of rows; for each output the number of classes, and each class
-    /// with its weight; the impurity, unless there is one class in each output. Integers of seven
-    /// bits a byte.
-    records: Box<[u8]>,
+    Numbers(Numbers),
 }
 
 impl PackedTree {
@@ -127,15 +119,15 @@ impl PackedTree {
         let splits = (0..tree.node_count()).filter(|&node| is_split(node)).map(split).collect();
         let n_classes = tree.n_classes();
         let is_of_shares = n_classes.iter().any(|&n| n > 1);
-        let shares = is_of_shares.then(|| Shares::new(tree, unit)).flatten();
+        let shares = if is_of_shares { Shares::new(tree, unit) } else { None };
         Self {
             n_features: tree.n_features(),
             n_classes: n_classes.to_vec(),
             max_depth: tree.max_depth(),
             splits,
-            statistics: match shares.filter(|shares| shares.give_back(nodes, n_classes)) {
+            statistics: match shares {
                 Some(shares) => Statistics::Shares(shares),
-                None => arrays(nodes),
+                None => Statistics::Numbers(Numbers::new(tree, unit)),
             },
             n_categories: Arc::clone(tree.n_categories()),
             sets: tree.category_sets().words().into(),
@@ -177,15 +169,7 @@ impl PackedTree {
             }
         }
         match &self.statistics {
-            Statistics::Arrays { impurity, n_samples, weight, value } => {
-                nodes.impurity = impurity.to_vec();
-                nodes.n_node_samples = n_samples.iter().map(|&n| i64::from(n)).collect();
-                nodes.weighted_n_node_samples = match weight {
-                    Some(weight) => weight.to_vec(),
-                    None => n_samples.iter().map(|&n| f64::from(n)).collect(),
-                };
-                nodes.value = value.to_vec();
-            }
+            Statistics::Numbers(numbers) => numbers.add_to(&mut nodes, self.n_values()),
             Statistics::Shares(shares) => {
                 let NodeArrays { impurity, n_node_samples, weighted_n_node_samples, value, .. } =
                     shares.of_all_nodes(&nodes, &self.n_classes);
@@ -229,15 +213,8 @@ impl PackedTree {
     /// The number of bytes that the tree holds.
     pub fn n_bytes(&self) -> usize {
         let statistics = match &self.statistics {
-            Statistics::Arrays { impurity, n_samples, weight, value } => {
-                size_of_val(&impurity[..])
-                    + size_of_val(&n_samples[..])
-                    + weight.as_deref().map_or(0, size_of_val)
-                    + size_of_val(&value[..])
-            }
-            Statistics::Shares(Shares { impurity, starts, records, .. }) => {
-                size_of_val(&impurity[..]) + size_of_val(&starts[..]) + records.len()
-            }
+            Statistics::Shares(shares) => shares.records.len() + shares.impurities.len(),
+            Statistics::Numbers(numbers) => size_of_val(&numbers.values[..]) + numbers.records.len(),
         };
         let categories = size_of_val(&self.sets[..]) + size_of_val(&self.n_categories[..]);
         size_of::<Self>()
@@ -270,19 +247,7 @@ impl PackedTree {
     fn leaf_values(&self) -> LeafValues {
         let n_values = self.n_values();
         match &self.statistics {
-            Statistics::Arrays { value, .. } => {
-                let mut values = Vec::with_capacity((self.splits.len() + 1) * n_values);
-                let mut pending = vec![self.root()];
-                let mut id = 0;
-                while let Some(at) = pending.pop() {
-                    match self.splits.get(at as usize) {
-                        Some(split) => pending.extend([split.children[1], split.children[0]]),
-                        None => values.extend_from_slice(&value[id * n_values..][..n_values]),
-                    }
-                    id += 1;
-                }
-                LeafValues::Dense(values.into())
-            }
+            Statistics::Numbers(numbers) => numbers.leaf_values(),
             Statistics::Shares(shares) => shares.leaf_values(self.n_classes.len(), n_values / self.n_classes.len()),
         }
     }
@@ -345,169 +310,4 @@ impl Walk for PackedTree {
         pass(id);
         id
     }
-}
-
-fn arrays(nodes: &NodeArrays) -> Statistics {
-    let n_samples: Box<[u32]> = nodes.n_node_samples.iter().map(|&n| n as u32).collect();
-    let is_unweighted =
-        n_samples.iter().zip(&nodes.weighted_n_node_samples).all(|(&n, &weight)| f64::from(n) == weight);
-    Statistics::Arrays {
-        impurity: nodes.impurity.as_slice().into(),
-        n_samples,
-        weight: (!is_unweighted).then(|| nodes.weighted_n_node_samples.as_slice().into()),
-        value: nodes.value.as_slice().into(),
-    }
-}
-
-impl Shares {
-    /// The records of a tree whose leaves have integer weights, or nothing.
-    fn new(tree: &Tree, unit: f64) -> Option<Self> {
-        let nodes = tree.nodes();
-        let width = tree.max_n_classes();
-        let (mut impurity, mut starts, mut records) = (Vec::new(), Vec::new(), Vec::new());
-        for node in 0..tree.node_count() {
-            if nodes.children_left[node] != TREE_LEAF {
-                impurity.push(nodes.impurity[node]);
-                continue;
-            }
-            starts.push(u32::try_from(records.len()).ok()?);
-            let total = (nodes.weighted_n_node_samples[node] / unit).round();
-            write_integer(&mut records, nodes.n_node_samples[node] as u64);
-            let mut is_pure = true;
-            for shares in tree.value(node).chunks_exact(width) {
-                let classes = || shares.iter().enumerate().filter(|&(_, &share)| share > 0.0);
-                let n_classes = classes().count();
-                is_pure &= n_classes == 1;
-                write_integer(&mut records, n_classes as u64);
-                for (class, share) in classes() {
-                    write_integer(&mut records, class as u64);
-                    write_integer(&mut records, (share * total).round() as u64);
-                }
-            }
-            if !is_pure {
-                records.extend(nodes.impurity[node].to_le_bytes());
-            }
-        }
-        Some(Self { unit, impurity: impurity.into(), starts: starts.into(), records: records.into() })
-    }
-
-    /// What the leaves predict: class shares of `n_outputs` outputs, each padded to `width`.
-    fn leaf_values(&self, n_outputs: usize, width: usize) -> LeafValues {
-        let (mut leaves, mut leaf) = (LeafShares::default(), Vec::new());
-        for number in 0..self.starts.len() as u32 {
-            let mut record = self.record(number);
-            record.integer();
-            leaf.clear();
-            for first in (0..n_outputs).map(|output| output * width) {
-                let (mut own, mut total) = (record, 0);
-                record.classes(|_, weight| total += weight);
-                own.classes(|class, weight| {
-                    leaf.push(((first + class) as u32, weight as f64 / total as f64));
-                });
-            }
-            leaves.push(&leaf);
-        }
-        LeafValues::Shares(leaves)
-    }
-
-    fn record(&self, leaf: u32) -> Record<'_> {
-        Record(&self.records[self.starts[leaf as usize] as usize..])
-    }
-
-    /// Whether the statistics of a tree come back bit for bit.
-    fn give_back(&self, nodes: &NodeArrays, n_classes: &[u32]) -> bool {
-        let all = self.of_all_nodes(nodes, n_classes);
-        all.impurity == nodes.impurity
-            && all.n_node_samples == nodes.n_node_samples
-            && all.weighted_n_node_samples == nodes.weighted_n_node_samples
-            && all.value == nodes.value
-    }
-
-    /// The statistics of all nodes, and nothing else, of a tree with these links.
-    fn of_all_nodes(&self, links: &NodeArrays, n_classes: &[u32]) -> NodeArrays {
-        let NodeArrays { children_left, children_right, .. } = links;
-        let n = children_left.len();
-        let n_values = n_values(n_classes);
-        let width = n_values / n_classes.len();
-        let mut counts = vec![0u64; n * n_values];
-        let (impurity, n_node_samples) = (vec![0.0; n], vec![0; n]);
-        let mut nodes = NodeArrays { impurity, n_node_samples, ..NodeArrays::default() };
-        let (mut leaf, mut split) = (0, 0);
-        for node in 0..n {
-            if children_left[node] != TREE_LEAF {
-                nodes.impurity[node] = self.impurity[split];
-                split += 1;
-                continue;
-            }
-            let mut record = self.record(leaf);
-            leaf += 1;
-            nodes.n_node_samples[node] = record.integer() as i64;
-            let mut is_pure = true;
-            for counts in counts[node * n_values..][..n_values].chunks_exact_mut(width) {
-                is_pure &= record.classes(|class, weight| counts[class] = weight) == 1;
-            }
-            if !is_pure {
-                nodes.impurity[node] = record.float();
-            }
-        }
-        // Children come after their parents.
-        for node in (0..n).rev().filter(|&node| children_left[node] != TREE_LEAF) {
-            for child in [children_left[node], children_right[node]].map(|child| child as usize) {
-                nodes.n_node_samples[node] += nodes.n_node_samples[child];
-                let (own, others) = counts.split_at_mut((node + 1) * n_values);
-                let child = &others[(child - node - 1) * n_values..][..n_values];
-                own[node * n_values..].iter_mut().zip(child).for_each(|(own, count)| *own += count);
-            }
-        }
-        let totals = counts.chunks_exact(n_values).map(|counts| counts[..width].iter().sum::<u64>());
-        nodes.weighted_n_node_samples = totals.clone().map(|total| total as f64 * self.unit).collect();
-        nodes.value = Vec::with_capacity(counts.len());
-        for (counts, total) in counts.chunks_exact(n_values).zip(totals) {
-            nodes.value.extend(counts.iter().map(|&count| count as f64 / total as f64));
-        }
-        nodes
-    }
-}
-
-/// The rest of a leaf's record.
-#[derive(Clone, Copy)]
-struct Record<'a>(&'a [u8]);
-
-impl Record<'_> {
-    #[inline]
-    fn integer(&mut self) -> u64 {
-        let (mut value, mut shift) = (0, 0);
-        while let Some((&byte, rest)) = self.0.split_first() {
-            self.0 = rest;
-            value |= u64::from(byte & 0x7F) << shift;
-            shift += 7;
-            if byte < 0x80 {
-                break;
-            }
-        }
-        value
-    }
-
-    /// Visits the classes of an output with their weights; returns their number.
-    #[inline]
-    fn classes(&mut self, mut visit: impl FnMut(usize, u64)) -> u64 {
-        let n = self.integer();
-        for _ in 0..n {
-            let class = self.integer() as usize;
-            visit(class, self.integer());
-        }
-        n
-    }
-
-    fn float(&mut self) -> f64 {
-        self.0.first_chunk().map_or(0.0, |&bytes| f64::from_le_bytes(bytes))
-    }
-}
-
-fn write_integer(records: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        records.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    records.push(value as u8);
 }

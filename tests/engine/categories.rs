@@ -262,8 +262,9 @@ fn trees_without_categories_pay_nothing() {
     let numeric = grow_dense(&x, &y, None, &TreeParams::new(CRITERIA[2]));
     let packed = PackedTree::new(&numeric, 1.0);
     let n_splits = (numeric.node_count() - 1) / 2;
-    let statistics = numeric.node_count() * (8 + 4 + 8);
-    assert_eq!(packed.n_bytes(), size_of::<PackedTree>() + 20 * n_splits + statistics);
+    // The values of leaves, and a few bytes of other statistics for each node.
+    let least = size_of::<PackedTree>() + 20 * n_splits + 8 * (n_splits + 1);
+    assert!((least..least + 4 * numeric.node_count()).contains(&packed.n_bytes()), "{}", packed.n_bytes());
     let (tree, _) = categorised(&numeric, 200, 1);
     let more = PackedTree::new(&tree, 1.0).n_bytes() - packed.n_bytes();
     assert_eq!(more, size_of_val(tree.category_sets().words()) + 3 * size_of::<u32>());

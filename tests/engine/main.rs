@@ -5,6 +5,7 @@ mod common;
 mod categories;
 mod crossval;
 mod deep;
+mod files;
 mod foresight;
 mod forest;
 mod forest_object;

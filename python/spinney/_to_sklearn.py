@@ -1,0 +1,157 @@
+"""From estimators of spinney to fitted ones of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sklearn.ensemble
+import sklearn.tree
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from spinney._spinney import Tree
+
+# Attributes that mean the same there.
+_SHARED = (
+    "feature_names_in_",
+    "n_features_in_",
+    "n_outputs_",
+    "oob_decision_function_",
+    "oob_prediction_",
+    "oob_score_",
+)
+# Criteria whose trees scikit-learn predicts with when values are missing.
+_CRITERIA_WITH_MISSING = ("gini", "entropy", "log_loss", "squared_error", "friedman_mse", "poisson")
+
+
+def convert_tree(estimator: Any) -> Any:
+    """Return a fitted tree of scikit-learn that predicts as `estimator` does, which is fitted."""
+    _check_expressible(estimator, estimator._with_missing)
+    converted: Any = getattr(sklearn.tree, type(estimator).__name__)()
+    _set_parameters(converted, estimator)
+    _set_attributes(converted, estimator)
+    converted.max_features_ = estimator.max_features_
+    converted.tree_ = _convert_arrays(estimator.tree_, converted)
+    return converted
+
+
+def convert_forest(estimator: Any) -> Any:
+    """Return a fitted forest of scikit-learn that predicts as `estimator` does."""
+    with_missing = [growth.with_missing for growth in estimator._growths]
+    _check_expressible(estimator, np.concatenate(with_missing))
+    converted: Any = getattr(sklearn.ensemble, type(estimator).__name__)()
+    _set_parameters(converted, estimator)
+    _set_attributes(converted, estimator)
+    # Each tree is unpacked, converted and dropped.
+    trees = (
+        estimator._make_tree_estimator(number, seed)
+        for number, seed in enumerate(estimator.forest_.seeds)
+    )
+    converted.estimator_ = type(converted.estimator)()
+    converted.estimators_ = [convert_tree(tree) for tree in trees]
+    return converted
+
+
+def _check_expressible(estimator: Any, with_missing: NDArray[np.int64]) -> None:
+    """Raise ValueError for what scikit-learn has nothing for."""
+    name = type(estimator).__name__
+    if estimator.is_categorical_ is not None:
+        raise ValueError(
+            f"This {name} has categorical features, and scikit-learn's trees have no splits by "
+            "sets of categories. Fit to one-hot columns instead, or use to_treelite."
+        )
+    if estimator.criterion == "quantile" and estimator.quantile != 0.5:
+        raise ValueError(
+            f"This {name} predicts quantiles of level {estimator.quantile}, for which scikit-learn "
+            "has no criterion."
+        )
+    criterion = _convert_criterion(estimator.criterion)
+    if with_missing.size and criterion not in _CRITERIA_WITH_MISSING:
+        raise ValueError(
+            f"This {name} was fitted to missing values, which scikit-learn's trees do not take "
+            f"with criterion={criterion!r}."
+        )
+    if with_missing.size and estimator.monotonic_cst is not None:
+        raise ValueError(
+            f"This {name} was fitted to missing values, which scikit-learn's trees do not take "
+            "with monotonic constraints."
+        )
+
+
+def _convert_criterion(criterion: str) -> str:
+    """Return the criterion that scikit-learn has for the one that a tree was grown by."""
+    return "absolute_error" if criterion == "quantile" else criterion
+
+
+def _set_parameters(converted: Any, estimator: Any) -> None:
+    """Give a converted estimator the parameters that it has in common with the original."""
+    known = converted.get_params(deep=False)
+    params = estimator.get_params(deep=False)
+    converted.set_params(**{name: params[name] for name in params if name in known})
+    converted.criterion = _convert_criterion(params["criterion"])
+    if params.get("bootstrap") == "poisson":
+        converted.bootstrap = True
+    if isinstance(params["random_state"], (int, np.integer)) and params["random_state"] >= 2**32:
+        # The seed of a tree: scikit-learn takes no such number, and has another random stream.
+        converted.random_state = None
+
+
+def _set_attributes(converted: Any, estimator: Any) -> None:
+    for name in _SHARED:
+        if name in vars(estimator):
+            setattr(converted, name, getattr(estimator, name))
+    if is_classifier(estimator):
+        converted.classes_ = estimator.classes_
+        converted.n_classes_ = estimator.n_classes_
+        if estimator.n_outputs_ > 1 and hasattr(converted, "estimators"):
+            converted.n_classes_ = list(estimator.n_classes_)
+
+
+def _convert_arrays(tree: Tree, estimator: Any) -> Any:
+    """Return scikit-learn's object for the arrays of a tree."""
+    # Its class, and the type of its nodes, are those of any tree.
+    example = sklearn.tree.DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 1.0]).tree_
+    state = example.__getstate__()
+    is_split = tree.children_left >= 0
+    threshold = tree.threshold[is_split]
+    if np.any(threshold == -np.inf):
+        raise ValueError(
+            f"This {type(estimator).__name__} has cuts at infinite values, which scikit-learn does "
+            "not take."
+        )
+    nodes = np.zeros(tree.node_count, dtype=state["nodes"].dtype)
+    nodes["left_child"] = tree.children_left
+    nodes["right_child"] = tree.children_right
+    nodes["feature"] = tree.feature
+    nodes["threshold"] = tree.threshold
+    nodes["threshold"][is_split] = round_down(threshold)
+    nodes["impurity"] = tree.impurity
+    nodes["n_node_samples"] = tree.n_node_samples
+    nodes["weighted_n_node_samples"] = tree.weighted_n_node_samples
+    nodes["missing_go_to_left"] = tree.missing_go_to_left
+    converted = type(example)(tree.n_features, tree.n_classes.astype(np.intp), tree.n_outputs)
+    values = np.array(tree.value, dtype=np.float64, order="C")
+    converted.__setstate__(
+        state
+        | {
+            "max_depth": tree.max_depth,
+            "node_count": tree.node_count,
+            "nodes": nodes,
+            "values": values,
+        }
+    )
+    return converted
+
+
+def round_down(threshold: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the largest values of float32 that are not above thresholds, as float64.
+
+    A value of float32 is at most a threshold if and only if it is at most the rounded threshold. A
+    threshold below all finite values of float32 stays as it is.
+    """
+    with np.errstate(over="ignore"):
+        nearest = threshold.astype(np.float32)
+    below = np.nextafter(nearest, np.float32(-np.inf))
+    rounded = np.where(nearest > threshold, below, nearest).astype(np.float64)
+    return np.where(np.isfinite(rounded), rounded, threshold)

@@ -1,0 +1,81 @@
+"""From estimators of spinney to models of treelite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import is_classifier
+
+from spinney._spinney import Forest, Tree
+
+
+def convert_to_treelite(estimator: Any, forest: Forest) -> Any:
+    """Return a model of treelite that predicts as `estimator` does, which is fitted."""
+    try:
+        from treelite import model_builder
+    except ImportError as error:
+        raise ImportError(
+            "to_treelite needs the package treelite: python -m pip install treelite"
+        ) from error
+    n_classes, n_trees = forest.n_classes, len(forest)
+    classifies = is_classifier(estimator)
+    max_n_classes = max(n_classes)
+    builder = model_builder.ModelBuilder(
+        threshold_type="float64",
+        leaf_output_type="float64",
+        metadata=model_builder.Metadata(
+            num_feature=forest.n_features,
+            task_type="kMultiClf" if classifies else "kRegressor",
+            average_tree_output=True,
+            num_target=len(n_classes),
+            num_class=n_classes,
+            leaf_vector_shape=(len(n_classes), max_n_classes),
+        ),
+        tree_annotation=model_builder.TreeAnnotation(
+            num_tree=n_trees,
+            # A leaf has values for all targets and classes.
+            target_id=[-1 if len(n_classes) > 1 else 0] * n_trees,
+            class_id=[-1 if max_n_classes > 1 else 0] * n_trees,
+        ),
+        postprocessor=model_builder.PostProcessorFunc(
+            name="identity_multiclass" if classifies else "identity"
+        ),
+        base_scores=[0.0] * (len(n_classes) * max_n_classes),
+    )
+    for number in range(n_trees):
+        _add_tree(builder, forest.tree(number))
+    return builder.commit()
+
+
+def _add_tree(builder: Any, tree: Tree) -> None:
+    builder.start_tree()
+    lefts, rights = tree.children_left.tolist(), tree.children_right.tolist()
+    features, thresholds = tree.feature.tolist(), tree.threshold.tolist()
+    missing_left, values = tree.missing_go_to_left.astype(bool).tolist(), tree.value
+    is_categorical = tree.n_categories > 0
+    for node, (left, right) in enumerate(zip(lefts, rights, strict=True)):
+        builder.start_node(node)
+        if left < 0:
+            leaf = values[node].ravel().tolist()
+            builder.leaf(leaf[0] if len(leaf) == 1 else leaf)
+        elif is_categorical[features[node]]:
+            codes, listed_go_left = tree.category_set(node)
+            builder.categorical_test(
+                feature_id=features[node],
+                default_left=missing_left[node],
+                category_list=codes.tolist(),
+                category_list_right_child=not listed_go_left,
+                left_child_key=left,
+                right_child_key=right,
+            )
+        else:
+            builder.numerical_test(
+                feature_id=features[node],
+                threshold=thresholds[node],
+                default_left=missing_left[node],
+                opname="<=",
+                left_child_key=left,
+                right_child_key=right,
+            )
+        builder.end_node()
+    builder.end_tree()

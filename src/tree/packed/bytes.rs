@@ -1,0 +1,105 @@
+//! Integers and numbers as bytes: seven bits of an integer a byte, the lowest first.
+//!
+//! A number is written as its distance from a guess, in units of the last place: a good guess makes
+//! it one byte, a bad one ten, and in any case it comes back bit for bit. Guesses are made of
+//! sums, products and quotients alone, which are the same on every platform.
+
+/// Appends an integer.
+pub fn write_integer(bytes: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+}
+
+/// Appends a difference of two integers, which wraps around.
+pub fn write_difference(bytes: &mut Vec<u8>, value: i64, guess: i64) {
+    let difference = value.wrapping_sub(guess);
+    write_integer(bytes, ((difference << 1) ^ (difference >> 63)) as u64);
+}
+
+/// Appends a number, given what it might be.
+pub fn write_number(bytes: &mut Vec<u8>, value: f64, guess: f64) {
+    write_difference(bytes, value.to_bits() as i64, bits(guess));
+}
+
+/// The bits of a guess. Those of a NaN that comes out of a calculation depend on the platform.
+fn bits(guess: f64) -> i64 {
+    if guess.is_nan() { 0 } else { guess.to_bits() as i64 }
+}
+
+/// Whether the bytes are exactly `n` integers.
+pub fn are_integers(bytes: &[u8], n: usize) -> bool {
+    let n_ends = bytes.iter().filter(|&&byte| byte < 0x80).count();
+    n_ends == n && bytes.last().is_none_or(|&last| last < 0x80)
+}
+
+/// What is left of some bytes. Beyond their end all integers are 0.
+#[derive(Debug, Clone, Copy)]
+pub struct Reader<'a>(pub &'a [u8]);
+
+impl Reader<'_> {
+    #[inline]
+    pub fn integer(&mut self) -> u64 {
+        let (mut value, mut shift) = (0, 0);
+        while let Some((&byte, rest)) = self.0.split_first() {
+            self.0 = rest;
+            value |= u64::from(byte & 0x7F).checked_shl(shift).unwrap_or(0);
+            shift = (shift + 7).min(u64::BITS);
+            if byte < 0x80 {
+                break;
+            }
+        }
+        value
+    }
+
+    pub fn difference(&mut self, guess: i64) -> i64 {
+        let coded = self.integer();
+        guess.wrapping_add((coded >> 1) as i64 ^ -((coded & 1) as i64))
+    }
+
+    pub fn number(&mut self, guess: f64) -> f64 {
+        f64::from_bits(self.difference(bits(guess)) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn integers_and_numbers_come_back(integer: u64, value: u64, guess: u64, a: i64, b: i64) {
+            let (value, guess) = (f64::from_bits(value), f64::from_bits(guess));
+            let mut bytes = Vec::new();
+            write_integer(&mut bytes, integer);
+            write_number(&mut bytes, value, guess);
+            write_difference(&mut bytes, a, b);
+            prop_assert!(are_integers(&bytes, 3));
+            prop_assert!(!are_integers(&bytes, 2) && !are_integers(&bytes[..bytes.len() - 1], 3));
+            let mut reader = Reader(&bytes);
+            prop_assert_eq!(reader.integer(), integer);
+            prop_assert_eq!(reader.number(guess).to_bits(), value.to_bits());
+            prop_assert_eq!(reader.difference(b), a);
+            prop_assert_eq!(reader.integer(), 0);
+        }
+
+        #[test]
+        fn any_bytes_can_be_read(bytes: Vec<u8>) {
+            let mut reader = Reader(&bytes);
+            while !reader.0.is_empty() {
+                reader.integer();
+            }
+        }
+    }
+
+    #[test]
+    fn a_good_guess_takes_a_byte() {
+        let mut bytes = Vec::new();
+        write_number(&mut bytes, 0.1 + 0.2, 0.3);
+        write_number(&mut bytes, 0.0, 0.0);
+        assert_eq!(bytes.len(), 2);
+    }
+}
