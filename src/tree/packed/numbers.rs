@@ -81,7 +81,8 @@ impl Numbers {
             |[left, right]: [usize; 2]| nodes.n_node_samples[left].wrapping_add(nodes.n_node_samples[right]);
         let rows_add_up = splits().all(|(node, children)| nodes.n_node_samples[node] == sum_of_rows(children));
         let leaves_are_pure = leaves().all(|node| nodes.impurity[node].to_bits() == 0);
-        let mut records = Vec::new();
+        // Some two bytes for each number of a node.
+        let mut records = Vec::with_capacity(4 * tree.node_count());
         for node in (0..tree.node_count()).rev() {
             let Some(children) = children(nodes, node) else {
                 write_integer(&mut records, nodes.n_node_samples[node] as u64);
