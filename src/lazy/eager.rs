@@ -6,7 +6,7 @@ use crate::data::rows::Row;
 use crate::error::Result;
 use crate::grow::grow;
 use crate::runtime::Runtime;
-use crate::tree::predict::Walk;
+use crate::tree::Walk;
 use crate::tree::{TREE_LEAF, Tree};
 
 /// Words of a stored node: feature, threshold, two children.

@@ -8,8 +8,8 @@ use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use super::array::{Array1, Array2, csr_matrix, run_with_matrix, table};
-use super::files::{Reduced, StoredTrees, reduce, tree_sections};
 use super::run::run;
+use super::sections::{Reduced, StoredTrees, reduce, tree_sections};
 use super::task::{Draws, Grown, Task};
 use super::tree::PyTree;
 use crate::data::Matrix;

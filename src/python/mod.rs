@@ -11,6 +11,7 @@ mod files;
 mod forest;
 mod lazy;
 mod run;
+mod sections;
 mod task;
 mod tree;
 

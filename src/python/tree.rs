@@ -12,11 +12,12 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 
 use super::array::{Array1, csr_matrix, run_with_matrix};
-use super::files::{Reduced, forest_of, reduce};
 use super::run::run;
+use super::sections::{Reduced, reduce};
 use super::task::{Grown, Task};
 use crate::data::Matrix;
 use crate::error::Result;
+use crate::forest::{Forest, Member};
 use crate::grow::grow;
 use crate::memory;
 use crate::runtime::Runtime;
@@ -54,6 +55,11 @@ impl PyTree {
             Source::Grown(tree, unit) => Arc::new(PackedTree::new(tree, *unit)),
             Source::OfForest { packed, .. } => Arc::clone(packed),
         }
+    }
+
+    /// A forest of this tree alone.
+    fn as_forest(&self) -> Result<Forest> {
+        Forest::new(vec![Member { tree: self.packed(), seed: 0 }])
     }
 
     fn set_of(&self, node: usize) -> PyResult<SetView<'_>> {
@@ -155,7 +161,7 @@ impl PyTree {
 
     /// A pickle carries the sections of a file of a forest of this tree.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
-        reduce(this.py(), "read_tree", &forest_of(this.get())?)
+        reduce(this.py(), "read_tree", &this.get().as_forest()?)
     }
 
     /// The object cannot change.

@@ -18,12 +18,13 @@ pub(crate) mod predict;
 mod prune;
 pub mod sets;
 mod side_by_side;
+mod walk;
 
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-pub use predict::{AT_LEAF, Walk};
 use sets::{CategorySets, SetView};
+pub use walk::{AT_LEAF, Walk};
 
 /// Value of `children_left` and `children_right` that marks a leaf.
 pub const TREE_LEAF: i32 = -1;

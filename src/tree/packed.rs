@@ -23,8 +23,8 @@ use shares::Shares;
 
 use super::flat::{FlatTree, MadeFlatTree, Node};
 use super::leaves::{LeafValues, MadeLeafValues};
-use super::predict::{AT_LEAF as LEAF, Walk};
 use super::sets::{CategorySets, SetView};
+use super::walk::{AT_LEAF as LEAF, Walk};
 use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, n_values};
 use crate::error::Result;
 

@@ -7,11 +7,11 @@
 use std::ops::{Range, RangeInclusive};
 use std::sync::{Mutex, PoisonError};
 
-use super::flat::FlatTree;
 use super::side_by_side::{self, MOST};
+use super::walk::{AT_LEAF, Walk};
 use super::{TREE_LEAF, Tree};
 use crate::data::Matrix;
-use crate::data::rows::{Cells, GROUP, Reader, Row, Rows, for_each_row};
+use crate::data::rows::{Cells, GROUP, Reader, Rows, for_each_row};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::runtime::Runtime;
@@ -22,37 +22,6 @@ const BLOCK: RangeInclusive<usize> = 256..=4096;
 const BLOCKS_PER_THREAD: usize = 4;
 /// Fewer rows than this go one by one, each through several trees side by side.
 const SEVERAL: usize = 8;
-
-/// In a position in a tree: it is a leaf.
-pub const AT_LEAF: u32 = 1 << 31;
-
-/// A tree that rows can be sent through.
-pub trait Walk: Sync {
-    /// The position at which rows begin.
-    fn root(&self) -> u32;
-    /// The position that follows `at`, which is not a leaf, for a row whose value of a feature is
-    /// `value(feature)`.
-    fn step(&self, at: u32, value: impl Fn(u32) -> f64) -> u32;
-    /// Adds the value of a leaf, a position without [`AT_LEAF`], to `sums`: class shares, padded to
-    /// the output that has most, or means.
-    fn add_value(&self, leaf: u32, sums: &mut [f64]);
-    /// The id of the leaf that a row reaches whose value of a feature is `value(feature)`; `pass` is
-    /// called with the id of each node on the way, the leaf's last. O(depth).
-    fn descend(&self, value: impl Fn(u32) -> f64, pass: impl FnMut(usize)) -> usize;
-
-    /// The tree laid out for rows in single precision without missing values, if it can be. Its
-    /// leaves have the numbers that positions have.
-    #[doc(hidden)]
-    fn flat(&self) -> Option<&FlatTree> {
-        None
-    }
-
-    /// The id of the leaf that a row reaches, as [`descend`](Self::descend) finds it.
-    #[inline]
-    fn leaf(&self, row: Row<'_>, pass: impl FnMut(usize)) -> usize {
-        for_each_row!(row, |value| self.descend(value, pass))
-    }
-}
 
 /// A position is the id of a node.
 impl Walk for Tree {

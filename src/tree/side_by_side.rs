@@ -6,7 +6,7 @@
 //! in turn, the reads of different descents overlap, and no branch depends on a value. A descent
 //! that has reached its leaf leaves the list of those that go on.
 
-use super::predict::{AT_LEAF, Walk};
+use super::walk::{AT_LEAF, Walk};
 
 /// The most descents side by side.
 pub(super) const MOST: usize = 256;

@@ -7,6 +7,7 @@
 //!   at all. O(n).
 
 use super::dictionary::Dictionary;
+use super::distinct::{Cells, Distinct};
 use super::{DenseColumn, MAX_NARROW, Ordinals, Ranks};
 use crate::data::floats::{Floats, TableValue};
 use crate::data::ranking::{Pair, distinct_values, number_runs, sort_pairs};
@@ -29,19 +30,6 @@ pub(super) struct Encoded {
     /// Its values by rank; empty if ranks are keys.
     pub table: Floats,
     pub has_missing: bool,
-}
-
-/// The distinct values of a column, ascending, and how many rows each has.
-pub(super) struct Distinct<V> {
-    pub values: Vec<V>,
-    pub counts: Vec<u32>,
-    pub n_missing: usize,
-}
-
-/// The cells of a column whose distinct values are known.
-pub(super) trait Cells {
-    /// The rank of each row, if the least value has `first_rank`.
-    fn ranks<R: Copy>(&self, first_rank: u32, missing_rank: u32, narrow: impl Fn(u32) -> R) -> Box<[R]>;
 }
 
 /// Encodes one column after the other.

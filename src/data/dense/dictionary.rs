@@ -1,7 +1,7 @@
 //! Columns of few distinct values, coded by a hash table: each cell is looked up, and only the
 //! distinct values are sorted. Most columns of ordinary tables are of this kind.
 
-use super::column::{Cells, Distinct};
+use super::distinct::{Cells, Distinct};
 use crate::num::SortKey;
 use crate::tuning::tuned;
 

@@ -3,6 +3,7 @@
 
 mod column;
 mod dictionary;
+mod distinct;
 pub(super) mod encode;
 
 pub use super::encoding::Ordinals;

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use super::numbers::{Numbers, Weights};
 use super::shares::{Formula, Shares};
 use super::{LEAF, MISSING_LEFT, MadeFlatTree, MadeLeafValues, PackedTree, SET, Split, Statistics};
-use crate::tree::predict::Walk;
 use crate::tree::sets::CategorySets;
+use crate::tree::walk::Walk;
 use crate::tree::{MAX_NODES, n_values};
 
 /// What all trees of a forest have in common.
