@@ -892,7 +892,10 @@ def assert_same_fit(found, expected, X):
     assert vars(found).keys() == vars(expected).keys()
     assert repr(found) == repr(expected)
     for one, other in zip(trees_of(found), trees_of(expected), strict=True):
-        for a, b in zip(one.__reduce__()[1], other.__reduce__()[1], strict=True):
+        _, (format_number, sections) = one.__reduce__()
+        _, (other_number, other_sections) = other.__reduce__()
+        assert format_number == other_number
+        for a, b in zip(sections, other_sections, strict=True):
             np.testing.assert_array_equal(a, b)
     for name in ("max_features_", "_with_missing", "classes_", "n_classes_", "n_features_in_"):
         one, other = getattr(found, name, 0), getattr(expected, name, 0)
