@@ -47,6 +47,7 @@ import spinney._refits
 import spinney._splits
 import spinney._task
 from contract import expected_parameters, parameters_of
+from oracle import bits
 from spinney import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
@@ -879,24 +880,11 @@ def encoded():
     assert (rows.call_count, trees.call_count, forests.call_count) == (1, 0, 0)
 
 
-def trees_of(estimator):
-    return (
-        [estimator.tree_]
-        if hasattr(estimator, "tree_")
-        else [tree.tree_ for tree in estimator.estimators_]
-    )
-
-
 def assert_same_fit(found, expected, X):
     """Check that two fitted estimators are the same, attribute by attribute."""
     assert vars(found).keys() == vars(expected).keys()
     assert repr(found) == repr(expected)
-    for one, other in zip(trees_of(found), trees_of(expected), strict=True):
-        _, (format_number, sections) = one.__reduce__()
-        _, (other_number, other_sections) = other.__reduce__()
-        assert format_number == other_number
-        for a, b in zip(sections, other_sections, strict=True):
-            np.testing.assert_array_equal(a, b)
+    assert bits(found) == bits(expected)
     for name in ("max_features_", "_with_missing", "classes_", "n_classes_", "n_features_in_"):
         one, other = getattr(found, name, 0), getattr(expected, name, 0)
         pairs = [(one, other)] if not isinstance(one, list) else zip(one, other, strict=True)
