@@ -22,7 +22,7 @@ fn partition(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("stable", format!("left={share}")), |b| {
             b.iter_batched(
                 || Samples::new((0..N_SAMPLES as u32).collect(), N_SAMPLES, true),
-                |mut samples| samples.root().partition(|sample| goes_left[sample as usize]),
+                |mut samples| samples.root().partition(|_, sample| goes_left[sample as usize]),
                 BatchSize::LargeInput,
             );
         });

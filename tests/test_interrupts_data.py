@@ -34,6 +34,14 @@ whole = seconds(0)
 print(min(seconds(whole / 10) for _ in range(5)) / whole)
 """
 
+# Trees that are unpacked one after the other. The copies of a forest share their trees.
+MANY_TREES = """
+X, y = rng.random((2000, 8)), rng.random(2000)
+forest = spinney.RandomForestRegressor(64, random_state=0).fit(X, y).forest_
+for _ in range(8):
+    forest = forest.extended(forest)
+"""
+
 WORK = {
     # Numbers are sorted. Nothing can be split, so that this takes most of the time.
     "target": (
@@ -44,23 +52,12 @@ model = spinney.DecisionTreeRegressor()
 """,
         "model.fit(X, y, check_input=False)",
     ),
-    # Each tree is unpacked. The copies of a forest share their trees.
     "importances": (
-        """
-X, y = rng.random((2000, 8)), rng.random(2000)
-forest = spinney.RandomForestRegressor(64, random_state=0).fit(X, y).forest_
-for _ in range(8):
-    forest = forest.extended(forest)
-""",
+        MANY_TREES,
         "forest.compute_feature_importances()",
     ),
     "importances of trees": (
-        """
-X, y = rng.random((2000, 8)), rng.random(2000)
-forest = spinney.RandomForestRegressor(64, random_state=0).fit(X, y).forest_
-for _ in range(8):
-    forest = forest.extended(forest)
-""",
+        MANY_TREES,
         "forest.tree_importances(2)",
     ),
 }

@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 use super::classes::{Measure, Sides};
 use super::weights::Moment;
-use crate::num::log2::{FRACTION_BITS, Log2};
+use crate::num::log2::{Log2, ULP};
 
 /// Entropy; sums are `sum_k T(c_k)` in fixed point.
 pub struct Entropy {
@@ -44,7 +44,7 @@ impl Measure for Entropy {
         let cost = n_outputs as i128 * self.log2.x_log2_x(weight) - sum;
         // Proportional counts give the same whole part and the same fraction, so the same bits.
         let (whole, rest) = (cost / i128::from(weight), cost % i128::from(weight));
-        (whole as f64 + rest as f64 / weight as f64) * 2f64.powi(-(FRACTION_BITS as i32))
+        (whole as f64 + rest as f64 / weight as f64) * ULP
     }
 
     fn score_of_none(&self, sum: i128, weight: u64, n_outputs: usize) -> f64 {

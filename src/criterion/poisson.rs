@@ -25,7 +25,7 @@ use std::f64::consts::LOG2_E;
 
 use smallvec::SmallVec;
 
-use super::packed::NotPacked;
+use super::packed::{NotPacked, SLACK};
 use super::small::NotSmall;
 use super::squared_error::{SquaredError, SumTotals};
 use super::sums::{SumProof, SumPushed, are_same, factors, row, shifts};
@@ -33,19 +33,13 @@ use super::weights::{Moment, SampleWeights};
 use super::{Bounded, Ordered, Statistics};
 use crate::data::target::{Numbers, SCALE_SPREAD, Weights};
 use crate::error::{Error, Result};
-use crate::num::log2::{FRACTION_BITS, Log2, ROUGH_ERROR, rough_log2};
+use crate::num::log2::{FRACTION_BITS, Log2, ROUGH_ERROR, ULP, rough_log2};
 use crate::num::{Exact, Wide, exponent, scale_by_power_of_two};
 
 /// Fixed-point targets are at most 2 to this power.
 const COUNT_BITS: i32 = 60;
 /// Fractional bits of a mean deviance in fixed-point units; weights are below 2^52.
 const QUOTIENT_BITS: u32 = 64;
-
-/// The unit of logarithms in fixed point, in bits.
-const ULP: f64 = 1.0 / (1u64 << FRACTION_BITS) as f64;
-
-/// Raises a bound by more than the roundings of its operations.
-const BOUND_SLACK: f64 = 1.0 + 1e-9;
 
 /// A sum of fixed-point targets, rounded. Conversions of 62 bits with a sign are quicker than those
 /// of 64 bits.
@@ -303,7 +297,7 @@ impl Statistics for Poisson<'_> {
             let excess = (own - expected).abs() + (own + expected) * (8.0 * f64::EPSILON);
             bound += excess * excess / output.rough_sum * factor;
         }
-        if bound * LOG2_E * BOUND_SLACK < least * (weights[0] * weights[1]) {
+        if bound * LOG2_E * SLACK < least * (weights[0] * weights[1]) {
             return false;
         }
         let (mut score, mut sums) = (0.0, 0.0);

@@ -1,16 +1,14 @@
 //! The trees of a fold, grown on the encoded columns of all rows.
 
-use std::sync::Arc;
-
 use super::alone::Learner;
 use super::{CrossValidation, Fold};
 use crate::data::Dataset;
 use crate::error::{Error, Result};
-use crate::forest::{Forest, Member, check_sample_ids};
+use crate::forest::grow::grow_member;
+use crate::forest::{Forest, check_sample_ids};
 use crate::grow::{check_lengths, grow};
 use crate::runtime::Runtime;
 use crate::tree::Tree;
-use crate::tree::packed::PackedTree;
 
 /// What was grown on the training rows of a fold: bit for bit what grows on these rows as a data
 /// set of their own.
@@ -42,12 +40,9 @@ impl CrossValidation<'_> {
             let bags = learner.bags(self.sample_ids)?;
             let member = |number| {
                 let (seed, target) = learner.bag_with_seed(&bags, number, runtime)?;
-                let tree = grow(learner.data(), &target, learner.params().tree(), number, &runtime.serial())?;
-                runtime.advance();
-                Ok(Member { tree: Arc::new(PackedTree::new(&tree, target.weight_unit())), seed })
+                grow_member(learner.data(), &target, learner.params().tree(), (number, seed), runtime)
             };
-            let numbers = self.params.first_tree..self.params.first_tree + self.params.n_estimators;
-            Forest::new(runtime.map(numbers.collect(), member)?)
+            Forest::new(runtime.map(learner.params().trees.clone().collect(), member)?)
         })
     }
 

@@ -220,13 +220,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
         let Self { samples, key, totals, n_entries, heritage, .. } = self;
         let n_left = match goes_left {
             None => search.partition(samples, *key, cut, heritage.as_ref(), scratch),
-            Some(goes_left) => {
-                let mut row = 0;
-                samples.partition(|_| {
-                    row += 1;
-                    goes_left[row - 1]
-                })
-            }
+            Some(goes_left) => samples.partition(|place, _| goes_left[place]),
         };
         // Add up the statistics of the smaller child, and subtract them from the node's for the
         // larger child: exact, and at most half the work.

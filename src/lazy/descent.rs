@@ -95,14 +95,14 @@ impl Policy for Descent<'_> {
         let (rule, missing_left) = (split.rule(search.data), split.missing_go_left());
         let mut values = Vec::with_capacity(query_rows.len());
         self.query.gather(split.feature(), query_rows.ids(), &mut values);
-        let mut goes_left = values.iter().map(|&value| rule.goes_left(value, missing_left));
-        let n_left_rows = goes_left.clone().filter(|&left| left).count();
+        let goes_left = |value| rule.goes_left(value, missing_left);
+        let n_left_rows = values.iter().filter(|&&value| goes_left(value)).count();
         let held = held + (n_left + n_right) as u64;
         if n_left_rows == 0 || n_left_rows == values.len() {
             let side = if n_left_rows == 0 { Side::Right } else { Side::Left };
             return Follow::One(side, Visit { query_rows, held });
         }
-        query_rows.partition(|_| goes_left.next().unwrap_or_default());
+        query_rows.partition(|place, _| goes_left(values[place]));
         let (left_rows, right_rows) = query_rows.split_at(n_left_rows);
         Follow::Both(
             Visit { query_rows: left_rows, held: held + n_right as u64 },

@@ -15,6 +15,9 @@ use std::sync::LazyLock;
 /// integer bits that are left.
 pub const FRACTION_BITS: u32 = 58;
 
+/// The unit of the last place of a logarithm.
+pub const ULP: f64 = 1.0 / (1u64 << FRACTION_BITS) as f64;
+
 /// Arguments up to this one have logarithms that are additive over the prime factors. The table of
 /// these logarithms takes 512 KiB.
 pub const EXACT_UP_TO: u64 = 65_536;

@@ -84,14 +84,14 @@ impl SampleSet<'_> {
     }
 
     /// Moves the rows for which `goes_left` holds to the front and keeps the order of the rows on
-    /// both sides. Returns how many rows go left. `goes_left` is called once for each row, in the
-    /// order of the rows. O(rows), without branches on the predicate.
-    pub fn partition(&mut self, mut goes_left: impl FnMut(u32) -> bool) -> usize {
+    /// both sides. Returns how many rows go left. `goes_left` is called once for each row, with its
+    /// place in the node and its id. O(rows), without branches on the predicate.
+    pub fn partition(&mut self, goes_left: impl Fn(usize, u32) -> bool) -> usize {
         let (node, scratch) = (&mut *self.ids, &mut self.scratch[..]);
         let (mut n_left, mut n_right) = (0, 0);
         for at in 0..node.len() {
             let sample = node[at];
-            let left = goes_left(sample);
+            let left = goes_left(at, sample);
             // The row is written to both sides, and both writes are harmless: n_left <= at, and the
             // slot at n_right is not used yet.
             node[n_left] = sample;
@@ -172,7 +172,7 @@ mod tests {
             let start = start.min(n - 1);
             let mut samples = Samples::new((0..n as u32).collect(), n, true);
             let (before, mut set) = samples.root().split_at(start);
-            let n_left = set.partition(|s| goes[s as usize]);
+            let n_left = set.partition(|at, s| goes[start + at] && goes[s as usize]);
             let (left, right): (Vec<u32>, Vec<u32>) = (start as u32..n as u32).partition(|&s| goes[s as usize]);
             let (a, b) = set.split_at(n_left);
             prop_assert_eq!(a.ids(), left);

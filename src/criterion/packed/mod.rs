@@ -29,7 +29,7 @@ pub const MAX_BINS: usize = 256;
 const FEW_BINS: usize = 16;
 
 /// Factor that raises bounds by more than their rounding.
-const SLACK: f64 = 1.0 + 1e-9;
+pub const SLACK: f64 = 1.0 + 1e-9;
 
 /// A bin of a histogram and the rows beside it, as far as they bound the gain of a cut within the
 /// bin. The excess of some rows is the length of their weight times the difference between their

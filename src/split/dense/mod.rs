@@ -237,33 +237,32 @@ pub(crate) fn partition<C: Criterion>(
     }
     let loaded = (scratch.winner_of.take() == Some(key)).then_some(&scratch.winner.ranks[..]);
     match (loaded, &columns.column(split.feature).ranks) {
-        (Some(ranks), _) => {
-            let mut row = 0;
-            partition_by(samples, split, missing_rank, |_| {
-                row += 1;
-                ranks[row - 1]
-            })
+        (Some(ranks), _) => partition_by(samples, split, missing_rank, |place, _| ranks[place]),
+        (None, Ranks::U8(ranks)) => {
+            partition_by(samples, split, missing_rank, |_, sample| ranks[sample as usize].into())
         }
-        (None, Ranks::U8(ranks)) => partition_by(samples, split, missing_rank, |sample| ranks[sample as usize].into()),
-        (None, Ranks::U16(ranks)) => partition_by(samples, split, missing_rank, |sample| ranks[sample as usize].into()),
-        (None, Ranks::U32(ranks)) => partition_by(samples, split, missing_rank, |sample| ranks[sample as usize]),
+        (None, Ranks::U16(ranks)) => {
+            partition_by(samples, split, missing_rank, |_, sample| ranks[sample as usize].into())
+        }
+        (None, Ranks::U32(ranks)) => partition_by(samples, split, missing_rank, |_, sample| ranks[sample as usize]),
     }
 }
 
-/// Partitions rows by their ranks. `rank` is called once for each row, in the order of the rows.
+/// Partitions rows by their ranks. `rank` tells the rank of a row by its place in the node and its
+/// id.
 fn partition_by(
     samples: &mut SampleSet<'_>,
     split: &Candidate,
     missing_rank: Option<u32>,
-    mut rank: impl FnMut(u32) -> u32,
+    rank: impl Fn(usize, u32) -> u32,
 ) -> usize {
     match missing_rank {
         // The rank of missing values is above all others. Subtracting it makes it 0 and wraps the
         // others around, so that missing values come first and the others keep their order.
         Some(missing_rank) if split.missing_go_left() => {
             let last_left = split.last_left.wrapping_sub(missing_rank);
-            samples.partition(|sample| rank(sample).wrapping_sub(missing_rank) <= last_left)
+            samples.partition(|place, sample| rank(place, sample).wrapping_sub(missing_rank) <= last_left)
         }
-        Some(_) | None => samples.partition(|sample| rank(sample) <= split.last_left),
+        Some(_) | None => samples.partition(|place, sample| rank(place, sample) <= split.last_left),
     }
 }

@@ -59,8 +59,7 @@ impl RandomScratch {
             // If they go right: the search has changed the rank of missing values to 0, which no
             // value of this column has.
             let first = u32::from(split.missing == Some(Side::Right));
-            let mut ranks = ranks.iter();
-            samples.partition(|_| ranks.next().is_some_and(|ranks| (first..=split.last_left).contains(&ranks[lane])))
+            samples.partition(|place, _| (first..=split.last_left).contains(&ranks[place][lane]))
         }
         let (_, lane) = self.winner.take().filter(|&(node, _)| node == key)?;
         Some(if samples.len() < large_from() {

@@ -62,7 +62,7 @@ pub(crate) fn partition<C: Criterion>(
         None => without_zeros(ValueOrdered::Stored(column), split, missing_rank).map(|range| &column.samples[range]),
     };
     if marks.iter().map(|marks| marks.len()).sum::<usize>() / MARKS_PER_LOOKUP > samples.len() {
-        return samples.partition(|sample| {
+        return samples.partition(|_, sample| {
             let rank = columns.stored_rank(split.feature, sample);
             split.goes_left(rank.unwrap_or(column.zero_rank), missing_rank)
         });
@@ -70,7 +70,7 @@ pub(crate) fn partition<C: Criterion>(
     for marks in marks {
         marked.insert_all(marks);
     }
-    let n_left = samples.partition(|sample| marked.contains(sample) != zeros_left);
+    let n_left = samples.partition(|_, sample| marked.contains(sample) != zeros_left);
     for marks in marks {
         marked.remove_all(marks);
     }

@@ -7,7 +7,7 @@
 
 use super::Fault;
 use super::bytes::{Reader, are_integers, write_integer, write_number};
-use crate::num::log2::{FRACTION_BITS, Log2};
+use crate::num::log2::{Log2, ULP};
 use crate::tree::leaves::{LeafShares, LeafValues};
 use crate::tree::{NodeArrays, TREE_LEAF, Tree, n_values};
 
@@ -50,7 +50,7 @@ impl Formula {
             Self::Entropy => {
                 let log2 = Log2::new();
                 let cost = log2.x_log2_x(weight) - counts.iter().map(|&count| log2.x_log2_x(count)).sum::<i128>();
-                cost as f64 / weight as f64 / (1u64 << FRACTION_BITS) as f64
+                cost as f64 / weight as f64 * ULP
             }
         };
         counts.chunks_exact(width).map(of_output).sum::<f64>() / (counts.len() / width) as f64
