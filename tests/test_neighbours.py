@@ -127,7 +127,7 @@ def test_illegal_arguments():
         forest.proximity(X, X, oob=True)
     with pytest.raises(ValueError, match=r"150 samples\. Got 149"):
         forest.proximity(X[1:], oob=True)
-    for k in (0, 1.5, True):
+    for k in (0, 1.5, None):
         with pytest.raises(ValueError, match="'k' parameter of nearest must be an int"):
             forest.nearest(X, k, Y=X)
     proximity = forest.proximity(X)

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spinney._bagged import BaseBaggedTrees
-from spinney._neighbours import check_k, list_nearest
+from spinney._neighbours import list_nearest
 from spinney._progress import show_progress
 from spinney._spinney import LazyForest
+from spinney._validation import check_int
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -155,7 +156,7 @@ class BaseLazyForest(BaseBaggedTrees):
             If `k` is not an int of at least 1, or if `traversal`, `max_leaf_nodes` or `ccp_alpha`
             require trees that are grown completely.
         """
-        check_k("nearest", k)
+        check_int("nearest", "k", k, 1)
         return list_nearest(self.explore(X, weights=True).weights, int(k))
 
     @abstractmethod

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._messages import reject_parameter
 from spinney._spinney import Forest, draw_rows
-from spinney._validation import is_bool
+from spinney._validation import check_int, is_bool
 
 if TYPE_CHECKING:
     from spinney._draws import Draws
@@ -102,7 +101,7 @@ class ForestNeighbours(ABC):
         ValueError, TypeError
             If an argument is illegal. The message names it.
         """
-        check_k("nearest", k)
+        check_int("nearest", "k", k, 1)
         return list_nearest(self.proximity(X, Y), int(k))
 
     def _list_memberships(self, X: Any) -> Any:
@@ -210,12 +209,6 @@ def _count_both(
 
 
 _COUNT_OF_BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1).sum(axis=1)
-
-
-def check_k(owner: str, k: Any) -> None:
-    """Raise InvalidParameterError unless `k` is a number of neighbours."""
-    if not isinstance(k, Integral) or is_bool(k) or int(k) < 1:
-        reject_parameter(owner, "k", k, "an int in the range [1, inf)")
 
 
 def list_nearest(weights: Any, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

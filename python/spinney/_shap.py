@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from spinney._explanation import ExplainedPrediction, explain
 from spinney._messages import reject_parameter
 from spinney._progress import show_progress
 from spinney._spinney import (
@@ -162,9 +163,46 @@ class ShapValues(ABC):
             output_names=[str(label) for label in self.classes_] if self._classifies else None,
         )
 
+    def explain(self, row: Any, *, n_features: int = 8, Y: Any = None) -> ExplainedPrediction:
+        """Explain the prediction for one sample in words, and as a picture.
+
+        Parameters
+        ----------
+        row : array-like of shape (n_features,), or samples of shape (1, n_features)
+            The sample, also as a row of a data frame or of a sparse matrix.
+        n_features : int, default=8
+            How many contributions to name; the others are added up.
+        Y : {array-like, sparse matrix} of shape (n_others, n_features), default=None
+            Samples among which to look for the nearest, usually those of the training. Forests
+            only.
+
+        Returns
+        -------
+        explanation : ExplainedPrediction
+            `print` shows it: the expected value, the largest contributions with the names and
+            values of their features, the prediction, how many trees agree, and the nearest samples.
+            `plot()` draws the contributions. Of classes, the share of the predicted one is
+            explained.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        ValueError, TypeError
+            If an argument is illegal, or if there are several outputs. The message names it.
+        """
+        check_is_fitted(self)
+        if Y is not None and not hasattr(self, "nearest"):
+            reject_parameter("explain", "Y", Y, "None for a single tree")
+        return explain(self, row, n_features, Y)
+
     def _list_feature_names(self) -> list[str] | None:
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else list(names)
+        """Return the names that `fit` saw, or the forest of which this is a tree."""
+        of_forest = getattr(self, "_names_of_forest", None)
+        names = (
+            getattr(self, "feature_names_in_", None) if of_forest is None else of_forest.features
+        )
+        return None if names is None else [str(name) for name in names]
 
     def _explain(self, X: Any, sparse_output: bool) -> Any:
         """Return contributions to all values: (n_samples, n_features, n_values), or matrices."""

@@ -13,7 +13,8 @@ from scipy import sparse
 from sklearn.utils import column_or_1d
 
 from spinney._messages import reject_parameter
-from spinney._neighbours import check_k, list_nearest
+from spinney._neighbours import list_nearest
+from spinney._validation import check_int
 
 __all__ = ["class_prototypes", "outlier_scores"]
 
@@ -98,7 +99,7 @@ def class_prototypes(
         If an argument is illegal. The message names it.
     """
     proximity, y = _check("class_prototypes", proximity, y)
-    check_k("class_prototypes", k)
+    check_int("class_prototypes", "k", k, 1)
     rows = X.tocsr() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[0] != y.shape[0]:
         raise ValueError(

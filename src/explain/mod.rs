@@ -23,8 +23,10 @@
 
 mod covers;
 mod kernel;
+mod oob;
 mod plan;
 pub mod quadrature;
 mod shap;
 
+pub use oob::{Loss, Permutations, Training, impurity_importances, permutation_importances};
 pub use shap::{ShapValues, expected_value, shap_interactions, shap_values};

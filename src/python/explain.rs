@@ -1,15 +1,20 @@
 //! Explanations of what forests predict.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 
-use numpy::{IntoPyArray, PyArrayMethods};
+use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyList};
 
-use super::array::{Array1, run_with_matrix};
+use super::array::{Array1, Array2, run_with_matrix};
 use super::forest::PyForest;
 use super::run::run;
+use super::task::Draws;
 use crate::error::Result;
-use crate::explain::{ShapValues, expected_value, shap_interactions, shap_values};
+use crate::explain::{
+    Loss, Permutations, ShapValues, Training, expected_value, impurity_importances, permutation_importances,
+    shap_interactions, shap_values,
+};
 use crate::forest::Forest;
 use crate::memory;
 use crate::tree::packed::PackedTree;
@@ -109,6 +114,68 @@ pub fn forest_shap_interactions<'py>(
         all_features(ShapValues { features, values }, [n_rows, n_features, n_features * n_values])
     })?;
     Ok(all.into_pyarray(py).reshape([n_rows, n_features, n_features, n_values])?.into_any())
+}
+
+/// The importances of features by the samples that trees have not seen.
+///
+/// Parameters
+/// ----------
+/// forest : Forest
+/// x : ndarray of shape (n_samples, n_features), or CSR matrix
+///     The training samples.
+/// y : ndarray of shape (n_samples, n_outputs), float64
+///     Numbers, or classes as numbers.
+/// draws : Draws
+/// permutations : tuple of (loss, groups, n_groups, n_repeats, seed) or None
+///     What a prediction costs, "wrong", "brier", "squared" or "absolute"; the group of each feature,
+///     uint32; and the numbers of groups and repeats. None asks for decreases of impurity.
+/// n_threads : int
+/// watcher : callable or None
+///     Called with the number of trees that are finished.
+///
+/// Returns
+/// -------
+/// importances : ndarray of shape (n_groups, n_repeats), or (n_trees, n_features), float64
+#[pyfunction]
+#[pyo3(signature = (forest, x, y, draws, permutations = None, n_threads = 1, watcher = None))]
+#[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+pub fn forest_oob_importances<'py>(
+    forest: &Bound<'py, PyForest>,
+    x: &Bound<'py, PyAny>,
+    y: PyReadonlyArray2<'py, f64>,
+    draws: Draws<'py>,
+    permutations: Option<(String, PyReadonlyArray1<'py, u32>, usize, usize, u64)>,
+    n_threads: usize,
+    watcher: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Array2<'py, f64>> {
+    let py = forest.py();
+    let trees = forest.get().forest(py)?;
+    let (sampler, y) = (draws.sampler(py)?, y.as_slice()?);
+    let n_repeats = permutations.as_ref().map_or(1, |permutations| permutations.3);
+    let depth: usize = trees.trees().map(|tree| tree.max_depth() + 1).sum();
+    let n_steps = |n_rows: usize| n_rows.saturating_mul(depth).saturating_mul(8 * (n_repeats + 1));
+    let Some((loss, groups, n_groups, n_repeats, seed)) = permutations else {
+        let importances = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
+            impurity_importances(trees, Training { x, y, sampler: &sampler }, runtime)
+        })?;
+        return importances.into_pyarray(py).reshape([trees.len(), trees.n_features()]);
+    };
+    let groups = groups.as_slice()?;
+    if groups.len() != trees.n_features() || groups.iter().any(|&group| group as usize >= n_groups) {
+        return Err(PyValueError::new_err("groups must have one of the groups for each feature"));
+    }
+    let loss = match loss.as_str() {
+        "wrong" => Loss::Wrong,
+        "brier" => Loss::Brier,
+        "squared" => Loss::Squared,
+        "absolute" => Loss::Absolute,
+        _ => return Err(PyValueError::new_err(format!("the loss must be one that there is. Got {loss:?} instead."))),
+    };
+    let permutations = Permutations { groups, n_groups, n_repeats, seed };
+    let importances = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
+        permutation_importances(trees, Training { x, y, sampler: &sampler }, loss, permutations, runtime)
+    })?;
+    importances.into_pyarray(py).reshape([n_groups, n_repeats])
 }
 
 /// The steps that so many rows take at most.

@@ -26,7 +26,7 @@ mod _spinney {
     #[pymodule_export]
     use super::crossval::{PyEncodedRows, predict_folds};
     #[pymodule_export]
-    use super::explain::{forest_expected_value, forest_shap_interactions, forest_shap_values};
+    use super::explain::{forest_expected_value, forest_oob_importances, forest_shap_interactions, forest_shap_values};
     #[pymodule_export]
     use super::files::{frame_model, read_forest, read_tree, split_model};
     #[pymodule_export]
