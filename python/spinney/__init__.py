@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 from spinney._spinney import __version__
 
 if TYPE_CHECKING:
-    from spinney import extra_trees, forest, inspection, lazy, model_selection, plotting, tree
+    from spinney import (
+        extra_trees,
+        forest,
+        inspection,
+        lazy,
+        model_selection,
+        neighbours,
+        plotting,
+        tree,
+    )
     from spinney.conversion import from_sklearn
     from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
     from spinney.forest import RandomForestClassifier, RandomForestRegressor
@@ -45,6 +54,7 @@ __all__ = [
     "lazy",
     "load",
     "model_selection",
+    "neighbours",
     "plot_importance",
     "plot_tree",
     "plotting",
@@ -59,6 +69,7 @@ _MODULES = {
     "inspection": ("export_graphviz", "export_text"),
     "lazy": ("LazyForestClassifier", "LazyForestRegressor"),
     "model_selection": (),
+    "neighbours": (),
     "plotting": ("plot_importance", "plot_tree"),
     "storage": ("load",),
     "tree": (

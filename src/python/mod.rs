@@ -7,6 +7,7 @@
 mod array;
 mod crossval;
 mod error;
+mod explain;
 mod files;
 mod forest;
 mod lazy;
@@ -24,6 +25,8 @@ mod _spinney {
     use super::array::check_sparse;
     #[pymodule_export]
     use super::crossval::{PyEncodedRows, predict_folds};
+    #[pymodule_export]
+    use super::explain::{forest_expected_value, forest_oob_importances, forest_shap_interactions, forest_shap_values};
     #[pymodule_export]
     use super::files::{frame_model, read_forest, read_tree, split_model};
     #[pymodule_export]
