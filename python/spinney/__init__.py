@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Any
 from spinney._spinney import __version__
 
 if TYPE_CHECKING:
-    from spinney import extra_trees, forest, inspection, lazy, model_selection, plotting, tree
+    from spinney import (
+        dataset,
+        extra_trees,
+        forest,
+        inspection,
+        lazy,
+        model_selection,
+        plotting,
+        tree,
+    )
     from spinney.conversion import from_sklearn
+    from spinney.dataset import Dataset
     from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
     from spinney.forest import RandomForestClassifier, RandomForestRegressor
     from spinney.inspection import export_graphviz, export_text
@@ -25,6 +35,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Dataset",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreeClassifier",
@@ -36,6 +47,7 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",
+    "dataset",
     "export_graphviz",
     "export_text",
     "extra_trees",
@@ -54,6 +66,7 @@ __all__ = [
 # The public modules, and the names that the package takes from each.
 _MODULES = {
     "conversion": ("from_sklearn",),
+    "dataset": ("Dataset",),
     "extra_trees": ("ExtraTreesClassifier", "ExtraTreesRegressor"),
     "forest": ("RandomForestClassifier", "RandomForestRegressor"),
     "inspection": ("export_graphviz", "export_text"),

@@ -6,6 +6,7 @@
 
 mod array;
 mod crossval;
+mod dataset;
 mod error;
 mod files;
 mod forest;
@@ -24,6 +25,8 @@ mod _spinney {
     use super::array::check_sparse;
     #[pymodule_export]
     use super::crossval::{PyEncodedRows, predict_folds};
+    #[pymodule_export]
+    use super::dataset::PyColumns;
     #[pymodule_export]
     use super::files::{frame_model, read_forest, read_tree, split_model};
     #[pymodule_export]
