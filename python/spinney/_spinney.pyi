@@ -9,7 +9,6 @@ from spinney._task import Task
 
 __all__ = [
     "Columns",
-    "EncodedRows",
     "Forest",
     "LazyForest",
     "Tree",
@@ -68,18 +67,6 @@ class Columns:
     def with_codes(self, codes: list[NDArray[np.float64] | None]) -> Columns: ...
     def present_codes(self) -> list[NDArray[np.int64] | None]: ...
     def decode(self) -> Any: ...
-
-@final
-class EncodedRows:
-    def __new__(cls, x: Any, task: Task, sample_ids: NDArray[np.uint64] | None) -> EncodedRows: ...
-    def grow_tree(
-        self, fold: tuple[NDArray[np.uint32], bool, NDArray[np.uint32], Draws]
-    ) -> tuple[Tree, int, NDArray[np.int64]]: ...
-    def grow_forest(
-        self,
-        fold: tuple[NDArray[np.uint32], bool, NDArray[np.uint32], Draws],
-        watcher: Callable[[int], Any] | None = None,
-    ) -> tuple[Forest, int, NDArray[np.int64]]: ...
 
 @final
 class Forest:

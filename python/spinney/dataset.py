@@ -95,24 +95,48 @@ class Dataset:
             matrix = check_array(
                 secure_sparse(coded), estimator="Dataset", input_name="X", **CHECK_X
             )
-        matrix = to_native(convert_objects(matrix))
-        n_categories = count_categories(self._categories)
-        self._columns = Columns(matrix, n_categories, int(effective_n_jobs(n_jobs)))
-        self._rows = None
         self._feature_names = _read_names(X)
-        self._protect_categories()
+        self._encode(to_native(convert_objects(matrix)), int(effective_n_jobs(n_jobs)))
+
+    @classmethod
+    def of_codes(
+        cls,
+        X: Any,
+        is_categorical: NDArray[np.bool_] | None,
+        categories: Categories | None,
+        feature_names: NDArray[Any] | None,
+        n_threads: int = 1,
+    ) -> Dataset:
+        """Return the data set of a matrix that has codes in the place of categories.
+
+        Parameters
+        ----------
+        X : ndarray, CompressedMatrix or Columns
+        is_categorical : ndarray of bool of shape (n_features,), or None
+        categories : Categories or None
+        feature_names : ndarray of str of shape (n_features,), or None
+        n_threads : int
+            Threads that encode.
+        """
+        dataset = object.__new__(cls)
+        dataset._is_categorical, dataset._categories = is_categorical, categories
+        dataset._feature_names = feature_names
+        dataset._encode(X, n_threads)
+        return dataset
+
+    def _encode(self, X: Any, n_threads: int) -> None:
+        self._columns = Columns(X, count_categories(self._categories), n_threads)
+        self._rows = None
+        for known in self._categories or ():
+            if known is not None:
+                # Estimators share it.
+                known.flags.writeable = False
 
     def _share(self, other: Dataset) -> None:
         """Take over what another data set consists of."""
         self._columns, self._rows = other._columns, other._rows
         self._is_categorical, self._categories = other._is_categorical, other._categories
         self._feature_names = other._feature_names
-
-    def _protect_categories(self) -> None:
-        for known in self._categories or ():
-            if known is not None:
-                # Estimators share it.
-                known.flags.writeable = False
 
     # --- What it is -----------------------------------------------------------------------------
 
@@ -217,7 +241,7 @@ class Dataset:
         """
         values = to_native(self._columns.decode())
         state = (values, self._is_categorical, self._list_categories(), self._feature_names)
-        return _restore, state
+        return Dataset.of_codes, state
 
     # --- For estimators -------------------------------------------------------------------------
 
@@ -318,21 +342,6 @@ class Dataset:
         if all(of_feature is None for of_feature in codes):
             return self._columns
         return self._columns.with_codes(codes)
-
-
-def _restore(
-    values: Any,
-    is_categorical: NDArray[np.bool_] | None,
-    categories: Categories | None,
-    feature_names: NDArray[Any] | None,
-) -> Dataset:
-    """Return a data set from its pickle."""
-    dataset = object.__new__(Dataset)
-    dataset._columns = Columns(values, count_categories(categories))
-    dataset._rows, dataset._is_categorical = None, is_categorical
-    dataset._categories, dataset._feature_names = categories, feature_names
-    dataset._protect_categories()
-    return dataset
 
 
 class _Named(BaseEstimator):

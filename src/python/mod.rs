@@ -24,7 +24,7 @@ mod _spinney {
     #[pymodule_export]
     use super::array::check_sparse;
     #[pymodule_export]
-    use super::crossval::{PyEncodedRows, predict_folds};
+    use super::crossval::predict_folds;
     #[pymodule_export]
     use super::dataset::PyColumns;
     #[pymodule_export]
