@@ -15,7 +15,8 @@ pub(super) struct Page([f32; PAGE]);
 /// Some rows, each as many pages, which begin with its values.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
-    pages: Vec<Page>,
+    /// The pages of all rows, and maybe more.
+    cells: Vec<Page>,
     per_row: usize,
     n_rows: usize,
     is_exact: bool,
@@ -38,11 +39,11 @@ impl Pages {
         self.per_row = Self::per_row(width);
         self.n_rows = starts.len();
         let n_pages = self.per_row * starts.len();
-        if self.pages.len() < n_pages {
-            self.pages = memory::filled("rows of X", Page([0.0; PAGE]), n_pages)?;
+        if self.cells.len() < n_pages {
+            self.cells = memory::filled("rows of X", Page([0.0; PAGE]), n_pages)?;
         }
         self.is_exact = true;
-        for (row, &start) in self.pages.chunks_exact_mut(self.per_row).zip(starts) {
+        for (row, &start) in self.cells.chunks_exact_mut(self.per_row).zip(starts) {
             self.is_exact &= match cells {
                 Cells::F32(all) => fill(row, &all.cells[start..start + width], |value| (value, !value.is_nan())),
                 Cells::F64(all) => fill(row, &all.cells[start..start + width], rounded_up),
@@ -62,7 +63,7 @@ impl Pages {
 
     /// The pages of all rows, and maybe more.
     pub fn pages(&self) -> &[Page] {
-        &self.pages
+        &self.cells
     }
 }
 
