@@ -341,3 +341,69 @@ def test_active_feature_sampling_reaches_the_trees():
     ]
     assert bits(forests[0]) != bits(forests[1])
     assert forests[1][0].feature_sampling == "active"
+
+
+# --- Arrays that need no check -------------------------------------------------------------------
+
+
+@every_forest
+def test_plain_floats_skip_the_checks_of_scikit_learn(forest_class, iris, monkeypatch):
+    """They would pass, and take longer than the forest; everything else is checked."""
+    X, y = iris
+    forest = forest_class(5, random_state=0).fit(X, y)
+    expected = forest.predict(X.tolist())
+
+    def refuse(*_args, **_kwargs):
+        raise AssertionError("checked")
+
+    monkeypatch.setattr("spinney._base.validate_data", refuse)
+    for plain in (X, np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2]):
+        assert forest.predict(plain).tobytes() == expected.tobytes()
+        assert forest.predict(plain.astype(np.float32)).shape == (len(X),)
+    assert np.isfinite(forest.predict(np.full((1, X.shape[1]), np.nan))).all()
+    others = (
+        X.tolist(),
+        X[:0],
+        X[:, 1:],
+        X[0],
+        X.astype(int),
+        X.astype(np.float16),
+        X.astype(">f8"),
+    )
+    for other in (*others, np.ma.array(X), sp.csr_matrix(X)):
+        with pytest.raises(AssertionError, match="checked"):
+            forest.predict(other)
+
+
+def test_names_are_missed(iris):
+    """An estimator that knows names of features says that an array has none."""
+    X, y = iris
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    forest = RandomForestClassifier(3, random_state=0).fit(frame, y)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        forest.predict(X)
+    with pytest.raises(NotFittedError):
+        RandomForestClassifier().predict(X)
+
+
+@pytest.mark.parametrize("n_features", [1, 16, 17, 40, 128, 129])
+def test_batches_predict_what_rows_predict(n_features):
+    """Rows one by one and in blocks, rounded, missing and of any type: the same bits."""
+    rng = np.random.default_rng(n_features)
+    X = rng.standard_normal((700, n_features))
+    X[:, 0] = np.round(X[:, 0], 1)
+    y = np.digitize(X[:, 0] + X[:, -1], [-0.5, 0.5])
+    X[rng.random(X.shape) < 0.02] = np.nan
+    forest = RandomForestClassifier(7, random_state=0).fit(X, y)
+    for rows in (X, X.astype(np.float32), np.nan_to_num(X), np.nan_to_num(X).astype(np.float32)):
+        one_by_one = [forest.predict_proba(rows[i : i + 1]).tobytes() for i in range(700)]
+        ids = np.concatenate([forest.apply(rows[i : i + 1]) for i in range(700)])
+        for size in (64, 700):
+            parts = [rows[start : start + size] for start in range(0, 700, size)]
+            found = b"".join(forest.predict_proba(part).tobytes() for part in parts)
+            assert found == b"".join(one_by_one)
+            assert np.array_equal(np.concatenate([forest.apply(part) for part in parts]), ids)
+        by_column = np.asfortranarray(rows)
+        found = forest.set_params(n_jobs=2).predict_proba(by_column).tobytes()
+        assert found == b"".join(one_by_one)
+        assert np.array_equal(forest.estimators_[0].apply(rows), ids[:, 0])

@@ -207,6 +207,15 @@ impl Cells<'_> {
         }
     }
 
+    /// The value of a feature in the row whose values begin at `start`.
+    #[inline]
+    pub fn value(&self, start: usize, feature: u32) -> f64 {
+        match self {
+            Self::F32(cells) => cells.cells[start + feature as usize].into(),
+            Self::F64(cells) => cells.cells[start + feature as usize],
+        }
+    }
+
     /// The number of values of a row.
     pub fn width(&self) -> usize {
         match self {
@@ -245,10 +254,10 @@ pub(crate) use for_each_row;
 
 /// What memory for rows is asked for.
 const ROWS: &str = "rows of X";
-/// Most cells of a block of rows: a part of a second-level cache.
-const BLOCK_CELLS: usize = 1 << 16;
-/// Rows that a block has at least: each tree of a forest is brought into the cache once per block.
-const BLOCK_ROWS: usize = 256;
+/// Most cells of a block of rows that is copied: some of a second-level cache.
+const BLOCK_CELLS: usize = 1 << 18;
+/// Rows of more cells are not copied, but asked for what is needed.
+const NARROW: usize = 1 << 8;
 /// Copying this many cells costs about what asking for one does.
 const COPIES_PER_READ: usize = 4;
 
@@ -277,7 +286,10 @@ enum Way<'a> {
 impl<'a> Reader<'a> {
     /// The number of rows of a block where up to `n_rows` are wanted.
     pub fn block_len(rows: &dyn Rows, n_rows: usize) -> usize {
-        if is_narrow(rows) { n_rows.min(BLOCK_CELLS / rows.shape().1.max(1)) } else { n_rows }
+        match rows.access() {
+            Access::Asked(_) | Access::Entries(_) if is_narrow(rows) => n_rows.min(BLOCK_CELLS / rows.shape().1.max(1)),
+            _ => n_rows,
+        }
     }
 
     /// A reader of blocks of up to `block_len` rows, of each of which some `n_reads` cells are
@@ -367,7 +379,7 @@ impl<'a> Reader<'a> {
 
 /// Whether a block of rows can be copied.
 fn is_narrow(rows: &dyn Rows) -> bool {
-    rows.shape().1.saturating_mul(BLOCK_ROWS) <= BLOCK_CELLS
+    rows.shape().1 <= NARROW
 }
 
 #[cfg(test)]

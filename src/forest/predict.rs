@@ -71,10 +71,12 @@ impl Forest {
                 for (member, unseen) in members.iter().zip(&unseen) {
                     let Some(unseen) = unseen else { continue };
                     let new: Vec<usize> = rows.clone().filter(|&row| unseen.contains(row as u32)).collect();
-                    visit_leaves(&[&*member.tree], reader, &new, runtime, |i, tree, leaf| {
-                        let at = new[i] - rows.start;
-                        tree.add_value(leaf, &mut sums[at * n_values..][..n_values]);
-                        counts[at] += 1;
+                    visit_leaves(&[&*member.tree], reader, &new, runtime, |first, _, leaves| {
+                        for (leaf, row) in leaves.chunks(1).zip(&new[first..]) {
+                            let at = row - rows.start;
+                            member.tree.add_values(leaf, &mut sums[at * n_values..][..n_values]);
+                            counts[at] += 1;
+                        }
                     })?;
                 }
                 Ok(())

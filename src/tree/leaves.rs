@@ -66,15 +66,24 @@ impl LeafShares {
 }
 
 impl LeafValues {
-    /// Adds the values of a leaf to `sums`.
-    #[inline]
-    pub fn add(&self, leaf: u32, sums: &mut [f64]) {
+    /// Adds the values of leaves to `sums`, one after the other.
+    pub fn add(&self, leaves: &[u32], sums: &mut [f64]) {
+        let n_values = sums.len() / leaves.len().max(1);
         match self {
-            Self::Dense(values) => {
-                let values = &values[leaf as usize * sums.len()..][..sums.len()];
-                sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            Self::Dense(values) if n_values == 1 => {
+                leaves.iter().zip(sums).for_each(|(&leaf, sum)| *sum += values[leaf as usize]);
             }
-            Self::Shares(shares) => shares.add(leaf, sums),
+            Self::Dense(values) => {
+                for (&leaf, sums) in leaves.iter().zip(sums.chunks_exact_mut(n_values)) {
+                    let values = &values[leaf as usize * n_values..][..n_values];
+                    sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+                }
+            }
+            Self::Shares(shares) => {
+                for (&leaf, sums) in leaves.iter().zip(sums.chunks_exact_mut(n_values)) {
+                    shares.add(leaf, sums);
+                }
+            }
         }
     }
 

@@ -10,10 +10,13 @@
 //! without categorical features holds no sets.
 
 pub(crate) mod builder;
+mod clusters;
 mod flat;
 mod importance;
 mod leaves;
 pub mod packed;
+mod pages;
+mod partition;
 pub(crate) mod predict;
 mod prune;
 pub mod sets;
@@ -23,6 +26,7 @@ mod walk;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use clusters::MadeClusters;
 use sets::{CategorySets, SetView};
 pub use walk::{AT_LEAF, Walk};
 
@@ -107,6 +111,8 @@ pub struct Tree {
     /// numeric.
     n_categories: Arc<[u32]>,
     sets: CategorySets,
+    /// The tree as clusters, made at the first batch for which they are used.
+    clusters: MadeClusters,
 }
 
 impl Tree {
@@ -196,7 +202,8 @@ impl Tree {
         if !waiting.is_empty() {
             return illegal(format!("{n} nodes"), "a tree whose last node is a leaf");
         }
-        Ok(Self { n_features, n_classes, max_depth, n_leaves, nodes, n_categories, sets })
+        let clusters = MadeClusters::default();
+        Ok(Self { n_features, n_classes, max_depth, n_leaves, nodes, n_categories, sets, clusters })
     }
 
     /// Number of features of the training data.

@@ -21,6 +21,7 @@ use numbers::Numbers;
 pub use parts::{Entry, Fault, Parts, Shape};
 use shares::Shares;
 
+use super::clusters::{self, Clusters, MadeClusters};
 use super::flat::{FlatTree, MadeFlatTree, Node};
 use super::leaves::{LeafValues, MadeLeafValues};
 use super::sets::{CategorySets, SetView};
@@ -50,6 +51,8 @@ pub struct PackedTree {
     leaves: MadeLeafValues,
     /// The tree laid out for rows in single precision, made at the first batch of them.
     flat: MadeFlatTree,
+    /// The tree as clusters, made at the first batch for which they are used.
+    clusters: MadeClusters,
 }
 
 /// Aligned to four bytes, so that there is no padding.
@@ -133,6 +136,7 @@ impl PackedTree {
             sets: tree.category_sets().words().into(),
             leaves: MadeLeafValues::default(),
             flat: MadeFlatTree::default(),
+            clusters: MadeClusters::default(),
         }
     }
 
@@ -223,6 +227,7 @@ impl PackedTree {
             + categories
             + self.leaves.n_bytes()
             + self.flat.n_bytes()
+            + self.clusters.n_bytes()
     }
 
     #[inline]
@@ -281,9 +286,44 @@ impl Walk for PackedTree {
         })
     }
 
+    fn n_leaves(&self) -> usize {
+        self.splits.len() + 1
+    }
+
+    fn leaf_ids(&self) -> Option<Vec<u32>> {
+        let mut ids = Vec::with_capacity(self.n_leaves());
+        let mut pending = vec![self.root()];
+        // Nodes in preorder, in which leaves are numbered.
+        for id in 0.. {
+            let Some(at) = pending.pop() else { break };
+            match self.splits.get(at as usize) {
+                Some(split) => pending.extend([split.children[1], split.children[0]]),
+                None => ids.push(id),
+            }
+        }
+        Some(ids)
+    }
+
+    fn clusters(&self) -> Option<&Clusters> {
+        self.clusters.get_or_make(|| {
+            if !self.n_categories.is_empty() {
+                return None;
+            }
+            // In preorder, children come after their parents.
+            Clusters::new(self.n_features, self.splits.len(), self.root(), |id| {
+                self.splits.get(id as usize).map(|split| clusters::Split {
+                    feature: split.feature(),
+                    threshold: split.threshold(),
+                    missing_go_left: split.missing_go_left(),
+                    children: split.children,
+                })
+            })
+        })
+    }
+
     #[inline]
-    fn add_value(&self, leaf: u32, sums: &mut [f64]) {
-        self.leaves.get_or_make(|| self.leaf_values()).add(leaf, sums);
+    fn add_values(&self, leaves: &[u32], sums: &mut [f64]) {
+        self.leaves.get_or_make(|| self.leaf_values()).add(leaves, sums);
     }
 
     #[inline]

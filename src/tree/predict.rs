@@ -4,9 +4,12 @@
 //! that the top of a tree stays in the cache. O(depth) per row and tree. Values are added in the
 //! order of the trees whatever the blocks are, so that their sum has one rounding.
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
+use super::clusters::{Clusters, Split};
+use super::pages::Pages;
+use super::partition::{self, Descent, MAX_ROWS};
 use super::side_by_side::{self, MOST};
 use super::walk::{AT_LEAF, Walk};
 use super::{TREE_LEAF, Tree};
@@ -17,11 +20,19 @@ use crate::memory;
 use crate::runtime::Runtime;
 
 /// Rows per block: many, so that a tree is worth being brought into the cache, but some blocks for
-/// each thread.
-const BLOCK: RangeInclusive<usize> = 256..=4096;
-const BLOCKS_PER_THREAD: usize = 4;
+/// each of several threads.
+const MIN_BLOCK: usize = 256;
+const MAX_BLOCK: usize = 4096;
+const BLOCKS_PER_THREAD: usize = 2;
+/// The most bytes of a block of rows that are divided among clusters: they should be in a cache.
+const BLOCK_BYTES: usize = 1 << 21;
+/// Rows from which making clusters pays.
+const CLUSTERS_FROM: usize = 64;
 /// Fewer rows than this go one by one, each through several trees side by side.
 const SEVERAL: usize = 8;
+
+/// Finding out the ids of so many leaves costs about what one descent does that counts nodes.
+const LEAVES_PER_DESCENT: usize = 32;
 
 /// A position is the id of a node.
 impl Walk for Tree {
@@ -38,8 +49,32 @@ impl Walk for Tree {
     }
 
     #[inline]
-    fn add_value(&self, leaf: u32, sums: &mut [f64]) {
-        sums.iter_mut().zip(self.value(leaf as usize)).for_each(|(sum, value)| *sum += value);
+    fn add_values(&self, leaves: &[u32], sums: &mut [f64]) {
+        for (&leaf, sums) in leaves.iter().zip(sums.chunks_exact_mut(self.n_values())) {
+            sums.iter_mut().zip(self.value(leaf as usize)).for_each(|(sum, value)| *sum += value);
+        }
+    }
+
+    fn n_leaves(&self) -> usize {
+        Self::n_leaves(self)
+    }
+
+    fn clusters(&self) -> Option<&Clusters> {
+        self.clusters.get_or_make(|| {
+            if !self.n_categories().is_empty() {
+                return None;
+            }
+            let nodes = self.nodes();
+            Clusters::new(self.n_features(), self.node_count(), self.root(), |id| {
+                let node = id as usize;
+                (nodes.children_left.get(node)? != &TREE_LEAF).then(|| Split {
+                    feature: nodes.feature[node] as u32,
+                    threshold: nodes.threshold[node],
+                    missing_go_left: nodes.missing_go_to_left[node] != 0,
+                    children: [nodes.children_left[node], nodes.children_right[node]].map(|child| self.position(child)),
+                })
+            })
+        })
     }
 
     #[inline]
@@ -97,7 +132,13 @@ impl<'x> Blocks<'x> {
     pub fn new(x: &'x dyn Matrix, n_features: usize, n_reads: usize, runtime: &Runtime<'_>) -> Result<Self> {
         let rows = x.rows()?;
         let n_samples = check_features(x.shape(), n_features)?;
-        let len = n_samples.div_ceil(BLOCKS_PER_THREAD * runtime.n_threads()).clamp(*BLOCK.start(), *BLOCK.end());
+        let n_blocks = if runtime.n_threads() > 1 { BLOCKS_PER_THREAD * runtime.n_threads() } else { 1 };
+        let most = if partition::is_possible(n_features) {
+            (BLOCK_BYTES / Pages::row_bytes(n_features)).min(MAX_ROWS)
+        } else {
+            MAX_BLOCK
+        };
+        let len = n_samples.div_ceil(n_blocks).clamp(MIN_BLOCK, most);
         Ok(Self { rows, n_samples, len: Reader::block_len(rows, len), n_reads })
     }
 
@@ -141,14 +182,29 @@ impl<'x> Blocks<'x> {
 pub(crate) fn apply<W: Walk>(trees: &[&W], blocks: &Blocks<'_>, runtime: &Runtime<'_>) -> Result<Vec<i64>> {
     let n_trees = trees.len();
     let mut leaves = memory::zeros(RESULT, blocks.n_samples().saturating_mul(n_trees))?;
-    blocks.visit(leaves.chunks_mut(blocks.len() * n_trees), runtime, |reader, rows, leaves| {
-        for (at, tree) in trees.iter().enumerate() {
-            for (leaves, row) in leaves.chunks_exact_mut(n_trees).zip(rows.clone()) {
-                runtime.check_in_turn(row - rows.start)?;
-                leaves[at] = tree.leaf(reader.row(row), |_| ()) as i64;
+    let n_leaves: usize = trees.iter().map(|tree| tree.n_leaves()).sum();
+    let parts = leaves.chunks_mut(blocks.len() * n_trees);
+    if n_leaves / LEAVES_PER_DESCENT > blocks.n_samples() * n_trees {
+        // Rows are few, so each finds out the ids of its leaves.
+        blocks.visit(parts, runtime, |reader, rows, leaves| {
+            for (at, tree) in trees.iter().enumerate() {
+                for (leaves, row) in leaves.chunks_exact_mut(n_trees).zip(rows.clone()) {
+                    runtime.check_in_turn(row - rows.start)?;
+                    leaves[at] = tree.leaf(reader.row(row), |_| ()) as i64;
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        })?;
+        return Ok(leaves);
+    }
+    let ids = runtime.map(trees.to_vec(), |tree| Ok(tree.leaf_ids()))?;
+    blocks.visit(parts, runtime, |reader, rows, leaves| {
+        let rows: Vec<usize> = rows.collect();
+        visit_leaves(trees, reader, &rows, runtime, |first, at, numbers| {
+            for (leaves, &number) in leaves[first * n_trees..].chunks_exact_mut(n_trees).zip(numbers) {
+                leaves[at] = ids[at].as_ref().map_or(number, |ids| ids[number as usize]).into();
+            }
+        })
     })?;
     Ok(leaves)
 }
@@ -166,8 +222,8 @@ pub(crate) fn means<W: Walk>(
     blocks.visit(means.chunks_mut(blocks.len() * n_values), runtime, |reader, rows, means| {
         means.fill(start);
         let rows: Vec<usize> = rows.collect();
-        visit_leaves(trees, reader, &rows, runtime, |i, tree, leaf| {
-            tree.add_value(leaf, &mut means[i * n_values..][..n_values]);
+        visit_leaves(trees, reader, &rows, runtime, |first, at, leaves| {
+            trees[at].add_values(leaves, &mut means[first * n_values..][..leaves.len() * n_values]);
         })?;
         divide(means, trees.len() as f64);
         Ok(())
@@ -212,14 +268,15 @@ impl<'a> Singles<'a> {
     }
 }
 
-/// Calls `found` with the number of the leaf that each row of a block reaches in each tree, and with
-/// the place of the row in `rows`. For each row, the trees come in their order.
-pub(crate) fn visit_leaves<'t, W: Walk + 't>(
-    trees: &[&'t W],
+/// Calls `found` with the numbers of the leaves that some rows of a block reach in a tree, with the place
+/// of the first of them in `rows`, and with that of the tree. For each row, the trees come in their
+/// order.
+pub(crate) fn visit_leaves<W: Walk>(
+    trees: &[&W],
     reader: &mut Reader<'_>,
     rows: &[usize],
     runtime: &Runtime<'_>,
-    mut found: impl FnMut(usize, &'t W, u32),
+    mut found: impl FnMut(usize, usize, &[u32]),
 ) -> Result<()> {
     let mut positions = [0; MOST];
     // Rows that lie in memory go through one tree side by side.
@@ -227,8 +284,17 @@ pub(crate) fn visit_leaves<'t, W: Walk + 't>(
         && let Some(cells) = reader.cells()
     {
         let starts: Vec<usize> = rows.iter().map(|&row| cells.start(row)).collect();
+        if rows.len() >= CLUSTERS_FROM
+            && partition::is_possible(cells.width())
+            && trees.iter().all(|tree| tree.clusters().is_some())
+        {
+            for (first, starts) in (0..).step_by(MAX_ROWS).zip(starts.chunks(MAX_ROWS)) {
+                through_clusters(trees, &cells, starts, runtime, |at, leaves| found(first, at, leaves))?;
+            }
+            return Ok(());
+        }
         let chunks: Vec<_> = starts.chunks(MOST).map(|starts| (starts, Singles::of(&cells, starts))).collect();
-        for &tree in trees {
+        for (at, &tree) in trees.iter().enumerate() {
             for (first, (starts, singles)) in (0..).step_by(MOST).zip(&chunks) {
                 runtime.check_interrupt()?;
                 let positions = &mut positions[..starts.len()];
@@ -246,9 +312,10 @@ pub(crate) fn visit_leaves<'t, W: Walk + 't>(
                         side_by_side::descend(positions, |_| tree, value);
                     }
                 }
-                for (i, &leaf) in (first..).zip(&*positions) {
-                    found(i, tree, leaf & !AT_LEAF);
+                for position in &mut *positions {
+                    *position &= !AT_LEAF;
                 }
+                found(first, at, positions);
             }
         }
         return Ok(());
@@ -265,13 +332,11 @@ pub(crate) fn visit_leaves<'t, W: Walk + 't>(
     {
         runtime.check_interrupt()?;
         let first = rows.len() - rows_left.len();
-        for &tree in trees {
+        for (at, tree) in trees.iter().enumerate() {
             if let Some(flat) = tree.flat() {
                 flat.descend::<GROUP>(cells, &group_starts[..group.len()], &mut positions[..group.len()]);
             }
-            for (i, &leaf) in (first..).zip(&positions[..group.len()]) {
-                found(i, tree, leaf);
-            }
+            found(first, at, &positions[..group.len()]);
         }
         rows_left = rest;
     }
@@ -279,13 +344,40 @@ pub(crate) fn visit_leaves<'t, W: Walk + 't>(
     for (i, &row) in (rows.len() - rows_left.len()..).zip(rows_left) {
         runtime.check_in_turn(i)?;
         let row = reader.row(row);
-        for trees in trees.chunks(MOST) {
+        for (first, trees) in (0..).step_by(MOST).zip(trees.chunks(MOST)) {
             let positions = &mut positions[..trees.len()];
             for_each_row!(row, |value| side_by_side::descend(positions, |i| trees[i], |_, feature| value(feature)));
-            for (tree, &leaf) in trees.iter().zip(&*positions) {
-                found(i, tree, leaf & !AT_LEAF);
+            for (at, &leaf) in (first..).zip(&*positions) {
+                found(i, at, &[leaf & !AT_LEAF]);
             }
         }
+    }
+    Ok(())
+}
+
+/// Calls `found` with the numbers of the leaves that rows reach in each tree, by clusters. The values of
+/// the rows, at most [`MAX_ROWS`], begin at `starts`.
+fn through_clusters<W: Walk>(
+    trees: &[&W],
+    cells: &Cells<'_>,
+    starts: &[usize],
+    runtime: &Runtime<'_>,
+    mut found: impl FnMut(usize, &[u32]),
+) -> Result<()> {
+    let (mut pages, mut descent) = (Pages::default(), Descent::default());
+    pages.copy(cells, starts)?;
+    for (at, tree) in trees.iter().enumerate() {
+        runtime.check_interrupt()?;
+        let Some(clusters) = tree.clusters() else { continue };
+        descent.run(clusters, &pages);
+        descent.settle(|row| {
+            let mut at = tree.root();
+            while at & AT_LEAF == 0 {
+                at = tree.step(at, |feature| cells.value(starts[row], feature));
+            }
+            at & !AT_LEAF
+        });
+        found(at, descent.leaves());
     }
     Ok(())
 }

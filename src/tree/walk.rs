@@ -1,5 +1,6 @@
 //! A tree, as far as rows that are sent through it need it.
 
+use super::clusters::Clusters;
 use super::flat::FlatTree;
 use crate::data::rows::{Row, for_each_row};
 
@@ -13,17 +14,30 @@ pub trait Walk: Sync {
     /// The position that follows `at`, which is not a leaf, for a row whose value of a feature is
     /// `value(feature)`.
     fn step(&self, at: u32, value: impl Fn(u32) -> f64) -> u32;
-    /// Adds the value of a leaf, a position without [`AT_LEAF`], to `sums`: class shares, padded to
-    /// the output that has most, or means.
-    fn add_value(&self, leaf: u32, sums: &mut [f64]);
+    /// Adds the values of leaves, positions without [`AT_LEAF`], to `sums`, one after the other: class
+    /// shares, padded to the output that has most, or means.
+    fn add_values(&self, leaves: &[u32], sums: &mut [f64]);
     /// The id of the leaf that a row reaches whose value of a feature is `value(feature)`; `pass` is
     /// called with the id of each node on the way, the leaf's last. O(depth).
     fn descend(&self, value: impl Fn(u32) -> f64, pass: impl FnMut(usize)) -> usize;
+
+    /// Number of leaves.
+    fn n_leaves(&self) -> usize;
+    /// The id of each leaf by its number, if they are not the same. O(nodes).
+    fn leaf_ids(&self) -> Option<Vec<u32>> {
+        None
+    }
 
     /// The tree laid out for rows in single precision without missing values, if it can be. Its
     /// leaves have the numbers that positions have.
     #[doc(hidden)]
     fn flat(&self) -> Option<&FlatTree> {
+        None
+    }
+
+    /// The tree as clusters, if it can be. Its leaves have the numbers that positions have.
+    #[doc(hidden)]
+    fn clusters(&self) -> Option<&Clusters> {
         None
     }
 

@@ -37,7 +37,7 @@ fn check(tree: &Tree, unit: f64, x: &Array2<f64>) -> PackedTree {
         assert_eq!(leaf as i64, expected);
         assert_eq!(path, indices[indptr[row] as usize..indptr[row + 1] as usize]);
         let mut value = vec![0.0; tree.n_values()];
-        packed.add_value(position(&packed, &view, row) & !AT_LEAF, &mut value);
+        packed.add_values(&[position(&packed, &view, row) & !AT_LEAF], &mut value);
         assert_eq!(value, tree.value(leaf));
     }
     packed

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::numbers::{Numbers, Weights};
 use super::shares::{Formula, Shares};
-use super::{LEAF, MISSING_LEFT, MadeFlatTree, MadeLeafValues, PackedTree, SET, Split, Statistics};
+use super::{LEAF, MISSING_LEFT, MadeClusters, MadeFlatTree, MadeLeafValues, PackedTree, SET, Split, Statistics};
 use crate::tree::sets::CategorySets;
 use crate::tree::walk::Walk;
 use crate::tree::{MAX_NODES, n_values};
@@ -202,6 +202,7 @@ impl PackedTree {
             sets,
             leaves: MadeLeafValues::default(),
             flat: MadeFlatTree::default(),
+            clusters: MadeClusters::default(),
         })
     }
 }

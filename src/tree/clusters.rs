@@ -1,0 +1,247 @@
+//! A tree as clusters of up to fifteen splits that are decided at once.
+//!
+//! A cluster is a split and the heaviest splits below it. All of them compare their cuts with the
+//! values of a row in one step, whether or not the row passes them, which makes a bit each: 1 where
+//! the row would go right. Which exit of the cluster the row takes follows from these bits. In each
+//! exit's mask are the splits whose left side it lies on, and the first exit from the left none of
+//! whose splits send the row right is the one. In trees of forests, a row passes three or four
+//! clusters where it passes seventeen splits.
+//!
+//! Cuts are in single precision, and a row goes right if its value is at least the cut: a cut is the
+//! least number in single precision above the threshold. For a value that was rounded up to single
+//! precision this decides as the threshold does, unless the value is equal to the cut.
+
+use std::collections::BinaryHeap;
+use std::sync::OnceLock;
+
+use super::walk::AT_LEAF;
+
+/// The most splits of a cluster.
+const SPLITS: usize = 15;
+/// The most exits of a cluster, and the numbers that are read for each.
+pub(super) const LANES: usize = SPLITS + 1;
+/// The most features of a tree that is clustered.
+pub(super) const MAX_FEATURES: usize = 128;
+/// In a feature: missing values go right.
+const MISSING_RIGHT: u8 = 1 << 7;
+
+/// A split of a tree that is to be clustered. Its children are splits by their numbers, or leaves
+/// by theirs, with [`AT_LEAF`].
+#[derive(Debug, Clone, Copy)]
+pub struct Split {
+    pub feature: u32,
+    pub threshold: f64,
+    pub missing_go_left: bool,
+    pub children: [u32; 2],
+}
+
+/// A tree as clusters.
+///
+/// A cluster of `k` splits is `k + 1` places in each array, one for each exit from left to right,
+/// and is known by its first place. Each array has [`LANES`] more items at the end, so that as many
+/// can be read from every place.
+#[derive(Debug)]
+pub struct Clusters {
+    /// The first cluster, or a leaf.
+    root: u32,
+    n_features: usize,
+    /// The cuts of the splits; NaN where no value goes right.
+    cuts: Box<[f32]>,
+    /// The features of the splits, with [`MISSING_RIGHT`].
+    features: Box<[u8]>,
+    /// For each exit, the splits whose left side it lies on: none for the last exit alone.
+    left_of: Box<[u16]>,
+    /// For each exit, the cluster that follows, or a leaf with [`AT_LEAF`].
+    exits: Box<[u32]>,
+}
+
+/// A cluster: what is read from its first place on, of which only the first items are its own.
+#[derive(Clone, Copy)]
+pub(super) struct Cluster<'a> {
+    pub cuts: &'a [f32; LANES],
+    pub features: &'a [u8; LANES],
+    pub left_of: &'a [u16; LANES],
+    pub exits: &'a [u32; LANES],
+}
+
+impl Clusters {
+    /// Clusters the tree of the split or leaf `root`. `split` has the splits by their numbers, which
+    /// are below `n_numbers`; the children of a split that are splits have greater ones. Returns
+    /// nothing if there are too many features. O(splits).
+    pub fn new(n_features: usize, n_numbers: usize, root: u32, split: impl Fn(u32) -> Option<Split>) -> Option<Self> {
+        if n_features > MAX_FEATURES {
+            return None;
+        }
+        // The heavier split is the one with more leaves below it.
+        let mut weights = vec![0u32; n_numbers];
+        for id in (0..n_numbers).rev() {
+            let Some(split) = split(id as u32) else { continue };
+            let weight = |child: u32| weights.get(child as usize).map_or(1, |&weight| weight);
+            weights[id] = split.children.map(weight).iter().sum();
+        }
+        let mut builder = Builder { split, weights, chosen: Vec::new(), exits: Vec::new() };
+        let (mut cuts, mut features) = (Vec::new(), Vec::new());
+        let (mut left_of, mut exits) = (Vec::<u16>::new(), Vec::<u32>::new());
+        // Splits at which clusters begin, each with the exit that leads to it.
+        let mut waiting = Vec::new();
+        if root & AT_LEAF == 0 {
+            waiting.push((root, None));
+        }
+        while let Some((top, from)) = waiting.pop() {
+            let first = exits.len();
+            if let Some(from) = from {
+                exits[from] = first as u32;
+            }
+            builder.choose(top);
+            for split in builder.chosen.iter().filter_map(|&id| (builder.split)(id)) {
+                cuts.push(least_above(split.threshold));
+                features.push(split.feature as u8 | if split.missing_go_left { 0 } else { MISSING_RIGHT });
+            }
+            cuts.push(f32::NAN);
+            features.push(0);
+            left_of.extend(builder.exits.iter().map(|&(_, mask)| mask));
+            exits.extend(builder.exits.iter().map(|&(child, _)| child));
+            waiting.extend(
+                (first..)
+                    .zip(&builder.exits)
+                    .filter_map(|(exit, &(child, _))| (child & AT_LEAF == 0).then_some((child, Some(exit)))),
+            );
+        }
+        cuts.extend([f32::NAN; LANES]);
+        features.extend([0; LANES]);
+        left_of.extend([0; LANES]);
+        exits.extend([AT_LEAF; LANES]);
+        let (cuts, features) = (cuts.into(), features.into());
+        let root = if root & AT_LEAF == 0 { 0 } else { root };
+        Some(Self { root, n_features, cuts, features, left_of: left_of.into(), exits: exits.into() })
+    }
+
+    /// The first cluster, or a leaf with [`AT_LEAF`].
+    #[inline]
+    pub(super) fn root(&self) -> u32 {
+        self.root
+    }
+
+    pub(super) fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// The cluster of a place.
+    ///
+    /// # Safety
+    ///
+    /// The place must be [`root`](Self::root) or an exit of a cluster, and no leaf.
+    #[inline]
+    #[allow(unsafe_code, reason = "checked reads of the four arrays take a quarter longer")]
+    pub(super) unsafe fn cluster(&self, place: u32) -> Cluster<'_> {
+        let place = place as usize;
+        debug_assert!(place + LANES < self.exits.len());
+        // SAFETY: `new` has put `LANES` items behind the last place of each array.
+        unsafe {
+            Cluster {
+                cuts: &*self.cuts.as_ptr().add(place).cast(),
+                features: &*self.features.as_ptr().add(place).cast(),
+                left_of: &*self.left_of.as_ptr().add(place).cast(),
+                exits: &*self.exits.as_ptr().add(place).cast(),
+            }
+        }
+    }
+
+    pub fn n_bytes(&self) -> usize {
+        size_of_val(&self.cuts[..])
+            + size_of_val(&self.features[..])
+            + size_of_val(&self.left_of[..])
+            + size_of_val(&self.exits[..])
+    }
+}
+
+/// Chooses the splits of a cluster after the other.
+struct Builder<F> {
+    split: F,
+    /// By split, the number of leaves below it.
+    weights: Vec<u32>,
+    /// The splits of the cluster.
+    chosen: Vec<u32>,
+    /// Its exits from left to right, each with its mask.
+    exits: Vec<(u32, u16)>,
+}
+
+impl<F: Fn(u32) -> Option<Split>> Builder<F> {
+    fn choose(&mut self, top: u32) {
+        self.chosen.clear();
+        self.exits.clear();
+        let mut heaviest = BinaryHeap::from([(self.weights[top as usize], top)]);
+        while self.chosen.len() < SPLITS
+            && let Some((_, id)) = heaviest.pop()
+        {
+            let Some(split) = (self.split)(id) else { continue };
+            self.chosen.push(id);
+            let splits = split.children.into_iter().filter(|child| child & AT_LEAF == 0);
+            heaviest.extend(splits.map(|child| (self.weights[child as usize], child)));
+        }
+        self.add_exits(top, 0);
+    }
+
+    /// Adds the exits below a child, which lie on the left of some splits. At most [`SPLITS`] deep.
+    fn add_exits(&mut self, child: u32, mask: u16) {
+        match (self.chosen.iter().position(|&id| id == child), (self.split)(child)) {
+            (Some(lane), Some(Split { children: [left, right], .. })) => {
+                self.add_exits(left, mask | 1 << lane);
+                self.add_exits(right, mask);
+            }
+            _ => self.exits.push((child, mask)),
+        }
+    }
+}
+
+/// The least number in single precision that is above a threshold; NaN if there is none.
+fn least_above(threshold: f64) -> f32 {
+    let nearest = threshold as f32;
+    match f64::from(nearest) > threshold {
+        true => nearest,
+        false if nearest == f32::INFINITY => f32::NAN,
+        false => nearest.next_up(),
+    }
+}
+
+/// Clusters that are made at the first prediction; nothing where the tree has none. They follow from
+/// the rest of their tree, so any two of them are equal.
+#[derive(Debug, Default)]
+pub(super) struct MadeClusters(OnceLock<Option<Clusters>>);
+
+impl MadeClusters {
+    pub fn get_or_make(&self, make: impl FnOnce() -> Option<Clusters>) -> Option<&Clusters> {
+        self.0.get_or_init(make).as_ref()
+    }
+
+    pub fn n_bytes(&self) -> usize {
+        self.0.get().and_then(Option::as_ref).map_or(0, Clusters::n_bytes)
+    }
+}
+
+impl Clone for MadeClusters {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for MadeClusters {
+    fn eq(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cuts_are_the_least_numbers_above() {
+        for threshold in [0.1, -0.1, 1.0 / 3.0, -1e300, 1e-300, -1e-300, 16_777_217.0, -0.0, f64::NEG_INFINITY] {
+            let cut = least_above(threshold);
+            assert!(f64::from(cut) > threshold && f64::from(cut.next_down()) <= threshold, "{threshold}");
+        }
+        assert_eq!(least_above(1e300), f32::INFINITY);
+        assert!(least_above(f64::INFINITY).is_nan());
+    }
+}

@@ -1,0 +1,106 @@
+//! Rows in single precision, each on cache lines of its own.
+
+use crate::data::rows::Cells;
+use crate::error::Result;
+use crate::memory;
+
+/// Values of a cache line.
+pub(super) const PAGE: usize = 16;
+
+/// A cache line of the values of a row.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub(super) struct Page([f32; PAGE]);
+
+/// Some rows, each as many pages, which begin with its values.
+#[derive(Debug, Default)]
+pub(super) struct Pages {
+    /// The pages of all rows, and maybe more.
+    cells: Vec<Page>,
+    per_row: usize,
+    n_rows: usize,
+    is_exact: bool,
+}
+
+impl Pages {
+    /// The number of pages of a row with so many values: 1, 2, 4 or 8.
+    pub fn per_row(n_features: usize) -> usize {
+        n_features.div_ceil(PAGE).max(1).next_power_of_two()
+    }
+
+    /// The bytes of a row with so many values.
+    pub fn row_bytes(n_features: usize) -> usize {
+        Self::per_row(n_features) * size_of::<Page>()
+    }
+
+    /// Copies the rows of which the values begin at `starts`, rounded up.
+    pub fn copy(&mut self, cells: &Cells<'_>, starts: &[usize]) -> Result<()> {
+        let width = cells.width();
+        self.per_row = Self::per_row(width);
+        self.n_rows = starts.len();
+        let n_pages = self.per_row * starts.len();
+        if self.cells.len() < n_pages {
+            self.cells = memory::filled("rows of X", Page([0.0; PAGE]), n_pages)?;
+        }
+        self.is_exact = true;
+        for (row, &start) in self.cells.chunks_exact_mut(self.per_row).zip(starts) {
+            self.is_exact &= match cells {
+                Cells::F32(all) => fill(row, &all.cells[start..start + width], |value| (value, !value.is_nan())),
+                Cells::F64(all) => fill(row, &all.cells[start..start + width], rounded_up),
+            };
+        }
+        Ok(())
+    }
+
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Whether no value is missing and none was rounded.
+    pub fn is_exact(&self) -> bool {
+        self.is_exact
+    }
+
+    /// The pages of all rows, and maybe more.
+    pub fn pages(&self) -> &[Page] {
+        &self.cells
+    }
+}
+
+/// Writes values to the pages of a row. Returns whether all of them are exact.
+#[inline]
+fn fill<T: Copy>(row: &mut [Page], values: &[T], convert: impl Fn(T) -> (f32, bool)) -> bool {
+    let mut all_exact = true;
+    for (page, values) in row.iter_mut().zip(values.chunks(PAGE)) {
+        for (cell, &value) in page.0.iter_mut().zip(values) {
+            let (value, is_exact) = convert(value);
+            *cell = value;
+            all_exact &= is_exact;
+        }
+    }
+    all_exact
+}
+
+/// The least number in single precision that is not below a value, and whether it is equal to it.
+#[inline]
+fn rounded_up(value: f64) -> (f32, bool) {
+    let nearest = value as f32;
+    let widened = f64::from(nearest);
+    (if widened < value { nearest.next_up() } else { nearest }, widened == value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_rounded_up() {
+        for value in [0.1, -0.1, 1e300, -1e300, 1e-300, -1e-300, 16_777_217.0, 1.0, -0.0, f64::INFINITY] {
+            let (rounded, is_exact) = rounded_up(value);
+            assert!(f64::from(rounded) >= value && f64::from(rounded.next_down()) < value, "{value}");
+            assert_eq!(is_exact, f64::from(rounded) == value);
+        }
+        assert!(rounded_up(f64::NAN).0.is_nan() && !rounded_up(f64::NAN).1);
+        assert_eq!(rounded_up(f64::NEG_INFINITY), (f32::NEG_INFINITY, true));
+    }
+}

@@ -1,0 +1,429 @@
+//! Rows go down a tree of clusters as lists, which each cluster divides among its exits.
+//!
+//! The reads of one row do not wait for those of another, a cluster is loaded once for all rows of
+//! its list, and no branch depends on a value. Below a few rows a list is not divided further: its
+//! rows go on side by side, each with its own cluster.
+//!
+//! This takes AVX-512 with VBMI2. Other processors have [`FlatTree`](super::flat::FlatTree).
+
+#![allow(unsafe_code, reason = "vectors of registers, and rows without checked indices")]
+
+use super::clusters::{Clusters, MAX_FEATURES};
+use super::pages::Pages;
+
+/// The most rows of a block: their numbers have 16 bits.
+pub(super) const MAX_ROWS: usize = 1 << 15;
+
+/// Whether this machine can send rows with so many features through clusters.
+pub(super) fn is_possible(n_features: usize) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let is_supported = avx512::is_supported();
+    #[cfg(not(target_arch = "x86_64"))]
+    let is_supported = false;
+    is_supported && n_features <= MAX_FEATURES
+}
+
+/// What a descent of rows leaves behind, and the room that it needs: 13 bytes for each row.
+#[derive(Debug, Default)]
+pub(super) struct Descent {
+    /// By row, the number of the leaf that it has reached.
+    leaves: Vec<u32>,
+    /// Rows that have met a cut that is equal to a value of theirs, which may have been rounded to
+    /// it. Their leaves may be wrong. A row can be there more than once.
+    doubtful: Vec<u16>,
+    /// Lists of rows, and room for those that they are divided into.
+    ids: [Vec<u16>; 2],
+    /// By place in a list, the exit that the row takes.
+    exits: Vec<u8>,
+    pending: Vec<Part>,
+}
+
+/// A list of rows that has come to a cluster.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    cluster: u32,
+    /// Where the list is in [`Descent::ids`].
+    start: u32,
+    len: u32,
+    side: bool,
+}
+
+impl Descent {
+    /// Sends all rows, at most [`MAX_ROWS`], through a tree with as many features. O(rows * depth).
+    /// Panics unless it [is possible](is_possible).
+    pub fn run(&mut self, clusters: &Clusters, rows: &Pages) {
+        assert!(is_possible(clusters.n_features()) && rows.n_rows() <= MAX_ROWS, "clusters cannot be used");
+        #[cfg(target_arch = "x86_64")]
+        avx512::run(self, clusters, rows);
+    }
+
+    /// By row, the number of the leaf that it has reached, unless it is [`doubtful`](Self::doubtful).
+    pub fn leaves(&self) -> &[u32] {
+        &self.leaves
+    }
+
+    /// Sets the leaves of the doubtful rows.
+    pub fn settle(&mut self, leaf: impl Fn(usize) -> u32) {
+        for row in self.doubtful.drain(..).map(usize::from) {
+            self.leaves[row] = leaf(row);
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx512 {
+    #[allow(clippy::wildcard_imports, reason = "names of instructions")]
+    use std::arch::x86_64::*;
+
+    use super::super::clusters::{Cluster, Clusters, LANES};
+    use super::super::pages::{PAGE, Page, Pages};
+    use super::super::walk::AT_LEAF;
+    use super::{Descent, Part};
+
+    /// Lists that are not longer go on side by side.
+    const FEW: usize = 16;
+    /// Row numbers of a vector, which is written even where fewer are left.
+    const IDS: usize = 32;
+
+    pub fn is_supported() -> bool {
+        is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vbmi2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("popcnt")
+    }
+
+    /// The caller has checked that this is supported, and that rows have the features of the tree.
+    pub fn run(descent: &mut Descent, clusters: &Clusters, rows: &Pages) {
+        let (n_rows, per_row) = (rows.n_rows(), Pages::per_row(clusters.n_features()));
+        assert!(n_rows * per_row <= rows.pages().len(), "rows are shorter than the tree wants");
+        descent.leaves.clear();
+        descent.doubtful.clear();
+        descent.leaves.resize(n_rows, clusters.root());
+        if clusters.root() & AT_LEAF == 0 {
+            for ids in &mut descent.ids {
+                ids.resize(ids.len().max(n_rows + IDS), 0);
+            }
+            descent.ids[0].iter_mut().zip(0..n_rows as u16).for_each(|(id, row)| *id = row);
+            descent.exits.resize(descent.exits.len().max(n_rows + IDS), 0);
+            let len = n_rows as u32;
+            descent.pending.push(Part { cluster: clusters.root(), start: 0, len, side: false });
+            // SAFETY: the features are supported. There is a page for each of the features of each
+            // row, and there is room for the lists.
+            unsafe {
+                match (per_row, rows.is_exact()) {
+                    (1, true) => divide::<1, false>(descent, clusters, rows.pages()),
+                    (1, false) => divide::<1, true>(descent, clusters, rows.pages()),
+                    (2, true) => divide::<2, false>(descent, clusters, rows.pages()),
+                    (2, false) => divide::<2, true>(descent, clusters, rows.pages()),
+                    (4, true) => divide::<4, false>(descent, clusters, rows.pages()),
+                    (4, false) => divide::<4, true>(descent, clusters, rows.pages()),
+                    (_, true) => divide::<8, false>(descent, clusters, rows.pages()),
+                    (_, false) => divide::<8, true>(descent, clusters, rows.pages()),
+                }
+            }
+        }
+        descent.leaves.iter_mut().for_each(|leaf| *leaf &= !AT_LEAF);
+    }
+
+    /// A cluster in registers.
+    struct Loaded {
+        lanes: __m512i,
+        /// Lanes whose feature is in an odd pair of pages, and in the second half of eight pages.
+        odd: __mmask16,
+        far: __mmask16,
+        missing_right: __mmask16,
+        cuts: __m512,
+        /// In 32 bits each, as the compiler knows no short way from a mask to lanes of 16.
+        left_of: __m512i,
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
+    fn load<const PAGES: usize>(cluster: &Cluster<'_>) -> Loaded {
+        // SAFETY: each of these has 16 items.
+        let (features, cuts, left_of) = unsafe {
+            (
+                _mm_loadu_si128(cluster.features.as_ptr().cast()),
+                _mm512_loadu_ps(cluster.cuts.as_ptr()),
+                _mm256_loadu_si256(cluster.left_of.as_ptr().cast()),
+            )
+        };
+        let lanes = _mm512_cvtepu8_epi32(features);
+        let has_bit = |bit: i32| _mm512_test_epi32_mask(lanes, _mm512_set1_epi32(bit));
+        Loaded {
+            lanes,
+            odd: if PAGES > 2 { has_bit(2 * PAGE as i32) } else { 0 },
+            far: if PAGES > 4 { has_bit(4 * PAGE as i32) } else { 0 },
+            missing_right: _mm_movepi8_mask(features),
+            cuts,
+            left_of: _mm512_cvtepu16_epi32(left_of),
+        }
+    }
+
+    /// The exit that a row takes, and whether one of its values is equal to a cut. `row` is the first
+    /// of its pages. The latter is only found if the row is `CHECKED`, as it must be if values are
+    /// missing or were rounded.
+    ///
+    /// # Safety
+    ///
+    /// The row must have so many pages.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
+    unsafe fn exit<const PAGES: usize, const CHECKED: bool>(cluster: &Loaded, row: *const Page) -> (usize, bool) {
+        // SAFETY: the caller promises so many pages.
+        let page = |at: usize| unsafe { _mm512_load_ps(row.add(at).cast()) };
+        let of_two = |at: usize| _mm512_permutex2var_ps(page(at), cluster.lanes, page(at + 1));
+        let of_four = |at: usize| _mm512_mask_mov_ps(of_two(at), cluster.odd, of_two(at + 2));
+        let values = match PAGES {
+            1 => _mm512_permutexvar_ps(cluster.lanes, page(0)),
+            2 => of_two(0),
+            4 => of_four(0),
+            _ => _mm512_mask_mov_ps(of_four(0), cluster.far, of_four(4)),
+        };
+        let mut right = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(values, cluster.cuts);
+        let mut is_doubtful = false;
+        if CHECKED {
+            right |= _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(values, values) & cluster.missing_right;
+            is_doubtful = _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(values, cluster.cuts) != 0;
+        }
+        // The last exit is on the left side of no split, so one is found.
+        let open = _mm512_testn_epi32_mask(_mm512_set1_epi32(right.into()), cluster.left_of);
+        (u32::from(open).trailing_zeros() as usize, is_doubtful)
+    }
+
+    /// Divides the lists that are pending until all rows have come to leaves.
+    ///
+    /// # Safety
+    ///
+    /// The ids in pending lists must be those of rows of which there are leaves and pages. Each side of
+    /// the ids, and the exits, must have [`IDS`] items more than there are rows.
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
+    unsafe fn divide<const PAGES: usize, const CHECKED: bool>(
+        descent: &mut Descent,
+        clusters: &Clusters,
+        pages: &[Page],
+    ) {
+        let Descent { leaves, doubtful, ids: [first, second], exits, pending } = descent;
+        let (leaves, exits, pages) = (leaves.as_mut_ptr(), exits.as_mut_ptr(), pages.as_ptr());
+        let sides = [first.as_mut_ptr(), second.as_mut_ptr()];
+        while let Some(Part { cluster, start, len, side }) = pending.pop() {
+            let (start, len) = (start as usize, len as usize);
+            // SAFETY: lists lie within their side. What is written behind the end of a list is not
+            // behind the end of the side, as the caller promises.
+            let (ids, parts) = unsafe { (sides[usize::from(side)].add(start), sides[usize::from(!side)].add(start)) };
+            if len <= FEW {
+                // SAFETY: the list is one of rows, which have so many pages and a leaf.
+                unsafe {
+                    let ids = std::slice::from_raw_parts(ids, len);
+                    go_on::<PAGES, CHECKED>(clusters, cluster, ids, pages, leaves, doubtful);
+                }
+                continue;
+            }
+            // SAFETY: only clusters are pending.
+            let cluster = unsafe { clusters.cluster(cluster) };
+            let loaded = load::<PAGES>(&cluster);
+            for at in 0..len {
+                // SAFETY: as above; an exit is below `LANES`.
+                unsafe {
+                    let row = usize::from(*ids.add(at));
+                    let (exit, is_doubtful) = exit::<PAGES, CHECKED>(&loaded, pages.add(row * PAGES));
+                    debug_assert!(exit < LANES);
+                    *exits.add(at) = exit as u8;
+                    *leaves.add(row) = *cluster.exits.get_unchecked(exit);
+                    if CHECKED && is_doubtful {
+                        doubtful.push(row as u16);
+                    }
+                }
+            }
+            // Behind the list, no exit.
+            // SAFETY: there is room for `IDS` more.
+            unsafe { std::slice::from_raw_parts_mut(exits.add(len), IDS) }.fill(u8::MAX);
+            // Lists are divided from left to right, and the last one goes on first: so what a vector
+            // writes behind the end of a list is overwritten, or has been a list before.
+            let mut end = 0;
+            for (exit, &next) in cluster.exits.iter().enumerate() {
+                if next & AT_LEAF == 0 {
+                    let wanted = _mm256_set1_epi8(exit as i8);
+                    let begin = end;
+                    for at in (0..len).step_by(IDS) {
+                        // SAFETY: there is room for `IDS` more behind the list and its parts.
+                        unsafe {
+                            let taken = _mm256_cmpeq_epi8_mask(_mm256_loadu_si256(exits.add(at).cast()), wanted);
+                            let taking = _mm512_maskz_compress_epi16(taken, _mm512_loadu_si512(ids.add(at).cast()));
+                            _mm512_storeu_si512(parts.add(end).cast(), taking);
+                            end += taken.count_ones() as usize;
+                        }
+                    }
+                    if end > begin {
+                        let (start, len) = ((start + begin) as u32, (end - begin) as u32);
+                        pending.push(Part { cluster: next, start, len, side: !side });
+                    }
+                }
+                if cluster.left_of[exit] == 0 {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Sends a few rows from a cluster to their leaves, side by side.
+    ///
+    /// # Safety
+    ///
+    /// There must be pages and a leaf for each row. `cluster` must be one.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
+    unsafe fn go_on<const PAGES: usize, const CHECKED: bool>(
+        clusters: &Clusters,
+        cluster: u32,
+        rows: &[u16],
+        pages: *const Page,
+        leaves: *mut u32,
+        doubtful: &mut Vec<u16>,
+    ) {
+        let mut places = [cluster; FEW];
+        let mut open: [u8; FEW] = std::array::from_fn(|at| at as u8);
+        let mut n_open = rows.len();
+        while n_open > 0 {
+            let mut n_left = 0;
+            for at in 0..n_open {
+                let which = usize::from(open[at]);
+                // SAFETY: a row is open as long as its place is a cluster. The caller promises the pages.
+                let (next, is_doubtful) = unsafe {
+                    let cluster = clusters.cluster(places[which]);
+                    let row = pages.add(usize::from(rows[which]) * PAGES);
+                    let (exit, is_doubtful) = exit::<PAGES, CHECKED>(&load::<PAGES>(&cluster), row);
+                    (*cluster.exits.get_unchecked(exit), is_doubtful)
+                };
+                if CHECKED && is_doubtful {
+                    doubtful.push(rows[which]);
+                }
+                places[which] = next;
+                open[n_left] = which as u8;
+                n_left += usize::from(next & AT_LEAF == 0);
+            }
+            n_open = n_left;
+        }
+        for (&row, &leaf) in rows.iter().zip(&places) {
+            // SAFETY: the caller promises a leaf for each row.
+            unsafe { *leaves.add(usize::from(row)) = leaf };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Array2;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::data::Matrix;
+    use crate::data::rows::Reader;
+    use crate::rng::{Draws, NodeKey};
+    use crate::tree::clusters::Split;
+    use crate::tree::walk::AT_LEAF;
+
+    /// Numbers of a few values, some of which single precision does not tell apart.
+    fn number(draws: Draws, at: u64) -> f64 {
+        let value = draws.below(7, 3 * at) as f64 / 10.0 - 0.3;
+        match draws.below(4, 3 * at + 1) {
+            0 => value,
+            1 => f64::from(value as f32),
+            2 => f64::from((value as f32).next_up()),
+            _ => value + (draws.below(9, 3 * at + 2) as f64 - 4.0) * 1e-9,
+        }
+    }
+
+    /// A tree of some shape, of which the right or the left sides may be the heavier ones.
+    fn tree(n_splits: u64, n_features: u64, skew: u64, draws: Draws) -> (Vec<Split>, u32) {
+        let (mut splits, mut n_leaves) = (Vec::new(), 0);
+        // Subtrees of so many splits, each with the split and the side it is on.
+        let mut pending = vec![(n_splits, None)];
+        while let Some((size, from)) = pending.pop() {
+            let id = splits.len() as u32;
+            let at = if size == 0 { n_leaves | AT_LEAF } else { id };
+            if let Some((parent, side)) = from {
+                let parent: &mut Split = &mut splits[parent as usize];
+                parent.children[side] = at;
+            }
+            if size == 0 {
+                n_leaves += 1;
+                continue;
+            }
+            let word = u64::from(id);
+            splits.push(Split {
+                feature: draws.below(n_features, 5 * word) as u32,
+                threshold: match draws.below(20, 5 * word + 1) {
+                    0 => f64::INFINITY,
+                    1 => f64::NEG_INFINITY,
+                    2 => 1e300,
+                    _ => number(draws, 1_000_000 + word),
+                },
+                missing_go_left: draws.below(2, 5 * word + 2) == 0,
+                children: [0; 2],
+            });
+            let few = draws.below(size.min(skew), 5 * word + 3);
+            let left = if draws.below(2, 5 * word + 4) == 0 { few } else { size - 1 - few };
+            pending.push((size - 1 - left, Some((id, 1))));
+            pending.push((left, Some((id, 0))));
+        }
+        let root = if n_splits == 0 { AT_LEAF } else { 0 };
+        (splits, root)
+    }
+
+    proptest! {
+        #[test]
+        fn rows_reach_the_leaves_of_a_plain_descent(
+            n_splits in 0..300u64, n_features in 1..=MAX_FEATURES, skew in prop::sample::select(vec![1, 3, 1000]),
+            n_rows in 1..400usize, kind in 0..3u64, seed: u64,
+        ) {
+            if !is_possible(n_features) {
+                return Ok(());
+            }
+            let draws = NodeKey::root(seed, 0).bootstrap();
+            let (splits, root) = tree(n_splits, n_features as u64, skew, draws);
+            let clusters = Clusters::new(n_features, splits.len(), root, |id| splits.get(id as usize).copied()).unwrap();
+            let x = Array2::from_shape_fn((n_rows, n_features), |(row, feature)| {
+                let at = 2_000_000 + (row * n_features + feature) as u64;
+                match draws.below(if kind == 0 { 30 } else { 1000 }, 10_000_000 + at) {
+                    0 => f64::INFINITY,
+                    1 => f64::NEG_INFINITY,
+                    2 if kind == 0 => f64::NAN,
+                    3 if kind < 2 => -1e300,
+                    _ if kind == 2 => f64::from(number(draws, at) as f32),
+                    _ => number(draws, at),
+                }
+            });
+            let leaf = |row: usize| {
+                let mut at = root;
+                while at & AT_LEAF == 0 {
+                    let split = &splits[at as usize];
+                    let value = x[[row, split.feature as usize]];
+                    let goes_left = if value.is_nan() { split.missing_go_left } else { value <= split.threshold };
+                    at = split.children[usize::from(!goes_left)];
+                }
+                at & !AT_LEAF
+            };
+            let expected: Vec<u32> = (0..n_rows).map(leaf).collect();
+            let mut descent = Descent::default();
+            let mut found = |x: &dyn Matrix| {
+                let mut reader = Reader::new(x.rows().unwrap(), n_rows, usize::MAX).unwrap();
+                reader.load(0..n_rows);
+                let cells = reader.cells().unwrap();
+                let starts: Vec<usize> = (0..n_rows).map(|row| cells.start(row)).collect();
+                let mut pages = Pages::default();
+                pages.copy(&cells, &starts).unwrap();
+                descent.run(&clusters, &pages);
+                descent.settle(leaf);
+                descent.leaves().to_vec()
+            };
+            prop_assert_eq!(&found(&x.view()), &expected);
+            if kind == 2 {
+                prop_assert_eq!(&found(&x.mapv(|value| value as f32).view()), &expected);
+            }
+        }
+    }
+}
