@@ -9,22 +9,25 @@ mod common;
 
 use std::env;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::Instant;
 
 use common::{Csc, NEVER, Random, random_classes, random_numbers};
-use ndarray::Array2;
+use ndarray::{Array2, s};
 use spinney::data::dense::Ordinals;
 use spinney::data::{Dataset, Target};
+use spinney::forest::{Forest, Member};
 use spinney::grow::grow;
 use spinney::params::{CriterionKind, MaxFeatures, Splitter, TreeParams};
 use spinney::runtime::Runtime;
+use spinney::tree::packed::PackedTree;
 
 /// Fits per process, and processes per value.
 const FITS: usize = 5;
 const ROUNDS: usize = 3;
 
 /// A constant, the values to try (the one that the source has first), and the workload that it matters for.
-const SWEEPS: [(&str, &[&str], &str); 28] = [
+const SWEEPS: [(&str, &[&str], &str); 31] = [
     ("KNOWN_FROM_SAMPLES", &["24", "6", "12", "48", "96"], "sparse"),
     ("KNOWN_FROM_ENTRIES", &["256", "64", "128", "512", "1024"], "sparse"),
     ("COPY_BELOW", &["0.5", "0.1", "0.25", "0.75"], "sparse"),
@@ -46,6 +49,9 @@ const SWEEPS: [(&str, &[&str], &str); 28] = [
     ("RANKS_PER_BIN", &["32", "4", "8", "128"], "dense, random"),
     ("SPARSE_FROM", &["0.4", "0.2", "0.3", "0.6", "0.8"], "dense, half zeros"),
     ("SPARSE_FROM_DISTINCT", &["17", "2", "8", "32", "64"], "dense, half zeros"),
+    ("BLOCK_BYTES", &["2097152", "262144", "524288", "1048576", "4194304"], "predict"),
+    ("FEW", &["16", "4", "8", "32"], "predict"),
+    ("CLUSTERS_FROM", &["64", "1000"], "predict, 64 rows"),
     ("CODED_UP_TO", &["2048", "0", "256", "512", "1024"], "encode"),
     ("ROWS_PER_CODE", &["4", "1", "2", "8", "16"], "encode"),
     ("NEAR_CELLS", &["131072", "32768", "65536", "262144", "1048576"], "dense, large"),
@@ -55,7 +61,7 @@ const SWEEPS: [(&str, &[&str], &str); 28] = [
     ("CELL_COST", &["2.0", "0.5", "1.0", "4.0"], "dense, two threads"),
 ];
 
-/// What is timed of a workload: the encoding of 20,000 rows, or the growth of a tree.
+/// What is timed of a workload: the encoding of 20,000 rows, the growth of a tree, or the prediction of a forest.
 fn workload(name: &str) -> Box<dyn Fn()> {
     if name == "encode" {
         let mut random = Random::new(1);
@@ -66,11 +72,36 @@ fn workload(name: &str) -> Box<dyn Fn()> {
             std::hint::black_box(Dataset::from_dense(x.view(), &runtime).expect("finite"));
         });
     }
+    if let Some(n_rows) = match name {
+        "predict" => Some(20_000),
+        "predict, 64 rows" => Some(64),
+        _ => None,
+    } {
+        return prediction(n_rows);
+    }
     let (data, target, params, n_threads) = growth(name);
     let params = params.check(data.n_samples(), data.n_features()).expect("valid");
     Box::new(move || {
         let runtime = Runtime::new(n_threads, &NEVER);
         std::hint::black_box(grow(&data, &target, &params, 0, &runtime).expect("a tree"));
+    })
+}
+
+/// The first prediction of 50 trees for so many rows.
+fn prediction(n_rows: usize) -> Box<dyn Fn()> {
+    let runtime = Runtime::new(1, &NEVER);
+    let mut random = Random::new(1);
+    let x = Array2::from_shape_fn((20_000, 30), |_| random.uniform());
+    let data = Dataset::from_dense(x.view(), &runtime).expect("finite");
+    let target = random_classes(20_000, 2, 2).expect("classes");
+    let params = TreeParams { max_features: MaxFeatures::Sqrt, ..TreeParams::new(CriterionKind::Gini) };
+    let params = params.check(20_000, 30).expect("valid");
+    let trees: Vec<_> = (0..50).map(|tree| grow(&data, &target, &params, tree, &runtime).expect("a tree")).collect();
+    Box::new(move || {
+        let member = |(seed, tree)| Member { tree: Arc::new(PackedTree::new(tree, 1.0)), seed };
+        let forest = Forest::new((0..).zip(&trees).map(member).collect()).expect("trees of one target");
+        let runtime = Runtime::new(1, &NEVER);
+        std::hint::black_box(forest.predict(&x.slice(s![..n_rows, ..]), &runtime).expect("predictions"));
     })
 }
 

@@ -34,8 +34,6 @@ pub(crate) use tuned;
 pub(crate) fn swept<T: std::str::FromStr>(name: &str) -> Option<T> {
     let variable = format!("SPINNEY_{}", name.to_uppercase());
     let value = std::env::var(&variable).ok()?;
-    match value.parse() {
-        Ok(value) => Some(value),
-        Err(_) => panic!("{variable} must be a number, got {value:?}"),
-    }
+    let Ok(number) = value.parse() else { panic!("{variable} must be a number, got {value:?}") };
+    Some(number)
 }

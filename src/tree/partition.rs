@@ -79,9 +79,14 @@ mod avx512 {
     use super::super::pages::{PAGE, Page, Pages};
     use super::super::walk::AT_LEAF;
     use super::{Descent, Part};
+    use crate::tuning::tuned;
 
-    /// Lists that are not longer go on side by side.
-    const FEW: usize = 16;
+    tuned! {
+        /// Lists of up to so many rows, at most [`MAX_FEW`], go on side by side (bench `sweep`).
+        fn few() -> usize = 16;
+    }
+    /// The most rows that go on side by side.
+    const MAX_FEW: usize = 32;
     /// Row numbers of a vector, which is written even where fewer are left.
     const IDS: usize = 32;
 
@@ -214,7 +219,7 @@ mod avx512 {
             // SAFETY: lists lie within their side. What is written behind the end of a list is not
             // behind the end of the side, as the caller promises.
             let (ids, parts) = unsafe { (sides[usize::from(side)].add(start), sides[usize::from(!side)].add(start)) };
-            if len <= FEW {
+            if len <= few().min(MAX_FEW) {
                 // SAFETY: the list is one of rows, which have so many pages and a leaf.
                 unsafe {
                     let ids = std::slice::from_raw_parts(ids, len);
@@ -284,8 +289,8 @@ mod avx512 {
         leaves: *mut u32,
         doubtful: &mut Vec<u16>,
     ) {
-        let mut places = [cluster; FEW];
-        let mut open: [u8; FEW] = std::array::from_fn(|at| at as u8);
+        let mut places = [cluster; MAX_FEW];
+        let mut open: [u8; MAX_FEW] = std::array::from_fn(|at| at as u8);
         let mut n_open = rows.len();
         while n_open > 0 {
             let mut n_left = 0;

@@ -18,16 +18,21 @@ use crate::data::rows::{Cells, GROUP, Reader, Rows, for_each_row};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::runtime::Runtime;
+use crate::tuning::tuned;
 
 /// Rows per block: many, so that a tree is worth being brought into the cache, but some blocks for
 /// each of several threads.
 const MIN_BLOCK: usize = 256;
 const MAX_BLOCK: usize = 4096;
 const BLOCKS_PER_THREAD: usize = 2;
-/// The most bytes of a block of rows that are divided among clusters: they should be in a cache.
-const BLOCK_BYTES: usize = 1 << 21;
-/// Rows from which making clusters pays.
-const CLUSTERS_FROM: usize = 64;
+tuned! {
+    /// The most bytes of a block of rows that are divided among clusters: long lists of rows are
+    /// worth more than rows in the second-level cache (bench `sweep`).
+    fn block_bytes() -> usize = 1 << 21;
+    /// So many rows go through clusters. Clusters are made at the first such batch, which costs
+    /// about what they save 100 rows (bench `sweep`).
+    fn clusters_from() -> usize = 64;
+}
 /// Fewer rows than this go one by one, each through several trees side by side.
 const SEVERAL: usize = 8;
 
@@ -134,7 +139,7 @@ impl<'x> Blocks<'x> {
         let n_samples = check_features(x.shape(), n_features)?;
         let n_blocks = if runtime.n_threads() > 1 { BLOCKS_PER_THREAD * runtime.n_threads() } else { 1 };
         let most = if partition::is_possible(n_features) {
-            (BLOCK_BYTES / Pages::row_bytes(n_features)).min(MAX_ROWS)
+            (block_bytes() / Pages::row_bytes(n_features)).min(MAX_ROWS)
         } else {
             MAX_BLOCK
         };
@@ -284,7 +289,7 @@ pub(crate) fn visit_leaves<W: Walk>(
         && let Some(cells) = reader.cells()
     {
         let starts: Vec<usize> = rows.iter().map(|&row| cells.start(row)).collect();
-        if rows.len() >= CLUSTERS_FROM
+        if rows.len() >= clusters_from()
             && partition::is_possible(cells.width())
             && trees.iter().all(|tree| tree.clusters().is_some())
         {
