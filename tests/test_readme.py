@@ -31,7 +31,7 @@ def run(*arguments, folder):
 
 def test_blocks_are_found():
     """No block is hidden by its mark."""
-    assert len(BLOCKS) == 7
+    assert len(BLOCKS) == 8
     assert README.count("```") == 2 * (len(BLOCKS) + len(COMMANDS))
 
 
