@@ -43,9 +43,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import spinney._crossval
-import spinney._refits
 import spinney._splits
 import spinney._task
+import spinney.dataset
 from contract import expected_parameters, parameters_of
 from oracle import bits
 from spinney import (
@@ -56,7 +56,7 @@ from spinney import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from spinney._spinney import EncodedRows
+from spinney._spinney import Columns
 from spinney.model_selection import cross_val_predict, cross_val_score, cross_validate
 from strategies import ESTIMATORS, FORESTS, LAZY_FORESTS, data, examples, raw_sparse, stop_rules
 from test_forest_promises import few_rows, samplings, seeds
@@ -869,15 +869,16 @@ def test_what_is_wrong_with_all_folds_is_raised_at_once():
 
 @contextmanager
 def encoded():
-    """Check that rows are encoded once, and that no fold is fitted in the ordinary way."""
+    """Check that rows are encoded once, and that folds are fitted to what is encoded."""
     fits = [spinney._task.fit_tree, spinney._task.fit_forest]
     with (
-        mock.patch.object(spinney._refits, "EncodedRows", side_effect=EncodedRows) as rows,
+        mock.patch.object(spinney.dataset, "Columns", side_effect=Columns) as rows,
         mock.patch.object(spinney._task, "fit_tree", side_effect=fits[0]) as trees,
         mock.patch.object(spinney._task, "fit_forest", side_effect=fits[1]) as forests,
     ):
         yield
-    assert (rows.call_count, trees.call_count, forests.call_count) == (1, 0, 0)
+    assert rows.call_count == 1
+    assert all(type(call.args[0]) is Columns for call in trees.mock_calls + forests.mock_calls)
 
 
 def assert_same_fit(found, expected, X):
@@ -961,7 +962,7 @@ def test_estimators_of_refits_are_like_any_other(estimator_class):
 
 
 def test_what_cannot_be_encoded_once_is_refitted(capfd):
-    """Categories, several processes, lazy forests and routed metadata; and `verbose` says so."""
+    """Several processes would get copies of the rows; and `verbose` says so."""
     X, y = load_iris(return_X_y=True)
     X = X.round()
     tree = DecisionTreeClassifier(random_state=0)
@@ -973,17 +974,18 @@ def test_what_cannot_be_encoded_once_is_refitted(capfd):
     ]
     for estimator, options in cases:
         options = {"cv": 3, "scoring": score_of_fold, "verbose": 1, **options}
-        encode = mock.patch.object(spinney._refits, "EncodedRows", side_effect=AssertionError)
+        n_encoded = 0 if "n_jobs" in options else 1
+        encode = mock.patch.object(spinney.dataset, "Columns", side_effect=Columns)
         # Other processes could not import `score_of_fold`.
-        with encode, parallel_config("threading"):
+        with encode as encodings, parallel_config("threading"):
             found = cross_val_score(estimator, X, y, **options)
-        assert "spinney fits each fold on its own: `scoring`" in capfd.readouterr().err
+        assert encodings.call_count == n_encoded
+        how = ", to rows that are encoded once" if n_encoded else ""
+        message = f"spinney fits each fold on its own{how}: `scoring`"
+        assert message in capfd.readouterr().err
         options |= {"verbose": 0, "n_jobs": 1}
         expected = of_sklearn.cross_val_score(estimator, X, y, **options)
         assert found.tolist() == expected.tolist()
-    cross_val_score(tree, X, y, scoring=score_of_fold, verbose=1)
-    message = "spinney fits each fold on its own, to rows that are encoded once: `scoring`"
-    assert message in capfd.readouterr().err
 
 
 # --- Bad input ----------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from spinney._spinney import __version__
 
 if TYPE_CHECKING:
     from spinney import (
+        dataset,
         extra_trees,
         forest,
         inspection,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         tree,
     )
     from spinney.conversion import from_sklearn
+    from spinney.dataset import Dataset
     from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
     from spinney.forest import RandomForestClassifier, RandomForestRegressor
     from spinney.inspection import export_graphviz, export_text
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Dataset",
     "DecisionTreeClassifier",
     "DecisionTreeRegressor",
     "ExtraTreeClassifier",
@@ -45,6 +48,7 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",
+    "dataset",
     "export_graphviz",
     "export_text",
     "extra_trees",
@@ -64,6 +68,7 @@ __all__ = [
 # The public modules, and the names that the package takes from each.
 _MODULES = {
     "conversion": ("from_sklearn",),
+    "dataset": ("Dataset",),
     "extra_trees": ("ExtraTreesClassifier", "ExtraTreesRegressor"),
     "forest": ("RandomForestClassifier", "RandomForestRegressor"),
     "inspection": ("export_graphviz", "export_text"),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from spinney._spinney import check_sparse
+from spinney._spinney import Columns, check_sparse
 
 
 class CompressedMatrix:
@@ -47,12 +47,14 @@ def to_native(X: Any) -> Any:
 
     Parameters
     ----------
-    X : ndarray, or CSC or CSR matrix
+    X : ndarray, CSC or CSR matrix, or Columns
 
     Returns
     -------
-    X : ndarray or CompressedMatrix
+    X : ndarray, CompressedMatrix or Columns
     """
+    if isinstance(X, Columns):
+        return X
     return _compress(X) if sparse.issparse(X) else _to_native_array(X)
 
 

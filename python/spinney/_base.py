@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, NoReturn
 
@@ -16,18 +17,17 @@ from sklearn.utils import Tags, check_consistent_length, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from spinney._arrays import convert_objects, secure_sparse, to_native
-from spinney._categorical_features import find_categorical_features
-from spinney._categories import Categories, convert_frame, count_categories, encode, learn
+from spinney._categories import Categories, convert_frame, count_categories, encode
 from spinney._draws import Draws
+from spinney._matrices import CHECK_X, ignore_overflow, read_matrix
 from spinney._messages import reject_parameter
 from spinney._params import read_tree_parameters, replace_friedman_mse
 from spinney._spinney import check_params
 from spinney._target import EncodedTarget
 from spinney._task import Settings, Task
 from spinney._validation import check_monotonic_cst, check_sample_ids, check_sample_weight
+from spinney.dataset import Dataset
 
-# NaN is a missing value and infinities are ordinary values, so finiteness is not required.
-_CHECK_X = {"accept_sparse": ("csc", "csr"), "ensure_all_finite": False}
 _CHECK_Y = {"ensure_2d": False, "dtype": None}
 
 # An int from this one on is the seed of a tree or forest itself. Seeds that are drawn from
@@ -154,11 +154,18 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
 
     def _validate_X_y(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return X with codes for categories, and y, as arrays that scikit-learn has checked."""
-        with _ignore_overflow():
+        with ignore_overflow():
             coded = self._learn_categories(X)
+            is_encoded = isinstance(X, Dataset)
             checked, y = validate_data(
-                self, secure_sparse(coded), y, validate_separately=(_CHECK_X, _CHECK_Y)
+                self,
+                X.make_stand_in() if is_encoded else secure_sparse(coded),
+                y,
+                validate_separately=(CHECK_X, _CHECK_Y),
             )
+            if is_encoded:
+                X.name_features_of(self)
+                return coded, y
             if coded is not X:
                 # The matrix of codes has no feature names: read them from the original X.
                 validate_data(self, X, skip_check_array=True)
@@ -166,11 +173,9 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
 
     def _learn_categories(self, X: Any) -> Any:
         """Return X with codes for categories, which are remembered; frames become matrices."""
-        self.is_categorical_ = find_categorical_features(X, self.categorical_features)
-        self.categories_ = None
-        if self.is_categorical_ is None:
-            return convert_frame(X)
-        X, self.categories_ = learn(X, self.is_categorical_)
+        is_encoded = isinstance(X, Dataset)
+        read = X.read_columns if is_encoded else partial(read_matrix, X)
+        X, self.is_categorical_, self.categories_ = read(self.categorical_features)
         return X
 
     @abstractmethod
@@ -246,7 +251,11 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
     def _validate_X_predict(self, X: Any, check_input: bool = True) -> Any:
         """Return X with codes for categories, in the form that the compiled part takes."""
         check_is_fitted(self)
-        with _ignore_overflow():
+        if isinstance(X, Dataset):
+            if check_input:
+                X.check_features_of(self)
+            return X.recode(self.is_categorical_, self.categories_)
+        with ignore_overflow():
             if self.is_categorical_ is not None:
                 assert self.categories_ is not None
                 if check_input:
@@ -283,8 +292,3 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
         if self.n_outputs_ == 1:
             return values
         return values.reshape(values.shape[0], self.n_outputs_, -1)
-
-
-def _ignore_overflow() -> np.errstate:
-    """Return a context for scikit-learn's checks: they test finiteness by sums, which overflow."""
-    return np.errstate(over="ignore", invalid="ignore")

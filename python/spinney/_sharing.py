@@ -24,10 +24,9 @@ from sklearn.utils import indexable
 
 from spinney._bagged import BaseBaggedTrees
 from spinney._crossval import INPUT_ERRORS, FoldError, SharedWork, predict_splits
-from spinney._forest import BaseForest
 from spinney._refits import ROWS, EncodedRefits
 from spinney._splits import Splits, are_partition
-from spinney._tree import BaseDecisionTree
+from spinney.dataset import Dataset
 from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from spinney.forest import RandomForestClassifier, RandomForestRegressor
 from spinney.lazy import LazyForestClassifier, LazyForestRegressor
@@ -139,24 +138,26 @@ class CrossValidation:
 
     def _encode(self) -> bool:
         """Encode all rows for refits by scikit-learn's loop; return whether that is possible."""
-        # Other processes cannot have the rows.
+        # Other processes would get copies of the rows.
         one_process = self.n_jobs in (None, 1) and effective_n_jobs(self.n_jobs) == 1
-        is_eager = isinstance(self.estimator, (BaseDecisionTree, BaseForest))
-        if not one_process or not is_eager or get_config()["enable_metadata_routing"]:
+        if not one_process or get_config()["enable_metadata_routing"]:
             return False
         try:
             self._check_arguments()
-            X, y, splits, params = self._read_arguments()
+            X, y, _, params = self._read_arguments()
         except _RefitNeeded:
             return False
-        if splits.obstacle is not None:
-            return False
         start = time.perf_counter()
+        # What is wrong with all folds is raised.
         work = SharedWork(self.estimator, X, y, params, None)
-        if work.template.is_categorical_ is not None:
-            # A fold has the categories of its own training rows.
-            return False
-        self._refits = EncodedRefits(self.estimator, work)
+        dataset = Dataset.of_codes(
+            work.X,
+            work.template.is_categorical_,
+            work.template.categories_,
+            getattr(work.template, "feature_names_in_", None),
+            work.task.n_threads,
+        )
+        self._refits = EncodedRefits(self.estimator, dataset)
         self.seconds = time.perf_counter() - start
         return True
 

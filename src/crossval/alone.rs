@@ -38,21 +38,6 @@ impl<'a> Learner<'a> {
         Ok(Self { data: all.data.on_rows(&train), fold, train, params, target, spread })
     }
 
-    /// The columns of all rows, for trees that are grown on the training rows.
-    pub fn data(&self) -> &Dataset {
-        &self.data
-    }
-
-    /// The parameters, resolved for the training rows.
-    pub fn params(&self) -> &ValidForestParams {
-        &self.params
-    }
-
-    /// The numbers of the training rows.
-    pub fn train(&self) -> &[u32] {
-        &self.train
-    }
-
     /// The bags of the fold's trees, drawn from the training rows alone.
     pub fn bags(&self, sample_ids: Option<&[u64]>) -> Result<Bags<'_>> {
         if self.params.bootstrap != Bootstrap::Poisson {
@@ -65,13 +50,8 @@ impl<'a> Learner<'a> {
 
     /// The target that tree number `number` is grown on, spread over all rows of the data.
     pub fn bag(&self, bags: &Bags<'_>, number: u64, runtime: &Runtime<'_>) -> Result<Target> {
-        Ok(self.bag_with_seed(bags, number, runtime)?.1)
-    }
-
-    /// The seed of tree number `number`, and what [`bag`](Self::bag) returns.
-    pub fn bag_with_seed(&self, bags: &Bags<'_>, number: u64, runtime: &Runtime<'_>) -> Result<(u64, Target)> {
-        let (seed, target) = bags.bag(number, runtime)?;
-        Ok((seed, target.spread(&self.train, &self.spread)))
+        let (_, target) = bags.bag(number, runtime)?;
+        Ok(target.spread(&self.train, &self.spread))
     }
 
     /// Values per prediction. A fold may lack classes that others have: it has as many values as

@@ -21,11 +21,9 @@ mod alone;
 mod costs;
 mod groups;
 mod predict;
-mod refit;
 mod together;
 mod union;
 
-pub use refit::Refit;
 pub use together::{NOBODY, SharedFolds, ask_shared};
 
 use std::borrow::Cow;

@@ -42,7 +42,9 @@ impl Dataset {
         }
     }
 
-    fn value_or_nan(&self, feature: u32, rank: u32) -> f64 {
+    /// The value of a rank of a feature; NaN for a missing one.
+    #[inline]
+    pub(super) fn value_or_nan(&self, feature: u32, rank: u32) -> f64 {
         if self.missing_rank(feature) == Some(rank) { f64::NAN } else { self.value(feature, rank) }
     }
 

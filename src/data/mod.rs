@@ -5,10 +5,12 @@
 //! width, memory order and value range end here: the engine compares ranks and reads values only to
 //! make a threshold.
 
+mod buffer;
 mod category;
 pub mod decode;
 pub mod dense;
 mod element;
+mod encoded;
 mod encoding;
 mod floats;
 mod matrix;
@@ -21,8 +23,10 @@ pub mod target;
 pub mod values;
 mod weights;
 
+pub use buffer::Buffer;
 pub use dense::DenseColumns;
 pub use element::Element;
+pub use encoded::EncodedMatrix;
 pub use encoding::Encoding;
 pub use floats::{FloatSlice, Floats, Merge};
 pub use matrix::Matrix;
@@ -57,7 +61,7 @@ pub struct Dataset {
 }
 
 /// The columns of a data set, in one of two storages.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub enum Columns {
     /// One rank per cell: 1, 2 or 4 bytes.
     Dense(DenseColumns),
@@ -146,6 +150,11 @@ impl Dataset {
         self.categories.first_rows(feature)
     }
 
+    /// The number of distinct values of a feature, and of a sparse one 0 among them; 0 if ranks are keys.
+    pub fn n_distinct(&self, feature: u32) -> usize {
+        self.n_ranks(feature).saturating_sub(2 * usize::from(self.missing_rank(feature).is_some()))
+    }
+
     /// Number of ranks of a feature, if they are not keys.
     pub(crate) fn n_ranks(&self, feature: u32) -> usize {
         self.values.n_ranks(feature as usize)
@@ -157,6 +166,51 @@ impl Dataset {
         let Columns::Dense(columns) = self.columns() else { return None };
         let columns = Arc::new(Columns::Dense(columns.subset(samples)));
         Some(Self { n_samples: samples.len(), columns, ..self.clone() })
+    }
+
+    /// Makes the data set that encoding these rows of the matrix gives, in this order; rows may occur
+    /// more than once. Categories that none of them has are left out, and the codes of the others
+    /// numbered anew, in the same order. Columns of ranks stay such, and columns of keys become ranks
+    /// where there are few values. O(cells of these rows), or O(nnz of all rows) if sparse.
+    pub fn take(&self, rows: &[u32], runtime: &Runtime<'_>) -> Result<Self> {
+        check_shape(rows.len(), self.n_features)?;
+        self.check_rows(rows)?;
+        let taken = match self.columns() {
+            Columns::Dense(columns) => dense::take::take(self, columns, rows, runtime)?,
+            Columns::Sparse(columns) => sparse::take(self, columns, rows, runtime)?,
+        };
+        if !self.has_categories() {
+            return Ok(taken);
+        }
+        let count = |feature| if self.is_categorical(feature) { taken.n_codes(feature) } else { 0 };
+        let n_categories: Vec<u32> = (0..self.n_features as u32).map(count).collect();
+        taken.coded(&Encoding { n_categories: Some(&n_categories), ..Encoding::default() }, runtime)
+    }
+
+    /// The number of values of a feature whose values are the codes of its categories: 0, 1 and so
+    /// on. If the feature is missing in all rows, a sparse table has a zero that no row has.
+    fn n_codes(&self, feature: u32) -> u32 {
+        let is_all_missing =
+            matches!(self.columns(), Columns::Sparse(columns) if columns.column_nnz(feature) == self.n_samples);
+        if is_all_missing { 0 } else { self.n_distinct(feature) as u32 }
+    }
+
+    fn check_rows(&self, rows: &[u32]) -> Result<()> {
+        let illegal = |row: u32| Error::InvalidArgument {
+            name: "rows",
+            got: format!("row {row}"),
+            expected: format!("rows below {}", self.n_samples),
+        };
+        rows.iter().find(|&&row| row as usize >= self.n_samples).map_or(Ok(()), |&row| Err(illegal(row)))
+    }
+
+    /// Returns this data set as the same matrix gives it where it is encoded with
+    /// [keys](dense::Ordinals::Keys). Features must be numeric. O(cells); nothing changes if sparse.
+    pub(crate) fn with_keys(&self, runtime: &Runtime<'_>) -> Result<Self> {
+        match self.columns() {
+            Columns::Dense(columns) => dense::keys::with_keys(self, columns, runtime),
+            Columns::Sparse(_) => Ok(self.clone()),
+        }
     }
 
     /// Returns the same data for trees that are grown on these rows alone, in this order: the rows in

@@ -109,7 +109,7 @@ impl<T: Element, I: SparseIndex> RowEntries for SparseView<'_, T, I> {
 
     fn remove(&self, row: usize, from: &mut Scattered) {
         for (feature, _) in self.entries(row) {
-            from.stored[feature / 64] = 0;
+            from.forget(feature);
         }
     }
 
@@ -146,6 +146,19 @@ pub struct Scattered {
 impl Scattered {
     fn new(n_features: usize) -> Result<Self> {
         Ok(Self { stored: memory::zeros(ROWS, n_features.div_ceil(64))?, cells: memory::zeros(ROWS, n_features)? })
+    }
+
+    /// Stores a cell of an empty row.
+    #[inline]
+    pub(super) fn store(&mut self, feature: usize, value: f64) {
+        self.stored[feature / 64] |= 1 << (feature % 64);
+        self.cells[feature] = value;
+    }
+
+    /// Makes a cell one that is not stored, and maybe others of the row with it.
+    #[inline]
+    pub(super) fn forget(&mut self, feature: usize) {
+        self.stored[feature / 64] = 0;
     }
 
     #[inline]

@@ -118,6 +118,12 @@ impl ValueTable {
         has_missing.then(last)
     }
 
+    /// The values of a feature by rank, if they have this type; else nothing. Empty if ranks are keys.
+    pub(super) fn of<V: TableValue>(&self, feature: usize) -> Option<&[V]> {
+        let values = V::of(&self.values);
+        (values.len() == self.values.len()).then(|| &values[self.indptr[feature]..self.indptr[feature + 1]])
+    }
+
     pub(crate) fn n_ranks(&self, feature: usize) -> usize {
         self.indptr[feature + 1] - self.indptr[feature]
     }

@@ -15,7 +15,7 @@ use crate::data::target::TargetValues;
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
 use crate::grow::grow;
-use crate::params::{Bootstrap, ValidForestParams, ValidTreeParams};
+use crate::params::{Bootstrap, ValidForestParams};
 use crate::rng::seed_of_tree;
 use crate::runtime::Runtime;
 use crate::tree::packed::PackedTree;
@@ -39,23 +39,12 @@ pub fn grow_forest(
     let bags = Bags::new(target, params, sample_ids)?;
     let member = |number| {
         let (seed, target) = bags.bag(number, runtime)?;
-        grow_member(data, &target, &params.tree, (number, seed), runtime)
+        // Each tree is one item of work.
+        let tree = grow(data, &target, &params.tree, number, &runtime.serial())?;
+        runtime.advance();
+        Ok(Member { tree: Arc::new(PackedTree::new(&tree, target.weight_unit())), seed })
     };
     Forest::new(runtime.map(params.trees.clone().collect(), member)?)
-}
-
-/// Grows the tree of a forest that has this number and this seed, on the target of its bag and on
-/// this thread. The tree counts as one item of work.
-pub(crate) fn grow_member(
-    data: &Dataset,
-    target: &Target,
-    params: &ValidTreeParams,
-    (number, seed): (u64, u64),
-    runtime: &Runtime<'_>,
-) -> Result<Member> {
-    let tree = grow(data, target, params, number, &runtime.serial())?;
-    runtime.advance();
-    Ok(Member { tree: Arc::new(PackedTree::new(&tree, target.weight_unit())), seed })
 }
 
 /// The bags of a forest: on which target, with which weights of the rows, each tree is grown.

@@ -11,6 +11,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::IntoPyDict;
 
+use super::dataset::PyColumns;
 use super::run::run;
 use crate::data::sparse::SparseIndex;
 use crate::data::{Element, Format, Matrix, SparseView};
@@ -103,6 +104,9 @@ fn visit(x: &Bound<'_, PyAny>, work: Use<'_>) -> PyResult<()> {
     if let Ok(array) = x.cast::<PyUntypedArray>() {
         for_dtype!(array, PyArray2, |typed| work(&typed.try_readonly()?.as_array()));
         return Err(unsupported(array, "a 2-dimensional array"));
+    }
+    if let Ok(columns) = x.cast::<PyColumns>() {
+        return work(&columns.get().0);
     }
     let format = match x.getattr("format").and_then(|format| format.extract::<String>()).as_deref() {
         Ok("csc") => Format::Csc,

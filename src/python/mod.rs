@@ -6,6 +6,7 @@
 
 mod array;
 mod crossval;
+mod dataset;
 mod error;
 mod explain;
 mod files;
@@ -24,7 +25,9 @@ mod _spinney {
     #[pymodule_export]
     use super::array::check_sparse;
     #[pymodule_export]
-    use super::crossval::{PyEncodedRows, predict_folds};
+    use super::crossval::predict_folds;
+    #[pymodule_export]
+    use super::dataset::PyColumns;
     #[pymodule_export]
     use super::explain::{forest_expected_value, forest_oob_importances, forest_shap_interactions, forest_shap_values};
     #[pymodule_export]

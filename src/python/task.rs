@@ -38,13 +38,6 @@ pub struct Task<'py> {
     watcher: Option<Bound<'py, PyAny>>,
 }
 
-impl Task<'_> {
-    /// Number of threads that work is spread over.
-    pub fn n_threads(&self) -> usize {
-        self.n_threads
-    }
-}
-
 /// The parts of a task that are known before its matrix is read.
 pub struct Plan {
     pub target: Target,

@@ -295,49 +295,8 @@ fn check_refits(case: &Case, seed: u64) -> std::result::Result<(), TestCaseError
     Ok(())
 }
 
-/// The forests and trees that grow on the encoded rows of a fold are those that grow on the fold alone.
-fn check_growth(case: &Case) -> std::result::Result<(), TestCaseError> {
-    let data = encode(&case.x.view(), &runtime(1));
-    let target = case.y.target(None);
-    let sample_ids = case.ids.as_deref();
-    let all = CrossValidation { data: &data, target: &target, sample_ids, params: &case.params, is_tree: false };
-    for ((train, test), Own { weights, ids }) in case.folds.iter().zip(case.of_rows()) {
-        let bootstrap = case.bootstrap(train.len());
-        let fold = Fold {
-            train: TrainingRows::Listed(train),
-            sample_weight: weights.as_deref(),
-            bootstrap,
-            test: test.as_slice(),
-        };
-        let own = encode(&case.rows(train).view(), &runtime(1));
-        let y = case.y.select(&train.iter().map(|&row| row as usize).collect::<Vec<_>>());
-        let valid = ForestParams { bootstrap, ..case.params.clone() }.check(train.len(), case.x.ncols());
-        let expected = compact(&y, weights.as_deref())
-            .and_then(|target| grow_forest(&own, &target, &valid?, Some(&ids), &runtime(1)));
-        let found = all.grow_forest(&fold, &runtime(2));
-        prop_assert_eq!(found.is_err(), expected.is_err(), "{:?} {:?}", &found, &expected);
-        if let (Ok(found), Ok(expected)) = (found, expected) {
-            prop_assert!(found.grown == expected, "other trees");
-            let is_missing = |&feature: &u32| own.missing_rank(feature).is_some();
-            let with_missing: Vec<u32> = (0..own.n_features() as u32).filter(is_missing).collect();
-            prop_assert_eq!(found.with_missing, with_missing);
-            if bootstrap == Bootstrap::None {
-                let tree = all.grow_tree(&fold, &runtime(2)).unwrap().grown;
-                prop_assert!(tree == expected.trees().next().unwrap().unpack().unwrap(), "another tree");
-            }
-        }
-    }
-    Ok(())
-}
-
 proptest! {
     #![proptest_config(config(400))]
-
-    #[test]
-    fn folds_grow_what_refits_grow(mut case in cases()) {
-        case.n_categories = None;
-        check_growth(&case)?;
-    }
 
     #[test]
     fn folds_that_descend_together_are_refits(case in groups(), seed in any::<u64>()) {
@@ -454,8 +413,6 @@ fn a_raised_stop_flag_ends_cross_validation() {
         for n_threads in [1, 2] {
             let predicted = interrupted(n_threads, |runtime| all.predict(&folds, &x.view(), runtime));
             assert_eq!(predicted.unwrap_err(), Error::Interrupted, "{criterion:?}");
-            let grown = interrupted(n_threads, |runtime| all.grow_forest(&folds[0], runtime));
-            assert_eq!(grown.unwrap_err(), Error::Interrupted, "{criterion:?}");
         }
     }
 }

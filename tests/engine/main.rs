@@ -16,4 +16,5 @@ mod oracle;
 mod packed;
 mod properties;
 mod shared_folds;
+mod take;
 mod tolerance;

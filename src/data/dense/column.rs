@@ -77,7 +77,7 @@ impl<V: TableValue> Encoder<V> {
 }
 
 /// A column whose distinct values are known.
-fn encoded<V: TableValue>(distinct: Distinct<V>, cells: &impl Cells) -> Encoded {
+pub(super) fn encoded<V: TableValue>(distinct: Distinct<V>, cells: &impl Cells) -> Encoded {
     let Distinct { values, counts, n_missing } = distinct;
     let has_missing = n_missing > 0;
     let n_samples = counts.iter().sum::<u32>() as usize + n_missing;
@@ -94,9 +94,9 @@ fn encoded<V: TableValue>(distinct: Distinct<V>, cells: &impl Cells) -> Encoded 
     let (n_common, common_rank) = most;
     let is_sparse = n_distinct >= sparse_from_distinct() && f64::from(n_common) > sparse_from() * n_samples as f64;
     let ranks = match table.len() {
-        0..=0x100 => Ranks::U8(cells.ranks(first_rank, missing_rank, |rank| rank as u8)),
-        0x101..=MAX_NARROW => Ranks::U16(cells.ranks(first_rank, missing_rank, |rank| rank as u16)),
-        _ => Ranks::U32(cells.ranks(first_rank, missing_rank, |rank| rank)),
+        0..=0x100 => Ranks::U8(cells.ranks(first_rank, missing_rank, |rank| rank as u8).into()),
+        0x101..=MAX_NARROW => Ranks::U16(cells.ranks(first_rank, missing_rank, |rank| rank as u16).into()),
+        _ => Ranks::U32(cells.ranks(first_rank, missing_rank, |rank| rank).into()),
     };
     Encoded { column: DenseColumn { ranks, common_rank, n_ranks, is_sparse }, table: V::floats(table), has_missing }
 }
@@ -109,7 +109,7 @@ fn keyed<V: TableValue>(values: &[V]) -> Option<Encoded> {
     let common_rank = majority(&keys)?;
     let n_common = keys.iter().filter(|&&key| key == common_rank).count();
     let is_sparse = n_common as f64 > sparse_from() * keys.len() as f64;
-    let column = DenseColumn { ranks: Ranks::U32(keys), common_rank, n_ranks: u32::MAX, is_sparse };
+    let column = DenseColumn { ranks: Ranks::U32(keys.into()), common_rank, n_ranks: u32::MAX, is_sparse };
     Some(Encoded { column, table: V::floats(Vec::new()), has_missing })
 }
 

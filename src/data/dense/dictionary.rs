@@ -42,7 +42,7 @@ impl<V: SortKey> Dictionary<V> {
     /// Codes a column and returns its distinct values; `None` if there are too many. O(rows).
     pub fn code(&mut self, column: &[V]) -> Option<Distinct<V>> {
         let Self { slots, keys, codes, places } = self;
-        let most = coded_up_to().min(1 << (SLOT_BITS - 1)).min(column.len() / rows_per_code());
+        let most = most_codes(column.len());
         slots.fill(0);
         keys.clear();
         codes.clear();
@@ -81,6 +81,11 @@ impl<V: SortKey> Dictionary<V> {
             n_missing: codes.iter().filter(|&&code| code == MISSING).count(),
         })
     }
+}
+
+/// The most distinct values of a column of `n_rows` rows that is coded.
+pub(super) fn most_codes(n_rows: usize) -> usize {
+    coded_up_to().min(1 << (SLOT_BITS - 1)).min(n_rows / rows_per_code())
 }
 
 /// The number of rows of each code below `n_codes`. O(rows + codes).

@@ -71,13 +71,19 @@ pub(in crate::data) fn encode(x: &dyn Tiles, encoding: &Encoding<'_>, runtime: &
         Floats::F32(tile) => encode_tile(&tile, n_samples, ordinals, runtime),
         Floats::F64(tile) => encode_tile(&tile, n_samples, ordinals, runtime),
     })?;
+    assemble(n_samples, encoded.into_iter().flatten().collect()).coded(encoding, runtime)
+}
+
+/// Makes a data set of its columns, which are all numeric so far.
+pub(super) fn assemble(n_samples: usize, encoded: Vec<Encoded>) -> Dataset {
+    let n_features = encoded.len();
     let mut columns = Vec::with_capacity(n_features);
     let mut indptr = Vec::with_capacity(n_features + 1);
     let mut tables = Vec::with_capacity(n_features);
     let mut has_missing = Vec::with_capacity(n_features);
     let mut n_values = 0;
     indptr.push(0);
-    for encoded in encoded.into_iter().flatten() {
+    for encoded in encoded {
         columns.push(encoded.column);
         n_values += encoded.table.len();
         indptr.push(n_values);
@@ -90,7 +96,7 @@ pub(in crate::data) fn encode(x: &dyn Tiles, encoding: &Encoding<'_>, runtime: &
     let is_sparse = 2 * columns.iter().filter(|column| column.is_sparse).count() > n_features;
     let columns = Columns::Dense(DenseColumns { columns, end_rank, is_sparse });
     let values = ValueTable::new(indptr, Floats::concat(&tables), has_missing);
-    Dataset::new(n_samples, n_features, columns, values).coded(encoding, runtime)
+    Dataset::new(n_samples, n_features, columns, values)
 }
 
 /// Encodes columns that follow one another.

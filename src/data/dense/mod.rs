@@ -5,25 +5,28 @@ mod column;
 mod dictionary;
 mod distinct;
 pub(super) mod encode;
+pub(super) mod keys;
+pub(super) mod take;
 
+use super::buffer::Buffer;
 pub use super::encoding::Ordinals;
 
 /// Most distinct values of a column of `u16`.
 const MAX_NARROW: usize = 1 << 16;
 
 /// The ranks of one column, one per row.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Ranks {
     /// For columns of up to 256 distinct values.
-    U8(Box<[u8]>),
+    U8(Buffer<u8>),
     /// For columns of up to 65,536 distinct values.
-    U16(Box<[u16]>),
+    U16(Buffer<u16>),
     /// For columns of more distinct values, and for sort keys.
-    U32(Box<[u32]>),
+    U32(Buffer<u32>),
 }
 
 /// The columns of a dense data set.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct DenseColumns {
     columns: Vec<DenseColumn>,
     end_rank: usize,
@@ -31,7 +34,7 @@ pub struct DenseColumns {
 }
 
 /// One column of a dense data set.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DenseColumn {
     /// The rank of each row's value.
     pub ranks: Ranks,
@@ -79,16 +82,16 @@ impl DenseColumns {
 
     /// The columns of some rows.
     pub(super) fn subset(&self, samples: &[u32]) -> Self {
-        fn part<R: Copy + Default>(ranks: &[R], samples: &[u32]) -> Box<[R]> {
+        fn part<R: Copy + Default>(ranks: &[R], samples: &[u32]) -> Vec<R> {
             let mut part = vec![R::default(); samples.len()];
             gather(ranks, samples, &mut part);
-            part.into()
+            part
         }
         let column_part = |column: &DenseColumn| DenseColumn {
             ranks: match &column.ranks {
-                Ranks::U8(ranks) => Ranks::U8(part(ranks, samples)),
-                Ranks::U16(ranks) => Ranks::U16(part(ranks, samples)),
-                Ranks::U32(ranks) => Ranks::U32(part(ranks, samples)),
+                Ranks::U8(ranks) => Ranks::U8(part(ranks, samples).into()),
+                Ranks::U16(ranks) => Ranks::U16(part(ranks, samples).into()),
+                Ranks::U32(ranks) => Ranks::U32(part(ranks, samples).into()),
             },
             ..*column
         };

@@ -12,9 +12,11 @@
 //! chosen by their width once per column or row, outside the loop.
 
 mod encode;
+mod take;
 mod view;
 
 pub(super) use encode::encode;
+pub(super) use take::take;
 pub(super) use view::Entries;
 pub use view::{Format, SparseIndex, SparseView};
 
@@ -24,7 +26,7 @@ use encode::Half;
 use view::offsets;
 
 /// Ranks in the narrowest width that holds those of all columns.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 enum RankArray {
     U16(Box<[u16]>),
     U32(Box<[u32]>),
@@ -80,7 +82,7 @@ macro_rules! for_each_width {
 pub(crate) use for_each_width;
 
 /// The nonzeros of a data set, by column and by row.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct SparseColumns {
     indptr: Box<[usize]>,
     /// By column, in ascending order of value; ties in ascending order of row.

@@ -202,7 +202,7 @@ mod tests {
         ) {
             let ranks: Box<[u32]> = ranks.iter().map(|&rank| rank.checked_shr(32 - bits).unwrap_or(0)).collect();
             let samples: Vec<u32> = (0..ranks.len() as u32).step_by(2).collect();
-            let column = DenseColumn { ranks: Ranks::U32(ranks.clone()), common_rank: 0, n_ranks: 1 << 31, is_sparse: false };
+            let column = DenseColumn { ranks: Ranks::U32(ranks.clone().into()), common_rank: 0, n_ranks: 1 << 31, is_sparse: false };
             // The highest rank stands for missing values.
             let missing = if has_missing { ranks.iter().max().copied() } else { None };
             for level in Level::supported() {

@@ -1,0 +1,115 @@
+//! The class `Columns`: an encoded matrix, which is taken wherever a matrix is.
+#![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
+
+use numpy::{IntoPyArray, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+use super::array::{Array1, csr_matrix, table, with_matrix};
+use super::run::run;
+use crate::data::decode::Decoded;
+use crate::data::{Columns, EncodedMatrix, Encoding, Matrix};
+
+/// An encoded matrix, or some rows of one.
+///
+/// Parameters
+/// ----------
+/// x : ndarray of shape (n_samples, n_features), or CSC/CSR matrix
+/// n_categories : list of int or None
+///     By feature the number of its categories, 0 for a numeric one; None if all are numeric.
+/// n_threads : int
+#[pyclass(name = "Columns", module = "spinney._spinney", frozen)]
+pub struct PyColumns(pub EncodedMatrix);
+
+impl PyColumns {
+    /// Steps that a look at every cell takes.
+    fn n_steps(&self) -> usize {
+        self.0.n_stored().max(self.0.data().n_samples()).saturating_mul(4)
+    }
+}
+
+#[pymethods]
+impl PyColumns {
+    #[new]
+    #[pyo3(signature = (x, n_categories = None, n_threads = 1))]
+    #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+    fn new(x: &Bound<'_, PyAny>, n_categories: Option<Vec<u32>>, n_threads: usize) -> PyResult<Self> {
+        let encoding = Encoding { n_categories: n_categories.as_deref(), ..Encoding::default() };
+        with_matrix(x, |matrix| {
+            let n_steps = matrix.n_stored().saturating_add(matrix.shape().1).saturating_mul(32);
+            let data = run(x.py(), n_threads, n_steps, None, |runtime| matrix.encode(&encoding, runtime))?;
+            Ok(Self(EncodedMatrix::new(data)))
+        })
+    }
+
+    /// The number of rows, and of features.
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        Matrix::shape(&self.0)
+    }
+
+    /// The bytes that the data set takes in memory, with all of its rows.
+    #[getter]
+    fn n_bytes(&self) -> usize {
+        self.0.data().n_bytes()
+    }
+
+    /// Whether the matrix was sparse.
+    #[getter]
+    fn is_sparse(&self) -> bool {
+        matches!(self.0.data().columns(), Columns::Sparse(_))
+    }
+
+    /// Of the data set with all of its rows: the number of distinct values of each feature, those of
+    /// a sparse one with 0. Shape (n_features,), int64.
+    #[getter]
+    fn n_distinct<'py>(&self, py: Python<'py>) -> Array1<'py, i64> {
+        let data = self.0.data();
+        let count = |feature| data.n_distinct(feature) as i64;
+        (0..data.n_features() as u32).map(count).collect::<Vec<_>>().into_pyarray(py)
+    }
+
+    /// Of the data set with all of its rows: whether each feature has missing values. Shape
+    /// (n_features,), uint8.
+    #[getter]
+    fn has_missing<'py>(&self, py: Python<'py>) -> Array1<'py, u8> {
+        let data = self.0.data();
+        let has_missing = |feature| u8::from(data.missing_rank(feature).is_some());
+        (0..data.n_features() as u32).map(has_missing).collect::<Vec<_>>().into_pyarray(py)
+    }
+
+    /// These rows of the data set, in this order: uint32, which may repeat. Nothing is copied.
+    #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+    fn with_rows(&self, rows: PyReadonlyArray1<'_, u32>) -> PyResult<Self> {
+        Ok(Self(self.0.with_rows(rows.as_slice()?.to_vec())?))
+    }
+
+    /// The same rows for predictions by trees that number categories in another way. `codes` has for
+    /// each feature a float64 array of the value that stands for each code, None for features that
+    /// keep their values.
+    #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+    fn with_codes(&self, codes: Vec<Option<PyReadonlyArray1<'_, f64>>>) -> PyResult<Self> {
+        let of_feature = |codes: &Option<PyReadonlyArray1<'_, f64>>| match codes {
+            Some(codes) => Ok(codes.as_slice()?.into()),
+            None => Ok(Box::default()),
+        };
+        Ok(Self(self.0.with_codes(codes.iter().map(of_feature).collect::<PyResult<_>>()?)?))
+    }
+
+    /// By feature the codes of the categories that these rows have, ascending int64; None for
+    /// numeric features.
+    fn present_codes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Option<Array1<'py, i64>>>> {
+        let present = run(py, 1, self.n_steps(), None, |_| Ok(self.0.present_codes()))?;
+        let codes = |codes: Vec<u32>| codes.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py);
+        Ok(present.into_iter().map(|feature| feature.map(codes)).collect())
+    }
+
+    /// The values of these rows: a float64 array in C order, or a CSR matrix of float64 if the
+    /// matrix was sparse. Of a categorical feature, the codes of the categories that these rows have.
+    fn decode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let n_features = self.0.data().n_features();
+        match run(py, 1, self.n_steps(), None, |runtime| self.0.own_rows(runtime)?.decode(runtime))? {
+            Decoded::Dense(values) => Ok(table(py, values, n_features)?.into_any()),
+            Decoded::Csr { indptr, indices, data } => csr_matrix(py, data, indices, indptr, n_features),
+        }
+    }
+}
