@@ -100,10 +100,12 @@ class ExplainedPrediction:
             (self.expected, ":", f"expected {self.expected:.4g}"),
             (self.prediction, "-", f"{self.target} {self.prediction:.4g}"),
         ):
-            ax.axvline(x, color="#20425c", linestyle=style, linewidth=1.2, label=label)
+            ax.axvline(x, color="#20425c", linestyle=style, linewidth=1.2, label=label, zorder=0)
         ax.set_yticks(places, [name for name, _ in self.contributions], parse_math=False)
         ax.invert_yaxis()
-        ax.margins(x=0.15)
+        # Bars would otherwise end at the frame.
+        ax.use_sticky_edges = False
+        ax.margins(x=0.12)
         ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
         for side in ("top", "right"):
             ax.spines[side].set_visible(False)

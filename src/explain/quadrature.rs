@@ -143,10 +143,12 @@ mod tests {
         for n in [1, 2, 3, 8, 16, 24, 64, 456] {
             for degree in [0, 1, n, 2 * n - 1] {
                 let expected = 1.0 / (degree as f64 + 1.0);
+                // Powers multiply the rounding of points.
+                let tolerance = 1e-13 + 2e-15 * degree as f64;
                 let (found, mirrored) =
                     (integral(n, |p, _| p.powi(degree as i32)), integral(n, |_, rest| rest.powi(degree as i32)));
-                assert!((found / expected - 1.0).abs() < 1e-13, "{n} {degree} {found}");
-                assert!((mirrored / expected - 1.0).abs() < 1e-13, "{n} {degree} {mirrored}");
+                assert!((found / expected - 1.0).abs() < tolerance, "{n} {degree} {found}");
+                assert!((mirrored / expected - 1.0).abs() < tolerance, "{n} {degree} {mirrored}");
             }
         }
     }
@@ -159,7 +161,7 @@ mod tests {
                 let found = integral(n, |_, rest| (w * rest).powi(n_factors));
                 let expected = w.powi(n_factors) / (f64::from(n_factors) + 1.0);
                 let error = (found - expected).abs().max(1e-300);
-                assert!(bound.n_points(0.9 * error, 1000) > n || error < 1e-15, "{n_factors} {w} {n} {error}");
+                assert!(bound.n_points(0.9 * error, 1000) > n || error < 1e-14, "{n_factors} {w} {n} {error}");
             }
             let n = bound.n_points(1e-13, 1000);
             let found = integral(n, |_, rest| (w * rest).powi(n_factors));
