@@ -26,7 +26,7 @@ mod _spinney {
     #[pymodule_export]
     use super::crossval::predict_folds;
     #[pymodule_export]
-    use super::dataset::PyColumns;
+    use super::dataset::{PyColumns, read_columns};
     #[pymodule_export]
     use super::files::{frame_model, read_forest, read_tree, split_model};
     #[pymodule_export]
