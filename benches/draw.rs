@@ -6,6 +6,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion as Bench, Throughput, criterion_group, criterion_main};
 use spinney::rng::NodeKey;
+use spinney::simd::Level;
 
 fn draw(c: &mut Bench) {
     let mut group = c.benchmark_group("draw");
@@ -21,7 +22,7 @@ fn draw(c: &mut Bench) {
             let order = key.feature_order(n);
             let mut drawn = Vec::new();
             bench.iter(|| {
-                black_box(&order).first(black_box(k), &mut drawn);
+                black_box(&order).first(Level::widest(), black_box(k), &mut drawn);
                 black_box(drawn.last().copied())
             });
         });
@@ -29,10 +30,19 @@ fn draw(c: &mut Bench) {
             let order = key.feature_order(n);
             bench.iter(|| (0..k).fold(0, |all, position| all ^ black_box(&order).at(position)));
         });
+        group.bench_function(BenchmarkId::new("positions", n), |bench| {
+            let order = key.feature_order(n);
+            let features: Vec<u32> = (0..n as u32).step_by(n / k as usize).take(k as usize).collect();
+            let mut positions = vec![0; features.len()];
+            bench.iter(|| {
+                black_box(&order).positions(Level::widest(), black_box(&features), &mut positions);
+                black_box(positions.last().copied())
+            });
+        });
         group.bench_function(BenchmarkId::new("construction and first", n), |bench| {
             let mut drawn = Vec::new();
             bench.iter(|| {
-                black_box(key).feature_order(black_box(n)).first(black_box(k), &mut drawn);
+                black_box(key).feature_order(black_box(n)).first(Level::widest(), black_box(k), &mut drawn);
                 black_box(drawn.last().copied())
             });
         });

@@ -24,14 +24,15 @@ const FITS: usize = 5;
 const ROUNDS: usize = 3;
 
 /// A constant, the values to try (the one that the source has first), and the workload that it matters for.
-const SWEEPS: [(&str, &[&str], &str); 27] = [
+const SWEEPS: [(&str, &[&str], &str); 28] = [
     ("KNOWN_FROM_SAMPLES", &["24", "6", "12", "48", "96"], "sparse"),
     ("KNOWN_FROM_ENTRIES", &["256", "64", "128", "512", "1024"], "sparse"),
     ("COPY_BELOW", &["0.5", "0.1", "0.25", "0.75"], "sparse"),
     ("FORGET_FROM", &["4", "1", "2", "8", "16"], "sparse"),
     ("FILTER_FROM", &["0.1", "0.03", "0.3", "0.5"], "sparse"),
-    ("COUNT_FROM", &["0.25", "0.06", "0.12", "0.5", "1.0"], "text"),
+    ("WEIGH_FROM", &["0.1", "0.05", "0.2", "0.4", "1.0"], "text"),
     ("BLOCK_BELOW", &["0.05", "0.0", "0.01", "0.2"], "text"),
+    ("POSITIONS_BELOW", &["2.0", "0.0", "1.0", "4.0", "8.0"], "text"),
     ("WARM_AHEAD", &["16", "1", "4", "64"], "text"),
     ("SUMMIT_UP_TO", &["16", "2", "8", "32", "64"], "dense, sqrt"),
     ("SUMMIT_FROM_FEATURES", &["16", "0", "8", "32", "64"], "dense"),

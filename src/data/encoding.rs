@@ -14,7 +14,7 @@ pub enum Ordinals {
 /// How the columns of a matrix are encoded.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Encoding<'a> {
-    /// What stands for the values of dense columns. Where features are categorical it is ranks in
+    /// What stands for the values of columns. Where features are categorical it is ranks in
     /// any case.
     pub ordinals: Ordinals,
     /// By feature the number of its categories, 0 of a numeric one; nothing if all are numeric.

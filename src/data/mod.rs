@@ -98,6 +98,15 @@ impl Dataset {
         x.encode(&Encoding::default(), runtime)
     }
 
+    /// As [`from_sparse`](Self::from_sparse), with the ordinals that suit what is to be grown.
+    pub fn from_sparse_with<T: Element, I: SparseIndex>(
+        x: &SparseView<'_, T, I>,
+        ordinals: dense::Ordinals,
+        runtime: &Runtime<'_>,
+    ) -> Result<Self> {
+        x.encode(&Encoding { ordinals, n_categories: None }, runtime)
+    }
+
     /// Returns this data set with categorical features: features with more than 0 categories are
     /// categorical, and hold codes below that number, or missing values. Their ordinals must be
     /// [ranks](dense::Ordinals::Ranks). O(cells of such features).

@@ -15,6 +15,8 @@ pub enum Strategy {
     /// Hand columns and their bounds on from parent to child, and read columns by bitmap (see
     /// `split::sparse`).
     Bounds,
+    /// Compute at which positions the node draws the features of its entries (see `split::sparse`).
+    Positions,
 }
 
 /// A way to search the columns of a node of dense data.

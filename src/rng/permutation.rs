@@ -1,6 +1,7 @@
 //! Random permutations of the features whose elements are computed on demand, not stored.
 
 use super::{GOLDEN, high_product, mix};
+use crate::simd::{Level, vectorized};
 
 /// Up to this many features are shuffled: a Feistel network for so few values mixes badly.
 const SHUFFLE_UP_TO: usize = 64;
@@ -46,22 +47,37 @@ impl Permutation {
 
     /// Sets `out` to the features at the positions from `start` on. Far cheaper than a call of
     /// [`at`](Self::at) per position (bench `draw`).
-    pub fn draw(&self, start: u32, out: &mut [u32]) {
+    pub fn draw(&self, level: Level, start: u32, out: &mut [u32]) {
         match &self.0 {
             Kind::Shuffle(shuffle) => {
                 let from = start as usize;
                 let drawn = &shuffle.run(from + out.len(), |_, _| false)[from..from + out.len()];
                 out.iter_mut().zip(drawn).for_each(|(out, &feature)| *out = u32::from(feature));
             }
-            Kind::Network(network) => network.draw(start, out),
+            Kind::Network(network) => draw(level, network, start, out),
         }
     }
 
     /// Sets `out` to the features at the positions `0..k`, in this order.
-    pub fn first(&self, k: u32, out: &mut Vec<u32>) {
+    pub fn first(&self, level: Level, k: u32, out: &mut Vec<u32>) {
         out.clear();
         out.resize(k as usize, 0);
-        self.draw(0, out);
+        self.draw(level, 0, out);
+    }
+
+    /// Sets `out` to the positions at which `features` are drawn. Far cheaper than a call of
+    /// [`position`](Self::position) per feature (bench `draw`).
+    pub fn positions(&self, level: Level, features: &[u32], out: &mut [u32]) {
+        match &self.0 {
+            Kind::Shuffle(shuffle) => {
+                let mut positions = [0; SHUFFLE_UP_TO];
+                for (position, feature) in (0..).zip(shuffle.run(usize::from(shuffle.n), |_, _| false)) {
+                    positions[usize::from(feature)] = position;
+                }
+                out.iter_mut().zip(features).for_each(|(out, &feature)| *out = positions[feature as usize]);
+            }
+            Kind::Network(network) => positions(level, network, features, out),
+        }
     }
 }
 
@@ -180,24 +196,9 @@ impl Network {
         x
     }
 
-    fn draw(&self, start: u32, out: &mut [u32]) {
-        let starts = (start..).step_by(LANES);
-        for (out, start) in out.chunks_mut(LANES).zip(starts) {
-            let block: [u32; LANES] = self.forwards_block(std::array::from_fn(|i| start.wrapping_add(i as u32)));
-            out.copy_from_slice(&block[..out.len()]);
-            // The values out of range are counted, because a search that stops early is not
-            // vectorised. The lanes past the end of `out` must not walk: a walk that begins outside
-            // the domain of the network need not end.
-            if block.iter().filter(|&&x| x >= self.n).count() > 0 {
-                for x in out {
-                    *x = self.walk(*x, Self::forwards);
-                }
-            }
-        }
-    }
-
     /// Enciphers positions, side by side.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "compiled for each width of vector registers")]
     fn forwards_block<const N: usize>(&self, positions: [u32; N]) -> [u32; N] {
         let mut high = positions.map(|x| self.split(x).0);
         let mut low = positions.map(|x| self.split(x).1);
@@ -212,17 +213,44 @@ impl Network {
         std::array::from_fn(|i| self.join(high[i], low[i]))
     }
 
+    /// Deciphers features, side by side.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "compiled for each width of vector registers")]
+    fn backwards_block<const N: usize>(&self, features: [u32; N]) -> [u32; N] {
+        let mut high = features.map(|x| self.split(x).0);
+        let mut low = features.map(|x| self.split(x).1);
+        for cycle in self.cycles.iter().rev() {
+            for (low, &high) in low.iter_mut().zip(&high) {
+                *low ^= self.flips(cycle, high);
+            }
+            for (high, &low) in high.iter_mut().zip(&low) {
+                *high = self.minus(*high, self.n_high - self.shift(cycle, low));
+            }
+        }
+        std::array::from_fn(|i| self.join(high[i], low[i]))
+    }
+
     fn forwards(&self, x: u32) -> u32 {
         self.forwards_block([x])[0]
     }
 
     fn backwards(&self, x: u32) -> u32 {
-        let (mut high, mut low) = self.split(x);
-        for cycle in self.cycles.iter().rev() {
-            low ^= self.flips(cycle, high);
-            high = self.minus(high, self.n_high - self.shift(cycle, low));
+        self.backwards_block([x])[0]
+    }
+
+    /// Sets `out` to the first values of a block. Values out of range walk on by `step`.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "compiled for each width of vector registers")]
+    fn settle(&self, block: &[u32; LANES], out: &mut [u32], step: impl Fn(&Self, u32) -> u32) {
+        out.copy_from_slice(&block[..out.len()]);
+        // The values out of range are counted, because a search that stops early is not
+        // vectorised. The lanes past the end of `out` must not walk: a walk that begins outside
+        // the domain of the network need not end.
+        if block.iter().filter(|&&x| x >= self.n).count() > 0 {
+            for x in out {
+                *x = self.walk(*x, &step);
+            }
         }
-        self.join(high, low)
     }
 
     #[inline]
@@ -255,9 +283,29 @@ impl Network {
     }
 }
 
+vectorized! {
+    fn draw(network: &Network, start: u32, out: &mut [u32]) {
+        for (out, start) in out.chunks_mut(LANES).zip((start..).step_by(LANES)) {
+            let block = network.forwards_block(std::array::from_fn(|i| start.wrapping_add(i as u32)));
+            network.settle(&block, out, Network::forwards);
+        }
+    }
+}
+
+vectorized! {
+    fn positions(network: &Network, features: &[u32], out: &mut [u32]) {
+        for (features, out) in features.chunks(LANES).zip(out.chunks_mut(LANES)) {
+            let mut block = [0; LANES];
+            block[..features.len()].copy_from_slice(features);
+            network.settle(&network.backwards_block(block), out, Network::backwards);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::rng::{NodeKey, Side};
+    use crate::simd::Level;
 
     /// Numbers of features of 7 to 17 bits, odd and even, at both ends of the range of each.
     const WIDTHS: [usize; 20] =
@@ -271,7 +319,7 @@ mod tests {
     fn for_each_draw(n: usize, k: usize, n_keys: usize, mut visit: impl FnMut(&[u32])) {
         let mut drawn = Vec::new();
         for seed in 0..n_keys as u64 {
-            NodeKey::root(seed, n as u64).feature_order(n).first(k as u32, &mut drawn);
+            NodeKey::root(seed, n as u64).feature_order(n).first(Level::widest(), k as u32, &mut drawn);
             visit(&drawn);
         }
     }
@@ -316,14 +364,19 @@ mod tests {
     #[test]
     fn blocks_are_what_is_drawn_one_by_one() {
         let mut drawn = vec![7];
-        for n in [1usize, 5, 64].into_iter().chain(WIDTHS) {
+        for (level, n) in
+            Level::supported().flat_map(|l| [1usize, 5, 64].into_iter().chain(WIDTHS).map(move |n| (l, n)))
+        {
             let order = NodeKey::root(5, 1).feature_order(n);
             for k in [0, 1, 2, 31, 32, 33, 64, isqrt(n), n - 1, n] {
                 let k = k.min(n) as u32;
-                order.first(k, &mut drawn);
+                order.first(level, k, &mut drawn);
                 assert!(drawn.iter().copied().eq((0..k).map(|position| order.at(position))), "n={n} k={k}");
+                let mut positions = vec![7; drawn.len()];
+                order.positions(level, &drawn, &mut positions);
+                assert!(positions.into_iter().eq(0..k), "n={n} k={k}");
                 let start = n as u32 - k;
-                order.draw(start, &mut drawn);
+                order.draw(level, start, &mut drawn);
                 assert!(drawn.iter().copied().eq((start..n as u32).map(|position| order.at(position))));
             }
         }
@@ -419,7 +472,7 @@ mod tests {
                 let parent = NodeKey::root(seed, 9);
                 for (key, drawn) in [parent, parent.child(Side::Left), parent.child(Side::Right)].iter().zip(&mut drawn)
                 {
-                    key.feature_order(n).first(k as u32, drawn);
+                    key.feature_order(n).first(Level::widest(), k as u32, drawn);
                 }
                 for (i, (a, b)) in [(0, 1), (0, 2), (1, 2)].into_iter().enumerate() {
                     drawn[a].iter().for_each(|&feature| in_first[feature as usize] = true);

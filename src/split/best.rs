@@ -31,10 +31,12 @@ pub(crate) struct Best<C: Criterion> {
     /// Whether features are offered in the order in which the node draws them. Then the feature
     /// that was offered first wins a tie.
     in_order: bool,
-    /// A column with fewer entries in the node cannot win.
-    least_entries: f64,
+    /// A column whose entries weigh less in the node cannot win.
+    least_weight: f64,
     /// The largest weight of a sample; only used with a bar.
     max_weight: f64,
+    /// The position at which the node draws the feature whose cuts are offered, if that is known.
+    position: Option<u32>,
 }
 
 impl<C: Criterion> Best<C> {
@@ -46,8 +48,9 @@ impl<C: Criterion> Best<C> {
             bar: None,
             conceivable: None,
             in_order: false,
-            least_entries: 0.0,
+            least_weight: 0.0,
             max_weight: 0.0,
+            position: None,
         }
     }
 
@@ -56,6 +59,12 @@ impl<C: Criterion> Best<C> {
     pub fn with_bar(search: &Search<'_, C>, node: &Node<'_, C>, drift: f64) -> Self {
         let bar = Some(Bar::new(search.criterion, node.totals, drift));
         Self { bar, max_weight: search.max_weight as f64, ..Self::new() }
+    }
+
+    /// Says that features will be offered in the order in which the node draws them.
+    #[must_use]
+    pub fn in_order(self) -> Self {
+        Self { in_order: true, ..self }
     }
 
     /// No candidate yet. No feature can have a better cut than `best_conceivable`, if given.
@@ -86,10 +95,23 @@ impl<C: Criterion> Best<C> {
     /// Whether a sparse column may win that has at most this many entries in the node.
     #[inline]
     pub fn may_win_with(&self, n_entries: usize) -> bool {
-        n_entries as f64 >= self.least_entries
+        self.may_win_weighing(n_entries as f64 * self.max_weight)
     }
 
-    /// Raises the floor, the bar, and with it the least number of entries to the level of a
+    /// Whether a sparse column may win whose entries weigh at most this much in the node.
+    #[inline]
+    pub fn may_win_weighing(&self, weight: f64) -> bool {
+        weight >= self.least_weight
+    }
+
+    /// Says at which position the node draws the feature whose cuts are offered next; `None` if
+    /// that is not known.
+    #[inline]
+    pub fn set_position(&mut self, position: Option<u32>) {
+        self.position = position;
+    }
+
+    /// Raises the floor, the bar, and with it the least weight of a column to the level of a
     /// candidate with this score, which another worker may have found.
     pub fn follow(&mut self, criterion: &C, node: &C::Totals, score: f64) {
         let floor = score - criterion.tolerance(node, score);
@@ -99,7 +121,7 @@ impl<C: Criterion> Best<C> {
                 && let Some(bar) = &mut self.bar
             {
                 bar.raise(criterion, node, score);
-                self.least_entries = bar.least_weight() / self.max_weight * (1.0 - f64::EPSILON);
+                self.least_weight = bar.least_weight() * (1.0 - 4.0 * f64::EPSILON);
             }
         }
     }
@@ -143,7 +165,7 @@ impl<C: Criterion> Best<C> {
         candidate: Candidate,
     ) {
         let proof = criterion.proof(scan, pushed);
-        self.consider(criterion, node, order, Holder { candidate, score, proof, position: None });
+        self.consider(criterion, node, order, Holder { candidate, score, proof, position: self.position });
     }
 
     /// Takes the best candidate of another worker if it is better than the best candidate of this

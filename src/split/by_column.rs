@@ -4,13 +4,12 @@
 //! a feature varies. A feature that does not vary in a node does not vary in the node's
 //! descendants, so its column is not read again there (see `constants`).
 
-use std::cmp::Reverse;
-
 use crate::criterion::Criterion;
 use crate::error::Result;
 use crate::split::best::Best;
 use crate::split::found::Found;
 use crate::split::node::{NodeSearch, Outcome};
+use crate::split::sparse::column_weights::Weights;
 use crate::split::spread::{Scans, parallel_from, spread};
 use crate::tuning::tuned;
 
@@ -39,14 +38,12 @@ pub(crate) trait ColumnSearch<C: Criterion>: Sync {
     /// How many entries the column of a feature stores: in the whole data set if sparse, in the
     /// node if dense.
     fn column_nnz(&self, feature: u32) -> usize;
-    /// Whether [`most_entries`](Self::most_entries) is the exact number of entries in the node.
-    fn counts_entries(&self) -> bool {
-        false
+    /// How much the entries of each column weigh in the node, if that is known.
+    fn weights(&self) -> Option<&Weights> {
+        None
     }
-    /// An upper bound of the number of entries that the column of a feature has in the node.
-    fn most_entries(&self, feature: u32) -> usize {
-        self.column_nnz(feature)
-    }
+    /// Whether the column of a feature may win, by the number or the weight of its entries.
+    fn may_win(&self, feature: u32, best: &Best<C>) -> bool;
 }
 
 tuned! {
@@ -55,6 +52,13 @@ tuned! {
 }
 /// How many jobs there are per thread: several, so that columns of unequal length even out.
 const JOBS_PER_THREAD: usize = 8;
+
+/// A feature that a node draws, and at which position; `None` if that is not known.
+#[derive(Debug, Clone, Copy)]
+struct DrawnColumn {
+    feature: u32,
+    position: Option<u32>,
+}
 
 /// What one worker has found so far.
 struct Progress<C: Criterion> {
@@ -79,33 +83,41 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
 ) -> Result<Found<C>> {
     let NodeSearch { search, node, order } = at;
     let n_features = search.data.n_features() as u32;
-    let unknown = |feature: &u32| !node.constants.contains(*feature) && columns.most_entries(*feature) > 0;
-    let mut drawn: Vec<u32> = match drawn {
-        None => (0..n_features).filter(unknown).collect(),
-        Some(drawn) => drawn.iter().copied().filter(unknown).collect(),
+    let unknown = |feature: u32| !node.constants.contains(feature) && columns.column_nnz(feature) > 0;
+    let in_order = search.draws_in_order();
+    let column = |place: u32| match drawn {
+        None => DrawnColumn { feature: place, position: None },
+        Some(drawn) => DrawnColumn { feature: drawn[place as usize], position: in_order.then_some(place) },
     };
-    // Columns with many entries come first. Once these have set the bar, columns with few entries
-    // may be passed over.
-    if columns.counts_entries() {
-        drawn.sort_unstable_by_key(|&feature| Reverse(columns.most_entries(feature)));
+    let places = 0..drawn.map_or(n_features, |drawn| drawn.len() as u32);
+    // Heavy columns come first. Once these have set the bar, light columns may be passed over.
+    let ordered: Vec<DrawnColumn> = if let Some(weights) = columns.weights() {
+        // A column and its weight as one number, so that the sort looks nothing up.
+        let heavier = |place: u32| u64::from(u32::MAX - weights.at(column(place).feature)) << 32 | u64::from(place);
+        let mut ordered: Vec<u64> =
+            places.map(heavier).filter(|&weighed| weighed >> 32 < u64::from(u32::MAX)).collect();
+        ordered.sort_unstable();
+        let ordered = ordered.into_iter().map(|weighed| column(weighed as u32));
+        ordered.filter(|drawn| !node.constants.contains(drawn.feature)).collect()
     } else {
-        let is_short = |feature: &u32| columns.column_nnz(*feature) < node.samples.len() / 2;
-        let (short, long): (Vec<u32>, Vec<u32>) = drawn.into_iter().partition(is_short);
-        drawn = [long, short].concat();
-    }
+        let is_short = |drawn: &DrawnColumn| columns.column_nnz(drawn.feature) < node.samples.len() / 2;
+        let (short, long): (Vec<_>, Vec<_>) =
+            places.map(column).filter(|drawn| unknown(drawn.feature)).partition(is_short);
+        [long, short].concat()
+    };
 
     let nothing = || Progress { best: columns.best(at), n_varying: 0, constants: Vec::new() };
     let mut progress = nothing();
     let n_threads = search.runtime.n_threads();
     if n_threads > 1 && work >= parallel_from() {
-        let job_len = drawn.len().div_ceil(JOBS_PER_THREAD * n_threads).max(1);
-        let jobs = drawn.chunks(job_len).collect();
-        let parts = spread(at, jobs, scans, |features: &[u32], scan, lead| {
+        let job_len = ordered.len().div_ceil(JOBS_PER_THREAD * n_threads).max(1);
+        let jobs = ordered.chunks(job_len).collect();
+        let parts = spread(at, jobs, scans, |job: &[DrawnColumn], scan, lead| {
             let mut part = nothing();
             let mut scratch = columns.lend();
-            for &feature in features {
+            for &drawn in job {
                 lead.exchange(at, &mut part.best);
-                visit(at, columns, feature, scan, &mut scratch, &mut part)?;
+                visit(at, columns, drawn, scan, &mut scratch, &mut part)?;
             }
             lead.exchange(at, &mut part.best);
             columns.take_back(scratch);
@@ -117,18 +129,20 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
             progress.constants.extend(part.constants);
         }
     } else {
-        for features in drawn.chunks(warm_ahead()) {
-            let may_win = |&&feature: &&u32| progress.best.may_win_with(columns.most_entries(feature));
-            features.iter().filter(may_win).for_each(|&feature| columns.warm(feature));
-            for &feature in features {
-                visit(at, columns, feature, &mut scans.own, scratch, &mut progress)?;
+        for group in ordered.chunks(warm_ahead()) {
+            let may_win = |drawn: &&DrawnColumn| columns.may_win(drawn.feature, &progress.best);
+            group.iter().filter(may_win).for_each(|drawn| columns.warm(drawn.feature));
+            for &drawn in group {
+                visit(at, columns, drawn, &mut scans.own, scratch, &mut progress)?;
             }
         }
     }
-    let mut rest = (search.n_drawn() as u32..n_features).map(|position| order.at(position)).filter(unknown);
+    let rest = (search.n_drawn() as u32..n_features)
+        .map(|position| DrawnColumn { feature: order.at(position), position: Some(position) });
+    let mut rest = rest.filter(|drawn| unknown(drawn.feature));
     while progress.n_varying == 0 {
-        let Some(feature) = rest.next() else { break };
-        visit(at, columns, feature, &mut scans.own, scratch, &mut progress)?;
+        let Some(drawn) = rest.next() else { break };
+        visit(at, columns, drawn, &mut scans.own, scratch, &mut progress)?;
     }
     let constants = node.constants.with(&progress.constants, |feature| columns.column_nnz(feature));
     Ok(Found { best: progress.best.candidate(), constants, heritage: None })
@@ -138,14 +152,15 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
 fn visit<C: Criterion, S: ColumnSearch<C>>(
     at: NodeSearch<'_, C>,
     columns: &S,
-    feature: u32,
+    DrawnColumn { feature, position }: DrawnColumn,
     scan: &mut C::Scan,
     scratch: &mut S::Scratch,
     progress: &mut Progress<C>,
 ) -> Result<()> {
-    if !progress.best.may_win_with(columns.most_entries(feature)) {
+    if !columns.may_win(feature, &progress.best) {
         return Ok(());
     }
+    progress.best.set_position(position);
     at.search.runtime.check_interrupt()?;
     match columns.search(at, feature, scan, scratch, &mut progress.best) {
         Outcome::Constant => progress.constants.push(feature),

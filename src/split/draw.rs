@@ -23,6 +23,7 @@ use crate::error::Result;
 use crate::params::{FeatureSampling, Strategy};
 use crate::rng::Permutation;
 use crate::runtime::Runtime;
+use crate::simd::Level;
 use crate::split::constants::ConstantFeatures;
 use crate::split::entries::entries_vary;
 use crate::split::node::{Node, Search};
@@ -57,7 +58,7 @@ impl<C: Criterion> Search<'_, C> {
         }
         if self.params.feature_sampling == FeatureSampling::All {
             let mut features = smallvec![0; self.n_drawn()];
-            order.draw(0, &mut features);
+            order.draw(self.level, 0, &mut features);
             return Ok(Drawn { features: Some(features), constants: None });
         }
         let draw = ActiveDraw {
@@ -67,6 +68,7 @@ impl<C: Criterion> Search<'_, C> {
             constants: node.constants,
             n_features: self.data.n_features(),
             n_drawn: self.n_drawn(),
+            level: self.level,
             runtime: self.runtime,
         };
         let forced = self.params.force_strategy;
@@ -89,6 +91,7 @@ struct ActiveDraw<'a> {
     constants: &'a ConstantFeatures,
     n_features: usize,
     n_drawn: usize,
+    level: Level,
     runtime: &'a Runtime<'a>,
 }
 
@@ -117,7 +120,7 @@ impl ActiveDraw<'_> {
         let by_rows = match forced {
             None => costs.gather_cost(None) + self.n_entries.min(self.n_features) as f64 * PLACE_COST,
             Some(Strategy::Gather) => 0.0,
-            Some(Strategy::Bitmap | Strategy::Search | Strategy::Block | Strategy::Bounds) => f64::INFINITY,
+            Some(_) => f64::INFINITY,
         };
         self.sparse_within(by_rows, columns, &costs, forced, scratch)
     }
@@ -182,7 +185,7 @@ impl ActiveDraw<'_> {
             if at_this_rate - spent > budget {
                 return Ok(walk);
             }
-            self.order.draw(start as u32, block);
+            self.order.draw(self.level, start as u32, block);
             spent += block.len() as f64 * PASS_COST;
             for &feature in block.iter().filter(|&&feature| !self.constants.contains(feature)) {
                 self.runtime.check_interrupt()?;
@@ -217,7 +220,9 @@ impl ActiveDraw<'_> {
         if varying.len() <= self.n_drawn {
             return varying;
         }
-        let mut placed: Vec<_> = varying.into_iter().map(|feature| (self.order.position(feature), feature)).collect();
+        let mut positions = vec![0; varying.len()];
+        self.order.positions(self.level, &varying, &mut positions);
+        let mut placed: Vec<_> = positions.into_iter().zip(varying).collect();
         placed.select_nth_unstable(self.n_drawn);
         placed[..self.n_drawn].iter().map(|&(_, feature)| feature).collect()
     }
@@ -264,13 +269,14 @@ mod tests {
     use crate::rng::NodeKey;
     use crate::split::samples::Samples;
 
-    const KERNELS: [Option<Kernel>; 6] = [
+    const KERNELS: [Option<Kernel>; 7] = [
         None,
         Some(Kernel::Bitmap),
         Some(Kernel::Search),
         Some(Kernel::Gather),
         Some(Kernel::Block),
         Some(Kernel::Bounds),
+        Some(Kernel::Positions),
     ];
 
     fn sparse(x: &Array2<f64>, runtime: &Runtime<'_>) -> Dataset {
@@ -331,6 +337,7 @@ mod tests {
                 constants: &constants,
                 n_features,
                 n_drawn,
+                level: Level::widest(),
                 runtime: &runtime,
             };
             let check = |walk: Walk| {
@@ -371,6 +378,7 @@ mod tests {
             constants: &ConstantFeatures::none(8),
             n_features: 8,
             n_drawn: 2,
+            level: Level::widest(),
             runtime: &Runtime::new(1, &raised),
         };
         for forced in KERNELS {

@@ -24,7 +24,7 @@ impl<C: Criterion> NodeSearch<'_, C> {
                 features.clear();
                 features.extend_from_slice(drawn);
             }
-            None => self.order.first(self.search.data.n_features() as u32, features),
+            None => self.order.first(self.search.level, self.search.data.n_features() as u32, features),
         }
         features.retain(|&feature| !self.node.constants.contains(feature));
         categorical.clear();

@@ -90,7 +90,29 @@ impl<C: Criterion> Search<'_, C> {
         heritage: Option<Heritage<C>>,
         scratch: &mut Scratch<C>,
     ) -> Result<Found<C>> {
+        let found = self.search_node(node, heritage, scratch)?;
+        if self.data.has_categories() {
+            // When the call is interrupted, the search of a categorical column ends early without
+            // an error.
+            self.runtime.check_interrupt()?;
+        }
+        Ok(found)
+    }
+
+    fn search_node(
+        &self,
+        node: &Node<'_, C>,
+        heritage: Option<Heritage<C>>,
+        scratch: &mut Scratch<C>,
+    ) -> Result<Found<C>> {
         let order = node.key.feature_order(self.data.n_features());
+        if let Columns::Sparse(columns) = self.data.columns()
+            && sparse::by_positions::is_cheapest(self, node)
+        {
+            let at = NodeSearch { search: self, node, order: &order };
+            let Scratch { scans, sparse, .. } = scratch;
+            return sparse::by_positions::search_positions(at, columns, &mut scans.own, sparse);
+        }
         let Drawn { features, constants } = self.draw(node, &order, &mut scratch.sparse)?;
         let drawn = features.as_deref();
         if drawn.is_some_and(<[u32]>::is_empty) {
@@ -103,11 +125,6 @@ impl<C: Criterion> Search<'_, C> {
             Columns::Dense(columns) => dense::best_split(at, columns, drawn, scans, dense),
             Columns::Sparse(columns) => sparse::best_split(at, heritage, columns, drawn, scans, sparse),
         }?;
-        if self.data.has_categories() {
-            // When the call is interrupted, the search of a categorical column ends early without
-            // an error.
-            self.runtime.check_interrupt()?;
-        }
         Ok(Found { constants: found.constants.or(constants), ..found })
     }
 

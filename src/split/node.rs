@@ -3,7 +3,7 @@
 use crate::criterion::{self, Criterion};
 use crate::data::{Columns, Dataset, Target};
 use crate::error::Result;
-use crate::params::{CriterionKind, ValidTreeParams};
+use crate::params::{CriterionKind, FeatureSampling, ValidTreeParams};
 use crate::rng::{NodeKey, Permutation, Side};
 use crate::runtime::Runtime;
 use crate::simd::Level;
@@ -164,6 +164,11 @@ impl<C: Criterion> Search<'_, C> {
     /// How many features each node draws.
     pub fn n_drawn(&self) -> usize {
         self.params.max_features.min(self.data.n_features() as u64) as usize
+    }
+
+    /// Whether the features that a node draws are listed in the order of the draw.
+    pub(crate) fn draws_in_order(&self) -> bool {
+        self.params.feature_sampling == FeatureSampling::All
     }
 
     pub(crate) fn draws_all(&self) -> bool {

@@ -7,13 +7,14 @@
 
 use super::SparseColumns;
 use super::view::{Entries, Raw};
-use crate::data::encoding::Encoding;
+use crate::data::encoding::{Encoding, Ordinals};
 use crate::data::floats::{Floats, Merge, TableValue};
 use crate::data::ranking::{Pair, distinct_values, number_runs, sort_pairs};
-use crate::data::values::ValueTable;
+use crate::data::values::{MISSING_KEY, ValueTable};
 use crate::data::{Columns, Dataset, check_shape};
 use crate::error::Result;
 use crate::memory;
+use crate::num::SortKey;
 use crate::runtime::Runtime;
 
 /// The by-column half of [`SparseColumns`], while it is built.
@@ -30,11 +31,13 @@ pub(in crate::data) fn encode(x: &dyn Entries, encoding: &Encoding<'_>, runtime:
     check_shape(n_samples, n_features)?;
     check_memory(x)?;
     let Raw { indptr, samples, values, merge } = x.by_column(runtime)?;
-    let (half, values, n_distinct) = match values {
-        Floats::F32(values) => rank_columns(&indptr, samples, values, merge, runtime)?,
-        Floats::F64(values) => rank_columns(&indptr, samples, values, merge, runtime)?,
+    // Categories are ranks.
+    let ordinals = if encoding.n_categories.is_some() { Ordinals::Ranks } else { encoding.ordinals };
+    let (half, values, end_rank) = match values {
+        Floats::F32(values) => rank_columns(&indptr, samples, values, merge, ordinals, runtime)?,
+        Floats::F64(values) => rank_columns(&indptr, samples, values, merge, Ordinals::Ranks, runtime)?,
     };
-    let columns = Columns::Sparse(SparseColumns::with_rows(half, n_distinct, n_samples, runtime)?);
+    let columns = Columns::Sparse(SparseColumns::with_rows(half, end_rank, n_samples, runtime)?);
     Dataset::new(n_samples, n_features, columns, values).coded(encoding, runtime)
 }
 
@@ -79,14 +82,30 @@ impl Encoded {
     fn n_ranks(self) -> u32 {
         self.n_distinct + 1 + 2 * u32::from(self.has_missing)
     }
+
+    fn zero_rank(self) -> u32 {
+        self.first_rank() + self.zero_place
+    }
+
+    /// The key of the value of a rank. `distinct` has the nonzero values of the column, all of them
+    /// exact in single precision.
+    fn key<V: TableValue>(self, rank: u32, distinct: &[V]) -> u32 {
+        if self.has_missing && rank == self.n_ranks() - 1 {
+            return MISSING_KEY;
+        }
+        let place = rank - self.first_rank() - u32::from(rank > self.zero_rank());
+        (distinct[place as usize].widen() as f32).key()
+    }
 }
 
-/// From values to ranks. Also returns the length of the longest table.
+/// From values to ranks, or, if `ordinals` asks for them, to keys where many values are distinct.
+/// Also returns a number above all ranks.
 fn rank_columns<V: TableValue>(
     indptr: &[usize],
     mut samples: Vec<u32>,
     mut values: Vec<V>,
     merge: Merge,
+    ordinals: Ordinals,
     runtime: &Runtime<'_>,
 ) -> Result<(Half, ValueTable, usize)> {
     let n_features = indptr.len() - 1;
@@ -97,8 +116,15 @@ fn rank_columns<V: TableValue>(
     let size = n_features.div_ceil(PARTS_PER_THREAD * runtime.n_threads());
     let parts = (0..n_features).step_by(size).map(|start| rest.take(size.min(n_features - start))).collect();
     runtime.map(parts, |part| part.rank(merge, runtime))?;
-    compact(indptr, samples, ranks, &values, &encoded)
+    let (nnz, n_distinct) =
+        encoded.iter().fold((0, 0), |(nnz, n), column| (nnz + column.nnz as usize, n + column.n_distinct as usize));
+    let are_keys = ordinals == Ordinals::Keys && n_distinct * ENTRIES_PER_KEY > nnz;
+    compact(indptr, samples, ranks, &values, &encoded, are_keys)
 }
+
+/// Keys stand for values if there are fewer entries than this many times the distinct values of all
+/// columns: the tables of values of counts are in the cache, so that keys would only take memory.
+const ENTRIES_PER_KEY: usize = 4;
 
 /// Parts that are ranked at a time, so that those of unequal cost even out.
 const PARTS_PER_THREAD: usize = 8;
@@ -174,15 +200,16 @@ impl<'a, V: TableValue> Part<'a, V> {
 }
 
 /// Moves the fronts of all columns together, in place, and inserts the zero into each value table.
-/// Also returns the length of the longest table.
+/// With keys in the place of ranks, all tables are empty. Also returns a number above all ranks.
 fn compact<V: TableValue>(
     raw_indptr: &[usize],
     mut samples: Vec<u32>,
     mut ranks: Vec<u32>,
     values: &[V],
     encoded: &[Encoded],
+    are_keys: bool,
 ) -> Result<(Half, ValueTable, usize)> {
-    let n_values = encoded.iter().map(|column| column.n_ranks() as usize).sum();
+    let n_values = if are_keys { 0 } else { encoded.iter().map(|column| column.n_ranks() as usize).sum() };
     let mut table = memory::reserve("tables of values", n_values)?;
     let mut table_indptr = memory::reserve("tables of values", encoded.len() + 1)?;
     let mut indptr = memory::reserve("columns", encoded.len() + 1)?;
@@ -193,9 +220,16 @@ fn compact<V: TableValue>(
         let nnz = column.nnz as usize;
         samples.copy_within(start..start + nnz, end);
         ranks.copy_within(start..start + nnz, end);
+        let distinct = &values[start..start + column.n_distinct as usize];
+        if are_keys {
+            ranks[end..end + nnz].iter_mut().for_each(|rank| *rank = column.key(*rank, distinct));
+        }
         end += nnz;
         indptr.push(end);
-        let distinct = &values[start..start + column.n_distinct as usize];
+        if are_keys {
+            table_indptr.push(0);
+            continue;
+        }
         let (negative, positive) = distinct.split_at(column.zero_place as usize);
         let padding = |value| column.has_missing.then_some(value);
         table.extend(padding(V::NEG_INFINITY));
@@ -212,8 +246,9 @@ fn compact<V: TableValue>(
         indptr: indptr.into(),
         samples: samples.into(),
         ranks: ranks.into(),
-        zero_ranks: encoded.iter().map(|column| column.first_rank() + column.zero_place).collect(),
+        zero_ranks: encoded.iter().map(|column| if are_keys { 0f32.key() } else { column.zero_rank() }).collect(),
     };
     let has_missing = encoded.iter().map(|column| column.has_missing).collect();
-    Ok((half, ValueTable::new(table_indptr, V::floats(table), has_missing), largest as usize))
+    let end_rank = if are_keys { usize::MAX } else { largest as usize };
+    Ok((half, ValueTable::new(table_indptr, V::floats(table), has_missing), end_rank))
 }

@@ -203,6 +203,10 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
     /// itself.
     fn warm(&self, _feature: u32) {}
 
+    fn may_win(&self, _feature: u32, _best: &Best<C>) -> bool {
+        true
+    }
+
     fn column_nnz(&self, _feature: u32) -> usize {
         self.samples.len()
     }

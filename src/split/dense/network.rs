@@ -92,7 +92,7 @@ pub(crate) fn best_split<C: Criterion>(
             search.runtime.check_interrupt()?;
             let mut batch = [0; LANES];
             let batch = &mut batch[..LANES.min((n_features - start) as usize)];
-            order.draw(start, batch);
+            order.draw(search.level, start, batch);
             small.sort(batch);
             if let Some(lane) = (0..batch.len()).find(|&lane| small.varies(lane)) {
                 let first = &batch[lane..=lane];

@@ -84,7 +84,7 @@ impl<C: Criterion> SmallScratch<C> {
         'draw: while start < n_features {
             let end = if start == 0 { n_drawn } else { n_features.min(start + BATCH) };
             features.resize((end - start) as usize, 0);
-            order.draw(start, &mut features);
+            order.draw(search.level, start, &mut features);
             for (position, &feature) in (start..end).zip(&features) {
                 if position >= n_certain && n_varying >= n_wanted {
                     break 'draw;

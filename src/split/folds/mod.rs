@@ -78,7 +78,7 @@ pub fn best_splits<C: Criterion>(
     if search.draws_all() {
         features.extend(0..search.data.n_features() as u32);
     } else {
-        order.first(search.n_drawn() as u32, &mut features);
+        order.first(search.level, search.n_drawn() as u32, &mut features);
     }
     features.retain(|&feature| !node.constants.contains(feature));
     let mut sweep = Sweep::new(rows, node, &order);

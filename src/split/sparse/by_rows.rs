@@ -6,13 +6,12 @@ use crate::criterion::Criterion;
 use crate::data::SparseColumns;
 use crate::error::Result;
 use crate::params::{Splitter, Strategy};
-use crate::rng::Permutation;
 use crate::split::best::Best;
-use crate::split::entries::{Entry, entries_vary};
+use crate::split::entries::Entry;
 use crate::split::found::Found;
 use crate::split::node::{NodeColumn, NodeSearch, Outcome, Search};
 use crate::split::sparse::intersect::Gather;
-use crate::split::sparse::row_masks::Block;
+use crate::split::sparse::row_masks::{Block, BlockRows};
 use crate::split::sparse::scratch::SearchScratch;
 use crate::tuning::tuned;
 
@@ -31,20 +30,22 @@ pub(crate) fn search_rows<C: Criterion>(
     scan: &mut C::Scan,
     scratch: &mut SearchScratch,
 ) -> Result<Found<C>> {
-    let NodeSearch { search, node, order } = at;
+    let NodeSearch { search, node, .. } = at;
     search.runtime.check_interrupt()?;
-    let SearchScratch { drawn: filter, gather, block, entries: buffer, .. } = scratch;
+    let SearchScratch { drawn: filter, gather, block, positions, entries: buffer, .. } = scratch;
     let samples = node.samples.ids();
     let best = Best::with_bar(search, node, 0.0);
-    let mut groups = Groups { at, columns, scan, best, n_varying: 0 };
+    let in_block = drawn.is_some() && uses_block(search, samples.len());
+    let mut groups =
+        Groups::new(at, columns, scan, if in_block && search.draws_in_order() { best.in_order() } else { best });
     match drawn {
         None => gather.for_each(columns, samples, |feature, entries| groups.visit(feature, entries)),
-        Some(features) if uses_block(search, samples.len()) => {
+        Some(features) if in_block => {
             if !block.holds(samples) {
                 block.load(columns, samples);
             }
             for (feature, rows) in block.present(samples, features) {
-                if groups.best.may_win_with(rows.len()) {
+                if groups.may_win(rows) {
                     buffer.clear();
                     // The block has found that the row stores the feature, so there is a rank.
                     let rank = |sample| columns.stored_rank(feature, sample).unwrap_or_default();
@@ -55,30 +56,59 @@ pub(crate) fn search_rows<C: Criterion>(
         }
         Some(features) => groups.visit_filtered(features, filter, gather),
     }
-    if drawn.is_some()
-        && groups.n_varying == 0
-        && let Some(feature) = first_varying(columns, samples, gather, order)
-    {
-        groups.visit_filtered(&[feature], filter, gather);
+    if drawn.is_some() && groups.n_varying == 0 {
+        positions.load(at, columns);
+        if let Some(feature) = positions.first_varying(at, columns, search.n_drawn() as u32, buffer) {
+            groups.visit(feature, buffer);
+        }
     }
-    Ok(Found { best: groups.best.candidate(), constants: None, heritage: None })
+    Ok(groups.into_found())
 }
 
 /// The search of columns that come one after the other, in no particular order, each with its
 /// entries in the node.
-struct Groups<'a, C: Criterion> {
+pub(super) struct Groups<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
     columns: &'a SparseColumns,
     scan: &'a mut C::Scan,
     best: Best<C>,
-    /// How many of the columns vary. Columns that were passed over because they cannot win may not
-    /// be counted.
-    n_varying: usize,
+    /// How many of the columns vary.
+    pub n_varying: usize,
 }
 
-impl<C: Criterion> Groups<'_, C> {
+impl<'a, C: Criterion> Groups<'a, C> {
+    pub fn new(at: NodeSearch<'a, C>, columns: &'a SparseColumns, scan: &'a mut C::Scan, best: Best<C>) -> Self {
+        Self { at, columns, scan, best, n_varying: 0 }
+    }
+
+    pub fn into_found(self) -> Found<C> {
+        Found { best: self.best.candidate(), constants: None, heritage: None }
+    }
+
+    /// Whether a column may win of which these rows of a block have entries, some rows of the node
+    /// having none. Counts the column if it cannot win. Spares the look-ups of ranks.
+    fn may_win(&mut self, rows: BlockRows<'_>) -> bool {
+        let NodeSearch { search, node, .. } = self.at;
+        let n_rows = rows.len();
+        if n_rows == node.samples.len() {
+            return true;
+        }
+        let weight: u64 = rows.iter().map(|sample| search.criterion.sample_weight(sample)).sum();
+        let may_win = self.best.may_win_weighing(weight as f64)
+            && (n_rows > 1 || {
+                // The one entry is parted from all other rows by the only cut of the column.
+                let mut pushed = search.criterion.begin(node.totals, self.scan);
+                for sample in rows.iter() {
+                    search.criterion.push(node.totals, self.scan, &mut pushed, sample);
+                }
+                self.best.may_win(search.criterion.score(node.totals, self.scan, pushed))
+            });
+        self.n_varying += usize::from(!may_win);
+        may_win
+    }
+
     /// Searches the column of a feature, which has these entries in the node.
-    fn visit(&mut self, feature: u32, entries: &mut [Entry]) {
+    pub fn visit(&mut self, feature: u32, entries: &mut [Entry]) {
         if self.at.search.params.splitter == Splitter::Best && self.best.may_win_with(entries.len()) {
             entries.sort_unstable();
         }
@@ -107,17 +137,4 @@ fn uses_block<C: Criterion>(search: &Search<'_, C>, n_samples: usize) -> bool {
             None => kept < block_below(),
             Some(strategy) => strategy == Strategy::Block,
         }
-}
-
-/// The first feature in the order of the draw that varies in the node; `None` if no feature varies.
-/// `order` is that order.
-fn first_varying(columns: &SparseColumns, samples: &[u32], gather: &mut Gather, order: &Permutation) -> Option<u32> {
-    let mut first: Option<(u32, u32)> = None;
-    gather.for_each(columns, samples, |feature, entries| {
-        if entries_vary(entries, samples.len()) {
-            let candidate = (order.position(feature), feature);
-            first = Some(first.map_or(candidate, |first| first.min(candidate)));
-        }
-    });
-    first.map(|(_, feature)| feature)
 }

@@ -1,6 +1,6 @@
 //! The heritage of a node of a tree on sparse data: what the search of the parent hands on to the
 //! node. A node that draws all features inherits its columns and their bounds; a node that draws
-//! some features inherits how many entries each column has (see `entry_counts`).
+//! some features inherits how much the entries of each column weigh (see `column_weights`).
 //!
 //! The larger child of a split takes over the columns and bounds of its parent, at the cost of the
 //! rows that leave. So a chain of splits that each take a few rows off costs those few rows,
@@ -24,7 +24,7 @@ use crate::params::Strategy;
 use crate::split::entries::{Entry, samples_of};
 use crate::split::node::{Node, Search};
 use crate::split::sparse::bounds::ColumnBounds;
-use crate::split::sparse::entry_counts::EntryCounts;
+use crate::split::sparse::column_weights::ColumnWeights;
 use crate::split::sparse::intersect::{Gather, ValueOrdered};
 use crate::tuning::tuned;
 
@@ -35,9 +35,9 @@ tuned! {
     /// A node with at least this many entries gets columns and bounds of its own, if it has enough
     /// rows too (bench `sweep`).
     fn known_from_entries() -> usize = 256;
-    /// A child that draws features has its entries counted if it has at least this many entries per
+    /// A child that draws features has its columns weighed if it has at least this many entries per
     /// feature of the data set (bench `sweep`).
-    fn count_from() -> f64 = 0.25;
+    fn weigh_from() -> f64 = 0.1;
     /// The columns are copied once the node has less than this share of their entries (bench
     /// `sweep`).
     fn copy_below() -> f64 = 0.5;
@@ -114,8 +114,8 @@ impl SlotMap {
 pub enum Heritage<C: Criterion> {
     /// The columns of the node and their bounds, for a node that draws all features.
     Columns(Box<KnownColumns<C>>),
-    /// The number of entries of each column, for a node that draws some features.
-    Counts(EntryCounts),
+    /// The weights of the entries of each column, for a node that draws some features.
+    Weights(ColumnWeights),
 }
 
 /// The heritages of the two children of a node.
@@ -152,7 +152,7 @@ pub struct Division<'a, C: Criterion> {
 
 impl<C: Criterion> Heritage<C> {
     /// Makes the heritage of a node that has taken over none: the columns and their bounds, or, if
-    /// the node is a root that draws some features, the numbers of entries. `None` if a heritage
+    /// the node is a root that draws some features, the weights of columns. `None` if a heritage
     /// does not pay.
     pub(crate) fn of_node(
         search: &Search<'_, C>,
@@ -169,7 +169,7 @@ impl<C: Criterion> Heritage<C> {
         let mut members = Bitset::new(columns.n_samples());
         members.insert_all(ids);
         if !search.draws_all() {
-            return Some(Self::Counts(EntryCounts::of_root(columns, members)));
+            return Some(Self::Weights(ColumnWeights::of_root(search, columns, ids, members)));
         }
         Some(Self::Columns(Box::new(if is_root {
             KnownColumns::of_whole(criterion, columns, members, scan)
@@ -179,7 +179,7 @@ impl<C: Criterion> Heritage<C> {
     }
 
     /// Divides the heritage of a node among the children that are wanted. Of columns and bounds,
-    /// the larger child always gets some, the smaller child only where that pays; counts are given
+    /// the larger child always gets some, the smaller child only where that pays; weights are given
     /// to either child only where that pays. O(entries of the smaller child).
     pub(crate) fn divide(
         self,
@@ -203,24 +203,24 @@ impl<C: Criterion> Heritage<C> {
                 });
                 Heirs { small: branch.map(|branch| Self::Columns(Box::new(branch))), large }
             }
-            Self::Counts(counts) => {
+            Self::Weights(weights) => {
                 let least = match search.params.force_strategy {
-                    None => count_from() * search.data.n_features() as f64,
+                    None => weigh_from() * search.data.n_features() as f64,
                     Some(_) => 0.0,
                 };
                 let is_worth = |totals, nnz: usize| !criterion.is_pure(totals) && nnz as f64 >= least;
                 let for_small = wanted != Wanted::Large && is_worth(small, n_small);
                 let for_large = wanted != Wanted::Small && is_worth(large, n_large);
-                let (small, large) = counts.divide(columns, samples, for_small, for_large);
+                let (small, large) = weights.divide(criterion, columns, samples, for_small, for_large);
                 let large = large.filter(|_| wanted != Wanted::Small);
-                Heirs { small: small.map(Self::Counts), large: large.map(Self::Counts) }
+                Heirs { small: small.map(Self::Weights), large: large.map(Self::Weights) }
             }
         }
     }
 }
 
 /// Whether a heritage should be made for a node that has taken over none. Columns and bounds can be
-/// made for any node, counts only for the root.
+/// made for any node, weights only for the root.
 fn is_worth_knowing<C: Criterion>(search: &Search<'_, C>, n_samples: usize, nnz: usize, is_root: bool) -> bool {
     let draws_all = search.draws_all();
     (is_root || draws_all)

@@ -1,11 +1,13 @@
 //! The search of a node over sparse columns. A large node that draws all features uses the columns
 //! and bounds that its parent hands on (`by_bound`). Other nodes are searched one column at a time
-//! (`by_column`), or by their rows, all columns together, once that is cheaper (`by_rows`).
+//! (`by_column`), or by their rows, all columns together, once that is cheaper (`by_rows`,
+//! `by_positions`).
 
 pub(crate) mod bounds;
 mod by_bound;
+pub(crate) mod by_positions;
 mod by_rows;
-pub(crate) mod entry_counts;
+pub(crate) mod column_weights;
 pub(crate) mod heritage;
 pub mod intersect;
 mod leave;
@@ -24,7 +26,7 @@ use crate::split::entries::Entry;
 use crate::split::found::Found;
 use crate::split::node::{Node, NodeColumn, NodeSearch, Outcome, Search};
 use crate::split::sparse::by_rows::search_rows;
-use crate::split::sparse::entry_counts::EntryCounts;
+use crate::split::sparse::column_weights::{ColumnWeights, Weights};
 use crate::split::sparse::heritage::Heritage;
 use crate::split::sparse::intersect::{NodeCosts, ValueOrdered};
 use crate::split::sparse::row_masks::Block;
@@ -39,8 +41,9 @@ struct SparseSearch<'a> {
     columns: &'a SparseColumns,
     /// The rows of the node.
     members: &'a Bitset,
-    /// How many entries each feature has in the node, if the node's heritage tells.
-    counts: Option<&'a [u32]>,
+    /// How much the entries of each feature weigh in the node, if the node's heritage tells, and
+    /// how much a unit of these weights may stand for.
+    weights: Option<(&'a Weights, f64)>,
     costs: NodeCosts,
 }
 
@@ -63,7 +66,7 @@ impl<C: Criterion> ColumnSearch<C> for SparseSearch<'_> {
         let strategy = forced.unwrap_or_else(|| self.costs.strategy_for_column(self.columns.column_nnz(feature)));
         let entries = match strategy {
             Strategy::Search => intersect::by_search(self.columns, feature, samples, scratch),
-            Strategy::Bitmap | Strategy::Gather | Strategy::Block | Strategy::Bounds => {
+            Strategy::Bitmap | Strategy::Gather | Strategy::Block | Strategy::Bounds | Strategy::Positions => {
                 intersect::by_bitmap(ValueOrdered::Stored(self.columns.column(feature)), self.members, scratch)
             }
         };
@@ -86,12 +89,15 @@ impl<C: Criterion> ColumnSearch<C> for SparseSearch<'_> {
         self.columns.column_nnz(feature)
     }
 
-    fn counts_entries(&self) -> bool {
-        self.counts.is_some()
+    fn weights(&self) -> Option<&Weights> {
+        self.weights.map(|(weights, _)| weights)
     }
 
-    fn most_entries(&self, feature: u32) -> usize {
-        self.counts.map_or_else(|| self.columns.column_nnz(feature), |counts| counts[feature as usize] as usize)
+    fn may_win(&self, feature: u32, best: &Best<C>) -> bool {
+        match self.weights {
+            Some((weights, scale)) => best.may_win_weighing(f64::from(weights.at(feature)) * scale),
+            None => best.may_win_with(self.columns.column_nnz(feature)),
+        }
     }
 }
 
@@ -113,9 +119,9 @@ pub(crate) fn best_split<C: Criterion>(
             let best = by_bound::best_split(at, columns, &mut known, scans, scratch)?;
             Ok(Found { best: best.candidate(), constants: None, heritage: Some(Heritage::Columns(known)) })
         }
-        Some(Heritage::Counts(counts)) => {
-            let found = search_anew(at, columns, drawn, Some(&counts), scans, scratch)?;
-            Ok(Found { heritage: Some(Heritage::Counts(counts)), ..found })
+        Some(Heritage::Weights(weights)) => {
+            let found = search_anew(at, columns, drawn, Some(&weights), scans, scratch)?;
+            Ok(Found { heritage: Some(Heritage::Weights(weights)), ..found })
         }
         None => search_anew(at, columns, drawn, None, scans, scratch),
     }
@@ -126,20 +132,20 @@ fn search_anew<C: Criterion>(
     at: NodeSearch<'_, C>,
     columns: &SparseColumns,
     drawn: Option<&[u32]>,
-    counted: Option<&EntryCounts>,
+    weighed: Option<&ColumnWeights>,
     scans: &mut Scans<C>,
     scratch: &mut SearchScratch,
 ) -> Result<Found<C>> {
     let NodeSearch { search, node, .. } = at;
     let ids = node.samples.ids();
     let costs = NodeCosts::new(ids.len(), node.n_entries);
-    let counts = counted.and_then(|counted| counted.counts.as_deref());
-    let (by_columns, by_rows) = estimate_costs(search, node, columns, drawn, counts, &costs);
+    let weights = weighed.and_then(|weighed| Some((weighed.weights.as_ref()?, weighed.scale(search))));
+    let (by_columns, by_rows) = estimate_costs(search, node, columns, drawn, weights.is_some(), &costs);
     let together = match search.params.force_strategy {
         Some(Strategy::Gather) => true,
         Some(Strategy::Bitmap | Strategy::Search) => false,
         Some(Strategy::Block) => ids.len() <= Block::CAPACITY,
-        _ if counts.is_some() => false,
+        _ if weights.is_some() => false,
         // Several threads can search columns, but only one thread can search by rows.
         _ if by_columns >= parallel_from() => by_rows < by_columns / search.runtime.n_threads() as f64,
         _ => by_rows < by_columns,
@@ -149,11 +155,11 @@ fn search_anew<C: Criterion>(
     }
     let SearchScratch { members, entries, .. } = scratch;
     let work = by_columns + node.n_entries as f64 * SCAN_COST;
-    let kept = counted.and_then(|counted| counted.members.as_ref());
+    let kept = weighed.and_then(|weighed| weighed.members.as_ref());
     if kept.is_none() {
         members.insert_all(ids);
     }
-    let one_by_one = SparseSearch { columns, members: kept.unwrap_or(members), counts, costs };
+    let one_by_one = SparseSearch { columns, members: kept.unwrap_or(members), weights, costs };
     let found = search_columns(at, drawn, &one_by_one, work, scans, entries);
     if kept.is_none() {
         members.remove_all(ids);
@@ -162,13 +168,13 @@ fn search_anew<C: Criterion>(
 }
 
 /// The cost of filling the drawn columns one by one, and the cost of filling them by rows, in
-/// nanoseconds.
+/// nanoseconds. `are_weighed` says that columns without entries in the node are not read.
 fn estimate_costs<C: Criterion>(
     search: &Search<'_, C>,
     node: &Node<'_, C>,
     columns: &SparseColumns,
     drawn: Option<&[u32]>,
-    counts: Option<&[u32]>,
+    are_weighed: bool,
     costs: &NodeCosts,
 ) -> (f64, f64) {
     let kept = search.n_drawn() as f64 / search.data.n_features() as f64;
@@ -176,11 +182,10 @@ fn estimate_costs<C: Criterion>(
     let Some(drawn) = drawn else {
         return (costs.columns_cost(columns.nnz() - node.constants.nnz()), by_rows);
     };
-    if let Some(counts) = counts {
-        let n_entries: usize = drawn.iter().map(|&feature| counts[feature as usize] as usize).sum();
-        return (costs.columns_visited_cost(drawn.len()) + costs.columns_cost(n_entries), by_rows);
-    }
     let mut by_columns = costs.columns_visited_cost(drawn.len());
+    if are_weighed {
+        return (by_columns + costs.columns_cost((kept * node.n_entries as f64) as usize), by_rows);
+    }
     for &feature in drawn {
         if by_columns > by_rows {
             break;

@@ -40,7 +40,7 @@ pub(crate) fn partition<C: Criterion>(
         Some(Heritage::Columns(known)) => {
             known.column_of(columns, slot_map, split.feature).map(|own| (own, &known.members))
         }
-        Some(Heritage::Counts(counts)) => counts.members.as_ref().map(|own| (ValueOrdered::Stored(column), own)),
+        Some(Heritage::Weights(weights)) => weights.members.as_ref().map(|own| (ValueOrdered::Stored(column), own)),
         None => None,
     };
     let marks = match own {

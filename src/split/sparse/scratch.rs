@@ -4,6 +4,7 @@ use crate::bitset::Bitset;
 use crate::error::Result;
 use crate::memory;
 use crate::split::entries::Entry;
+use crate::split::sparse::by_positions::Positions;
 use crate::split::sparse::heritage::SlotMap;
 use crate::split::sparse::intersect::Gather;
 use crate::split::sparse::row_masks::Block;
@@ -34,6 +35,7 @@ pub struct SearchScratch {
     pub(crate) drawn: Bitset,
     pub(crate) gather: Gather,
     pub(crate) block: Block,
+    pub(crate) positions: Positions,
     pub(crate) entries: Vec<Entry>,
     pub(crate) slot_map: SlotMap,
     /// The bound and the slot of each column that may win.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use ndarray::{Array2, ArrayView2};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use spinney::data::dense::Ordinals;
 use spinney::data::sparse::SparseIndex;
 use spinney::data::values::TableValue;
 use spinney::data::{Dataset, Element, Format, SparseView, Target};
@@ -211,6 +212,13 @@ impl<T: Element, I: SparseIndex + TryFrom<usize, Error: std::fmt::Debug>> Sparse
         T::Value: TableValue,
     {
         Dataset::from_sparse(&self.view(), runtime).unwrap()
+    }
+
+    pub fn dataset_of_keys(&self, runtime: &Runtime<'_>) -> Dataset
+    where
+        T::Value: TableValue,
+    {
+        Dataset::from_sparse_with(&self.view(), Ordinals::Keys, runtime).unwrap()
     }
 }
 

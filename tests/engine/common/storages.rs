@@ -10,13 +10,14 @@ use super::{Sparse, encode, runtime};
 
 pub const FORMATS: [Format; 2] = [Format::Csc, Format::Csr];
 /// The cost rule's choice, and each kernel against it.
-pub const KERNELS: [Option<Strategy>; 6] = [
+pub const KERNELS: [Option<Strategy>; 7] = [
     None,
     Some(Strategy::Bitmap),
     Some(Strategy::Search),
     Some(Strategy::Gather),
     Some(Strategy::Block),
     Some(Strategy::Bounds),
+    Some(Strategy::Positions),
 ];
 
 /// The choice by size for dense columns, and each tier against it.
@@ -58,6 +59,7 @@ fn add_storages<T>(
     add_dense("-0.0", x.mapv(|v| element(if v == 0.0 { -0.0 } else { v })).view());
     for format in FORMATS {
         add(&format!("{format:?} i32"), Sparse::<T, i32>::new(x, format, element).dataset(&runtime));
+        add(&format!("{format:?} keys"), Sparse::<T, i32>::new(x, format, element).dataset_of_keys(&runtime));
         add(&format!("{format:?} i64"), Sparse::<T, i64>::new(x, format, element).dataset(&runtime));
         add(&format!("{format:?} untidy i32"), Sparse::<T, i32>::untidy(x, format, element, seed).dataset(&runtime));
         add(&format!("{format:?} untidy i64"), Sparse::<T, i64>::untidy(x, format, element, !seed).dataset(&runtime));
