@@ -77,7 +77,7 @@ INSTALL_demo := --no-compile
 INSTALL_lint := --no-compile
 INSTALL_peers := --no-compile
 # What each environment is given if there is a wheel for its platform and its Python.
-OPTIONAL_peers := pandas scikit-learn-intelex ydf
+OPTIONAL_peers := pandas scikit-learn-intelex shap shapiq ydf
 
 # Every run shares the tests out to WORKERS processes; an idle one takes over tests of a busy one.
 PYTEST_ARGS := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal $(PYTEST_FLAGS)
@@ -191,6 +191,7 @@ peers: $(VENVS)/peers.stamp ## Print the side-by-side tables, write dist/results
 	$(VENVS)/peers/bin/python benches/peers/crossval.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/dataset.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/memory.py $(if $(QUICK),--quick)
+	$(VENVS)/peers/bin/python benches/peers/explain.py $(if $(QUICK),--quick --peer-rows 2 --text-rows 20)
 
 chart: | check-python ## Draw the chart of README from benches/results.json
 	$(PYTHON) benches/chart.py

@@ -35,6 +35,7 @@ pub mod criterion;
 pub mod crossval;
 pub mod data;
 pub mod error;
+pub mod explain;
 pub mod files;
 pub mod forest;
 pub mod grow;

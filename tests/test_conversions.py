@@ -401,3 +401,50 @@ def test_frames_of_converted_estimators():
     tree = spinney.from_sklearn(sklearn.tree.DecisionTreeRegressor().fit(X, y))
     with pytest.raises(ValueError, match="feature names"):
         tree.predict(pd.DataFrame({"count": X["count"], "number": X["number"]}))
+
+
+@every_class
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_shap_explains_converted_trees_alike(estimator_class, n_outputs):
+    """TreeExplainer finds the contributions and the interactions that we find."""
+    shap = optional("shap")
+    X, y = task_of(estimator_class, n_outputs)
+    if estimator_class in CLASSIFIERS and n_outputs > 1:
+        pytest.skip("shap has no several outputs of classes")
+    params = {"n_estimators": 5} if hasattr(estimator_class, "n_estimators") else {}
+    estimator = estimator_class(max_depth=6, random_state=0, **params).fit(X, y)
+    rows = X[::20]
+    with foreign_warnings():
+        explainer = shap.TreeExplainer(estimator.to_sklearn())
+        values = explainer.shap_values(rows, check_additivity=False)
+        pairs = explainer.shap_interaction_values(rows)
+    scale = np.abs(values).max()
+    np.testing.assert_allclose(estimator.shap_values(rows), values, atol=1e-9 * scale)
+    found = estimator.shap_values(rows, interactions=True)
+    np.testing.assert_allclose(found, pairs, atol=1e-9 * scale)
+    expected = np.ravel(explainer.expected_value)
+    found = np.ravel(estimator.expected_value_)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_plots_of_shap_take_explanations():
+    """`to_shap` has names, samples and base values."""
+    shap = optional("shap")
+    matplotlib = optional("matplotlib")
+    matplotlib.use("Agg")
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    forest = spinney.RandomForestClassifier(5, random_state=0).fit(X, y)
+    explanation = forest.to_shap(X[:20])
+    assert isinstance(explanation, shap.Explanation)
+    assert list(explanation.feature_names) == list(X.columns)
+    sums = explanation.values.sum(axis=1) + explanation.base_values
+    np.testing.assert_allclose(sums, forest.predict_proba(X[:20]), atol=1e-14)
+    with foreign_warnings():
+        shap.plots.waterfall(explanation[0, :, 1], show=False)
+        shap.plots.beeswarm(explanation[..., 1], show=False)
+        matplotlib.pyplot.close("all")
+    tree = spinney.DecisionTreeRegressor(max_depth=3).fit(X, y)
+    assert tree.to_shap(X[:3]).base_values.shape == (3,)
+    two = spinney.DecisionTreeClassifier().fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="2 outputs of classes"):
+        two.to_shap(X)

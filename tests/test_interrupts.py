@@ -75,6 +75,14 @@ model = spinney.RandomForestRegressor(1000, random_state=0, n_jobs=1).fit(X[:200
 """,
         "model.predict(X)",
     ),
+    "contributions of features": (
+        """
+X = rng.random((100_000, 10), dtype=np.float32)
+y = rng.random(2000)
+model = spinney.RandomForestRegressor(100, random_state=0, n_jobs=1).fit(X[:2000], y)
+""",
+        "model.shap_values(X)",
+    ),
     "lazy answer": (
         """
 X = rng.random((80_000, 40), dtype=np.float32)

@@ -32,7 +32,7 @@ def run(*arguments, folder):
 
 def test_blocks_are_found():
     """No block is hidden by its mark."""
-    assert len(BLOCKS) == 8
+    assert len(BLOCKS) == 9
     assert README.count("```") == 2 * (len(BLOCKS) + len(COMMANDS))
 
 

@@ -61,6 +61,9 @@ min_samples_category
     as one category.
 n_features_in_
     Number of features seen in `fit`.
+expected_value_
+    The prediction if nothing is known of a sample: with the contributions of `shap_values` it
+    adds up to the prediction.
 feature_names_in_
     Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
 is_categorical_

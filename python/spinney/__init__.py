@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         inspection,
         lazy,
         model_selection,
+        neighbours,
         plotting,
         tree,
     )
@@ -57,6 +58,7 @@ __all__ = [
     "lazy",
     "load",
     "model_selection",
+    "neighbours",
     "plot_importance",
     "plot_tree",
     "plotting",
@@ -72,6 +74,7 @@ _MODULES = {
     "inspection": ("export_graphviz", "export_text"),
     "lazy": ("LazyForestClassifier", "LazyForestRegressor"),
     "model_selection": (),
+    "neighbours": (),
     "plotting": ("plot_importance", "plot_tree"),
     "storage": ("load",),
     "tree": (

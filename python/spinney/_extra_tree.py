@@ -89,6 +89,9 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         Number of features that each node draws.
     n_features_in_ : int
         Number of features seen in `fit`.
+    expected_value_ : ndarray of shape (n_classes,) or list of such arrays
+        The prediction if nothing is known of a sample: with the contributions of `shap_values` it
+        adds up to the prediction.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
     is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
@@ -222,6 +225,9 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         Number of features that each node draws.
     n_features_in_ : int
         Number of features seen in `fit`.
+    expected_value_ : float or ndarray of shape (n_outputs,)
+        The prediction if nothing is known of a sample: with the contributions of `shap_values` it
+        adds up to the prediction.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
     is_categorical_ : ndarray of bool of shape (n_features_in_,), or None

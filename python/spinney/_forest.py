@@ -18,6 +18,8 @@ from spinney._categories import have_same_categories
 from spinney._draws import Draws, Growth
 from spinney._forest_trees import ForestTrees
 from spinney._messages import warn_caller
+from spinney._neighbours import ForestNeighbours
+from spinney._oob_importance import OobImportance
 from spinney._progress import show_progress
 from spinney._spinney import Forest
 from spinney._target import EncodedTarget, make_class_attributes
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class BaseForest(ForestTrees):
+class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
     """Base class of the grown forests."""
 
     # The parameter `splitter` of the trees.

@@ -14,13 +14,14 @@ from spinney._bagged import BaseBaggedTrees
 from spinney._categories import replace_by_codes
 from spinney._draws import Draws, Growth
 from spinney._params import read_tree_parameters
+from spinney._shap import ShapValues
 from spinney._spinney import Forest
 from spinney._stored_trees import StoredTrees, find_fault_of_growth
 from spinney._to_sklearn import convert_forest
 from spinney._tree import BaseDecisionTree, NamesOfForest
 
 
-class ForestTrees(StoredTrees, BaseBaggedTrees):
+class ForestTrees(StoredTrees, BaseBaggedTrees, ShapValues):
     """Base class that gives access to the trees of a grown forest."""
 
     # The estimator of a single tree of the forest.

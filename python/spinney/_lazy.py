@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spinney._bagged import BaseBaggedTrees
+from spinney._neighbours import list_nearest
 from spinney._progress import show_progress
 from spinney._spinney import LazyForest
+from spinney._validation import check_int
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -129,6 +131,33 @@ class BaseLazyForest(BaseBaggedTrees):
             matrix = sparse.csr_matrix(csr, shape=(path_lengths.shape[0], self.forest_.n_samples))
         prediction, probabilities = self._interpret(self._split_outputs(values))
         return Exploration(prediction, probabilities, *visits, path_lengths, matrix)
+
+    def nearest(self, X: Any, k: int = 10) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the training samples that weigh most in each prediction.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples. Sparse formats other than CSR are converted to it.
+        k : int, default=10
+            How many training samples to look for.
+
+        Returns
+        -------
+        indices : ndarray of shape (n_samples, k), int64
+            Rows of the training data, that of the largest weight first; of equal weights the first
+            row. -1 where fewer rows have a weight.
+        weights : ndarray of shape (n_samples, k), float64
+            Their weights in the prediction, as `explore` returns them. 0 where there are fewer.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `k` is not an int of at least 1, or if `traversal`, `max_leaf_nodes` or `ccp_alpha`
+            require trees that are grown completely.
+        """
+        check_int("nearest", "k", k, 1)
+        return list_nearest(self.explore(X, weights=True).weights, int(k))
 
     @abstractmethod
     def _interpret(self, values: NDArray[np.float64]) -> tuple[NDArray[Any], Any]:

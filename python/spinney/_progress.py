@@ -12,7 +12,9 @@ _INTERVAL = 1.0
 
 
 @contextmanager
-def show_progress(verbose: int, first: int, n_trees: int) -> Iterator[Callable[[int], None] | None]:
+def show_progress(
+    verbose: int, first: int, n_trees: int, work: str = "building"
+) -> Iterator[Callable[[int], None] | None]:
     """Yield a function to call with the number of new trees; None if nothing is to be shown.
 
     Parameters
@@ -23,6 +25,8 @@ def show_progress(verbose: int, first: int, n_trees: int) -> Iterator[Callable[[
         Number of trees that the forest already has.
     n_trees : int
         Number of trees to be added.
+    work : str, default="building"
+        What is done with a tree.
     """
     if verbose < 1:
         yield None
@@ -44,7 +48,7 @@ def show_progress(verbose: int, first: int, n_trees: int) -> Iterator[Callable[[
         now = time.monotonic()
         if verbose > 1 or done == n_trees or now - shown >= _INTERVAL:
             shown = now
-            line = f"building tree {first + done} of {first + n_trees}, {now - start:.1f} s\n"
+            line = f"{work} tree {first + done} of {first + n_trees}, {now - start:.1f} s\n"
             sys.stderr.write(line)
 
     yield write_line

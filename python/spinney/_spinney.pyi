@@ -18,6 +18,10 @@ __all__ = [
     "draw_rows",
     "fit_forest",
     "fit_tree",
+    "forest_expected_value",
+    "forest_oob_importances",
+    "forest_shap_interactions",
+    "forest_shap_values",
     "frame_model",
     "predict_folds",
     "read_columns",
@@ -33,6 +37,26 @@ def check_sparse(x: Any) -> None: ...
 def draw_rows(draws: Draws, seeds: list[int], n_threads: int = 1) -> list[NDArray[np.uint32]]: ...
 def fit_forest(x: Any, task: Task) -> tuple[Forest, int, NDArray[np.int64]]: ...
 def fit_tree(x: Any, task: Task) -> tuple[Tree, int, NDArray[np.int64]]: ...
+def forest_expected_value(forest: Forest, n_threads: int = 1) -> NDArray[np.float64]: ...
+def forest_oob_importances(
+    forest: Forest,
+    x: Any,
+    y: NDArray[np.float64],
+    draws: Draws,
+    permutations: tuple[str, NDArray[np.uint32], int, int, int] | None = None,
+    n_threads: int = 1,
+    watcher: Callable[[int], Any] | None = None,
+) -> NDArray[np.float64]: ...
+def forest_shap_interactions(
+    forest: Forest, x: Any, n_threads: int = 1, watcher: Callable[[int], Any] | None = None
+) -> NDArray[np.float64]: ...
+def forest_shap_values(
+    forest: Forest,
+    x: Any,
+    sparse_output: bool = False,
+    n_threads: int = 1,
+    watcher: Callable[[int], Any] | None = None,
+) -> Any: ...
 def frame_model(
     sections: list[tuple[str, NDArray[np.uint8]]], n_threads: int = 1
 ) -> NDArray[np.uint8]: ...

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from spinney._base import BaseTreeEstimator
 from spinney._categories import Categories
 from spinney._draws import Draws
+from spinney._shap import ShapValues
 from spinney._spinney import Forest, Tree
 from spinney._stored_trees import StoredTrees, find_fault_of_growth
 from spinney._to_sklearn import convert_tree
@@ -32,7 +33,7 @@ class NamesOfForest(NamedTuple):
     categories: Categories | None
 
 
-class BaseDecisionTree(StoredTrees, BaseTreeEstimator):
+class BaseDecisionTree(StoredTrees, BaseTreeEstimator, ShapValues):
     """Base class of the estimators of single trees."""
 
     # `check_input` only saves time. It is not metadata that a pipeline could pass on.

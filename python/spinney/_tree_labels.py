@@ -12,8 +12,8 @@ from sklearn.base import is_classifier
 
 from spinney._messages import reject_parameter
 from spinney._tree import BaseDecisionTree
-from spinney._tree_words import TreeWords, check_int, find_names
-from spinney._validation import is_bool
+from spinney._tree_words import TreeWords, find_names
+from spinney._validation import check_int, is_bool
 
 # Longer names are cut.
 _MAX_NAME = 22

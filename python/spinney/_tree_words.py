@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -205,9 +204,3 @@ def measure_heights(left: NDArray[np.int32], right: NDArray[np.int32]) -> list[i
         if left[node] >= 0:
             heights[node] = 1 + max(heights[left[node]], heights[right[node]])
     return heights
-
-
-def check_int(owner: str, name: str, value: Any, least: int, more: str = "") -> None:
-    """Raise ValueError unless a parameter is an int that is not too small."""
-    if not isinstance(value, Integral) or value < least:
-        reject_parameter(owner, name, value, f"an int in the range [{least}, inf){more}")

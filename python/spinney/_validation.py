@@ -9,10 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from spinney._messages import reject_parameter
+
 
 def is_bool(value: Any) -> bool:
     """Return whether a value is a bool of Python or NumPy."""
     return isinstance(value, (bool, np.bool_))
+
+
+def check_int(owner: str, name: str, value: Any, least: int, more: str = "") -> None:
+    """Raise ValueError unless a parameter is an int that is not too small."""
+    if not isinstance(value, Integral) or value < least:
+        reject_parameter(owner, name, value, f"an int in the range [{least}, inf){more}")
 
 
 def check_counts(y: NDArray[np.float64], wanted_sum: str) -> None:

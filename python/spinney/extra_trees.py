@@ -130,6 +130,9 @@ class ExtraTreesClassifier(ForestClassifier):
         The compiled forest.
     n_features_in_ : int
         Number of features seen in `fit`.
+    expected_value_ : ndarray of shape (n_classes,) or list of such arrays
+        The prediction if nothing is known of a sample: with the contributions of `shap_values` it
+        adds up to the prediction.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
     is_categorical_ : ndarray of bool of shape (n_features_in_,), or None
@@ -309,6 +312,9 @@ class ExtraTreesRegressor(ForestRegressor):
         The compiled forest.
     n_features_in_ : int
         Number of features seen in `fit`.
+    expected_value_ : float or ndarray of shape (n_outputs,)
+        The prediction if nothing is known of a sample: with the contributions of `shap_values` it
+        adds up to the prediction.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features seen in `fit`. Exists only if `X` has names that are all strings.
     is_categorical_ : ndarray of bool of shape (n_features_in_,), or None

@@ -1,4 +1,4 @@
-"""Fitted trees as text: as rules to read, and in the language of Graphviz."""
+"""Fitted trees as text (rules, the language of Graphviz), and partial dependence."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from spinney._messages import reject_parameter
+from spinney._partial_dependence import partial_dependence
 from spinney._tree import BaseDecisionTree
 from spinney._tree_labels import NodeLabels, Options
-from spinney._tree_words import TreeWords, check_int, check_tree, find_names, measure_heights
-from spinney._validation import is_bool
+from spinney._tree_words import TreeWords, check_tree, find_names, measure_heights
+from spinney._validation import check_int, is_bool
+
+__all__ = ["export_graphviz", "export_text", "partial_dependence"]
 
 # Longer sets of categories are cut off after this many names.
 _MAX_NAMED = 10

@@ -12,8 +12,8 @@ from spinney._forest import BaseForest
 from spinney._messages import reject_parameter
 from spinney._tree import BaseDecisionTree
 from spinney._tree_labels import NodeLabels, Options, cut_name
-from spinney._tree_words import check_int, check_tree, find_feature_names
-from spinney._validation import is_bool
+from spinney._tree_words import check_tree, find_feature_names
+from spinney._validation import check_int, is_bool
 
 _MAX_NAME = 32
 

@@ -99,7 +99,7 @@ impl RowSampler {
     }
 
     /// The rows that the tree with this seed has not seen, or `None` if every tree sees all rows.
-    pub(super) fn unseen(&self, seed: u64, runtime: &Runtime<'_>) -> Result<Option<Bitset>> {
+    pub(crate) fn unseen(&self, seed: u64, runtime: &Runtime<'_>) -> Result<Option<Bitset>> {
         let Some(counts) = self.counts(seed, runtime)? else { return Ok(None) };
         let mut unseen = Bitset::new(self.n_samples);
         (0..).zip(&counts).filter(|&(_, &count)| count == 0).for_each(|(row, _)| unseen.insert(row));

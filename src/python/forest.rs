@@ -39,7 +39,7 @@ impl PyForest {
         Self { forest: OnceLock::new(), outline, stored: Mutex::new(Some(trees)) }
     }
 
-    fn forest(&self, py: Python<'_>) -> PyResult<&Forest> {
+    pub(super) fn forest(&self, py: Python<'_>) -> PyResult<&Forest> {
         let stored = || self.stored.lock().unwrap_or_else(PoisonError::into_inner);
         let shared = stored().as_ref().map(|trees| trees.share(py));
         if let Some(trees) = shared

@@ -8,6 +8,7 @@ mod array;
 mod crossval;
 mod dataset;
 mod error;
+mod explain;
 mod files;
 mod forest;
 mod lazy;
@@ -27,6 +28,8 @@ mod _spinney {
     use super::crossval::predict_folds;
     #[pymodule_export]
     use super::dataset::{PyColumns, read_columns};
+    #[pymodule_export]
+    use super::explain::{forest_expected_value, forest_oob_importances, forest_shap_interactions, forest_shap_values};
     #[pymodule_export]
     use super::files::{frame_model, read_forest, read_tree, split_model};
     #[pymodule_export]

@@ -1,0 +1,210 @@
+"""One prediction in words and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from spinney._validation import check_int
+
+_MAX_NAME = 32
+
+
+@dataclass(frozen=True)
+class ExplainedPrediction:
+    """A prediction as the sum of an expected value and of contributions.
+
+    `str` and `print` show it as text.
+
+    Attributes
+    ----------
+    target : str
+        What is predicted: "prediction", or the share of a class.
+    prediction : float
+    expected : float
+        The prediction if nothing is known of the sample.
+    contributions : list of (str, float)
+        The largest contributions, each with the name and the value of the feature. The last one may
+        be that of all other features.
+    agreement : str
+        How the trees agree.
+    nearest : list of (int, float)
+        The samples that share most leaves, and the shares of trees; empty without samples to look
+        among.
+    """
+
+    target: str
+    prediction: float
+    expected: float
+    contributions: list[tuple[str, float]]
+    agreement: str
+    nearest: list[tuple[int, float]]
+
+    def __str__(self) -> str:
+        """Return a line for each contribution, between those of the expected value and the sum."""
+        lines = [
+            (f"{self.expected:.4g}", "expected, if nothing is known"),
+            *((f"{value:+.4g}", name) for name, value in self.contributions),
+            (f"{self.prediction:.4g}", self.target),
+        ]
+        width = max(len(number) for number, _ in lines)
+        text = [f"{number:>{width}}  {name}" for number, name in lines]
+        text.append(self.agreement)
+        if self.nearest:
+            rows = ", ".join(f"{row} ({share:.0%} of the trees)" for row, share in self.nearest)
+            text.append(f"nearest samples: {rows}")
+        return "\n".join(text)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the contributions as bars that lead from the expected value to the prediction.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw. None means those of a new figure.
+
+        Returns
+        -------
+        ax : matplotlib axes
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError("plot draws by matplotlib, which is not installed.") from error
+        if ax is None:
+            height = 1.4 + 0.32 * len(self.contributions)
+            _, ax = plt.subplots(figsize=(7.2, height), layout="constrained")
+        values = np.array([value for _, value in self.contributions])
+        ends = self.expected + np.cumsum(values)
+        places = np.arange(len(values))
+        colors = ["#c9514b" if value > 0 else "#3f7fb5" for value in values]
+        ax.barh(places, values, left=ends - values, color=colors, height=0.7)
+        for start, stop, x in zip(places[:-1], places[1:], ends, strict=False):
+            ax.plot([x, x], [start - 0.35, stop + 0.35], color="#808080", linewidth=0.8)
+        for place, value, end in zip(places, values, ends, strict=True):
+            right = max(end, end - value)
+            ax.annotate(
+                f"{value:+.3g}", (right, place), (4, 0), textcoords="offset points", va="center"
+            )
+        for x, style, label in (
+            (self.expected, ":", f"expected {self.expected:.4g}"),
+            (self.prediction, "-", f"{self.target} {self.prediction:.4g}"),
+        ):
+            ax.axvline(x, color="#20425c", linestyle=style, linewidth=1.2, label=label)
+        ax.set_yticks(places, [name for name, _ in self.contributions], parse_math=False)
+        ax.invert_yaxis()
+        ax.margins(x=0.15)
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
+        for side in ("top", "right"):
+            ax.spines[side].set_visible(False)
+        return ax
+
+
+def explain(estimator: Any, row: Any, n_features: int, Y: Any) -> ExplainedPrediction:
+    """Explain the prediction for one sample; see `ShapValues.explain`."""
+    check_int("explain", "n_features", n_features, 1)
+    rows = _make_rows(row)
+    if estimator.n_outputs_ > 1:
+        raise ValueError(
+            f"explain takes one output. Got an estimator with {estimator.n_outputs_} of them."
+        )
+    values, expected = estimator.shap_values(rows), estimator.expected_value_
+    of_trees = _predict_by_trees(estimator, rows)
+    if estimator._classifies:
+        shares = estimator.predict_proba(rows)[0]
+        chosen = int(np.argmax(shares))
+        label = estimator.classes_[chosen]
+        target, prediction, expected = f"share of class {label}", shares[chosen], expected[chosen]
+        contributions = values[chosen] if isinstance(values, list) else values[..., chosen]
+        n_agreeing = int(np.sum(np.argmax(of_trees, axis=1) == chosen))
+        agreement = f"{n_agreeing} of {len(of_trees)} trees predict class {label}"
+    else:
+        target, prediction, contributions = "prediction", estimator.predict(rows)[0], values
+        low, high = np.percentile(of_trees[:, 0], [10, 90])
+        agreement = f"eight of ten trees predict between {low:.4g} and {high:.4g}"
+        if len(of_trees) == 1:
+            agreement = "one tree"
+    if sparse.issparse(contributions):
+        contributions = contributions.toarray()
+    nearest: list[tuple[int, float]] = []
+    if Y is not None:
+        indices, shares_of_trees = estimator.nearest(rows, 5, Y=Y)
+        pairs = zip(indices[0], shares_of_trees[0], strict=True)
+        nearest = [(int(index), float(share)) for index, share in pairs if index >= 0]
+    names = estimator._list_feature_names()
+    if names is None:
+        names = [f"x[{feature}]" for feature in range(estimator.n_features_in_)]
+    return ExplainedPrediction(
+        target,
+        float(prediction),
+        float(expected),
+        _list_largest(contributions[0], names, _list_values(rows), n_features),
+        agreement,
+        nearest,
+    )
+
+
+def _make_rows(row: Any) -> Any:
+    """Return one sample as samples."""
+    if not (hasattr(row, "shape") and len(row.shape) == 2):
+        row = [row.to_numpy() if hasattr(row, "to_numpy") else row]
+        row = np.array(row, dtype=object if _has_text(row[0]) else None)
+    if row.shape[0] != 1:
+        raise ValueError(f"row must be one sample. Got {row.shape[0]} of them.")
+    return row
+
+
+def _has_text(row: Any) -> bool:
+    return any(isinstance(value, (str, type(None))) for value in row)
+
+
+def _list_values(rows: Any) -> list[Any]:
+    """Return the values of a sample, as the user has given them."""
+    if sparse.issparse(rows):
+        return list(rows.toarray()[0])
+    if hasattr(rows, "columns"):
+        return [rows[name].to_list()[0] for name in rows.columns]
+    return list(rows[0])
+
+
+def _predict_by_trees(estimator: Any, rows: Any) -> NDArray[np.float64]:
+    """Return what each tree predicts for one sample: (n_trees, n_values)."""
+    forest = estimator._get_forest()
+    leaves = np.ravel(estimator.apply(rows))
+    return np.array([forest.tree(i).value[leaf].ravel() for i, leaf in enumerate(leaves)])
+
+
+def _list_largest(
+    contributions: NDArray[np.float64], names: Sequence[str], values: list[Any], n_features: int
+) -> list[tuple[str, float]]:
+    """Return the largest contributions, and the sum of the others."""
+    order = np.argsort(-np.abs(contributions), kind="stable")
+    order = order[contributions[order] != 0]
+    shown = order if len(order) <= n_features + 1 else order[:n_features]
+    largest = [
+        (f"{_cut(str(names[i]))} = {_format(values[i])}", float(contributions[i])) for i in shown
+    ]
+    others = order[len(shown) :]
+    if len(others):
+        largest.append((f"{len(others)} other features", float(contributions[others].sum())))
+    return largest
+
+
+def _format(value: Any) -> str:
+    if isinstance(value, (float, np.floating)):
+        return "missing" if np.isnan(value) else f"{value:.4g}"
+    return "missing" if value is None else _cut(str(value))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_NAME else text[: _MAX_NAME - 1] + "…"

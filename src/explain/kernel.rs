@@ -1,0 +1,474 @@
+//! The visit of a tree by a batch of rows, for eight points.
+
+use super::plan::{Child, Coefficients, Group, Plan, Split, Step};
+use super::quadrature::{LANES, Points, errors_of};
+use crate::data::rows::{Row, for_each_row};
+use crate::error::Result;
+use crate::memory;
+use crate::simd::{Level, vectorized};
+
+/// Most rows of a batch: the bits of a word.
+pub const MOST_ROWS: usize = 64;
+
+/// One number for each point.
+pub type Lanes = [f64; LANES];
+
+/// What a thread needs to visit trees with batches of rows.
+#[derive(Default)]
+pub struct Scratch {
+    /// By split, a bit for each row: it goes left.
+    go_left: Vec<u64>,
+    /// By feature, a bit for each row: it goes along all splits of the path on the feature.
+    along: Vec<u64>,
+    /// By split, `along` of its feature at the split.
+    at_split: Vec<u64>,
+    /// By depth and row, the product of the factors of the path.
+    products: Vec<Lanes>,
+    /// By place, row and value: the sum over the leaves below of the products of their factors,
+    /// times their values.
+    sums: Vec<Lanes>,
+    /// By feature on the path, the slope of its factor over the factor for a row that goes along.
+    slopes: Vec<Lanes>,
+    /// By feature, how many splits on the path are on it.
+    n_above: Vec<u32>,
+    /// The features of the path.
+    path: Vec<u32>,
+    /// Rows of the batch.
+    n_rows: usize,
+}
+
+impl Scratch {
+    /// Begins with a batch of rows.
+    pub fn begin(&mut self, plan: &Plan, n_rows: usize) {
+        self.n_rows = n_rows;
+        self.go_left.clear();
+        self.go_left.resize(plan.splits.len(), 0);
+    }
+
+    /// Says for a row of the batch which way it goes at each split.
+    pub fn route(&mut self, plan: &Plan, lane: usize, row: Row<'_>) {
+        for_each_row!(row, |value| {
+            for (bits, split) in self.go_left.iter_mut().zip(&plan.splits) {
+                let node = split.node as usize;
+                let goes_left = plan.tree.goes_left(node, value(plan.tree.nodes().feature[node] as u32));
+                *bits |= u64::from(goes_left) << lane;
+            }
+        });
+    }
+
+    /// Adds the contributions of the features in the leaves of a group, at some points, for the rows
+    /// whose bits are set; the ways of all rows of the batch must have been [told](Self::route).
+    pub fn visit(
+        &mut self,
+        plan: &Plan,
+        group: &Group,
+        at: &At<'_>,
+        rows: u64,
+        to: &mut Contributions<'_>,
+    ) -> Result<()> {
+        self.prepare(plan, group, rows)?;
+        grow(&mut self.sums, group.n_places * self.n_rows * plan.n_values)?;
+        let visit = Visit {
+            way: Way {
+                splits: &plan.splits,
+                coefficients: at.coefficients,
+                n_rows: self.n_rows,
+                rows,
+                go_left: &self.go_left,
+                along: &mut self.along,
+                at_split: &mut self.at_split,
+                products: &mut self.products,
+            },
+            values: &plan.values,
+            n_values: plan.n_values,
+            sums: &mut self.sums,
+            points: at.points,
+            slopes: &mut self.slopes,
+            n_above: &mut self.n_above,
+            path: &mut self.path,
+            to: Contributions { all: &mut *to.all, ..*to },
+        };
+        if to.of_pairs {
+            run::<PAIRS>(Level::widest(), visit, &group.steps);
+        } else {
+            run::<SINGLE>(Level::widest(), visit, &group.steps);
+        }
+        Ok(())
+    }
+
+    /// The numbers of points that rows need for the leaves of a group: for each row of the batch the
+    /// least multiple of [`LANES`] by which the errors are bounded as [`Plan`] wants them. The
+    /// coefficients are those of [`bounding_points`](super::quadrature::bounding_points).
+    pub fn needed_points(&mut self, plan: &Plan, group: &Group, bounding: &[Coefficients]) -> Result<Vec<usize>> {
+        let rows = all_rows(self.n_rows);
+        self.prepare(plan, group, rows)?;
+        let way = Way {
+            splits: &plan.splits,
+            coefficients: bounding,
+            n_rows: self.n_rows,
+            rows,
+            go_left: &self.go_left,
+            along: &mut self.along,
+            at_split: &mut self.at_split,
+            products: &mut self.products,
+        };
+        let errors = errors_of(group.n_points);
+        let mut needed = vec![0u8; self.n_rows];
+        bound(Level::widest(), way, &group.steps, &plan.tolerances, &errors, &mut needed);
+        Ok(needed.into_iter().map(|n| ((usize::from(n) + 1) * LANES).min(group.n_points)).collect())
+    }
+
+    fn prepare(&mut self, plan: &Plan, group: &Group, rows: u64) -> Result<()> {
+        self.along.clear();
+        self.along.resize(plan.features.len(), rows);
+        self.at_split.resize(plan.splits.len().max(self.at_split.len()), 0);
+        self.slopes.resize(plan.features.len().max(self.slopes.len()), ZERO);
+        self.n_above.resize(plan.features.len().max(self.n_above.len()), 0);
+        self.path.clear();
+        grow(&mut self.products, group.n_depths * self.n_rows)?;
+        self.products[..self.n_rows].fill([1.0; LANES]);
+        Ok(())
+    }
+}
+
+/// The bits of the first `n` rows.
+pub fn all_rows(n: usize) -> u64 {
+    u64::MAX >> (MOST_ROWS - n)
+}
+
+/// Some points, and the coefficients of all splits at them.
+pub struct At<'a> {
+    pub points: &'a Points,
+    pub coefficients: &'a [Coefficients],
+}
+
+/// Where the contributions in a batch of rows are added up.
+pub struct Contributions<'a> {
+    pub all: &'a mut [f64],
+    /// The number of those of a row.
+    pub row_len: usize,
+    /// By feature of the tree: its number among the features of the forest.
+    pub numbers: &'a [usize],
+    /// Whether they are those of pairs of features: row by row a square, with those of the features
+    /// alone on the diagonal. Those of a pair are in two places, and to be added up.
+    pub of_pairs: bool,
+    /// Features of the forest.
+    pub n_features: usize,
+}
+
+/// Makes room for as many items.
+fn grow(items: &mut Vec<Lanes>, n: usize) -> Result<()> {
+    if items.len() < n {
+        *items = memory::filled("the explanation of rows", [0.0; LANES], n)?;
+    }
+    Ok(())
+}
+
+/// The way of the rows through the tree.
+struct Way<'a> {
+    splits: &'a [Split],
+    coefficients: &'a [Coefficients],
+    n_rows: usize,
+    /// The rows that take part.
+    rows: u64,
+    go_left: &'a [u64],
+    along: &'a mut [u64],
+    at_split: &'a mut [u64],
+    products: &'a mut [Lanes],
+}
+
+#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
+impl Way<'_> {
+    /// Left and right: which rows go there.
+    #[inline(always)]
+    fn ways(&self, split: usize) -> [u64; 2] {
+        [self.go_left[split], !self.go_left[split]]
+    }
+
+    #[inline(always)]
+    fn open(&mut self, split: usize) {
+        self.at_split[split] = self.along[self.splits[split].feature as usize];
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, split: usize, side: usize, depth: usize) {
+        let Split { feature, share, .. } = self.splits[split];
+        let coefficients = &self.coefficients[split];
+        let (along, ways) = (self.at_split[split], self.ways(split));
+        self.along[feature as usize] = along & ways[side];
+        let (above, below) = self.products.split_at_mut((depth + 1) * self.n_rows);
+        let above = &above[depth * self.n_rows..];
+        let left = times(&coefficients.left, &[share[side]; LANES]);
+        for_each(along & ways[side], |row| below[row] = times(&above[row], &coefficients.taken[side]));
+        for_each(along & ways[1 - side], |row| below[row] = times(&above[row], &left));
+        for_each(self.rows & !along, |row| below[row] = times(&above[row], &[share[side]; LANES]));
+    }
+
+    /// Back at a split that was opened, if it has a subtree.
+    #[inline(always)]
+    fn close(&mut self, split: usize, children: [Child; 2]) {
+        if has_subtree(children) {
+            self.along[self.splits[split].feature as usize] = self.at_split[split];
+        }
+    }
+}
+
+fn has_subtree(children: [Child; 2]) -> bool {
+    children.iter().any(|child| matches!(child, Child::Subtree(_)))
+}
+
+/// A visit in progress.
+struct Visit<'a> {
+    way: Way<'a>,
+    values: &'a [f64],
+    n_values: usize,
+    sums: &'a mut [Lanes],
+    points: &'a Points,
+    slopes: &'a mut [Lanes],
+    n_above: &'a mut [u32],
+    path: &'a mut Vec<u32>,
+    to: Contributions<'a>,
+}
+
+/// What is added up, as constants: contributions of features, or of pairs of them too.
+const SINGLE: usize = 0;
+const PAIRS: usize = 1;
+
+vectorized! {
+    fn run<const KIND: usize>(visit: Visit<'_>, steps: &[Step]) {
+        let mut visit = visit;
+        for step in steps {
+            visit.step::<KIND>(step);
+        }
+    }
+}
+
+vectorized! {
+    fn bound(way: Way<'_>, steps: &[Step], tolerances: &[f64], errors: &[Lanes], needed: &mut [u8]) {
+        let mut way = way;
+        for step in steps {
+            match *step {
+                Step::Open { split } => way.open(split as usize),
+                Step::Enter { split, side, depth } => way.enter(split as usize, side as usize, depth as usize),
+                Step::Close { split, depth, children, .. } => {
+                    let (split, depth) = (split as usize, depth as usize);
+                    way.close(split, children);
+                    for (side, child) in children.into_iter().enumerate() {
+                        let Child::Leaf(leaf) = child else { continue };
+                        let Split { feature, share, .. } = way.splits[split];
+                        let coefficients = &way.coefficients[split];
+                        let (along, ways) = (way.along[feature as usize], way.ways(split));
+                        for_each(way.rows, |row| {
+                            let is_taken = ways[side] >> row & 1 != 0;
+                            let factor = if along >> row & 1 == 0 {
+                                [share[side]; LANES]
+                            } else if is_taken {
+                                coefficients.taken[side]
+                            } else {
+                                times(&coefficients.left, &[share[side]; LANES])
+                            };
+                            let product = times(&way.products[depth * way.n_rows + row], &factor);
+                            let is_enough = |errors: &Lanes| {
+                                let least = times(&product, errors).iter().fold(f64::INFINITY, |a, &b| a.min(b));
+                                least <= tolerances[leaf as usize]
+                            };
+                            while errors.get(usize::from(needed[row])).is_some_and(|errors| !is_enough(errors)) {
+                                needed[row] += 1;
+                            }
+                        });
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The kinds of children, as constants.
+const NOTHING: u8 = 0;
+const LEAF: u8 = 1;
+const SUBTREE: u8 = 2;
+
+#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
+#[allow(clippy::needless_range_loop, reason = "a value is in several arrays")]
+impl Visit<'_> {
+    #[inline(always)]
+    fn step<const KIND: usize>(&mut self, step: &Step) {
+        match *step {
+            Step::Open { split } => {
+                self.way.open(split as usize);
+                if KIND == PAIRS {
+                    let feature = self.way.splits[split as usize].feature;
+                    self.n_above[feature as usize] += 1;
+                    if self.n_above[feature as usize] == 1 {
+                        self.path.push(feature);
+                    }
+                }
+            }
+            Step::Enter { split, side, depth } => {
+                let (split, side) = (split as usize, side as usize);
+                self.way.enter(split, side, depth as usize);
+                if KIND == PAIRS {
+                    let Split { feature, before, share, .. } = self.way.splits[split];
+                    self.slopes[feature as usize] = slope(before * share[side], self.points);
+                }
+            }
+            Step::Close { split, depth, place, children } => {
+                let (split, depth, place) = (split as usize, depth as usize, place as usize);
+                self.way.close(split, children);
+                if KIND == PAIRS && has_subtree(children) {
+                    let Split { feature, before, .. } = self.way.splits[split];
+                    self.n_above[feature as usize] -= 1;
+                    if self.n_above[feature as usize] == 0 {
+                        self.path.pop();
+                    }
+                    self.slopes[feature as usize] = slope(before, self.points);
+                }
+                let below = children.map(|child| match child {
+                    Child::Nothing => 0,
+                    Child::Leaf(node) => node as usize * self.n_values,
+                    Child::Subtree(is_second) => (place + usize::from(is_second)) * self.way.n_rows * self.n_values,
+                });
+                let sums = place * self.way.n_rows * self.n_values;
+                let at = Closing { split, depth, sums, below };
+                match children.map(kind) {
+                    [NOTHING, LEAF] => self.close::<NOTHING, LEAF, KIND>(at),
+                    [NOTHING, SUBTREE] => self.close::<NOTHING, SUBTREE, KIND>(at),
+                    [LEAF, NOTHING] => self.close::<LEAF, NOTHING, KIND>(at),
+                    [LEAF, LEAF] => self.close::<LEAF, LEAF, KIND>(at),
+                    [LEAF, SUBTREE] => self.close::<LEAF, SUBTREE, KIND>(at),
+                    [SUBTREE, NOTHING] => self.close::<SUBTREE, NOTHING, KIND>(at),
+                    [SUBTREE, LEAF] => self.close::<SUBTREE, LEAF, KIND>(at),
+                    _ => self.close::<SUBTREE, SUBTREE, KIND>(at),
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn close<const LEFT: u8, const RIGHT: u8, const KIND: usize>(&mut self, at: Closing) {
+        let Closing { split, depth, sums: own, below } = at;
+        let Split { feature, share, .. } = self.way.splits[split];
+        let coefficients = &self.way.coefficients[split];
+        let (along, ways) = (self.way.along[feature as usize], self.way.ways(split));
+        let n_values = self.n_values;
+        let products = &self.way.products[depth * self.way.n_rows..];
+        let values =
+            [0, 1].map(|side| if [LEFT, RIGHT][side] == LEAF { &self.values[below[side]..][..n_values] } else { &[] });
+        let number = self.to.numbers[feature as usize];
+        let number = if KIND == PAIRS { number * self.to.n_features } else { number };
+        let place = |row: usize, number: usize| row * self.to.row_len + number * n_values;
+        for way in 0..2 {
+            let left = times(&coefficients.left, &[share[1 - way]; LANES]);
+            let (mut factors, mut gains) = ([left; 2], [coefficients.gain_left; 2]);
+            factors[way] = coefficients.taken[way];
+            gains[way] = coefficients.gain_taken[way];
+            for_each(along & ways[way], |row| {
+                let leaf = |side: usize| times(&products[row], &factors[side]);
+                let leaves = [if LEFT == LEAF { leaf(0) } else { ZERO }, if RIGHT == LEAF { leaf(1) } else { ZERO }];
+                let leaf_gains = [times(&leaves[0], &gains[0]), times(&leaves[1], &gains[1])];
+                for value in 0..n_values {
+                    let (mut sum, mut gain) = (ZERO, ZERO);
+                    for (side, kind) in [LEFT, RIGHT].into_iter().enumerate() {
+                        if kind == LEAF {
+                            sum = plus(&sum, &times(&leaves[side], &[values[side][value]; LANES]));
+                            gain = plus(&gain, &times(&leaf_gains[side], &[values[side][value]; LANES]));
+                        } else if kind == SUBTREE {
+                            let below = &self.sums[below[side] + row * n_values + value];
+                            sum = plus(&sum, below);
+                            gain = plus(&gain, &times(below, &gains[side]));
+                        }
+                    }
+                    self.sums[own + row * n_values + value] = sum;
+                    if KIND == PAIRS {
+                        let own = number + self.to.numbers[feature as usize];
+                        self.to.all[place(row, own) + value] += total(&gain);
+                        for &other in self.path.iter().filter(|&&other| other != feature) {
+                            let is_along = self.way.along[other as usize] >> row & 1 != 0;
+                            let slope = if is_along {
+                                self.slopes[other as usize]
+                            } else {
+                                self.points.rest.map(|rest| -1.0 / rest)
+                            };
+                            let pair = number + self.to.numbers[other as usize];
+                            self.to.all[place(row, pair) + value] += total(&times(&gain, &slope));
+                        }
+                    } else {
+                        self.to.all[place(row, number) + value] += total(&gain);
+                    }
+                }
+            });
+        }
+        for_each(self.way.rows & !along, |row| {
+            for value in 0..n_values {
+                let mut sum = ZERO;
+                for (side, kind) in [LEFT, RIGHT].into_iter().enumerate() {
+                    if kind == LEAF {
+                        let weight = share[side] * values[side][value];
+                        sum = plus(&sum, &times(&products[row], &[weight; LANES]));
+                    } else if kind == SUBTREE {
+                        sum = plus(&sum, &self.sums[below[side] + row * n_values + value]);
+                    }
+                }
+                self.sums[own + row * n_values + value] = sum;
+            }
+        });
+    }
+}
+
+/// A split whose children are finished.
+#[derive(Clone, Copy)]
+struct Closing {
+    split: usize,
+    depth: usize,
+    /// Where its sums begin.
+    sums: usize,
+    /// Where the children's values or sums begin.
+    below: [usize; 2],
+}
+
+/// The slope of the factor of a row that goes along, over the factor.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
+fn slope(w: f64, points: &Points) -> Lanes {
+    points.at.map(|p| (1.0 - w) / (w + (1.0 - w) * p))
+}
+
+fn kind(child: Child) -> u8 {
+    match child {
+        Child::Nothing => NOTHING,
+        Child::Leaf(_) => LEAF,
+        Child::Subtree(_) => SUBTREE,
+    }
+}
+
+const ZERO: Lanes = [0.0; LANES];
+
+/// Calls `work` with the number of each bit that is set.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
+fn for_each(mut bits: u64, mut work: impl FnMut(usize)) {
+    while bits != 0 {
+        work(bits.trailing_zeros() as usize);
+        bits &= bits - 1;
+    }
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
+fn times(a: &Lanes, b: &Lanes) -> Lanes {
+    std::array::from_fn(|lane| a[lane] * b[lane])
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
+fn plus(a: &Lanes, b: &Lanes) -> Lanes {
+    std::array::from_fn(|lane| a[lane] + b[lane])
+}
+
+/// The sum of all lanes, in the same order for all widths of registers.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
+fn total(a: &Lanes) -> f64 {
+    let four: [f64; 4] = std::array::from_fn(|lane| a[lane] + a[lane + 4]);
+    (four[0] + four[2]) + (four[1] + four[3])
+}

@@ -1,0 +1,320 @@
+//! Importances of features by the rows that trees have not seen.
+//!
+//! If a column is permuted among the rows that a tree has not seen, only those rows can change their
+//! leaf that meet the column on their path, and they are sent on from the first split on it. So the
+//! cost follows the depth of the trees, not the number of columns. All columns are permuted alike, by
+//! one permutation per tree and repeat.
+
+use crate::data::Matrix;
+use crate::data::rows::{Reader, Row, Rows, for_each_row};
+use crate::error::{Error, Result};
+use crate::forest::{Forest, Member, RowSampler};
+use crate::memory;
+use crate::rng::NodeKey;
+use crate::runtime::Runtime;
+use crate::tree::predict::check_features;
+use crate::tree::{TREE_LEAF, Tree};
+
+/// What a prediction costs. Means over outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loss {
+    /// 1 if the class of the largest share is wrong.
+    Wrong,
+    /// The sum over the classes of squared differences of shares.
+    Brier,
+    /// The squared difference of numbers.
+    Squared,
+    /// The absolute difference of numbers.
+    Absolute,
+}
+
+/// The rows that were drawn from, and their targets.
+#[derive(Clone, Copy)]
+pub struct Training<'a> {
+    /// The rows.
+    pub x: &'a dyn Matrix,
+    /// Classes as numbers, or numbers. Row-major `(n_samples, n_outputs)`.
+    pub y: &'a [f64],
+    /// What has drawn the rows of trees.
+    pub sampler: &'a RowSampler,
+}
+
+/// How columns are permuted.
+#[derive(Clone, Copy)]
+pub struct Permutations<'a> {
+    /// The group of each feature; the columns of a group are permuted together.
+    pub groups: &'a [u32],
+    /// Number of groups.
+    pub n_groups: usize,
+    /// How often columns are permuted.
+    pub n_repeats: usize,
+    /// The seed of the permutations.
+    pub seed: u64,
+}
+
+/// By how much the mean loss of a tree grows if the columns of a group are permuted among the rows
+/// that it has not seen; the mean over the trees that have such rows. Row-major `(n_groups,
+/// n_repeats)`. The runtime counts trees.
+pub fn permutation_importances(
+    forest: &Forest,
+    training: Training<'_>,
+    loss: Loss,
+    permutations: Permutations<'_>,
+    runtime: &Runtime<'_>,
+) -> Result<Vec<f64>> {
+    let rows = check(forest, &training)?;
+    let len = permutations.n_groups.saturating_mul(permutations.n_repeats);
+    let mut sums: Vec<f64> = memory::zeros(RESULT, len)?;
+    let mut n_trees = 0;
+    let members: Vec<(usize, &Member)> = forest.members().iter().enumerate().collect();
+    for members in members.chunks(4 * runtime.n_threads()) {
+        let of_trees = runtime.map(members.to_vec(), |(number, member)| {
+            let unseen = unseen(&training, member, runtime)?;
+            let importances = if unseen.is_empty() {
+                None
+            } else {
+                let tree = Unseen { tree: &member.tree.unpack()?, rows: &unseen, training: &training };
+                Some(tree.permuted(rows, loss, &permutations, number as u64, runtime)?)
+            };
+            runtime.advance();
+            Ok(importances)
+        })?;
+        for importances in of_trees.into_iter().flatten() {
+            n_trees += 1;
+            sums.iter_mut().zip(importances).for_each(|(sum, importance)| *sum += importance);
+        }
+    }
+    let n_trees = f64::from(n_trees.max(1));
+    Ok(sums.into_iter().map(|sum| sum / n_trees).collect())
+}
+
+/// The decrease of impurity by the splits on each feature, by the rows that each tree has not seen:
+/// the mean over these rows of the products of their targets, less what the root predicts, and what
+/// the splits on the feature add to their predictions (Li et al., "A debiased MDI feature importance
+/// measure for random forests", 2019). Row-major `(n_trees, n_features)`; NaN for a tree that has seen
+/// all rows. The runtime counts trees.
+pub fn impurity_importances(forest: &Forest, training: Training<'_>, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
+    let rows = check(forest, &training)?;
+    let n_features = forest.n_features();
+    let mut importances = memory::zeros(RESULT, n_features.saturating_mul(forest.len()))?;
+    let parts = forest.members().iter().zip(importances.chunks_mut(n_features.max(1))).collect();
+    runtime.map(parts, |(member, importances): (&Member, &mut [f64])| {
+        let unseen = unseen(&training, member, runtime)?;
+        if unseen.is_empty() {
+            importances.fill(f64::NAN);
+        } else {
+            let tree = Unseen { tree: &member.tree.unpack()?, rows: &unseen, training: &training };
+            tree.add_decreases(rows, importances, runtime)?;
+        }
+        runtime.advance();
+        Ok(())
+    })?;
+    Ok(importances)
+}
+
+/// What memory for results is asked for.
+const RESULT: &str = "importances";
+
+fn check<'x>(forest: &Forest, training: &Training<'x>) -> Result<&'x dyn Rows> {
+    let n_samples = check_features(training.x.shape(), forest.n_features())?;
+    let expected = training.sampler.n_samples();
+    if n_samples != expected || training.y.len() != n_samples * forest.n_outputs() {
+        return Err(Error::ShapeMismatch {
+            what: "X",
+            expected: format!("{expected} rows, as many as were drawn from, and as many targets"),
+            got: format!("{n_samples} rows and {} targets", training.y.len()),
+        });
+    }
+    training.x.rows()
+}
+
+/// The rows that a tree has not seen.
+fn unseen(training: &Training<'_>, member: &Member, runtime: &Runtime<'_>) -> Result<Vec<u32>> {
+    runtime.check_interrupt()?;
+    let unseen = training.sampler.unseen(member.seed, runtime)?;
+    Ok(unseen.map_or_else(Vec::new, |rows| rows.iter().collect()))
+}
+
+/// A tree and the rows that it has not seen.
+struct Unseen<'a> {
+    tree: &'a Tree,
+    rows: &'a [u32],
+    training: &'a Training<'a>,
+}
+
+impl Unseen<'_> {
+    /// The mean growth of the loss. Row-major `(n_groups, n_repeats)`.
+    fn permuted(
+        &self,
+        rows: &dyn Rows,
+        loss: Loss,
+        permutations: &Permutations<'_>,
+        number: u64,
+        runtime: &Runtime<'_>,
+    ) -> Result<Vec<f64>> {
+        let &Permutations { groups, n_groups, n_repeats, seed } = permutations;
+        let mut growth: Vec<f64> = memory::zeros(RESULT, n_groups * n_repeats)?;
+        let donors: Vec<Vec<u32>> = (0..n_repeats as u64)
+            .map(|repeat| shuffled(self.rows, NodeKey::root(seed, number * n_repeats as u64 + repeat)))
+            .collect();
+        let (mut own, mut other) = (self.reader(rows)?, self.reader(rows)?);
+        let group_of = |feature: u32| groups[feature as usize];
+        let mut sizes: Vec<u32> = memory::zeros(RESULT, n_groups)?;
+        for &group in groups {
+            sizes[group as usize] += 1;
+        }
+        let is_alone: Vec<bool> = sizes.iter().map(|&size| size == 1).collect();
+        // The row, counted from 1, that has met a group last.
+        let mut met: Vec<u32> = memory::zeros(RESULT, n_groups)?;
+        let mut firsts = Vec::new();
+        for (turn, &row) in self.rows.iter().enumerate() {
+            runtime.check_interrupt()?;
+            let y = self.target(row);
+            let cells = own.row(row as usize);
+            firsts.clear();
+            let leaf = descend(
+                self.tree,
+                0,
+                |feature| value(cells, feature),
+                |node, _| {
+                    let group = group_of(self.tree.nodes().feature[node] as u32) as usize;
+                    if met[group] != turn as u32 + 1 {
+                        met[group] = turn as u32 + 1;
+                        firsts.push((group, node));
+                    }
+                },
+            );
+            let before = loss.of(self.tree, leaf, y);
+            for (repeat, donors) in donors.iter().enumerate() {
+                if donors[turn] == row {
+                    continue;
+                }
+                let given = other.row(donors[turn] as usize);
+                for &(group, node) in &firsts {
+                    let feature = self.tree.nodes().feature[node] as u32;
+                    let is_same = || {
+                        let (old, new) = (value(cells, feature), value(given, feature));
+                        old == new || old.is_nan() && new.is_nan()
+                    };
+                    if is_alone[group] && is_same() {
+                        continue;
+                    }
+                    let is_given = |feature: u32| group_of(feature) as usize == group;
+                    let cell = |feature: u32| value(if is_given(feature) { given } else { cells }, feature);
+                    let reached = descend(self.tree, node, cell, |_, _| ());
+                    if reached != leaf {
+                        growth[group * n_repeats + repeat] += loss.of(self.tree, reached, y) - before;
+                    }
+                }
+            }
+        }
+        let n_rows = self.rows.len() as f64;
+        for growth in &mut growth {
+            *growth /= n_rows;
+        }
+        Ok(growth)
+    }
+
+    /// Adds the mean decreases of impurity.
+    fn add_decreases(&self, rows: &dyn Rows, decreases: &mut [f64], runtime: &Runtime<'_>) -> Result<()> {
+        let mut reader = self.reader(rows)?;
+        let root = self.tree.value(0);
+        let (n_classes, width) = (self.tree.n_classes(), self.tree.max_n_classes());
+        let mut target = vec![0.0; root.len()];
+        for &row in self.rows {
+            runtime.check_interrupt()?;
+            for ((target, root), (&y, &n)) in
+                target.chunks_exact_mut(width).zip(root.chunks_exact(width)).zip(self.target(row).iter().zip(n_classes))
+            {
+                for (class, (target, root)) in target.iter_mut().zip(root).enumerate() {
+                    let y = if n == 1 { y } else { f64::from(u8::from(y == class as f64)) };
+                    *target = y - root;
+                }
+            }
+            let cells = reader.row(row as usize);
+            descend(
+                self.tree,
+                0,
+                |feature| value(cells, feature),
+                |node, child| {
+                    let added = self.tree.value(child).iter().zip(self.tree.value(node)).zip(&target);
+                    let decrease: f64 = added.map(|((child, node), target)| (child - node) * target).sum();
+                    decreases[self.tree.nodes().feature[node] as usize] += decrease;
+                },
+            );
+        }
+        let n_rows = (self.rows.len() * n_classes.len()) as f64;
+        for decrease in decreases {
+            *decrease /= n_rows;
+        }
+        Ok(())
+    }
+
+    fn reader<'x>(&self, rows: &'x dyn Rows) -> Result<Reader<'x>> {
+        let n_rows = rows.shape().0;
+        let mut reader = Reader::new(rows, n_rows, self.tree.max_depth())?;
+        reader.load(0..n_rows);
+        Ok(reader)
+    }
+
+    fn target(&self, row: u32) -> &[f64] {
+        let n_outputs = self.tree.n_outputs();
+        &self.training.y[row as usize * n_outputs..][..n_outputs]
+    }
+}
+
+/// The rows in a random order, as the key draws it (Fisher and Yates).
+fn shuffled(rows: &[u32], key: NodeKey) -> Vec<u32> {
+    let draws = key.subsample();
+    let mut rows = rows.to_vec();
+    for i in 0..rows.len() {
+        let chosen = i + draws.below((rows.len() - i) as u64, i as u64) as usize;
+        rows.swap(i, chosen);
+    }
+    rows
+}
+
+fn value(row: Row<'_>, feature: u32) -> f64 {
+    for_each_row!(row, |value| value(feature))
+}
+
+/// The leaf that a row reaches from a node. `pass` is called with each split and the child.
+#[inline]
+fn descend(tree: &Tree, from: usize, value: impl Fn(u32) -> f64, mut pass: impl FnMut(usize, usize)) -> usize {
+    let nodes = tree.nodes();
+    let mut node = from;
+    while nodes.children_left[node] != TREE_LEAF {
+        let goes_left = tree.goes_left(node, value(nodes.feature[node] as u32));
+        let child = if goes_left { nodes.children_left[node] } else { nodes.children_right[node] } as usize;
+        pass(node, child);
+        node = child;
+    }
+    node
+}
+
+impl Loss {
+    /// What the prediction of a leaf costs.
+    fn of(self, tree: &Tree, leaf: usize, y: &[f64]) -> f64 {
+        let width = tree.max_n_classes();
+        let of_output = |((values, &y), &n_classes): ((&[f64], &f64), &u32)| -> f64 {
+            let shares = &values[..n_classes as usize];
+            let class = y as usize;
+            match self {
+                Self::Wrong => {
+                    // Of equal shares, the first one.
+                    let largest = shares.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                    let chosen = shares.iter().position(|&share| share == largest);
+                    f64::from(u8::from(chosen != Some(class)))
+                }
+                Self::Brier => {
+                    let of_class = |(c, share): (usize, &f64)| (share - f64::from(u8::from(c == class))).powi(2);
+                    shares.iter().enumerate().map(of_class).sum()
+                }
+                Self::Squared => (values[0] - y).powi(2),
+                Self::Absolute => (values[0] - y).abs(),
+            }
+        };
+        let losses = tree.value(leaf).chunks_exact(width).zip(y).zip(tree.n_classes()).map(of_output);
+        losses.sum::<f64>() / tree.n_outputs() as f64
+    }
+}

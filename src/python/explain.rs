@@ -1,0 +1,252 @@
+//! Explanations of what forests predict.
+#![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
+
+use numpy::{IntoPyArray, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{IntoPyDict, PyList};
+
+use super::array::{Array1, Array2, run_with_matrix};
+use super::forest::PyForest;
+use super::run::run;
+use super::task::Draws;
+use crate::error::Result;
+use crate::explain::{
+    Loss, Permutations, ShapValues, Training, expected_value, impurity_importances, permutation_importances,
+    shap_interactions, shap_values,
+};
+use crate::forest::Forest;
+use crate::memory;
+use crate::tree::packed::PackedTree;
+
+/// Explain what a forest predicts if nothing is known of a sample.
+///
+/// Parameters
+/// ----------
+/// forest : Forest
+/// n_threads : int
+///
+/// Returns
+/// -------
+/// expected : ndarray of shape (n_values,), float64
+///     The mean over the trees of the means of their leaves by training weight.
+#[pyfunction]
+#[pyo3(signature = (forest, n_threads = 1))]
+pub fn forest_expected_value<'py>(forest: &Bound<'py, PyForest>, n_threads: usize) -> PyResult<Array1<'py, f64>> {
+    let py = forest.py();
+    let trees = forest.get().forest(py)?;
+    let expected =
+        run(py, n_threads, n_nodes(trees).saturating_mul(64), None, |runtime| expected_value(trees, runtime))?;
+    Ok(expected.into_pyarray(py))
+}
+
+/// Explain predictions by the contributions of the features: path-dependent SHAP values.
+///
+/// Parameters
+/// ----------
+/// forest : Forest
+/// x : ndarray of shape (n_samples, n_features), or CSR matrix
+/// sparse_output : bool
+/// n_threads : int
+/// watcher : callable or None
+///     Called with the number of trees that are finished.
+///
+/// Returns
+/// -------
+/// values : ndarray of shape (n_samples, n_features, n_values), or list of CSR matrices
+///     float64. A matrix of shape (n_samples, n_features) per value, without zeros, if
+///     `sparse_output`.
+#[pyfunction]
+#[pyo3(signature = (forest, x, sparse_output = false, n_threads = 1, watcher = None))]
+pub fn forest_shap_values<'py>(
+    forest: &Bound<'py, PyForest>,
+    x: &Bound<'py, PyAny>,
+    sparse_output: bool,
+    n_threads: usize,
+    watcher: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = forest.py();
+    let trees = forest.get().forest(py)?;
+    let shap = run_with_matrix(x, n_threads, watcher, n_steps(trees, 8), |x, runtime| shap_values(trees, x, runtime))?;
+    let shape = [n_rows(x)?, trees.n_features(), trees.n_values()];
+    if !sparse_output {
+        let all = run(py, 1, shape.iter().product(), None, |_| all_features(shap, shape))?;
+        return Ok(all.into_pyarray(py).reshape(shape)?.into_any());
+    }
+    let matrices = (0..shape[2]).map(|value| csr_of_value(py, &shap, shape, value)).collect::<PyResult<Vec<_>>>()?;
+    Ok(PyList::new(py, matrices)?.into_any())
+}
+
+/// Explain predictions by the contributions of pairs of features: path-dependent SHAP interaction
+/// values.
+///
+/// Parameters
+/// ----------
+/// forest : Forest
+/// x : ndarray of shape (n_samples, n_features), or CSR matrix
+/// n_threads : int
+/// watcher : callable or None
+///     Called with the number of trees that are finished.
+///
+/// Returns
+/// -------
+/// values : ndarray of shape (n_samples, n_features, n_features, n_values), float64
+#[pyfunction]
+#[pyo3(signature = (forest, x, n_threads = 1, watcher = None))]
+pub fn forest_shap_interactions<'py>(
+    forest: &Bound<'py, PyForest>,
+    x: &Bound<'py, PyAny>,
+    n_threads: usize,
+    watcher: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = forest.py();
+    let trees = forest.get().forest(py)?;
+    let depth = trees.trees().map(PackedTree::max_depth).max().unwrap_or(0) + 1;
+    let n_steps = n_steps(trees, depth.saturating_mul(8));
+    let shap = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| shap_interactions(trees, x, runtime))?;
+    let [n_rows, n_features, n_values] = [n_rows(x)?, trees.n_features(), trees.n_values()];
+    // The contributions with one feature are a row of as many values as there are features.
+    let features = shap.features.clone();
+    let inner = n_rows.saturating_mul(features.len());
+    let n = inner.saturating_mul(n_features).saturating_mul(n_values);
+    let all = run(py, 1, n.saturating_mul(2), None, |_| {
+        let values = all_features(shap, [inner, n_features, n_values])?;
+        all_features(ShapValues { features, values }, [n_rows, n_features, n_features * n_values])
+    })?;
+    Ok(all.into_pyarray(py).reshape([n_rows, n_features, n_features, n_values])?.into_any())
+}
+
+/// The importances of features by the samples that trees have not seen.
+///
+/// Parameters
+/// ----------
+/// forest : Forest
+/// x : ndarray of shape (n_samples, n_features), or CSR matrix
+///     The training samples.
+/// y : ndarray of shape (n_samples, n_outputs), float64
+///     Numbers, or classes as numbers.
+/// draws : Draws
+/// permutations : tuple of (loss, groups, n_groups, n_repeats, seed) or None
+///     What a prediction costs, "wrong", "brier", "squared" or "absolute"; the group of each feature,
+///     uint32; and the numbers of groups and repeats. None asks for decreases of impurity.
+/// n_threads : int
+/// watcher : callable or None
+///     Called with the number of trees that are finished.
+///
+/// Returns
+/// -------
+/// importances : ndarray of shape (n_groups, n_repeats), or (n_trees, n_features), float64
+#[pyfunction]
+#[pyo3(signature = (forest, x, y, draws, permutations = None, n_threads = 1, watcher = None))]
+#[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+pub fn forest_oob_importances<'py>(
+    forest: &Bound<'py, PyForest>,
+    x: &Bound<'py, PyAny>,
+    y: PyReadonlyArray2<'py, f64>,
+    draws: Draws<'py>,
+    permutations: Option<(String, PyReadonlyArray1<'py, u32>, usize, usize, u64)>,
+    n_threads: usize,
+    watcher: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Array2<'py, f64>> {
+    let py = forest.py();
+    let trees = forest.get().forest(py)?;
+    let (sampler, y) = (draws.sampler(py)?, y.as_slice()?);
+    let n_repeats = permutations.as_ref().map_or(1, |permutations| permutations.3);
+    let depth: usize = trees.trees().map(|tree| tree.max_depth() + 1).sum();
+    let n_steps = |n_rows: usize| n_rows.saturating_mul(depth).saturating_mul(8 * (n_repeats + 1));
+    let Some((loss, groups, n_groups, n_repeats, seed)) = permutations else {
+        let importances = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
+            impurity_importances(trees, Training { x, y, sampler: &sampler }, runtime)
+        })?;
+        return importances.into_pyarray(py).reshape([trees.len(), trees.n_features()]);
+    };
+    let groups = groups.as_slice()?;
+    if groups.len() != trees.n_features() || groups.iter().any(|&group| group as usize >= n_groups) {
+        return Err(PyValueError::new_err("groups must have one of the groups for each feature"));
+    }
+    let loss = match loss.as_str() {
+        "wrong" => Loss::Wrong,
+        "brier" => Loss::Brier,
+        "squared" => Loss::Squared,
+        "absolute" => Loss::Absolute,
+        _ => return Err(PyValueError::new_err(format!("the loss must be one that there is. Got {loss:?} instead."))),
+    };
+    let permutations = Permutations { groups, n_groups, n_repeats, seed };
+    let importances = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
+        permutation_importances(trees, Training { x, y, sampler: &sampler }, loss, permutations, runtime)
+    })?;
+    importances.into_pyarray(py).reshape([n_groups, n_repeats])
+}
+
+/// The steps that so many rows take at most.
+fn n_steps(forest: &Forest, per_node: usize) -> impl Fn(usize) -> usize {
+    let (n_nodes, n_values) = (n_nodes(forest), forest.n_values());
+    move |n_rows| {
+        let per_node = n_rows.saturating_mul(per_node).saturating_mul(n_values).saturating_add(64);
+        n_nodes.saturating_mul(per_node)
+    }
+}
+
+fn n_rows(x: &Bound<'_, PyAny>) -> PyResult<usize> {
+    x.getattr("shape")?.get_item(0)?.extract()
+}
+
+/// The contributions with zeros for the features that no tree uses.
+fn all_features(shap: ShapValues, [n_rows, n_features, n_values]: [usize; 3]) -> Result<Vec<f64>> {
+    if shap.features.len() == n_features {
+        return Ok(shap.values);
+    }
+    let n = n_rows.saturating_mul(n_features).saturating_mul(n_values);
+    let mut all = memory::zeros("SHAP values", n)?;
+    if shap.features.is_empty() {
+        return Ok(all);
+    }
+    let rows = all.chunks_exact_mut(n_features * n_values);
+    for (row, used) in rows.zip(shap.values.chunks_exact(shap.features.len() * n_values)) {
+        for (&feature, values) in shap.features.iter().zip(used.chunks_exact(n_values)) {
+            row[feature as usize * n_values..][..n_values].copy_from_slice(values);
+        }
+    }
+    Ok(all)
+}
+
+/// The contributions to a value that are not 0.
+fn csr_of_value<'py>(
+    py: Python<'py>,
+    shap: &ShapValues,
+    [n_rows, n_features, n_values]: [usize; 3],
+    value: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let n_used = shap.features.len();
+    let (indptr, indices, data) = py.detach(|| -> Result<_> {
+        let of_value = || shap.values.iter().skip(value).step_by(n_values);
+        let n = of_value().filter(|&&contribution| contribution != 0.0).count();
+        let (mut data, mut indices) = (memory::reserve("SHAP values", n)?, memory::reserve("SHAP values", n)?);
+        let mut indptr: Vec<i64> = memory::zeros("SHAP values", n_rows + 1)?;
+        for (at, &contribution) in of_value().enumerate().filter(|(_, contribution)| **contribution != 0.0) {
+            indices.push(shap.features[at % n_used] as i32);
+            data.push(contribution);
+            indptr[at / n_used + 1] += 1;
+        }
+        for row in 0..n_rows {
+            indptr[row + 1] += indptr[row];
+        }
+        Ok((indptr, indices, data))
+    })?;
+    let scipy = py.import("scipy.sparse")?;
+    let shape = [("shape", (n_rows, n_features))].into_py_dict(py)?;
+    let (data, indices) = (data.into_pyarray(py), indices.into_pyarray(py));
+    match indptr.last() {
+        // scipy wants both arrays of one type.
+        Some(&last) if last <= i64::from(i32::MAX) => {
+            let indptr: Vec<i32> = indptr.iter().map(|&end| end as i32).collect();
+            scipy.call_method("csr_matrix", ((data, indices, indptr.into_pyarray(py)),), Some(&shape))
+        }
+        _ => scipy.call_method("csr_matrix", ((data, indices, indptr.into_pyarray(py)),), Some(&shape)),
+    }
+}
+
+/// The number of nodes of all trees.
+fn n_nodes(forest: &Forest) -> usize {
+    forest.trees().map(PackedTree::node_count).sum()
+}

@@ -1,0 +1,94 @@
+"""One prediction in words and as a picture."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_diabetes
+
+import spinney
+
+
+def test_the_text_adds_up_to_the_prediction():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    forest = spinney.RandomForestRegressor(50, random_state=0).fit(X, y)
+    for row in (X[7:8], X.iloc[[7]]):
+        explained = forest.explain(row, n_features=3, Y=X)
+        assert explained.prediction == forest.predict(row)[0]
+        assert explained.expected == forest.expected_value_
+        total = explained.expected + sum(value for _, value in explained.contributions)
+        np.testing.assert_allclose(total, explained.prediction, rtol=1e-12)
+        values = forest.shap_values(row)[0]
+        order = np.argsort(-np.abs(values))[:3]
+        expected = [f"{X.columns[i]} = {X.iloc[7, i]:.4g}" for i in order]
+        assert [name for name, _ in explained.contributions] == [*expected, "7 other features"]
+        assert explained.nearest[0] == (7, 1.0)
+        lines = str(explained).splitlines()
+        assert lines[0].endswith("expected, if nothing is known")
+        assert lines[1].split() == [f"{values[order[0]]:+.4g}", *expected[0].split()]
+        assert lines[5] == f"{explained.prediction:.4g}".rjust(len(lines[5]) - 12) + "  prediction"
+        of_trees = [tree.predict(row.to_numpy())[0] for tree in forest.estimators_]
+        low, high = np.percentile(of_trees, [10, 90])
+        assert lines[6] == f"eight of ten trees predict between {low:.4g} and {high:.4g}"
+        assert lines[7].startswith("nearest samples: 7 (100% of the trees), ")
+
+
+def test_the_share_of_the_predicted_class_is_explained():
+    X, y = load_breast_cancer(return_X_y=True)
+    labels = np.array(["bad", "good"])[y]
+    forest = spinney.RandomForestClassifier(30, random_state=0).fit(X, labels)
+    for row in (X[0], list(X[0]), X[:1], sparse.csr_matrix(X[:1])):
+        explained = forest.explain(row)
+        assert explained.target == "share of class bad"
+        assert explained.prediction == forest.predict_proba(X[:1])[0, 0]
+        n = sum(tree.predict(X[:1])[0] == 0 for tree in forest.estimators_)
+        assert explained.agreement == f"{n} of 30 trees predict class bad"
+        assert explained.nearest == []
+        assert len(explained.contributions) == 9
+        assert explained.contributions[-1][0].endswith(" other features")
+
+
+def test_trees_categories_and_missing_values():
+    frame = pd.DataFrame({"colour": ["red", "blue", None] * 20, "size": np.arange(60.0)})
+    frame.loc[3, "size"] = np.nan
+    y = (frame["colour"] == "red") * 3.0 + np.arange(60) / 30
+    tree = spinney.DecisionTreeRegressor(categorical_features=["colour"], max_depth=4).fit(frame, y)
+    explained = tree.explain(frame[3:4])
+    assert {name for name, _ in explained.contributions} == {"colour = red", "size = missing"}
+    assert explained.agreement == "one tree"
+    plain = spinney.DecisionTreeRegressor(categorical_features=[0], max_depth=4)
+    plain.fit(frame.to_numpy(dtype=object), y)
+    names = {name for name, _ in plain.explain(["blue", 4.0]).contributions}
+    assert names == {"x[0] = blue", "x[1] = 4"}
+    assert "colour = missing" in str(tree.explain(frame[2:3]))
+    forest = spinney.RandomForestRegressor(2, max_depth=2).fit(frame[["size"]], y)
+    assert forest.estimators_[0].explain([5.0]).contributions[0][0] == "size = 5"
+
+
+def test_the_picture_leads_from_the_expected_value_to_the_prediction():
+    matplotlib = pytest.importorskip("matplotlib", reason="draws")
+    matplotlib.use("Agg")
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    explained = spinney.RandomForestRegressor(10, random_state=0).fit(X, y).explain(X[:1])
+    ax = explained.plot()
+    bars = ax.patches
+    assert len(bars) == len(explained.contributions)
+    np.testing.assert_allclose(bars[0].get_x(), explained.expected)
+    np.testing.assert_allclose(bars[-1].get_x() + bars[-1].get_width(), explained.prediction)
+    _, own = matplotlib.pyplot.subplots()
+    assert explained.plot(own) is own
+    matplotlib.pyplot.close("all")
+
+
+def test_illegal_arguments():
+    X, y = load_diabetes(return_X_y=True)
+    tree = spinney.DecisionTreeRegressor().fit(X, y)
+    with pytest.raises(ValueError, match=r"row must be one sample\. Got 2"):
+        tree.explain(X[:2])
+    with pytest.raises(ValueError, match="'n_features' parameter of explain must be an int"):
+        tree.explain(X[0], n_features=0)
+    with pytest.raises(ValueError, match="'Y' parameter of explain must be None"):
+        tree.explain(X[0], Y=X)
+    two = spinney.DecisionTreeRegressor().fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="explain takes one output"):
+        two.explain(X[0])

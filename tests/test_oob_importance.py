@@ -1,0 +1,221 @@
+"""Importances by unseen samples, compared with permutations of whole columns."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_diabetes, load_iris
+
+import spinney
+
+
+def loss_of(forest, scoring, tree, rows, target):
+    """Return the losses of one tree for rows, whose targets are codes or numbers."""
+    values = tree.tree_.predict(np.ascontiguousarray(rows))
+    values = values.reshape(len(rows), forest.n_outputs_, -1)
+    losses = np.zeros(target.shape)
+    for output in range(forest.n_outputs_):
+        of_output, y = values[:, output], target[:, output]
+        if scoring == "accuracy":
+            losses[:, output] = np.argmax(of_output, axis=1) != y
+        elif scoring == "neg_brier_score":
+            losses[:, output] = ((of_output - np.eye(of_output.shape[1])[y]) ** 2).sum(axis=1)
+        elif scoring == "neg_mean_squared_error":
+            losses[:, output] = (of_output[:, 0] - y) ** 2
+        else:
+            losses[:, output] = np.abs(of_output[:, 0] - y)
+    return losses.mean(axis=1)
+
+
+def list_unseen(forest, n):
+    return [np.setdiff1d(np.arange(n), rows) for rows in forest.estimators_samples_]
+
+
+def fit(scoring, n_outputs):
+    rng = np.random.default_rng(0)
+    if scoring in ("accuracy", "neg_brier_score"):
+        X, y = load_iris(return_X_y=True)
+        X = np.column_stack([X, rng.random(len(X))])
+        codes = y[:, np.newaxis] if n_outputs == 1 else np.column_stack([y, y > 0])
+        labels = np.array(["a", "b", "c"])[codes]
+        forest = spinney.RandomForestClassifier(8, random_state=0, max_features=2)
+        return forest.fit(X, labels[:, 0] if n_outputs == 1 else labels), X, labels, codes
+    X, y = load_diabetes(return_X_y=True)
+    target = y[:, np.newaxis] if n_outputs == 1 else np.column_stack([y, X[:, 2]])
+    forest = spinney.ExtraTreesRegressor(8, random_state=0, bootstrap=True, min_samples_leaf=3)
+    return forest.fit(X, target[:, 0] if n_outputs == 1 else target), X, target, target
+
+
+SCORINGS = ("accuracy", "neg_brier_score", "neg_mean_squared_error", "neg_mean_absolute_error")
+
+
+@pytest.mark.parametrize("scoring", SCORINGS)
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_importances_are_those_of_permuted_columns(scoring, n_outputs):
+    """With many repeats, by permutations of another source, up to what chance allows."""
+    forest, X, y, codes = fit(scoring, n_outputs)
+    y = y[:, 0] if n_outputs == 1 else y
+    n_repeats = 60
+    found = forest.permutation_importance_oob(
+        X, y, n_repeats=n_repeats, scoring=scoring, random_state=1
+    )
+    assert found.importances.shape == (X.shape[1], n_repeats)
+    np.testing.assert_allclose(found.importances_mean, found.importances.mean(axis=1))
+    np.testing.assert_allclose(found.importances_std, found.importances.std(axis=1))
+    rng = np.random.default_rng(1)
+    expected = np.zeros((X.shape[1], n_repeats))
+    for tree, rows in zip(forest.estimators_, list_unseen(forest, len(X)), strict=True):
+        before = loss_of(forest, scoring, tree, X[rows], codes[rows])
+        for feature in range(X.shape[1]):
+            for repeat in range(n_repeats):
+                permuted = X[rows]
+                permuted[:, feature] = rng.permutation(permuted[:, feature])
+                after = loss_of(forest, scoring, tree, permuted, codes[rows])
+                expected[feature, repeat] += (after - before).mean() / len(forest)
+    spread = np.sqrt((expected.var(axis=1) + found.importances.var(axis=1)) / n_repeats)
+    difference = np.abs(expected.mean(axis=1) - found.importances_mean)
+    assert np.all(difference <= 5 * spread + 1e-12)
+    # The repeats vary as much.
+    np.testing.assert_allclose(found.importances_std, expected.std(axis=1), rtol=0.6, atol=1e-3)
+
+
+def test_groups_are_permuted_together():
+    """A group of all features has new rows: the loss is that of other rows' predictions."""
+    forest, X, y, _ = fit("neg_mean_squared_error", 1)
+    y = y[:, 0]
+    result = forest.permutation_importance_oob(
+        X, y, groups=[range(10)], n_repeats=40, random_state=0
+    )
+    assert result.importances.shape == (1, 40)
+    expected = 0.0
+    for tree, rows in zip(forest.estimators_, list_unseen(forest, len(X)), strict=True):
+        values, target = tree.predict(X[rows]), y[rows]
+        of_pairs = (values[:, np.newaxis] - target) ** 2
+        expected += (of_pairs.mean() - np.diag(of_pairs).mean()) / len(forest)
+    np.testing.assert_allclose(result.importances_mean, expected, rtol=0.03)
+    # Groups of one feature each are the features; others are left as they are.
+    alone = forest.permutation_importance_oob(X, y, random_state=3).importances
+    grouped = forest.permutation_importance_oob(X, y, groups=[[4], [2]], random_state=3)
+    np.testing.assert_array_equal(grouped.importances, alone[[4, 2]])
+
+
+def test_storage_threads_and_seeds():
+    forest, X, y, _ = fit("accuracy", 1)
+    y = y[:, 0]
+    expected = forest.permutation_importance_oob(X, y, random_state=0)
+    for rows in (X, np.asfortranarray(X), sparse.csr_matrix(X), sparse.csc_matrix(X)):
+        for n_jobs in (1, 3):
+            found = forest.set_params(n_jobs=n_jobs).permutation_importance_oob(
+                rows, y, random_state=0
+            )
+            np.testing.assert_array_equal(found.importances, expected.importances)
+    other = forest.permutation_importance_oob(X, y, random_state=1)
+    assert np.any(other.importances != expected.importances)
+
+
+def test_wide_sparse_columns_are_as_dense_ones():
+    rng = np.random.default_rng(0)
+    X = sparse.random(300, 700, 0.03, format="csr", random_state=0)
+    y = np.ravel(X[:, :30].sum(axis=1)) + rng.normal(size=300) / 20
+    forest = spinney.RandomForestRegressor(6, random_state=0).fit(X, y)
+    of_sparse = forest.permutation_importance_oob(X, y, random_state=0)
+    of_dense = forest.permutation_importance_oob(X.toarray(), y, random_state=0)
+    np.testing.assert_array_equal(of_sparse.importances, of_dense.importances)
+    used = np.unique(np.concatenate([tree.tree_.feature for tree in forest.estimators_]))
+    unused = np.setdiff1d(np.arange(700), used)
+    assert not of_sparse.importances[unused].any()
+    assert of_sparse.p_values[np.argmax(of_sparse.importances_mean)] == 0
+    assert np.all(of_sparse.p_values[of_sparse.importances_mean <= 0] >= 0.5)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("scoring", ["accuracy", "neg_mean_squared_error"])
+def test_decreases_of_impurity_by_unseen_samples(scoring, n_outputs):
+    forest, X, y, codes = fit(scoring, n_outputs)
+    y = y[:, 0] if n_outputs == 1 else y
+    result = forest.permutation_importance_oob(X, y, importance_type="impurity")
+    assert result.importances.shape == (X.shape[1], len(forest))
+    for number, rows in enumerate(list_unseen(forest, len(X))):
+        tree = forest.estimators_[number].tree_
+        expected = np.zeros(X.shape[1])
+        path = tree.decision_path(X[rows])
+        for row, nodes in enumerate(np.split(path.indices, path.indptr[1:-1])):
+            for node, child in itertools.pairwise(nodes):
+                for output in range(n_outputs):
+                    target = codes[rows[row], output]
+                    if scoring == "accuracy":
+                        target = np.eye(tree.max_n_classes)[target]
+                        target[tree.n_classes[output] :] = 0
+                    centred = target - tree.value[0, output]
+                    added = tree.value[child, output] - tree.value[node, output]
+                    expected[tree.feature[node]] += np.sum(centred * added)
+        expected /= len(rows) * n_outputs
+        np.testing.assert_allclose(result.importances[:, number], expected, rtol=1e-9, atol=1e-12)
+
+
+def test_noise_of_many_levels_is_not_important():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (600, 6)).astype(float)
+    y = (X[:, :5].sum(axis=1) + rng.normal(size=600) > 2.5).astype(int)
+    X[:, 5] = rng.permutation(1000)[:600]
+    forest = spinney.RandomForestClassifier(100, random_state=0).fit(X, y)
+    assert np.argmax(forest.feature_importances_) == 5
+    for importance_type in ("permutation", "impurity"):
+        result = forest.permutation_importance_oob(
+            X, y, random_state=0, importance_type=importance_type
+        )
+        assert result.importances_mean[:5].min() > 0.02
+        # Fully grown trees lose by noise: they fit the neighbours of a sample that they lack.
+        assert -0.03 < result.importances_mean[5] < 0.001
+    # With larger leaves that effect is gone, and what is left is chance.
+    forest.set_params(min_samples_leaf=20).fit(X, y)
+    assert forest.feature_importances_[5] > 0.05
+    for importance_type in ("permutation", "impurity"):
+        result = forest.permutation_importance_oob(
+            X, y, random_state=0, importance_type=importance_type
+        )
+        assert np.abs(result.importances_mean[5]) < result.importances_mean[:5].min() / 5
+
+
+def test_missing_values_and_categories():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 6, 300), rng.normal(size=300)]).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.nan_to_num(X[:, 0] % 2) + rng.normal(size=300) / 10
+    forest = spinney.RandomForestRegressor(20, random_state=0, categorical_features=[0]).fit(X, y)
+    result = forest.permutation_importance_oob(X, y, random_state=0)
+    assert result.importances_mean[0] > 10 * np.abs(result.importances_mean[1])
+    # Mixed in with columns of its own, scikit-learn's form of the result stays.
+    assert set(result) == {"importances", "importances_mean", "importances_std", "p_values"}
+
+
+def test_illegal_arguments():
+    forest, X, y, _ = fit("accuracy", 1)
+    y = y[:, 0]
+    ask = forest.permutation_importance_oob
+    for name, value in (
+        ("n_repeats", 0),
+        ("n_repeats", 1.5),
+        ("scoring", "r2"),
+        ("importance_type", "gain"),
+        ("groups", [[0, 9]]),
+        ("groups", [[0], [0]]),
+        ("groups", [[0.5]]),
+    ):
+        with pytest.raises(ValueError, match=f"'{name}' parameter of permutation_importance_oob"):
+            ask(X, y, **{name: value})
+    with pytest.raises(ValueError, match=r"'groups' parameter of .* must be None"):
+        ask(X, y, importance_type="impurity", groups=[[0]])
+    with pytest.raises(ValueError, match="X must be the training samples, 150 rows"):
+        ask(X[1:], y[1:])
+    with pytest.raises(ValueError, match=r"y must have the 1 output\(s\) of training"):
+        ask(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="y must have the classes of training"):
+        ask(X, np.where(y == "a", "x", y))
+    whole = spinney.ExtraTreesClassifier(2).fit(X, y)
+    with pytest.raises(ValueError, match="trees have seen all samples"):
+        whole.permutation_importance_oob(X, y)
+    converted = spinney.from_sklearn(forest.to_sklearn())
+    with pytest.raises(ValueError, match="does not know the samples of its trees"):
+        converted.permutation_importance_oob(X, y)
