@@ -234,13 +234,13 @@ fn read_column(
         n_samples: usize,
     ) -> std::result::Result<Buffer<R>, &'static str> {
         let ranks = bytes.numbers::<R>().filter(|ranks| ranks.len() == n_samples).ok_or(LENGTH)?;
-        let least = u32::from(column.has_missing);
-        // Without a branch for each rank.
-        let outside = |outside, &rank: &R| {
+        let (lowest, highest) = ranks.iter().fold((u32::MAX, 0), |(lowest, highest), &rank| {
             let rank: u32 = rank.into();
-            outside | (rank < least) | (rank >= column.n_ranks)
-        };
-        if ranks.iter().fold(false, outside) { Err("a rank is out of range") } else { Ok(ranks) }
+            (rank.min(lowest), rank.max(highest))
+        });
+        // Rank 0 is none of a value where values are missing.
+        let is_legal = lowest >= u32::from(column.has_missing) && highest < column.n_ranks;
+        if is_legal { Ok(ranks) } else { Err("a rank is out of range") }
     }
     let ranks = match column.width {
         1 if column.n_ranks <= 1 << 8 => Ranks::U8(numbers(bytes, column, n_samples)?),
