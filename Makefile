@@ -189,6 +189,7 @@ peers: $(VENVS)/peers.stamp ## Print the side-by-side tables, write dist/results
 	$(VENVS)/peers/bin/python benches/peers/threads.py $(if $(QUICK),--repeats 1)
 	$(VENVS)/peers/bin/python benches/peers/lazy.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/crossval.py $(if $(QUICK),--quick)
+	$(VENVS)/peers/bin/python benches/peers/dataset.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/memory.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/explain.py $(if $(QUICK),--quick --peer-rows 2 --text-rows 20)
 

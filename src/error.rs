@@ -54,8 +54,8 @@ pub enum Error {
         /// The value that was given.
         got: u64,
     },
-    /// Bytes of a stored model that are not what was stored.
-    #[error("The section '{section}' of the model is damaged: {reason}.")]
+    /// Bytes of a stored model or data set that are not what was stored.
+    #[error("The section '{section}' is damaged: {reason}.")]
     Damaged {
         /// The section that is at fault.
         section: String,

@@ -402,7 +402,9 @@ def test_bad_input():
         ValueError, match=r"features that are categorical in the Dataset, \[2\]\. Got \[1\]"
     ):
         clone(TREE).set_params(categorical_features=[1]).fit(dataset, y)
-    with pytest.raises(ValueError, match="'size' which is not a valid feature name of the Dataset"):
+    with pytest.raises(
+        ValueError, match="'size' which is not a valid feature name of the data set"
+    ):
         clone(TREE).set_params(categorical_features=["size"]).fit(dataset, y)
     with pytest.raises(ValueError, match="'from_dtype' or None"):
         clone(TREE).set_params(categorical_features="other").fit(dataset, y)

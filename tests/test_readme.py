@@ -16,6 +16,7 @@ PAGES = (
     "docs/differences.md",
     "docs/benchmarks.md",
     "docs/model-files.md",
+    "docs/spread-columns.md",
 )
 README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
@@ -31,7 +32,7 @@ def run(*arguments, folder):
 
 def test_blocks_are_found():
     """No block is hidden by its mark."""
-    assert len(BLOCKS) == 8
+    assert len(BLOCKS) == 9
     assert README.count("```") == 2 * (len(BLOCKS) + len(COMMANDS))
 
 

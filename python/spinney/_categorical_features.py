@@ -56,6 +56,40 @@ def find_categorical_features(X: Any, categorical_features: Any) -> NDArray[np.b
     return mask if mask.any() else None
 
 
+def mark_categorical(
+    categorical_features: Any, shape: tuple[int, int], names: list[str] | None
+) -> NDArray[np.bool_] | None:
+    """Return which features are categorical, given shape and names of a matrix that is not there.
+
+    Parameters
+    ----------
+    categorical_features : array-like of bool, int or str
+    shape : tuple of (int, int)
+    names : list of str, or None
+        Of the features.
+    """
+    wanted = np.asarray(categorical_features)
+    if wanted.dtype.kind in "UO" and names is not None:
+        for name in wanted:
+            if name not in names:
+                raise ValueError(
+                    f"categorical_features has an item value '{name}' which is not a valid feature "
+                    f"name of the data set. Its feature names: {names}"
+                )
+        wanted = np.array([names.index(name) for name in wanted], dtype=np.intp)
+    return find_categorical_features(np.broadcast_to(np.float32(0), shape), wanted)
+
+
+def are_same_features(one: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None) -> bool:
+    """Return whether two masks, None for one without any, have the same features."""
+    return list_features(one) == list_features(other)
+
+
+def list_features(mask: NDArray[np.bool_] | None) -> list[int]:
+    """Return the features of a mask."""
+    return [] if mask is None else np.flatnonzero(mask).tolist()
+
+
 def _check_kind(wanted: NDArray[Any]) -> None:
     legal = "categorical_features must be an array-like of bool, int or str, got:"
     if wanted.dtype.kind not in "iubUO":

@@ -71,17 +71,18 @@ def write_model(
     }
     text = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     sections = [("header", np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8))]
-    sections += [(f"array/{n}", _get_bytes(array)) for n, array in enumerate(encoder.arrays)]
+    sections += [(f"array/{n}", get_bytes(array)) for n, array in enumerate(encoder.arrays)]
     sections += zip(TREE_SECTIONS, forest.sections(), strict=True)
     head = frame_model(sections, n_threads)
-    _replace_file(Path(os.path.realpath(path)), [head, *(data for _, data in sections)])
+    replace_file(Path(os.path.realpath(path)), [head, *(data for _, data in sections)])
 
 
-def _get_bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
+def get_bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return the bytes of an array in C order."""
     return np.frombuffer(array.tobytes(), np.uint8)
 
 
-def _replace_file(path: Path, chunks: list[NDArray[np.uint8]]) -> None:
+def replace_file(path: Path, chunks: list[NDArray[np.uint8]]) -> None:
     """Write chunks, padded, to a new file in the directory of `path`, and give it that name."""
     temporary = path.with_name(f".spinney-{secrets.token_hex(8)}.tmp")
     try:
@@ -131,13 +132,7 @@ class StoredModel:
         self._decoder = Decoder(self._list_arrays(), _RECORDS)
 
     def _read_header(self) -> dict[str, Any]:
-        try:
-            text = self.sections["header"].tobytes().decode("utf-8", "surrogatepass")
-            header = json.loads(text, parse_constant=_reject_constant)
-        except (ValueError, RecursionError) as error:
-            raise damaged(error) from None
-        if not isinstance(header, dict):
-            raise damaged("it is no object")
+        header = read_header(self.sections["header"])
         parts = {"class": str, "parameters": dict, "attributes": dict, "trees": dict, "format": int}
         for name, kind in parts.items():
             if type(header.get(name)) is not kind:
@@ -180,9 +175,21 @@ class StoredModel:
         return values
 
 
+def read_header(section: NDArray[np.uint8]) -> dict[str, Any]:
+    """Return the JSON of the section `header`, an object."""
+    try:
+        text = section.tobytes().decode("utf-8", "surrogatepass")
+        header = json.loads(text, parse_constant=_reject_constant)
+    except (ValueError, RecursionError) as error:
+        raise damaged(error) from None
+    if not isinstance(header, dict):
+        raise damaged("it is no object")
+    return header
+
+
 def damaged(reason: Any) -> ValueError:
     """Return the error for a header that cannot be what was written."""
-    return ValueError(f"The section 'header' of the model is damaged: {reason}.")
+    return ValueError(f"The section 'header' is damaged: {reason}.")
 
 
 def _reject_constant(constant: str) -> Any:

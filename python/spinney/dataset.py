@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
 from numbers import Integral
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from spinney._arrays import convert_objects, secure_sparse, to_native
-from spinney._categorical_features import find_categorical_features
+from spinney._categorical_features import (
+    are_same_features,
+    find_categorical_features,
+    list_features,
+    mark_categorical,
+)
 from spinney._categories import Categories, LookUp, count_categories
+from spinney._dataset_files import (
+    Carrier,
+    StoredDataset,
+    get_head,
+    join_chunks,
+    list_chunks,
+    map_file,
+    parse_dataset,
+    write_dataset,
+)
+from spinney._dataset_writer import open_source, write_source
+from spinney._feature_names import describe_difference, read_names
 from spinney._matrices import CHECK_X, CodedMatrix, ignore_overflow, read_matrix
 from spinney._messages import reject_parameter, warn_caller
+from spinney._row_keys import is_everything, list_rows
 from spinney._spinney import Columns
-
-# How many names a message lists.
-_LISTED = 5
 
 
 class Dataset:
@@ -58,8 +75,6 @@ class Dataset:
     >>> import spinney
     >>> X, y = load_digits(return_X_y=True)
     >>> dataset = spinney.Dataset(X)
-    >>> dataset[:1000].shape
-    (1000, 64)
     >>> grid = {"max_depth": [4, 8]}
     >>> search = GridSearchCV(spinney.DecisionTreeClassifier(random_state=0), grid, cv=3)
     >>> search.fit(dataset, y).best_params_
@@ -68,6 +83,7 @@ class Dataset:
 
     __slots__ = (
         "__weakref__",
+        "_carrier",
         "_categories",
         "_columns",
         "_feature_names",
@@ -76,6 +92,8 @@ class Dataset:
     )
 
     _columns: Columns
+    # What a pickle of all rows carries. Views share it.
+    _carrier: Carrier
     # The rows of the columns that this is a view of, uint32; None for all.
     _rows: NDArray[np.uint32] | None
     _is_categorical: NDArray[np.bool_] | None
@@ -95,7 +113,7 @@ class Dataset:
             matrix = check_array(
                 secure_sparse(coded), estimator="Dataset", input_name="X", **CHECK_X
             )
-        self._feature_names = _read_names(X)
+        self._feature_names = read_names(X)
         self._encode(to_native(convert_objects(matrix)), int(effective_n_jobs(n_jobs)))
 
     @classmethod
@@ -126,7 +144,7 @@ class Dataset:
 
     def _encode(self, X: Any, n_threads: int) -> None:
         self._columns = Columns(X, count_categories(self._categories), n_threads)
-        self._rows = None
+        self._rows, self._carrier = None, Carrier()
         for known in self._categories or ():
             if known is not None:
                 # Estimators share it.
@@ -134,7 +152,7 @@ class Dataset:
 
     def _share(self, other: Dataset) -> None:
         """Take over what another data set consists of."""
-        self._columns, self._rows = other._columns, other._rows
+        self._columns, self._rows, self._carrier = other._columns, other._rows, other._carrier
         self._is_categorical, self._categories = other._is_categorical, other._categories
         self._feature_names = other._feature_names
 
@@ -196,9 +214,9 @@ class Dataset:
         TypeError
             If `key` is of another type, such as one int: a data set has no single rows.
         """
-        if isinstance(key, tuple) and len(key) == 2 and _is_everything(key[1]):
+        if isinstance(key, tuple) and len(key) == 2 and is_everything(key[1]):
             key = key[0]
-        rows = _list_rows(key, len(self))
+        rows = list_rows(key, len(self))
         view = object.__new__(Dataset)
         view._share(self)
         view._rows = rows if self._rows is None else self._rows[rows]
@@ -234,14 +252,163 @@ class Dataset:
                 values[present, feature] = known[codes]
         return values if dtype is None else values.astype(dtype)
 
-    def __reduce__(self) -> Any:
-        """Return what a pickle holds: the values, with the codes of categories. Encoding is exact.
+    # --- Files and pickles ----------------------------------------------------------------------
 
-        A view becomes a data set of its rows.
+    def save(self, path: Any, *, n_jobs: int | None = None) -> None:
+        """Write the encoded columns to a file, from which `Dataset.open` maps them.
+
+        Pickles of the data set then carry the path of the file in place of its bytes. A view is
+        written as a data set of its rows. A file that exists is replaced at the end of the call,
+        or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+        n_jobs : int, default=None
+            Threads that compute the checksums.
+
+        Raises
+        ------
+        TypeError
+            If files cannot hold the categories.
+        OSError
+            If the file cannot be written.
         """
-        values = to_native(self._columns.decode())
-        state = (values, self._is_categorical, self._list_categories(), self._feature_names)
-        return Dataset.of_codes, state
+        own = self._own()
+        n_threads = int(effective_n_jobs(n_jobs))
+        head = write_dataset(path, own._columns, own._get_stored(), n_threads)
+        if self._rows is None:
+            self._carrier.path, self._carrier.head = Path(os.path.realpath(path)), head
+
+    @classmethod
+    def open(cls, path: Any, *, n_jobs: int | None = None) -> Dataset:
+        """Open a file that `save` has written.
+
+        The columns are mapped and not read into memory of the process: processes share one copy,
+        and the operating system can drop what is not in use. All bytes are compared with their
+        checksums, and all that growth relies on is checked. As long as the data set lives, nobody
+        may write to the file; replacing it, as `save` does, is allowed.
+
+        Parameters
+        ----------
+        path : str or path-like
+        n_jobs : int, default=None
+            Threads that check the file.
+
+        Returns
+        -------
+        dataset : Dataset
+
+        Raises
+        ------
+        ValueError
+            If the file is no data set, is of a newer format, or is damaged. The message names the
+            section that is at fault.
+        OSError
+            If the file cannot be read.
+        """
+        data = map_file(path)
+        dataset = cls._parse(data, int(effective_n_jobs(n_jobs)))
+        dataset._carrier.path = Path(os.path.realpath(path))
+        dataset._carrier.head = get_head(data)
+        return dataset
+
+    @classmethod
+    def write(
+        cls,
+        path: Any,
+        source: Any,
+        *,
+        categorical_features: Any = None,
+        max_memory: Any = 2**30,
+        n_jobs: int | None = None,
+    ) -> None:
+        """Encode a dense matrix that does not fit in memory, some columns at a time, into a file.
+
+        The file is the one that `Dataset(X).save(path)` writes. If the call ends early, no file is
+        left, and one that existed stays.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file. Its directory has the room for two of it while it is written.
+        source : path of a Parquet file, or ndarray of shape (n_samples, n_features)
+            Columns of Parquet files are read by pyarrow, only those that are encoded. An array may
+            be a `numpy.memmap`; in Fortran order its columns are read once, in C order all of it is
+            read for each portion of the columns.
+        categorical_features : None, "from_dtype" or array-like of {bool, int, str}, default=None
+            Which features are categorical.
+        max_memory : int, default=2**30
+            Bytes for the columns that are encoded at a time, some 48 per cell, and at least one
+            column. Beside these, the tables of distinct values take at most 8 bytes for each.
+        n_jobs : int, default=None
+            Threads that encode.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a column or a parameter is illegal. The message names it.
+        ImportError
+            If the source is a path, and pyarrow is not installed.
+        """
+        if not isinstance(max_memory, Integral) or max_memory < 1:
+            reject_parameter("Dataset.write", "max_memory", max_memory, "an int of at least 1")
+        write_source(
+            Path(os.path.realpath(path)),
+            open_source(source),
+            categorical_features,
+            int(max_memory),
+            partial(cls._encode_portion, n_jobs=n_jobs),
+            int(effective_n_jobs(n_jobs)),
+        )
+
+    @classmethod
+    def _encode_portion(
+        cls, X: Any, categorical_features: Any, n_jobs: int | None
+    ) -> tuple[Columns, StoredDataset]:
+        dataset = cls(X, categorical_features=categorical_features, n_jobs=n_jobs)
+        return dataset._columns, dataset._get_stored()
+
+    def __reduce__(self) -> Any:
+        """Return what a pickle holds: the path of the file, or the bytes of one."""
+        # The array of bytes is made once, so that joblib maps one copy for all of its processes.
+        carrier = self._carrier
+        if self._rows is not None:
+            return Dataset._parse, (self._own()._join(),)
+        if carrier.path is not None:
+            return Dataset._reopen, (carrier.path, carrier.head)
+        if carrier.data is None:
+            carrier.data = self._join()
+        return Dataset._parse, (carrier.data,)
+
+    @classmethod
+    def _parse(cls, data: NDArray[np.uint8], n_threads: int = 1) -> Dataset:
+        """Return the data set of the bytes of a file."""
+        columns, stored = parse_dataset(np.asarray(data), n_threads)
+        return cls.of_codes(columns, *stored)
+
+    def _join(self) -> NDArray[np.uint8]:
+        return join_chunks(list_chunks(self._columns, self._get_stored(), 1))
+
+    @classmethod
+    def _reopen(cls, path: Path, head: NDArray[np.uint8]) -> Dataset:
+        """Return the data set of a file that must be the same as it was."""
+        dataset = cls.open(path)
+        found = dataset._carrier.head
+        if found is None or found.tobytes() != head.tobytes():
+            raise ValueError(f"{str(path)!r} has changed since the Dataset was pickled.")
+        return dataset
+
+    def _own(self) -> Dataset:
+        """Return a data set of these rows alone; itself if it is no view."""
+        if self._rows is None:
+            return self
+        categories = self._list_categories()
+        columns = self._columns.own()
+        return Dataset.of_codes(columns, self._is_categorical, categories, self._feature_names)
+
+    def _get_stored(self) -> StoredDataset:
+        return StoredDataset(self._is_categorical, self._categories, self._feature_names)
 
     # --- For estimators -------------------------------------------------------------------------
 
@@ -258,30 +425,18 @@ class Dataset:
         ValueError
             If the parameter is illegal, or names other features than those that are categorical.
         """
-        if categorical_features is not None and not isinstance(categorical_features, str):
-            wanted = np.asarray(categorical_features)
-            if self._feature_names is not None and wanted.dtype.kind in "UO":
-                wanted = np.array([self._find_feature(name) for name in wanted], dtype=np.intp)
-            mask = find_categorical_features(self.make_stand_in(), wanted)
-            if not _are_same_features(mask, self._is_categorical):
-                raise ValueError(
-                    "categorical_features must be None or name the features that are categorical "
-                    f"in the Dataset, {_list_features(self._is_categorical)}. "
-                    f"Got {_list_features(mask)} instead."
-                )
-        else:
+        if categorical_features is None or isinstance(categorical_features, str):
             # "from_dtype", or an error.
             find_categorical_features(self.make_stand_in(), categorical_features)
+        else:
+            mask = mark_categorical(categorical_features, self.shape, self.feature_names)
+            if not are_same_features(mask, self._is_categorical):
+                raise ValueError(
+                    "categorical_features must be None or name the features that are categorical "
+                    f"in the Dataset, {list_features(self._is_categorical)}. "
+                    f"Got {list_features(mask)} instead."
+                )
         return CodedMatrix(self._columns, self.is_categorical, self._list_categories())
-
-    def _find_feature(self, name: Any) -> int:
-        names = self.feature_names or []
-        if name not in names:
-            raise ValueError(
-                f"categorical_features has an item value '{name}' which is not a valid feature "
-                f"name of the Dataset. Its feature names: {names}"
-            )
-        return names.index(name)
 
     def _list_categories(self) -> Categories | None:
         """Return the categories that occur in these rows."""
@@ -313,7 +468,7 @@ class Dataset:
                     "feature names"
                 )
         elif not np.array_equal(known, names):
-            raise ValueError(_describe_difference(list(known), list(names)))
+            raise ValueError(describe_difference(list(known), list(names)))
 
     def recode(
         self, is_categorical: NDArray[np.bool_] | None, categories: Categories | None
@@ -325,10 +480,10 @@ class Dataset:
         ValueError
             If other features are categorical for the estimator.
         """
-        if not _are_same_features(is_categorical, self._is_categorical):
+        if not are_same_features(is_categorical, self._is_categorical):
             raise ValueError(
                 "The categorical features of the Dataset must be those of the estimator, "
-                f"{_list_features(is_categorical)}. Got {_list_features(self._is_categorical)} "
+                f"{list_features(is_categorical)}. Got {list_features(self._is_categorical)} "
                 "instead."
             )
         if self._categories is None or categories is self._categories:
@@ -342,74 +497,3 @@ class Dataset:
         if all(of_feature is None for of_feature in codes):
             return self._columns
         return self._columns.with_codes(codes)
-
-
-class _Named(BaseEstimator):
-    """Has the names of features that scikit-learn reads from a matrix."""
-
-
-def _read_names(X: Any) -> NDArray[Any] | None:
-    named = _Named()
-    validate_data(named, X, skip_check_array=True)
-    names: NDArray[Any] | None = getattr(named, "feature_names_in_", None)
-    return names
-
-
-def _is_everything(key: Any) -> bool:
-    return key is Ellipsis or (isinstance(key, slice) and key == slice(None))
-
-
-def _list_rows(key: Any, n_rows: int) -> NDArray[np.uint32]:
-    """Return the numbers of the rows that a key stands for."""
-    if isinstance(key, slice):
-        return np.ascontiguousarray(np.arange(n_rows, dtype=np.uint32)[key])
-    rows = np.asarray(key)
-    if rows.size == 0 and rows.dtype.kind == "f":
-        # An empty list.
-        rows = rows.astype(np.intp)
-    if rows.ndim != 1 or rows.dtype.kind not in "biu":
-        raise TypeError(
-            "The rows of a Dataset must be a slice, or an array-like of ints or bools of one "
-            f"dimension. Got {key!r} instead."
-        )
-    if rows.dtype.kind == "b":
-        if rows.shape[0] != n_rows:
-            raise IndexError(
-                f"A mask of the rows of a Dataset must have {n_rows} values, one per row. "
-                f"Got {rows.shape[0]} instead."
-            )
-        return np.flatnonzero(rows).astype(np.uint32)
-    outside = (rows >= n_rows) | (rows < -n_rows) if rows.dtype.kind == "i" else rows >= n_rows
-    if outside.any():
-        raise IndexError(
-            f"The rows of a Dataset must be ints from {-n_rows} to {n_rows - 1}. "
-            f"Got {rows[outside][0]} instead."
-        )
-    if rows.dtype.kind == "i":
-        rows = np.where(rows < 0, rows + n_rows, rows)
-    return rows.astype(np.uint32)
-
-
-def _are_same_features(one: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None) -> bool:
-    return _list_features(one) == _list_features(other)
-
-
-def _list_features(mask: NDArray[np.bool_] | None) -> list[int]:
-    return [] if mask is None else np.flatnonzero(mask).tolist()
-
-
-def _describe_difference(known: list[Any], names: list[Any]) -> str:
-    """Return what is wrong with the names of features, in scikit-learn's words."""
-    message = "The feature names should match those that were passed during fit.\n"
-    unseen, missing = sorted(set(names) - set(known)), sorted(set(known) - set(names))
-    for title, differing in (
-        ("Feature names unseen at fit time:", unseen),
-        ("Feature names seen at fit time, yet now missing:", missing),
-    ):
-        if differing:
-            more = ["- ..."] if len(differing) > _LISTED else []
-            lines = [f"- {name}" for name in differing[:_LISTED]]
-            message += "\n".join([title, *lines, *more]) + "\n"
-    if not unseen and not missing:
-        message += "Feature names must be in the same order as they were in fit.\n"
-    return message

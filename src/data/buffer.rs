@@ -46,6 +46,68 @@ impl<T: Send + Sync> From<Vec<T>> for Buffer<T> {
     }
 }
 
+/// Numbers of which any bytes are a value, and that have no padding.
+///
+/// # Safety
+///
+/// Any bytes of the size of the type must be a value of it, and all of its bytes must be initialised.
+pub unsafe trait Plain: Copy + Send + Sync {
+    /// The number of which these are the bytes, in the order of a file.
+    fn from_bytes(bytes: &[u8]) -> Option<Self>;
+}
+
+macro_rules! plain {
+    ($($number:ty),*) => {
+        // SAFETY: integers and floats have no padding, and any bits are a value.
+        $(unsafe impl Plain for $number {
+            fn from_bytes(bytes: &[u8]) -> Option<Self> {
+                Some(<$number>::from_le_bytes(bytes.try_into().ok()?))
+            }
+        })*
+    };
+}
+
+plain!(u8, u16, u32, u64, f32, f64);
+
+impl<T: Plain> Buffer<T> {
+    /// The bytes of the numbers, as this machine has them in memory.
+    pub fn bytes(&self) -> Buffer<u8> {
+        Buffer { start: self.start.cast(), len: size_of_val(&self[..]), keeper: Arc::clone(&self.keeper) }
+    }
+}
+
+impl Buffer<u8> {
+    /// Some of the bytes.
+    pub fn part(&self, range: std::ops::Range<usize>) -> Self {
+        let part = &self[range];
+        Self { start: NonNull::from(part).cast(), len: part.len(), keeper: Arc::clone(&self.keeper) }
+    }
+
+    /// The numbers of which these are the bytes in the order of a file, little-endian; nothing if
+    /// their length is none. Shares the memory where numbers lie in it as this machine has them;
+    /// else they are copied.
+    pub fn numbers<T: Plain>(&self) -> Option<Buffer<T>> {
+        if !self.len.is_multiple_of(size_of::<T>()) {
+            return None;
+        }
+        let start = self.start.cast::<T>();
+        if cfg!(target_endian = "little") && start.is_aligned() {
+            return Some(Buffer { start, len: self.len / size_of::<T>(), keeper: Arc::clone(&self.keeper) });
+        }
+        let numbers: Option<Vec<T>> = self.chunks_exact(size_of::<T>()).map(T::from_bytes).collect();
+        numbers.map(Buffer::from)
+    }
+
+    /// Bytes that somebody else keeps.
+    ///
+    /// # Safety
+    ///
+    /// The bytes must stay where they are, and must not change, as long as the keeper lives.
+    pub unsafe fn kept(bytes: &[u8], keeper: Arc<dyn Send + Sync>) -> Self {
+        Self { start: NonNull::from(bytes).cast(), len: bytes.len(), keeper }
+    }
+}
+
 impl<T> Clone for Buffer<T> {
     fn clone(&self) -> Self {
         Self { start: self.start, len: self.len, keeper: Arc::clone(&self.keeper) }

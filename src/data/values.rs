@@ -11,6 +11,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use super::buffer::Buffer;
 use super::floats::Floats;
 pub use super::floats::TableValue;
 use crate::num::SortKey;
@@ -116,6 +117,14 @@ impl ValueTable {
         let has_missing = self.has_missing.get(feature).is_some_and(|&has_missing| has_missing);
         let last = || if self.is_keyed(feature) { MISSING_KEY } else { self.n_ranks(feature) as u32 - 1 };
         has_missing.then(last)
+    }
+
+    /// The values of all features as bytes, and the bytes of a value.
+    pub(super) fn bytes(&self) -> (Buffer<u8>, u64) {
+        match &self.values {
+            Floats::F32(values) => (Buffer::from(values.clone()).bytes(), 4),
+            Floats::F64(values) => (Buffer::from(values.clone()).bytes(), 8),
+        }
     }
 
     /// The values of a feature by rank, if they have this type; else nothing. Empty if ranks are keys.

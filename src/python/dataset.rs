@@ -1,13 +1,18 @@
 //! The class `Columns`: an encoded matrix, which is taken wherever a matrix is.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
+#![allow(unsafe_code, reason = "memory that Rust and numpy share, so that files are mapped and not copied")]
 
-use numpy::{IntoPyArray, PyReadonlyArray1};
+use std::sync::Arc;
+
+use ndarray::ArrayView1;
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 use super::array::{Array1, csr_matrix, table, with_matrix};
 use super::run::run;
 use crate::data::decode::Decoded;
-use crate::data::{Columns, EncodedMatrix, Encoding, Matrix};
+use crate::data::{Buffer, Columns, DATASET_FORMAT, Dataset, EncodedMatrix, Encoding, Matrix, Part};
+use crate::error::Error;
 
 /// An encoded matrix, or some rows of one.
 ///
@@ -57,6 +62,13 @@ impl PyColumns {
     #[getter]
     fn is_sparse(&self) -> bool {
         matches!(self.0.data().columns(), Columns::Sparse(_))
+    }
+
+    /// Of the data set with all of its rows: the number of categories of each feature, 0 of a numeric
+    /// one; empty if all are numeric.
+    #[getter]
+    fn n_categories(&self) -> Vec<u32> {
+        self.0.data().n_categories().to_vec()
     }
 
     /// Of the data set with all of its rows: the number of distinct values of each feature, those of
@@ -112,4 +124,76 @@ impl PyColumns {
             Decoded::Csr { indptr, indices, data } => csr_matrix(py, data, indices, indptr, n_features),
         }
     }
+
+    /// The data set, with all of its rows, as named arrays of uint8: views of its memory.
+    fn sections<'py>(this: &Bound<'py, Self>) -> PyResult<Vec<Section<'py>>> {
+        let view = |(name, bytes): Part| {
+            let keeper = Bound::new(this.py(), Keeper(bytes))?;
+            let array = ArrayView1::from(&keeper.get().0[..]);
+            // SAFETY: the keeper is frozen and keeps the bytes, which nobody writes to, and the numpy
+            // array keeps the keeper. It is marked read-only before anyone else sees it.
+            let view = unsafe { PyArray1::borrow_from_array(&array, keeper.clone().into_any()) };
+            view.getattr("flags")?.setattr("writeable", false)?;
+            Ok((name, view))
+        };
+        this.get().0.data().parts()?.into_iter().map(view).collect()
+    }
+
+    /// These rows as a data set of their own.
+    #[pyo3(signature = (n_threads = 1))]
+    fn own(&self, py: Python<'_>, n_threads: usize) -> PyResult<Self> {
+        let data = run(py, n_threads, self.n_steps(), None, |runtime| self.0.own_rows(runtime))?;
+        Ok(Self(EncodedMatrix::new(data)))
+    }
+}
+
+/// A section of a file as Python has it.
+type Section<'py> = (String, Array1<'py, u8>);
+
+/// Keeps the bytes of a section.
+#[pyclass(frozen)]
+struct Keeper(Buffer<u8>);
+
+/// Make columns of the sections of a file.
+///
+/// Everything is checked that the engine relies on, and ranks are not copied.
+///
+/// Parameters
+/// ----------
+/// format_number : int
+///     The number of the sections' format.
+/// sections : list of (str, ndarray of uint8)
+///     Nobody must write to the arrays, nor to a file that they are mapped to, while the columns or
+///     anything made of them live. A file that becomes shorter ends the process when it is read.
+/// n_threads : int
+///
+/// Returns
+/// -------
+/// columns : Columns
+#[pyfunction]
+#[pyo3(signature = (format_number, sections, n_threads = 1))]
+pub fn read_columns(
+    py: Python<'_>,
+    format_number: u32,
+    sections: Vec<Section<'_>>,
+    n_threads: usize,
+) -> PyResult<PyColumns> {
+    if format_number > DATASET_FORMAT {
+        let (what, got, newest) = ("The data set", format_number.into(), DATASET_FORMAT.into());
+        return Err(Error::NewerFormat { what, got, newest }.into());
+    }
+    let mut n_bytes = 0usize;
+    let part = |(name, array): Section<'_>| -> PyResult<Part> {
+        let borrowed = array.try_readonly()?;
+        n_bytes = n_bytes.saturating_add(borrowed.len());
+        // SAFETY: the array keeps its memory where it is while the keeper lives. That nobody writes
+        // to it is the contract of this function, which `spinney.dataset` keeps: it maps files for
+        // reading, and gives no one the arrays of pickles.
+        let bytes = unsafe { Buffer::kept(borrowed.as_slice()?, Arc::new(array.clone().unbind())) };
+        Ok((name, bytes))
+    };
+    let parts = sections.into_iter().map(part).collect::<PyResult<Vec<_>>>()?;
+    let n_steps = n_bytes.saturating_mul(8);
+    let data = run(py, n_threads, n_steps, None, |runtime| Dataset::from_parts(&parts, runtime))?;
+    Ok(PyColumns(EncodedMatrix::new(data)))
 }

@@ -27,7 +27,7 @@ mod _spinney {
     #[pymodule_export]
     use super::crossval::predict_folds;
     #[pymodule_export]
-    use super::dataset::PyColumns;
+    use super::dataset::{PyColumns, read_columns};
     #[pymodule_export]
     use super::explain::{forest_expected_value, forest_oob_importances, forest_shap_interactions, forest_shap_values};
     #[pymodule_export]

@@ -91,10 +91,9 @@ pub(super) fn assemble(n_samples: usize, encoded: Vec<Encoded>) -> Dataset {
         has_missing.push(encoded.has_missing);
     }
     let is_keyed = indptr.windows(2).any(|range| range[0] == range[1]);
-    let n_ranks = columns.iter().map(|column| column.n_ranks as usize).max().unwrap_or(0);
-    let end_rank = if is_keyed { usize::MAX } else { n_ranks };
-    let is_sparse = 2 * columns.iter().filter(|column| column.is_sparse).count() > n_features;
-    let columns = Columns::Dense(DenseColumns { columns, end_rank, is_sparse });
+    let columns = DenseColumns::new(columns);
+    let end_rank = if is_keyed { usize::MAX } else { columns.end_rank };
+    let columns = Columns::Dense(DenseColumns { end_rank, ..columns });
     let values = ValueTable::new(indptr, Floats::concat(&tables), has_missing);
     Dataset::new(n_samples, n_features, columns, values)
 }

@@ -48,6 +48,16 @@ pub struct DenseColumn {
 }
 
 impl DenseColumn {
+    /// The most frequent rank, the bytes of a rank, and whether the column is sparse.
+    pub(super) fn outline(&self) -> (u32, u8, bool) {
+        let width = match &self.ranks {
+            Ranks::U8(_) => 1,
+            Ranks::U16(_) => 2,
+            Ranks::U32(_) => 4,
+        };
+        (self.common_rank, width, self.is_sparse)
+    }
+
     /// The rank of a row's value.
     #[inline]
     pub fn rank(&self, sample: u32) -> u32 {
@@ -75,6 +85,13 @@ pub fn gather<R: Copy + Into<T>, T>(ranks: &[R], samples: &[u32], out: &mut [T])
 }
 
 impl DenseColumns {
+    /// Columns of ranks, not of keys.
+    pub(super) fn new(columns: Vec<DenseColumn>) -> Self {
+        let end_rank = columns.iter().map(|column| column.n_ranks as usize).max().unwrap_or(0);
+        let is_sparse = 2 * columns.iter().filter(|column| column.is_sparse).count() > columns.len();
+        Self { columns, end_rank, is_sparse }
+    }
+
     /// The column of a feature.
     pub fn column(&self, feature: u32) -> &DenseColumn {
         &self.columns[feature as usize]

@@ -12,14 +12,17 @@
 //! chosen by their width once per column or row, outside the loop.
 
 mod encode;
+mod parts;
 mod take;
 mod view;
 
 pub(super) use encode::encode;
+pub(super) use parts::SparseParts;
 pub(super) use take::take;
 pub(super) use view::Entries;
 pub use view::{Format, SparseIndex, SparseView};
 
+use super::buffer::Buffer;
 use crate::error::Result;
 use crate::runtime::Runtime;
 use encode::Half;
@@ -28,8 +31,8 @@ use view::offsets;
 /// Ranks in the narrowest width that holds those of all columns.
 #[derive(Debug, PartialEq)]
 enum RankArray {
-    U16(Box<[u16]>),
-    U32(Box<[u32]>),
+    U16(Buffer<u16>),
+    U32(Buffer<u32>),
 }
 
 impl RankArray {
@@ -86,13 +89,13 @@ pub(crate) use for_each_width;
 pub struct SparseColumns {
     indptr: Box<[usize]>,
     /// By column, in ascending order of value; ties in ascending order of row.
-    samples: Box<[u32]>,
+    samples: Buffer<u32>,
     ranks: RankArray,
     /// The rank of 0.0 in each column; stored entries never have it.
     zero_ranks: Box<[u32]>,
     row_indptr: Box<[usize]>,
     /// By row, in ascending order of feature.
-    features: Box<[u32]>,
+    features: Buffer<u32>,
     row_ranks: RankArray,
     /// The features by falling number of entries, and the place of each among them.
     by_frequency: Box<[u32]>,
@@ -209,18 +212,29 @@ impl SparseColumns {
         let (ranks, features, row_ranks) = if end_rank <= 1 << 16 {
             let ranks: Box<[u16]> = ranks.iter().map(|&rank| rank as u16).collect();
             let (features, row_ranks) = by_row(&indptr, &samples, &ranks, &row_indptr, runtime)?;
-            (RankArray::U16(ranks), features, RankArray::U16(row_ranks))
+            (RankArray::U16(ranks.into()), features, RankArray::U16(row_ranks.into()))
         } else {
             let (features, row_ranks) = by_row(&indptr, &samples, &ranks, &row_indptr, runtime)?;
-            (RankArray::U32(ranks), features, RankArray::U32(row_ranks))
+            (RankArray::U32(ranks.into()), features, RankArray::U32(row_ranks.into()))
         };
+        Ok(Self::assemble(indptr, (samples.into(), ranks), zero_ranks, row_indptr, (features.into(), row_ranks)))
+    }
+
+    /// The columns, given all but the frequencies of features.
+    fn assemble(
+        indptr: Box<[usize]>,
+        (samples, ranks): (Buffer<u32>, RankArray),
+        zero_ranks: Box<[u32]>,
+        row_indptr: Box<[usize]>,
+        (features, row_ranks): (Buffer<u32>, RankArray),
+    ) -> Self {
         let mut by_frequency: Box<[u32]> = (0..zero_ranks.len() as u32).collect();
         by_frequency.sort_by_key(|&f| std::cmp::Reverse(indptr[f as usize + 1] - indptr[f as usize]));
         let mut frequency_ranks = vec![0; by_frequency.len()].into_boxed_slice();
         for (rank, &feature) in by_frequency.iter().enumerate() {
             frequency_ranks[feature as usize] = rank as u32;
         }
-        Ok(Self { indptr, samples, ranks, zero_ranks, row_indptr, features, row_ranks, by_frequency, frequency_ranks })
+        Self { indptr, samples, ranks, zero_ranks, row_indptr, features, row_ranks, by_frequency, frequency_ranks }
     }
 }
 

@@ -111,7 +111,8 @@ impl<V: TableValue + Default> Part<V> {
         self.gather(columns, feature, places, runs);
         let has_missing = runs.pop_if(|&mut (rank, _)| data.missing_rank(feature) == Some(rank)).is_some();
         let has_zeros = self.samples.len() - start < places.order.len();
-        let table = data.values.of::<V>(feature as usize).unwrap_or_default();
+        // Keys have no table.
+        let value = |rank: u32| V::from_wide(data.value(feature, rank));
         let is_categorical = data.is_categorical(feature);
         let mut values = &runs[..];
         let mut at = start;
@@ -132,7 +133,7 @@ impl<V: TableValue + Default> Part<V> {
             if place == n_negative {
                 self.table.push(V::ZERO);
             }
-            self.table.push(if is_categorical { V::from_wide(place as f64 + 1.0) } else { table[rank as usize] });
+            self.table.push(if is_categorical { V::from_wide(place as f64 + 1.0) } else { value(rank) });
             let rank = first_rank + place as u32 + u32::from(place >= n_negative);
             self.ranks.resize(self.ranks.len() + end - at, rank);
             at = end;
