@@ -27,7 +27,7 @@ const FITS: usize = 5;
 const ROUNDS: usize = 3;
 
 /// A constant, the values to try (the one that the source has first), and the workload that it matters for.
-const SWEEPS: [(&str, &[&str], &str); 31] = [
+const SWEEPS: [(&str, &[&str], &str); 32] = [
     ("KNOWN_FROM_SAMPLES", &["24", "6", "12", "48", "96"], "sparse"),
     ("KNOWN_FROM_ENTRIES", &["256", "64", "128", "512", "1024"], "sparse"),
     ("COPY_BELOW", &["0.5", "0.1", "0.25", "0.75"], "sparse"),
@@ -51,7 +51,8 @@ const SWEEPS: [(&str, &[&str], &str); 31] = [
     ("SPARSE_FROM_DISTINCT", &["17", "2", "8", "32", "64"], "dense, half zeros"),
     ("BLOCK_BYTES", &["2097152", "262144", "524288", "1048576", "4194304"], "predict"),
     ("FEW", &["16", "4", "8", "32"], "predict"),
-    ("CLUSTERS_FROM", &["64", "1000"], "predict, 64 rows"),
+    ("CLUSTERS_FROM", &["64", "16", "1000"], "predict, 200 rows"),
+    ("SPLITS_PER_ROW", &["4", "0", "1", "16", "64"], "predict, 200 rows"),
     ("CODED_UP_TO", &["2048", "0", "256", "512", "1024"], "encode"),
     ("ROWS_PER_CODE", &["4", "1", "2", "8", "16"], "encode"),
     ("NEAR_CELLS", &["131072", "32768", "65536", "262144", "1048576"], "dense, large"),
@@ -74,7 +75,7 @@ fn workload(name: &str) -> Box<dyn Fn()> {
     }
     if let Some(n_rows) = match name {
         "predict" => Some(20_000),
-        "predict, 64 rows" => Some(64),
+        "predict, 200 rows" => Some(200),
         _ => None,
     } {
         return prediction(n_rows);

@@ -111,7 +111,7 @@ pub struct Tree {
     /// numeric.
     n_categories: Arc<[u32]>,
     sets: CategorySets,
-    /// The tree as clusters, made at the first batch for which they are used.
+    /// The tree as clusters, made at the first batch for which that pays.
     clusters: MadeClusters,
 }
 

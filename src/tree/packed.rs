@@ -51,7 +51,7 @@ pub struct PackedTree {
     leaves: MadeLeafValues,
     /// The tree laid out for rows in single precision, made at the first batch of them.
     flat: MadeFlatTree,
-    /// The tree as clusters, made at the first batch for which they are used.
+    /// The tree as clusters, made at the first batch for which that pays.
     clusters: MadeClusters,
 }
 
@@ -304,8 +304,8 @@ impl Walk for PackedTree {
         Some(ids)
     }
 
-    fn clusters(&self) -> Option<&Clusters> {
-        self.clusters.get_or_make(|| {
+    fn clusters(&self, n_rows: usize) -> Option<&Clusters> {
+        self.clusters.get_or_make(self.splits.len(), n_rows, || {
             if !self.n_categories.is_empty() {
                 return None;
             }

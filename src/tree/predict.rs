@@ -29,8 +29,7 @@ tuned! {
     /// The most bytes of a block of rows that are divided among clusters: long lists of rows are
     /// worth more than rows in the second-level cache (bench `sweep`).
     fn block_bytes() -> usize = 1 << 21;
-    /// So many rows go through clusters. Clusters are made at the first such batch, which costs
-    /// about what they save 100 rows (bench `sweep`).
+    /// Batches of at least so many rows go through clusters (bench `sweep`).
     fn clusters_from() -> usize = 64;
 }
 /// Fewer rows than this go one by one, each through several trees side by side.
@@ -64,8 +63,8 @@ impl Walk for Tree {
         Self::n_leaves(self)
     }
 
-    fn clusters(&self) -> Option<&Clusters> {
-        self.clusters.get_or_make(|| {
+    fn clusters(&self, n_rows: usize) -> Option<&Clusters> {
+        self.clusters.get_or_make(self.n_leaves() - 1, n_rows, || {
             if !self.n_categories().is_empty() {
                 return None;
             }
@@ -291,10 +290,10 @@ pub(crate) fn visit_leaves<W: Walk>(
         let starts: Vec<usize> = rows.iter().map(|&row| cells.start(row)).collect();
         if rows.len() >= clusters_from()
             && partition::is_possible(cells.width())
-            && trees.iter().all(|tree| tree.clusters().is_some())
+            && let Some(clusters) = trees.iter().map(|tree| tree.clusters(rows.len())).collect::<Option<Vec<_>>>()
         {
             for (first, starts) in (0..).step_by(MAX_ROWS).zip(starts.chunks(MAX_ROWS)) {
-                through_clusters(trees, &cells, starts, runtime, |at, leaves| found(first, at, leaves))?;
+                through_clusters(trees, &clusters, &cells, starts, runtime, |at, leaves| found(first, at, leaves))?;
             }
             return Ok(());
         }
@@ -364,6 +363,7 @@ pub(crate) fn visit_leaves<W: Walk>(
 /// the rows, at most [`MAX_ROWS`], begin at `starts`.
 fn through_clusters<W: Walk>(
     trees: &[&W],
+    clusters: &[&Clusters],
     cells: &Cells<'_>,
     starts: &[usize],
     runtime: &Runtime<'_>,
@@ -371,9 +371,8 @@ fn through_clusters<W: Walk>(
 ) -> Result<()> {
     let (mut pages, mut descent) = (Pages::default(), Descent::default());
     pages.copy(cells, starts)?;
-    for (at, tree) in trees.iter().enumerate() {
+    for (at, (tree, clusters)) in trees.iter().zip(clusters).enumerate() {
         runtime.check_interrupt()?;
-        let Some(clusters) = tree.clusters() else { continue };
         descent.run(clusters, &pages);
         descent.settle(|row| {
             let mut at = tree.root();

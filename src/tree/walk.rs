@@ -35,9 +35,10 @@ pub trait Walk: Sync {
         None
     }
 
-    /// The tree as clusters, if it can be. Its leaves have the numbers that positions have.
+    /// The tree as clusters for a batch of so many rows, if it can be and if that pays. Its leaves
+    /// have the numbers that positions have.
     #[doc(hidden)]
-    fn clusters(&self) -> Option<&Clusters> {
+    fn clusters(&self, _n_rows: usize) -> Option<&Clusters> {
         None
     }
 
