@@ -155,27 +155,24 @@ def test_decreases_of_impurity_by_unseen_samples(scoring, n_outputs):
 
 
 def test_noise_of_many_levels_is_not_important():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 2, (600, 6)).astype(float)
-    y = (X[:, :5].sum(axis=1) + rng.normal(size=600) > 2.5).astype(int)
-    X[:, 5] = rng.permutation(1000)[:600]
-    forest = spinney.RandomForestClassifier(100, random_state=0).fit(X, y)
-    assert np.argmax(forest.feature_importances_) == 5
-    for importance_type in ("permutation", "impurity"):
-        result = forest.permutation_importance_oob(
-            X, y, random_state=0, importance_type=importance_type
-        )
-        assert result.importances_mean[:5].min() > 0.02
-        # Fully grown trees lose by noise: they fit the neighbours of a sample that they lack.
-        assert -0.03 < result.importances_mean[5] < 0.001
-    # With larger leaves that effect is gone, and what is left is chance.
-    forest.set_params(min_samples_leaf=20).fit(X, y)
-    assert forest.feature_importances_[5] > 0.05
-    for importance_type in ("permutation", "impurity"):
-        result = forest.permutation_importance_oob(
-            X, y, random_state=0, importance_type=importance_type
-        )
-        assert np.abs(result.importances_mean[5]) < result.importances_mean[:5].min() / 5
+    """Over several data sets: in each of them, noise is by chance related to the target."""
+    found = {"permutation": [], "impurity": []}
+    for seed in range(16):
+        rng = np.random.default_rng(seed)
+        X = rng.integers(0, 2, (600, 6)).astype(float)
+        y = (X[:, :5].sum(axis=1) + rng.normal(size=600) > 2.5).astype(int)
+        X[:, 5] = rng.permutation(1000)[:600]
+        forest = spinney.RandomForestClassifier(50, random_state=seed).fit(X, y)
+        assert np.argmax(forest.feature_importances_) == 5
+        for importance_type, of_noise in found.items():
+            result = forest.permutation_importance_oob(
+                X, y, random_state=seed, importance_type=importance_type
+            )
+            assert result.importances_mean[:5].min() > 0.02
+            of_noise.append(result.importances_mean[5])
+    for of_noise in found.values():
+        standard_error = np.std(of_noise, ddof=1) / np.sqrt(len(of_noise))
+        assert np.abs(np.mean(of_noise)) < 2 * standard_error
 
 
 def test_missing_values_and_categories():

@@ -54,8 +54,9 @@ class OobImportance(ABC):
         For each tree, the columns of the samples that it has not seen are permuted among them. The
         importance of a feature is what the mean score of the tree loses by the permutation of its
         column, as a mean over the trees (Breiman, 2001). A feature that says nothing has importance
-        about 0, however many values it has: unlike in `feature_importances_`. In fully grown trees
-        it may be a little below 0, because a leaf lacks the very samples that are sent to it.
+        0 but for chance, however many values it has: unlike in `feature_importances_`. Chance is in
+        the samples too: what the column and the target have in common by accident, in either
+        direction, shows in all repeats.
 
         Only samples that meet the column on their path in a tree are sent through it again. The
         time therefore follows the depth of the trees, not the number of columns. Sparse matrices
