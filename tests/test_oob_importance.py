@@ -168,7 +168,7 @@ def test_noise_of_many_levels_is_not_important():
             result = forest.permutation_importance_oob(
                 X, y, random_state=seed, importance_type=importance_type
             )
-            assert result.importances_mean[:5].min() > 0.02
+            assert result.importances_mean[:5].min() > 0
             of_noise.append(result.importances_mean[5])
     for of_noise in found.values():
         standard_error = np.std(of_noise, ddof=1) / np.sqrt(len(of_noise))
