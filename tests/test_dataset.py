@@ -440,3 +440,24 @@ def test_bad_input():
         numbers.__array__(copy=False)
     with pytest.raises(ValueError, match="requires y to be passed"):
         clone(TREE).fit(numbers, None)
+
+
+def test_explanations(cancer):
+    X, y = cancer
+    forest = spinney.RandomForestClassifier(8, random_state=0).fit(X, y)
+    dataset = Dataset(X)[:20]
+    assert_equal(forest.shap_values(dataset), forest.shap_values(X[:20]))
+    assert_equal(forest.proximity(dataset).toarray(), forest.proximity(X[:20]).toarray())
+    for explained, owner in (
+        (lambda: forest.explain(dataset[:1]), "explain needs the values of row"),
+        (
+            lambda: forest.permutation_importance_oob(Dataset(X), y),
+            "permutation_importance_oob needs the values of X",
+        ),
+        (
+            lambda: spinney.inspection.partial_dependence(forest, dataset, [0]),
+            "partial_dependence needs the values of X",
+        ),
+    ):
+        with pytest.raises(TypeError, match=f"{owner}. Got a Dataset"):
+            explained()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spinney._validation import check_int
+from spinney.dataset import reject_dataset
 
 _MAX_NAME = 32
 
@@ -115,6 +116,7 @@ class ExplainedPrediction:
 def explain(estimator: Any, row: Any, n_features: int, Y: Any) -> ExplainedPrediction:
     """Explain the prediction for one sample; see `ShapValues.explain`."""
     check_int("explain", "n_features", n_features, 1)
+    reject_dataset("explain", "row", row)
     rows = _make_rows(row)
     if estimator.n_outputs_ > 1:
         raise ValueError(

@@ -17,6 +17,7 @@ from spinney._messages import reject_parameter
 from spinney._progress import show_progress
 from spinney._spinney import Forest, forest_oob_importances
 from spinney._validation import check_int
+from spinney.dataset import reject_dataset
 
 _NAME = "permutation_importance_oob"
 # Scores, as scikit-learn names them, and the losses of the compiled part.
@@ -197,6 +198,7 @@ class OobImportance(ABC):
 
     def _read_training(self, X: Any, y: Any) -> tuple[Any, NDArray[np.float64], Draws]:
         """Return the training data in the form that the compiled part takes."""
+        reject_dataset(_NAME, "X", X)
         if self._draws is None:
             raise ValueError(
                 "A forest that from_sklearn has made does not know the samples of its trees: "

@@ -18,6 +18,7 @@ from spinney._messages import reject_parameter
 from spinney._spinney import Tree
 from spinney._tree import BaseDecisionTree
 from spinney._validation import check_int
+from spinney.dataset import reject_dataset
 
 _NAME = "partial_dependence"
 _KINDS = ("average", "individual", "both")
@@ -100,6 +101,7 @@ def partial_dependence(
         raise ValueError(
             f"{_NAME} takes one output of classes. Got {estimator.n_outputs_} of them."
         )
+    reject_dataset(_NAME, "X", X)
     samples = estimator._validate_X_predict(X)
     if isinstance(samples, CompressedMatrix):
         parts = (samples.data, samples.indices, samples.indptr)

@@ -44,7 +44,8 @@ class Dataset:
     """The columns of a matrix, encoded once.
 
     `fit` encodes the matrix that it gets: it sorts the values of each column and numbers them. A
-    data set holds the result, and is taken wherever `X` is: by all methods of estimators, by the
+    data set holds the result, and is taken wherever `X` is: by the methods of estimators but
+    `explain` and `permutation_importance_oob`, which need the values of the matrix, by the
     functions of `spinney.model_selection`, and by what scikit-learn builds of estimators, such as
     `GridSearchCV`. What is grown and predicted is the same, bit for bit, as from the matrix.
 
@@ -497,3 +498,11 @@ class Dataset:
         if all(of_feature is None for of_feature in codes):
             return self._columns
         return self._columns.with_codes(codes)
+
+
+def reject_dataset(owner: str, name: str, X: Any) -> None:
+    """Raise TypeError for a data set where the values of a matrix are needed."""
+    if isinstance(X, Dataset):
+        raise TypeError(
+            f"{owner} needs the values of {name}. Got a Dataset: pass the matrix itself instead."
+        )
