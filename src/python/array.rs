@@ -11,7 +11,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::IntoPyDict;
 
-use super::dataset::PyColumns;
+use super::columns::PyColumns;
 use super::run::run;
 use crate::data::sparse::SparseIndex;
 use crate::data::{Element, Format, Matrix, SparseView};

@@ -1,4 +1,4 @@
-//! The class `Columns`: an encoded matrix, which is taken wherever a matrix is.
+//! The methods of the class `Columns`: an encoded matrix, which is taken wherever a matrix is.
 #![allow(clippy::doc_markdown, reason = "the doc comments of Python functions are numpydoc")]
 #![allow(unsafe_code, reason = "memory that Rust and numpy share, so that files are mapped and not copied")]
 
@@ -9,21 +9,11 @@ use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedAr
 use pyo3::prelude::*;
 
 use super::array::{Array1, csr_matrix, table, with_matrix};
+use super::columns::PyColumns;
 use super::run::run;
 use crate::data::decode::Decoded;
 use crate::data::{Buffer, Columns, DATASET_FORMAT, Dataset, EncodedMatrix, Encoding, Matrix, Part};
 use crate::error::Error;
-
-/// An encoded matrix, or some rows of one.
-///
-/// Parameters
-/// ----------
-/// x : ndarray of shape (n_samples, n_features), or CSC/CSR matrix
-/// n_categories : list of int or None
-///     By feature the number of its categories, 0 for a numeric one; None if all are numeric.
-/// n_threads : int
-#[pyclass(name = "Columns", module = "spinney._spinney", frozen)]
-pub struct PyColumns(pub EncodedMatrix);
 
 impl PyColumns {
     /// Steps that a look at every cell takes.

@@ -5,6 +5,7 @@
 //! parameters); the estimator conventions live in `python/spinney`.
 
 mod array;
+mod columns;
 mod crossval;
 mod dataset;
 mod error;
@@ -25,9 +26,11 @@ mod _spinney {
     #[pymodule_export]
     use super::array::check_sparse;
     #[pymodule_export]
+    use super::columns::PyColumns;
+    #[pymodule_export]
     use super::crossval::predict_folds;
     #[pymodule_export]
-    use super::dataset::{PyColumns, read_columns};
+    use super::dataset::read_columns;
     #[pymodule_export]
     use super::explain::{forest_expected_value, forest_oob_importances, forest_shap_interactions, forest_shap_values};
     #[pymodule_export]

@@ -14,7 +14,7 @@
 use std::collections::BinaryHeap;
 use std::sync::OnceLock;
 
-use super::walk::AT_LEAF;
+use super::position::AT_LEAF;
 use crate::tuning::tuned;
 
 /// The most splits of a cluster.

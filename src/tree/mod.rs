@@ -17,6 +17,7 @@ mod leaves;
 pub mod packed;
 mod pages;
 mod partition;
+mod position;
 pub(crate) mod predict;
 mod prune;
 pub mod sets;
@@ -27,8 +28,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use clusters::MadeClusters;
+pub use position::AT_LEAF;
 use sets::{CategorySets, SetView};
-pub use walk::{AT_LEAF, Walk};
+pub use walk::Walk;
 
 /// Value of `children_left` and `children_right` that marks a leaf.
 pub const TREE_LEAF: i32 = -1;

@@ -24,8 +24,9 @@ use shares::Shares;
 use super::clusters::{self, Clusters, MadeClusters};
 use super::flat::{FlatTree, MadeFlatTree, Node};
 use super::leaves::{LeafValues, MadeLeafValues};
+use super::position::AT_LEAF as LEAF;
 use super::sets::{CategorySets, SetView};
-use super::walk::{AT_LEAF as LEAF, Walk};
+use super::walk::Walk;
 use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, n_values};
 use crate::error::Result;
 

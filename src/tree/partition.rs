@@ -77,7 +77,7 @@ mod avx512 {
 
     use super::super::clusters::{Cluster, Clusters, LANES};
     use super::super::pages::{PAGE, Page, Pages};
-    use super::super::walk::AT_LEAF;
+    use super::super::position::AT_LEAF;
     use super::{Descent, Part};
     use crate::tuning::tuned;
 
@@ -329,7 +329,7 @@ mod tests {
     use crate::data::rows::Reader;
     use crate::rng::{Draws, NodeKey};
     use crate::tree::clusters::Split;
-    use crate::tree::walk::AT_LEAF;
+    use crate::tree::position::AT_LEAF;
 
     /// Numbers of a few values, some of which single precision does not tell apart.
     fn number(draws: Draws, at: u64) -> f64 {

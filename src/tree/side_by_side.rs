@@ -6,7 +6,8 @@
 //! in turn, the reads of different descents overlap, and no branch depends on a value. A descent
 //! that has reached its leaf leaves the list of those that go on.
 
-use super::walk::{AT_LEAF, Walk};
+use super::position::AT_LEAF;
+use super::walk::Walk;
 
 /// The most descents side by side.
 pub(super) const MOST: usize = 256;

@@ -4,9 +4,6 @@ use super::clusters::Clusters;
 use super::flat::FlatTree;
 use crate::data::rows::{Row, for_each_row};
 
-/// In a position in a tree: it is a leaf.
-pub const AT_LEAF: u32 = 1 << 31;
-
 /// A tree that rows can be sent through.
 pub trait Walk: Sync {
     /// The position at which rows begin.

@@ -12,6 +12,7 @@ pub(crate) mod heritage;
 pub mod intersect;
 mod leave;
 pub(crate) mod partition;
+mod positions;
 mod row_masks;
 pub(crate) mod scratch;
 

@@ -4,9 +4,9 @@ use crate::bitset::Bitset;
 use crate::error::Result;
 use crate::memory;
 use crate::split::entries::Entry;
-use crate::split::sparse::by_positions::Positions;
 use crate::split::sparse::heritage::SlotMap;
 use crate::split::sparse::intersect::Gather;
+use crate::split::sparse::positions::Positions;
 use crate::split::sparse::row_masks::Block;
 
 /// How much the searches with bounds have read.

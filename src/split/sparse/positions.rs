@@ -1,0 +1,113 @@
+//! The positions at which a node draws the features of its entries: the inverse of the draw.
+
+use std::ops::Range;
+
+use crate::criterion::Criterion;
+use crate::data::SparseColumns;
+use crate::simd::vectorized;
+use crate::split::entries::{Entry, entries_vary};
+use crate::split::node::NodeSearch;
+
+/// How many positions are tested together.
+const CHUNK: usize = 32;
+
+/// The positions at which a node draws the features of its entries.
+#[derive(Debug, Default)]
+pub(crate) struct Positions {
+    /// The position of each entry, row after row.
+    positions: Vec<u32>,
+    /// Some entries, each with the position and the number of its feature.
+    drawn: Vec<(u32, u32, Entry)>,
+}
+
+impl Positions {
+    /// Computes the positions of all entries of a node. O(entries).
+    pub fn load<C: Criterion>(&mut self, at: NodeSearch<'_, C>, columns: &SparseColumns) {
+        let NodeSearch { search, node, order } = at;
+        // All are written below, so that their old values do not matter.
+        self.positions.resize(node.n_entries, 0);
+        let mut rest = &mut self.positions[..];
+        for &sample in node.samples.ids() {
+            let features = columns.row(sample).features;
+            let (own, others) = rest.split_at_mut(features.len());
+            order.positions(search.level, features, own);
+            rest = others;
+        }
+    }
+
+    /// Calls `visit(feature, entries)` for each feature that the node draws at one of the positions
+    /// `range` and that has entries in the node, in the order of the draw. Entries ascend.
+    pub fn for_each_of<C: Criterion>(
+        &mut self,
+        at: NodeSearch<'_, C>,
+        columns: &SparseColumns,
+        range: Range<u32>,
+        entries: &mut Vec<Entry>,
+        mut visit: impl FnMut(u32, &mut [Entry]),
+    ) {
+        let Self { positions, drawn } = self;
+        drawn.clear();
+        let mut rest = &positions[..];
+        for &sample in at.node.samples.ids() {
+            let row = columns.row(sample);
+            let (own, others) = rest.split_at(row.features.len());
+            rest = others;
+            for (chunk, start) in own.chunks(CHUNK).zip((0..).step_by(CHUNK)) {
+                if n_within(at.search.level, chunk, range.start, range.end) == 0 {
+                    continue;
+                }
+                for (&position, at) in chunk.iter().zip(start..) {
+                    if range.contains(&position) {
+                        drawn.push((position, row.features[at], Entry::new(row.ranks.at(at), sample)));
+                    }
+                }
+            }
+        }
+        drawn.sort_unstable();
+        for group in drawn.chunk_by(|a, b| a.0 == b.0) {
+            entries.clear();
+            entries.extend(group.iter().map(|&(_, _, entry)| entry));
+            visit(group[0].1, entries);
+        }
+    }
+
+    /// The first feature that varies in the node, of those that it draws at the position `start` or
+    /// later; `entries` is set to its entries. `None` if none of them varies. O(entries) for each
+    /// feature that is met.
+    pub fn first_varying<C: Criterion>(
+        &mut self,
+        at: NodeSearch<'_, C>,
+        columns: &SparseColumns,
+        mut start: u32,
+        entries: &mut Vec<Entry>,
+    ) -> Option<u32> {
+        loop {
+            let first = first_from(at.search.level, &self.positions, start);
+            if first == u32::MAX {
+                return None;
+            }
+            let mut found = None;
+            self.for_each_of(at, columns, first..first + 1, entries, |feature, entries| {
+                found = entries_vary(entries, at.node.samples.len()).then_some(feature);
+            });
+            if found.is_some() {
+                return found;
+            }
+            start = first + 1;
+        }
+    }
+}
+
+vectorized! {
+    /// How many of the positions lie between `start` and `end`.
+    fn n_within(positions: &[u32], start: u32, end: u32) -> u32 {
+        positions.iter().map(|&position| u32::from(position >= start && position < end)).sum()
+    }
+}
+
+vectorized! {
+    /// The least of the positions that are not below `start`; `u32::MAX` if there is none.
+    fn first_from(positions: &[u32], start: u32) -> u32 {
+        positions.iter().fold(u32::MAX, |least, &position| least.min(if position >= start { position } else { u32::MAX }))
+    }
+}
