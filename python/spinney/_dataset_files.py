@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney._categories import Categories, count_categories
-from spinney._model_files import damaged, get_bytes, read_header, replace_file
+from spinney._model_files import check_format, damaged, get_bytes, read_header, replace_file
 from spinney._plain_values import Decoder, Encoder
 from spinney._spinney import Columns, __version__, frame_model, read_columns, split_model
 
@@ -133,17 +133,8 @@ def parse_dataset(data: NDArray[np.uint8], n_threads: int) -> tuple[Columns, Sto
         )
     columns = header.get("columns")
     format_number = columns.get("format") if isinstance(columns, dict) else None
-    for number, newest in (
-        (header.get("format"), _HEADER_FORMAT),
-        (format_number, _COLUMNS_FORMAT),
-    ):
-        if type(number) is not int or number < 1:
-            raise damaged(f"the format {number!r}")
-        if number > newest:
-            raise ValueError(
-                f"The data set has format {number}; this version of spinney reads formats up to "
-                f"{newest}. Open it with a newer version."
-            )
+    check_format("data set", header.get("format"), _HEADER_FORMAT, "Open")
+    check_format("data set", format_number, _COLUMNS_FORMAT, "Open")
     arrays = [sections.pop(name) for name in list(sections) if name.startswith("array/")]
     is_categorical, categories, names = _read_attributes(header, arrays)
     encoded = read_columns(_COLUMNS_FORMAT, list(sections.items()), n_threads)

@@ -137,17 +137,8 @@ class StoredModel:
         for name, kind in parts.items():
             if type(header.get(name)) is not kind:
                 raise damaged(f"it has no {kind.__name__} {name!r}")
-        for number, newest in (
-            (header["format"], _HEADER_FORMAT),
-            (header["trees"].get("format"), _TREE_FORMAT),
-        ):
-            if type(number) is not int or number < 1:
-                raise damaged(f"the format {number!r}")
-            if number > newest:
-                raise ValueError(
-                    f"The model has format {number}; this version of spinney reads formats up to "
-                    f"{newest}. Load it with a newer version."
-                )
+        check_format("model", header["format"], _HEADER_FORMAT, "Load")
+        check_format("model", header["trees"].get("format"), _TREE_FORMAT, "Load")
         return header
 
     def _list_arrays(self) -> list[NDArray[np.uint8]]:
@@ -185,6 +176,29 @@ def read_header(section: NDArray[np.uint8]) -> dict[str, Any]:
     if not isinstance(header, dict):
         raise damaged("it is no object")
     return header
+
+
+def check_format(what: str, number: Any, newest: int, read: str) -> None:
+    """Raise ValueError unless a format number of a header is known.
+
+    Parameters
+    ----------
+    what : str
+        What the file holds.
+    number : int
+        The format number.
+    newest : int
+        The newest format that is known.
+    read : {"Load", "Open"}
+        What is done with the file.
+    """
+    if type(number) is not int or number < 1:
+        raise damaged(f"the format {number!r}")
+    if number > newest:
+        raise ValueError(
+            f"The {what} has format {number}; this version of spinney reads formats up to "
+            f"{newest}. {read} it with a newer version."
+        )
 
 
 def damaged(reason: Any) -> ValueError:

@@ -11,8 +11,8 @@ pub trait Walk: Sync {
     /// The position that follows `at`, which is not a leaf, for a row whose value of a feature is
     /// `value(feature)`.
     fn step(&self, at: u32, value: impl Fn(u32) -> f64) -> u32;
-    /// Adds the values of leaves, positions without [`AT_LEAF`](super::AT_LEAF), to `sums`, one after the other: class
-    /// shares, padded to the output that has most, or means.
+    /// Adds the values of leaves, positions without [`AT_LEAF`](super::AT_LEAF), to `sums`, one
+    /// after the other: class shares, padded to the output that has most, or means.
     fn add_values(&self, leaves: &[u32], sums: &mut [f64]);
     /// The id of the leaf that a row reaches whose value of a feature is `value(feature)`; `pass` is
     /// called with the id of each node on the way, the leaf's last. O(depth).

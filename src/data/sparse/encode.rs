@@ -126,8 +126,8 @@ fn rank_columns<V: TableValue>(
 /// columns: the tables of values of counts are in the cache, so that keys would only take memory.
 const ENTRIES_PER_KEY: usize = 4;
 
-/// Parts that are ranked at a time, so that those of unequal cost even out.
-const PARTS_PER_THREAD: usize = 8;
+/// Parts of the columns that are worked on at a time, so that those of unequal cost even out.
+pub(super) const PARTS_PER_THREAD: usize = 8;
 
 type Scratch<V> = (Vec<(u32, V)>, Vec<Pair<V>>, Vec<Pair<V>>);
 

@@ -3,16 +3,13 @@
 //! Entries keep their order by value, so nothing is sorted by value again. O(nnz of all rows).
 
 use super::SparseColumns;
-use super::encode::Half;
+use super::encode::{Half, PARTS_PER_THREAD};
 use crate::data::floats::TableValue;
 use crate::data::values::ValueTable;
 use crate::data::{Columns, Dataset};
 use crate::error::Result;
 use crate::memory;
 use crate::runtime::Runtime;
-
-/// Parts of the columns that are taken at a time, so that those of unequal cost even out.
-const PARTS_PER_THREAD: usize = 8;
 
 /// The data set of these rows. All of its features are numeric so far; the values of categorical
 /// ones are the codes of the categories that these rows have.
