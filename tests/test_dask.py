@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -422,3 +423,13 @@ def test_a_search_sends_parameters_and_rows(client, tmp_path):
     with parallel_config("dask"):
         found = clone(search).fit(dataset, y).cv_results_["mean_test_score"]
     np.testing.assert_array_equal(found, expected)
+
+
+def test_the_example(tmp_path):
+    """A search on two workers of this machine."""
+    example = Path(__file__).parents[1] / "examples" / "cluster_search.py"
+    command = [sys.executable, str(example), str(tmp_path)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "travels as" in run.stdout
+    assert "accuracy 0.9" in run.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["digits.spinney"]
