@@ -109,9 +109,10 @@ def kill_at_random(arguments: argparse.Namespace) -> None:
             def kill(stop: threading.Event = stop, chance: random.Random = chance) -> None:
                 nonlocal n_killed
                 while not stop.wait(1.0):
-                    nannies = client.cluster.workers.values()
-                    pids = [nanny.pid for nanny in nannies if nanny.pid]
-                    with contextlib.suppress(IndexError, ProcessLookupError):
+                    # Dask gives up a worker that dies while it starts.
+                    nannies = [n for n in client.cluster.workers.values() if n.process]
+                    pids = [n.pid for n in nannies if n.process.status.name == "running"]
+                    if pids:
                         os.kill(chance.choice(pids), signal.SIGKILL)
                         n_killed += 1
 
