@@ -59,7 +59,7 @@ def test_the_bits_of_the_local_forest(name, cluster):
     """With weights, and out-of-bag estimates."""
     load = load_breast_cancer if name.endswith("Classifier") else load_diabetes
     X, y = load(return_X_y=True)
-    weights = np.linspace(0.1, 2.0, len(y))
+    weights = np.linspace(0.5, 1.5, len(y))
     forest, local = (
         getattr(module, name)(40, random_state=3, bootstrap=True, oob_score=True)
         for module in (on_ray, spinney)

@@ -123,6 +123,8 @@ def receive(key: str, sender: str, n_bytes: int, offset: int, chunk: Any) -> Non
     OSError
         If the disk is full, or pieces are missing or damaged.
     """
+    if offset == 0:
+        remove_unused()
     path = get_directory() / f".{key}-{sender}"
     try:
         with path.open("xb" if offset == 0 else "r+b") as file:
