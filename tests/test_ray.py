@@ -4,7 +4,6 @@ import contextlib
 import os
 import random
 import signal
-import threading
 import warnings
 
 import numpy as np
@@ -103,29 +102,28 @@ def test_an_error_of_a_worker_reaches_the_user(cluster, monkeypatch):
         on_ray.RandomForestClassifier(3).fit(X, y)
 
 
-def test_killed_workers(cluster):
-    """Every second one of the processes that grow trees."""
+def test_killed_workers(cluster, monkeypatch):
+    """One of the processes that grow trees after every fifth result."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40_000, 20)).astype(np.float32)
     y = (X[:, :5].sum(axis=1) + rng.normal(size=len(X)) > 0).astype(int)
-    local = spinney.RandomForestClassifier(60, random_state=0).fit(X, y)
-    killed, stop, chance = [], threading.Event(), random.Random(0)
+    local = spinney.RandomForestClassifier(40, random_state=0).fit(X, y)
+    collected, killed, chance = [], [], random.Random(0)
+    collect = on_ray.RayCluster.collect
 
-    def kill():
-        while not stop.wait(1.0):
-            workers = list_workers()
-            if workers:
-                killed.append(chance.choice(workers).pid)
-                os.kill(killed[-1], signal.SIGKILL)
+    def collect_and_kill(self, task):
+        collected.append(task)
+        workers = list_workers()
+        if len(collected) % 5 == 0 and workers:
+            killed.append(chance.choice(workers).pid)
+            os.kill(killed[-1], signal.SIGKILL)
+        return collect(self, task)
 
-    thread = threading.Thread(target=kill)
-    thread.start()
-    try:
-        forest = on_ray.RandomForestClassifier(60, random_state=0).fit(X, y)
-    finally:
-        stop.set()
-        thread.join()
-    assert killed
+    monkeypatch.setattr(on_ray.RayCluster, "collect", collect_and_kill)
+    # Short tasks, of which there are many.
+    monkeypatch.setattr("spinney._cluster_plan._TASK_SECONDS", 0.1)
+    forest = on_ray.RandomForestClassifier(40, random_state=0).fit(X, y)
+    assert len(killed) >= 2
     assert_same(forest, local)
 
 
