@@ -28,7 +28,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX
 
 VENVS := .venv
-ENVIRONMENTS := conversions demo lint oldest peers test
+ENVIRONMENTS := clusters conversions demo lint oldest peers test
 PIP := -m pip --disable-pip-version-check --quiet
 
 # There are three wheels. The one that is published has the release profile, the slowest to build.
@@ -38,6 +38,7 @@ WHEEL := dist
 QUICK_WHEEL := dist/quick
 CHECKED_WHEEL := dist/checked
 # Which of these each environment installs.
+WHEEL_clusters := $(CHECKED_WHEEL)
 WHEEL_conversions := $(CHECKED_WHEEL)
 WHEEL_demo := $(QUICK_WHEEL)
 WHEEL_lint := $(CHECKED_WHEEL)
@@ -45,6 +46,7 @@ WHEEL_oldest := $(CHECKED_WHEEL)
 WHEEL_peers := $(WHEEL)
 WHEEL_test := $(CHECKED_WHEEL)
 # What it installs beside the wheel and its run-time dependencies.
+EXTRA_clusters := [test,dask,ray]
 EXTRA_conversions := [test,conversions]
 EXTRA_demo := [demo]
 EXTRA_lint := [lint]
@@ -72,6 +74,7 @@ PINS_oldest := \
 	"scipy==1.16.2; python_version > '3.13'"
 # Modules are compiled as they are imported, which is quicker than all of them at once. But tests
 # take warnings for errors, and those of the compiler about a library are none of theirs.
+INSTALL_clusters := --no-compile
 INSTALL_conversions := --no-compile
 INSTALL_demo := --no-compile
 INSTALL_lint := --no-compile
@@ -89,7 +92,7 @@ CHECKED_WHEEL_SOURCES := $(shell find src python -not -path '*/__pycache__*' -no
 # These are texts that come with the published wheel; the tests read those of the repository.
 WHEEL_SOURCES := $(CHECKED_WHEEL_SOURCES) $(wildcard README.md LICENSE)
 
-.PHONY: help demo test test-all test-rust test-python test-oldest test-conversions lint lint-rust lint-python lint-stubs \
+.PHONY: help demo test test-all test-rust test-python test-oldest test-clusters test-conversions lint lint-rust lint-python lint-stubs \
 	lint-docs format bench sweep peers chart wheel clean check-python check-rust
 
 help: ## Show this list
@@ -133,6 +136,11 @@ test-python: $(VENVS)/test.stamp ## Run the Python tests against the built wheel
 test-oldest: $(VENVS)/oldest.stamp ## Run the tests of scikit-learn's interface with its oldest version supported
 	@$(VENVS)/oldest/bin/python -c '$(INSTALLED)'
 	$(VENVS)/oldest/bin/pytest -m oldest $(PYTEST_ARGS)
+
+# Dask and Ray start processes of their own: one test at a time.
+test-clusters: $(VENVS)/clusters.stamp ## Run the tests of forests that Dask and Ray grow
+	@$(VENVS)/clusters/bin/python -c '$(INSTALLED)'
+	$(VENVS)/clusters/bin/pytest tests/test_dask.py tests/test_ray.py $(PYTEST_FLAGS)
 
 # These libraries are large, and `make test` skips the tests that need them.
 test-conversions: $(VENVS)/conversions.stamp ## Run the tests with shap, treelite, ONNX and matplotlib

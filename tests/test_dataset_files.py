@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from joblib import Parallel, delayed
 from numpy.testing import assert_equal
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import dump_svmlight_file, load_breast_cancer, load_svmlight_file
 from sklearn.model_selection import GridSearchCV
 
 import spinney
@@ -371,10 +371,92 @@ def test_a_mapped_array_becomes_the_file_of_the_array(order, tmp_path):
     assert_same_fit(clone(FOREST).fit(opened, y), clone(FOREST).fit(wide, y))
 
 
+def divide_rows(X, size):
+    """Yield blocks of rows."""
+    for start in range(0, X.shape[0], size):
+        yield X[start : start + size]
+
+
+@pytest.mark.parametrize("max_memory", [1, 48 * 700, 2**30])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_blocks_of_rows_become_the_file_of_the_matrix(max_memory, dtype, tmp_path):
+    rng = np.random.default_rng(0)
+    X = sp.random(900, 40, 0.1, format="csr", random_state=rng)
+    X.data = (rng.normal(size=X.nnz) * 9).round(1)
+    if dtype != np.int64:
+        X.data[::50] = np.nan
+    X = X.astype(dtype)
+    # A column and rows without entries.
+    X = sp.vstack([X[:300], sp.csr_matrix((5, 40), dtype=dtype), X[300:]], format="csr")
+    X = sp.hstack([X, sp.csr_matrix((905, 1), dtype=dtype)], format="csr")
+    Dataset(X).save(tmp_path / "expected")
+    Dataset.write(tmp_path / "found", divide_rows(X, 64), max_memory=max_memory)
+    assert (tmp_path / "found").read_bytes() == (tmp_path / "expected").read_bytes()
+    Dataset.write(tmp_path / "found", [X.tocoo()], n_jobs=2)
+    assert (tmp_path / "found").read_bytes() == (tmp_path / "expected").read_bytes()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_blocks_with_ranks_of_several_widths(tmp_path):
+    """A column of more than 65,536 values widens the ranks of all; codes stay categories."""
+    n_rows = 70_000
+    wide = np.random.default_rng(0).permutation(n_rows) + 1.0
+    X = np.column_stack([np.arange(n_rows) % 3, wide, np.arange(n_rows) % 2])
+    X = sp.csr_matrix(X)
+    Dataset(X, categorical_features=[0]).save(tmp_path / "expected")
+    blocks = divide_rows(X, 9_000)
+    Dataset.write(tmp_path / "found", blocks, categorical_features=[0], max_memory=10_000)
+    assert (tmp_path / "found").read_bytes() == (tmp_path / "expected").read_bytes()
+
+
+def test_svmlight_files(tmp_path):
+    """In parts, by the loader of scikit-learn."""
+    X = sp.random(500, 30, 0.2, format="csr", random_state=0)
+    path = tmp_path / "data.svm"
+    dump_svmlight_file(X, np.arange(500), str(path))
+    part = path.stat().st_size // 7 + 1
+
+    def read(offset):
+        arguments = {"n_features": 30, "zero_based": True, "offset": offset, "length": part}
+        return load_svmlight_file(str(path), **arguments)[0]
+
+    Dataset.write(tmp_path / "found", (read(n * part) for n in range(7)))
+    Dataset(load_svmlight_file(str(path))[0]).save(tmp_path / "expected")
+    assert (tmp_path / "found").read_bytes() == (tmp_path / "expected").read_bytes()
+
+
+def test_illegal_blocks(tmp_path):
+    X = sp.csr_matrix(np.eye(4))
+    path = tmp_path / "data"
+    with pytest.raises(TypeError, match="Got a ndarray as block 1 instead"):
+        Dataset.write(path, iter([X, np.eye(4)]))
+    with pytest.raises(ValueError, match=r"the 4 columns of the first one\. Got 3 in block 1"):
+        Dataset.write(path, [X, X[:, :3]])
+    with pytest.raises(ValueError, match="at least one block of rows"):
+        Dataset.write(path, iter([]))
+    with pytest.raises(ValueError, match="must be in"):
+        Dataset.write(path, [X], categorical_features=[4])
+    damaged = sp.csr_matrix(np.eye(4))
+    damaged.indices[2] = 9
+    with pytest.raises(ValueError, match="indices"):
+        Dataset.write(path, [damaged])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_of_writing(tmp_path, capfd):
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    Dataset.write(tmp_path / "data", X, max_memory=1, verbose=2)
+    assert "encoding column 3 of 3" in capfd.readouterr().err
+    Dataset.write(tmp_path / "data", [sp.csr_matrix(X)], max_memory=1, verbose=2)
+    assert "encoding column 3 of 3" in capfd.readouterr().err
+    with pytest.raises(ValueError, match=r"'verbose' parameter of Dataset\.write must be an int"):
+        Dataset.write(tmp_path / "data", X, verbose=-1)
+
+
 def test_writing_leaves_no_half_file(tmp_path):
     (tmp_path / "data").write_bytes(b"old")
     X = np.ones((20, 3))
-    with pytest.raises(TypeError, match=r"source must be the path of a Parquet file or a two-dim"):
+    with pytest.raises(TypeError, match=r"source must be the path of a Parquet file, a two-dim"):
         Dataset.write(tmp_path / "data", [[1.0]])
     with pytest.raises(ValueError, match=r"'max_memory' parameter of Dataset\.write must be"):
         Dataset.write(tmp_path / "data", X, max_memory=0)

@@ -10,7 +10,6 @@ from numbers import Integral
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MultiOutputMixin
 from sklearn.utils import Tags, check_consistent_length, check_random_state
@@ -25,6 +24,7 @@ from spinney._params import read_tree_parameters, replace_friedman_mse
 from spinney._spinney import check_params
 from spinney._target import EncodedTarget
 from spinney._task import Settings, Task
+from spinney._threads import count_threads
 from spinney._validation import check_monotonic_cst, check_sample_ids, check_sample_weight
 from spinney.dataset import Dataset
 
@@ -103,7 +103,7 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
     def _count_threads(self) -> int:
         if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
             self._reject("n_jobs", "an int other than 0 or None")
-        return int(effective_n_jobs(self.n_jobs))
+        return count_threads(self.n_jobs)
 
     def _reject(self, name: str, expected: str) -> NoReturn:
         """Raise InvalidParameterError for the value of a parameter."""

@@ -13,7 +13,6 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import clone
 
@@ -25,6 +24,7 @@ from spinney._progress import show_progress
 from spinney._splits import Split
 from spinney._target import make_class_attributes
 from spinney._task import Task
+from spinney._threads import count_threads
 from spinney._validation import check_sample_ids, check_sample_weight
 
 # The exceptions that illegal input raises. Warning is one of them where users have made warnings
@@ -227,7 +227,7 @@ class SharedWork:
         settings = template._check_params()
         _check_traversal(template)
         if n_jobs is not None:
-            settings = settings._replace(n_threads=int(effective_n_jobs(n_jobs)))
+            settings = settings._replace(n_threads=count_threads(n_jobs))
         X, self._y = template._read_X_y(X, y)
         self.X = to_native(X)
         self._target = template._encode_y(self._y)

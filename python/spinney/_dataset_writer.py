@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +17,25 @@ from spinney._categorical_features import mark_categorical
 from spinney._categories import Categories
 from spinney._dataset_files import StoredDataset, frame, list_sections
 from spinney._model_files import replace_file
+from spinney._progress import show_progress
 from spinney._spinney import Columns
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # Bytes that a cell takes while its column is encoded: the value as it is read, a float, and two
 # pairs of a sort key and a row.
-_BYTES_PER_CELL = 8 + 8 + 2 * 16
-# What the section `columns` has for a feature: where its values end, and the rest.
-_COLUMN = np.dtype([("values_end", "<u8"), ("rest", "V24")])
+BYTES_PER_CELL = 8 + 8 + 2 * 16
+# What the section `columns` has for a feature: where its values and entries end, and the rest.
+COLUMN = np.dtype(
+    [
+        ("values_end", "<u8"),
+        ("entries_end", "<u8"),
+        ("ranks", "V12"),
+        ("width", "u1"),
+        ("rest", "V3"),
+    ]
+)
 
 
 class Source(NamedTuple):
@@ -36,26 +49,29 @@ class Source(NamedTuple):
     def divide(self, max_memory: int) -> Iterator[tuple[int, int]]:
         """Yield the first and the end of portions of columns that are encoded in that memory."""
         n_rows, n_features = self.shape
-        size = max(1, max_memory // max(1, n_rows * _BYTES_PER_CELL))
+        size = max(1, max_memory // max(1, n_rows * BYTES_PER_CELL))
         for start in range(0, n_features, size):
             yield start, min(start + size, n_features)
 
 
 def open_source(source: Any) -> Source:
-    """Return the columns of a Parquet file, or of an array that may be mapped.
+    """Return the columns of a Parquet file, of an array that may be mapped, or of dask collections.
 
     Raises
     ------
     TypeError
-        If it is neither.
+        If it is none of these.
     ImportError
         If it is a path, and pyarrow is not installed.
     """
     if isinstance(source, np.ndarray) and source.ndim == 2:
         return Source(source.shape, None, lambda start, end: np.asarray(source[:, start:end]))
+    if hasattr(source, "__dask_graph__") and getattr(source, "ndim", 0) == 2:
+        return _open_collection(source)
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(
-            "source must be the path of a Parquet file or a two-dimensional array. "
+            "source must be the path of a Parquet file, a two-dimensional array, a dask array or "
+            "data frame, or an iterable of blocks of rows in CSR form. "
             f"Got a {type(source).__name__} instead."
         )
     from pyarrow.parquet import ParquetFile
@@ -66,6 +82,16 @@ def open_source(source: Any) -> Source:
     return Source(shape, names, lambda start, end: file.read(columns=names[start:end]))
 
 
+def _open_collection(source: Any) -> Source:
+    if hasattr(source, "columns"):
+        names = list(source.columns)
+        shape = (len(source), len(names))
+        return Source(shape, names, lambda start, end: source[names[start:end]].compute())
+    if any(np.isnan(length) for length in source.chunks[0]):
+        source = source.compute_chunk_sizes()
+    return Source(source.shape, None, lambda start, end: source[:, start:end].compute())
+
+
 def write_source(
     path: Path,
     source: Source,
@@ -73,8 +99,9 @@ def write_source(
     max_memory: int,
     encode: Callable[[Any, Any], tuple[Columns, StoredDataset]],
     n_threads: int,
+    verbose: int,
 ) -> None:
-    """Write the file of a data set.
+    """Write the file of a dense data set.
 
     Parameters
     ----------
@@ -88,22 +115,29 @@ def write_source(
         Encodes some columns, given their values and which of them are categorical.
     n_threads : int
         Threads that compute the checksums.
+    verbose : int
+        As that of forests.
     """
     by_type = categorical_features is None or isinstance(categorical_features, str)
     mask = None if by_type else mark_categorical(categorical_features, source.shape, source.names)
     parts: list[tuple[StoredDataset, int]] = []
-    writer = _ColumnWriter(path)
-    try:
+    with _ColumnWriter(path) as writer, show_columns(verbose, source.shape[1]) as watcher:
         for start, end in source.divide(max_memory):
             wanted = categorical_features if by_type else None if mask is None else mask[start:end]
             columns, stored = encode(source.read(start, end), wanted)
             writer.add(columns.sections())
             parts.append((stored, end - start))
+            watcher(end)
         if not parts:
             raise ValueError(f"source must have at least one column. Got shape {source.shape}.")
-        writer.finish(_join(parts), n_threads)
-    finally:
-        writer.close()
+        writer.finish(join_stored(parts), n_threads)
+
+
+@contextmanager
+def show_columns(verbose: int, n_features: int) -> Iterator[Callable[[int], None]]:
+    """Yield a function to call with the number of columns that are encoded."""
+    with show_progress(verbose, 0, n_features, "encoding", "column") as watcher:
+        yield watcher or (lambda _done: None)
 
 
 class _ColumnWriter:
@@ -117,7 +151,7 @@ class _ColumnWriter:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._scratch = tempfile.TemporaryFile(dir=path.parent)  # noqa: SIM115 - closed by `close`
+        self._scratch = tempfile.TemporaryFile(dir=path.parent)  # noqa: SIM115 - closed by `__exit__`
         self._lengths: list[int] = []
         self._records: list[NDArray[Any]] = []
         self._values: list[NDArray[Any]] = []
@@ -128,7 +162,7 @@ class _ColumnWriter:
         parts = dict(sections)
         self._shape = parts["shape"].view("<u8").copy()
         values = parts["values"].view(f"<f{self._shape[3]}").copy()
-        records = parts["columns"].view(_COLUMN).copy()
+        records = parts["columns"].view(COLUMN).copy()
         records["values_end"] += np.uint64(self._n_values)
         self._n_values += len(values)
         self._values.append(values)
@@ -157,12 +191,15 @@ class _ColumnWriter:
         ]
         replace_file(self._path, frame(list_sections(stored, sections), n_threads))
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
         """Give back the disk space of the columns."""
         self._scratch.close()
 
 
-def _join(parts: list[tuple[StoredDataset, int]]) -> StoredDataset:
+def join_stored(parts: list[tuple[StoredDataset, int]]) -> StoredDataset:
     """Return what all columns have beside their ranks, given that of parts, and their lengths."""
     names = [part.feature_names for part, _ in parts if part.feature_names is not None]
     feature_names = np.concatenate(names) if len(names) == len(parts) else None

@@ -23,7 +23,7 @@ from spinney._oob_importance import OobImportance
 from spinney._progress import show_progress
 from spinney._spinney import Forest
 from spinney._target import EncodedTarget, make_class_attributes
-from spinney._task import Task
+from spinney._task import Task, Watcher
 from spinney._validation import is_bool
 
 if TYPE_CHECKING:
@@ -79,7 +79,9 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
         """Grow new trees and add them to those of earlier calls, if there are any."""
         n_grown = 0 if grown is None else len(grown)
         with show_progress(int(self.verbose), n_grown, n_new) as watcher:
-            new, max_features, with_missing = task.grow_forest(X, draws, n_grown, n_new, watcher)
+            new, max_features, with_missing = self._grow_trees(
+                X, task, draws, n_grown, n_new, watcher
+            )
         self.forest_ = new if grown is None else grown.extended(new)
         growths = [] if grown is None else self._growths
         growth = Growth(self._select_estimator_params(), max_features, with_missing)
@@ -87,6 +89,12 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
         self._draws = draws.copy_arrays(keep_weights=False)
         for name in ("_estimators", *self._OOB_ATTRIBUTES):
             self.__dict__.pop(name, None)
+
+    def _grow_trees(
+        self, X: Any, task: Task, draws: Draws, first_tree: int, n_trees: int, watcher: Watcher
+    ) -> tuple[Forest, int, NDArray[np.int64]]:
+        """Grow trees on this machine; see `Task.grow_forest`."""
+        return task.grow_forest(X, draws, first_tree, n_trees, watcher)
 
     def _check_alike(self, before: dict[str, Any]) -> None:
         """Raise ValueError if features, outputs or classes differ from those of an earlier call.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -82,15 +83,21 @@ def get_bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
     return np.frombuffer(array.tobytes(), np.uint8)
 
 
+def pad_chunks(chunks: list[NDArray[np.uint8]]) -> Iterator[memoryview | bytes]:
+    """Yield the bytes of the chunks of a file, and those between them."""
+    for n, chunk in enumerate(chunks):
+        yield chunk.data
+        if n + 1 < len(chunks):
+            yield bytes(-chunk.shape[0] % _ALIGNMENT)
+
+
 def replace_file(path: Path, chunks: list[NDArray[np.uint8]]) -> None:
     """Write chunks, padded, to a new file in the directory of `path`, and give it that name."""
     temporary = path.with_name(f".spinney-{secrets.token_hex(8)}.tmp")
     try:
         with temporary.open("xb") as file:
-            for n, chunk in enumerate(chunks):
-                file.write(chunk.data)
-                if n + 1 < len(chunks):
-                    file.write(bytes(-chunk.shape[0] % _ALIGNMENT))
+            for piece in pad_chunks(chunks):
+                file.write(piece)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)

@@ -13,7 +13,7 @@ _INTERVAL = 1.0
 
 @contextmanager
 def show_progress(
-    verbose: int, first: int, n_trees: int, work: str = "building"
+    verbose: int, first: int, n_trees: int, work: str = "building", unit: str = "tree"
 ) -> Iterator[Callable[[int], None] | None]:
     """Yield a function to call with the number of new trees; None if nothing is to be shown.
 
@@ -27,6 +27,8 @@ def show_progress(
         Number of trees to be added.
     work : str, default="building"
         What is done with a tree.
+    unit : str, default="tree"
+        What a tree is, if it is something else.
     """
     if verbose < 1:
         yield None
@@ -37,7 +39,7 @@ def show_progress(
         except ImportError:
             pass
         else:
-            with tqdm(total=first + n_trees, initial=first, unit="tree") as bar:
+            with tqdm(total=first + n_trees, initial=first, unit=unit) as bar:
                 yield lambda done: bar.update(first + done - bar.n)
             return
     start = time.monotonic()
@@ -48,7 +50,7 @@ def show_progress(
         now = time.monotonic()
         if verbose > 1 or done == n_trees or now - shown >= _INTERVAL:
             shown = now
-            line = f"{work} tree {first + done} of {first + n_trees}, {now - start:.1f} s\n"
+            line = f"{work} {unit} {first + done} of {first + n_trees}, {now - start:.1f} s\n"
             sys.stderr.write(line)
 
     yield write_line

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +13,7 @@ from spinney._categories import Categories, count_categories
 from spinney._model_files import StoredModel, damaged, write_model
 from spinney._spinney import Forest
 from spinney._target import ClassTarget
+from spinney._threads import count_threads
 from spinney._to_treelite import convert_to_treelite
 
 
@@ -61,7 +61,7 @@ class StoredTrees(ABC):
             self.get_params(deep=False),  # type: ignore[attr-defined]
             self._list_stored_attributes(),
             self._get_forest(),
-            int(effective_n_jobs(self.n_jobs)),
+            count_threads(self.n_jobs),
         )
 
     def to_sklearn(self) -> Any:

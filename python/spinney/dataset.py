@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
@@ -37,7 +36,9 @@ from spinney._feature_names import describe_difference, read_names
 from spinney._matrices import CHECK_X, CodedMatrix, ignore_overflow, read_matrix
 from spinney._messages import reject_parameter, warn_caller
 from spinney._row_keys import is_everything, list_rows
+from spinney._sparse_writer import are_blocks, write_blocks
 from spinney._spinney import Columns
+from spinney._threads import count_threads
 
 
 class Dataset:
@@ -115,7 +116,7 @@ class Dataset:
                 secure_sparse(coded), estimator="Dataset", input_name="X", **CHECK_X
             )
         self._feature_names = read_names(X)
-        self._encode(to_native(convert_objects(matrix)), int(effective_n_jobs(n_jobs)))
+        self._encode(to_native(convert_objects(matrix)), count_threads(n_jobs))
 
     @classmethod
     def of_codes(
@@ -276,7 +277,7 @@ class Dataset:
             If the file cannot be written.
         """
         own = self._own()
-        n_threads = int(effective_n_jobs(n_jobs))
+        n_threads = count_threads(n_jobs)
         head = write_dataset(path, own._columns, own._get_stored(), n_threads)
         if self._rows is None:
             self._carrier.path, self._carrier.head = Path(os.path.realpath(path)), head
@@ -309,7 +310,7 @@ class Dataset:
             If the file cannot be read.
         """
         data = map_file(path)
-        dataset = cls._parse(data, int(effective_n_jobs(n_jobs)))
+        dataset = cls._parse(data, count_threads(n_jobs))
         dataset._carrier.path = Path(os.path.realpath(path))
         dataset._carrier.head = get_head(data)
         return dataset
@@ -323,8 +324,9 @@ class Dataset:
         categorical_features: Any = None,
         max_memory: Any = 2**30,
         n_jobs: int | None = None,
+        verbose: Any = 0,
     ) -> None:
-        """Encode a dense matrix that does not fit in memory, some columns at a time, into a file.
+        """Encode a matrix that does not fit in memory, some columns at a time, into a file.
 
         The file is the one that `Dataset(X).save(path)` writes. If the call ends early, no file is
         left, and one that existed stays.
@@ -332,18 +334,25 @@ class Dataset:
         Parameters
         ----------
         path : str or path-like
-            The file. Its directory has the room for two of it while it is written.
-        source : path of a Parquet file, or ndarray of shape (n_samples, n_features)
+            The file. Its directory has the room for two of it while it is written, and for five of
+            it if it is sparse.
+        source : path of a Parquet file, ndarray or dask array of shape (n_samples, n_features), \
+                dask data frame, or iterable of sparse matrices
             Columns of Parquet files are read by pyarrow, only those that are encoded. An array may
             be a `numpy.memmap`; in Fortran order its columns are read once, in C order all of it is
-            read for each portion of the columns.
+            read for each portion of the columns. A dask collection is computed anew for each
+            portion. An iterable, such as a generator that calls scikit-learn's
+            `load_svmlight_file` for parts of a file, yields blocks of rows, which are read once.
         categorical_features : None, "from_dtype" or array-like of {bool, int, str}, default=None
             Which features are categorical.
         max_memory : int, default=2**30
-            Bytes for the columns that are encoded at a time, some 48 per cell, and at least one
-            column. Beside these, the tables of distinct values take at most 8 bytes for each.
+            Bytes for the columns that are encoded at a time, some 48 per cell, or nonzero of sparse
+            blocks, and at least one column. Beside these, the tables of distinct values take at
+            most 8 bytes for each; with sparse blocks, a block and 16 bytes per row.
         n_jobs : int, default=None
             Threads that encode.
+        verbose : int, default=0
+            Whether to report on stderr how many columns are encoded, as for forests.
 
         Raises
         ------
@@ -354,14 +363,16 @@ class Dataset:
         """
         if not isinstance(max_memory, Integral) or max_memory < 1:
             reject_parameter("Dataset.write", "max_memory", max_memory, "an int of at least 1")
-        write_source(
-            Path(os.path.realpath(path)),
-            open_source(source),
-            categorical_features,
-            int(max_memory),
-            partial(cls._encode_portion, n_jobs=n_jobs),
-            int(effective_n_jobs(n_jobs)),
-        )
+        if not isinstance(verbose, (Integral, np.bool_)) or verbose < 0:
+            expected = "an int in the range [0, inf) or a bool"
+            reject_parameter("Dataset.write", "verbose", verbose, expected)
+        real_path = Path(os.path.realpath(path))
+        encode = partial(cls._encode_portion, n_jobs=n_jobs)
+        arguments = (categorical_features, int(max_memory), encode, count_threads(n_jobs))
+        if are_blocks(source):
+            write_blocks(real_path, source, *arguments, int(verbose))
+        else:
+            write_source(real_path, open_source(source), *arguments, int(verbose))
 
     @classmethod
     def _encode_portion(
@@ -375,7 +386,7 @@ class Dataset:
         # The array of bytes is made once, so that joblib maps one copy for all of its processes.
         carrier = self._carrier
         if self._rows is not None:
-            return Dataset._parse, (self._own()._join(),)
+            return Dataset._parse, (self._join(),)
         if carrier.path is not None:
             return Dataset._reopen, (carrier.path, carrier.head)
         if carrier.data is None:
@@ -389,7 +400,22 @@ class Dataset:
         return cls.of_codes(columns, *stored)
 
     def _join(self) -> NDArray[np.uint8]:
-        return join_chunks(list_chunks(self._columns, self._get_stored(), 1))
+        return join_chunks(self.list_chunks(1))
+
+    def list_chunks(self, n_threads: int) -> list[NDArray[np.uint8]]:
+        """Return the bytes that `save` writes, in chunks whose padding is left out."""
+        own = self._own()
+        return list_chunks(own._columns, own._get_stored(), n_threads)
+
+    def get_file(self) -> tuple[Path, NDArray[np.uint8]]:
+        """Return the path and the head of the file that this was opened from."""
+        assert self._carrier.path is not None
+        assert self._carrier.head is not None
+        return self._carrier.path, self._carrier.head
+
+    def __sizeof__(self) -> int:
+        """Return the bytes in memory, by which dask decides what it sends once and not in tasks."""
+        return object.__sizeof__(self) + self.n_bytes
 
     @classmethod
     def _reopen(cls, path: Path, head: NDArray[np.uint8]) -> Dataset:

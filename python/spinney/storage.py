@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from joblib import effective_n_jobs
-
 from spinney._model_files import StoredModel
 from spinney._stored_trees import restore
+from spinney._threads import count_threads
 from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from spinney.forest import RandomForestClassifier, RandomForestRegressor
 from spinney.tree import (
@@ -69,5 +68,5 @@ def load(path: Any, *, n_jobs: int | None = None) -> Any:
     >>> spinney.load("iris.spinney").predict(X[:1])
     array([0])
     """
-    n_threads = int(effective_n_jobs(n_jobs))
+    n_threads = count_threads(n_jobs)
     return restore(StoredModel(path, n_threads), STORED_CLASSES, n_threads)

@@ -1,0 +1,267 @@
+"""Forests on clusters of processes of this machine, and data sets larger than memory.
+
+Two worker processes of one thread against one process of two threads; what is sent to a worker
+beside the encoded data set; forests whose workers are killed at random, whose bits must be those of
+the local forest; fits in a control group with less memory than the encoded data (Linux, as root);
+and what it takes to encode a Parquet file, beside reading it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import pickle
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from common import print_versions
+from spinney import Dataset, RandomForestClassifier
+
+GROUPS = Path("/sys/fs/cgroup")
+
+
+def make_problem(n_rows: int, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, n_features)).astype(np.float32)
+    return X, (X[:, :10].sum(axis=1) + rng.normal(size=n_rows) > 0).astype(int)
+
+
+@contextlib.contextmanager
+def start(n_workers: int) -> Iterator:
+    from distributed import Client, LocalCluster
+
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    with LocalCluster(n_workers=n_workers, **options) as cluster, Client(cluster) as client:
+        yield client
+
+
+def compare_speed(arguments: argparse.Namespace) -> None:
+    from spinney import dask as on_dask
+
+    X, y = make_problem(arguments.rows, 30)
+    trees = {"n_estimators": arguments.trees, "random_state": 0}
+    least = {"one process, two threads": np.inf, "two processes, one thread": np.inf}
+    with start(2) as client:
+        # Workers import what they need.
+        on_dask.RandomForestClassifier(4).fit(X[:1000], y[:1000])
+        for repeat in range(arguments.repeats):
+            start_of_local = time.perf_counter()
+            local = RandomForestClassifier(**trees, n_jobs=2).fit(X, y)
+            start_of_cluster = time.perf_counter()
+            # Other data at each repeat, so that they are sent.
+            weights = np.full(len(y), 1.0 + repeat)
+            forest = on_dask.RandomForestClassifier(**trees, client=client)
+            forest.fit(X + np.float32(repeat), y, weights)
+            end = time.perf_counter()
+            for name, seconds in zip(
+                least, (start_of_cluster - start_of_local, end - start_of_cluster), strict=True
+            ):
+                least[name] = min(least[name], seconds)
+            if repeat == 0:
+                assert local.forest_.seeds == forest.forest_.seeds
+    for name, seconds in least.items():
+        print(f"{name:42}{seconds:10.2f} s")
+    one, two = least.values()
+    print(f"{'speed of two processes to one':42}{one / two:10.2f}", flush=True)
+    count_bytes(X, y, arguments)
+
+
+def count_bytes(X: np.ndarray, y: np.ndarray, arguments: argparse.Namespace) -> None:
+    """Print what goes to a worker: the files of its host, and its tasks."""
+    from spinney import _cluster_task, _host_cache
+
+    forest = RandomForestClassifier(arguments.trees, random_state=0)
+    dataset = Dataset(X)
+    data = _host_cache.add(dataset.list_chunks(1))
+    size = (_host_cache.get_directory() / data).stat().st_size
+    _, task, draws = forest._read_data(forest._check_params(), dataset, y, None)
+    job = _cluster_task.make_job(_cluster_task.Parcel(data, size), task, draws)
+    message = len(pickle.dumps((job, 0, 1)))
+    print(f"{'file of the data set':42}{size:10,} bytes")
+    print(f"{'file of targets and weights':42}{job.arrays.n_bytes:10,} bytes")
+    print(f"{'a task':42}{message:10,} bytes")
+    everything = job.arrays.n_bytes + message * arguments.trees
+    print(f"{'both, if one worker grew tree by tree':42}{everything:10,} bytes", flush=True)
+
+
+def kill_at_random(arguments: argparse.Namespace) -> None:
+    from spinney import dask as on_dask
+
+    X, y = make_problem(arguments.rows // 5, 20)
+    local = RandomForestClassifier(arguments.kill_trees, random_state=0, n_jobs=2).fit(X, y)
+    expected = [section.tobytes() for section in local.forest_.sections()]
+    n_good = n_killed = 0
+    with start(arguments.workers) as client:
+        for run in range(arguments.runs):
+            stop, chance = threading.Event(), random.Random(run)
+
+            def kill(stop: threading.Event = stop, chance: random.Random = chance) -> None:
+                nonlocal n_killed
+                while not stop.wait(1.0):
+                    # Dask gives up a worker that dies while it starts.
+                    nannies = [n for n in client.cluster.workers.values() if n.process]
+                    pids = [n.pid for n in nannies if n.process.status.name == "running"]
+                    if pids:
+                        os.kill(chance.choice(pids), signal.SIGKILL)
+                        n_killed += 1
+
+            thread = threading.Thread(target=kill)
+            thread.start()
+            forest = on_dask.RandomForestClassifier(arguments.kill_trees, random_state=0)
+            forest.fit(X, y)
+            stop.set()
+            thread.join()
+            n_good += [section.tobytes() for section in forest.forest_.sections()] == expected
+    print(
+        f"{arguments.workers} workers, {n_killed} killed, {arguments.kill_trees} trees: the bits "
+        f"of the local forest in {n_good} of {arguments.runs} runs",
+        flush=True,
+    )
+
+
+# --- Less memory than data ----------------------------------------------------------------------
+
+FIT = """
+import sys, time
+import numpy as np
+from spinney import Dataset, RandomForestClassifier
+group, path = sys.argv[1:]
+with open(group, "w") as file:
+    file.write("0")
+start = time.perf_counter()
+dataset = Dataset.open(path)
+y = np.random.default_rng(0).integers(0, 2, len(dataset))
+forest = RandomForestClassifier(2, max_depth=6, random_state=0).fit(dataset, y)
+seconds = time.perf_counter() - start
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+peak, own = (int(status[name].split()[0]) * 1024 for name in ("VmHWM", "RssAnon"))
+print(f"{forest.forest_.node_counts.sum()} nodes in {seconds:.1f} s, ", end="")
+print(f"peak {peak:,} bytes resident, in the end {own:,} of them not of the file")
+"""
+
+
+@contextlib.contextmanager
+def limit_memory(n_bytes: int) -> Iterator[Path]:
+    """Yield the file that a process writes to in order to have no more memory than this."""
+    is_old = (GROUPS / "memory").is_dir()
+    group = (GROUPS / "memory" if is_old else GROUPS) / f"spinney-{os.getpid()}"
+    group.mkdir()
+    try:
+        limit = "memory.limit_in_bytes" if is_old else "memory.max"
+        (group / limit).write_text(str(n_bytes))
+        yield group / ("tasks" if is_old else "cgroup.procs")
+    finally:
+        group.rmdir()
+
+
+def make_blocks(n_rows: int, n_features: int) -> Iterator[sp.csr_matrix]:
+    """Yield sparse rows with 50 entries each."""
+    rng = np.random.default_rng(0)
+    for start_of_block in range(0, n_rows, 20_000):
+        size = min(20_000, n_rows - start_of_block)
+        values = rng.integers(1, 1000, size * 50).astype(np.float32)
+        indices = rng.integers(0, n_features, size * 50)
+        yield sp.csr_matrix((values, indices, np.arange(size + 1) * 50), shape=(size, n_features))
+
+
+def fit_beyond_memory(arguments: argparse.Namespace) -> None:
+    limit = arguments.limit_mb << 20
+    wanted = limit * 3 // 2
+    with tempfile.TemporaryDirectory(dir=arguments.directory) as directory:
+        path = Path(directory) / "data"
+        for kind in ("dense", "sparse"):
+            begin = time.perf_counter()
+            if kind == "dense":
+                # Two bytes per cell.
+                n_rows = wanted // (2 * 200)
+                X = np.lib.format.open_memmap(
+                    Path(directory) / "X.npy", "w+", np.float32, (n_rows, 200), True
+                )
+                rng = np.random.default_rng(0)
+                for column in X.T:
+                    column[:] = rng.integers(0, 60_000, n_rows)
+                Dataset.write(path, X, max_memory=limit // 2)
+                (Path(directory) / "X.npy").unlink()
+            else:
+                # Some twelve bytes per entry.
+                Dataset.write(path, make_blocks(wanted // (12 * 49), 20_000), max_memory=limit // 2)
+            seconds = time.perf_counter() - begin
+            size = path.stat().st_size
+            with path.open("rb") as file:
+                # What is in memory would be charged to this process.
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            with limit_memory(limit) as group:
+                command = [sys.executable, "-c", FIT, str(group), str(path)]
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+            result = done.stdout.strip() or f"failed: {done.stderr.strip()[-300:]}"
+            print(
+                f"{kind}: {size:,} bytes (written in {seconds:.0f} s), limit {limit:,} bytes "
+                f"({size / limit:.2f}): {result}",
+                flush=True,
+            )
+
+
+def encode_parquet(arguments: argparse.Namespace) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with tempfile.TemporaryDirectory(dir=arguments.directory) as directory:
+        path, out = Path(directory) / "X.parquet", Path(directory) / "data"
+        rng = np.random.default_rng(0)
+        n_rows = arguments.parquet_rows
+        columns = {f"f{n}": rng.normal(size=n_rows).astype(np.float32) for n in range(100)}
+        pq.write_table(pa.table(columns), path)
+        least = {"read": np.inf, "read, encode and write": np.inf}
+        for _ in range(arguments.repeats):
+            begin = time.perf_counter()
+            pq.read_table(path)
+            middle = time.perf_counter()
+            Dataset.write(out, path, n_jobs=2)
+            end = time.perf_counter()
+            least["read"] = min(least["read"], middle - begin)
+            least["read, encode and write"] = min(least["read, encode and write"], end - middle)
+        print(f"Parquet, {n_rows:,} x 100 float32, two threads")
+        for name, seconds in least.items():
+            print(f"{name:42}{seconds:10.2f} s", flush=True)
+
+
+PARTS = {
+    "speed": compare_speed,
+    "kills": kill_at_random,
+    "memory": fit_beyond_memory,
+    "parquet": encode_parquet,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--trees", type=int, default=200)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=10)
+    parser.add_argument("--kill-trees", type=int, default=500)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--limit-mb", type=int, default=1024)
+    parser.add_argument("--parquet-rows", type=int, default=1_000_000)
+    parser.add_argument("--directory", default=None, help="for large files")
+    arguments = parser.parse_args()
+    print_versions()
+    for part in arguments.parts:
+        PARTS[part](arguments)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
