@@ -28,7 +28,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX
 
 VENVS := .venv
-ENVIRONMENTS := clusters conversions demo lint oldest peers test
+ENVIRONMENTS := clusters conversions demo docs lint oldest peers test
 PIP := -m pip --disable-pip-version-check --quiet
 
 # There are three wheels. The one that is published has the release profile, the slowest to build.
@@ -41,6 +41,7 @@ CHECKED_WHEEL := dist/checked
 WHEEL_clusters := $(CHECKED_WHEEL)
 WHEEL_conversions := $(CHECKED_WHEEL)
 WHEEL_demo := $(QUICK_WHEEL)
+WHEEL_docs := $(QUICK_WHEEL)
 WHEEL_lint := $(CHECKED_WHEEL)
 WHEEL_oldest := $(CHECKED_WHEEL)
 WHEEL_peers := $(WHEEL)
@@ -49,6 +50,7 @@ WHEEL_test := $(CHECKED_WHEEL)
 EXTRA_clusters := [test,dask,ray]
 EXTRA_conversions := [test,conversions]
 EXTRA_demo := [demo]
+EXTRA_docs := [docs]
 EXTRA_lint := [lint]
 EXTRA_oldest := [test]
 EXTRA_peers :=
@@ -77,6 +79,7 @@ PINS_oldest := \
 INSTALL_clusters := --no-compile
 INSTALL_conversions := --no-compile
 INSTALL_demo := --no-compile
+INSTALL_docs := --no-compile
 INSTALL_lint := --no-compile
 INSTALL_peers := --no-compile
 # What each environment is given if there is a wheel for its platform and its Python.
@@ -93,7 +96,7 @@ CHECKED_WHEEL_SOURCES := $(shell find src python -not -path '*/__pycache__*' -no
 WHEEL_SOURCES := $(CHECKED_WHEEL_SOURCES) $(wildcard README.md LICENSE)
 
 .PHONY: help demo test test-all test-rust test-python test-oldest test-clusters test-conversions lint lint-rust lint-python lint-stubs \
-	lint-docs format bench sweep peers chart wheel clean check-python check-rust
+	lint-docs format bench sweep peers papers chart docs drawings gallery wheel clean check-python check-rust
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -145,7 +148,7 @@ test-clusters: $(VENVS)/clusters.stamp ## Run the tests of forests that Dask and
 # These libraries are large, and `make test` skips the tests that need them.
 test-conversions: $(VENVS)/conversions.stamp ## Run the tests with shap, treelite, ONNX and matplotlib
 	@$(VENVS)/conversions/bin/python -c '$(INSTALLED)'
-	$(VENVS)/conversions/bin/pytest tests/test_conversions.py $(PYTEST_ARGS)
+	$(VENVS)/conversions/bin/pytest tests/test_conversions.py tests/test_docs.py $(PYTEST_ARGS)
 
 lint: lint-rust lint-docs lint-python lint-stubs ## Run all static checks
 
@@ -200,6 +203,28 @@ peers: $(VENVS)/peers.stamp ## Print the side-by-side tables, write dist/results
 	$(VENVS)/peers/bin/python benches/peers/dataset.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/memory.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/explain.py $(if $(QUICK),--quick --peer-rows 2 --text-rows 20)
+
+# A script says which data it misses (DATA=FOLDER: where they are) and ends the run.
+papers: $(VENVS)/peers.stamp ## Repeat the experiments of the papers, write benches/papers/results
+	for script in climbing regression batched_lazy sparsified; do \
+		$(VENVS)/peers/bin/python benches/papers/$$script.py $(if $(DATA),--data $(DATA)); \
+	done
+	$(VENVS)/peers/bin/python benches/papers/report.py
+
+# Warnings are errors: links inside the site that lead nowhere are warnings.
+docs: $(VENVS)/docs.stamp ## Build the site into dist/site
+	$(VENVS)/docs/bin/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env --builder html docs dist/site
+	@echo "dist/site/index.html"
+
+drawings: $(VENVS)/docs.stamp ## Draw the figures of the site
+	$(VENVS)/docs/bin/python docs/drawings/draw.py
+
+GALLERY := $(filter-out examples/demo.py,$(wildcard examples/*.py))
+gallery: $(VENVS)/demo.stamp ## Draw the pictures of the gallery
+	for example in $(GALLERY); do \
+		MPLBACKEND=agg $(VENVS)/demo/bin/python $$example docs/gallery/$$(basename $$example .py).svg; \
+	done
+	rm -f docs/gallery/*.spinney
 
 chart: | check-python ## Draw the chart of README from benches/results.json
 	$(PYTHON) benches/chart.py

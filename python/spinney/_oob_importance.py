@@ -94,7 +94,10 @@ class OobImportance(ABC):
         Returns
         -------
         result : Bunch
+            With these attributes:
+
             importances : ndarray of shape (n_groups, n_repeats) or (n_features, n_trees), float64
+                Of each repeat or tree.
             importances_mean : ndarray of shape (n_groups,), float64
                 Means over repeats or trees.
             importances_std : ndarray of shape (n_groups,), float64

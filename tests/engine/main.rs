@@ -12,6 +12,7 @@ mod forest_object;
 mod golden;
 mod lazy;
 mod mixed;
+mod new_criterion;
 mod oracle;
 mod packed;
 mod properties;

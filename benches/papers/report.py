@@ -1,0 +1,120 @@
+"""Make a page and plots of each file of results: `python benches/papers/report.py [folder]`.
+
+Of `results/NAME.json` come `NAME.md`, the tables with what they say, and `NAME-0.svg` and so on,
+the plots. The same results give the same files, which a test looks after. A table has `title`,
+`head`, `rows`, `note` and perhaps `text`; a plot has `title`, `x`, `y` and `lines`, lists of points
+by name. Both axes are logarithmic.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+RESULTS = Path(__file__).resolve().parent / "results"
+# Told apart by people who do not see red and green alike; readable on white and on black.
+COLORS = ("#3182bd", "#e6800f", "#2ca25f", "#c35a9e", "#888888")
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 560, 340, 64, 20, 64, 48
+
+
+def list_ticks(low: float, high: float) -> list[float]:
+    """Return 1, 2 and 5 times powers of ten within a range, or the powers alone if that is many."""
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [factor * 10.0**e for e in exponents for factor in (1, 2, 5)]
+    inside = [tick for tick in ticks if low * 0.999 <= tick <= high * 1.001]
+    if len(inside) > 7:
+        inside = [tick for tick in inside if f"{tick:e}".startswith("1.")]
+    return inside
+
+
+def format_number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 else f"{value:g}"
+
+
+def draw_plot(plot: dict[str, Any]) -> str:
+    """Return a plot as SVG; its text has the colour of the page."""
+    points = [point for line in plot["lines"].values() for point in line]
+    bounds = [(min(values), max(values)) for values in zip(*points, strict=True)]
+    (x_low, x_high), (y_low, y_high) = bounds
+
+    def place(point: list[float]) -> tuple[float, float]:
+        across = math.log(point[0] / x_low) / math.log(x_high / x_low)
+        up = math.log(point[1] / y_low) / math.log(y_high / y_low)
+        x = LEFT + across * (WIDTH - LEFT - RIGHT)
+        return x, HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM)
+
+    def write(x: float, y: float, content: str, anchor: str = "middle", **more: Any) -> str:
+        style = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in more.items())
+        return (
+            f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="currentColor"{style}>'
+            f"{escape(content)}</text>"
+        )
+
+    parts = [write(WIDTH / 2, 20, plot["title"], font_weight="bold", font_size=15)]
+    for tick in list_ticks(x_low, x_high):
+        x, _ = place([tick, y_low])
+        parts.append(write(x, HEIGHT - BOTTOM + 18, format_number(tick)))
+    for tick in list_ticks(y_low, y_high):
+        _, y = place([x_low, tick])
+        parts.append(
+            f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" '
+            'stroke="currentColor" stroke-opacity="0.2"/>'
+        )
+        parts.append(write(LEFT - 8, y + 4, format_number(tick), "end"))
+    parts.append(write((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, plot["x"]))
+    parts.append(write(LEFT, TOP - 8, plot["y"], "end"))
+    x = float(LEFT)
+    for number, (name, line) in enumerate(plot["lines"].items()):
+        color = COLORS[number % len(COLORS)]
+        places = " ".join("{:.1f},{:.1f}".format(*place(point)) for point in line)
+        parts.append(f'<polyline points="{places}" fill="none" stroke="{color}" stroke-width="2"/>')
+        parts += [
+            '<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="{}"/>'.format(*place(point), color)
+            for point in line
+        ]
+        parts.append(f'<rect x="{x:.1f}" y="33" width="12" height="12" fill="{color}"/>')
+        parts.append(write(x + 17, 43.5, name, "start", font_size=12))
+        x += 34 + 6.6 * len(name)
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'style="max-width: {WIDTH}px; width: 100%" font-family="sans-serif" font-size="12">'
+    )
+    return "\n".join([head, f"<title>{escape(plot['title'])}</title>", *parts, "</svg>", ""])
+
+
+def write_row(cells: list[Any]) -> str:
+    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+
+
+def write_page(results: dict[str, Any]) -> str:
+    """Return the tables and what they say, as a part of a page in Markdown."""
+    versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    parts = [f"After {results['source']}.", f"```console\n{results['command']}\n```"]
+    for table in results["tables"]:
+        head = [write_row(table["head"]), write_row(["---", *["---:"] * (len(table["head"]) - 1)])]
+        parts.append(f"**{table['title']}**")
+        parts.append("\n".join([*head, *map(write_row, table["rows"])]))
+        parts.append(table["note"])
+        if "text" in table:
+            parts.append(f"```text\n{table['text'].rstrip()}\n```")
+    parts.append(f"Measured on {results['date']}: {results['machine']}; {versions}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def main(folder: Path) -> None:
+    for file in sorted(RESULTS.glob("*.json")):
+        results = json.loads(file.read_text(encoding="utf-8"))
+        if results["format"] != 1:
+            sys.exit(f"error: {file} must have format 1, got {results['format']}")
+        (folder / f"{file.stem}.md").write_text(write_page(results), encoding="utf-8")
+        for number, plot in enumerate(results["plots"]):
+            path = folder / f"{file.stem}-{number}.svg"
+            path.write_text(draw_plot(plot), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else RESULTS)

@@ -1,0 +1,72 @@
+"""How Sphinx builds the site: `make docs`. The pages are MyST Markdown, the API numpydoc."""
+
+import os
+import re
+from pathlib import Path
+
+import spinney
+
+project = "Spinney"
+author = "The Spinney developers"
+copyright = "The Spinney developers"
+release = version = spinney.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "numpydoc",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build"]
+# Any link that leads nowhere is a warning, and `make docs` takes warnings for errors.
+nitpicky = False
+suppress_warnings = ["myst.strikethrough"]
+
+# Headings are targets of links, as on code hosting sites.
+myst_heading_anchors = 3
+myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "substitution"]
+myst_substitutions = {"version": version}
+
+# In our docstrings a name between single backticks is code.
+default_role = "code"
+autosummary_generate = True
+autodoc_default_options = {"member-order": "groupwise"}
+autodoc_typehints = "none"  # the docstrings say more
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+# Links into other projects need the network, so only the published site has them.
+intersphinx_mapping = (
+    {
+        "numpy": ("https://numpy.org/doc/stable/", None),
+        "python": ("https://docs.python.org/3/", None),
+        "scipy": ("https://docs.scipy.org/doc/scipy/", None),
+        "sklearn": ("https://scikit-learn.org/stable/", None),
+    }
+    if os.environ.get("SPINNEY_DOCS_ONLINE")
+    else {}
+)
+
+html_theme = "furo"
+html_title = f"Spinney {version}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sphinx = False
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
+pygments_style = "friendly"
+pygments_dark_style = "monokai"
+
+
+def setup(app):
+    # Before numpydoc, which has priority 500.
+    app.connect("autodoc-process-docstring", plain_names, priority=400)
+
+
+def plain_names(app, what, name, obj, options, lines):
+    """A trailing underscore is part of a name, and scikit-learn's labels are not of this site."""
+    for number, line in enumerate(lines):
+        line = re.sub(r"\((n_features_in)_", r"(\1\\_", line)
+        lines[number] = re.sub(r":ref:`([^<`]+?) <[^>]+>`", r"\1", line)

@@ -1,0 +1,155 @@
+"""What the site shows works: each page's code runs, in order, and prints what the page says."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+from conftest import REPOSITORY
+
+DOCS = REPOSITORY / "docs"
+PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+# Pages of this folder are written by Sphinx.
+PAGES = [page for page in PAGES if not page.startswith(("api/generated", "_build"))]
+BLOCK = re.compile(r"^```(python|output)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CONTENTS = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# Libraries of the extra `conversions`, which `make test` does not install.
+OPTIONAL = ("onnxruntime", "shap", "skl2onnx", "treelite")
+# Runs the blocks of a page in one namespace and notes what each prints.
+RUNNER = """
+import contextlib, io, json, sys
+blocks, printed = json.load(sys.stdin), []
+namespace = {"__name__": "__main__"}
+for number, block in enumerate(blocks):
+    stream = io.StringIO()
+    with contextlib.redirect_stdout(stream):
+        exec(compile(block, f"<block {number}>", "exec"), namespace)
+    printed.append(stream.getvalue())
+print(json.dumps(printed))
+"""
+
+
+def read(page):
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+def find_blocks(text):
+    """Return the programs of a page, and of each what it is said to print, or None."""
+    found = BLOCK.findall(text)
+    programs, outputs = [], []
+    for kind, content in found:
+        if kind == "python":
+            programs.append(content)
+            outputs.append(None)
+        else:
+            assert outputs, "an output needs a program before it"
+            assert outputs[-1] is None, "a program has one output"
+            outputs[-1] = content
+    return programs, outputs
+
+
+def find_optional(text):
+    """Return the libraries of the extra `conversions` that a page uses."""
+    return [name for name in OPTIONAL if re.search(rf"^(import|from) {name}\b", text, re.MULTILINE)]
+
+
+def run_blocks(programs, folder, warnings="error"):
+    """Run programs one after the other in an empty folder, and return what each prints."""
+    done = subprocess.run(
+        [sys.executable, "-W", warnings, "-c", RUNNER],
+        input=json.dumps(programs),
+        cwd=folder,
+        env={**os.environ, "MPLBACKEND": "agg", "SPINNEY_REPOSITORY": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "```python" in read(page)])
+def test_blocks_run_and_print_what_the_page_says(page, tmp_path):
+    text = read(page)
+    programs, outputs = find_blocks(text)
+    optional = find_optional(text)
+    for name in optional:
+        if find_spec(name) is None:
+            pytest.skip(f"{name} is in the extra 'conversions'")
+    # Warnings of other libraries are theirs.
+    printed_by_each = run_blocks(programs, tmp_path, "ignore" if optional else "error")
+    for printed, output in zip(printed_by_each, outputs, strict=True):
+        if output is not None:
+            assert printed == output
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_blocks_have_a_known_language(page):
+    """A block with a misspelt language would not be run."""
+    fences = re.findall(r"^(`{3,})(.*)$", read(page), re.MULTILINE)
+    known = {"", "console", "json", "output", "python", "rust", "text"}
+    for opening, closing in zip(fences[::2], fences[1::2], strict=True):
+        assert closing == (opening[0], "")
+        assert opening[1] in known or opening[1].startswith("{"), opening
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    file = DOCS / page
+    for target in re.findall(r"\]\(([^)#\s]+)", read(page)):
+        if not target.startswith(("https://", "api/generated", "../api/generated", "generated/")):
+            assert (file.parent / target).exists(), target
+
+
+def test_every_page_is_in_the_contents():
+    listed = {"index.md"}
+    for page in PAGES:
+        for tree in CONTENTS.findall(read(page)):
+            names = [line for line in tree.splitlines() if line and not line.startswith(":")]
+            parent = (DOCS / page).parent
+            listed |= {(parent / f"{name}.md").relative_to(DOCS).as_posix() for name in names}
+    assert listed == set(PAGES)
+
+
+def test_drawings_are_what_the_script_draws(tmp_path):
+    """`make drawings` would change nothing."""
+    folder = DOCS / "drawings"
+    subprocess.run([sys.executable, "-W", "error", folder / "draw.py", tmp_path], check=True)
+    drawn = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    assert drawn == {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.svg")}
+
+
+def test_reports_are_what_the_results_give(tmp_path):
+    """The pages and plots of the papers' experiments are made from the committed results."""
+    folder = REPOSITORY / "benches" / "papers"
+    subprocess.run([sys.executable, "-W", "error", folder / "report.py", tmp_path], check=True)
+    made = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
+    kept = [path for path in (folder / "results").iterdir() if path.suffix != ".json"]
+    assert made == {path.name: path.read_text(encoding="utf-8") for path in kept}
+    shown = read("performance.md")
+    assert all(f"results/{name}" in shown for name in made)
+
+
+def test_scripts_of_papers_say_what_is_missing(tmp_path):
+    script = REPOSITORY / "benches" / "papers" / "sparsified.py"
+    arguments = ["--data", tmp_path, "--out", tmp_path]
+    done = subprocess.run(
+        [sys.executable, script, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stdout.count("missing: ") == 2
+    assert "news20_bydate_tfidf.npz (another folder: --data FOLDER)" in done.stdout
+
+
+def test_an_experiment_writes_a_file_of_results(tmp_path):
+    script = REPOSITORY / "benches" / "papers" / "regression.py"
+    arguments = ["--rows", "100", "200", "--repeats", "1", "--out", tmp_path]
+    subprocess.run([sys.executable, "-W", "error", script, *arguments], check=True)
+    results = json.loads((tmp_path / "regression.json").read_text(encoding="utf-8"))
+    assert results["format"] == 1
+    assert [row[0] for row in results["tables"][0]["rows"]] == ["100", "200"]
+    assert set(results["plots"][0]["lines"]) == set(results["tables"][0]["head"][1:5])

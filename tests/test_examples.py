@@ -1,0 +1,54 @@
+"""The programs of the gallery run, are short, and draw their pictures."""
+
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from conftest import REPOSITORY
+
+EXAMPLES = sorted(path for path in (REPOSITORY / "examples").glob("*.py") if path.stem != "demo")
+# What programs print, in part.
+PRINTED = {
+    "categories": "AUC 0.9",
+    "explaining": "contributions add up: True",
+    "fingerprints": "out of bag: R2 0.5",
+    "grid_search": "Dataset",
+    "lazy_queries": "the digit 0 because of these: [0 0 0 0 0]",
+    "leave_one_out": "accuracy 0.98",
+    "medians": "median mean distance",
+    "serving": "40 requests",
+    "text_classification": "accuracy 0.8",
+}
+
+
+def test_all_examples_are_known():
+    assert {path.stem for path in EXAMPLES} == set(PRINTED)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_run(path, tmp_path):
+    picture = tmp_path / "picture.svg"
+    arguments = [picture, "40"] if path.stem == "serving" else [picture]
+    done = subprocess.run(
+        [sys.executable, "-W", "error", path, *arguments],
+        cwd=tmp_path,
+        env={**os.environ, "MPLBACKEND": "agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert PRINTED[path.stem] in done.stdout
+    assert len(list(ET.parse(picture).iter())) > 50
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_are_short_and_shown(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 60
+    gallery = (REPOSITORY / "docs" / "gallery.md").read_text(encoding="utf-8")
+    assert f"../examples/{path.name}\n" in gallery
+    assert f"](gallery/{path.stem}.svg)" in gallery
+    assert (REPOSITORY / "docs" / "gallery" / f"{path.stem}.svg").stat().st_size < 150_000
