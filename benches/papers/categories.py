@@ -417,6 +417,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--trees", type=int, default=30)
+    parser.add_argument("--kinds", nargs="*", choices=CONTENDERS, default=list(CONTENDERS))
     parser.add_argument("--only", nargs="*", help="names of sets, or of the parts below")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -434,7 +435,7 @@ def main() -> int:
             print(f"\nskipped: {SHARED_DATA / file} is not there")
             continue
         data = load()
-        for kind in CONTENDERS:
+        for kind in arguments.kinds:
             differences = compare(name, data, kind, arguments)
             defaults[name, kind] = differences
     for name, load in SYNTHETIC.items():
