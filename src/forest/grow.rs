@@ -15,21 +15,20 @@ use super::{Forest, Member, RowSampler};
 use crate::data::target::TargetValues;
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
-use crate::grow::grow;
+use crate::grow::{SpareParts, grow_packed};
 use crate::params::{Bootstrap, ValidForestParams};
 use crate::rng::seed_of_tree;
 use crate::runtime::Runtime;
-use crate::tree::packed::PackedTree;
 
 /// Grows the trees of a forest, spread over the threads. The forest has them in the order of their
 /// numbers. `sample_ids` are the rows' names in Poisson samples; without them, a row's name is its
 /// number.
 ///
-/// Without a bootstrap, tree `t` is [`grow`] of tree `t`. With one, tree `t` is [`grow`] on a
+/// Without a bootstrap, tree `t` is [`grow`](crate::grow::grow) of tree `t`. With one, it is that on a
 /// target with other weights, which depend on how often the [`RowSampler`] draws each row. With
 /// replacement, the weights are the chances of the draws, and the tree sees only the numbers of
 /// draws. Without replacement, and by Poisson counts, the weights are multiplied by the numbers of
-/// draws.
+/// draws. The rows that are not drawn put the categories of some features in order (`orders`).
 pub fn grow_forest(
     data: &Dataset,
     target: &Target,
@@ -38,13 +37,14 @@ pub fn grow_forest(
     runtime: &Runtime<'_>,
 ) -> Result<Forest> {
     let bags = Bags::new(target, params, sample_ids)?;
+    let spare = SpareParts::default();
     let member = |number| {
         let bag = bags.bag(number, runtime)?;
         let data = bags.order(data, None, &bag, runtime)?;
         // Each tree is one item of work.
-        let tree = grow(&data, &bag.target, &params.tree, number, &runtime.serial())?;
+        let tree = grow_packed(&data, &bag.target, &params.tree, number, &runtime.serial(), &spare)?;
         runtime.advance();
-        Ok(Member { tree: Arc::new(PackedTree::new(&tree, bag.target.weight_unit())), seed: bag.seed })
+        Ok(Member { tree: Arc::new(tree), seed: bag.seed })
     };
     Forest::new(runtime.map(params.trees.clone().collect(), member)?)
 }
