@@ -81,6 +81,8 @@ def test_files_of_the_first_format(estimator_class):
     loaded = spinney.load(path)
     assert type(loaded) is estimator_class
     assert predict(loaded, X) == json.loads(path.with_suffix(".json").read_text())
+    # The parameter is younger than the files, whose trees were grown so.
+    assert loaded.get_params().get("category_order", "node") == "node"
 
 
 def test_files_do_not_depend_on_the_run(tmp_path):

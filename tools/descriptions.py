@@ -106,6 +106,14 @@ verbose
     Whether to report on stderr how many trees are grown. 0: no report. 1: a progress bar if
     tqdm is installed, otherwise at most one line per second. 2 or more: a line at every
     update.
+category_order
+    By which samples the categories of a feature are put in order, of which a split is a
+    cut. "node": in each node by the samples of the node. "tree": once per tree by the
+    samples that the tree is not grown on, which keeps splits from following chance;
+    `min_samples_category` has no effect on such features. If this order does not correlate
+    with the targets of the other samples, the tree does without a feature of more than 32
+    categories. "auto": "tree" for features of more than 10 categories, otherwise "node".
+    Where trees are grown on all samples (`bootstrap=False`), it is always "node".
 """
 
 _GROWN_FOREST = """

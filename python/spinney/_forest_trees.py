@@ -71,9 +71,10 @@ class ForestTrees(StoredTrees, BaseBaggedTrees, ShapValues):
         `random_state` is the seed of the tree: an int from 2**32 on, which scikit-learn's own
         estimators do not take. To repeat the sample, fit to `X` and to the codes of the classes
         with weights: how often each index occurs in `estimators_samples_`, multiplied by the
-        weights that the trees of the forest saw. Trees may differ where numbers are rounded,
-        because a forest rounds in the same way for all its trees (ARCHITECTURE.md, "Integers and
-        what is rounded").
+        weights that the trees of the forest saw. But a tree alone has no samples out of bag by
+        which to order categories (see `category_order`). Trees may also differ where numbers are
+        rounded, because a forest rounds in the same way for all its trees (ARCHITECTURE.md,
+        "Integers and what is rounded").
 
         Changing the returned list does not change the forest. Assigning a list of trees, of this
         forest or of others, makes a forest of them.
@@ -130,9 +131,11 @@ class ForestTrees(StoredTrees, BaseBaggedTrees, ShapValues):
         """Return the parameters of an estimator of a tree: those that it shares with the forest.
 
         `n_jobs` is not shared, and neither is `class_weight`: the weights of classes are already in
-        the draws or in the weights of the nodes.
+        the draws or in the weights of the nodes. Nor is `category_order`: a tree alone has no
+        samples that it is not grown on.
         """
         params = read_tree_parameters(self)
+        params.pop("category_order", None)
         # The estimators take codes, which have neither feature names nor categorical dtypes.
         mask = self.is_categorical_
         params["categorical_features"] = None if mask is None else np.flatnonzero(mask).tolist()

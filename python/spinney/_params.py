@@ -12,6 +12,7 @@ from spinney._messages import warn_caller
 # estimators are read in Python.
 TREE_PARAMETERS = frozenset(
     {
+        "category_order",
         "ccp_alpha",
         "criterion",
         "feature_sampling",

@@ -16,6 +16,9 @@ from spinney._target import ClassTarget
 from spinney._threads import count_threads
 from spinney._to_treelite import convert_to_treelite
 
+# What estimators did before they had a parameter: its value where a file does not have it.
+BEFORE: dict[str, Any] = {"category_order": "node"}
+
 
 class StoredTrees(ABC):
     """Mixin of the estimators that have trees."""
@@ -190,7 +193,10 @@ def restore(model: StoredModel, classes: dict[str, Any], n_threads: int) -> Any:
         raise damaged(f"the class {name!r} is none of {', '.join(classes)}")
     parameters, attributes = model.decode("parameters"), model.decode("attributes")
     estimator = classes[name]()
-    if set(parameters) != set(estimator.get_params(deep=False)):
+    expected = estimator.get_params(deep=False)
+    for parameter in BEFORE.keys() & expected.keys() - parameters.keys():
+        parameters[parameter] = BEFORE[parameter]
+    if set(parameters) != set(expected):
         raise damaged(f"the parameters are not those of {name}")
     for attribute in attributes:
         is_own = attribute in parameters or hasattr(classes[name], attribute)

@@ -119,6 +119,14 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
     min_samples_category : int, default=1
         In each node, all categories of a feature that have fewer samples than this are treated as
         one category.
+    category_order : {"auto", "node", "tree"}, default="auto"
+        By which samples the categories of a feature are put in order, of which a split is a cut.
+        "node": in each node by the samples of the node. "tree": once per tree by the samples that
+        the tree is not grown on, which keeps splits from following chance; `min_samples_category`
+        has no effect on such features. If this order does not correlate with the targets of the
+        other samples, the tree does without a feature of more than 32 categories. "auto": "tree"
+        for features of more than 10 categories, otherwise "node". Where trees are grown on all
+        samples (`bootstrap=False`), it is always "node".
 
     Attributes
     ----------
@@ -181,6 +189,7 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
         replace: bool = True,
         categorical_features: Any = None,
         min_samples_category: int = 1,
+        category_order: str = "auto",
     ) -> None:
         store_parameters(locals())
 
@@ -294,6 +303,14 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
     min_samples_category : int, default=1
         In each node, all categories of a feature that have fewer samples than this are treated as
         one category.
+    category_order : {"auto", "node", "tree"}, default="auto"
+        By which samples the categories of a feature are put in order, of which a split is a cut.
+        "node": in each node by the samples of the node. "tree": once per tree by the samples that
+        the tree is not grown on, which keeps splits from following chance; `min_samples_category`
+        has no effect on such features. If this order does not correlate with the targets of the
+        other samples, the tree does without a feature of more than 32 categories. "auto": "tree"
+        for features of more than 10 categories, otherwise "node". Where trees are grown on all
+        samples (`bootstrap=False`), it is always "node".
 
     Attributes
     ----------
@@ -352,6 +369,7 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
         quantile: float = 0.5,
         categorical_features: Any = None,
         min_samples_category: int = 1,
+        category_order: str = "auto",
     ) -> None:
         store_parameters(locals())
 

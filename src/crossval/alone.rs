@@ -48,10 +48,12 @@ impl<'a> Learner<'a> {
         Bags::new(&self.target, &self.params, Some(&ids))
     }
 
-    /// The target that tree number `number` is grown on, spread over all rows of the data.
-    pub fn bag(&self, bags: &Bags<'_>, number: u64, runtime: &Runtime<'_>) -> Result<Target> {
-        let (_, target) = bags.bag(number, runtime)?;
-        Ok(target.spread(&self.train, &self.spread))
+    /// What tree number `number` is grown on: the data, and the target spread over all rows of the
+    /// data.
+    pub fn bag(&self, bags: &Bags<'_>, number: u64, runtime: &Runtime<'_>) -> Result<(Cow<'_, Dataset>, Target)> {
+        let bag = bags.bag(number, runtime)?;
+        let data = bags.order(&self.data, Some(&self.train), &bag, runtime)?;
+        Ok((data, bag.target.spread(&self.train, &self.spread)))
     }
 
     /// Values per prediction. A fold may lack classes that others have: it has as many values as
@@ -60,27 +62,34 @@ impl<'a> Learner<'a> {
         crate::tree::n_values(&self.target.n_classes())
     }
 
-    /// Finds the leaf of each test row in tree number `number`, which is grown on `target`.
-    pub fn ask(&self, target: &Target, number: u64, query: &dyn Query, runtime: &Runtime<'_>) -> Result<Reached> {
+    /// Finds the leaf of each test row in tree number `number`, which is grown on this data and
+    /// target.
+    pub fn ask(
+        &self,
+        (data, target): &(Cow<'_, Dataset>, Target),
+        number: u64,
+        query: &dyn Query,
+        runtime: &Runtime<'_>,
+    ) -> Result<Reached> {
         let test = self.fold.test;
-        let tree = LazyTree { data: &self.data, target, params: self.params.tree(), number };
+        let tree = LazyTree { data, target, params: self.params.tree(), number };
         let traversal = Traversal::auto(tree.params, self.train.len(), test.len());
         tree.ask(&SomeRows::new(query, test), traversal, false, runtime)
     }
 }
 
 /// Finds the leaf of each test row of each fold in the fold's tree number `number`, which is grown
-/// on the target beside the fold. Returns one [`Reached`] per fold, in the order of the folds,
+/// on the data and the target beside the fold. Returns one [`Reached`] per fold, in the order of the folds,
 /// whose row `i` is the fold's test row `i`.
 pub(super) fn ask_folds(
-    folds: Vec<(&Learner<'_>, &Target)>,
+    folds: Vec<(&Learner<'_>, &(Cow<'_, Dataset>, Target))>,
     number: u64,
     query: &dyn Query,
     runtime: &Runtime<'_>,
 ) -> Result<Vec<Reached>> {
     if folds.len() < runtime.n_threads() {
-        folds.into_iter().map(|(fold, target)| fold.ask(target, number, query, runtime)).collect()
+        folds.into_iter().map(|(fold, bag)| fold.ask(bag, number, query, runtime)).collect()
     } else {
-        runtime.map(folds, |(fold, target)| fold.ask(target, number, query, &runtime.serial()))
+        runtime.map(folds, |(fold, bag)| fold.ask(bag, number, query, &runtime.serial()))
     }
 }

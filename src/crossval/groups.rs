@@ -13,6 +13,7 @@ use super::{CrossValidation, Fold};
 use crate::data::Target;
 use crate::data::target::{TargetValues, Weights};
 use crate::error::Result;
+use crate::forest::orders::features_with_more;
 use crate::params::{Bootstrap, ValidForestParams};
 use crate::runtime::Runtime;
 use crate::split::folds::shares;
@@ -61,6 +62,7 @@ pub(crate) fn of(
             matches!(fold.bootstrap, Bootstrap::None | Bootstrap::Poisson)
                 && !params.balanced_subsample
                 && fold.sample_weight.is_none()
+                && !orders_by_tree(all, params)
                 && shares(all.data, all.target, params.tree())
                 && has_all_classes(all.target, &counts, &left_out)
         };
@@ -84,6 +86,11 @@ pub(crate) fn of(
     close(open, &mut others);
     others.sort_unstable();
     Ok((groups, others))
+}
+
+/// Whether categories are ordered once per tree: each fold orders them by its own rows.
+fn orders_by_tree(all: &CrossValidation<'_>, params: &ValidForestParams) -> bool {
+    params.most_ordered_by_node().is_some_and(|most| features_with_more(all.data, most).next().is_some())
 }
 
 impl Group {

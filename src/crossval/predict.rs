@@ -4,7 +4,6 @@ use super::alone::{Learner, ask_folds};
 use super::groups::{self, Group};
 use super::together::{SharedFolds, ask_shared};
 use super::{CrossValidation, Fold};
-use crate::data::Target;
 use crate::data::query::Query;
 use crate::error::Result;
 use crate::forest::check_sample_ids;
@@ -58,9 +57,9 @@ impl CrossValidation<'_> {
         let learners = runtime.map(folds.to_vec(), |fold| Learner::new(self, fold, runtime))?;
         let bags = learners.iter().map(|learner| learner.bags(self.sample_ids)).collect::<Result<Vec<_>>>()?;
         let ask = |number: u64, threads: &Runtime<'_>| {
-            let bag = |(learner, bags): (&Learner<'_>, &Bags<'_>)| learner.bag(bags, number, runtime);
-            let targets: Vec<Target> = threads.map(learners.iter().zip(&bags).collect(), bag)?;
-            let reached = ask_folds(learners.iter().zip(&targets).collect(), number, query, threads)?;
+            let pairs = learners.iter().zip(&bags).collect();
+            let bags = threads.map(pairs, |(learner, bags)| learner.bag(bags, number, runtime))?;
+            let reached = ask_folds(learners.iter().zip(&bags).collect(), number, query, threads)?;
             Ok(Answer::Alone(reached))
         };
         let n_values: Vec<usize> = learners.iter().map(Learner::n_values).collect();
@@ -80,7 +79,7 @@ impl CrossValidation<'_> {
         let shared = SharedFolds { n_folds: folds.len(), owners: &group.owners, askers: &group.askers };
         let ask = |number: u64, _threads: &Runtime<'_>| {
             let serial = runtime.serial();
-            let (_, target) = bags.bag(number, runtime)?;
+            let target = bags.bag(number, runtime)?.target;
             if let Some(reached) = ask_shared(self.data, &target, group.params.tree(), number, shared, query, &serial)?
             {
                 return Ok(Answer::Shared(reached));
@@ -89,8 +88,8 @@ impl CrossValidation<'_> {
             // uncommonly large weight.
             let ask_alone = |fold: &&Fold<'_>| {
                 let learner = Learner::new(self, fold, &serial)?;
-                let target = learner.bag(&learner.bags(self.sample_ids)?, number, &serial)?;
-                learner.ask(&target, number, query, &serial)
+                let bags = learner.bags(self.sample_ids)?;
+                learner.ask(&learner.bag(&bags, number, &serial)?, number, query, &serial)
             };
             Ok(Answer::Alone(folds.iter().map(ask_alone).collect::<Result<_>>()?))
         };

@@ -16,10 +16,14 @@ const NOWHERE: u32 = u32::MAX;
 /// By feature and rank, the first row of a category; nothing for features that are numbers, and no
 /// features at all if none is categorical.
 #[derive(Debug, Default)]
+#[allow(clippy::struct_field_names, reason = "a number of categories")]
 pub(super) struct Categories {
     /// For each feature, the number of its categories; 0 for a numeric feature.
     pub n_categories: Arc<[u32]>,
-    first_rows: Box<[Option<Arc<[u32]>>]>,
+    pub(super) first_rows: Box<[Option<Arc<[u32]>>]>,
+    /// For each feature whose categories have places in an order, the rank of each place; empty if
+    /// there is no such feature.
+    pub(super) by_place: Box<[Option<Arc<[u32]>>]>,
 }
 
 impl Categories {
@@ -59,7 +63,11 @@ impl Categories {
             })
         };
         let first_rows = (0..).zip(n_categories).map(|pair| of_feature(pair).transpose());
-        Ok(Self { n_categories: n_categories.into(), first_rows: first_rows.collect::<Result<_>>()? })
+        Ok(Self {
+            n_categories: n_categories.into(),
+            first_rows: first_rows.collect::<Result<_>>()?,
+            by_place: Box::default(),
+        })
     }
 
     /// Returns the categories for trees that are grown on these rows of the data set alone, in this
@@ -70,6 +78,7 @@ impl Categories {
         Self {
             n_categories: Arc::clone(&self.n_categories),
             first_rows: (0..).zip(&self.first_rows).map(of_feature).collect(),
+            by_place: Box::default(),
         }
     }
 

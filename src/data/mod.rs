@@ -14,6 +14,7 @@ mod encoded;
 mod encoding;
 mod floats;
 mod matrix;
+mod ordered;
 mod parts;
 pub mod query;
 mod range;
@@ -31,6 +32,7 @@ pub use encoded::EncodedMatrix;
 pub use encoding::Encoding;
 pub use floats::{FloatSlice, Floats, Merge};
 pub use matrix::Matrix;
+pub(crate) use ordered::Places;
 pub use parts::{DATASET_FORMAT, Part};
 pub use sparse::{Format, SparseColumns, SparseView};
 pub use target::{Labels, Target};
@@ -135,10 +137,16 @@ impl Dataset {
         !self.has_missing() && !self.has_categories()
     }
 
-    /// Whether a feature is categorical.
+    /// Whether a feature is categorical, and its categories have no places in an order (`ordered`):
+    /// then the search takes it for a number.
     #[inline]
     pub fn is_categorical(&self, feature: u32) -> bool {
         self.first_rows(feature).is_some()
+    }
+
+    /// Whether a feature is categorical for the finished tree.
+    pub(crate) fn has_codes(&self, feature: u32) -> bool {
+        self.n_categories().get(feature as usize).is_some_and(|&n| n > 0)
     }
 
     /// The number of categories of each feature, 0 of a numeric one; empty if all are numeric.
@@ -276,10 +284,11 @@ impl Dataset {
     }
 
     /// The rank of missing values, if the feature has any: above all others. Then no value has rank
-    /// 0.
+    /// 0. None if its categories have places in an order, where a missing value is one of them.
     #[inline]
     pub fn missing_rank(&self, feature: u32) -> Option<u32> {
-        self.values.missing_rank(feature as usize)
+        let rank = self.values.missing_rank(feature as usize)?;
+        self.categories.ranks_by_place(feature).is_none().then_some(rank)
     }
 
     /// The first of these ranks of `feature` whose value is above `threshold`, or the one after

@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::orders::{self, TreeRows};
 use super::{Forest, Member, RowSampler};
 use crate::data::target::TargetValues;
 use crate::data::{Dataset, Target};
@@ -27,7 +28,7 @@ use crate::runtime::Runtime;
 /// target with other weights, which depend on how often the [`RowSampler`] draws each row. With
 /// replacement, the weights are the chances of the draws, and the tree sees only the numbers of
 /// draws. Without replacement, and by Poisson counts, the weights are multiplied by the numbers of
-/// draws.
+/// draws. The rows that are not drawn put the categories of some features in order (`orders`).
 pub fn grow_forest(
     data: &Dataset,
     target: &Target,
@@ -38,11 +39,12 @@ pub fn grow_forest(
     let bags = Bags::new(target, params, sample_ids)?;
     let spare = SpareParts::default();
     let member = |number| {
-        let (seed, target) = bags.bag(number, runtime)?;
+        let bag = bags.bag(number, runtime)?;
+        let data = bags.order(data, None, &bag, runtime)?;
         // Each tree is one item of work.
-        let tree = grow_packed(data, &target, &params.tree, number, &runtime.serial(), &spare)?;
+        let tree = grow_packed(&data, &bag.target, &params.tree, number, &runtime.serial(), &spare)?;
         runtime.advance();
-        Ok(Member { tree: Arc::new(tree), seed })
+        Ok(Member { tree: Arc::new(tree), seed: bag.seed })
     };
     Forest::new(runtime.map(params.trees.clone().collect(), member)?)
 }
@@ -54,6 +56,16 @@ pub(crate) struct Bags<'a> {
     params: &'a ValidForestParams,
 }
 
+/// What a tree is grown on.
+pub(crate) struct Bag<'a> {
+    /// The seed of the tree.
+    seed: u64,
+    /// The target with the weights that its rows have in this tree.
+    pub target: Cow<'a, Target>,
+    /// How often each row was drawn; `None` if the tree has all rows as they are.
+    counts: Option<Vec<u32>>,
+}
+
 impl<'a> Bags<'a> {
     /// The bags that [`grow_forest`] describes. Fails if the rows cannot be drawn so. O(rows).
     pub fn new(target: &'a Target, params: &'a ValidForestParams, sample_ids: Option<&[u64]>) -> Result<Self> {
@@ -63,16 +75,35 @@ impl<'a> Bags<'a> {
         Ok(Self { sampler, target, params })
     }
 
-    /// The seed of tree number `number`, and the target with the weights that its rows have in this
-    /// tree.
-    pub fn bag(&self, number: u64, runtime: &Runtime<'_>) -> Result<(u64, Cow<'_, Target>)> {
+    /// The bag of tree number `number`.
+    pub fn bag(&self, number: u64, runtime: &Runtime<'_>) -> Result<Bag<'_>> {
         let seed = seed_of_tree(self.params.tree.seed, number);
-        let target = match &self.sampler.counts(seed, runtime)? {
+        let counts = self.sampler.counts(seed, runtime)?;
+        let target = match &counts {
             None => Cow::Borrowed(&*self.target),
             Some(counts) if self.params.balanced_subsample => Cow::Owned(balanced(&self.target, counts, runtime)?),
             Some(counts) => Cow::Owned(counted(&self.target, counts, runtime)?),
         };
-        Ok((seed, target))
+        Ok(Bag { seed, target, counts })
+    }
+
+    /// The data set that the tree of a bag is grown on, with the orders of categories that depend on
+    /// the bag. `rows` has the number in the data set of each row of the target, if that is not its
+    /// own number.
+    pub fn order<'d>(
+        &self,
+        data: &'d Dataset,
+        rows: Option<&[u32]>,
+        bag: &Bag<'_>,
+        runtime: &Runtime<'_>,
+    ) -> Result<Cow<'d, Dataset>> {
+        match (self.params.most_ordered_by_node(), &bag.counts) {
+            (Some(most), Some(counts)) if data.has_categories() => {
+                let rows = TreeRows { numbers: rows, target: &self.target, counts };
+                orders::with_orders(data, &rows, most, runtime)
+            }
+            _ => Ok(Cow::Borrowed(data)),
+        }
     }
 }
 

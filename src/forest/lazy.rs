@@ -109,8 +109,9 @@ impl LazyForest {
         traversal.check(&self.params.tree)?;
         let bags = Bags::new(&self.target, &self.params, self.sample_ids.as_deref())?;
         let ask = |number: u64, threads: &Runtime<'_>| {
-            let (_, target) = bags.bag(number, runtime)?;
-            let tree = LazyTree { data: &self.data, target: &target, params: &self.params.tree, number };
+            let bag = bags.bag(number, runtime)?;
+            let data = bags.order(&self.data, None, &bag, runtime)?;
+            let tree = LazyTree { data: &data, target: &bag.target, params: &self.params.tree, number };
             let reached = tree.ask(query, traversal, weights, threads)?;
             runtime.advance();
             Ok(reached)

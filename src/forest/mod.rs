@@ -8,6 +8,7 @@
 pub(crate) mod grow;
 mod importance;
 mod lazy;
+pub(crate) mod orders;
 mod predict;
 mod sampler;
 mod urn;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{TreeParams, ValidTreeParams, legal, require};
+use super::{Splitter, TreeParams, ValidTreeParams, legal, require};
 use crate::error::{Error, Result};
 
 /// The largest number of trees of a forest. More trees would not fit in memory, and a list of their
@@ -46,6 +46,28 @@ impl Bootstrap {
     }
 }
 
+/// By which rows the categories of a feature are put in order, for splits of the best threshold.
+/// Without rows out of bag, it is always by the rows of each node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CategoryOrder {
+    /// As `Tree` for features of more than [`FEW_CATEGORIES`], and as `Node` for others.
+    #[default]
+    Auto,
+    /// Each node orders them by its own rows.
+    Node,
+    /// They are ordered once per tree, by the rows that are not in its sample. Two categories have
+    /// but one order. If the order says nothing of the rows in the sample, the tree does without a
+    /// feature of more than [`MANY_CATEGORIES`].
+    Tree,
+}
+
+/// A feature has few categories if it has up to this number, missing values counted as one
+/// (benches/papers/categories.py).
+pub const FEW_CATEGORIES: usize = 10;
+/// A feature has many categories if it has more than this number, missing values counted as one (as
+/// above).
+pub const MANY_CATEGORIES: usize = 32;
+
 /// Hyperparameters of a forest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForestParams {
@@ -60,12 +82,21 @@ pub struct ForestParams {
     /// Whether the rows of each tree's sample are weighted such that all classes weigh the same.
     /// Has no meaning in regression.
     pub balanced_subsample: bool,
+    /// By which rows categories are put in order.
+    pub category_order: CategoryOrder,
 }
 
 impl ForestParams {
     /// Parameters of a forest of `n_estimators` trees, each grown on all rows.
     pub fn new(tree: TreeParams, n_estimators: u64) -> Self {
-        Self { tree, first_tree: 0, n_estimators, bootstrap: Bootstrap::None, balanced_subsample: false }
+        Self {
+            tree,
+            first_tree: 0,
+            n_estimators,
+            bootstrap: Bootstrap::None,
+            balanced_subsample: false,
+            category_order: CategoryOrder::default(),
+        }
     }
 
     /// Checks every range and resolves shares against the shape of the data.
@@ -78,8 +109,8 @@ impl ForestParams {
             return Err(Error::TooLarge { what: "n_estimators", limit: MAX_ESTIMATORS, got: last });
         }
         self.bootstrap.check()?;
-        let Self { first_tree, bootstrap, balanced_subsample, .. } = *self;
-        Ok(ValidForestParams { tree, trees: first_tree..last, bootstrap, balanced_subsample })
+        let Self { first_tree, bootstrap, balanced_subsample, category_order, .. } = *self;
+        Ok(ValidForestParams { tree, trees: first_tree..last, bootstrap, balanced_subsample, category_order })
     }
 }
 
@@ -90,9 +121,21 @@ pub struct ValidForestParams {
     pub(crate) trees: Range<u64>,
     pub(crate) bootstrap: Bootstrap,
     pub(crate) balanced_subsample: bool,
+    category_order: CategoryOrder,
 }
 
 impl ValidForestParams {
+    /// The most categories that a feature may have to be ordered by the rows of each node from the
+    /// outset; `None` if all features are.
+    pub(crate) fn most_ordered_by_node(&self) -> Option<usize> {
+        let most = match self.category_order {
+            CategoryOrder::Node => return None,
+            CategoryOrder::Auto => FEW_CATEGORIES,
+            CategoryOrder::Tree => 2,
+        };
+        (self.bootstrap != Bootstrap::None && self.tree.splitter == Splitter::Best).then_some(most)
+    }
+
     /// Hyperparameters of each tree.
     pub fn tree(&self) -> &ValidTreeParams {
         &self.tree

@@ -7,7 +7,9 @@ mod quantile;
 mod tree;
 mod tuning;
 
-pub use forest::{Bootstrap, ForestParams, MAX_ESTIMATORS, ValidForestParams};
+pub use forest::{
+    Bootstrap, CategoryOrder, FEW_CATEGORIES, ForestParams, MANY_CATEGORIES, MAX_ESTIMATORS, ValidForestParams,
+};
 pub use quantile::QuantileLevel;
 pub use tree::{Count, CriterionKind, FeatureSampling, MaxFeatures, Splitter, TreeParams, ValidTreeParams};
 
@@ -40,6 +42,8 @@ pub mod legal {
     pub const FEATURE_SAMPLING: &str = "a str among {'all', 'active'}";
     /// Legal values of `min_samples_category`.
     pub const MIN_SAMPLES_CATEGORY: &str = "an int in the range [1, inf)";
+    /// Legal values of `category_order`.
+    pub const CATEGORY_ORDER: &str = "a str among {'auto', 'node', 'tree'}";
     /// Legal values of `monotonic_cst`.
     pub const MONOTONIC_CST: &str = "an array of -1, 0 or 1, one per feature, or None";
     /// Legal values of `n_estimators`.

@@ -16,8 +16,8 @@ use crate::data::{Dataset, Encoding, Labels, Matrix, Target};
 use crate::error::{Error, Result};
 use crate::forest::RowSampler;
 use crate::params::{
-    Bootstrap, Count, CriterionKind, FeatureSampling, ForestParams, MaxFeatures, QuantileLevel, Splitter, TreeParams,
-    ValidForestParams, legal,
+    Bootstrap, CategoryOrder, Count, CriterionKind, FeatureSampling, ForestParams, MaxFeatures, QuantileLevel,
+    Splitter, TreeParams, ValidForestParams, legal,
 };
 use crate::runtime::Runtime;
 
@@ -63,6 +63,7 @@ impl<'py> Task<'py> {
             n_estimators: self.n_trees,
             bootstrap,
             balanced_subsample: self.balanced_subsample,
+            category_order: category_order(&self.params, &self.estimator)?,
         };
         let valid = params.check(n_samples, n_features);
         let valid = valid.map_err(|error| of_estimator(error, &self.estimator, &self.params))?;
@@ -198,6 +199,7 @@ impl Draws<'_> {
 pub fn check_params(params: &Bound<'_, PyDict>, estimator: &str, classification: bool) -> PyResult<()> {
     let tree = tree_params(params, estimator, classification, 0)?;
     tree.check(1, 1).map_err(|error| of_estimator(error, estimator, params))?;
+    category_order(params, estimator)?;
     Ok(())
 }
 
@@ -255,6 +257,19 @@ pub fn tree_params(
         seed,
         ..TreeParams::new(criterion)
     })
+}
+
+/// The parameter of forests that orders categories; the default for trees, which do not have it.
+fn category_order(params: &Bound<'_, PyDict>, estimator: &str) -> PyResult<CategoryOrder> {
+    let name = "category_order";
+    if !params.contains(name)? {
+        return Ok(CategoryOrder::default());
+    }
+    let parameter = Parameter { name, value: params.as_any().get_item(name)?, estimator, params };
+    parameter.choice(
+        &[("auto", CategoryOrder::Auto), ("node", CategoryOrder::Node), ("tree", CategoryOrder::Tree)],
+        legal::CATEGORY_ORDER,
+    )
 }
 
 /// A named value of unknown type.

@@ -7,7 +7,9 @@
 //! tried: one for each class against the rest, and one along the first principal component of the
 //! categories' class shares (Coppersmith, Hong & Hosking, "Partitioning nominal attributes in
 //! decision trees", Data Mining and Knowledge Discovery 3, 1999). For several outputs, one order is
-//! tried for each output. ("Climbing trees 2", section "Categorical features", tries one category
+//! tried for each output. A forest may give the categories of a column places in an order of the
+//! whole tree (`forest/orders`): then the search takes places for numbers, and only the winner's
+//! sides are worked out here. ("Climbing trees 2", section "Categorical features", tries one category
 //! against the rest.) A random split draws a subset.
 //!
 //! A missing value is one more category. Categories with equal means are ordered by the rows in
@@ -395,6 +397,37 @@ pub struct Sides {
     pub right: Vec<u32>,
 }
 
+/// The sides of a split on a feature whose categories have places in an order, and for each of these
+/// rows whether it goes left. Sets the side of missing values, if a row has one. O(W log W) for W
+/// rows.
+fn divide_places(
+    data: &Dataset,
+    samples: &[u32],
+    split: &mut Candidate,
+    code: impl Fn(u32) -> Option<u32>,
+) -> (Sides, Vec<bool>) {
+    let of_rows: Vec<u32> = samples.iter().map(|&sample| data.rank(split.feature, sample)).collect();
+    let goes_left = |place: u32| place <= split.last_left;
+    let rows_left = of_rows.iter().map(|&place| goes_left(place)).collect();
+    let mut places = of_rows;
+    places.sort_unstable();
+    places.dedup();
+    let mut sides = Sides { left: Vec::new(), right: Vec::new() };
+    let mut missing = None;
+    for place in places {
+        let (side, codes) =
+            if goes_left(place) { (Side::Left, &mut sides.left) } else { (Side::Right, &mut sides.right) };
+        match code(place) {
+            Some(code) => codes.push(code),
+            None => missing = Some(side),
+        }
+    }
+    split.missing = missing;
+    sides.left.sort_unstable();
+    sides.right.sort_unstable();
+    (sides, rows_left)
+}
+
 impl<C: Criterion> Search<'_, C> {
     /// Works out a split on a categorical feature: returns the codes on each side, and for each row
     /// of the node, in their order, whether the row goes left. Sets the side of missing values in
@@ -403,6 +436,9 @@ impl<C: Criterion> Search<'_, C> {
     /// that time for each class of the node.
     pub fn divide(&self, node: &Node<'_, C>, split: &mut Candidate) -> Result<Option<(Sides, Vec<bool>)>> {
         let data = self.data;
+        if let Some(code) = data.codes_by_place(split.feature) {
+            return Ok(Some(divide_places(data, node.samples.ids(), split, code)));
+        }
         if !data.is_categorical(split.feature) {
             return Ok(None);
         }

@@ -28,7 +28,7 @@ pub fn check<C: Criterion>(data: &Dataset, criterion: &C, params: &ValidTreePara
         let got = "a target of several classes or of several outputs of classes".into();
         return illegal(got, "None unless the target is numbers or two classes");
     }
-    let is_constrained = |&feature: &u32| data.is_categorical(feature) && params.constraint(feature) != 0;
+    let is_constrained = |&feature: &u32| data.has_codes(feature) && params.constraint(feature) != 0;
     if data.has_categories()
         && let Some(feature) = (0..data.n_features() as u32).find(is_constrained)
     {

@@ -10,6 +10,7 @@ pub(super) mod take;
 
 use super::buffer::Buffer;
 pub use super::encoding::Ordinals;
+use super::ordered::Places;
 
 /// Most distinct values of a column of `u16`.
 const MAX_NARROW: usize = 1 << 16;
@@ -113,6 +114,27 @@ impl DenseColumns {
             ..*column
         };
         Self { columns: self.columns.iter().map(column_part).collect(), ..*self }
+    }
+
+    /// These columns with the places of categories as the ranks of some. O(cells of these columns).
+    pub(super) fn with_places(&self, places: &[Places]) -> Self {
+        let mut columns = self.columns.clone();
+        for Places { feature, of_ranks } in places {
+            let column = &mut columns[*feature as usize];
+            let place = |rank: u32| of_ranks.as_ref().map_or(0, |places| places[rank as usize]);
+            column.common_rank = place(column.common_rank);
+            // There are as many places as ranks, so they fit in the same width.
+            column.ranks = match &column.ranks {
+                Ranks::U8(ranks) => {
+                    Ranks::U8(ranks.iter().map(|&rank| place(rank.into()) as u8).collect::<Vec<_>>().into())
+                }
+                Ranks::U16(ranks) => {
+                    Ranks::U16(ranks.iter().map(|&rank| place(rank.into()) as u16).collect::<Vec<_>>().into())
+                }
+                Ranks::U32(ranks) => Ranks::U32(ranks.iter().map(|&rank| place(rank)).collect::<Vec<_>>().into()),
+            };
+        }
+        Self { columns, ..*self }
     }
 
     /// All ranks are below.

@@ -12,6 +12,7 @@
 //! chosen by their width once per column or row, outside the loop.
 
 mod encode;
+mod ordered;
 mod parts;
 mod take;
 mod view;

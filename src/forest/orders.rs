@@ -1,0 +1,297 @@
+//! The order of many categories, once per tree, by rows that the tree is not grown on.
+//!
+//! A node that orders categories by its own rows and then cuts the order by the same rows finds
+//! differences between categories where there are none: the more categories, and the fewer rows of
+//! each, the more. So a forest that leaves rows out of the sample of a tree orders the categories by
+//! these rows, out of bag, and the tree is grown as though places in the order were numbers.
+//! Ordering once per tree is the method of Wright & Koenig, "Splitting on categorical predictors in
+//! random forests", 2019 (theirs orders by all rows). Several classes are ordered along the
+//! first principal component of their shares, as in Coppersmith, Hong & Hosking, "Partitioning
+//! nominal attributes in decision trees", Data Mining and Knowledge Discovery 3, 1999.
+//!
+//! Means of few rows are drawn towards the mean of all ([`ROWS_OF_ALL`]). An order that says nothing
+//! of the rows in the bag ([`LEAST_ERRORS`]) is that of noise, or of categories that matter together
+//! with other features alone. Up to [`MANY_CATEGORIES`] are cut in it as in any other order; a column
+//! of more does not vary in this tree.
+//!
+//! All sums are added up in the order of the rows, and ties are broken by the rows in which
+//! categories first occur. So an order depends neither on codes nor on how columns are stored.
+
+use std::borrow::Cow;
+
+use crate::data::target::TargetValues;
+use crate::data::{Dataset, Places, Target};
+use crate::error::Result;
+use crate::params::MANY_CATEGORIES;
+use crate::runtime::Runtime;
+
+/// The number of rows at the mean of all rows that each category is taken to have besides its own
+/// (benches/papers/categories.py).
+const ROWS_OF_ALL: f64 = 10.0;
+/// How many standard errors the correlation of places and targets in the bag must be above 0 (as
+/// above).
+const LEAST_ERRORS: f64 = 2.0;
+/// Coordinates are compared in units of the largest one divided by this: rounding does not
+/// decide on ties.
+const TIE: f64 = (1u64 << 40) as f64;
+/// The number of steps of the power iteration towards the first principal component.
+const N_STEPS: usize = 16;
+
+/// The rows of a tree: their numbers in the data set, targets, and how often each is in the bag.
+pub(super) struct TreeRows<'a> {
+    /// The number of each row of the target in the data set; `None` if that is its own number.
+    pub numbers: Option<&'a [u32]>,
+    /// The target, with the weights of the rows whatever the tree.
+    pub target: &'a Target,
+    /// How often the sample of the tree has each row.
+    pub counts: &'a [u32],
+}
+
+/// Returns the data set with places for the categories of each feature that has more than `most`
+/// of them among these rows. More than [`MANY_CATEGORIES`] are not told apart by an order of no use. O(rows) for each feature with that many ranks.
+pub(super) fn with_orders<'d>(
+    data: &'d Dataset,
+    rows: &TreeRows<'_>,
+    most: usize,
+    runtime: &Runtime<'_>,
+) -> Result<Cow<'d, Dataset>> {
+    let numbers = Numbers::new(rows.target);
+    let mut places = Vec::new();
+    for feature in features_with_more(data, most) {
+        runtime.check_interrupt()?;
+        let categories = Categories::new(data, feature, rows.numbers, rows.target.n_samples());
+        if categories.ranks.len() > most {
+            let Order { categories: order, is_of_use } = order_of(&categories, rows, &numbers);
+            let of_ranks = (is_of_use || order.len() <= MANY_CATEGORIES).then(|| {
+                let mut places = vec![u32::MAX; data.n_ranks(feature)];
+                for (place, &category) in (0..).zip(&order) {
+                    places[categories.ranks[category as usize] as usize] = place;
+                }
+                // Ranks that these rows do not have come last.
+                let absent = places.iter_mut().filter(|place| **place == u32::MAX);
+                absent.zip(order.len() as u32..).for_each(|(place, last)| *place = last);
+                places.into()
+            });
+            places.push(Places { feature, of_ranks });
+        }
+    }
+    if places.is_empty() { Ok(Cow::Borrowed(data)) } else { data.with_places(&places, runtime).map(Cow::Owned) }
+}
+
+/// The categorical features that have more than `most` categories, those included that occur in
+/// other rows alone.
+pub(crate) fn features_with_more(data: &Dataset, most: usize) -> impl Iterator<Item = u32> + '_ {
+    let n_features = if data.has_categories() { data.n_features() as u32 } else { 0 };
+    (0..n_features).filter(move |&feature| data.is_categorical(feature) && data.n_ranks(feature) > most)
+}
+
+/// The categories of a feature that some rows have, numbered by the rows in which they first occur.
+struct Categories {
+    /// The rank of each category.
+    ranks: Vec<u32>,
+    /// The category of each row.
+    of_rows: Vec<u32>,
+}
+
+impl Categories {
+    fn new(data: &Dataset, feature: u32, numbers: Option<&[u32]>, n_rows: usize) -> Self {
+        let mut of_ranks = vec![u32::MAX; data.n_ranks(feature)];
+        let mut ranks = Vec::new();
+        let category = |row: u32| {
+            let rank = data.rank(feature, numbers.map_or(row, |numbers| numbers[row as usize]));
+            let category = &mut of_ranks[rank as usize];
+            if *category == u32::MAX {
+                *category = ranks.len() as u32;
+                ranks.push(rank);
+            }
+            *category
+        };
+        let of_rows = (0..n_rows as u32).map(category).collect();
+        Self { ranks, of_rows }
+    }
+}
+
+/// Targets as vectors: a number for each output, on a scale of its own, or 0 and 1 for each class, or
+/// for the second of two.
+struct Numbers<'a> {
+    target: &'a Target,
+    n: usize,
+    /// For each output of numbers, the mean and the inverse of the standard deviation.
+    scales: Vec<(f64, f64)>,
+}
+
+impl<'a> Numbers<'a> {
+    fn new(target: &'a Target) -> Self {
+        let TargetValues::Numbers(numbers) = target.values() else {
+            let TargetValues::Classes(classes) = target.values() else {
+                unreachable!("targets are numbers or classes")
+            };
+            let n_classes = classes.first.last().map_or(0, |&n| n as usize);
+            let n = if n_classes == 2 && target.n_outputs() == 1 { 1 } else { n_classes };
+            return Self { target, n, scales: Vec::new() };
+        };
+        let n = target.n_outputs();
+        let scale = |output: usize| {
+            let values = || numbers.raw.iter().skip(output).step_by(n);
+            let mean = values().sum::<f64>() / target.n_samples() as f64;
+            let squares = values().map(|value| (value - mean).powi(2)).sum::<f64>() / target.n_samples() as f64;
+            (mean, if squares > 0.0 { 1.0 / squares.sqrt() } else { 0.0 })
+        };
+        Self { target, n, scales: (0..n).map(scale).collect() }
+    }
+
+    /// Calls `visit` with each number of a row that is not 0.
+    #[inline]
+    fn visit(&self, row: usize, mut visit: impl FnMut(usize, f64)) {
+        let n_outputs = self.target.n_outputs();
+        match self.target.values() {
+            // The slot of the second class is 1.
+            TargetValues::Classes(classes) if self.n == 1 => visit(0, f64::from(classes.slots[row])),
+            TargetValues::Classes(classes) => {
+                classes.slots[row * n_outputs..][..n_outputs].iter().for_each(|&slot| visit(slot as usize, 1.0));
+            }
+            TargetValues::Numbers(numbers) => {
+                let raw = &numbers.raw[row * n_outputs..][..n_outputs];
+                for (at, (value, (mean, scale))) in raw.iter().zip(&self.scales).enumerate() {
+                    visit(at, (value - mean) * scale);
+                }
+            }
+        }
+    }
+}
+
+/// An order of categories.
+struct Order {
+    categories: Vec<u32>,
+    /// Whether it says anything of the rows in the bag.
+    is_of_use: bool,
+}
+
+/// The order of the categories by the rows out of the bag.
+fn order_of(categories: &Categories, rows: &TreeRows<'_>, numbers: &Numbers<'_>) -> Order {
+    let weights = rows.target.weights();
+    let weighted = || (0..rows.counts.len()).zip(&categories.of_rows).filter(|&(row, _)| weights.is_positive(row));
+    let (n, n_categories) = (numbers.n, categories.ranks.len());
+    // Sums over the rows out of bag: of weights, their squares and the numbers of each category.
+    let mut means = vec![0.0; n_categories * n];
+    let (mut weight_sums, mut square_sums) = (vec![0.0; n_categories], vec![0.0; n_categories]);
+    for (row, &category) in weighted().filter(|&(row, _)| rows.counts[row] == 0) {
+        let weight = weights.get(row) as f64;
+        weight_sums[category as usize] += weight;
+        square_sums[category as usize] += weight * weight;
+        let sums = &mut means[category as usize * n..][..n];
+        numbers.visit(row, |at, number| sums[at] += weight * number);
+    }
+    let total: f64 = weight_sums.iter().sum();
+    let mut mean_of_all = vec![0.0; n];
+    // Without a row out of bag all sums are 0.
+    for sums in means.chunks_exact(n).filter(|_| total > 0.0) {
+        mean_of_all.iter_mut().zip(sums).for_each(|(mean, sum)| *mean += sum / total);
+    }
+    for ((sums, &weight), &squares) in means.chunks_exact_mut(n).zip(&weight_sums).zip(&square_sums) {
+        // As many rows of equal weight say as much as these.
+        let n_rows = if squares > 0.0 { weight * weight / squares } else { 0.0 };
+        let share = n_rows / (n_rows + ROWS_OF_ALL);
+        for (sum, mean) in sums.iter_mut().zip(&mean_of_all) {
+            *sum = if share > 0.0 { (*sum / weight - mean) * share } else { 0.0 };
+        }
+    }
+    let axis = first_axis(&means, &weight_sums, n);
+    let coordinate = |mean: &[f64]| mean.iter().zip(&axis).map(|(mean, part)| mean * part).sum::<f64>();
+    let coordinates: Vec<f64> = means.chunks_exact(n).map(coordinate).collect();
+    // The correlation in the bag.
+    let mut bag = Correlation::default();
+    for (row, &category) in weighted().filter(|&(row, _)| rows.counts[row] > 0) {
+        let mut number = 0.0;
+        numbers.visit(row, |at, value| number += axis[at] * value);
+        bag.add(coordinates[category as usize], number, weights.get(row) as f64);
+    }
+    let mut order: Vec<u32> = (0..n_categories as u32).collect();
+    let largest = coordinates.iter().fold(0.0, |largest: f64, coordinate| largest.max(coordinate.abs()));
+    let scale = if largest > 0.0 { TIE / largest } else { 0.0 };
+    order.sort_by_key(|&category| (coordinates[category as usize] * scale).round() as i64);
+    Order { categories: order, is_of_use: bag.n_errors() >= LEAST_ERRORS }
+}
+
+/// The axis along which weighted rows of `n` numbers, centred, vary most. By power iteration from a
+/// fixed start: the bits are always the same. O(numbers) per step.
+fn first_axis(rows: &[f64], weights: &[f64], n: usize) -> Vec<f64> {
+    // The parts differ: an axis of equal parts is at right angles to all shares of classes.
+    let mut axis: Vec<f64> = (0..n).map(|at| 1.0 / (at + 1) as f64).collect();
+    if n == 1 {
+        return axis;
+    }
+    for _ in 0..N_STEPS {
+        let mut next = vec![0.0; n];
+        for (row, weight) in rows.chunks_exact(n).zip(weights) {
+            let along = weight * row.iter().zip(&axis).map(|(number, part)| number * part).sum::<f64>();
+            next.iter_mut().zip(row).for_each(|(part, number)| *part += along * number);
+        }
+        let larger = |largest: f64, part: &f64| if part.abs() > largest.abs() { *part } else { largest };
+        let largest = next.iter().fold(0.0, larger);
+        if largest == 0.0 {
+            break;
+        }
+        // Dividing by the largest part also fixes the sign.
+        axis = next.into_iter().map(|part| part / largest).collect();
+    }
+    axis
+}
+
+/// Weighted sums for the correlation of two numbers.
+#[derive(Default)]
+struct Correlation {
+    weight: f64,
+    weight_squares: f64,
+    means: [f64; 2],
+    squares: [f64; 2],
+    products: f64,
+}
+
+impl Correlation {
+    fn add(&mut self, a: f64, b: f64, weight: f64) {
+        self.weight += weight;
+        self.weight_squares += weight * weight;
+        let [from_a, from_b] = [a - self.means[0], b - self.means[1]];
+        self.means[0] += from_a * weight / self.weight;
+        self.means[1] += from_b * weight / self.weight;
+        self.squares[0] += weight * from_a * (a - self.means[0]);
+        self.squares[1] += weight * from_b * (b - self.means[1]);
+        self.products += weight * from_a * (b - self.means[1]);
+    }
+
+    /// The correlation, in standard errors of that of as many rows without any; 0 if a number does
+    /// not vary.
+    fn n_errors(&self) -> f64 {
+        let scale = self.squares[0].sqrt() * self.squares[1].sqrt();
+        if scale > 0.0 { self.products / scale * self.weight / self.weight_squares.sqrt() } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_axis_is_the_longest() {
+        let rows = [3.0, 1.0, -3.0, -1.0, 0.1, -0.3, -0.1, 0.3];
+        let axis = first_axis(&rows, &[1.0; 4], 2);
+        assert!((axis[0] - 1.0).abs() < 1e-9 && (axis[1] - 1.0 / 3.0).abs() < 1e-9, "{axis:?}");
+        assert_eq!(first_axis(&[0.0; 6], &[1.0; 2], 3), [1.0, 0.5, 1.0 / 3.0]);
+    }
+
+    #[test]
+    fn correlations_are_in_standard_errors() {
+        let errors = |weights: [f64; 4]| {
+            let mut sums = Correlation::default();
+            for ((a, b), weight) in [(1.0, 2.0), (2.0, 3.0), (3.0, 5.0), (4.0, 4.0)].into_iter().zip(weights) {
+                sums.add(a, b, weight);
+            }
+            sums.n_errors()
+        };
+        assert!((errors([1.0; 4]) - 0.8 * 2.0).abs() < 1e-12);
+        assert!((errors([7.0; 4]) - errors([1.0; 4])).abs() < 1e-12);
+        assert!((errors([1.0, 1.0, 0.0, 0.0]) - 2.0f64.sqrt()).abs() < 1e-12);
+        assert_eq!(Correlation::default().n_errors(), 0.0);
+    }
+}

@@ -1,0 +1,350 @@
+"""Orders of categories once per tree, by the samples that the tree is not grown on."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn.model_selection import KFold
+
+import spinney
+from oracle import assert_same_tree, bits
+from spinney import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    LazyForestClassifier,
+    LazyForestRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from spinney.model_selection import cross_val_predict
+
+FORESTS = [RandomForestClassifier, RandomForestRegressor]
+ALL = [*FORESTS, LazyForestClassifier, LazyForestRegressor]
+SAMPLES = {
+    "with replacement": {},
+    "without replacement": {"replace": False, "max_samples": 0.6},
+    "poisson": {"bootstrap": "poisson"},
+}
+TASKS = ["regression", "outputs", "two classes", "classes"]
+# Rows at the mean of all rows that a category is taken to have; least standard errors.
+ROWS_OF_ALL, LEAST_ERRORS, N_STEPS = 10.0, 2.0, 16
+FEW, MANY = 10, 32
+
+
+def data(task, n_levels=40, n_rows=500, effect=2.0, seed=0):
+    """Return codes of categories of which some are missing, beside two numbers, and a target."""
+    rng = np.random.default_rng(seed)
+    levels = rng.permutation(
+        np.concatenate([np.arange(n_levels), rng.integers(0, n_levels, n_rows)])
+    )
+    X = np.column_stack([rng.normal(size=len(levels)), levels, rng.normal(size=len(levels))])
+    effects = rng.normal(size=(n_levels, 2)) * effect
+    y = effects[levels] + X[:, :1] + rng.normal(size=(len(levels), 2))
+    X[rng.random(len(X)) < 0.05, 1] = np.nan
+    if task == "regression":
+        return X, y[:, 0]
+    if task == "outputs":
+        return X, y
+    if task == "two classes":
+        return X, (y[:, 0] > 0).astype(int)
+    return X, 2 * (y[:, 0] > 0) + (y[:, 1] > 0)
+
+
+def make(task, estimator=None, **params):
+    if estimator is None:
+        estimator = RandomForestClassifier if "classes" in task else RandomForestRegressor
+    params = {"n_estimators": 4, "random_state": 0, "categorical_features": [1]} | params
+    return estimator(**params)
+
+
+def lazy(task):
+    return LazyForestClassifier if "classes" in task else LazyForestRegressor
+
+
+# --- The order ----------------------------------------------------------------------------------
+
+
+def standardised(y):
+    """Return targets as vectors."""
+    if y.dtype.kind == "i" and y.max() == 1:
+        return y[:, None].astype(float)
+    if y.dtype.kind == "i":
+        return np.eye(y.max() + 1)[y]
+    y = y.reshape(len(y), -1)
+    return (y - y.mean(axis=0)) / y.std(axis=0)
+
+
+def places(column, y, counts, weights):
+    """Return the place of each sample's category, and whether the order is of any use."""
+    keys = np.where(np.isnan(column), -1, column)
+    levels = list(dict.fromkeys(keys))
+    numbers = standardised(y)
+    is_out = (counts == 0) & (weights > 0)
+    mean = np.average(numbers[is_out], axis=0, weights=weights[is_out])
+    means = np.zeros((len(levels), numbers.shape[1]))
+    total = np.zeros(len(levels))
+    for at, level in enumerate(levels):
+        rows = is_out & (keys == level)
+        total[at] = weights[rows].sum()
+        if total[at] > 0:
+            n_rows = total[at] ** 2 / (weights[rows] ** 2).sum()
+            own = np.average(numbers[rows], axis=0, weights=weights[rows]) - mean
+            means[at] = own * n_rows / (n_rows + ROWS_OF_ALL)
+    # The first principal component, as far as some steps of power iteration come.
+    axis = 1 / np.arange(1, numbers.shape[1] + 1)
+    for _ in range(N_STEPS if len(axis) > 1 else 0):
+        axis = (total * (means @ axis)) @ means
+        axis /= axis[np.abs(axis).argmax()]
+    along = means @ axis
+    is_in = (counts > 0) & (weights > 0)
+    of_rows = dict(zip(levels, along, strict=True))
+    a = np.array([of_rows[key] for key in keys])[is_in]
+    b, w = (numbers @ axis)[is_in], weights[is_in]
+    a, b = a - np.average(a, weights=w), b - np.average(b, weights=w)
+    r = (w * a * b).sum() / np.sqrt((w * a * a).sum() * (w * b * b).sum())
+    is_of_use = bool(r * w.sum() / np.sqrt((w**2).sum()) >= LEAST_ERRORS)
+    # Rounding must not decide on ties of categories with as many samples of the same targets.
+    rounded = np.round(along / np.abs(along).max() * 2.0**40)
+    order = np.lexsort((np.arange(len(levels)), rounded))
+    place = dict(zip(np.array(levels)[order], range(len(levels)), strict=True))
+    return np.array([place[key] for key in keys], dtype=float), is_of_use
+
+
+def draws(forest, n_rows):
+    return [np.bincount(rows, minlength=n_rows) for rows in forest.estimators_samples_]
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+@pytest.mark.parametrize("task", TASKS)
+def test_trees_are_those_of_places_as_numbers(task, sample):
+    """The trees of the forest are trees on a column of numbers, which are worked out here."""
+    X, y = data(task)
+    forest = make(task, category_order="tree", **SAMPLES[sample]).fit(X, y)
+    tree_class = DecisionTreeClassifier if "classes" in task else DecisionTreeRegressor
+    max_features = "sqrt" if "classes" in task else 1.0
+    pairs = zip(forest.estimators_, draws(forest, len(X)), strict=True)
+    for tree, counts in pairs:
+        order, is_of_use = places(X[:, 1], y, counts, np.ones(len(X)))
+        assert is_of_use
+        numbers = np.column_stack([X[:, 0], order, X[:, 2]])
+        twin = tree_class(random_state=tree.random_state, max_features=max_features)
+        twin.fit(numbers, y, sample_weight=counts)
+        for name in ("children_left", "children_right", "feature", "n_node_samples"):
+            assert_array_equal(getattr(tree.tree_, name), getattr(twin.tree_, name), name)
+        assert (tree.tree_.feature == 1).sum() > 10
+        is_own = tree.tree_.feature != 1
+        assert_array_equal(tree.tree_.threshold[is_own], twin.tree_.threshold[is_own])
+        # The rows of the tree find their leaves by the sets of categories.
+        inside = counts > 0
+        assert_array_equal(tree.apply(X[inside]), twin.apply(numbers[inside]))
+
+
+@pytest.mark.parametrize("task", ["regression", "classes"])
+def test_weights_count_in_the_order(task):
+    X, y = data(task)
+    weights = np.random.default_rng(3).integers(0, 4, len(X)).astype(float)
+    forest = make(task, category_order="tree", bootstrap="poisson", max_features=None)
+    forest.fit(X, y, sample_weight=weights)
+    tree_class = DecisionTreeClassifier if "classes" in task else DecisionTreeRegressor
+    for tree, counts in zip(forest.estimators_, draws(forest, len(X)), strict=True):
+        # Counts of samples without weight are not known, nor needed.
+        order, _ = places(X[:, 1], y, counts, weights)
+        numbers = np.column_stack([X[:, 0], order, X[:, 2]])
+        twin = tree_class(random_state=tree.random_state)
+        twin.fit(numbers, y, sample_weight=counts * weights)
+        assert_array_equal(tree.tree_.feature, twin.tree_.feature)
+        assert_array_equal(tree.tree_.n_node_samples, twin.tree_.n_node_samples)
+
+
+def test_categories_go_by_their_number():
+    """By default few are ordered by nodes and more by trees."""
+    orders = ("auto", "node", "tree")
+    for n_levels, like in ((FEW - 1, "node"), (FEW, "tree"), (MANY + 5, "tree")):
+        # Missing values are one more category.
+        X, y = data("regression", n_levels)
+        grown = {order: bits(make("", category_order=order).fit(X, y)) for order in orders}
+        assert grown["auto"] == grown[like]
+        assert grown["tree"] != grown["node"]
+    # Two categories have one order.
+    X, y = data("regression", 2)
+    X = X[~np.isnan(X[:, 1])]
+    y = y[: len(X)]
+    assert bits(make("", category_order="tree").fit(X, y)) == bits(make("").fit(X, y))
+
+
+def test_without_samples_out_of_bag_nodes_order():
+    X, y = data("regression")
+    one, other = (
+        make("", bootstrap=False, category_order=order).fit(X, y) for order in ("tree", "node")
+    )
+    assert bits(one) == bits(other)
+
+
+def test_an_order_of_no_use_is_not_used():
+    """Columns of many categories are left out of such trees, others are not."""
+    for n_levels in (MANY - 10, 300):
+        X, y = data("regression", n_levels, effect=0.0, n_rows=1000)
+        forest = make("", n_estimators=20).fit(X, y)
+        useful = [
+            places(X[:, 1], y, counts, np.ones(len(X)))[1] for counts in draws(forest, len(X))
+        ]
+        assert sum(useful) < 5
+        uses = [1 in tree.tree_.feature for tree in forest.estimators_]
+        assert uses == (useful if n_levels > MANY else [True] * 20)
+
+
+@pytest.mark.parametrize("params", [{"max_features": 1}, {"feature_sampling": "active"}])
+def test_a_feature_that_is_left_out_is_not_drawn(params):
+    """Nodes draw on, as if it did not vary."""
+    X, y = data("regression", 300, effect=0.0, n_rows=1000)
+    n_leaves = []
+    for storage in (np.asarray, sparse.csr_array):
+        model = make("", n_estimators=5, **({"max_features": 1} | params))
+        # In sparse data missing values are stored.
+        model.fit(storage(np.nan_to_num(X)), y)
+        n_leaves.append([tree.get_n_leaves() for tree in model.estimators_])
+        for tree, counts in zip(model.estimators_, draws(model, len(X)), strict=True):
+            if 1 not in tree.tree_.feature:
+                assert tree.get_n_leaves() == (counts > 0).sum()
+    assert n_leaves[0] == n_leaves[1]
+
+
+# --- What must not show -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_codes_and_unused_categories_do_not_show(task):
+    X, y = data(task)
+    names = np.array([f"{name:03}" for name in np.random.default_rng(1).permutation(60)])
+    cells = [None if np.isnan(code) else names[int(code)] for code in X[:, 1]]
+    frames = [
+        pd.DataFrame({"a": X[:, 0], "b": column, "c": X[:, 2]})
+        for column in (
+            X[:, 1],
+            np.array(cells, dtype=object),
+            pd.Categorical(cells, categories=names[::-1]),
+        )
+    ]
+    forests = [make(task, categorical_features=["b"]).fit(frame, y) for frame in frames]
+    for forest, frame in zip(forests, frames, strict=True):
+        assert_array_equal(forest.predict(frame), forests[0].predict(frames[0]))
+        for one, other in zip(forest.estimators_, forests[0].estimators_, strict=True):
+            names_of_arrays = ("feature", "n_node_samples", "value", "impurity")
+            assert_same_tree(one, other, names_of_arrays)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("params", [{}, {"max_leaf_nodes": 20}, {"min_samples_leaf": 3}])
+def test_storage_and_threads_do_not_show(task, params):
+    X, y = data(task, 300, n_rows=1500)
+    X[np.random.default_rng(2).random(len(X)) < 0.5, 1] = 0
+    expected = make(task, **params).fit(X, y)
+    assert any((tree.tree_.feature == 1).any() for tree in expected.estimators_)
+    others = {
+        "threads": make(task, n_jobs=2, **params).fit(X, y),
+        "csr": make(task, **params).fit(sparse.csr_array(X), y),
+        "csc": make(task, **params).fit(sparse.csc_array(X), y),
+    }
+    for forest in others.values():
+        assert bits(forest) == bits(expected)
+        assert_array_equal(forest.predict(sparse.csr_array(X)), expected.predict(X))
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_lazy_forests_predict_the_same(task, sample):
+    X, y = data(task)
+    X_test, _ = data(task, n_levels=60, seed=1)
+    forest = make(task, **SAMPLES[sample]).fit(X, y)
+    for params in ({}, {"traversal": "single"}, {"traversal": "eager"}):
+        model = make(task, lazy(task), **params, **SAMPLES[sample]).fit(X, y)
+        assert_array_equal(model.predict(X_test), forest.predict(X_test))
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("task", ["regression", "two classes", "classes"])
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_folds_predict_as_if_refitted(task, sample, storage):
+    X, y = data(task)
+    X = storage(X if storage is np.asarray else np.nan_to_num(X))
+    model = make(task, **SAMPLES[sample])
+    folds = KFold(5, shuffle=True, random_state=0)
+    predictions = cross_val_predict(model, X, y, cv=folds)
+    for train, test in folds.split(X):
+        fit_params = {"sample_ids": train} if sample == "poisson" else {}
+        own = make(task, **SAMPLES[sample]).fit(X[train], y[train], **fit_params)
+        assert_array_equal(predictions[test], own.predict(X[test]))
+
+
+def test_trees_do_not_depend_on_their_number():
+    X, y = data("regression")
+    few = make("", n_estimators=2, warm_start=True).fit(X, y)
+    many = make("", n_estimators=4).fit(X, y)
+    assert bits(few) == bits(many)[:2]
+    assert bits(few.set_params(n_estimators=4).fit(X, y)) == bits(many)
+
+
+def test_models_survive_files_and_pickles(tmp_path):
+    X, y = data("classes")
+    for order in ("auto", "tree"):
+        model = make("classes", category_order=order).fit(X, y)
+        model.save(tmp_path / "model.spinney")
+        for copy in (spinney.load(tmp_path / "model.spinney"), pickle.loads(pickle.dumps(model))):
+            assert bits(copy) == bits(model)
+            assert copy.category_order == order
+            assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
+
+
+# --- What it is for -----------------------------------------------------------------------------
+
+
+def test_noise_of_many_categories_does_no_harm():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(4000, 3)), rng.integers(0, 400, 4000)])
+    y = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=4000)
+    train, test = slice(3000), slice(3000, None)
+    scores = {}
+    for order in ("auto", "node"):
+        model = RandomForestRegressor(
+            30, categorical_features=[3], category_order=order, random_state=0
+        )
+        scores[order] = model.fit(X[train], y[train]).score(X[test], y[test])
+    without = RandomForestRegressor(30, random_state=0)
+    without = without.fit(X[train, :3], y[train]).score(X[test, :3], y[test])
+    assert scores["auto"] > without - 0.01
+    assert scores["node"] < without - 0.1
+
+
+def test_effects_of_many_categories_are_found():
+    X, y = data("regression", 200, n_rows=3000, effect=1.0)
+    train, test = slice(2200), slice(2200, None)
+    model = RandomForestRegressor(30, categorical_features=[1], random_state=0)
+    # Of the variance, 1 is of the categories, 1 of a number, and 1 is noise.
+    assert model.fit(X[train], y[train]).score(X[test], y[test]) > 0.5
+
+
+# --- The parameter ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", ALL)
+@pytest.mark.parametrize("order", ["once", "", None, 1, True])
+def test_illegal_orders_raise(estimator, order):
+    with pytest.raises(
+        ValueError, match=r"'category_order' parameter of .* {'auto', 'node', 'tree'}"
+    ):
+        make("", estimator, category_order=order).fit(*data("two classes"))
+
+
+@pytest.mark.parametrize("estimator", FORESTS)
+def test_least_samples_do_not_matter_to_orders_of_trees(estimator):
+    X, y = data("two classes")
+    one, other = (
+        make("", estimator, category_order="tree", min_samples_category=least).fit(X, y)
+        for least in (1, 20)
+    )
+    assert bits(one) == bits(other)
+    with pytest.raises(ValueError, match="cannot have monotonic constraints"):
+        make("", estimator, monotonic_cst=[0, 1, 0]).fit(X, y)
