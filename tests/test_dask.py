@@ -334,6 +334,10 @@ def test_little_memory(cache, monkeypatch):
 # --- Workers that die ---------------------------------------------------------------------------
 
 
+def is_running(server):
+    return server.status.name == "running"
+
+
 @contextlib.contextmanager
 def kill_workers(client, seconds, seed):
     """Kill a random worker every so often, but not the last; yield the list of those that were."""
@@ -343,7 +347,7 @@ def kill_workers(client, seconds, seed):
         while not stop.wait(seconds):
             # Dask gives up a worker that dies while it starts, and somebody has to be left.
             nannies = client.cluster.workers.values()
-            running = [n for n in nannies if n.process and n.process.status.name == "running"]
+            running = [n for n in nannies if n.process and is_running(n) and is_running(n.process)]
             if len(running) > 1:
                 killed.append(chance.choice(running).pid)
                 os.kill(killed[-1], signal.SIGKILL)

@@ -111,7 +111,11 @@ def kill_at_random(arguments: argparse.Namespace) -> None:
                 while not stop.wait(1.0):
                     # Dask gives up a worker that dies while it starts.
                     nannies = [n for n in client.cluster.workers.values() if n.process]
-                    pids = [n.pid for n in nannies if n.process.status.name == "running"]
+                    pids = [
+                        n.pid
+                        for n in nannies
+                        if n.status.name == n.process.status.name == "running"
+                    ]
                     if pids:
                         os.kill(chance.choice(pids), signal.SIGKILL)
                         n_killed += 1
