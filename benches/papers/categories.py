@@ -109,7 +109,7 @@ REAL: dict[str, tuple[str, Callable[[], Set]]] = {
     ),
     "beijing air": (
         "beijing_air.csv.gz",
-        lambda: csv("beijing_air.csv.gz", "PM2.5", 10_000, drop=("No",)),
+        lambda: csv("beijing_air.csv.gz", "PM2.5", 10_000),
     ),
     "covertype": ("covertype.npz", lambda: covertype(10_000)),
 }
