@@ -8,7 +8,7 @@ use super::dense::Ordinals;
 use super::encoding::Encoding;
 use super::matrix::Matrix;
 use super::query::Query;
-use super::rows::{Access, GROUP, RowEntries, Rows, Scattered};
+use super::rows::{Access, RowEntries, Rows};
 use super::{Columns, Dataset};
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
@@ -99,14 +99,14 @@ impl EncodedMatrix {
     }
 
     /// The entries of a row of a sparse data set.
-    fn entries(&self, row: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+    fn entries(&self, row: usize) -> impl Iterator<Item = (u32, f64)> + '_ {
         let row = match self.data.columns() {
             Columns::Dense(_) => None,
             Columns::Sparse(columns) => Some(columns.row(self.row(row))),
         };
         let entries =
             row.into_iter().flat_map(|row| (0..).zip(row.features).map(move |(at, &f)| (f, row.ranks.at(at))));
-        entries.map(|(feature, rank)| (feature as usize, self.value_of(feature, rank)))
+        entries.map(|(feature, rank)| (feature, self.value_of(feature, rank)))
     }
 }
 
@@ -187,25 +187,11 @@ impl Rows for EncodedMatrix {
 }
 
 impl RowEntries for EncodedMatrix {
-    fn scatter(&self, row: usize, to: &mut Scattered) {
-        self.entries(row).for_each(|(feature, value)| to.store(feature, value));
+    fn copy_row(&self, row: usize, entries: &mut Vec<(u32, f64)>) {
+        entries.extend(self.entries(row));
     }
 
-    fn remove(&self, row: usize, from: &mut Scattered) {
-        self.entries(row).for_each(|(feature, _)| from.forget(feature));
-    }
-
-    fn fill(&self, row: usize, group: &mut [f32], lane: usize) -> bool {
-        let mut is_single = true;
-        for (feature, value) in self.entries(row) {
-            let cell = &mut group[feature * GROUP + lane];
-            *cell = value as f32;
-            is_single &= f64::from(*cell) == value;
-        }
-        is_single
-    }
-
-    fn clear(&self, row: usize, group: &mut [f32], lane: usize) {
-        self.entries(row).for_each(|(feature, _)| group[feature * GROUP + lane] = 0.0);
+    fn merge(&self, _sum: f64, _value: f64) -> f64 {
+        unreachable!("a data set has one entry for a cell")
     }
 }

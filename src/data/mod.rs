@@ -19,6 +19,7 @@ mod parts;
 pub mod query;
 mod range;
 pub(crate) mod ranking;
+pub(crate) mod row_group;
 pub mod rows;
 pub mod sparse;
 pub mod target;

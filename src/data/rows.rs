@@ -12,6 +12,7 @@ use ndarray::{ArrayView2, ArrayViewMut2, Zip, s};
 use super::element::Element;
 use super::floats::{FloatSlice, TableValue};
 use super::query::Query;
+use super::row_group::RowGroup;
 use super::sparse::{SparseIndex, SparseView};
 use crate::error::Result;
 use crate::memory;
@@ -39,21 +40,11 @@ pub enum Access<'a> {
 
 /// The entries of the rows of a sparse matrix.
 pub trait RowEntries: Sync {
-    /// Adds the entries of a row to an empty one.
-    fn scatter(&self, row: usize, to: &mut Scattered);
-    /// Makes that row an empty one again.
-    fn remove(&self, row: usize, from: &mut Scattered);
-    /// Sets row number `lane` of a group of zeros to a row. Returns whether single precision holds
-    /// all of its values.
-    fn fill(&self, row: usize, group: &mut [f32], lane: usize) -> bool;
-    /// Sets that row of the group to zeros again.
-    fn clear(&self, row: usize, group: &mut [f32], lane: usize);
+    /// Adds the entries of a row, each with its feature, to `entries`, in stored order.
+    fn copy_row(&self, row: usize, entries: &mut Vec<(u32, f64)>);
+    /// The value of a cell of which `value` is stored after entries that are worth `sum`.
+    fn merge(&self, sum: f64, value: f64) -> f64;
 }
-
-/// The rows of a group: the values of a feature in all of them follow each other.
-pub const GROUP: usize = 16;
-/// The most features of a matrix whose rows are grouped: a group takes 64 bytes for each.
-const MAX_GROUP_FEATURES: usize = 1 << 18;
 
 impl<T: Element> Rows for ArrayView2<'_, T> {
     fn shape(&self) -> (usize, usize) {
@@ -95,39 +86,12 @@ impl<T: Element, I: SparseIndex> Rows for SparseView<'_, T, I> {
 }
 
 impl<T: Element, I: SparseIndex> RowEntries for SparseView<'_, T, I> {
-    fn scatter(&self, row: usize, to: &mut Scattered) {
-        for (feature, value) in self.entries(row) {
-            let (word, bit) = (&mut to.stored[feature / 64], 1 << (feature % 64));
-            let cell = &mut to.cells[feature];
-            *cell = match *word & bit {
-                0 => value.widen(),
-                _ => T::Value::from_wide(*cell).merged(value, T::MERGE).widen(),
-            };
-            *word |= bit;
-        }
+    fn copy_row(&self, row: usize, entries: &mut Vec<(u32, f64)>) {
+        entries.extend(self.entries(row).map(|(feature, value)| (feature as u32, value.widen())));
     }
 
-    fn remove(&self, row: usize, from: &mut Scattered) {
-        for (feature, _) in self.entries(row) {
-            from.forget(feature);
-        }
-    }
-
-    fn fill(&self, row: usize, group: &mut [f32], lane: usize) -> bool {
-        let mut is_single = true;
-        for (feature, value) in self.entries(row) {
-            let cell = &mut group[feature * GROUP + lane];
-            let sum = T::Value::from_wide(f64::from(*cell)).merged(value, T::MERGE).widen();
-            *cell = sum as f32;
-            is_single &= f64::from(*cell) == sum;
-        }
-        is_single
-    }
-
-    fn clear(&self, row: usize, group: &mut [f32], lane: usize) {
-        for (feature, _) in self.entries(row) {
-            group[feature * GROUP + lane] = 0.0;
-        }
+    fn merge(&self, sum: f64, value: f64) -> f64 {
+        T::Value::from_wide(sum).merged(T::Value::from_wide(value), T::MERGE).widen()
     }
 }
 
@@ -141,24 +105,32 @@ pub struct Scattered {
     stored: Vec<u64>,
     /// By feature; of those that are not stored, anything.
     cells: Vec<f64>,
+    /// The number of the row, and its entries as they are stored.
+    row: Option<usize>,
+    entries: Vec<(u32, f64)>,
 }
 
 impl Scattered {
     fn new(n_features: usize) -> Result<Self> {
-        Ok(Self { stored: memory::zeros(ROWS, n_features.div_ceil(64))?, cells: memory::zeros(ROWS, n_features)? })
+        let (stored, cells) = (memory::zeros(ROWS, n_features.div_ceil(64))?, memory::zeros(ROWS, n_features)?);
+        Ok(Self { stored, cells, row: None, entries: Vec::new() })
     }
 
-    /// Stores a cell of an empty row.
-    #[inline]
-    pub(super) fn store(&mut self, feature: usize, value: f64) {
-        self.stored[feature / 64] |= 1 << (feature % 64);
-        self.cells[feature] = value;
-    }
-
-    /// Makes a cell one that is not stored, and maybe others of the row with it.
-    #[inline]
-    pub(super) fn forget(&mut self, feature: usize) {
-        self.stored[feature / 64] = 0;
+    /// Takes the entries of a row instead of those that it has.
+    fn move_to(&mut self, row: usize, rows: &dyn RowEntries) {
+        if self.row.replace(row) == Some(row) {
+            return;
+        }
+        for (feature, _) in self.entries.drain(..) {
+            self.stored[feature as usize / 64] = 0;
+        }
+        rows.copy_row(row, &mut self.entries);
+        for &(feature, value) in &self.entries {
+            let (word, bit) = (&mut self.stored[feature as usize / 64], 1 << (feature % 64));
+            let cell = &mut self.cells[feature as usize];
+            *cell = if *word & bit == 0 { value } else { rows.merge(*cell, value) };
+            *word |= bit;
+        }
     }
 
     #[inline]
@@ -268,18 +240,16 @@ pub struct Reader<'a> {
     way: Way<'a>,
     /// The first row of the block.
     start: usize,
-    /// A group of scattered rows, zeros elsewhere; empty until there is one.
-    group: Vec<f32>,
-    /// The rows that are in the group.
-    grouped: Vec<usize>,
+    /// Rows of a wide sparse matrix, once they are read in groups.
+    group: Option<RowGroup>,
 }
 
 enum Way<'a> {
     InPlace(FloatSlice<'a>),
     /// The rows of the block, one after the other.
     Copied(Vec<f64>),
-    /// The row that was read last, if any.
-    Scattered(&'a dyn RowEntries, Scattered, Option<usize>),
+    /// With the row that was read last.
+    Scattered(&'a dyn RowEntries, Scattered),
     Asked(&'a dyn Query),
 }
 
@@ -299,12 +269,12 @@ impl<'a> Reader<'a> {
         let way = match rows.access() {
             Access::InPlace(cells) => Way::InPlace(cells),
             Access::Asked(query) if !is_narrow(rows) || n_features / COPIES_PER_READ > n_reads => Way::Asked(query),
-            Access::Entries(entries) if !is_narrow(rows) => Way::Scattered(entries, Scattered::new(n_features)?, None),
+            Access::Entries(entries) if !is_narrow(rows) => Way::Scattered(entries, Scattered::new(n_features)?),
             Access::Asked(_) | Access::Entries(_) => {
                 Way::Copied(memory::zeros(ROWS, block_len.min(n_samples) * n_features)?)
             }
         };
-        Ok(Self { rows, n_features, way, start: 0, group: Vec::new(), grouped: Vec::new() })
+        Ok(Self { rows, n_features, way, start: 0, group: None })
     }
 
     /// Moves to a block of rows.
@@ -316,32 +286,22 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether rows can be read in [groups](Self::group): those of a wide sparse matrix without too
-    /// many features.
+    /// Whether rows can be read in [groups](Self::group): those of a wide sparse matrix.
     pub fn has_groups(&self) -> bool {
-        matches!(self.way, Way::Scattered(..)) && self.n_features <= MAX_GROUP_FEATURES
+        matches!(self.way, Way::Scattered(..))
     }
 
-    /// Up to [`GROUP`] rows of a wide sparse matrix: the value of a feature in row number `i` of them
-    /// is at `feature * GROUP + i`. Nothing if [there are no groups](Self::has_groups), or if single
-    /// precision does not hold a value.
-    pub fn group(&mut self, rows: &[usize]) -> Result<Option<&[f32]>> {
-        let Way::Scattered(entries, ..) = &self.way else { return Ok(None) };
-        if !self.has_groups() {
-            return Ok(None);
-        }
-        if self.group.is_empty() {
-            self.group = memory::zeros(ROWS, self.n_features * GROUP)?;
-        }
-        for (lane, row) in self.grouped.drain(..).enumerate() {
-            entries.clear(row, &mut self.group, lane);
-        }
-        self.grouped.extend(rows);
-        let mut is_single = true;
-        for (lane, &row) in rows.iter().enumerate() {
-            is_single &= entries.fill(row, &mut self.group, lane);
-        }
-        Ok(is_single.then_some(&self.group))
+    /// Some rows of a wide sparse matrix, at most [`GROUP`](super::row_group::GROUP); nothing if
+    /// [there are no groups](Self::has_groups).
+    pub fn group(&mut self, rows: &[usize]) -> Result<Option<&RowGroup>> {
+        let Way::Scattered(entries, _) = &self.way else { return Ok(None) };
+        let group = match self.group.take() {
+            Some(group) => group,
+            None => RowGroup::new(self.n_features)?,
+        };
+        let group = self.group.insert(group);
+        group.fill(*entries, rows);
+        Ok(Some(group))
     }
 
     /// The cells of the block, if they lie in memory row after row.
@@ -363,13 +323,8 @@ impl<'a> Reader<'a> {
             Way::InPlace(FloatSlice::F64(all)) => Row::Cells(FloatSlice::F64(&all[cells(row)])),
             Way::InPlace(FloatSlice::F32(all)) => Row::Cells(FloatSlice::F32(&all[cells(row)])),
             Way::Copied(block) => Row::Cells(FloatSlice::F64(&block[cells(row - self.start)])),
-            Way::Scattered(entries, scattered, last) => {
-                if *last != Some(row) {
-                    if let Some(last) = last.replace(row) {
-                        entries.remove(last, scattered);
-                    }
-                    entries.scatter(row, scattered);
-                }
+            Way::Scattered(entries, scattered) => {
+                scattered.move_to(row, *entries);
                 Row::Scattered(scattered)
             }
             Way::Asked(query) => Row::Asked(*query, row as u32),

@@ -12,10 +12,8 @@
 //! precision this decides as the threshold does, unless the value is equal to the cut.
 
 use std::collections::BinaryHeap;
-use std::sync::OnceLock;
 
 use super::position::AT_LEAF;
-use crate::tuning::tuned;
 
 /// The most splits of a cluster.
 const SPLITS: usize = 15;
@@ -202,49 +200,6 @@ fn least_above(threshold: f64) -> f32 {
         true => nearest,
         false if nearest == f32::INFINITY => f32::NAN,
         false => nearest.next_up(),
-    }
-}
-
-tuned! {
-    /// A batch makes clusters of trees that have up to so many splits per row of the batch. Clusters
-    /// of a split take some 60 ns to make; to a row they save some 25 ns (bench `sweep`).
-    fn splits_per_row() -> usize = 4;
-}
-
-/// Clusters that are made at the first batch that is large enough; nothing where the tree has none.
-/// They follow from the rest of their tree, so any two of them are equal.
-#[derive(Debug, Default)]
-pub(super) struct MadeClusters(OnceLock<Option<Clusters>>);
-
-impl MadeClusters {
-    /// The clusters of a tree with `n_splits` splits, for a batch of `n_rows` rows; nothing if they
-    /// are still to be made and the batch is too small for that.
-    pub fn get_or_make(
-        &self,
-        n_splits: usize,
-        n_rows: usize,
-        make: impl FnOnce() -> Option<Clusters>,
-    ) -> Option<&Clusters> {
-        if n_splits > n_rows.saturating_mul(splits_per_row()) {
-            return self.0.get()?.as_ref();
-        }
-        self.0.get_or_init(make).as_ref()
-    }
-
-    pub fn n_bytes(&self) -> usize {
-        self.0.get().and_then(Option::as_ref).map_or(0, Clusters::n_bytes)
-    }
-}
-
-impl Clone for MadeClusters {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl PartialEq for MadeClusters {
-    fn eq(&self, _other: &Self) -> bool {
-        true
     }
 }
 

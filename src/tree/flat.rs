@@ -13,7 +13,6 @@
 #![allow(unsafe_code, reason = "bounds checks would double the time of a step, `benches/NOTES.md`")]
 
 use std::collections::VecDeque;
-use std::sync::OnceLock;
 
 /// Rows side by side.
 const LANES: usize = 16;
@@ -70,28 +69,22 @@ impl FlatTree {
     }
 
     /// Sets `leaves` to the numbers of the leaves that rows reach. The values of row `i`, none of
-    /// them NaN, begin at `starts[i]` in `cells`, and each is `STRIDE` cells after the one before.
-    /// O(rows * depth).
-    pub fn descend<const STRIDE: usize>(&self, cells: &[f32], starts: &[usize], leaves: &mut [u32]) {
-        let last = (self.n_features - 1) * STRIDE;
+    /// them NaN, begin at `starts[i]` in `cells`. O(rows * depth).
+    pub fn descend(&self, cells: &[f32], starts: &[usize], leaves: &mut [u32]) {
+        let last = self.n_features - 1;
         assert!(starts.iter().all(|&start| start + last < cells.len()), "a row ends beyond the cells");
         let (groups, rest) = starts.as_chunks::<LANES>();
         let (group_leaves, rest_leaves) = leaves.as_chunks_mut::<LANES>();
         for (starts, leaves) in groups.iter().zip(group_leaves) {
-            self.descend_together::<STRIDE, LANES>(cells, starts, leaves);
+            self.descend_together::<LANES>(cells, starts, leaves);
         }
         for (start, leaf) in rest.iter().zip(rest_leaves) {
-            self.descend_together::<STRIDE, 1>(cells, &[*start], std::array::from_mut(leaf));
+            self.descend_together::<1>(cells, &[*start], std::array::from_mut(leaf));
         }
     }
 
     #[inline]
-    fn descend_together<const STRIDE: usize, const N: usize>(
-        &self,
-        cells: &[f32],
-        starts: &[usize; N],
-        leaves: &mut [u32; N],
-    ) {
+    fn descend_together<const N: usize>(&self, cells: &[f32], starts: &[usize; N], leaves: &mut [u32; N]) {
         let mask = u32::MAX.checked_shr(u32::BITS - self.child_bits).unwrap_or(0);
         let mut at = [0; N];
         loop {
@@ -102,7 +95,7 @@ impl FlatTree {
                 // both), and a leaf is followed by itself.
                 let FlatNode { cut, word } = unsafe { *self.nodes.get_unchecked(at[lane] as usize) };
                 let feature = word.checked_shr(self.child_bits).unwrap_or(0) as usize;
-                let cell = starts[lane] + feature * STRIDE;
+                let cell = starts[lane] + feature;
                 debug_assert!(cell < cells.len());
                 // SAFETY: features are below `n_features`, and `descend` has checked that the cell of
                 // the last feature is there for each start.
@@ -129,27 +122,6 @@ fn rounded_down(threshold: f64) -> f32 {
     if f64::from(nearest) > threshold { nearest.next_down() } else { nearest }
 }
 
-/// A layout that is made at the first prediction; nothing where the tree has none. It follows from
-/// the rest of its tree, so any two of them are equal.
-#[derive(Debug, Default)]
-pub(super) struct MadeFlatTree(OnceLock<Option<FlatTree>>);
-
-impl MadeFlatTree {
-    pub fn get_or_make(&self, make: impl FnOnce() -> Option<FlatTree>) -> Option<&FlatTree> {
-        self.0.get_or_init(make).as_ref()
-    }
-
-    pub fn n_bytes(&self) -> usize {
-        self.0.get().and_then(Option::as_ref).map_or(0, FlatTree::n_bytes)
-    }
-}
-
-impl PartialEq for MadeFlatTree {
-    fn eq(&self, _other: &Self) -> bool {
-        true
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,16 +143,16 @@ mod tests {
         };
         let mut leaves = [9; 3];
         let tree = FlatTree::new(1, 3, 0, split).unwrap();
-        tree.descend::<1>(&[0.5, 0.6, f32::NEG_INFINITY], &[0, 1, 2], &mut leaves);
+        tree.descend(&[0.5, 0.6, f32::NEG_INFINITY], &[0, 1, 2], &mut leaves);
         assert_eq!(leaves, [0, 1, 0]);
         assert!(FlatTree::new(1 << 31, 3, 0, split).is_none());
         // Rows of which some end beyond the group of sixteen, and a tree that is a leaf.
         let cells: Vec<f32> = (0..35).map(|i| i as f32 / 34.0).collect();
         let starts: Vec<usize> = (0..35).collect();
         let mut leaves = [9; 35];
-        tree.descend::<1>(&cells, &starts, &mut leaves);
+        tree.descend(&cells, &starts, &mut leaves);
         assert!(leaves.iter().zip(&cells).all(|(&leaf, &cell)| leaf == u32::from(cell > 0.5)));
-        FlatTree::new(1, 1, 7, |_| Node::Leaf(0)).unwrap().descend::<1>(&cells, &starts, &mut leaves);
+        FlatTree::new(1, 1, 7, |_| Node::Leaf(0)).unwrap().descend(&cells, &starts, &mut leaves);
         assert_eq!(leaves, [0; 35]);
     }
 }

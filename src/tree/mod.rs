@@ -14,6 +14,7 @@ mod clusters;
 mod flat;
 mod importance;
 mod leaves;
+mod made;
 pub mod packed;
 mod pages;
 mod partition;
@@ -24,14 +25,17 @@ pub(crate) mod records;
 pub mod sets;
 mod side_by_side;
 mod walk;
+mod ways;
 
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use clusters::MadeClusters;
+use clusters::Clusters;
+use made::Made;
 pub use position::AT_LEAF;
 use sets::{CategorySets, SetView};
 pub use walk::Walk;
+use ways::Ways;
 
 /// Value of `children_left` and `children_right` that marks a leaf.
 pub const TREE_LEAF: i32 = -1;
@@ -111,7 +115,9 @@ pub struct Tree {
     n_categories: Arc<[u32]>,
     sets: CategorySets,
     /// The tree as clusters, made at the first batch for which that pays.
-    clusters: MadeClusters,
+    clusters: Made<Clusters>,
+    /// The ways of rows without entries, made at the first batch of sparse rows for which that pays.
+    ways: Made<Ways>,
 }
 
 impl Tree {
@@ -198,8 +204,8 @@ impl Tree {
         if !waiting.is_empty() {
             return illegal(format!("{n} nodes"), "a tree whose last node is a leaf");
         }
-        let clusters = MadeClusters::default();
-        Ok(Self { n_features, n_classes, max_depth, n_leaves, nodes, n_categories, sets, clusters })
+        let (clusters, ways) = (Made::default(), Made::default());
+        Ok(Self { n_features, n_classes, max_depth, n_leaves, nodes, n_categories, sets, clusters, ways })
     }
 
     /// Number of features of the training data.

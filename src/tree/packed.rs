@@ -21,13 +21,15 @@ use numbers::Numbers;
 pub use parts::{Entry, Fault, Parts, Shape};
 use shares::Shares;
 
-use super::clusters::{self, Clusters, MadeClusters};
-use super::flat::{FlatTree, MadeFlatTree, Node};
+use super::clusters::{self, Clusters};
+use super::flat::{FlatTree, Node};
 use super::leaves::{LeafValues, MadeLeafValues};
+use super::made::Made;
 use super::position::AT_LEAF as LEAF;
 use super::records::{Record, Records};
 use super::sets::{CategorySets, SetView};
-use super::walk::Walk;
+use super::walk::{self, Walk};
+use super::ways::Ways;
 use super::{Tree, n_values};
 use crate::error::Result;
 
@@ -52,9 +54,11 @@ pub struct PackedTree {
     /// What the leaves predict, made at the first prediction.
     leaves: MadeLeafValues,
     /// The tree laid out for rows in single precision, made at the first batch of them.
-    flat: MadeFlatTree,
+    flat: Made<FlatTree>,
     /// The tree as clusters, made at the first batch for which that pays.
-    clusters: MadeClusters,
+    clusters: Made<Clusters>,
+    /// The ways of rows without entries, made at the first batch of sparse rows for which that pays.
+    ways: Made<Ways>,
 }
 
 /// Aligned to four bytes, so that there is no padding.
@@ -136,8 +140,9 @@ impl PackedTree {
             n_categories: Arc::clone(&tree.n_categories),
             sets: tree.sets.words().into(),
             leaves: MadeLeafValues::default(),
-            flat: MadeFlatTree::default(),
-            clusters: MadeClusters::default(),
+            flat: Made::default(),
+            clusters: Made::default(),
+            ways: Made::default(),
         }
     }
 
@@ -226,8 +231,9 @@ impl PackedTree {
             + statistics
             + categories
             + self.leaves.n_bytes()
-            + self.flat.n_bytes()
-            + self.clusters.n_bytes()
+            + self.flat.get().map_or(0, FlatTree::n_bytes)
+            + self.clusters.get().map_or(0, Clusters::n_bytes)
+            + self.ways.get().map_or(0, Ways::n_bytes)
     }
 
     #[inline]
@@ -264,6 +270,12 @@ impl Walk for PackedTree {
     #[inline]
     fn root(&self) -> u32 {
         if self.splits.is_empty() { LEAF } else { 0 }
+    }
+
+    #[inline]
+    fn split(&self, at: u32) -> walk::Split {
+        let split = &self.splits[at as usize];
+        walk::Split { feature: split.feature(), threshold: split.threshold(), children: split.children }
     }
 
     #[inline]
@@ -305,7 +317,7 @@ impl Walk for PackedTree {
     }
 
     fn clusters(&self, n_rows: usize) -> Option<&Clusters> {
-        self.clusters.get_or_make(self.splits.len(), n_rows, || {
+        self.clusters.for_batch(self.splits.len(), n_rows, || {
             if !self.n_categories.is_empty() {
                 return None;
             }
@@ -319,6 +331,10 @@ impl Walk for PackedTree {
                 })
             })
         })
+    }
+
+    fn ways(&self, n_rows: usize) -> Option<&Ways> {
+        self.ways.for_batch(self.splits.len(), n_rows, || Some(Ways::new(self, self.n_features)))
     }
 
     #[inline]

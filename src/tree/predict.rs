@@ -12,10 +12,12 @@ use super::pages::Pages;
 use super::partition::{self, Descent, MAX_ROWS};
 use super::position::AT_LEAF;
 use super::side_by_side::{self, MOST};
-use super::walk::Walk;
+use super::walk::{self, Walk};
+use super::ways::{GroupDescent, Ways};
 use super::{TREE_LEAF, Tree};
 use crate::data::Matrix;
-use crate::data::rows::{Cells, GROUP, Reader, Rows, for_each_row};
+use crate::data::row_group::GROUP;
+use crate::data::rows::{Cells, Reader, Rows, for_each_row};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::runtime::Runtime;
@@ -46,6 +48,15 @@ impl Walk for Tree {
         self.position(0)
     }
 
+    fn split(&self, at: u32) -> walk::Split {
+        let (nodes, node) = (self.nodes(), at as usize);
+        walk::Split {
+            feature: nodes.feature[node] as u32,
+            threshold: if self.category_set(node).is_some() { f64::NAN } else { nodes.threshold[node] },
+            children: [nodes.children_left[node], nodes.children_right[node]].map(|child| self.position(child)),
+        }
+    }
+
     #[inline]
     fn step(&self, at: u32, value: impl Fn(u32) -> f64) -> u32 {
         let (nodes, node) = (self.nodes(), at as usize);
@@ -65,7 +76,7 @@ impl Walk for Tree {
     }
 
     fn clusters(&self, n_rows: usize) -> Option<&Clusters> {
-        self.clusters.get_or_make(self.n_leaves() - 1, n_rows, || {
+        self.clusters.for_batch(self.n_leaves() - 1, n_rows, || {
             if !self.n_categories().is_empty() {
                 return None;
             }
@@ -80,6 +91,10 @@ impl Walk for Tree {
                 })
             })
         })
+    }
+
+    fn ways(&self, n_rows: usize) -> Option<&Ways> {
+        self.ways.for_batch(self.n_leaves() - 1, n_rows, || Some(Ways::new(self, self.n_features())))
     }
 
     #[inline]
@@ -306,8 +321,8 @@ pub(crate) fn visit_leaves<W: Walk>(
                 // A tree is laid out only if there are rows that the layout is for.
                 let flat = if matches!(singles, Singles::No) { None } else { tree.flat() };
                 match (singles, flat, cells) {
-                    (Singles::InPlace(cells), Some(flat), _) => flat.descend::<1>(cells, starts, positions),
-                    (Singles::Copied(cells, starts), Some(flat), _) => flat.descend::<1>(cells, starts, positions),
+                    (Singles::InPlace(cells), Some(flat), _) => flat.descend(cells, starts, positions),
+                    (Singles::Copied(cells, starts), Some(flat), _) => flat.descend(cells, starts, positions),
                     (_, _, Cells::F32(cells)) => {
                         let value = |i: usize, feature: u32| cells.cells[starts[i] + feature as usize].into();
                         side_by_side::descend(positions, |_| tree, value);
@@ -325,28 +340,25 @@ pub(crate) fn visit_leaves<W: Walk>(
         }
         return Ok(());
     }
-    let is_grouped = rows.len() >= SEVERAL && reader.has_groups() && trees.iter().all(|tree| tree.flat().is_some());
-    // The values of the rows of a group are interleaved.
-    let group_starts: [usize; GROUP] = std::array::from_fn(|lane| lane);
-    let mut rows_left = rows;
-    // Rows of a wide sparse matrix go through one tree side by side, as many as are scattered.
-    while is_grouped
-        && !rows_left.is_empty()
-        && let (group, rest) = rows_left.split_at(rows_left.len().min(GROUP))
-        && let Some(cells) = reader.group(group)?
+    // Rows of a wide sparse matrix go through one tree side by side, as many as a word has bits.
+    if rows.len() >= SEVERAL
+        && reader.has_groups()
+        && let Some(ways) = trees.iter().map(|tree| tree.ways(rows.len())).collect::<Option<Vec<_>>>()
     {
-        runtime.check_interrupt()?;
-        let first = rows.len() - rows_left.len();
-        for (at, tree) in trees.iter().enumerate() {
-            if let Some(flat) = tree.flat() {
-                flat.descend::<GROUP>(cells, &group_starts[..group.len()], &mut positions[..group.len()]);
+        let mut descent = GroupDescent::default();
+        for (first, rows) in (0..).step_by(GROUP).zip(rows.chunks(GROUP)) {
+            runtime.check_interrupt()?;
+            let Some(group) = reader.group(rows)? else { unreachable!("the reader has groups") };
+            let leaves = &mut positions[..rows.len()];
+            for (at, (&tree, ways)) in trees.iter().zip(&ways).enumerate() {
+                descent.run(tree, ways, group, leaves);
+                found(first, at, leaves);
             }
-            found(first, at, &positions[..group.len()]);
         }
-        rows_left = rest;
+        return Ok(());
     }
     // A row that is hard to come by, or almost alone, goes through several trees side by side.
-    for (i, &row) in (rows.len() - rows_left.len()..).zip(rows_left) {
+    for (i, &row) in rows.iter().enumerate() {
         runtime.check_in_turn(i)?;
         let row = reader.row(row);
         for (first, trees) in (0..).step_by(MOST).zip(trees.chunks(MOST)) {

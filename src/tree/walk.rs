@@ -2,12 +2,26 @@
 
 use super::clusters::Clusters;
 use super::flat::FlatTree;
+use super::ways::Ways;
 use crate::data::rows::{Row, for_each_row};
+
+/// A split, as far as sparse rows need it.
+#[derive(Debug, Clone, Copy)]
+pub struct Split {
+    pub feature: u32,
+    /// NaN if the split has a set of categories.
+    pub threshold: f64,
+    /// The positions of the left and the right child.
+    pub children: [u32; 2],
+}
 
 /// A tree that rows can be sent through.
 pub trait Walk: Sync {
     /// The position at which rows begin.
     fn root(&self) -> u32;
+    /// The split at `at`, which is not a leaf.
+    #[doc(hidden)]
+    fn split(&self, at: u32) -> Split;
     /// The position that follows `at`, which is not a leaf, for a row whose value of a feature is
     /// `value(feature)`.
     fn step(&self, at: u32, value: impl Fn(u32) -> f64) -> u32;
@@ -36,6 +50,13 @@ pub trait Walk: Sync {
     /// have the numbers that positions have.
     #[doc(hidden)]
     fn clusters(&self, _n_rows: usize) -> Option<&Clusters> {
+        None
+    }
+
+    /// The ways of rows without entries for a batch of so many rows, if that pays. Its leaves have the
+    /// numbers that positions have.
+    #[doc(hidden)]
+    fn ways(&self, _n_rows: usize) -> Option<&Ways> {
         None
     }
 

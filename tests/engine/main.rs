@@ -17,5 +17,6 @@ mod oracle;
 mod packed;
 mod properties;
 mod shared_folds;
+mod sparse_rows;
 mod take;
 mod tolerance;

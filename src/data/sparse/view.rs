@@ -5,9 +5,9 @@
 
 use crate::data::element::Element;
 use crate::data::floats::{Floats, Merge, TableValue};
+use crate::data::rows::RowEntries;
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::num::SortKey;
 use crate::runtime::Runtime;
 
 /// Orientation of a compressed sparse matrix.
@@ -152,17 +152,13 @@ pub(in crate::data) struct Raw {
 }
 
 /// A sparse matrix of any element type and index width: what is copied out of it.
-pub(in crate::data) trait Entries: Sync {
+pub(in crate::data) trait Entries: RowEntries {
     /// The shape: `(n_samples, n_features)`.
     fn shape(&self) -> (usize, usize);
     /// Number of stored entries.
     fn nnz(&self) -> usize;
     /// All entries by column; those of a column in stored order.
     fn by_column(&self, runtime: &Runtime<'_>) -> Result<Raw>;
-    /// Adds the entries of a row of a CSR matrix to `entries`, in stored order.
-    fn copy_row(&self, row: usize, entries: &mut Vec<(u32, f64)>);
-    /// The value of a cell of which `value` is stored after entries that are worth `sum`.
-    fn merge(&self, sum: f64, value: f64) -> f64;
 }
 
 impl<T: Element, I: SparseIndex> Entries for SparseView<'_, T, I> {
@@ -207,14 +203,6 @@ impl<T: Element, I: SparseIndex> Entries for SparseView<'_, T, I> {
             }
         };
         Ok(Raw { indptr, samples, values: T::Value::floats(values), merge: T::MERGE })
-    }
-
-    fn copy_row(&self, row: usize, entries: &mut Vec<(u32, f64)>) {
-        entries.extend(self.entries(row).map(|(feature, value)| (feature as u32, value.widen())));
-    }
-
-    fn merge(&self, sum: f64, value: f64) -> f64 {
-        T::Value::from_wide(sum).merged(T::Value::from_wide(value), T::MERGE).widen()
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::numbers::{Numbers, Weights};
 use super::shares::{Formula, Shares};
-use super::{LEAF, MISSING_LEFT, MadeClusters, MadeFlatTree, MadeLeafValues, PackedTree, SET, Split, Statistics};
+use super::{LEAF, MISSING_LEFT, Made, MadeLeafValues, PackedTree, SET, Split, Statistics};
 use crate::tree::sets::CategorySets;
 use crate::tree::walk::Walk;
 use crate::tree::{MAX_NODES, n_values};
@@ -201,8 +201,9 @@ impl PackedTree {
             n_categories: Arc::clone(&shape.n_categories),
             sets,
             leaves: MadeLeafValues::default(),
-            flat: MadeFlatTree::default(),
-            clusters: MadeClusters::default(),
+            flat: Made::default(),
+            clusters: Made::default(),
+            ways: Made::default(),
         })
     }
 }

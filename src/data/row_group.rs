@@ -1,0 +1,98 @@
+//! Up to 64 sparse rows, feature by feature.
+//!
+//! A word of bits tells which of the rows have an entry of a feature, so that rows without one cost
+//! nothing: for most features, that is all of them.
+
+use super::rows::RowEntries;
+use crate::error::Result;
+use crate::memory;
+
+/// The most rows of a group: the bits of a word.
+pub const GROUP: usize = 64;
+/// What memory is asked for.
+const WHAT: &str = "rows of X";
+
+/// The entries of up to [`GROUP`] rows.
+#[derive(Debug)]
+pub struct RowGroup {
+    /// By feature, a bit for each row that has an entry. Behind those of the last feature, a word of
+    /// ones.
+    stored: Vec<u64>,
+    /// By feature that is stored, where its values begin. They come in the order of the rows.
+    starts: Vec<u32>,
+    values: Vec<f64>,
+    /// The features that are stored.
+    features: Vec<u32>,
+    /// Room for the entries of all rows as they are stored, and where those of each row end.
+    entries: Vec<(u32, f64)>,
+    ends: Vec<usize>,
+    /// By value, whether it has been set.
+    is_set: Vec<bool>,
+}
+
+impl RowGroup {
+    /// A group of no rows.
+    pub fn new(n_features: usize) -> Result<Self> {
+        let mut stored = memory::zeros(WHAT, n_features + 1)?;
+        stored[n_features] = u64::MAX;
+        let starts = memory::zeros(WHAT, n_features)?;
+        let (values, features, entries) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { stored, starts, values, features, entries, ends: Vec::new(), is_set: Vec::new() })
+    }
+
+    /// Takes these rows, at most [`GROUP`], instead of those that it has. Several entries for a cell
+    /// become one. O(entries).
+    pub fn fill(&mut self, matrix: &dyn RowEntries, rows: &[usize]) {
+        assert!(rows.len() <= GROUP, "too many rows");
+        self.features.drain(..).for_each(|feature| self.stored[feature as usize] = 0);
+        self.entries.clear();
+        self.ends.clear();
+        for (lane, &row) in rows.iter().enumerate() {
+            let first = self.entries.len();
+            matrix.copy_row(row, &mut self.entries);
+            for &(feature, _) in &self.entries[first..] {
+                let stored = &mut self.stored[feature as usize];
+                if *stored == 0 {
+                    self.features.push(feature);
+                }
+                *stored |= 1 << lane;
+            }
+            self.ends.push(self.entries.len());
+        }
+        let mut n_values = 0;
+        for &feature in &self.features {
+            self.starts[feature as usize] = n_values;
+            n_values += self.stored[feature as usize].count_ones();
+        }
+        self.values.resize(n_values as usize, 0.0);
+        self.is_set.clear();
+        self.is_set.resize(n_values as usize, false);
+        let mut first = 0;
+        for (lane, &end) in self.ends.iter().enumerate() {
+            for &(feature, value) in &self.entries[first..end] {
+                let place = self.place(feature, lane as u32);
+                let was_set = std::mem::replace(&mut self.is_set[place], true);
+                self.values[place] = if was_set { matrix.merge(self.values[place], value) } else { value };
+            }
+            first = end;
+        }
+    }
+
+    /// By feature, a bit for each row that has an entry; and a word of ones.
+    #[inline]
+    pub fn stored(&self) -> &[u64] {
+        &self.stored
+    }
+
+    /// The value of a feature in row number `lane`, which must have an entry of it.
+    #[inline]
+    pub fn value(&self, feature: u32, lane: u32) -> f64 {
+        self.values[self.place(feature, lane)]
+    }
+
+    #[inline]
+    fn place(&self, feature: u32, lane: u32) -> usize {
+        let before = self.stored[feature as usize] & ((1 << lane) - 1);
+        (self.starts[feature as usize] + before.count_ones()) as usize
+    }
+}
