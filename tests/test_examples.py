@@ -9,7 +9,11 @@ import pytest
 
 from conftest import REPOSITORY
 
-EXAMPLES = sorted(path for path in (REPOSITORY / "examples").glob("*.py") if path.stem != "demo")
+# The demo and the search on a cluster have tests of their own (test_readme.py, test_dask.py).
+ELSEWHERE = {"cluster_search", "demo"}
+EXAMPLES = sorted(
+    path for path in (REPOSITORY / "examples").glob("*.py") if path.stem not in ELSEWHERE
+)
 # What programs print, in part.
 PRINTED = {
     "categories": "AUC 0.9",

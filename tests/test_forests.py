@@ -1,6 +1,8 @@
 """The face of the forests: what scikit-learn's offer, under the same names and meanings."""
 
 import inspect
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -408,3 +410,34 @@ def test_batches_predict_what_rows_predict(n_features):
         found = forest.set_params(n_jobs=2).predict_proba(by_column).tobytes()
         assert found == b"".join(one_by_one)
         assert np.array_equal(forest.estimators_[0].apply(rows), ids[:, 0])
+
+
+def test_labels_are_the_first_of_the_largest_probabilities():
+    """Labels are chosen from a block of samples at a time; ties go to the first class."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (1500, 2)).astype(float)
+    for y in (np.array(["b", "a", "c"])[rng.integers(0, 3, 1500)], rng.integers(0, 4, (1500, 2))):
+        for n_estimators in (1, 2, 30):
+            forest = RandomForestClassifier(n_estimators, random_state=0).fit(X, y)
+            probabilities, classes = forest.predict_proba(X), forest.classes_
+            if y.ndim == 1:
+                probabilities, classes = [probabilities], [classes]
+            chosen = [c[p.argmax(axis=1)] for c, p in zip(classes, probabilities, strict=True)]
+            assert np.array_equal(forest.predict(X), np.column_stack(chosen).reshape(y.shape))
+
+
+def test_labels_of_many_samples_need_no_table_of_probabilities():
+    program = """
+import resource
+import numpy as np
+from spinney import RandomForestClassifier
+
+X = np.arange(100_000.0).reshape(-1, 1)
+forest = RandomForestClassifier(1, max_depth=2, random_state=0).fit(X, np.arange(X.size) % 500)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assert forest.predict(X).shape == (100_000,)
+added = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+# Kilobytes; the table would have 400 MB.
+assert added < 100_000, added
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

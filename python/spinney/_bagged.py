@@ -200,6 +200,10 @@ class BaggedClassifier(ClassTarget, BaseBaggedTrees):
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Class labels. Of equally probable classes, the first in `classes_`.
         """
+        return self._predict_labels(X)
+
+    def _predict_labels(self, X: Any) -> NDArray[Any]:
+        """Return what `predict` returns."""
         return self._choose_labels(self._predict_values(X))
 
     def predict_proba(self, X: Any) -> Any:

@@ -65,12 +65,13 @@ class PredictedFolds:
         predictions those of the test rows. It raises RuntimeError for rows that no fold has.
 
         The estimator has the class of the template, because messages of scikit-learn name the class
-        and scorers ask for its tags. Three attributes of the instance hide methods of the class.
+        and scorers ask for its tags. Four attributes of the instance hide methods of the class.
         """
         estimator = copy(self._template)
         lookup = _Lookup(estimator, self._by_rows)
         estimator.fit = lookup.fit
         estimator._predict_values = lookup.predict_values
+        estimator._predict_labels = lookup.predict_labels
         estimator.__sklearn_clone__ = self.make_estimator
         return estimator
 
@@ -130,6 +131,10 @@ class _Lookup:
         if fold is None:
             raise RuntimeError("no fold with these training rows has these test rows")
         return fold.values
+
+    def predict_labels(self, X: Any) -> NDArray[Any]:
+        labels: NDArray[Any] = self._estimator._choose_labels(self.predict_values(X))
+        return labels
 
 
 def _hash_rows(rows: Any) -> bytes:

@@ -262,6 +262,12 @@ class ForestClassifier(BaggedClassifier, BaseForest):
         codes = target.y.astype(np.float64)
         self.oob_score_ = score(codes, np.argmax(self.oob_decision_function_, axis=1))
 
+    def _predict_labels(self, X: Any) -> NDArray[Any]:
+        # The compiled part holds the probabilities of a block of samples at a time.
+        X = self._validate_X_predict(X)
+        codes = self.forest_.predict_classes(X, self._count_threads())
+        return self._take_labels(codes[:, 0] if self.n_outputs_ == 1 else codes)
+
     def _make_tree_estimator(self, tree: int, seed: int) -> Any:
         estimator = super()._make_tree_estimator(tree, seed)
         codes = [np.arange(n, dtype=np.float64) for n in np.atleast_1d(self.n_classes_)]

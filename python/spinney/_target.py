@@ -89,11 +89,14 @@ class ClassTarget(ClassifierMixin, ABC):
 
     def _choose_labels(self, values: NDArray[np.float64]) -> NDArray[Any]:
         """Return the class with the largest value; of equal values, the first class."""
-        best = np.argmax(values, axis=-1)
+        return self._take_labels(np.argmax(values, axis=-1))
+
+    def _take_labels(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Return classes by their codes: of shape (n_samples,), or (n_samples, n_outputs)."""
         if self.n_outputs_ == 1:
-            labels: NDArray[Any] = self.classes_.take(best)
+            labels: NDArray[Any] = self.classes_.take(codes)
             return labels
-        return np.column_stack([c.take(b) for c, b in zip(self.classes_, best.T, strict=True)])
+        return np.column_stack([c.take(b) for c, b in zip(self.classes_, codes.T, strict=True)])
 
     def _list_probabilities(self, values: NDArray[np.float64]) -> Any:
         """Return what `predict_proba` returns: an array, or a list with one array per output."""

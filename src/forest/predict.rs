@@ -7,7 +7,7 @@ use crate::memory;
 use crate::runtime::Runtime;
 use crate::tree::Walk;
 use crate::tree::packed::PackedTree;
-use crate::tree::predict::{Blocks, apply, decision_path, divide, means, visit_leaves};
+use crate::tree::predict::{Blocks, apply, classes, decision_path, divide, means, visit_leaves};
 
 /// Trees whose draws are held at once, a bit per row and tree.
 const TREES_AT_ONCE: usize = 64;
@@ -26,6 +26,13 @@ impl Forest {
     /// n_values)`.
     pub fn predict(&self, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
         means(&self.packed(), 0.0, self.n_values(), &self.blocks(x, runtime)?, runtime)
+    }
+
+    /// For each row and output, the class with the greatest [mean](Self::predict), the first of
+    /// several. Row-major `(n_samples, n_outputs)`. The means of few rows are held at a time.
+    pub fn predict_classes(&self, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<Vec<u32>> {
+        let shape = (self.n_outputs(), self.n_values());
+        classes(&self.packed(), shape, &self.blocks(x, runtime)?, runtime)
     }
 
     /// The leaf that each row reaches in each tree. Row-major `(n_samples, n_trees)`.

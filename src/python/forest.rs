@@ -182,6 +182,13 @@ impl PyForest {
         table(x.py(), self.run(x, n_threads, 0, Forest::predict)?, self.forest(x.py())?.n_values())
     }
 
+    /// The class of each output with the largest mean, the first of several: (n_samples, n_outputs)
+    /// uint32. The means of few rows are held at a time.
+    #[pyo3(signature = (x, n_threads = 1))]
+    fn predict_classes<'py>(&self, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Array2<'py, u32>> {
+        table(x.py(), self.run(x, n_threads, 0, Forest::predict_classes)?, self.forest(x.py())?.n_outputs())
+    }
+
     /// As `predict`, over the trees that have not seen a row; and the number of such trees,
     /// (n_samples,) uint32. The rows are those that were drawn from.
     #[pyo3(signature = (x, draws, n_threads = 1))]

@@ -240,15 +240,49 @@ pub(crate) fn means<W: Walk>(
 ) -> Result<Vec<f64>> {
     let mut means = memory::zeros(RESULT, blocks.n_samples().saturating_mul(n_values))?;
     blocks.visit(means.chunks_mut(blocks.len() * n_values), runtime, |reader, rows, means| {
-        means.fill(start);
-        let rows: Vec<usize> = rows.collect();
-        visit_leaves(trees, reader, &rows, runtime, |first, at, leaves| {
-            trees[at].add_values(leaves, &mut means[first * n_values..][..leaves.len() * n_values]);
-        })?;
-        divide(means, trees.len() as f64);
-        Ok(())
+        block_means(trees, start, reader, rows, runtime, means)
     })?;
     Ok(means)
+}
+
+/// For each row and output, the class with the greatest mean share, the first of several. Row-major
+/// `(n_samples, n_outputs)`. The means of one block for each thread are held at a time.
+pub(crate) fn classes<W: Walk>(
+    trees: &[&W],
+    (n_outputs, n_values): (usize, usize),
+    blocks: &Blocks<'_>,
+    runtime: &Runtime<'_>,
+) -> Result<Vec<u32>> {
+    let mut classes: Vec<u32> = memory::zeros(RESULT, blocks.n_samples().saturating_mul(n_outputs))?;
+    blocks.visit(classes.chunks_mut(blocks.len() * n_outputs), runtime, |reader, rows, classes| {
+        let mut means = memory::zeros(RESULT, rows.len() * n_values)?;
+        block_means(trees, 0.0, reader, rows, runtime, &mut means)?;
+        for (class, shares) in classes.iter_mut().zip(means.chunks_exact(n_values / n_outputs)) {
+            let best = (1..shares.len()).fold(0, |best, at| if shares[at] > shares[best] { at } else { best });
+            *class = best as u32;
+        }
+        Ok(())
+    })?;
+    Ok(classes)
+}
+
+/// The means of the rows of a block, see [`means`].
+fn block_means<W: Walk>(
+    trees: &[&W],
+    start: f64,
+    reader: &mut Reader<'_>,
+    rows: Range<usize>,
+    runtime: &Runtime<'_>,
+    means: &mut [f64],
+) -> Result<()> {
+    let n_values = means.len() / rows.len();
+    means.fill(start);
+    let rows: Vec<usize> = rows.collect();
+    visit_leaves(trees, reader, &rows, runtime, |first, at, leaves| {
+        trees[at].add_values(leaves, &mut means[first * n_values..][..leaves.len() * n_values]);
+    })?;
+    divide(means, trees.len() as f64);
+    Ok(())
 }
 
 /// Some rows in single precision.
