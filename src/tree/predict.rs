@@ -28,6 +28,9 @@ use crate::tuning::tuned;
 const MIN_BLOCK: usize = 256;
 const MAX_BLOCK: usize = 4096;
 const BLOCKS_PER_THREAD: usize = 2;
+/// So many class shares a thread holds while it chooses labels: 16 MB. Only with more than 64 classes is
+/// a part of a block smaller than a block.
+const MEANS_AT_ONCE: usize = 1 << 21;
 tuned! {
     /// The most bytes of a block of rows that are divided among clusters: long lists of rows are
     /// worth more than rows in the second-level cache (bench `sweep`).
@@ -246,7 +249,7 @@ pub(crate) fn means<W: Walk>(
 }
 
 /// For each row and output, the class with the greatest mean share, the first of several. Row-major
-/// `(n_samples, n_outputs)`. The means of one block for each thread are held at a time.
+/// `(n_samples, n_outputs)`. Each thread holds the means of a part of a block at a time.
 pub(crate) fn classes<W: Walk>(
     trees: &[&W],
     (n_outputs, n_values): (usize, usize),
@@ -255,11 +258,16 @@ pub(crate) fn classes<W: Walk>(
 ) -> Result<Vec<u32>> {
     let mut classes: Vec<u32> = memory::zeros(RESULT, blocks.n_samples().saturating_mul(n_outputs))?;
     blocks.visit(classes.chunks_mut(blocks.len() * n_outputs), runtime, |reader, rows, classes| {
-        let mut means = memory::zeros(RESULT, rows.len() * n_values)?;
-        block_means(trees, 0.0, reader, rows, runtime, &mut means)?;
-        for (class, shares) in classes.iter_mut().zip(means.chunks_exact(n_values / n_outputs)) {
-            let best = (1..shares.len()).fold(0, |best, at| if shares[at] > shares[best] { at } else { best });
-            *class = best as u32;
+        let n_at_once = (MEANS_AT_ONCE / n_values).clamp(MIN_BLOCK, rows.len().max(MIN_BLOCK));
+        let mut means = memory::zeros(RESULT, rows.len().min(n_at_once) * n_values)?;
+        for (first, classes) in rows.clone().step_by(n_at_once).zip(classes.chunks_mut(n_at_once * n_outputs)) {
+            let rows = first..rows.end.min(first + n_at_once);
+            let means = &mut means[..rows.len() * n_values];
+            block_means(trees, 0.0, reader, rows, runtime, means)?;
+            for (class, shares) in classes.iter_mut().zip(means.chunks_exact(n_values / n_outputs)) {
+                let best = (1..shares.len()).fold(0, |best, at| if shares[at] > shares[best] { at } else { best });
+                *class = best as u32;
+            }
         }
         Ok(())
     })?;
