@@ -49,7 +49,7 @@ class ForestNeighbours(ABC):
             CSR, float64: the share of the trees in which the two samples reach the same leaf; with
             `oob`, of the trees that have seen neither of them. Pairs that share no leaf are not
             stored. Indices ascend in each row. While it is made it takes 16 bytes per stored pair,
-            and some 45 per sample and tree.
+            and some 35 per sample and tree.
 
         Raises
         ------
