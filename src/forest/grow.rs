@@ -14,17 +14,16 @@ use super::{Forest, Member, RowSampler};
 use crate::data::target::TargetValues;
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
-use crate::grow::grow;
+use crate::grow::{SpareParts, grow_packed};
 use crate::params::{Bootstrap, ValidForestParams};
 use crate::rng::seed_of_tree;
 use crate::runtime::Runtime;
-use crate::tree::packed::PackedTree;
 
 /// Grows the trees of a forest, spread over the threads. The forest has them in the order of their
 /// numbers. `sample_ids` are the rows' names in Poisson samples; without them, a row's name is its
 /// number.
 ///
-/// Without a bootstrap, tree `t` is [`grow`] of tree `t`. With one, tree `t` is [`grow`] on a
+/// Without a bootstrap, tree `t` is [`grow`](crate::grow::grow) of tree `t`. With one, it is that on a
 /// target with other weights, which depend on how often the [`RowSampler`] draws each row. With
 /// replacement, the weights are the chances of the draws, and the tree sees only the numbers of
 /// draws. Without replacement, and by Poisson counts, the weights are multiplied by the numbers of
@@ -37,12 +36,13 @@ pub fn grow_forest(
     runtime: &Runtime<'_>,
 ) -> Result<Forest> {
     let bags = Bags::new(target, params, sample_ids)?;
+    let spare = SpareParts::default();
     let member = |number| {
         let (seed, target) = bags.bag(number, runtime)?;
         // Each tree is one item of work.
-        let tree = grow(data, &target, &params.tree, number, &runtime.serial())?;
+        let tree = grow_packed(data, &target, &params.tree, number, &runtime.serial(), &spare)?;
         runtime.advance();
-        Ok(Member { tree: Arc::new(PackedTree::new(&tree, target.weight_unit())), seed })
+        Ok(Member { tree: Arc::new(tree), seed })
     };
     Forest::new(runtime.map(params.trees.clone().collect(), member)?)
 }

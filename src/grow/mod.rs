@@ -21,12 +21,15 @@ use crate::runtime::Runtime;
 use crate::split::samples::{SampleSet, Samples};
 use crate::split::{Effort, Search};
 use crate::tree::Tree;
+use crate::tree::packed::PackedTree;
+use crate::tree::records::Records;
 
 use copies::Copies;
 use driver::Driver;
 use expand::{Anew, Pending, Split};
 use facts::NodeFacts;
 use part::Part;
+pub(crate) use part::SpareParts;
 use policy::{Follow, Policy};
 
 /// Grows tree number `tree` of the parameters' seed over all rows with a weight above 0.
@@ -54,10 +57,50 @@ pub fn grow_counted(
     tree: u64,
     runtime: &Runtime<'_>,
 ) -> Result<(Tree, Effort)> {
-    check_lengths(data, target)?;
-    let (grown, effort) =
-        criterion::visit(params.criterion, target, Growth { data, target, params, tree, runtime }, runtime)?;
+    let spare = SpareParts::default();
+    let Grown { records, effort, .. } = grow_records(data, target, params, tree, runtime, &spare)?;
+    let grown = records.into_tree()?;
     Ok((if params.ccp_alpha > 0.0 { grown.pruned(params.ccp_alpha, runtime)? } else { grown }, effort))
+}
+
+/// Grows the same tree as [`grow`] and packs it. Faster than [`PackedTree::new`] of that tree, unless
+/// it is pruned: its arrays are not made. Trees of one data set that share `spare` also share memory,
+/// one after the other.
+pub(crate) fn grow_packed(
+    data: &Dataset,
+    target: &Target,
+    params: &ValidTreeParams,
+    tree: u64,
+    runtime: &Runtime<'_>,
+    spare: &SpareParts,
+) -> Result<PackedTree> {
+    if params.ccp_alpha > 0.0 {
+        return Ok(PackedTree::new(&grow(data, target, params, tree, runtime)?, target.weight_unit()));
+    }
+    let Grown { records, mut part, .. } = grow_records(data, target, params, tree, runtime, spare)?;
+    let packed = PackedTree::of(&records, target.weight_unit());
+    part.nodes.reuse(records);
+    spare.keep(part);
+    Ok(packed)
+}
+
+/// A grown tree that is not pruned yet, and the part that held its nodes.
+struct Grown {
+    records: Records,
+    part: Part,
+    effort: Effort,
+}
+
+fn grow_records(
+    data: &Dataset,
+    target: &Target,
+    params: &ValidTreeParams,
+    tree: u64,
+    runtime: &Runtime<'_>,
+    spare: &SpareParts,
+) -> Result<Grown> {
+    check_lengths(data, target)?;
+    criterion::visit(params.criterion, target, Growth { data, target, params, tree, runtime, spare }, runtime)
 }
 
 /// Fails unless there are as many targets as rows.
@@ -102,31 +145,33 @@ struct Growth<'a> {
     params: &'a ValidTreeParams,
     tree: u64,
     runtime: &'a Runtime<'a>,
+    spare: &'a SpareParts,
 }
 
 impl Visitor for Growth<'_> {
-    type Output = (Tree, Effort);
+    type Output = Grown;
 
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output> {
-        let Self { data, target, params, tree, runtime } = self;
+        let Self { data, target, params, tree, runtime, spare } = self;
         let mut samples = samples_with(data, target.weighted_samples());
         let (search, root) = root(data, target, criterion, params, tree, runtime, samples.root())?;
-        let (whole, effort) = if let Some(max_leaf_nodes) = params.max_leaf_nodes {
+        let (mut part, effort) = if let Some(max_leaf_nodes) = params.max_leaf_nodes {
             best_first::grow(&search, root, max_leaf_nodes)?
         } else {
-            let policy = Record { n_values: criterion.n_values() };
+            let policy = Record { n_values: criterion.n_values(), spare };
             let driver = Driver::new(search, &policy);
             let whole = driver.run(root, None)?;
             (whole.part, driver.effort())
         };
-        Ok((whole.finish(data, target.n_classes())?, effort))
+        Ok(Grown { records: part.finish(data, target.n_classes()), part, effort })
     }
 }
 
 /// The policy of growth: records every node.
-struct Record {
+struct Record<'a> {
     /// Number of values that a node predicts.
     n_values: usize,
+    spare: &'a SpareParts,
 }
 
 /// The place where a node hangs: its parent, and on which side.
@@ -148,13 +193,13 @@ struct TaskPart {
     part: Part,
 }
 
-impl Policy for Record {
+impl Policy for Record<'_> {
     type Load<'l> = Option<Link>;
     type Finds = TaskPart;
     type Whole = TaskPart;
 
     fn begin(&self, task: usize, load: &mut Option<Link>) -> TaskPart {
-        TaskPart { task, link: load.take(), part: Part::new(self.n_values) }
+        TaskPart { task, link: load.take(), part: self.spare.take(self.n_values) }
     }
 
     fn admits_copy(&self, copies: &Copies, n_samples: usize, _load: &Option<Link>) -> bool {
@@ -197,31 +242,30 @@ impl Policy for Record {
     }
 
     fn join(&self, mut tasks: Vec<TaskPart>) -> Result<TaskPart> {
-        // In the order of the tasks' numbers, a part comes after the part that it hangs on.
+        // In the order of the tasks' numbers, a part comes after the part that it hangs on. The first
+        // part hangs on a node outside the subtree, which `absorb` links.
         tasks.sort_unstable_by_key(|task| task.task);
-        let mut offsets = Vec::with_capacity(tasks.len());
-        let mut whole = TaskPart { task: 0, link: None, part: Part::new(self.n_values) };
-        for TaskPart { link, part, .. } in tasks {
-            let offset = whole.part.append(part)?;
-            match link {
-                // The first part hangs on a node outside the subtree, which `absorb` links.
-                Some(link) if offsets.is_empty() => whole.link = Some(link),
-                Some(Link { task, node, is_left }) => {
-                    let parent: usize = offsets[task];
-                    whole.part.nodes.link(parent + node, is_left, offset);
-                }
-                None => {}
+        let mut tasks = tasks.into_iter();
+        let first = tasks.next();
+        let mut whole = first.unwrap_or_else(|| self.begin(0, &mut None));
+        let mut offsets = vec![0];
+        for TaskPart { link, mut part, .. } in tasks {
+            let offset = whole.part.append(&mut part)?;
+            if let Some(Link { task, node, is_left }) = link {
+                whole.part.nodes.link(offsets[task] + node, is_left, offset);
             }
             offsets.push(offset);
+            self.spare.keep(part);
         }
         Ok(whole)
     }
 
-    fn absorb(&self, finds: &mut TaskPart, whole: TaskPart) -> Result<()> {
-        let offset = finds.part.append(whole.part)?;
+    fn absorb(&self, finds: &mut TaskPart, mut whole: TaskPart) -> Result<()> {
+        let offset = finds.part.append(&mut whole.part)?;
         if let Some(Link { node, is_left, .. }) = whole.link {
             finds.part.nodes.link(node, is_left, offset);
         }
+        self.spare.keep(whole.part);
         Ok(())
     }
 }

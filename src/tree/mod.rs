@@ -20,6 +20,7 @@ mod partition;
 mod position;
 pub(crate) mod predict;
 mod prune;
+pub(crate) mod records;
 pub mod sets;
 mod side_by_side;
 mod walk;
@@ -39,66 +40,62 @@ pub const TREE_UNDEFINED: i32 = -2;
 /// The largest number of nodes of a tree; node ids are `i32`.
 const MAX_NODES: usize = i32::MAX as usize;
 
-/// Defines [`NodeArrays`], and what is done alike with all arrays that have one entry per node.
-macro_rules! node_arrays {
-    ($($(#[$doc:meta])* $array:ident: $entry:ty,)*) => {
-        /// The arrays of a tree. Each has one entry per node, except `value`, which has
-        /// [`n_values`](Tree::n_values) entries per node.
-        #[derive(Debug, Clone, Default, PartialEq)]
-        pub struct NodeArrays {
-            $($(#[$doc])* pub $array: Vec<$entry>,)*
-            /// What the node predicts (class shares or numbers), row-major
-            /// `(node_count, n_outputs, max_n_classes)`.
-            pub value: Vec<f64>,
-        }
-
-        impl NodeArrays {
-            /// Arrays without nodes, with room for `n_nodes` nodes and `n_values` values in all.
-            fn with_capacity(n_nodes: usize, n_values: usize) -> Self {
-                Self { $($array: Vec::with_capacity(n_nodes),)* value: Vec::with_capacity(n_values) }
-            }
-
-            /// The lengths of all arrays but `value`.
-            fn lengths(&self) -> [usize; 8] {
-                [$(self.$array.len()),*]
-            }
-
-            /// Adds the entries of other nodes behind those of these.
-            fn append(&mut self, others: Self) {
-                $(self.$array.extend(others.$array);)*
-                self.value.extend(others.value);
-            }
-
-            /// The entries of the nodes `order`, in this order, with `n_values` values each.
-            fn picked(&self, order: &[usize], n_values: usize) -> Self {
-                Self {
-                    $($array: order.iter().map(|&node| self.$array[node]).collect(),)*
-                    value: order.iter().flat_map(|&node| &self.value[node * n_values..][..n_values]).copied().collect(),
-                }
-            }
-        }
-    };
-}
-
-node_arrays! {
+/// The arrays of a tree. Each has one entry per node, except `value`, which has
+/// [`n_values`](Tree::n_values) entries per node.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct NodeArrays {
     /// Id of the left child, or [`TREE_LEAF`].
-    children_left: i32,
+    pub children_left: Vec<i32>,
     /// Id of the right child, or [`TREE_LEAF`].
-    children_right: i32,
+    pub children_right: Vec<i32>,
     /// The feature of the split, or [`TREE_UNDEFINED`].
-    feature: i32,
+    pub feature: Vec<i32>,
     /// Numeric feature: rows with a value up to the threshold go left. Categorical feature: the
     /// number of the split's category set.
-    threshold: f64,
+    pub threshold: Vec<f64>,
     /// 1 if missing values go left, 0 if they go right.
-    missing_go_to_left: u8,
+    pub missing_go_to_left: Vec<u8>,
     /// Impurity of the node in the criterion's unit (Gini impurity, bits, variance, ...); the mean
     /// over the outputs.
-    impurity: f64,
+    pub impurity: Vec<f64>,
     /// Number of the node's training rows that have a weight above 0.
-    n_node_samples: i64,
+    pub n_node_samples: Vec<i64>,
     /// Sum of the weights of the node's training rows.
-    weighted_n_node_samples: f64,
+    pub weighted_n_node_samples: Vec<f64>,
+    /// What the node predicts (class shares or numbers), row-major
+    /// `(node_count, n_outputs, max_n_classes)`.
+    pub value: Vec<f64>,
+}
+
+impl NodeArrays {
+    /// Arrays without nodes, with room for `n_nodes` nodes and `n_values` values in all.
+    fn with_capacity(n_nodes: usize, n_values: usize) -> Self {
+        Self {
+            children_left: Vec::with_capacity(n_nodes),
+            children_right: Vec::with_capacity(n_nodes),
+            feature: Vec::with_capacity(n_nodes),
+            threshold: Vec::with_capacity(n_nodes),
+            missing_go_to_left: Vec::with_capacity(n_nodes),
+            impurity: Vec::with_capacity(n_nodes),
+            n_node_samples: Vec::with_capacity(n_nodes),
+            weighted_n_node_samples: Vec::with_capacity(n_nodes),
+            value: Vec::with_capacity(n_values),
+        }
+    }
+
+    /// The lengths of all arrays but `value`.
+    fn lengths(&self) -> [usize; 8] {
+        [
+            self.children_left.len(),
+            self.children_right.len(),
+            self.feature.len(),
+            self.threshold.len(),
+            self.missing_go_to_left.len(),
+            self.impurity.len(),
+            self.n_node_samples.len(),
+            self.weighted_n_node_samples.len(),
+        ]
+    }
 }
 
 /// A decision tree. Immutable once it is made.
@@ -149,10 +146,7 @@ impl Tree {
         if !n_categories.is_empty() && n_categories.len() != n_features {
             return illegal(format!("{} numbers of categories", n_categories.len()), "a number per feature, or none");
         }
-        // A tree of numeric features alone always has an empty array, so that equal trees compare
-        // equal.
-        let is_numeric = n_categories.iter().all(|&n| n == 0);
-        let n_categories = if is_numeric { Arc::default() } else { n_categories };
+        let n_categories = any_categories(n_categories);
         let mut n_sets = 0;
         // In preorder, the node after an inner node is its left child. The node after a leaf is the
         // right child that began to wait last.
@@ -299,6 +293,11 @@ impl Tree {
     pub fn value(&self, node: usize) -> &[f64] {
         &self.nodes.value[node * self.n_values()..][..self.n_values()]
     }
+}
+
+/// The numbers of categories, or none if all features are numeric, so that equal trees compare equal.
+fn any_categories(n_categories: Arc<[u32]>) -> Arc<[u32]> {
+    if n_categories.iter().all(|&n| n == 0) { Arc::default() } else { n_categories }
 }
 
 pub(crate) fn n_values(n_classes: &[u32]) -> usize {

@@ -25,9 +25,10 @@ use super::clusters::{self, Clusters, MadeClusters};
 use super::flat::{FlatTree, MadeFlatTree, Node};
 use super::leaves::{LeafValues, MadeLeafValues};
 use super::position::AT_LEAF as LEAF;
+use super::records::{Record, Records};
 use super::sets::{CategorySets, SetView};
 use super::walk::Walk;
-use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, n_values};
+use super::{Tree, n_values};
 use crate::error::Result;
 
 /// In a feature: missing values go left.
@@ -100,41 +101,40 @@ enum Statistics {
 impl PackedTree {
     /// Packs a tree, the weights of whose nodes are probably multiples of `unit`.
     pub fn new(tree: &Tree, unit: f64) -> Self {
-        let nodes = tree.nodes();
-        let is_split = |node: usize| nodes.children_left[node] != TREE_LEAF;
+        Self::of(&Records::of(tree), unit)
+    }
+
+    /// Packs a tree of records.
+    pub(crate) fn of(tree: &Records, unit: f64) -> Self {
+        let [split_ids, leaf_ids] = tree.splits_and_leaves();
         // The number of each node among those of its kind.
-        let (mut n_splits, mut n_leaves) = (0, 0);
-        let numbers: Vec<u32> = (0..tree.node_count())
-            .map(|node| {
-                let n = if is_split(node) { &mut n_splits } else { &mut n_leaves };
-                *n += 1;
-                if is_split(node) { *n - 1 } else { (*n - 1) | LEAF }
-            })
-            .collect();
-        let split = |node: usize| {
-            let threshold = match tree.category_set(node) {
-                None => nodes.threshold[node].to_bits(),
-                Some(_) => SET | tree.category_sets().start(nodes.threshold[node] as usize) as u64,
+        let mut numbers = vec![0; tree.nodes.len()];
+        (0..).zip(&split_ids).for_each(|(number, &node)| numbers[node as usize] = number);
+        (LEAF..).zip(&leaf_ids).for_each(|(number, &node)| numbers[node as usize] = number);
+        let split = |&node: &u32| {
+            let record = &tree.nodes[node as usize];
+            let threshold = if tree.is_categorical(record) {
+                SET | tree.sets.start(record.threshold as usize) as u64
+            } else {
+                record.threshold.to_bits()
             };
-            let missing_left = if nodes.missing_go_to_left[node] != 0 { MISSING_LEFT } else { 0 };
-            let children = [nodes.children_left[node], nodes.children_right[node]].map(|child| numbers[child as usize]);
-            Split { threshold, feature: nodes.feature[node] as u32 | missing_left, children }
+            let missing_left = if record.missing_go_left { MISSING_LEFT } else { 0 };
+            let children = record.children.map(|child| numbers[child as usize]);
+            Split { threshold, feature: record.feature as u32 | missing_left, children }
         };
-        let splits = (0..tree.node_count()).filter(|&node| is_split(node)).map(split).collect();
-        let n_classes = tree.n_classes();
-        let is_of_shares = n_classes.iter().any(|&n| n > 1);
+        let is_of_shares = tree.n_classes.iter().any(|&n| n > 1);
         let shares = if is_of_shares { Shares::new(tree, unit) } else { None };
         Self {
-            n_features: tree.n_features(),
-            n_classes: n_classes.to_vec(),
-            max_depth: tree.max_depth(),
-            splits,
+            n_features: tree.n_features,
+            n_classes: tree.n_classes.clone(),
+            max_depth: tree.max_depth,
+            splits: split_ids.iter().map(split).collect(),
             statistics: match shares {
                 Some(shares) => Statistics::Shares(shares),
-                None => Statistics::Numbers(Numbers::new(tree, unit)),
+                None => Statistics::Numbers(Numbers::new(tree, &split_ids, &leaf_ids, unit)),
             },
-            n_categories: Arc::clone(tree.n_categories()),
-            sets: tree.category_sets().words().into(),
+            n_categories: Arc::clone(&tree.n_categories),
+            sets: tree.sets.words().into(),
             leaves: MadeLeafValues::default(),
             flat: MadeFlatTree::default(),
             clusters: MadeClusters::default(),
@@ -144,45 +144,44 @@ impl PackedTree {
     /// The tree with all its arrays.
     pub fn unpack(&self) -> Result<Tree> {
         let n = self.node_count();
-        let mut nodes = NodeArrays {
-            children_left: vec![TREE_LEAF; n],
-            children_right: vec![TREE_LEAF; n],
-            feature: vec![TREE_UNDEFINED; n],
-            threshold: vec![f64::from(TREE_UNDEFINED); n],
-            missing_go_to_left: vec![0; n],
-            ..NodeArrays::default()
-        };
+        let mut nodes = vec![Record::LEAF; n];
         let mut n_sets = 0u32;
         // Nodes in preorder; with a right child its parent.
-        let mut pending = vec![(self.root(), None)];
+        let mut pending = vec![(self.root(), None::<usize>)];
         for id in 0..n {
             let Some((child, parent)) = pending.pop() else { break };
             if let Some(parent) = parent {
-                nodes.children_right[parent] = id as i32;
+                nodes[parent].children[1] = id as i32;
             }
             if let Some(split) = self.splits.get(child as usize) {
-                nodes.children_left[id] = id as i32 + 1;
-                nodes.feature[id] = split.feature() as i32;
-                nodes.threshold[id] = split.threshold();
-                if nodes.threshold[id].is_nan() {
-                    nodes.threshold[id] = f64::from(n_sets);
+                let node = &mut nodes[id];
+                node.children[0] = id as i32 + 1;
+                node.feature = split.feature() as i32;
+                node.threshold = split.threshold();
+                if node.threshold.is_nan() {
+                    node.threshold = f64::from(n_sets);
                     n_sets += 1;
                 }
-                nodes.missing_go_to_left[id] = split.missing_go_left().into();
+                node.missing_go_left = split.missing_go_left();
                 pending.push((split.children[1], Some(id)));
                 pending.push((split.children[0], None));
             }
         }
+        let mut tree = Records {
+            n_features: self.n_features,
+            n_classes: self.n_classes.clone(),
+            n_categories: Arc::clone(&self.n_categories),
+            nodes,
+            values: Vec::new(),
+            sets: CategorySets::from_words(self.sets.to_vec())?,
+            order: (0..n as u32).collect(),
+            max_depth: self.max_depth,
+        };
         match &self.statistics {
-            Statistics::Numbers(numbers) => numbers.add_to(&mut nodes, self.n_values()),
-            Statistics::Shares(shares) => {
-                let NodeArrays { impurity, n_node_samples, weighted_n_node_samples, value, .. } =
-                    shares.of_all_nodes(&nodes, &self.n_classes);
-                nodes = NodeArrays { impurity, n_node_samples, weighted_n_node_samples, value, ..nodes };
-            }
+            Statistics::Numbers(numbers) => numbers.add_to(&mut tree),
+            Statistics::Shares(shares) => shares.add_to(&mut tree),
         }
-        let sets = CategorySets::from_words(self.sets.to_vec())?;
-        Tree::with_categories(self.n_features, self.n_classes.clone(), nodes, Arc::clone(&self.n_categories), sets)
+        tree.into_tree()
     }
 
     /// Number of features of the training data.

@@ -18,9 +18,7 @@
 //! Ties: a node hides descendants of the same price. Other links of one price stay separate steps,
 //! the lower id first. Both are scikit-learn's rules.
 
-use std::sync::Arc;
-
-use super::builder::in_preorder;
+use super::records::{Records, preorder};
 use super::sets::CategorySets;
 use super::{TREE_LEAF, Tree};
 use crate::error::Result;
@@ -70,16 +68,19 @@ impl Tree {
 
     /// A copy of the tree without the descendants of the nodes for which `becomes_leaf` holds.
     fn cut_at(&self, becomes_leaf: &[bool]) -> Result<Self> {
-        let (mut nodes, new_id) = in_preorder(self.nodes(), self.n_values(), |node| becomes_leaf[node]);
-        let mut sets = CategorySets::default();
-        for node in (0..self.node_count()).filter(|&node| new_id[node] != TREE_LEAF && !becomes_leaf[node]) {
-            // Sets are numbered anew, because the sets of removed nodes are gone.
+        let mut records = Records::of(self);
+        for (record, _) in records.nodes.iter_mut().zip(becomes_leaf).filter(|(_, is_leaf)| **is_leaf) {
+            record.make_leaf();
+        }
+        (records.order, records.max_depth) = preorder(&records.nodes);
+        // Sets are numbered anew, because the sets of removed nodes are gone.
+        records.sets = CategorySets::default();
+        for node in records.order.iter().map(|&node| node as usize).filter(|&node| !becomes_leaf[node]) {
             if let Some(set) = self.category_set(node) {
-                nodes.threshold[new_id[node] as usize] = sets.push(set) as f64;
+                records.nodes[node].threshold = records.sets.push(set) as f64;
             }
         }
-        let n_categories = Arc::clone(self.n_categories());
-        Self::with_categories(self.n_features(), self.n_classes().to_vec(), nodes, n_categories, sets)
+        records.into_tree()
     }
 }
 

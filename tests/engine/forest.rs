@@ -13,6 +13,7 @@ use spinney::grow;
 use spinney::params::{Bootstrap, CriterionKind, ForestParams, MaxFeatures, Splitter, TreeParams};
 use spinney::runtime::Runtime;
 use spinney::tree::Tree;
+use spinney::tree::packed::PackedTree;
 
 use crate::common::{CRITERIA, Sparse, Y, config, encode, is_regression, matrices, noise, runtime, targets};
 
@@ -107,6 +108,29 @@ fn each_tree_is_that_of_grow() {
                 assert!(*tree == grow(&target.equally_weighted().reweighted(&counts).unwrap(), number as u64));
                 assert_eq!(tree.nodes().weighted_n_node_samples[0], 120.0, "weights are counts of draws");
                 assert_eq!(tree.nodes().n_node_samples[0], counts.iter().filter(|&&count| count > 0).count() as i64);
+            }
+        }
+    }
+}
+
+#[test]
+fn trees_are_packed_as_their_arrays_are() {
+    let (n, m) = (150, 6);
+    let x = matrix(n, m);
+    let data = encode(&x.view(), &runtime(1));
+    for criterion in CRITERIA {
+        for weights in [None, Some(weights(n))] {
+            let target = target(&x, criterion).target(weights.as_deref());
+            for ccp_alpha in [0.0, 1e-3] {
+                let tree =
+                    TreeParams { ccp_alpha, max_features: MaxFeatures::Sqrt, seed: 5, ..TreeParams::new(criterion) };
+                let params = ForestParams { bootstrap: Bootstrap::None, ..ForestParams::new(tree.clone(), 4) };
+                let forest = grow_forest(&data, &target, &params.check(n, m).unwrap(), None, &runtime(2)).unwrap();
+                for (number, packed) in (0..).zip(forest.trees()) {
+                    let tree =
+                        grow::grow(&data, &target, &tree.clone().check(n, m).unwrap(), number, &runtime(1)).unwrap();
+                    assert!(*packed == PackedTree::new(&tree, target.weight_unit()));
+                }
             }
         }
     }

@@ -33,7 +33,7 @@ pub const MAX_ROWS: usize = 256;
 /// The greatest total weight of the rows of a small subtree: ten bits.
 pub const MAX_WEIGHT: u64 = 1023;
 /// Scores that differ by less than this share of the greater one are compared exactly. They have
-/// fewer than eight roundings, each of at most 2^-53.
+/// fewer than 32 roundings, each of at most 2^-53.
 pub const MARGIN: f64 = 1.0 / (1u64 << 44) as f64;
 
 /// The number of ranks that are compared side by side.
@@ -219,12 +219,15 @@ mod tests {
             step in prop::sample::select(vec![1, 300, 900]),
             n_classes in 2..9u32,
             outlier in prop::sample::select(vec![0.0, 1e9, 1e14]),
+            n_outputs in 1..4usize,
         ) {
             let n = numbers.len();
             let classes: Vec<u32> = numbers.iter().map(|&v| v.unsigned_abs() / 7 % n_classes).collect();
             // An outlier, which may be in the node or not, squeezes all other targets.
             let value = |(i, &v): (usize, &i32)| if i == 0 { outlier } else { f64::from(v / step) + 0.1 };
-            let values: Vec<f64> = numbers.iter().enumerate().map(value).collect();
+            // The targets have scales of their own.
+            let row = |cell| (0..n_outputs).map(move |output| value(cell) * (1 + 7 * output) as f64);
+            let values: Vec<f64> = numbers.iter().enumerate().flat_map(row).collect();
             let samples: Vec<u32> = (0..n as u32).collect();
             let mut places: Vec<u8> = (0..n).filter(|&i| is_in[i]).map(|i| i as u8).collect();
             if places.len() < 2 {
@@ -233,7 +236,7 @@ mod tests {
             let ranks = &ranks[..places.len()];
             for kind in [CriterionKind::Gini, CriterionKind::SquaredError] {
                 let target = match kind {
-                    CriterionKind::SquaredError => Target::regression(&values, 1, weights.as_deref()),
+                    CriterionKind::SquaredError => Target::regression(&values, n_outputs, weights.as_deref()),
                     _ => Target::classification(&classes, &[n_classes], weights.as_deref()),
                 };
                 let check = Check { samples: &samples, places: &places, ranks };

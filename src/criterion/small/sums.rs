@@ -1,95 +1,154 @@
-//! Squared error of one target in small subtrees; see `criterion::squared_error`.
+//! Squared error of up to [`MAX_OUTPUTS`] targets in small subtrees; see `criterion::squared_error`.
 //!
 //! Let `W` be the weight of the node and `S` the weighted sum of its targets `q`. A row of weight
 //! `w` has the excess `w (W q - S)`, and a cut has the sum of the excesses on its left, which is
 //! exact. The score is the square of that sum over `w (W - w)`, `w` being the weight on the left.
+//! The squares of several targets are added up, in the scale of the finest target.
 
 use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, highest_of};
 use crate::criterion::squared_error::SquaredError;
+use crate::criterion::sums::{factors, shifts};
 use crate::criterion::weights::{Moment, SampleWeights};
 use crate::simd::{Level, vectorized};
 
+/// The most targets. So many squares, each of at most [`MAX_PRODUCT`] squared, fit in 128 bits.
+const MAX_OUTPUTS: usize = 8;
 /// The square of the total weight, times the range of the targets, is at most this, so that sums of
 /// excesses fit in 64 bits in whatever order they are added up.
 const MAX_PRODUCT: u64 = 1 << 61;
 
 /// The rows of a small subtree.
 pub struct SmallSums {
-    /// The target of the subtree's first row. All others are distances from it.
-    origin: i64,
-    /// By place: the weight of the row, and its target.
+    /// By place: the weight of the row.
     weights: ByRow<i32>,
-    targets: ByRow<i64>,
-    /// The node's weight and the weighted sum of its targets.
+    /// The node's weight.
     weight: i64,
-    sum: i64,
-    /// `weight^2` times the variance of the node.
-    variance: u128,
-    /// The weights and excesses of the node's rows.
+    /// The weights of the node's rows.
     row_weights: ByRow<i32>,
-    row_excesses: ByRow<i64>,
-    /// The cuts that were scored last.
-    cuts: [Sums; MAX_ROWS / LANES],
+    /// The weights on the left of the cuts that were scored last.
+    lefts: [[i32; LANES]; MAX_ROWS / LANES],
+    outputs: Box<[Output]>,
 }
 
-/// Some cuts side by side: the weight and the excess on the left.
-#[derive(Clone, Copy)]
-struct Sums {
-    left: [i32; LANES],
-    excess: [i64; LANES],
+/// The numbers of one target.
+struct Output {
+    /// By how many bits the target's scale is coarser than the finest one, and 2 to this power.
+    shift: u32,
+    factor: f64,
+    /// The target of the subtree's first row. All others are distances from it.
+    origin: i64,
+    /// By place: the target of the row.
+    targets: ByRow<i64>,
+    /// The weighted sum of the node's targets.
+    sum: i64,
+    /// The square of the node's weight times the variance.
+    variance: u128,
+    /// The excesses of the node's rows.
+    row_excesses: ByRow<i64>,
+    /// The excesses on the left of the cuts that were scored last.
+    excesses: [[i64; LANES]; MAX_ROWS / LANES],
+}
+
+impl Output {
+    /// The square of an excess, for the score.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+    fn square(&self, excess: i64) -> f64 {
+        let excess = excess as f64 * self.factor;
+        excess * excess
+    }
+
+    /// The same, exactly.
+    fn exact_square(&self, excess: i64) -> u128 {
+        let excess = u128::from(excess.unsigned_abs()) << self.shift;
+        excess * excess
+    }
 }
 
 impl SmallSums {
-    fn cut_of(&self, left: i32, excess: i64) -> SmallCut {
-        let (weight, square) = (left as u64, u128::from(excess.unsigned_abs()) * u128::from(excess.unsigned_abs()));
+    /// The cut that has `left(output)` on its left: its weight, and the excess of an output.
+    #[inline]
+    fn cut_of(&self, left: impl Fn(&Output) -> (i32, i64)) -> SmallCut {
+        let (mut weight, mut square, mut numerator) = (0, 0.0, 0);
+        for output in &self.outputs {
+            let excess;
+            (weight, excess) = left(output);
+            square += output.square(excess);
+            numerator += output.exact_square(excess);
+        }
+        let weight = weight as u64;
         let denominator = weight * (self.weight as u64 - weight);
-        let score = excess as f64 * excess as f64 / denominator as f64;
-        SmallCut { score, numerator: square, denominator, weight }
+        SmallCut { score: square / denominator as f64, numerator, denominator, weight }
     }
 }
 
 impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
     fn new(criterion: &SquaredError<'_, W>) -> Option<Self> {
-        (W::ARE_SMALL && criterion.n_outputs == 1).then_some(Self {
+        if !W::ARE_SMALL || criterion.n_outputs > MAX_OUTPUTS {
+            return None;
+        }
+        let scale = &criterion.numbers.scale;
+        let output = |(shift, &factor): (u32, &f64)| Output {
+            shift,
+            factor,
             origin: 0,
-            weights: [0; MAX_ROWS],
             targets: [0; MAX_ROWS],
-            weight: 0,
             sum: 0,
             variance: 0,
-            row_weights: [0; MAX_ROWS],
             row_excesses: [0; MAX_ROWS],
-            cuts: [Sums { left: [0; LANES], excess: [0; LANES] }; MAX_ROWS / LANES],
+            excesses: [[0; LANES]; MAX_ROWS / LANES],
+        };
+        Some(Self {
+            weights: [0; MAX_ROWS],
+            weight: 0,
+            row_weights: [0; MAX_ROWS],
+            lefts: [[0; LANES]; MAX_ROWS / LANES],
+            outputs: shifts(scale).zip(&factors(scale)).map(output).collect(),
         })
     }
 
     fn load(&mut self, criterion: &SquaredError<'_, W>, samples: &[u32]) -> bool {
-        self.origin = criterion.numbers.fixed[samples[0] as usize];
-        let (mut total, mut least, mut most) = (0, 0, 0);
-        for ((weight, target), &sample) in self.weights.iter_mut().zip(&mut self.targets).zip(samples) {
+        let mut total = 0;
+        for (weight, &sample) in self.weights.iter_mut().zip(samples) {
             let w = criterion.weights.weight(sample);
             total += w;
             *weight = w as i32;
-            *target = criterion.numbers.fixed[sample as usize] - self.origin;
-            least = (*target).min(least);
-            most = (*target).max(most);
         }
-        total <= MAX_WEIGHT && most.abs_diff(least) <= MAX_PRODUCT / (total * total)
+        if total > MAX_WEIGHT {
+            return false;
+        }
+        let n_outputs = self.outputs.len();
+        self.outputs.iter_mut().enumerate().all(|(number, output)| {
+            let target = |sample: u32| criterion.numbers.fixed[sample as usize * n_outputs + number];
+            output.origin = target(samples[0]);
+            let (mut least, mut most) = (0, 0);
+            for (distance, &sample) in output.targets.iter_mut().zip(samples) {
+                *distance = target(sample) - output.origin;
+                least = (*distance).min(least);
+                most = (*distance).max(most);
+            }
+            // Neither the shift nor the range is above 61 bits.
+            output.shift <= 61
+                && u128::from(most.abs_diff(least)) << output.shift <= u128::from(MAX_PRODUCT / (total * total))
+        })
     }
 
     fn enter(&mut self, places: &[u8]) {
-        let (mut weight, mut sum, mut squares) = (0, 0, 0);
-        for &place in places {
-            let place = usize::from(place);
-            let (w, q) = (i64::from(self.weights[place]), self.targets[place]);
-            weight += w;
-            sum += w * q;
-            squares += (w * q).unsigned_abs() as u128 * q.unsigned_abs() as u128;
+        for output in &mut self.outputs {
+            // The weights are added up anew for each output, which costs less than a loop for them.
+            let (mut weight, mut sum, mut squares) = (0, 0, 0);
+            for &place in places {
+                let place = usize::from(place);
+                let (w, q) = (i64::from(self.weights[place]), output.targets[place]);
+                weight += w;
+                sum += w * q;
+                squares += (w * q).unsigned_abs() as u128 * q.unsigned_abs() as u128;
+            }
+            self.weight = weight;
+            output.sum = sum;
+            let magnitude = u128::from(sum.unsigned_abs());
+            output.variance = weight as u128 * squares - magnitude * magnitude;
         }
-        self.weight = weight;
-        self.sum = sum;
-        let magnitude = u128::from(sum.unsigned_abs());
-        self.variance = weight as u128 * squares - magnitude * magnitude;
     }
 
     fn weight(&self) -> u64 {
@@ -97,47 +156,58 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
     }
 
     fn is_pure(&self) -> bool {
-        self.variance == 0
+        self.outputs.iter().all(|output| output.variance == 0)
     }
 
     fn impurity(&self, criterion: &SquaredError<'_, W>) -> f64 {
-        criterion.variance(<W::Moment as Moment>::Exact::from(self.variance), self.weight as u64, 0)
+        let variances = self.outputs.iter().enumerate().map(|(number, output)| {
+            let exact = <W::Moment as Moment>::Exact::from(output.variance);
+            criterion.variance(exact, self.weight as u64, number)
+        });
+        variances.sum::<f64>() / self.outputs.len() as f64
     }
 
     fn write_value(&self, criterion: &SquaredError<'_, W>, samples: &[u32], value: &mut [f64]) {
         let weight = self.weight as u64;
-        let mean = self.origin + self.sum.div_euclid(self.weight);
-        let rest = self.sum.rem_euclid(self.weight);
-        let fixed = mean as f64 + rest as f64 / weight as f64;
-        value[0] = criterion.value(samples, 0, weight, <W::Moment as Moment>::Exact::from(self.variance), fixed);
+        for (number, (value, output)) in value.iter_mut().zip(&self.outputs).enumerate() {
+            let mean = output.origin + output.sum.div_euclid(self.weight);
+            let rest = output.sum.rem_euclid(self.weight);
+            let fixed = mean as f64 + rest as f64 / weight as f64;
+            let exact = <W::Moment as Moment>::Exact::from(output.variance);
+            *value = criterion.value(samples, number, weight, exact, fixed);
+        }
     }
 
     fn begin(&mut self, places: &[u8], _samples: &mut [u32]) {
-        for ((row_weight, row_excess), &place) in self.row_weights.iter_mut().zip(&mut self.row_excesses).zip(places) {
-            let place = usize::from(place);
-            *row_weight = self.weights[place];
-            *row_excess = i64::from(self.weights[place]) * (self.weight * self.targets[place] - self.sum);
+        for output in &mut self.outputs {
+            let rows = self.row_weights.iter_mut().zip(&mut output.row_excesses);
+            for ((row_weight, row_excess), &place) in rows.zip(places) {
+                let place = usize::from(place);
+                *row_weight = self.weights[place];
+                *row_excess = i64::from(self.weights[place]) * (self.weight * output.targets[place] - output.sum);
+            }
         }
     }
 
     fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64 {
-        let Self { row_weights, row_excesses, weight, cuts, .. } = self;
-        score_cuts(level, ranks, row_weights, row_excesses, lasts, *weight as i32, cuts, scores)
+        let Self { row_weights, weight, lefts, outputs, .. } = self;
+        score_cuts(level, ranks, row_weights, outputs, lasts, *weight as i32, lefts, scores)
     }
 
     fn cut(&self, i: usize) -> SmallCut {
-        let Sums { left, excess } = &self.cuts[i / LANES];
-        self.cut_of(left[i % LANES], excess[i % LANES])
+        self.cut_of(|output| (self.lefts.as_flattened()[i], output.excesses.as_flattened()[i]))
     }
 
     fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut {
-        let (mut weight, mut excess) = (0, 0);
-        for ((&rank, &row_weight), &row_excess) in ranks.iter().zip(&self.row_weights).zip(&self.row_excesses) {
-            // Without branches on ranks, which would be mispredicted.
-            weight += row_weight & -i32::from(rank < end);
-            excess += row_excess & -i64::from(rank < end);
-        }
-        self.cut_of(weight, excess)
+        self.cut_of(|output| {
+            let (mut weight, mut excess) = (0, 0);
+            for ((&rank, &row_weight), &row_excess) in ranks.iter().zip(&self.row_weights).zip(&output.row_excesses) {
+                // Without branches on ranks, which would be mispredicted.
+                weight += row_weight & -i32::from(rank < end);
+                excess += row_excess & -i64::from(rank < end);
+            }
+            (weight, excess)
+        })
     }
 }
 
@@ -145,25 +215,40 @@ vectorized! {
     fn score_cuts(
         ranks: &[u32],
         row_weights: &[i32],
-        row_excesses: &[i64],
+        outputs: &mut [Output],
         lasts: &[[u32; LANES]],
         node_weight: i32,
-        cuts: &mut [Sums],
+        lefts: &mut [[i32; LANES]],
         scores: &mut [[f64; LANES]],
     ) -> f64 {
         let mut highest = [f64::NEG_INFINITY; LANES];
-        for ((lasts, cut), scores) in lasts.iter().zip(cuts).zip(scores) {
+        let Some((first, others)) = outputs.split_first_mut() else { return f64::NEG_INFINITY };
+        for (chunk, ((lasts, lefts), scores)) in lasts.iter().zip(lefts).zip(scores).enumerate() {
+            // The weights are added up together with the first target.
             let (mut left, mut excess) = ([0; LANES], [0; LANES]);
-            for ((&rank, &row_weight), &row_excess) in ranks.iter().zip(row_weights).zip(row_excesses) {
+            for ((&rank, &row_weight), &row_excess) in ranks.iter().zip(row_weights).zip(&first.row_excesses) {
                 for lane in 0..LANES {
                     left[lane] += if rank <= lasts[lane] { row_weight } else { 0 };
                     excess[lane] += if rank <= lasts[lane] { row_excess } else { 0 };
                 }
             }
-            *cut = Sums { left, excess };
+            *lefts = left;
+            first.excesses[chunk] = excess;
+            let mut squares = excess.map(|excess| first.square(excess));
+            for output in &mut *others {
+                let mut excess = [0; LANES];
+                for (&rank, &row_excess) in ranks.iter().zip(&output.row_excesses) {
+                    for lane in 0..LANES {
+                        excess[lane] += if rank <= lasts[lane] { row_excess } else { 0 };
+                    }
+                }
+                output.excesses[chunk] = excess;
+                for lane in 0..LANES {
+                    squares[lane] += output.square(excess[lane]);
+                }
+            }
             for lane in 0..LANES {
-                let excess = excess[lane] as f64;
-                let score = excess * excess / f64::from(left[lane] * (node_weight - left[lane]));
+                let score = squares[lane] / f64::from(left[lane] * (node_weight - left[lane]));
                 scores[lane] = if left[lane] < node_weight { score } else { f64::NEG_INFINITY };
             }
             for lane in 0..LANES {

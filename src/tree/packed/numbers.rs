@@ -10,7 +10,7 @@
 use super::Fault;
 use super::bytes::{Reader, are_integers, write_difference, write_integer, write_number};
 use crate::tree::leaves::LeafValues;
-use crate::tree::{NodeArrays, TREE_LEAF, Tree};
+use crate::tree::records::{Record, Records};
 
 #[derive(Debug, PartialEq)]
 pub struct Numbers {
@@ -37,80 +37,88 @@ pub enum Weights {
 
 /// What is known of a node that has been written or read.
 struct Known<'a> {
-    nodes: &'a NodeArrays,
+    nodes: &'a [Record],
+    values: &'a [f64],
     n_values: usize,
 }
 
 impl Known<'_> {
     fn weights(&self, [left, right]: [usize; 2]) -> [f64; 2] {
-        [left, right].map(|child| self.nodes.weighted_n_node_samples[child])
+        [left, right].map(|child| self.nodes[child].weight)
     }
 
     /// What a split predicts in one of its values, by what its children predict.
     fn value(&self, at: usize, children: [usize; 2]) -> f64 {
-        let [left, right] = children.map(|child| self.nodes.value[child * self.n_values + at]);
+        let [left, right] = children.map(|child| self.values[child * self.n_values + at]);
         let [left_weight, right_weight] = self.weights(children);
         (left * left_weight + right * right_weight) / (left_weight + right_weight)
     }
 
     /// The variance of a split whose values are known, by that of its children.
     fn impurity(&self, node: usize, children: [usize; 2]) -> f64 {
-        let value = |node: usize, at: usize| self.nodes.value[node * self.n_values + at];
+        let value = |node: usize, at: usize| self.values[node * self.n_values + at];
         let of_child = |child: usize| {
             let squares = (0..self.n_values).map(|at| {
                 let distance = value(child, at) - value(node, at);
                 distance * distance
             });
-            self.nodes.impurity[child] + squares.sum::<f64>() / self.n_values as f64
+            self.nodes[child].impurity + squares.sum::<f64>() / self.n_values as f64
         };
         let [left, right] = children.map(of_child);
         let [left_weight, right_weight] = self.weights(children);
         (left * left_weight + right * right_weight) / (left_weight + right_weight)
     }
+
+    fn sum_of_rows(&self, [left, right]: [usize; 2]) -> i64 {
+        self.nodes[left].n_samples.wrapping_add(self.nodes[right].n_samples)
+    }
 }
 
 impl Numbers {
     /// The statistics of a tree, the weights of whose leaves are probably multiples of `unit`.
-    pub fn new(tree: &Tree, unit: f64) -> Self {
-        let nodes = tree.nodes();
-        let known = Known { nodes, n_values: tree.n_values() };
-        let leaves = || (0..tree.node_count()).filter(|&node| children(nodes, node).is_none());
-        let splits = || (0..tree.node_count()).filter_map(|node| Some((node, children(nodes, node)?)));
-        let weights = Weights::of(nodes, unit);
-        let sum_of_rows =
-            |[left, right]: [usize; 2]| nodes.n_node_samples[left].wrapping_add(nodes.n_node_samples[right]);
-        let rows_add_up = splits().all(|(node, children)| nodes.n_node_samples[node] == sum_of_rows(children));
-        let leaves_are_pure = leaves().all(|node| nodes.impurity[node].to_bits() == 0);
+    pub fn new(tree: &Records, splits: &[u32], leaves: &[u32], unit: f64) -> Self {
+        let known = Known { nodes: &tree.nodes, values: &tree.values, n_values: tree.n_values() };
+        let record = |&node: &u32| &tree.nodes[node as usize];
+        let weights = Weights::of(tree, unit);
+        let adds_up = |split: &Record| {
+            let children = split.children.map(|child| child as usize);
+            split.n_samples == known.sum_of_rows(children)
+        };
+        let rows_add_up = splits.iter().map(record).all(adds_up);
+        let leaves_are_pure = leaves.iter().map(record).all(|leaf| leaf.impurity.to_bits() == 0);
         // Some two bytes for each number of a node.
-        let mut records = Vec::with_capacity(4 * tree.node_count());
-        for node in (0..tree.node_count()).rev() {
-            let Some(children) = children(nodes, node) else {
-                write_integer(&mut records, nodes.n_node_samples[node] as u64);
-                let weight = nodes.weighted_n_node_samples[node];
+        let mut records = Vec::with_capacity(4 * tree.order.len());
+        for node in tree.ids().rev() {
+            let record = &tree.nodes[node];
+            let Some(children) = record.children() else {
+                write_integer(&mut records, record.n_samples as u64);
                 match weights {
                     Weights::Rows => {}
-                    Weights::Multiples(unit) => write_integer(&mut records, (weight / unit).round() as u64),
-                    Weights::Any => write_number(&mut records, weight, 0.0),
+                    Weights::Multiples(unit) => write_integer(&mut records, (record.weight / unit).round() as u64),
+                    Weights::Any => write_number(&mut records, record.weight, 0.0),
                 }
                 if !leaves_are_pure {
-                    write_number(&mut records, nodes.impurity[node], 0.0);
+                    write_number(&mut records, record.impurity, 0.0);
                 }
                 continue;
             };
             if !rows_add_up {
-                write_difference(&mut records, nodes.n_node_samples[node], sum_of_rows(children));
+                write_difference(&mut records, record.n_samples, known.sum_of_rows(children));
             }
             if weights == Weights::Any {
                 let sum: f64 = known.weights(children).iter().sum();
-                write_number(&mut records, nodes.weighted_n_node_samples[node], sum);
+                write_number(&mut records, record.weight, sum);
             }
             for (at, &value) in tree.value(node).iter().enumerate() {
                 write_number(&mut records, value, known.value(at, children));
             }
-            write_number(&mut records, nodes.impurity[node], known.impurity(node, children));
+            write_number(&mut records, record.impurity, known.impurity(node, children));
         }
-        let values = leaves().flat_map(|leaf| tree.value(leaf)).copied().collect();
-        Self { weights, rows_add_up, leaves_are_pure, values, records: records.into() }
+        let mut values = Vec::with_capacity(leaves.len() * tree.n_values());
+        for &leaf in leaves {
+            values.extend(tree.value(leaf as usize));
+        }
+        Self { weights, rows_add_up, leaves_are_pure, values: values.into(), records: records.into() }
     }
 
     /// Checks what comes from outside. The error says which part of it cannot be that of a tree with
@@ -136,25 +144,22 @@ impl Numbers {
         LeafValues::Dense(self.values.clone())
     }
 
-    /// The statistics of all nodes, added to the links of a tree.
-    pub fn add_to(&self, nodes: &mut NodeArrays, n_values: usize) {
-        let n = nodes.children_left.len();
-        nodes.impurity = vec![0.0; n];
-        nodes.n_node_samples = vec![0; n];
-        nodes.weighted_n_node_samples = vec![0.0; n];
-        nodes.value = vec![0.0; n * n_values];
+    /// Adds the statistics of all nodes to a tree that has nothing but its links, in preorder.
+    pub fn add_to(&self, tree: &mut Records) {
+        let (n, n_values) = (tree.nodes.len(), tree.n_values());
+        let Records { nodes, values, .. } = tree;
+        *values = vec![0.0; n * n_values];
         // Of each node, its weight in units.
         let mut multiples = vec![0u64; if matches!(self.weights, Weights::Multiples(_)) { n } else { 0 }];
         let mut leaf = self.values.len() / n_values;
         let mut reader = Reader(&self.records);
         for node in (0..n).rev() {
-            let Some(children) = children(nodes, node) else {
+            let Some(children) = nodes[node].children() else {
                 leaf -= 1;
-                let values = &self.values[leaf * n_values..][..n_values];
-                nodes.value[node * n_values..][..n_values].copy_from_slice(values);
-                nodes.n_node_samples[node] = reader.integer() as i64;
-                nodes.weighted_n_node_samples[node] = match self.weights {
-                    Weights::Rows => nodes.n_node_samples[node] as f64,
+                values[node * n_values..][..n_values].copy_from_slice(&self.values[leaf * n_values..][..n_values]);
+                nodes[node].n_samples = reader.integer() as i64;
+                nodes[node].weight = match self.weights {
+                    Weights::Rows => nodes[node].n_samples as f64,
                     Weights::Multiples(unit) => {
                         multiples[node] = reader.integer();
                         multiples[node] as f64 * unit
@@ -162,51 +167,45 @@ impl Numbers {
                     Weights::Any => reader.number(0.0),
                 };
                 if !self.leaves_are_pure {
-                    nodes.impurity[node] = reader.number(0.0);
+                    nodes[node].impurity = reader.number(0.0);
                 }
                 continue;
             };
-            let [left, right] = children;
-            let n_rows = nodes.n_node_samples[left].wrapping_add(nodes.n_node_samples[right]);
-            nodes.n_node_samples[node] = if self.rows_add_up { n_rows } else { reader.difference(n_rows) };
-            nodes.weighted_n_node_samples[node] = match self.weights {
-                Weights::Rows => nodes.n_node_samples[node] as f64,
+            let n_rows = Known { nodes, values, n_values }.sum_of_rows(children);
+            nodes[node].n_samples = if self.rows_add_up { n_rows } else { reader.difference(n_rows) };
+            nodes[node].weight = match self.weights {
+                Weights::Rows => nodes[node].n_samples as f64,
                 Weights::Multiples(unit) => {
+                    let [left, right] = children;
                     multiples[node] = multiples[left].wrapping_add(multiples[right]);
                     multiples[node] as f64 * unit
                 }
-                Weights::Any => reader.number(Known { nodes, n_values }.weights(children).iter().sum()),
+                Weights::Any => reader.number(Known { nodes, values, n_values }.weights(children).iter().sum()),
             };
             for at in 0..n_values {
-                nodes.value[node * n_values + at] = reader.number(Known { nodes, n_values }.value(at, children));
+                values[node * n_values + at] = reader.number(Known { nodes, values, n_values }.value(at, children));
             }
-            nodes.impurity[node] = reader.number(Known { nodes, n_values }.impurity(node, children));
+            nodes[node].impurity = reader.number(Known { nodes, values, n_values }.impurity(node, children));
         }
     }
 }
 
 impl Weights {
-    fn of(nodes: &NodeArrays, unit: f64) -> Self {
-        let weights = &nodes.weighted_n_node_samples;
-        if weights.iter().zip(&nodes.n_node_samples).all(|(&weight, &n)| weight.to_bits() == (n as f64).to_bits()) {
+    fn of(tree: &Records, unit: f64) -> Self {
+        let nodes = &tree.nodes;
+        if tree.ids().all(|node| nodes[node].weight.to_bits() == (nodes[node].n_samples as f64).to_bits()) {
             return Self::Rows;
         }
-        let mut multiples = vec![0u64; weights.len()];
-        for node in (0..weights.len()).rev() {
-            multiples[node] = match children(nodes, node) {
+        let mut multiples = vec![0u64; nodes.len()];
+        for node in tree.ids().rev() {
+            multiples[node] = match nodes[node].children() {
                 Some([left, right]) => multiples[left].wrapping_add(multiples[right]),
-                None => (weights[node] / unit).round() as u64,
+                None => (nodes[node].weight / unit).round() as u64,
             };
-            if (multiples[node] as f64 * unit).to_bits() != weights[node].to_bits() {
+            if (multiples[node] as f64 * unit).to_bits() != nodes[node].weight.to_bits() {
                 return Self::Any;
             }
         }
         Self::Multiples(unit)
     }
-}
-
-#[inline]
-fn children(nodes: &NodeArrays, node: usize) -> Option<[usize; 2]> {
-    let left = nodes.children_left[node];
-    (left != TREE_LEAF).then(|| [left as usize, nodes.children_right[node] as usize])
 }

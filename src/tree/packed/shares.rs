@@ -9,7 +9,7 @@ use super::Fault;
 use super::bytes::{Reader, are_integers, write_integer, write_number};
 use crate::num::log2::{Log2, ULP};
 use crate::tree::leaves::{LeafShares, LeafValues};
-use crate::tree::{NodeArrays, TREE_LEAF, Tree, n_values};
+use crate::tree::records::{Record, Records};
 
 /// The largest weight of a tree, in units: logarithms are for less than twice as much.
 const MAX_WEIGHT: u64 = 1 << 62;
@@ -33,6 +33,14 @@ pub enum Formula {
 }
 
 impl Formula {
+    /// The formula that comes closest to the impurity of the root, given its class counts.
+    fn by_root(counts: &[u64], width: usize, impurity: f64) -> Self {
+        let distance = |formula: Self| formula.impurity(counts, width).to_bits().abs_diff(impurity.to_bits());
+        // Logarithms need a table, which takes a while to build.
+        let is_entropy = distance(Self::Gini) > 64 && distance(Self::Entropy) < distance(Self::Gini);
+        if is_entropy { Self::Entropy } else { Self::Gini }
+    }
+
     /// The impurity of the class counts of one or more outputs, each padded to `width`. Each has the
     /// same weight, which is not 0 and at most [`MAX_WEIGHT`].
     fn impurity(self, counts: &[u64], width: usize) -> f64 {
@@ -60,42 +68,44 @@ impl Formula {
 impl Shares {
     /// The shares of a tree whose leaves have weights that are multiples of `unit`. Nothing if the
     /// statistics of the tree do not come back bit for bit.
-    pub fn new(tree: &Tree, unit: f64) -> Option<Self> {
-        let nodes = tree.nodes();
-        let (n_values, width) = (tree.n_values(), tree.max_n_classes());
-        let is_leaf = |node: usize| nodes.children_left[node] == TREE_LEAF;
-        let mut counts = vec![0; tree.node_count() * n_values];
-        for node in (0..tree.node_count()).filter(|&node| is_leaf(node)) {
-            let total = (nodes.weighted_n_node_samples[node] / unit).round();
-            if !(1.0..=MAX_WEIGHT as f64).contains(&total) {
+    pub fn new(tree: &Records, unit: f64) -> Option<Self> {
+        let n_values = tree.n_values();
+        let width = n_values / tree.n_classes.len();
+        let mut counts = Vec::new();
+        add_counts(&mut counts, tree.nodes.first()?, tree.value(0), unit)?;
+        let formula = Formula::by_root(&counts, width, tree.nodes[0].impurity);
+        // From the last node of the preorder to the first one, so that the counts of few subtrees
+        // wait for those of their siblings, those of a left child behind those of its sibling. What
+        // is written is turned round in the end.
+        counts.clear();
+        let n_splits = tree.order.len() / 2;
+        let (mut records, mut impurities) = (Vec::with_capacity(4 * (n_splits + 1)), Vec::with_capacity(n_splits));
+        for node in tree.ids().rev() {
+            let (record, value) = (&tree.nodes[node], tree.value(node));
+            if let Some(children) = record.children() {
+                let [left, right] = children.map(|child| tree.nodes[child].n_samples);
+                if record.n_samples != left.wrapping_add(right) || record.n_samples < 0 {
+                    return None;
+                }
+                add_up(&mut counts, n_values);
+            } else {
+                add_counts(&mut counts, record, value, unit)?;
+            }
+            let counts = &counts[counts.len() - n_values..];
+            if !give_back(counts, record, value, width, unit) {
                 return None;
             }
-            for (count, &share) in counts[node * n_values..].iter_mut().zip(tree.value(node)) {
-                *count = (share * total).round() as u64;
-            }
-        }
-        add_up(nodes, &mut counts, n_values);
-        if !give_back(nodes, &counts, n_values, width, unit) {
-            return None;
-        }
-        let counts = |node: usize| &counts[node * n_values..][..n_values];
-        let distance = |formula: Formula| {
-            let guess = formula.impurity(counts(0), width);
-            guess.to_bits().abs_diff(nodes.impurity[0].to_bits())
-        };
-        // Logarithms need a table, which takes a while to build.
-        let is_entropy = distance(Formula::Gini) > 64 && distance(Formula::Entropy) < distance(Formula::Gini);
-        let formula = if is_entropy { Formula::Entropy } else { Formula::Gini };
-        let (mut records, mut impurities) = (Vec::new(), Vec::new());
-        for node in 0..tree.node_count() {
-            let guess = || formula.impurity(counts(node), width);
-            if !is_leaf(node) {
-                write_number(&mut impurities, nodes.impurity[node], guess());
+            let guess = || formula.impurity(counts, width);
+            if record.children().is_some() {
+                let begin = impurities.len();
+                write_number(&mut impurities, record.impurity, guess());
+                impurities[begin..].reverse();
                 continue;
             }
-            write_integer(&mut records, nodes.n_node_samples[node] as u64);
+            let begin = records.len();
+            write_integer(&mut records, record.n_samples as u64);
             let mut is_pure = true;
-            for counts in counts(node).chunks_exact(width) {
+            for counts in counts.chunks_exact(width) {
                 let classes = || counts.iter().enumerate().filter(|&(_, &count)| count > 0);
                 let n_classes = classes().count();
                 is_pure &= n_classes == 1;
@@ -106,11 +116,14 @@ impl Shares {
                 }
             }
             if !is_pure {
-                write_number(&mut records, nodes.impurity[node], guess());
-            } else if nodes.impurity[node] != 0.0 {
+                write_number(&mut records, record.impurity, guess());
+            } else if record.impurity != 0.0 {
                 return None;
             }
+            records[begin..].reverse();
         }
+        records.reverse();
+        impurities.reverse();
         Some(Self { unit, formula, records: records.into(), impurities: impurities.into() })
     }
 
@@ -162,82 +175,87 @@ impl Shares {
         LeafValues::Shares(leaves)
     }
 
-    /// The statistics of all nodes, and nothing else, of a tree with these links.
-    pub fn of_all_nodes(&self, links: &NodeArrays, n_classes: &[u32]) -> NodeArrays {
-        let NodeArrays { children_left, children_right, .. } = links;
-        let n = children_left.len();
-        let n_values = n_values(n_classes);
-        let width = n_values / n_classes.len();
-        let mut counts = vec![0u64; n * n_values];
-        let (impurity, n_node_samples) = (vec![0.0; n], vec![0; n]);
-        let mut nodes = NodeArrays { impurity, n_node_samples, ..NodeArrays::default() };
+    /// Adds the statistics of all nodes to a tree that has nothing but its links, in preorder.
+    pub fn add_to(&self, tree: &mut Records) {
+        let n_values = tree.n_values();
+        let width = n_values / tree.n_classes.len();
+        let nodes = &mut tree.nodes;
+        let mut counts = vec![0u64; nodes.len() * n_values];
         let mut leaves = Reader(&self.records);
-        for node in (0..n).filter(|&node| children_left[node] == TREE_LEAF) {
-            nodes.n_node_samples[node] = leaves.integer() as i64;
+        for (node, counts) in nodes.iter_mut().zip(counts.chunks_exact_mut(n_values)) {
+            if node.children().is_some() {
+                continue;
+            }
+            node.n_samples = leaves.integer() as i64;
             let mut is_pure = true;
-            let counts = &mut counts[node * n_values..][..n_values];
             for counts in counts.chunks_exact_mut(width) {
                 is_pure &= read_classes(&mut leaves, |class, weight| counts[class] = weight) == 1;
             }
             if !is_pure {
-                nodes.impurity[node] = leaves.number(self.formula.impurity(counts, width));
+                node.impurity = leaves.number(self.formula.impurity(counts, width));
             }
         }
-        add_up(links, &mut counts, n_values);
         // Children come after their parents.
-        for node in (0..n).rev().filter(|&node| children_left[node] != TREE_LEAF) {
-            let [left, right] = [children_left[node], children_right[node]].map(|child| child as usize);
-            nodes.n_node_samples[node] = nodes.n_node_samples[left] + nodes.n_node_samples[right];
+        for node in (0..nodes.len()).rev() {
+            let Some(children) = nodes[node].children() else { continue };
+            for child in children {
+                nodes[node].n_samples += nodes[child].n_samples;
+                let (own, others) = counts.split_at_mut((node + 1) * n_values);
+                let own = own[node * n_values..].iter_mut();
+                let child = &others[(child - node - 1) * n_values..];
+                own.zip(child).for_each(|(own, count)| *own = own.saturating_add(*count));
+            }
         }
         let mut impurities = Reader(&self.impurities);
-        for node in (0..n).filter(|&node| children_left[node] != TREE_LEAF) {
-            let counts = &counts[node * n_values..][..n_values];
-            nodes.impurity[node] = impurities.number(self.formula.impurity(counts, width));
-        }
-        let totals = counts.chunks_exact(n_values).map(|counts| counts[..width].iter().sum::<u64>());
-        nodes.weighted_n_node_samples = totals.clone().map(|total| total as f64 * self.unit).collect();
-        nodes.value = Vec::with_capacity(counts.len());
-        for (counts, total) in counts.chunks_exact(n_values).zip(totals) {
-            nodes.value.extend(counts.iter().map(|&count| count as f64 / total as f64));
-        }
-        nodes
-    }
-}
-
-/// Whether rows, weights and values of all nodes follow from their class counts in units.
-fn give_back(nodes: &NodeArrays, counts: &[u64], n_values: usize, width: usize, unit: f64) -> bool {
-    let total = |counts: &[u64]| counts.iter().fold(0u64, |total, &count| total.saturating_add(count));
-    counts.chunks_exact(n_values).enumerate().all(|(node, counts)| {
-        let weight = total(&counts[..width]);
-        let value = &nodes.value[node * n_values..][..n_values];
-        let rows = match nodes.children_left[node] {
-            TREE_LEAF => nodes.n_node_samples[node],
-            left => {
-                let right = nodes.children_right[node] as usize;
-                nodes.n_node_samples[left as usize].wrapping_add(nodes.n_node_samples[right])
+        tree.values = Vec::with_capacity(counts.len());
+        for (node, counts) in nodes.iter_mut().zip(counts.chunks_exact(n_values)) {
+            if node.children().is_some() {
+                node.impurity = impurities.number(self.formula.impurity(counts, width));
             }
-        };
-        (1..=MAX_WEIGHT).contains(&weight)
-            && nodes.n_node_samples[node] == rows
-            && rows >= 0
-            && nodes.weighted_n_node_samples[node] == weight as f64 * unit
-            && counts.chunks_exact(width).all(|counts| total(counts) == weight)
-            && counts.iter().zip(value).all(|(&count, &value)| value == count as f64 / weight as f64)
-    })
-}
-
-/// Sets the counts of splits to the sums of those of their children.
-fn add_up(links: &NodeArrays, counts: &mut [u64], n_values: usize) {
-    let NodeArrays { children_left, children_right, .. } = links;
-    // Children come after their parents.
-    for node in (0..children_left.len()).rev().filter(|&node| children_left[node] != TREE_LEAF) {
-        for child in [children_left[node], children_right[node]].map(|child| child as usize) {
-            let (own, others) = counts.split_at_mut((node + 1) * n_values);
-            let child = &others[(child - node - 1) * n_values..][..n_values];
-            let own = own[node * n_values..].iter_mut();
-            own.zip(child).for_each(|(own, count)| *own = own.saturating_add(*count));
+            let total = counts[..width].iter().sum::<u64>() as f64;
+            node.weight = total * self.unit;
+            tree.values.extend(counts.iter().map(|&count| count as f64 / total));
         }
     }
+}
+
+/// Appends the class counts of a leaf, in units. Fails if its weight is none that counts can have.
+fn add_counts(counts: &mut Vec<u64>, leaf: &Record, value: &[f64], unit: f64) -> Option<()> {
+    let total = (leaf.weight / unit).round();
+    if !(1.0..=MAX_WEIGHT as f64).contains(&total) {
+        return None;
+    }
+    // Most leaves are of one class.
+    counts.extend(value.iter().map(|&share| match share {
+        0.0 => 0,
+        1.0 => total as u64,
+        _ => (share * total).round() as u64,
+    }));
+    Some(())
+}
+
+/// Puts the sum of the last two counts of nodes in their place.
+fn add_up(counts: &mut Vec<u64>, n_values: usize) {
+    let n_left = counts.len() - n_values;
+    let (others, left) = counts.split_at_mut(n_left);
+    let right = &mut others[n_left - n_values..];
+    right.iter_mut().zip(left).for_each(|(right, left)| *right = right.saturating_add(*left));
+    counts.truncate(n_left);
+}
+
+/// Whether the weight and the values of a node follow from its class counts in units.
+fn give_back(counts: &[u64], node: &Record, value: &[f64], width: usize, unit: f64) -> bool {
+    let total = |counts: &[u64]| counts.iter().fold(0u64, |total, &count| total.saturating_add(count));
+    let weight = total(&counts[..width]);
+    let share = |count: u64| match count {
+        0 => 0.0,
+        _ if count == weight => 1.0,
+        _ => count as f64 / weight as f64,
+    };
+    (1..=MAX_WEIGHT).contains(&weight)
+        && node.weight == weight as f64 * unit
+        && counts.chunks_exact(width).all(|counts| total(counts) == weight)
+        && counts.iter().zip(value).all(|(&count, &value)| value == share(count))
 }
 
 /// Visits the classes of an output with their weights; returns their number.

@@ -1,0 +1,171 @@
+//! The nodes of a whole tree as records, one after the other in any order: what growth makes, and
+//! what is packed and unpacked. Whoever visits a node finds all of it on one or two cache lines,
+//! where the arrays of a [`Tree`] would take one line each.
+
+use std::sync::Arc;
+
+use super::sets::CategorySets;
+use super::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, n_values};
+use crate::error::Result;
+
+/// A node, but for what it predicts. See [`NodeArrays`] for the meaning of what is not explained
+/// here.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Record {
+    /// The ids of the left and the right child, or [`TREE_LEAF`] twice.
+    pub children: [i32; 2],
+    pub feature: i32,
+    pub missing_go_left: bool,
+    pub threshold: f64,
+    pub impurity: f64,
+    pub n_samples: i64,
+    pub weight: f64,
+}
+
+impl Record {
+    /// A leaf without statistics.
+    pub const LEAF: Self = Self {
+        children: [TREE_LEAF; 2],
+        feature: TREE_UNDEFINED,
+        missing_go_left: false,
+        threshold: TREE_UNDEFINED as f64,
+        impurity: 0.0,
+        n_samples: 0,
+        weight: 0.0,
+    };
+
+    /// The ids of the children; `None` for a leaf.
+    #[inline]
+    pub fn children(&self) -> Option<[usize; 2]> {
+        (self.children[0] != TREE_LEAF).then(|| self.children.map(|child| child as usize))
+    }
+
+    /// Turns a split into a leaf.
+    pub fn make_leaf(&mut self) {
+        let Self { impurity, n_samples, weight, .. } = *self;
+        *self = Self { impurity, n_samples, weight, ..Self::LEAF };
+    }
+}
+
+/// A whole tree, whose nodes are in any order.
+#[derive(Debug)]
+pub(crate) struct Records {
+    pub n_features: usize,
+    pub n_classes: Vec<u32>,
+    /// By feature; empty if all are numeric.
+    pub n_categories: Arc<[u32]>,
+    /// The nodes. Node 0 is the root. The threshold of a categorical split is the number of its set.
+    pub nodes: Vec<Record>,
+    /// What the nodes predict, `n_values` values each.
+    pub values: Vec<f64>,
+    /// The category sets, in the preorder of their splits.
+    pub sets: CategorySets,
+    /// The ids of the nodes in preorder. Nodes that it leaves out are not of the tree.
+    pub order: Vec<u32>,
+    pub max_depth: usize,
+}
+
+impl Records {
+    /// The records of a tree. O(nodes).
+    pub fn of(tree: &Tree) -> Self {
+        let arrays = tree.nodes();
+        let record = |node: usize| Record {
+            children: [arrays.children_left[node], arrays.children_right[node]],
+            feature: arrays.feature[node],
+            missing_go_left: arrays.missing_go_to_left[node] != 0,
+            threshold: arrays.threshold[node],
+            impurity: arrays.impurity[node],
+            n_samples: arrays.n_node_samples[node],
+            weight: arrays.weighted_n_node_samples[node],
+        };
+        Self {
+            n_features: tree.n_features(),
+            n_classes: tree.n_classes().to_vec(),
+            n_categories: Arc::clone(tree.n_categories()),
+            nodes: (0..tree.node_count()).map(record).collect(),
+            values: arrays.value.clone(),
+            sets: tree.category_sets().clone(),
+            order: (0..tree.node_count() as u32).collect(),
+            max_depth: tree.max_depth(),
+        }
+    }
+
+    pub fn n_values(&self) -> usize {
+        n_values(&self.n_classes)
+    }
+
+    /// What a node predicts.
+    pub fn value(&self, node: usize) -> &[f64] {
+        let n_values = self.n_values();
+        &self.values[node * n_values..][..n_values]
+    }
+
+    /// The ids of the nodes in preorder.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = usize> + Clone {
+        self.order.iter().map(|&node| node as usize)
+    }
+
+    /// The ids of the splits and of the leaves, both in preorder. O(nodes).
+    pub fn splits_and_leaves(&self) -> [Vec<u32>; 2] {
+        let mut ids = [(); 2].map(|()| vec![0; self.order.len()]);
+        let mut lengths = [0; 2];
+        for &node in &self.order {
+            // Each id is written behind both lists. Whether a node is a leaf cannot be predicted,
+            // so a branch would cost more.
+            let kind = usize::from(self.nodes[node as usize].children().is_none());
+            (ids[0][lengths[0]], ids[1][lengths[1]]) = (node, node);
+            lengths[kind] += 1;
+        }
+        ids.iter_mut().zip(lengths).for_each(|(ids, length)| ids.truncate(length));
+        ids
+    }
+
+    /// Whether a node splits on a categorical feature.
+    pub fn is_categorical(&self, node: &Record) -> bool {
+        let feature = usize::try_from(node.feature).ok();
+        feature.and_then(|feature| self.n_categories.get(feature)).is_some_and(|&n| n > 0)
+    }
+
+    /// The tree with its arrays. O(nodes).
+    pub fn into_tree(self) -> Result<Tree> {
+        let n_values = self.n_values();
+        let Self { n_features, n_classes, n_categories, nodes, values, sets, order, .. } = self;
+        let mut new_ids = vec![TREE_LEAF; nodes.len()];
+        for (new, &old) in (0..).zip(&order) {
+            new_ids[old as usize] = new;
+        }
+        let mut arrays = NodeArrays::with_capacity(order.len(), order.len() * n_values);
+        for node in order.iter().map(|&node| node as usize) {
+            let Record { children, feature, missing_go_left, threshold, impurity, n_samples, weight } = nodes[node];
+            let [left, right] = children.map(|child| if child == TREE_LEAF { child } else { new_ids[child as usize] });
+            arrays.children_left.push(left);
+            arrays.children_right.push(right);
+            arrays.feature.push(feature);
+            arrays.threshold.push(threshold);
+            arrays.missing_go_to_left.push(missing_go_left.into());
+            arrays.impurity.push(impurity);
+            arrays.n_node_samples.push(n_samples);
+            arrays.weighted_n_node_samples.push(weight);
+            arrays.value.extend(&values[node * n_values..][..n_values]);
+        }
+        Tree::with_categories(n_features, n_classes, arrays, n_categories, sets)
+    }
+}
+
+/// The ids of the nodes that can be reached from node 0, in preorder, and the depth of the deepest.
+/// O(nodes).
+pub(super) fn preorder(nodes: &[Record]) -> (Vec<u32>, usize) {
+    let mut order = Vec::with_capacity(nodes.len());
+    let (mut max_depth, mut waiting) = (0, vec![(0u32, 0)]);
+    while let Some((mut node, mut depth)) = waiting.pop() {
+        order.push(node);
+        while let Some([left, right]) = nodes[node as usize].children() {
+            depth += 1;
+            waiting.push((right as u32, depth));
+            node = left as u32;
+            order.push(node);
+        }
+        max_depth = max_depth.max(depth);
+    }
+    (order, max_depth)
+}
