@@ -175,6 +175,27 @@ def test_noise_of_many_levels_is_not_important():
         assert np.abs(np.mean(of_noise)) < 2 * standard_error
 
 
+@pytest.mark.parametrize("importance_type", ["permutation", "impurity"])
+def test_p_values_by_forests_for_permuted_targets(importance_type):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=200) > 0, "b", "a")
+    forest = spinney.RandomForestClassifier(20, random_state=0, max_features=None).fit(X, y)
+    p_values = [
+        forest.permutation_importance_oob(
+            X, y, importance_type=importance_type, n_null_fits=9, random_state=seed
+        ).p_values
+        for seed in (0, 0, 1)
+    ]
+    np.testing.assert_array_equal(p_values[0], p_values[1])
+    assert not np.array_equal(p_values[0], p_values[2])
+    for found in p_values:
+        # The least that nine forests can say, and tenths.
+        assert found[0] == 0.1
+        assert np.all(found[1:] > 0.1)
+        np.testing.assert_allclose(found * 10, np.round(found * 10))
+
+
 def test_missing_values_and_categories():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 6, 300), rng.normal(size=300)]).astype(float)
@@ -196,6 +217,7 @@ def test_illegal_arguments():
         ("n_repeats", 1.5),
         ("scoring", "r2"),
         ("importance_type", "gain"),
+        ("n_null_fits", -1),
         ("groups", [[0, 9]]),
         ("groups", [[0], [0]]),
         ("groups", [[0.5]]),

@@ -49,7 +49,7 @@ class ForestNeighbours(ABC):
             CSR, float64: the share of the trees in which the two samples reach the same leaf; with
             `oob`, of the trees that have seen neither of them. Pairs that share no leaf are not
             stored. Indices ascend in each row. While it is made it takes 16 bytes per stored pair,
-            and some 45 per sample and tree.
+            and some 35 per sample and tree.
 
         Raises
         ------
@@ -71,7 +71,10 @@ class ForestNeighbours(ABC):
         if unseen is not None:
             members = _keep_unseen(members, unseen)
         others = members if Y is None else self._list_memberships(Y)
-        return _count_shared(members, others, len(self.forest_), unseen)
+        shape = (members.shape[0], others.shape[0])
+        parts = _count_shared(members, others)
+        del members, others
+        return _divide_counts(parts, shape, len(self.forest_), unseen)
 
     def nearest(self, X: Any, k: int = 10, *, Y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """Return the samples that share most leaves with each sample.
@@ -117,7 +120,8 @@ class ForestNeighbours(ABC):
         leaves += ends - self.forest_.node_counts
         columns = leaves.astype(np.int32 if ends[-1] <= _MAX_ROWS else np.int64)
         del leaves
-        ones = np.ones(columns.size, dtype=np.int32)
+        # A row and another share as many leaves as there are trees, at most.
+        ones = np.ones(columns.size, dtype=np.min_scalar_type(-n_trees - 1))
         indptr = np.arange(0, columns.size + 1, n_trees, dtype=columns.dtype)
         return sparse.csr_matrix((ones, columns.ravel(), indptr), shape=(n_samples, int(ends[-1])))
 
@@ -154,14 +158,31 @@ def _keep_unseen(members: Any, unseen: NDArray[np.bool_]) -> Any:
     return sparse.csr_matrix(parts, shape=members.shape)
 
 
-def _count_shared(members: Any, others: Any, n_trees: int, unseen: NDArray[np.bool_] | None) -> Any:
-    """Return shares of trees, given memberships, and, for shares out of bag, who is unseen."""
+# The numbers of trees in which some rows share a leaf with others, row after row; the others; and
+# how many of them each row has.
+_Counts = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+
+
+def _count_shared(members: Any, others: Any) -> list[_Counts]:
+    """Return in how many trees samples share a leaf, given their memberships."""
     by_leaf = others.T.tocsr()
+    # Both are ones.
+    by_leaf.data = others.data
     parts = []
     for rows in _divide(members, by_leaf):
         counts = members[rows] @ by_leaf
         counts.sort_indices()
         parts.append((counts.data, counts.indices, np.diff(counts.indptr)))
+    return parts
+
+
+def _divide_counts(
+    parts: list[_Counts], shape: tuple[int, int], n_trees: int, unseen: NDArray[np.bool_] | None
+) -> Any:
+    """Return counts as shares of the trees, or, out of bag, of those that both have not seen.
+
+    Empties the list of the counts.
+    """
     lengths = np.concatenate([part[2] for part in parts] or [np.zeros(0, np.int64)])
     indptr = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     n = int(indptr[-1])
@@ -180,14 +201,14 @@ def _count_shared(members: Any, others: Any, n_trees: int, unseen: NDArray[np.bo
         np.divide(counts, totals, out=shares[part])
         indices[part] = columns
         first, first_row = part.stop, first_row + row_lengths.size
-    shape = (members.shape[0], others.shape[0])
     return sparse.csr_matrix((shares, indices, indptr.astype(indices.dtype)), shape=shape)
 
 
 def _divide(members: Any, by_leaf: Any) -> Iterator[slice]:
     """Yield slices of rows that have so many pairs in leaves that Ctrl-C need not wait."""
-    sizes = np.diff(by_leaf.indptr).astype(np.int64)
-    pairs = np.concatenate([[0], np.cumsum(members @ sizes)])
+    # Single precision will do, and takes little memory.
+    sizes = np.diff(by_leaf.indptr).astype(np.float32)
+    pairs = np.concatenate([[0], np.cumsum(members @ sizes, dtype=np.float64)])
     first, n_rows = 0, members.shape[0]
     while first < n_rows:
         last = int(np.searchsorted(pairs, pairs[first] + _PAIRS_AT_ONCE, side="right")) - 1

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -48,6 +49,7 @@ class OobImportance(ABC):
         groups: Any = None,
         scoring: str | None = None,
         importance_type: str = "permutation",
+        n_null_fits: int = 0,
         random_state: Any = None,
     ) -> Bunch:
         """Return how much worse trees predict unseen samples if a column is permuted.
@@ -88,6 +90,10 @@ class OobImportance(ABC):
             2019). For features that say nothing it is about 0, as well. Results have
             one column per tree that has not seen all samples; `n_repeats` and `random_state` have
             no influence, and `groups` and `scoring` must be None.
+        n_null_fits : int, default=0
+            How many forests to grow to permuted targets, for p-values: each with the parameters of
+            this one and a seed of its own, and without sample weights. 0 means p-values that take
+            no fits.
         random_state : int, RandomState instance or None, default=None
             Seed of the permutations. An int makes them repeatable.
 
@@ -103,10 +109,12 @@ class OobImportance(ABC):
             importances_std : ndarray of shape (n_groups,), float64
                 Standard deviations over them.
             p_values : ndarray of shape (n_groups,), float64
-                The chance that a feature which says nothing has an importance as large, by the
-                importances that are 0 or negative, and their mirror images (Janitza et al., 2018).
-                This needs many features, of which most say nothing. NaN if no importance is
-                negative.
+                The chance that a feature which says nothing has an importance as large. By default
+                by the importances that are 0 or negative, and their mirror images (Janitza et al.,
+                2018). This needs many features, of which most say nothing. NaN if no importance is
+                negative. With `n_null_fits`, by the importances of the same feature in forests for
+                permuted targets (Altmann et al., 2010): the share of these forests and of this one
+                in which it is as large. `n_null_fits=99` tells chances from 0.01 on.
 
         Raises
         ------
@@ -118,6 +126,9 @@ class OobImportance(ABC):
 
         References
         ----------
+        A. Altmann et al., "Permutation importance: a corrected feature importance measure",
+        Bioinformatics 26, 2010.
+
         L. Breiman, "Random Forests", Machine Learning 45, 2001.
 
         X. Li et al., "A Debiased MDI Feature Importance Measure for Random Forests", NeurIPS 2019.
@@ -131,12 +142,14 @@ class OobImportance(ABC):
         if importance_type not in ("permutation", "impurity"):
             expected = "a str among {'permutation', 'impurity'}"
             reject_parameter(_NAME, "importance_type", importance_type, expected)
+        check_int(_NAME, "n_null_fits", n_null_fits, 0)
+        random = check_random_state(random_state)
         loss = self._read_scoring(scoring)
         permutations = None
         n_groups = self.n_features_in_
         if importance_type == "permutation":
             group_of, n_groups = self._read_groups(groups)
-            seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+            seed = int(random.randint(np.iinfo(np.int32).max))
             # Features in no group are the last one.
             n_all = n_groups + int(np.any(group_of == n_groups))
             permutations = (loss, group_of, n_all, int(n_repeats), seed)
@@ -145,6 +158,7 @@ class OobImportance(ABC):
                 if value is not None:
                     expected = "None if importance_type='impurity'"
                     reject_parameter(_NAME, name, value, expected)
+        samples = X
         X, target, draws = self._read_training(X, y)
         with show_progress(int(self.verbose), 0, len(self.forest_), "permuting") as watcher:
             importances = forest_oob_importances(
@@ -157,12 +171,37 @@ class OobImportance(ABC):
         if importances.shape[1] == 0:
             raise ValueError("There is no tree that has not seen all samples.")
         mean = importances.mean(axis=1)
+        if n_null_fits == 0:
+            p_values = _compare_with_mirrored(mean)
+        else:
+            # The forest itself is one of those that chance may make.
+            n_as_large = np.ones(mean.shape)
+            for _ in range(n_null_fits):
+                null, of_null = self._fit_null(samples, y, random)
+                result = null.permutation_importance_oob(
+                    samples,
+                    of_null,
+                    n_repeats=n_repeats,
+                    groups=groups,
+                    scoring=scoring,
+                    importance_type=importance_type,
+                    random_state=random,
+                )
+                n_as_large += result.importances_mean >= mean
+            p_values = n_as_large / (1 + n_null_fits)
         return Bunch(
             importances=importances,
             importances_mean=mean,
             importances_std=importances.std(axis=1),
-            p_values=_compare_with_mirrored(mean),
+            p_values=p_values,
         )
+
+    def _fit_null(self, X: Any, y: Any, random: np.random.RandomState) -> tuple[Any, Any]:
+        """Return a forest like this one for a permuted target, and the target."""
+        permuted = np.asarray(y)[random.permutation(len(y))]
+        seed = int(random.randint(np.iinfo(np.int32).max))
+        null: Any = clone(self)
+        return null.set_params(random_state=seed).fit(X, permuted), permuted
 
     def _read_scoring(self, scoring: Any) -> str:
         """Return the loss that belongs to a score."""

@@ -16,6 +16,23 @@ pub type Lanes = [f64; LANES];
 /// What a thread needs to visit trees with batches of rows.
 #[derive(Default)]
 pub struct Scratch {
+    routes: Routes,
+    /// By place, row and value: the sum over the leaves below of the products of their factors,
+    /// times their values. Values that no leaf below has are not kept.
+    sums: Vec<Lanes>,
+    /// By feature on the path, the slope of its factor over the factor for a row that goes along.
+    slopes: Vec<Lanes>,
+    /// By feature, how many splits on the path are on it.
+    n_above: Vec<u32>,
+    /// The features of the path.
+    path: Vec<u32>,
+}
+
+/// The routes of a batch of rows through a tree.
+#[derive(Default)]
+struct Routes {
+    /// Rows of the batch.
+    n_rows: usize,
     /// By split, a bit for each row: it goes left.
     go_left: Vec<u64>,
     /// By feature, a bit for each row: it goes along all splits of the path on the feature.
@@ -24,31 +41,39 @@ pub struct Scratch {
     at_split: Vec<u64>,
     /// By depth and row, the product of the factors of the path.
     products: Vec<Lanes>,
-    /// By place, row and value: the sum over the leaves below of the products of their factors,
-    /// times their values.
-    sums: Vec<Lanes>,
-    /// By feature on the path, the slope of its factor over the factor for a row that goes along.
-    slopes: Vec<Lanes>,
-    /// By feature, how many splits on the path are on it.
-    n_above: Vec<u32>,
-    /// The features of the path.
-    path: Vec<u32>,
-    /// Rows of the batch.
-    n_rows: usize,
+}
+
+impl Routes {
+    /// The way of some rows through the splits of a group, from the root.
+    fn way<'a>(
+        &'a mut self,
+        plan: &'a Plan,
+        group: &Group,
+        coefficients: &'a [Coefficients],
+        rows: u64,
+    ) -> Result<Way<'a>> {
+        self.along.clear();
+        self.along.resize(plan.features.len(), rows);
+        self.at_split.resize(plan.splits.len().max(self.at_split.len()), 0);
+        grow(&mut self.products, group.n_depths * self.n_rows)?;
+        self.products[..self.n_rows].fill([1.0; LANES]);
+        let Self { n_rows, go_left, along, at_split, products } = self;
+        Ok(Way { splits: &plan.splits, coefficients, n_rows: *n_rows, rows, go_left, along, at_split, products })
+    }
 }
 
 impl Scratch {
     /// Begins with a batch of rows.
     pub fn begin(&mut self, plan: &Plan, n_rows: usize) {
-        self.n_rows = n_rows;
-        self.go_left.clear();
-        self.go_left.resize(plan.splits.len(), 0);
+        self.routes.n_rows = n_rows;
+        self.routes.go_left.clear();
+        self.routes.go_left.resize(plan.splits.len(), 0);
     }
 
     /// Says for a row of the batch which way it goes at each split.
     pub fn route(&mut self, plan: &Plan, lane: usize, row: Row<'_>) {
         for_each_row!(row, |value| {
-            for (bits, split) in self.go_left.iter_mut().zip(&plan.splits) {
+            for (bits, split) in self.routes.go_left.iter_mut().zip(&plan.splits) {
                 let node = split.node as usize;
                 let goes_left = plan.tree.goes_left(node, value(plan.tree.nodes().feature[node] as u32));
                 *bits |= u64::from(goes_left) << lane;
@@ -66,19 +91,13 @@ impl Scratch {
         rows: u64,
         to: &mut Contributions<'_>,
     ) -> Result<()> {
-        self.prepare(plan, group, rows)?;
-        grow(&mut self.sums, group.n_places * self.n_rows * plan.n_values)?;
+        self.slopes.resize(plan.features.len().max(self.slopes.len()), ZERO);
+        self.n_above.resize(plan.features.len().max(self.n_above.len()), 0);
+        self.path.clear();
+        grow(&mut self.sums, group.n_places * self.routes.n_rows * plan.n_values)?;
         let visit = Visit {
-            way: Way {
-                splits: &plan.splits,
-                coefficients: at.coefficients,
-                n_rows: self.n_rows,
-                rows,
-                go_left: &self.go_left,
-                along: &mut self.along,
-                at_split: &mut self.at_split,
-                products: &mut self.products,
-            },
+            way: self.routes.way(plan, group, at.coefficients, rows)?,
+            group,
             values: &plan.values,
             n_values: plan.n_values,
             sums: &mut self.sums,
@@ -89,9 +108,9 @@ impl Scratch {
             to: Contributions { all: &mut *to.all, ..*to },
         };
         if to.of_pairs {
-            run::<PAIRS>(Level::widest(), visit, &group.steps);
+            run::<PAIRS>(Level::widest(), visit);
         } else {
-            run::<SINGLE>(Level::widest(), visit, &group.steps);
+            run::<SINGLE>(Level::widest(), visit);
         }
         Ok(())
     }
@@ -100,34 +119,12 @@ impl Scratch {
     /// least multiple of [`LANES`] by which the errors are bounded as [`Plan`] wants them. The
     /// coefficients are those of [`bounding_points`](super::quadrature::bounding_points).
     pub fn needed_points(&mut self, plan: &Plan, group: &Group, bounding: &[Coefficients]) -> Result<Vec<usize>> {
-        let rows = all_rows(self.n_rows);
-        self.prepare(plan, group, rows)?;
-        let way = Way {
-            splits: &plan.splits,
-            coefficients: bounding,
-            n_rows: self.n_rows,
-            rows,
-            go_left: &self.go_left,
-            along: &mut self.along,
-            at_split: &mut self.at_split,
-            products: &mut self.products,
-        };
+        let n_rows = self.routes.n_rows;
+        let way = self.routes.way(plan, group, bounding, all_rows(n_rows))?;
         let errors = errors_of(group.n_points);
-        let mut needed = vec![0u8; self.n_rows];
+        let mut needed = vec![0u8; n_rows];
         bound(Level::widest(), way, &group.steps, &plan.tolerances, &errors, &mut needed);
         Ok(needed.into_iter().map(|n| ((usize::from(n) + 1) * LANES).min(group.n_points)).collect())
-    }
-
-    fn prepare(&mut self, plan: &Plan, group: &Group, rows: u64) -> Result<()> {
-        self.along.clear();
-        self.along.resize(plan.features.len(), rows);
-        self.at_split.resize(plan.splits.len().max(self.at_split.len()), 0);
-        self.slopes.resize(plan.features.len().max(self.slopes.len()), ZERO);
-        self.n_above.resize(plan.features.len().max(self.n_above.len()), 0);
-        self.path.clear();
-        grow(&mut self.products, group.n_depths * self.n_rows)?;
-        self.products[..self.n_rows].fill([1.0; LANES]);
-        Ok(())
     }
 }
 
@@ -220,6 +217,7 @@ fn has_subtree(children: [Child; 2]) -> bool {
 /// A visit in progress.
 struct Visit<'a> {
     way: Way<'a>,
+    group: &'a Group,
     values: &'a [f64],
     n_values: usize,
     sums: &'a mut [Lanes],
@@ -235,9 +233,9 @@ const SINGLE: usize = 0;
 const PAIRS: usize = 1;
 
 vectorized! {
-    fn run<const KIND: usize>(visit: Visit<'_>, steps: &[Step]) {
+    fn run<const KIND: usize>(visit: Visit<'_>) {
         let mut visit = visit;
-        for step in steps {
+        for step in &visit.group.steps {
             visit.step::<KIND>(step);
         }
     }
@@ -312,7 +310,7 @@ impl Visit<'_> {
                     self.slopes[feature as usize] = slope(before * share[side], self.points);
                 }
             }
-            Step::Close { split, depth, place, children } => {
+            Step::Close { split, depth, place, children, present } => {
                 let (split, depth, place) = (split as usize, depth as usize, place as usize);
                 self.way.close(split, children);
                 if KIND == PAIRS && has_subtree(children) {
@@ -329,24 +327,30 @@ impl Visit<'_> {
                     Child::Subtree(is_second) => (place + usize::from(is_second)) * self.way.n_rows * self.n_values,
                 });
                 let sums = place * self.way.n_rows * self.n_values;
-                let at = Closing { split, depth, sums, below };
-                match children.map(kind) {
-                    [NOTHING, LEAF] => self.close::<NOTHING, LEAF, KIND>(at),
-                    [NOTHING, SUBTREE] => self.close::<NOTHING, SUBTREE, KIND>(at),
-                    [LEAF, NOTHING] => self.close::<LEAF, NOTHING, KIND>(at),
-                    [LEAF, LEAF] => self.close::<LEAF, LEAF, KIND>(at),
-                    [LEAF, SUBTREE] => self.close::<LEAF, SUBTREE, KIND>(at),
-                    [SUBTREE, NOTHING] => self.close::<SUBTREE, NOTHING, KIND>(at),
-                    [SUBTREE, LEAF] => self.close::<SUBTREE, LEAF, KIND>(at),
-                    _ => self.close::<SUBTREE, SUBTREE, KIND>(at),
+                let [left, right] = children.map(kind);
+                let kinds = [[left, NOTHING], [NOTHING, right], [left, right]];
+                let group = self.group;
+                for (values, kinds) in group.present(present).into_iter().zip(kinds) {
+                    let at = Closing { split, depth, sums, below, values };
+                    match kinds {
+                        _ if values.is_empty() => {}
+                        [NOTHING, LEAF] => self.close::<NOTHING, LEAF, KIND>(at),
+                        [NOTHING, SUBTREE] => self.close::<NOTHING, SUBTREE, KIND>(at),
+                        [LEAF, NOTHING] => self.close::<LEAF, NOTHING, KIND>(at),
+                        [LEAF, LEAF] => self.close::<LEAF, LEAF, KIND>(at),
+                        [LEAF, SUBTREE] => self.close::<LEAF, SUBTREE, KIND>(at),
+                        [SUBTREE, NOTHING] => self.close::<SUBTREE, NOTHING, KIND>(at),
+                        [SUBTREE, LEAF] => self.close::<SUBTREE, LEAF, KIND>(at),
+                        _ => self.close::<SUBTREE, SUBTREE, KIND>(at),
+                    }
                 }
             }
         }
     }
 
     #[inline(always)]
-    fn close<const LEFT: u8, const RIGHT: u8, const KIND: usize>(&mut self, at: Closing) {
-        let Closing { split, depth, sums: own, below } = at;
+    fn close<const LEFT: u8, const RIGHT: u8, const KIND: usize>(&mut self, at: Closing<'_>) {
+        let Closing { split, depth, sums: own, below, values: present } = at;
         let Split { feature, share, .. } = self.way.splits[split];
         let coefficients = &self.way.coefficients[split];
         let (along, ways) = (self.way.along[feature as usize], self.way.ways(split));
@@ -366,7 +370,7 @@ impl Visit<'_> {
                 let leaf = |side: usize| times(&products[row], &factors[side]);
                 let leaves = [if LEFT == LEAF { leaf(0) } else { ZERO }, if RIGHT == LEAF { leaf(1) } else { ZERO }];
                 let leaf_gains = [times(&leaves[0], &gains[0]), times(&leaves[1], &gains[1])];
-                for value in 0..n_values {
+                for value in present.iter().map(|&value| value as usize) {
                     let (mut sum, mut gain) = (ZERO, ZERO);
                     for (side, kind) in [LEFT, RIGHT].into_iter().enumerate() {
                         if kind == LEAF {
@@ -399,7 +403,7 @@ impl Visit<'_> {
             });
         }
         for_each(self.way.rows & !along, |row| {
-            for value in 0..n_values {
+            for value in present.iter().map(|&value| value as usize) {
                 let mut sum = ZERO;
                 for (side, kind) in [LEFT, RIGHT].into_iter().enumerate() {
                     if kind == LEAF {
@@ -417,13 +421,15 @@ impl Visit<'_> {
 
 /// A split whose children are finished.
 #[derive(Clone, Copy)]
-struct Closing {
+struct Closing<'a> {
     split: usize,
     depth: usize,
     /// Where its sums begin.
     sums: usize,
     /// Where the children's values or sums begin.
     below: [usize; 2],
+    /// The values that the children have.
+    values: &'a [u32],
 }
 
 /// The slope of the factor of a row that goes along, over the factor.

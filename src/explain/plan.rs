@@ -30,8 +30,9 @@ pub enum Step {
     Open { split: u32 },
     /// Down an edge of a split at this depth.
     Enter { split: u32, side: u8, depth: u32 },
-    /// Back up to a split at this depth: the results of its children become its own.
-    Close { split: u32, depth: u32, place: u32, children: [Child; 2] },
+    /// Back up to a split at this depth: the results of its children become its own, for the values
+    /// that [`Group::present`] names under this number.
+    Close { split: u32, depth: u32, place: u32, children: [Child; 2], present: u32 },
 }
 
 /// The steps for the leaves of a group.
@@ -43,7 +44,14 @@ pub struct Group {
     pub n_depths: usize,
     /// Number of results that wait at once.
     pub n_places: usize,
+    /// By closed split: which values are other than 0 in a leaf of the group below it.
+    present: Vec<Present>,
+    values: Vec<u32>,
 }
+
+/// Where the values of a split are listed: from the first place up to the second those that only the
+/// left child has, then those that only the right one has, then those that both have.
+type Present = [usize; 4];
 
 /// A split, as it is visited.
 #[derive(Debug, Clone, Copy)]
@@ -103,7 +111,7 @@ impl Plan {
         let mut groups = Vec::new();
         for range in ranges(&tree, &wanted)? {
             runtime.check_interrupt()?;
-            groups.push(Group::new(&tree, &split_of, range, &wanted)?);
+            groups.push(Group::new(&tree, &split_of, range, &wanted, (&values, n_values))?);
         }
         let Covers { tolerances, expected, .. } = covers;
         Ok(Self { tree, splits, features, groups, tolerances, expected, values, n_values })
@@ -200,7 +208,22 @@ struct Frame {
 }
 
 impl Group {
-    fn new(tree: &Tree, split_of: &[u32], (above, up_to): (u32, u32), wanted: &dyn Fn(usize) -> u32) -> Result<Self> {
+    /// The values of a closed split that are not 0 everywhere below it: those that only the left child
+    /// has, those that only the right one has, and those that both have.
+    pub fn present(&self, number: u32) -> [&[u32]; 3] {
+        let places = self.present[number as usize];
+        [0, 1, 2].map(|part| &self.values[places[part]..places[part + 1]])
+    }
+
+    /// The steps for the leaves that want more points than `above`, and at most `up_to`. The values of
+    /// nodes are row-major, so many per node.
+    fn new(
+        tree: &Tree,
+        split_of: &[u32],
+        (above, up_to): (u32, u32),
+        wanted: &dyn Fn(usize) -> u32,
+        (values, n_values): (&[f64], usize),
+    ) -> Result<Self> {
         let nodes = tree.nodes();
         let is_leaf = |node: usize| nodes.children_left[node] == TREE_LEAF;
         // The number of splits to be visited in each subtree, or 1 for a leaf of the group.
@@ -213,7 +236,17 @@ impl Group {
                 below + u32::from(below > 0)
             };
         }
-        let mut group = Self { n_points: up_to as usize, steps: Vec::new(), n_depths: 0, n_places: 0 };
+        let mut group = Self {
+            n_points: up_to as usize,
+            steps: Vec::new(),
+            n_depths: 0,
+            n_places: 0,
+            present: Vec::new(),
+            values: Vec::new(),
+        };
+        // By split, the number of its values; by value, a bit for each child that has it.
+        let mut present_of: Vec<u32> = memory::zeros(PLAN, tree.node_count())?;
+        let mut sides_of: Vec<u8> = memory::zeros(PLAN, n_values)?;
         let frame = |node: usize, depth: u32, place: u32| {
             let sides = [nodes.children_left[node] as usize, nodes.children_right[node] as usize];
             let mut pending: Vec<u8> =
@@ -247,11 +280,38 @@ impl Group {
                 path.push(frame(sides[side as usize] as usize, depth + 1, place + u32::from(is_second)));
                 is_new = true;
             } else {
-                group.steps.push(Step::Close { split, depth, place, children: last.children });
+                let sides = [nodes.children_left[last.node], nodes.children_right[last.node]];
+                let of_children = [0, 1].map(|side| match last.children[side] {
+                    Child::Nothing => Vec::new(),
+                    Child::Leaf(leaf) => {
+                        let value = &values[leaf as usize * n_values..][..n_values];
+                        (0..n_values as u32).filter(|&number| value[number as usize] != 0.0).collect()
+                    }
+                    Child::Subtree(_) => group.present(present_of[sides[side] as usize]).concat(),
+                });
+                let present = group.present.len() as u32;
+                present_of[last.node] = present;
+                group.list_present(&of_children, &mut sides_of);
+                group.steps.push(Step::Close { split, depth, place, children: last.children, present });
                 path.pop();
             }
         }
         Ok(group)
+    }
+
+    /// Lists the values of a split, given those of its children. `sides_of` is all 0 before and after.
+    fn list_present(&mut self, of_children: &[Vec<u32>; 2], sides_of: &mut [u8]) {
+        for (side, values) in of_children.iter().enumerate() {
+            values.iter().for_each(|&value| sides_of[value as usize] |= 1 << side);
+        }
+        let mut places = [self.values.len(); 4];
+        for (part, (child, sides)) in [(0, 1), (1, 2), (0, 3)].into_iter().enumerate() {
+            let values = of_children[child].iter().copied();
+            self.values.extend(values.filter(|&value| sides_of[value as usize] == sides));
+            places[part + 1] = self.values.len();
+        }
+        of_children.iter().flatten().for_each(|&value| sides_of[value as usize] = 0);
+        self.present.push(places);
     }
 }
 
