@@ -291,7 +291,7 @@ impl<'a> Reader<'a> {
         matches!(self.way, Way::Scattered(..))
     }
 
-    /// Some rows of a wide sparse matrix, at most [`GROUP`](super::row_group::GROUP); nothing if
+    /// Some rows of a wide sparse matrix, at most `row_group::GROUP`; nothing if
     /// [there are no groups](Self::has_groups).
     pub fn group(&mut self, rows: &[usize]) -> Result<Option<&RowGroup>> {
         let Way::Scattered(entries, _) = &self.way else { return Ok(None) };

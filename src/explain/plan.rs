@@ -302,7 +302,9 @@ impl Group {
     /// Lists the values of a split, given those of its children. `sides_of` is all 0 before and after.
     fn list_present(&mut self, of_children: &[Vec<u32>; 2], sides_of: &mut [u8]) {
         for (side, values) in of_children.iter().enumerate() {
-            values.iter().for_each(|&value| sides_of[value as usize] |= 1 << side);
+            for &value in values {
+                sides_of[value as usize] |= 1 << side;
+            }
         }
         let mut places = [self.values.len(); 4];
         for (part, (child, sides)) in [(0, 1), (1, 2), (0, 3)].into_iter().enumerate() {
