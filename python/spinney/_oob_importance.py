@@ -92,8 +92,8 @@ class OobImportance(ABC):
             no influence, and `groups` and `scoring` must be None.
         n_null_fits : int, default=0
             How many forests to grow to permuted targets, for p-values: each with the parameters of
-            this one and a seed of its own, without sample weights and ids. 0 means p-values that take
-            no fits.
+            this one and a seed of its own, without sample weights and ids. 0 means p-values that
+            take no fits.
         random_state : int, RandomState instance or None, default=None
             Seed of the permutations. An int makes them repeatable.
 
