@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import io
 import os
-import pickle
 import platform
 import threading
 import time
@@ -75,8 +75,10 @@ class Missing(NamedTuple):
 
 def make_job(dataset: Parcel, task: Task, draws: Draws) -> Job:
     """Return the job of a forest; its arrays are written to the cache of this host."""
-    arrays = (task.y, draws.sample_weight, draws.sample_ids)
-    data = np.frombuffer(pickle.dumps(arrays, protocol=5), np.uint8)
+    file = io.BytesIO()
+    for array in (task.y, draws.sample_weight, draws.sample_ids):
+        np.save(file, np.empty(0) if array is None else array, allow_pickle=False)
+    data = np.frombuffer(file.getbuffer(), np.uint8)
     return Job(
         __version__,
         dataset,
@@ -157,7 +159,9 @@ def _open_columns(parcel: Parcel, path: Path) -> Any:
 
 
 def _open_arrays(_parcel: Parcel, path: Path) -> Any:
-    return pickle.loads(path.read_bytes())
+    with path.open("rb") as file:
+        y, *others = (np.load(file, allow_pickle=False) for _ in range(3))
+    return y, *(array if array.size else None for array in others)
 
 
 _contents = _Contents()
