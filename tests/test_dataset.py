@@ -28,6 +28,7 @@ from sklearn.pipeline import make_pipeline
 import spinney
 from models.make import make_data
 from spinney import Dataset
+from spinney.neighbours import class_prototypes
 from strategies import (
     AWKWARD_NUMBERS,
     CLASSIFIERS,
@@ -445,19 +446,102 @@ def test_bad_input():
 def test_explanations(cancer):
     X, y = cancer
     forest = spinney.RandomForestClassifier(8, random_state=0).fit(X, y)
-    dataset = Dataset(X)[:20]
-    assert_equal(forest.shap_values(dataset), forest.shap_values(X[:20]))
-    assert_equal(forest.proximity(dataset).toarray(), forest.proximity(X[:20]).toarray())
-    for explained, owner in (
-        (lambda: forest.explain(dataset[:1]), "explain needs the values of row"),
-        (
-            lambda: forest.permutation_importance_oob(Dataset(X), y),
-            "permutation_importance_oob needs the values of X",
-        ),
-        (
-            lambda: spinney.inspection.partial_dependence(forest, dataset, [0]),
-            "partial_dependence needs the values of X",
-        ),
-    ):
-        with pytest.raises(TypeError, match=f"{owner}. Got a Dataset"):
-            explained()
+    for samples in (X, sp.csr_matrix(X), sp.csc_matrix(X)):
+        dataset, rows = Dataset(samples), samples[:20]
+        for found, expected in zip(
+            forest.shap_values(dataset[:20]), forest.shap_values(rows), strict=True
+        ):
+            assert sp.issparse(found) == sp.issparse(samples)
+            assert_equal(*(sp.csr_matrix(values).toarray() for values in (found, expected)))
+        for found, expected in (
+            (forest.proximity(dataset[:20], dataset), forest.proximity(rows, samples)),
+            (forest.proximity(dataset, oob=True), forest.proximity(samples, oob=True)),
+        ):
+            assert_equal(found.toarray(), expected.toarray())
+        for found, expected in zip(
+            forest.nearest(dataset[:3], 4, Y=dataset), forest.nearest(rows[:3], 4, Y=X), strict=True
+        ):
+            assert_equal(found, expected)
+        one = forest.explain(dataset[7:8], Y=dataset)
+        assert one == forest.explain(rows[7:8], Y=samples)
+        assert len(one.nearest) == 5
+        for arguments in ({}, {"groups": [[0, 3], [1]]}, {"importance_type": "impurity"}):
+            found, expected = (
+                forest.permutation_importance_oob(data, y, random_state=0, **arguments)
+                for data in (dataset, samples)
+            )
+            assert_equal(found.importances, expected.importances)
+        for feature in (0, [1, 5]):
+            found, expected = (
+                spinney.inspection.partial_dependence(
+                    forest, data, feature, kind="both", grid_resolution=5
+                )
+                for data in (dataset[:20], rows)
+            )
+            for name in ("average", "individual"):
+                assert_equal(found[name], expected[name])
+    tree = forest.estimators_[0]
+    assert_equal(tree.shap_values(Dataset(X[:5])), tree.shap_values(X[:5]))
+    assert tree.explain(Dataset(X[:1])) == tree.explain(X[:1])
+    prototypes, _ = class_prototypes(forest.proximity(X), X, y)
+    for samples in (X, sp.csr_matrix(X)):
+        found, _ = class_prototypes(forest.proximity(X), Dataset(samples), y)
+        assert_equal(found, prototypes)
+    with pytest.raises(ValueError, match="X has 29 features"):
+        forest.permutation_importance_oob(Dataset(X[:, 1:]), y)
+    with pytest.raises(ValueError, match="row must be one sample"):
+        forest.explain(Dataset(X[:2]))
+
+
+def test_explanations_with_categories():
+    """Those of the values, also if a view has not all categories, or the estimator has others."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "colour": rng.choice(["red", "blue", "green", None], 120),
+            "size": np.where(rng.random(120) < 0.1, np.nan, rng.normal(size=120).round(2)),
+            "level": rng.integers(10_000, 10_006, 120),
+        }
+    )
+    y = (frame["colour"] == "red") * 2.0 + frame["level"] % 3
+    categorical = ["colour", "level"]
+    forest = spinney.RandomForestRegressor(5, random_state=0, categorical_features=categorical)
+    forest.fit(frame, y)
+    dataset = Dataset(frame, categorical_features=categorical)
+    other = Dataset(frame[::-1][:60], categorical_features=categorical)
+    parts = ((dataset, frame), (dataset[50:], frame[50:]), (other, frame[::-1][:60]))
+    for encoded, samples in parts:
+        for row in range(4):
+            one = forest.explain(encoded[row : row + 1], Y=encoded)
+            assert one == forest.explain(samples[row : row + 1], Y=samples)
+        for feature in ("colour", "level", ["size", "colour"]):
+            found, expected = (
+                spinney.inspection.partial_dependence(
+                    forest, rows, feature, kind="both", grid_resolution=4
+                )
+                for rows in (encoded, samples)
+            )
+            for name in ("average", "individual"):
+                assert_equal(found[name], expected[name])
+    found, expected = (
+        forest.permutation_importance_oob(rows, y, random_state=0, n_null_fits=2)
+        for rows in (dataset, frame)
+    )
+    assert_equal(found.importances, expected.importances)
+    assert_equal(found.p_values, expected.p_values)
+
+
+def test_values_of_sparse_categories():
+    """0 is not stored, also if no row has it, and whatever its code is."""
+    rng = np.random.default_rng(0)
+    cells = rng.integers(-2, 3, (40, 3)).astype(float)
+    cells[:, 1] = rng.integers(3, 6, 40)
+    cells[rng.random(40) < 0.2, 2] = np.nan
+    dataset = Dataset(sp.csr_matrix(cells), categorical_features=[0, 1])
+    for encoded, expected in ((dataset, cells), (dataset[[3, 1, 8]], cells[[3, 1, 8]])):
+        assert_equal(encoded.read_values().toarray(), expected)
+    forest = spinney.RandomForestRegressor(4, random_state=0, categorical_features=[0, 1])
+    forest.fit(sp.csr_matrix(cells), cells[:, 0] % 2 + cells[:, 1])
+    for row in range(4):
+        expected = forest.explain(sp.csr_matrix(cells[row : row + 1]))
+        assert forest.explain(dataset[row : row + 1]) == expected

@@ -118,6 +118,29 @@ def encode(X: Any, mask: NDArray[np.bool_], categories: Categories, owner: Any =
     return _recode(X, mask, _read_column, look_up.find_codes)
 
 
+def restore_sparse(X: Any, mask: NDArray[np.bool_], categories: Categories) -> Any:
+    """Return a sparse matrix with categories, which are numbers, in the place of their codes.
+
+    Parameters
+    ----------
+    X : CSC or CSR matrix of shape (n_samples, n_features)
+        It is not changed.
+    mask : ndarray of bool of shape (n_features,)
+    categories : Categories
+
+    Returns
+    -------
+    X : CSC or CSR matrix of float64
+    """
+
+    def find_values(feature: int, codes: NDArray[Any]) -> NDArray[np.float64]:
+        known = categories[feature]
+        assert known is not None
+        return known[codes.astype(np.intp)].astype(np.float64)
+
+    return _recode_sparse(X, mask, find_values)
+
+
 def convert_frame(X: Any) -> Any:
     """Return X; if it is a data frame with a column that NumPy does not convert, as a matrix."""
     if is_plain(X) or is_sparse_frame(X):

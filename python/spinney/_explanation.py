@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spinney._validation import check_int
-from spinney.dataset import reject_dataset
+from spinney.dataset import Dataset
 
 _MAX_NAME = 32
+# Whole numbers up to this are shown in full.
+_MAX_WHOLE = 1e9
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,6 @@ class ExplainedPrediction:
 def explain(estimator: Any, row: Any, n_features: int, Y: Any) -> ExplainedPrediction:
     """Explain the prediction for one sample; see `ShapValues.explain`."""
     check_int("explain", "n_features", n_features, 1)
-    reject_dataset("explain", "row", row)
     rows = _make_rows(row)
     if estimator.n_outputs_ > 1:
         raise ValueError(
@@ -174,6 +175,8 @@ def _has_text(row: Any) -> bool:
 
 def _list_values(rows: Any) -> list[Any]:
     """Return the values of a sample, as the user has given them."""
+    if isinstance(rows, Dataset):
+        rows = rows.read_values()
     if sparse.issparse(rows):
         return list(rows.toarray()[0])
     if hasattr(rows, "columns"):
@@ -206,7 +209,12 @@ def _list_largest(
 
 def _format(value: Any) -> str:
     if isinstance(value, (float, np.floating)):
-        return "missing" if np.isnan(value) else f"{value:.4g}"
+        number = float(value)
+        if np.isnan(number):
+            return "missing"
+        # A data set and an array have whole numbers as floats, where a frame may have had ints.
+        is_whole = abs(number) < _MAX_WHOLE and number.is_integer()
+        return f"{number:.0f}" if is_whole else f"{number:.4g}"
     return "missing" if value is None else _cut(str(value))
 
 

@@ -18,7 +18,7 @@ from spinney._messages import reject_parameter
 from spinney._progress import show_progress
 from spinney._spinney import Forest, forest_oob_importances
 from spinney._validation import check_int
-from spinney.dataset import reject_dataset
+from spinney.dataset import Dataset
 
 _NAME = "permutation_importance_oob"
 # Scores, as scikit-learn names them, and the losses of the compiled part.
@@ -67,9 +67,9 @@ class OobImportance(ABC):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Dataset} of shape (n_samples, n_features)
             The samples that the forest was fitted to, in their order. Sparse formats other than CSR
-            are converted to it.
+            are converted to it. The values of a `Dataset` are copied into a matrix.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Their targets.
         n_repeats : int, default=5
@@ -240,7 +240,6 @@ class OobImportance(ABC):
 
     def _read_training(self, X: Any, y: Any) -> tuple[Any, NDArray[np.float64], Draws]:
         """Return the training data in the form that the compiled part takes."""
-        reject_dataset(_NAME, "X", X)
         if self._draws is None:
             raise ValueError(
                 "A forest that from_sklearn has made does not know the samples of its trees: "
@@ -251,7 +250,10 @@ class OobImportance(ABC):
                 f"{_NAME} needs samples that trees have not seen. Got a forest whose trees have "
                 "seen all samples: set bootstrap."
             )
-        X = self._validate_X_predict(X)
+        samples, X = X, self._validate_X_predict(X)
+        if isinstance(samples, Dataset):
+            # The features have been compared; now their values are needed, row after row.
+            X = self._validate_X_predict(samples.read_values(), check_input=False)
         target = np.asarray(y)
         target = target.reshape(-1, 1) if target.ndim == 1 else target
         check_consistent_length(X, target)

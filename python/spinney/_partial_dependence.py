@@ -18,7 +18,7 @@ from spinney._messages import reject_parameter
 from spinney._spinney import Tree
 from spinney._tree import BaseDecisionTree
 from spinney._validation import check_int
-from spinney.dataset import reject_dataset
+from spinney.dataset import Dataset
 
 _NAME = "partial_dependence"
 _KINDS = ("average", "individual", "both")
@@ -58,8 +58,9 @@ def partial_dependence(
     ----------
     estimator : tree or forest
         A fitted estimator of this package. Lazy forests have no trees.
-    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-        Samples: the grid spans their values, and individual curves are theirs.
+    X : {array-like, sparse matrix, data frame, Dataset} of shape (n_samples, n_features)
+        Samples: the grid spans their values, and individual curves are theirs. The values of a
+        `Dataset` are copied into a matrix.
     features : int, str, or list of one or two of these
         The features that vary, by number or name.
     kind : {"average", "individual", "both"}, default="average"
@@ -101,8 +102,10 @@ def partial_dependence(
         raise ValueError(
             f"{_NAME} takes one output of classes. Got {estimator.n_outputs_} of them."
         )
-    reject_dataset(_NAME, "X", X)
     samples = estimator._validate_X_predict(X)
+    if isinstance(X, Dataset):
+        # The features have been compared; now their values are needed.
+        samples = estimator._validate_X_predict(X.read_values(), check_input=False)
     if isinstance(samples, CompressedMatrix):
         parts = (samples.data, samples.indices, samples.indptr)
         samples = sparse.csr_matrix(parts, shape=samples.shape)

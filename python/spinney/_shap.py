@@ -22,6 +22,7 @@ from spinney._spinney import (
     forest_shap_values,
 )
 from spinney._validation import is_bool
+from spinney.dataset import Dataset
 
 
 class ShapValues(ABC):
@@ -110,7 +111,8 @@ class ShapValues(ABC):
         if not is_bool(interactions):
             reject_parameter("shap_values", "interactions", interactions, "a bool")
         if not interactions:
-            return self._shape_explanation(self._explain(X, sparse.issparse(X)))
+            is_sparse = X.is_sparse if isinstance(X, Dataset) else sparse.issparse(X)
+            return self._shape_explanation(self._explain(X, is_sparse))
         X = self._validate_X_predict(X)
         with self._show_explaining() as watcher:
             values = forest_shap_interactions(self._get_forest(), X, self._count_threads(), watcher)
@@ -154,6 +156,7 @@ class ShapValues(ABC):
                 f"Got an estimator with {self.n_outputs_} outputs of classes."
             )
         values = self._shape_explanation(self._explain(X, sparse_output=False))
+        X = X.read_values() if isinstance(X, Dataset) else X
         expected = np.asarray(self.expected_value_)
         return shap.Explanation(
             values=values,

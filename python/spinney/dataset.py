@@ -20,7 +20,7 @@ from spinney._categorical_features import (
     list_features,
     mark_categorical,
 )
-from spinney._categories import Categories, LookUp, count_categories
+from spinney._categories import Categories, LookUp, count_categories, restore_sparse
 from spinney._dataset_files import (
     Carrier,
     StoredDataset,
@@ -45,10 +45,10 @@ class Dataset:
     """The columns of a matrix, encoded once.
 
     `fit` encodes the matrix that it gets: it sorts the values of each column and numbers them. A
-    data set holds the result, and is taken wherever `X` is: by the methods of estimators but
-    `explain` and `permutation_importance_oob`, which need the values of the matrix, by the
-    functions of `spinney.model_selection`, and by what scikit-learn builds of estimators, such as
-    `GridSearchCV`. What is grown and predicted is the same, bit for bit, as from the matrix.
+    data set holds the result, and is taken wherever `X` is: by the methods of estimators, by the
+    functions of `spinney.model_selection` and `spinney.inspection`, and by what scikit-learn builds
+    of estimators, such as `GridSearchCV`. What is grown, predicted and explained is the same, bit
+    for bit, as from the matrix.
 
     A data set does not change. `dataset[rows]` is a view of some of its rows. What is grown on a
     view is the same, bit for bit, as from these rows of the matrix: their columns are copied and
@@ -180,6 +180,11 @@ class Dataset:
         return None if self._is_categorical is None else self._is_categorical.copy()
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether `X` was sparse."""
+        return self._columns.is_sparse
+
+    @property
     def n_bytes(self) -> int:
         """Bytes in memory. Views share those of all rows."""
         return self._columns.n_bytes
@@ -241,7 +246,7 @@ class Dataset:
         """
         if copy is False:
             raise ValueError("The values of a Dataset are computed: copy=False is not possible.")
-        if self._columns.is_sparse:
+        if self.is_sparse:
             raise TypeError("A sparse Dataset does not become an array. Pass the matrix itself.")
         values: NDArray[Any] = self._columns.decode()
         categories = self._list_categories() or []
@@ -479,6 +484,22 @@ class Dataset:
         """Return an array of this shape without memory, for checks of shapes by scikit-learn."""
         return np.broadcast_to(np.float32(0), self.shape)
 
+    def read_values(self) -> Any:
+        """Return the values as a matrix, for what cannot be computed from their numbers.
+
+        Returns
+        -------
+        X : ndarray or CSR matrix of shape (n_samples, n_features)
+            float64; of a dense data set object if there are categories that are no numbers.
+        """
+        if not self.is_sparse:
+            return np.asarray(self)
+        matrix, categories = self._columns.decode(), self._list_categories()
+        if categories is None:
+            return matrix
+        assert self._is_categorical is not None
+        return restore_sparse(matrix, self._is_categorical, categories)
+
     def name_features_of(self, estimator: Any) -> None:
         """Set the attribute of a fitted estimator that has the names of the features."""
         if self._feature_names is not None:
@@ -524,11 +545,3 @@ class Dataset:
         if all(of_feature is None for of_feature in codes):
             return self._columns
         return self._columns.with_codes(codes)
-
-
-def reject_dataset(owner: str, name: str, X: Any) -> None:
-    """Raise TypeError for a data set where the values of a matrix are needed."""
-    if isinstance(X, Dataset):
-        raise TypeError(
-            f"{owner} needs the values of {name}. Got a Dataset: pass the matrix itself instead."
-        )

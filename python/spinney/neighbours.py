@@ -15,6 +15,7 @@ from sklearn.utils import column_or_1d
 from spinney._messages import reject_parameter
 from spinney._neighbours import list_nearest
 from spinney._validation import check_int
+from spinney.dataset import Dataset
 
 __all__ = ["class_prototypes", "outlier_scores"]
 
@@ -100,6 +101,7 @@ def class_prototypes(
     """
     proximity, y = _check("class_prototypes", proximity, y)
     check_int("class_prototypes", "k", k, 1)
+    X = X.read_values() if isinstance(X, Dataset) else X
     rows = X.tocsr() if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
     if rows.ndim != 2 or rows.shape[0] != y.shape[0]:
         raise ValueError(
