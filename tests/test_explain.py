@@ -71,6 +71,10 @@ def test_the_picture_leads_from_the_expected_value_to_the_prediction():
     X, y = load_diabetes(return_X_y=True, as_frame=True)
     explained = spinney.RandomForestRegressor(10, random_state=0).fit(X, y).explain(X[:1])
     ax = explained.plot()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        f"expected: {explained.expected:.4g}",
+        f"prediction: {explained.prediction:.4g}",
+    ]
     bars = ax.patches
     assert len(bars) == len(explained.contributions)
     np.testing.assert_allclose(bars[0].get_x(), explained.expected)
@@ -78,6 +82,44 @@ def test_the_picture_leads_from_the_expected_value_to_the_prediction():
     _, own = matplotlib.pyplot.subplots()
     assert explained.plot(own) is own
     matplotlib.pyplot.close("all")
+
+
+def test_pictures_are_readable():
+    """Bars have one thickness, numbers are beside the frame, and names are what they are."""
+    matplotlib = pytest.importorskip("matplotlib", reason="draws")
+    matplotlib.use("Agg")
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    X.columns = [f"a long name of a column, and its end: $x_{i}$" for i in range(10)]
+    thickness = set()
+    for n in (1, 3, 10):
+        explained = spinney.RandomForestRegressor(10, random_state=0).fit(X.iloc[:, :n], y)
+        ax = explained.explain(X.iloc[:1, :n], n_features=10).plot()
+        ax.figure.canvas.draw()
+        thickness |= {round(bar.get_window_extent().height) for bar in ax.patches}
+        inside = ax.get_window_extent()
+        numbers = [text.get_window_extent() for text in ax.texts]
+        assert len(numbers) == n
+        assert all(inside.x1 < box.x0 and box.x1 < ax.figure.bbox.x1 for box in numbers)
+        assert all(inside.y0 < box.y0 and box.y1 < inside.y1 for box in numbers)
+        names = [label.get_text() for label in ax.get_yticklabels()]
+        assert all(name.startswith("a long name of a co…") for name in names)
+        assert {name[20:].split(" = ")[0] for name in names} == {
+            f"s end: $x_{i}$" for i in range(n)
+        }
+        edges = [label.get_window_extent().x0 for label in ax.get_yticklabels()]
+        assert min(edges) > 0
+    assert max(thickness) - min(thickness) <= 4
+    with matplotlib.pyplot.style.context("dark_background"):
+        lines = explained.explain(X.iloc[:1]).plot().get_lines()
+        assert {line.get_color() for line in lines} == {"white", "#808080"}
+    matplotlib.pyplot.close("all")
+
+
+def test_one_tree_does_not_agree_with_others():
+    X, y = load_breast_cancer(return_X_y=True)
+    tree = spinney.DecisionTreeClassifier(max_depth=2).fit(X, y)
+    expected = f"one tree, which predicts class {tree.predict(X[:1])[0]}"
+    assert tree.explain(X[0]).agreement == expected
 
 
 def test_illegal_arguments():

@@ -14,6 +14,10 @@ from spinney._validation import check_int
 from spinney.dataset import Dataset
 
 _MAX_NAME = 32
+_KEPT_AT_END = 12
+# Places for bars in a picture, also where there are fewer, and their thickness; a place is 1 high.
+_FEWEST_PLACES = 3
+_THICKNESS = 0.66
 # Whole numbers up to this are shown in full.
 _MAX_WHOLE = 1e9
 
@@ -84,33 +88,48 @@ class ExplainedPrediction:
             import matplotlib.pyplot as plt
         except ImportError as error:
             raise ImportError("plot draws by matplotlib, which is not installed.") from error
+        n = len(self.contributions)
         if ax is None:
-            height = 1.4 + 0.32 * len(self.contributions)
+            height = 0.65 + 0.36 * max(n, _FEWEST_PLACES)
             _, ax = plt.subplots(figsize=(7.2, height), layout="constrained")
         values = np.array([value for _, value in self.contributions])
         ends = self.expected + np.cumsum(values)
-        places = np.arange(len(values))
-        colors = ["#c9514b" if value > 0 else "#3f7fb5" for value in values]
-        ax.barh(places, values, left=ends - values, color=colors, height=0.7)
-        for start, stop, x in zip(places[:-1], places[1:], ends, strict=False):
-            ax.plot([x, x], [start - 0.35, stop + 0.35], color="#808080", linewidth=0.8)
-        for place, value, end in zip(places, values, ends, strict=True):
-            right = max(end, end - value)
-            ax.annotate(
-                f"{value:+.3g}", (right, place), (4, 0), textcoords="offset points", va="center"
-            )
+        places = np.arange(n)
+        colors = ["#d0605a" if value > 0 else "#4a8fc4" for value in values]
+        # The colour of text is readable on light and on dark ground.
+        ink = plt.rcParams["text.color"]
         for x, style, label in (
-            (self.expected, ":", f"expected {self.expected:.4g}"),
-            (self.prediction, "-", f"{self.target} {self.prediction:.4g}"),
+            (self.expected, (0, (1, 2)), f"expected: {self.expected:.4g}"),
+            (self.prediction, "-", f"{self.target}: {self.prediction:.4g}"),
         ):
-            ax.axvline(x, color="#20425c", linestyle=style, linewidth=1.2, label=label, zorder=0)
+            ax.axvline(x, color=ink, linestyle=style, linewidth=1.2, label=label, zorder=0)
+        ax.barh(places, values, left=ends - values, color=colors, height=_THICKNESS)
+        for start, x in zip(places[:-1], ends, strict=False):
+            half = _THICKNESS / 2
+            ax.plot([x, x], [start + half, start + 1 - half], color="#808080", linewidth=0.8)
+        # Numbers stand beside the frame, where no bar and no line crosses them.
+        beside = ax.get_yaxis_transform()
+        for place, value in zip(places, values, strict=True):
+            ax.annotate(
+                f"{value:+.3g}",
+                (1, place),
+                (4, 0),
+                xycoords=beside,
+                textcoords="offset points",
+                va="center",
+                annotation_clip=False,
+            )
         ax.set_yticks(places, [name for name, _ in self.contributions], parse_math=False)
-        ax.invert_yaxis()
+        ax.tick_params(axis="y", length=0)
+        # A few bars do not become thick ones.
+        ax.set_ylim(max(n, _FEWEST_PLACES) - 0.5, -0.5)
         # Bars would otherwise end at the frame.
         ax.use_sticky_edges = False
-        ax.margins(x=0.12)
-        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
-        for side in ("top", "right"):
+        ax.margins(x=0.06)
+        legend = ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+        for side in ("top", "right", "left"):
             ax.spines[side].set_visible(False)
         return ax
 
@@ -128,11 +147,13 @@ def explain(estimator: Any, row: Any, n_features: int, Y: Any) -> ExplainedPredi
     if estimator._classifies:
         shares = estimator.predict_proba(rows)[0]
         chosen = int(np.argmax(shares))
-        label = estimator.classes_[chosen]
+        label = _cut(str(estimator.classes_[chosen]))
         target, prediction, expected = f"share of class {label}", shares[chosen], expected[chosen]
         contributions = values[chosen] if isinstance(values, list) else values[..., chosen]
         n_agreeing = int(np.sum(np.argmax(of_trees, axis=1) == chosen))
         agreement = f"{n_agreeing} of {len(of_trees)} trees predict class {label}"
+        if len(of_trees) == 1:
+            agreement = f"one tree, which predicts class {label}"
     else:
         target, prediction, contributions = "prediction", estimator.predict(rows)[0], values
         low, high = np.percentile(of_trees[:, 0], [10, 90])
@@ -219,4 +240,7 @@ def _format(value: Any) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _MAX_NAME else text[: _MAX_NAME - 1] + "…"
+    """Return a text that is not too long; names that begin alike may differ at their ends."""
+    if len(text) <= _MAX_NAME:
+        return text
+    return text[: _MAX_NAME - _KEPT_AT_END - 1] + "…" + text[-_KEPT_AT_END:]
