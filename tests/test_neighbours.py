@@ -6,7 +6,6 @@ from scipy import sparse
 from sklearn.datasets import load_diabetes, load_iris
 
 import spinney
-from spinney import _neighbours
 from spinney.neighbours import class_prototypes, outlier_scores
 
 
@@ -27,13 +26,14 @@ def share_leaves(forest, X, Y):
     return np.mean(leaves[:, np.newaxis] == others[np.newaxis], axis=2)
 
 
-@pytest.mark.parametrize("at_once", [1, 500, 10_000_000])
-def test_proximities_are_shares_of_trees(forest, monkeypatch, at_once):
-    monkeypatch.setattr(_neighbours, "_PAIRS_AT_ONCE", at_once)
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_proximities_are_shares_of_trees(forest, n_jobs):
     forest, X = forest
+    forest.set_params(n_jobs=n_jobs)
     for found, expected in (
         (forest.proximity(X), share_leaves(forest, X, X)),
         (forest.proximity(X[:7], X[40:]), share_leaves(forest, X[:7], X[40:])),
+        (forest.proximity(X, X[3:4]), share_leaves(forest, X, X[3:4])),
         (forest.proximity(sparse.csc_matrix(X[:7]), X), share_leaves(forest, X[:7], X)),
     ):
         assert found.format == "csr"
@@ -43,10 +43,26 @@ def test_proximities_are_shares_of_trees(forest, monkeypatch, at_once):
         np.testing.assert_allclose(found.toarray(), expected, rtol=1e-15)
 
 
-@pytest.mark.parametrize("at_once", [500, 10_000_000])
-def test_proximities_out_of_bag(forest, monkeypatch, at_once):
-    monkeypatch.setattr(_neighbours, "_PAIRS_AT_ONCE", at_once)
+def test_proximities_in_many_trees():
+    """More than the bits of a word; and classes in which all leaves are one."""
+    X, y = load_iris(return_X_y=True)
+    forest = spinney.RandomForestClassifier(150, random_state=0, max_depth=2).fit(X, y)
+    leaves = forest.apply(X)
+    unseen = np.ones(leaves.shape, dtype=bool)
+    for tree, rows in enumerate(forest.estimators_samples_):
+        unseen[rows, tree] = False
+    both = unseen[:, np.newaxis] & unseen[np.newaxis]
+    alike = both & (leaves[:, np.newaxis] == leaves[np.newaxis])
+    expected = alike.sum(axis=2) / both.sum(axis=2)
+    np.testing.assert_array_equal(forest.proximity(X, oob=True).toarray(), expected)
+    stump = spinney.RandomForestClassifier(3, max_depth=1).fit(X, np.zeros(150))
+    assert (stump.proximity(X[:4], X).toarray() == 1).all()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_proximities_out_of_bag(forest, n_jobs):
     forest, X = forest
+    forest.set_params(n_jobs=n_jobs)
     leaves = forest.apply(X)
     unseen = np.ones(leaves.shape, dtype=bool)
     for tree, rows in enumerate(forest.estimators_samples_):

@@ -5,7 +5,9 @@ import itertools
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.inspection import permutation_importance
+from sklearn.metrics import get_scorer, log_loss, make_scorer, roc_auc_score
 
 import spinney
 
@@ -129,6 +131,182 @@ def test_wide_sparse_columns_are_as_dense_ones():
     assert np.all(of_sparse.p_values[of_sparse.importances_mean <= 0] >= 0.5)
 
 
+class OutOfBag:
+    """Predicts for each row of X by the trees that have not seen the training sample of its number.
+
+    Rows that all trees have seen are left out.
+    """
+
+    def __init__(self, forest, n):
+        self.forest = forest
+        unseen = np.ones((n, len(forest)), dtype=bool)
+        for tree, rows in enumerate(forest.estimators_samples_):
+            unseen[rows, tree] = False
+        self.unseen, self.rows = unseen, np.flatnonzero(unseen.any(axis=1))
+
+    def find_values(self, X):
+        shape = self.forest.estimators_[0].tree_.value.shape[1:]
+        sums = np.zeros((len(self.unseen), *shape))
+        # In the order of the trees, on which the last bits depend.
+        for number, tree in enumerate(self.forest.estimators_):
+            rows = self.unseen[:, number]
+            leaves = tree.tree_.apply(np.ascontiguousarray(X)[rows])
+            sums[rows] += tree.tree_.value[leaves]
+        counts = self.unseen[self.rows].sum(axis=1)
+        return sums[self.rows] / counts[:, np.newaxis, np.newaxis]
+
+
+def permute_and_score(forest, X, y, score, n_repeats, seed, groups=None):
+    """Return what the score of the predictions out of bag loses if columns of X are permuted."""
+    oob = OutOfBag(forest, len(X))
+    baseline = score(y[oob.rows], oob.find_values(X))
+    groups = [[feature] for feature in range(X.shape[1])] if groups is None else groups
+    losses = np.zeros((len(groups), n_repeats))
+    seed = np.random.RandomState(seed).randint(np.iinfo(np.int32).max)
+    random = np.random.RandomState(seed)
+    for repeat in range(n_repeats):
+        donors = random.permutation(len(X))
+        for number, group in enumerate(groups):
+            permuted = X.copy()
+            permuted[:, group] = X[donors][:, group]
+            losses[number, repeat] = baseline - score(y[oob.rows], oob.find_values(permuted))
+    return losses
+
+
+def share(scorer):
+    return lambda y, values: scorer(y, values[:, 0])
+
+
+@pytest.mark.parametrize("n_trees", [3, 12])
+def test_scores_of_the_forest_are_those_of_permuted_columns(n_trees):
+    """With three trees, all have seen some of the samples."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X, labels = X[::2], np.array(["bad", "good"])[y[::2]]
+    forest = spinney.RandomForestClassifier(n_trees, random_state=0, max_leaf_nodes=8)
+    forest.fit(X, labels)
+    three, flowers = load_iris(return_X_y=True)
+    of_three = spinney.RandomForestClassifier(n_trees, random_state=0).fit(three, flowers)
+    cases = (
+        (forest, X, labels, "roc_auc", lambda y, p: roc_auc_score(y, p[:, 0, 1])),
+        (forest, X, labels, "neg_log_loss", share(lambda y, p: -log_loss(y, p))),
+        (
+            forest,
+            X,
+            labels,
+            get_scorer("accuracy"),
+            share(lambda y, p: np.mean(y == forest.classes_[p.argmax(axis=1)])),
+        ),
+        (
+            forest,
+            X,
+            labels,
+            lambda estimator, X, y: estimator.predict_proba(X)[y == "bad", 0].mean(),
+            share(lambda y, p: p[y == "bad", 0].mean()),
+        ),
+        (
+            of_three,
+            three,
+            flowers,
+            "roc_auc_ovr",
+            share(lambda y, p: roc_auc_score(y, p, multi_class="ovr")),
+        ),
+        (
+            of_three,
+            three,
+            flowers,
+            "balanced_accuracy",
+            share(lambda y, p: np.mean([np.mean(p[y == c].argmax(axis=1) == c) for c in range(3)])),
+        ),
+    )
+    for model, rows, target, scoring, score in cases:
+        found = model.permutation_importance_oob(
+            rows, target, scoring=scoring, n_repeats=3, random_state=5
+        )
+        expected = permute_and_score(model, rows, target, score, 3, 5)
+        if str(scoring).startswith("roc_auc"):
+            # Ranks would show it if the last bits of predictions differed.
+            np.testing.assert_array_equal(found.importances, expected)
+        else:
+            np.testing.assert_allclose(found.importances, expected, rtol=1e-11, atol=1e-14)
+        assert np.any(expected != 0)
+    for rows in (sparse.csr_matrix(X), spinney.Dataset(X)):
+        for n_jobs in (1, 3):
+            again, first = (
+                forest.set_params(n_jobs=n_jobs).permutation_importance_oob(
+                    data, labels, scoring="roc_auc", random_state=1
+                )
+                for data in (rows, X)
+            )
+            np.testing.assert_array_equal(again.importances, first.importances)
+    groups = [[0, 3, 5], [22]]
+    found = forest.permutation_importance_oob(
+        X, labels, scoring="roc_auc", groups=groups, random_state=2
+    )
+    score = cases[0][-1]
+    expected = permute_and_score(forest, X, labels, score, 5, 2, groups)
+    np.testing.assert_allclose(found.importances, expected, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_scores_of_numbers(n_outputs):
+    forest, X, y, _ = fit("neg_mean_squared_error", n_outputs)
+    y = y[:, 0] if n_outputs == 1 else y
+
+    def score(y, values):
+        found = values[:, 0, 0] if n_outputs == 1 else values[:, :, 0]
+        residuals = ((y - found) ** 2).sum(axis=0)
+        return np.mean(1 - residuals / ((y - y.mean(axis=0)) ** 2).sum(axis=0))
+
+    expected = permute_and_score(forest, X, y, score, 5, 0)
+    for scoring in ("r2", make_scorer(get_scorer("r2")._score_func)):
+        found = forest.permutation_importance_oob(X, y, scoring=scoring, random_state=0)
+        np.testing.assert_allclose(found.importances, expected, rtol=1e-10, atol=1e-13)
+    column = y[:, np.newaxis] if n_outputs == 1 else y
+    again = forest.permutation_importance_oob(X, column, scoring="r2", random_state=0)
+    np.testing.assert_array_equal(again.importances, found.importances)
+
+
+def test_scores_of_the_forest_agree_with_those_by_scikit_learn():
+    """On average over permutations, which are drawn in another way."""
+    X, y = load_iris(return_X_y=True)
+    forest = spinney.RandomForestClassifier(8, random_state=0).fit(X, y)
+    oob = OutOfBag(forest, len(X))
+    scorer = make_scorer(roc_auc_score, response_method="predict_proba", multi_class="ovo")
+    found = forest.permutation_importance_oob(X, y, scoring=scorer, n_repeats=60, random_state=0)
+
+    def score(estimator, X, y):
+        return roc_auc_score(y[oob.rows], oob.find_values(X)[:, 0], multi_class="ovo")
+
+    expected = permutation_importance(forest, X, y, scoring=score, n_repeats=60, random_state=1)
+    spread = np.sqrt((expected.importances_std**2 + found.importances_std**2) / 60)
+    difference = np.abs(expected.importances_mean - found.importances_mean)
+    assert np.all(difference <= 5 * spread)
+
+
+def test_scorers_that_are_not_possible():
+    forest, X, y, _ = fit("accuracy", 1)
+    y = y[:, 0]
+    ask = forest.permutation_importance_oob
+    with pytest.raises(TypeError, match=r"scoring must return a number\. Got \{"):
+        ask(X, y, scoring=lambda estimator, X, y: {"a": 1.0})
+    with pytest.raises(ValueError, match="predicts out of bag for all samples of its X"):
+        ask(X, y, scoring=lambda estimator, X, y: estimator.predict(X[:5]).shape[0])
+    with pytest.raises(ValueError, match="scoring"):
+        ask(X, y, scoring=roc_auc_score)
+    with pytest.raises(ValueError, match=r"'scoring' parameter of .* must be None"):
+        ask(X, y, scoring="roc_auc_ovr", importance_type="impurity")
+
+
+def test_p_values_of_scores_of_the_forest():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] + 0.3 * rng.normal(size=200)
+    forest = spinney.RandomForestRegressor(20, random_state=0).fit(X, y)
+    result = forest.permutation_importance_oob(X, y, scoring="r2", n_null_fits=9, random_state=0)
+    assert result.p_values[0] == 0.1
+    assert np.all(result.p_values[1:] > 0.1)
+
+
 @pytest.mark.parametrize("n_outputs", [1, 2])
 @pytest.mark.parametrize("scoring", ["accuracy", "neg_mean_squared_error"])
 def test_decreases_of_impurity_by_unseen_samples(scoring, n_outputs):
@@ -215,7 +393,8 @@ def test_illegal_arguments():
     for name, value in (
         ("n_repeats", 0),
         ("n_repeats", 1.5),
-        ("scoring", "r2"),
+        ("scoring", "precise"),
+        ("scoring", 3),
         ("importance_type", "gain"),
         ("n_null_fits", -1),
         ("groups", [[0, 9]]),

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.metrics import get_scorer_names
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from spinney._arrays import CompressedMatrix
 from spinney._draws import Draws
 from spinney._messages import reject_parameter
+from spinney._oob_scores import score_permutations
 from spinney._progress import show_progress
 from spinney._spinney import Forest, forest_oob_importances
 from spinney._validation import check_int
@@ -47,7 +49,7 @@ class OobImportance(ABC):
         *,
         n_repeats: int = 5,
         groups: Any = None,
-        scoring: str | None = None,
+        scoring: Any = None,
         importance_type: str = "permutation",
         n_null_fits: int = 0,
         random_state: Any = None,
@@ -56,7 +58,8 @@ class OobImportance(ABC):
 
         For each tree, the columns of the samples that it has not seen are permuted among them. The
         importance of a feature is what the mean score of the tree loses by the permutation of its
-        column, as a mean over the trees (Breiman, 2001). A feature that says nothing has importance
+        column, as a mean over the trees (Breiman, 2001). Other scores are those of the whole
+        forest, see `scoring`. A feature that says nothing has importance
         0 but for chance, however many values it has: unlike in `feature_importances_`. Chance is in
         the samples too: what the column and the target have in common by accident, in either
         direction, shows in all repeats.
@@ -78,11 +81,20 @@ class OobImportance(ABC):
             Sets of features whose columns are permuted together, such as the one-hot columns of a
             category. A feature may be in one of them at most; those in none are left as they are.
             None means that each feature is a group of its own.
-        scoring : {"accuracy", "neg_brier_score", "neg_mean_squared_error", \
-                "neg_mean_absolute_error"}, default=None
-            The score of a tree: for classes one of the first two, for numbers one of the others.
-            None means the first one that is possible. "neg_brier_score" is the negative sum of
-            squared differences of class shares. With several outputs, the mean over them.
+        scoring : str or callable, default=None
+            The score. For classes "accuracy" and "neg_brier_score", and for numbers
+            "neg_mean_squared_error" and "neg_mean_absolute_error", are scores of trees; None means
+            the first one that is possible. "neg_brier_score" is the negative sum of squared
+            differences of class shares. With several outputs, the mean over them.
+
+            Any other name of a scorer of scikit-learn, and any callable with the arguments
+            `estimator`, `X` and `y`, is a score of the forest: of its predictions out of bag, for
+            each sample by the trees that have not seen it. Samples that all trees have seen are
+            left out. Columns are permuted among all samples, alike for all trees. A callable may
+            use `predict`, `predict_proba` and `classes_` of the estimator, for the X that it gets,
+            whose columns are not permuted. `get_scorer("accuracy")` is such a callable. It is
+            called once per repeat for each feature, or group, that changes a prediction. Changed
+            predictions are held for one repeat at a time.
         importance_type : {"permutation", "impurity"}, default="permutation"
             "impurity" permutes nothing. The importance is the decrease of impurity by the splits on
             the feature, judged by the unseen samples: the mean product of what these splits add to
@@ -145,29 +157,28 @@ class OobImportance(ABC):
         check_int(_NAME, "n_null_fits", n_null_fits, 0)
         random = check_random_state(random_state)
         loss = self._read_scoring(scoring)
-        permutations = None
-        n_groups = self.n_features_in_
-        if importance_type == "permutation":
-            group_of, n_groups = self._read_groups(groups)
-            seed = int(random.randint(np.iinfo(np.int32).max))
-            # Features in no group are the last one.
-            n_all = n_groups + int(np.any(group_of == n_groups))
-            permutations = (loss, group_of, n_all, int(n_repeats), seed)
-        else:
-            for name, value in (("groups", groups), ("scoring", scoring)):
-                if value is not None:
-                    expected = "None if importance_type='impurity'"
-                    reject_parameter(_NAME, name, value, expected)
+        is_permuted = importance_type == "permutation"
+        for name, value in (("groups", groups), ("scoring", scoring)):
+            if value is not None and not is_permuted:
+                expected = "None if importance_type='impurity'"
+                reject_parameter(_NAME, name, value, expected)
+        group_of, n_groups = self._read_groups(groups)
+        seed = int(random.randint(np.iinfo(np.int32).max))
         samples = X
         X, target, draws = self._read_training(X, y)
-        with show_progress(int(self.verbose), 0, len(self.forest_), "permuting") as watcher:
-            importances = forest_oob_importances(
-                self.forest_, X, target, draws, permutations, self._count_threads(), watcher
+        if loss is None:
+            training = (samples, y, draws)
+            importances = score_permutations(
+                self, X, training, scoring, (group_of, n_groups), int(n_repeats), seed
             )
-        if permutations is None:
-            importances = np.ascontiguousarray(importances[~np.isnan(importances).any(axis=1)].T)
         else:
-            importances = importances[:n_groups]
+            permutations = (loss, group_of, n_groups, int(n_repeats), seed) if is_permuted else None
+            with show_progress(int(self.verbose), 0, len(self.forest_), "permuting") as watcher:
+                importances = forest_oob_importances(
+                    self.forest_, X, target, draws, permutations, self._count_threads(), watcher
+                )
+        if not is_permuted:
+            importances = np.ascontiguousarray(importances[~np.isnan(importances).any(axis=1)].T)
         if importances.shape[1] == 0:
             raise ValueError("There is no tree that has not seen all samples.")
         mean = importances.mean(axis=1)
@@ -203,15 +214,16 @@ class OobImportance(ABC):
         null: Any = clone(self)
         return null.set_params(random_state=seed).fit(X, permuted), permuted
 
-    def _read_scoring(self, scoring: Any) -> str:
-        """Return the loss that belongs to a score."""
+    def _read_scoring(self, scoring: Any) -> str | None:
+        """Return the loss that belongs to a score of trees; None for a score of the forest."""
         losses = _CLASS_LOSSES if self._classifies else _NUMBER_LOSSES
         if scoring is None:
             return next(iter(losses.values()))
-        if not isinstance(scoring, str) or scoring not in losses:
-            expected = f"a str among {set(losses)} or None"
+        is_name = isinstance(scoring, str)
+        if not (callable(scoring) or (is_name and scoring in get_scorer_names())):
+            expected = "a name in sklearn.metrics.get_scorer_names(), a callable or None"
             reject_parameter(_NAME, "scoring", scoring, expected)
-        return losses[scoring]
+        return losses.get(scoring) if is_name else None
 
     def _read_groups(self, groups: Any) -> tuple[NDArray[np.uint32], int]:
         """Return the group of each feature, and the number of groups."""

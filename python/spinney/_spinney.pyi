@@ -19,6 +19,7 @@ __all__ = [
     "fit_forest",
     "fit_tree",
     "forest_expected_value",
+    "forest_oob_changes",
     "forest_oob_importances",
     "forest_shap_interactions",
     "forest_shap_values",
@@ -27,6 +28,7 @@ __all__ = [
     "read_columns",
     "read_forest",
     "read_tree",
+    "share_leaves",
     "split_model",
 ]
 
@@ -38,6 +40,16 @@ def draw_rows(draws: Draws, seeds: list[int], n_threads: int = 1) -> list[NDArra
 def fit_forest(x: Any, task: Task) -> tuple[Forest, int, NDArray[np.int64]]: ...
 def fit_tree(x: Any, task: Task) -> tuple[Tree, int, NDArray[np.int64]]: ...
 def forest_expected_value(forest: Forest, n_threads: int = 1) -> NDArray[np.float64]: ...
+def forest_oob_changes(
+    forest: Forest,
+    x: Any,
+    draws: Draws,
+    groups: NDArray[np.uint32],
+    n_groups: int,
+    donors: NDArray[np.uint32],
+    n_threads: int = 1,
+    watcher: Callable[[int], Any] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float64]]: ...
 def forest_oob_importances(
     forest: Forest,
     x: Any,
@@ -74,6 +86,12 @@ def read_forest(
     format_number: int, sections: list[NDArray[np.uint8]], n_threads: int = 1
 ) -> Forest: ...
 def read_tree(format_number: int, sections: list[NDArray[np.uint8]]) -> Tree: ...
+def share_leaves(
+    leaves: NDArray[np.int64],
+    others: NDArray[np.int64] | None = None,
+    unseen: NDArray[np.uint8] | None = None,
+    n_threads: int = 1,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]: ...
 def split_model(data: NDArray[np.uint8], n_threads: int = 1) -> list[tuple[str, int, int]]: ...
 
 @final
@@ -126,6 +144,9 @@ class Forest:
     def predict(self, x: Any, n_threads: int = 1) -> NDArray[np.float64]: ...
     def predict_classes(self, x: Any, n_threads: int = 1) -> NDArray[np.uint32]: ...
     def predict_oob(
+        self, x: Any, draws: Draws, n_threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
+    def sum_oob(
         self, x: Any, draws: Draws, n_threads: int = 1
     ) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
     def apply(self, x: Any, n_threads: int = 1) -> NDArray[np.int64]: ...

@@ -4,6 +4,11 @@
 //! leaf that meet the column on their path, and they are sent on from the first split on it. So the
 //! cost follows the depth of the trees, not the number of columns. All columns are permuted alike, by
 //! one permutation per tree and repeat.
+//!
+//! Scores of trees are means over rows, and are added up here. Scores of the forest are any function
+//! of its predictions out of bag, which `oob_scores` has for permuted columns.
+
+use std::cell::Cell;
 
 use crate::data::Matrix;
 use crate::data::rows::{Reader, Row, Rows, for_each_row};
@@ -42,7 +47,8 @@ pub struct Training<'a> {
 /// How columns are permuted.
 #[derive(Clone, Copy)]
 pub struct Permutations<'a> {
-    /// The group of each feature; the columns of a group are permuted together.
+    /// The group of each feature; the columns of a group are permuted together. Features of groups from
+    /// `n_groups` on are left as they are.
     pub groups: &'a [u32],
     /// Number of groups.
     pub n_groups: usize,
@@ -113,33 +119,53 @@ pub fn impurity_importances(forest: &Forest, training: Training<'_>, runtime: &R
 }
 
 /// What memory for results is asked for.
-const RESULT: &str = "importances";
+pub(super) const RESULT: &str = "importances";
 
 fn check<'x>(forest: &Forest, training: &Training<'x>) -> Result<&'x dyn Rows> {
+    let rows = check_rows(forest, training)?;
+    let expected = rows.shape().0 * forest.n_outputs();
+    if training.y.len() != expected {
+        let got = format!("{} targets", training.y.len());
+        return Err(Error::ShapeMismatch { what: "y", expected: format!("{expected} targets"), got });
+    }
+    Ok(rows)
+}
+
+pub(super) fn check_rows<'x>(forest: &Forest, training: &Training<'x>) -> Result<&'x dyn Rows> {
     let n_samples = check_features(training.x.shape(), forest.n_features())?;
     let expected = training.sampler.n_samples();
-    if n_samples != expected || training.y.len() != n_samples * forest.n_outputs() {
+    if n_samples != expected {
         return Err(Error::ShapeMismatch {
             what: "X",
-            expected: format!("{expected} rows, as many as were drawn from, and as many targets"),
-            got: format!("{n_samples} rows and {} targets", training.y.len()),
+            expected: format!("{expected} rows, as many as were drawn from"),
+            got: format!("{n_samples} rows"),
         });
     }
     training.x.rows()
 }
 
 /// The rows that a tree has not seen.
-fn unseen(training: &Training<'_>, member: &Member, runtime: &Runtime<'_>) -> Result<Vec<u32>> {
+pub(super) fn unseen(training: &Training<'_>, member: &Member, runtime: &Runtime<'_>) -> Result<Vec<u32>> {
     runtime.check_interrupt()?;
     let unseen = training.sampler.unseen(member.seed, runtime)?;
     Ok(unseen.map_or_else(Vec::new, |rows| rows.iter().collect()))
 }
 
+/// A row that reaches another leaf if some of its values are those of another row.
+pub(super) struct Change {
+    pub row: u32,
+    /// The leaf that it reaches with its own values.
+    pub leaf: usize,
+    pub group: usize,
+    pub repeat: usize,
+    pub reached: usize,
+}
+
 /// A tree and the rows that it has not seen.
-struct Unseen<'a> {
-    tree: &'a Tree,
-    rows: &'a [u32],
-    training: &'a Training<'a>,
+pub(super) struct Unseen<'a> {
+    pub tree: &'a Tree,
+    pub rows: &'a [u32],
+    pub training: &'a Training<'a>,
 }
 
 impl Unseen<'_> {
@@ -157,10 +183,41 @@ impl Unseen<'_> {
         let donors: Vec<Vec<u32>> = (0..n_repeats as u64)
             .map(|repeat| shuffled(self.rows, NodeKey::root(seed, number * n_repeats as u64 + repeat)))
             .collect();
+        let loss_of = |row: u32, leaf: usize| loss.of(self.tree, leaf, self.target(row));
+        let before = Cell::new(0.0);
+        self.reroute(
+            rows,
+            (groups, n_groups),
+            &donors,
+            runtime,
+            |row, leaf| before.set(loss_of(row, leaf)),
+            |change| {
+                growth[change.group * n_repeats + change.repeat] += loss_of(change.row, change.reached) - before.get();
+            },
+        )?;
+        let n_rows = self.rows.len() as f64;
+        for growth in &mut growth {
+            *growth /= n_rows;
+        }
+        Ok(growth)
+    }
+
+    /// Calls `own_leaf` for each row with the leaf that it reaches, and then `changed` whenever it reaches
+    /// another one with the values of another row for the features of a group. `donors` has these
+    /// rows, by repeat and then in the order of `rows`.
+    pub(super) fn reroute(
+        &self,
+        rows: &dyn Rows,
+        (groups, n_groups): (&[u32], usize),
+        donors: &[Vec<u32>],
+        runtime: &Runtime<'_>,
+        mut own_leaf: impl FnMut(u32, usize),
+        mut changed: impl FnMut(Change),
+    ) -> Result<()> {
         let (mut own, mut other) = (self.reader(rows)?, self.reader(rows)?);
-        let group_of = |feature: u32| groups[feature as usize];
+        let group_of = |feature: u32| groups[feature as usize] as usize;
         let mut sizes: Vec<u32> = memory::zeros(RESULT, n_groups)?;
-        for &group in groups {
+        for &group in groups.iter().filter(|&&group| (group as usize) < n_groups) {
             sizes[group as usize] += 1;
         }
         let is_alone: Vec<bool> = sizes.iter().map(|&size| size == 1).collect();
@@ -169,7 +226,6 @@ impl Unseen<'_> {
         let mut firsts = Vec::new();
         for (turn, &row) in self.rows.iter().enumerate() {
             runtime.check_interrupt()?;
-            let y = self.target(row);
             let cells = own.row(row as usize);
             firsts.clear();
             let leaf = descend(
@@ -177,14 +233,14 @@ impl Unseen<'_> {
                 0,
                 |feature| value(cells, feature),
                 |node, _| {
-                    let group = group_of(self.tree.nodes().feature[node] as u32) as usize;
-                    if met[group] != turn as u32 + 1 {
+                    let group = group_of(self.tree.nodes().feature[node] as u32);
+                    if group < n_groups && met[group] != turn as u32 + 1 {
                         met[group] = turn as u32 + 1;
                         firsts.push((group, node));
                     }
                 },
             );
-            let before = loss.of(self.tree, leaf, y);
+            own_leaf(row, leaf);
             for (repeat, donors) in donors.iter().enumerate() {
                 if donors[turn] == row {
                     continue;
@@ -199,20 +255,16 @@ impl Unseen<'_> {
                     if is_alone[group] && is_same() {
                         continue;
                     }
-                    let is_given = |feature: u32| group_of(feature) as usize == group;
+                    let is_given = |feature: u32| group_of(feature) == group;
                     let cell = |feature: u32| value(if is_given(feature) { given } else { cells }, feature);
                     let reached = descend(self.tree, node, cell, |_, _| ());
                     if reached != leaf {
-                        growth[group * n_repeats + repeat] += loss.of(self.tree, reached, y) - before;
+                        changed(Change { row, leaf, group, repeat, reached });
                     }
                 }
             }
         }
-        let n_rows = self.rows.len() as f64;
-        for growth in &mut growth {
-            *growth /= n_rows;
-        }
-        Ok(growth)
+        Ok(())
     }
 
     /// Adds the mean decreases of impurity.

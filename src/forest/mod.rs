@@ -8,6 +8,7 @@
 pub(crate) mod grow;
 mod importance;
 mod lazy;
+mod neighbours;
 pub(crate) mod orders;
 mod predict;
 mod sampler;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 pub use grow::grow_forest;
 pub use lazy::{Explored, Kernel, LazyForest};
+pub use neighbours::{Leaves, Proximities, proximities};
 pub use predict::OobPrediction;
 pub use sampler::RowSampler;
 pub(crate) use sampler::check_sample_ids;

@@ -59,6 +59,15 @@ impl Forest {
     /// The mean of the values of the leaves that each training row reaches in the trees that have
     /// not seen it. The rows of `x` are those that `sampler` draws from.
     pub fn predict_oob(&self, x: &dyn Matrix, sampler: &RowSampler, runtime: &Runtime<'_>) -> Result<OobPrediction> {
+        let mut prediction = self.sum_oob(x, sampler, runtime)?;
+        for (sum, &count) in prediction.values.chunks_exact_mut(self.n_values()).zip(&prediction.n_trees) {
+            divide(sum, f64::from(count.max(1)));
+        }
+        Ok(prediction)
+    }
+
+    /// As [`predict_oob`](Self::predict_oob), with sums in the place of means.
+    pub fn sum_oob(&self, x: &dyn Matrix, sampler: &RowSampler, runtime: &Runtime<'_>) -> Result<OobPrediction> {
         let blocks = self.blocks(x, runtime)?;
         let n_samples = blocks.n_samples();
         if n_samples != sampler.n_samples() {
@@ -88,9 +97,6 @@ impl Forest {
                 }
                 Ok(())
             })?;
-        }
-        for (sum, &count) in values.chunks_exact_mut(n_values).zip(&n_trees) {
-            divide(sum, f64::from(count.max(1)));
         }
         Ok(OobPrediction { values, n_trees })
     }

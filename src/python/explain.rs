@@ -6,14 +6,14 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyList};
 
-use super::array::{Array1, Array2, run_with_matrix};
+use super::array::{Array1, Array2, run_with_matrix, table};
 use super::forest::PyForest;
 use super::run::run;
 use super::task::Draws;
 use crate::error::Result;
 use crate::explain::{
-    Loss, Permutations, ShapValues, Training, expected_value, impurity_importances, permutation_importances,
-    shap_interactions, shap_values,
+    CsrMatrix, Loss, OobChanges, Permutations, ShapValues, Training, expected_value, impurity_importances, oob_changes,
+    permutation_importances, shap_interactions, shap_values, sparse_shap_values,
 };
 use crate::forest::Forest;
 use crate::memory;
@@ -67,14 +67,16 @@ pub fn forest_shap_values<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = forest.py();
     let trees = forest.get().forest(py)?;
-    let shap = run_with_matrix(x, n_threads, watcher, n_steps(trees, 8), |x, runtime| shap_values(trees, x, runtime))?;
     let shape = [n_rows(x)?, trees.n_features(), trees.n_values()];
+    let n_steps = n_steps(trees, 8);
     if !sparse_output {
+        let shap = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| shap_values(trees, x, runtime))?;
         let all = run(py, 1, shape.iter().product(), None, |_| all_features(shap, shape))?;
         return Ok(all.into_pyarray(py).reshape(shape)?.into_any());
     }
-    let matrices = (0..shape[2]).map(|value| csr_of_value(py, &shap, shape, value)).collect::<PyResult<Vec<_>>>()?;
-    Ok(PyList::new(py, matrices)?.into_any())
+    let matrices = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| sparse_shap_values(trees, x, runtime))?;
+    let matrices = matrices.into_iter().map(|matrix| to_scipy(py, matrix, [shape[0], shape[1]]));
+    Ok(PyList::new(py, matrices.collect::<PyResult<Vec<_>>>()?)?.into_any())
 }
 
 /// Explain predictions by the contributions of pairs of features: path-dependent SHAP interaction
@@ -128,7 +130,8 @@ pub fn forest_shap_interactions<'py>(
 /// draws : Draws
 /// permutations : tuple of (loss, groups, n_groups, n_repeats, seed) or None
 ///     What a prediction costs, "wrong", "brier", "squared" or "absolute"; the group of each feature,
-///     uint32; and the numbers of groups and repeats. None asks for decreases of impurity.
+///     uint32, where features of groups from `n_groups` on are left as they are; and the numbers of
+///     groups and repeats. None asks for decreases of impurity.
 /// n_threads : int
 /// watcher : callable or None
 ///     Called with the number of trees that are finished.
@@ -161,8 +164,8 @@ pub fn forest_oob_importances<'py>(
         return importances.into_pyarray(py).reshape([trees.len(), trees.n_features()]);
     };
     let groups = groups.as_slice()?;
-    if groups.len() != trees.n_features() || groups.iter().any(|&group| group as usize >= n_groups) {
-        return Err(PyValueError::new_err("groups must have one of the groups for each feature"));
+    if groups.len() != trees.n_features() {
+        return Err(PyValueError::new_err("groups must have a group for each feature"));
     }
     let loss = match loss.as_str() {
         "wrong" => Loss::Wrong,
@@ -176,6 +179,64 @@ pub fn forest_oob_importances<'py>(
         permutation_importances(trees, Training { x, y, sampler: &sampler }, loss, permutations, runtime)
     })?;
     importances.into_pyarray(py).reshape([n_groups, n_repeats])
+}
+
+/// The sums of predictions out of bag that change if columns are permuted.
+///
+/// Parameters
+/// ----------
+/// forest : Forest
+/// x : ndarray of shape (n_samples, n_features), or CSR matrix
+///     The training samples.
+/// draws : Draws
+/// groups : ndarray of shape (n_features,), uint32
+///     The group of each feature. Features of groups from `n_groups` on are left as they are.
+/// n_groups : int
+/// donors : ndarray of shape (n_samples,), uint32
+///     The sample from which each one gets the values of a group.
+/// n_threads : int
+/// watcher : callable or None
+///     Called with the number of trees that are finished.
+///
+/// Returns
+/// -------
+/// starts : ndarray of shape (n_groups + 1,), int64
+///     Where the changes of each group begin, and the end.
+/// rows : ndarray of shape (n_changes,), uint32
+///     The samples whose predictions change, ascending in each group.
+/// sums : ndarray of shape (n_changes, n_values), float64
+///     Over the trees that have not seen the sample.
+#[pyfunction]
+#[pyo3(signature = (forest, x, draws, groups, n_groups, donors, n_threads = 1, watcher = None))]
+#[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+#[allow(clippy::too_many_arguments, reason = "the boundary to Python")]
+#[allow(clippy::type_complexity, reason = "the boundary to Python")]
+pub fn forest_oob_changes<'py>(
+    forest: &Bound<'py, PyForest>,
+    x: &Bound<'py, PyAny>,
+    draws: Draws<'py>,
+    groups: PyReadonlyArray1<'py, u32>,
+    n_groups: usize,
+    donors: PyReadonlyArray1<'py, u32>,
+    n_threads: usize,
+    watcher: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(Array1<'py, i64>, Array1<'py, u32>, Array2<'py, f64>)> {
+    let py = forest.py();
+    let trees = forest.get().forest(py)?;
+    let (sampler, groups, donors) = (draws.sampler(py)?, groups.as_slice()?, donors.as_slice()?);
+    let n_rows = n_rows(x)?;
+    if groups.len() != trees.n_features() {
+        return Err(PyValueError::new_err("groups must have a group for each feature"));
+    }
+    if donors.len() != n_rows || donors.iter().any(|&row| row as usize >= n_rows) {
+        return Err(PyValueError::new_err("donors must have a sample for each sample"));
+    }
+    let depth: usize = trees.trees().map(|tree| tree.max_depth() + 1).sum();
+    let n_steps = |n_rows: usize| n_rows.saturating_mul(depth).saturating_mul(16);
+    let OobChanges { starts, rows, sums } = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
+        oob_changes(trees, x, &sampler, (groups, n_groups), donors, runtime)
+    })?;
+    Ok((starts.into_pyarray(py), rows.into_pyarray(py), table(py, sums, trees.n_values())?))
 }
 
 /// The steps that so many rows take at most.
@@ -210,31 +271,11 @@ fn all_features(shap: ShapValues, [n_rows, n_features, n_values]: [usize; 3]) ->
     Ok(all)
 }
 
-/// The contributions to a value that are not 0.
-fn csr_of_value<'py>(
-    py: Python<'py>,
-    shap: &ShapValues,
-    [n_rows, n_features, n_values]: [usize; 3],
-    value: usize,
-) -> PyResult<Bound<'py, PyAny>> {
-    let n_used = shap.features.len();
-    let (indptr, indices, data) = py.detach(|| -> Result<_> {
-        let of_value = || shap.values.iter().skip(value).step_by(n_values);
-        let n = of_value().filter(|&&contribution| contribution != 0.0).count();
-        let (mut data, mut indices) = (memory::reserve("SHAP values", n)?, memory::reserve("SHAP values", n)?);
-        let mut indptr: Vec<i64> = memory::zeros("SHAP values", n_rows + 1)?;
-        for (at, &contribution) in of_value().enumerate().filter(|(_, contribution)| **contribution != 0.0) {
-            indices.push(shap.features[at % n_used] as i32);
-            data.push(contribution);
-            indptr[at / n_used + 1] += 1;
-        }
-        for row in 0..n_rows {
-            indptr[row + 1] += indptr[row];
-        }
-        Ok((indptr, indices, data))
-    })?;
+/// A matrix of scipy.
+fn to_scipy(py: Python<'_>, matrix: CsrMatrix, shape: [usize; 2]) -> PyResult<Bound<'_, PyAny>> {
+    let CsrMatrix { indptr, indices, data } = matrix;
     let scipy = py.import("scipy.sparse")?;
-    let shape = [("shape", (n_rows, n_features))].into_py_dict(py)?;
+    let shape = [("shape", (shape[0], shape[1]))].into_py_dict(py)?;
     let (data, indices) = (data.into_pyarray(py), indices.into_pyarray(py));
     match indptr.last() {
         // scipy wants both arrays of one type.

@@ -205,6 +205,21 @@ impl PyForest {
         Ok((table(x.py(), values, self.forest(x.py())?.n_values())?, n_trees.into_pyarray(x.py())))
     }
 
+    /// As `predict_oob`, with sums in the place of means.
+    #[pyo3(signature = (x, draws, n_threads = 1))]
+    #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+    fn sum_oob<'py>(
+        &self,
+        x: &Bound<'py, PyAny>,
+        draws: Draws<'py>,
+        n_threads: usize,
+    ) -> PyResult<(Array2<'py, f64>, Array1<'py, u32>)> {
+        let sampler = draws.sampler(x.py())?;
+        let sum = |forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>| forest.sum_oob(x, &sampler, runtime);
+        let OobPrediction { values, n_trees } = self.run(x, n_threads, draws.n_steps(), sum)?;
+        Ok((table(x.py(), values, self.forest(x.py())?.n_values())?, n_trees.into_pyarray(x.py())))
+    }
+
     /// The leaf that each row reaches in each tree. Shape (n_samples, n_trees), int64.
     #[pyo3(signature = (x, n_threads = 1))]
     fn apply<'py>(&self, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Array2<'py, i64>> {

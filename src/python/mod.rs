@@ -13,6 +13,7 @@ mod explain;
 mod files;
 mod forest;
 mod lazy;
+mod neighbours;
 mod run;
 mod sections;
 mod task;
@@ -32,13 +33,17 @@ mod _spinney {
     #[pymodule_export]
     use super::dataset::read_columns;
     #[pymodule_export]
-    use super::explain::{forest_expected_value, forest_oob_importances, forest_shap_interactions, forest_shap_values};
+    use super::explain::{
+        forest_expected_value, forest_oob_changes, forest_oob_importances, forest_shap_interactions, forest_shap_values,
+    };
     #[pymodule_export]
     use super::files::{frame_model, read_forest, read_tree, split_model};
     #[pymodule_export]
     use super::forest::{PyForest, draw_rows, fit_forest};
     #[pymodule_export]
     use super::lazy::PyLazyForest;
+    #[pymodule_export]
+    use super::neighbours::share_leaves;
     #[pymodule_export]
     use super::task::check_params;
     #[pymodule_export]

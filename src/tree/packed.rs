@@ -209,6 +209,11 @@ impl PackedTree {
         n_values(&self.n_classes)
     }
 
+    /// The feature of each split, in preorder.
+    pub fn features(&self) -> impl Iterator<Item = u32> + '_ {
+        self.splits.iter().map(Split::feature)
+    }
+
     /// Depth of the deepest leaf.
     pub fn max_depth(&self) -> usize {
         self.max_depth
