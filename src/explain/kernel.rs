@@ -564,31 +564,36 @@ impl Visit<'_> {
             let behind =
                 if LEFT == SECOND || RIGHT == SECOND { &behind[value * n_points..][..n_points] } else { left_leaf };
             let [left, right] = [of_leaves[0][value], of_leaves[1][value]];
-            let mut gain = ZERO;
-            for point in 0..n_points {
-                let first = own[point];
-                let sides = [(LEFT, left, left_leaf, left_gains), (RIGHT, right, right_leaf, right_gains)];
-                let (mut sum, mut at_point) = (ZERO, ZERO);
-                for (side, (kind, value, leaf, gains)) in sides.into_iter().enumerate() {
-                    let below = match kind {
-                        LEAF => times(&leaf[point], &[value; ROWS]),
-                        FIRST => first,
-                        SECOND => behind[point],
-                        _ => continue,
-                    };
-                    sum = if side == 0 || is_only { below } else { plus(&sum, &below) };
-                    if kind != LEAF || KIND == PAIRS {
-                        at_point = plus(&at_point, &times(&below, &gains[point]));
+            // Of even and of odd points, so that no addition waits for the one before.
+            let mut chains = [ZERO; 2];
+            for pair in (0..n_points).step_by(2) {
+                for (turn, chain) in chains.iter_mut().enumerate() {
+                    let point = pair + turn;
+                    let first = own[point];
+                    let sides = [(LEFT, left, left_leaf, left_gains), (RIGHT, right, right_leaf, right_gains)];
+                    let (mut sum, mut at_point) = (ZERO, ZERO);
+                    for (side, (kind, value, leaf, gains)) in sides.into_iter().enumerate() {
+                        let below = match kind {
+                            LEAF => times(&leaf[point], &[value; ROWS]),
+                            FIRST => first,
+                            SECOND => behind[point],
+                            _ => continue,
+                        };
+                        sum = if side == 0 || is_only { below } else { plus(&sum, &below) };
+                        if kind != LEAF || KIND == PAIRS {
+                            at_point = plus(&at_point, &times(&below, &gains[point]));
+                        }
+                    }
+                    if !is_only || (LEFT != FIRST && RIGHT != FIRST) {
+                        own[point] = sum;
+                    }
+                    *chain = plus(chain, &at_point);
+                    if KIND == PAIRS {
+                        of_value[point] = at_point;
                     }
                 }
-                if !is_only || (LEFT != FIRST && RIGHT != FIRST) {
-                    own[point] = sum;
-                }
-                gain = plus(&gain, &at_point);
-                if KIND == PAIRS {
-                    of_value[point] = at_point;
-                }
             }
+            let mut gain = plus(&chains[0], &chains[1]);
             if LEFT == LEAF && KIND == SINGLE {
                 gain = plus(&gain, &times(&left_one, &[left; ROWS]));
             }
