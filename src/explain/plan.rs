@@ -44,8 +44,6 @@ pub struct Group {
     pub n_depths: usize,
     /// Number of results that wait at once.
     pub n_places: usize,
-    /// The features of the splits that are closed, as [`Split`] numbers them; ascending.
-    pub features: Vec<u32>,
     /// By closed split: which values are other than 0 in a leaf of the group below it.
     present: Vec<Present>,
     values: Vec<u32>,
@@ -113,9 +111,7 @@ impl Plan {
         let mut groups = Vec::new();
         for range in ranges(&tree, &wanted)? {
             runtime.check_interrupt()?;
-            let mut group = Group::new(&tree, &split_of, range, &wanted, (&values, n_values))?;
-            group.list_features(&splits);
-            groups.push(group);
+            groups.push(Group::new(&tree, &split_of, range, &wanted, (&values, n_values))?);
         }
         let Covers { tolerances, expected, .. } = covers;
         Ok(Self { tree, splits, features, groups, tolerances, expected, values, n_values })
@@ -245,7 +241,6 @@ impl Group {
             steps: Vec::new(),
             n_depths: 0,
             n_places: 0,
-            features: Vec::new(),
             present: Vec::new(),
             values: Vec::new(),
         };
@@ -302,16 +297,6 @@ impl Group {
             }
         }
         Ok(group)
-    }
-
-    fn list_features(&mut self, splits: &[Split]) {
-        let closed = self.steps.iter().filter_map(|step| match step {
-            Step::Close { split, .. } => Some(splits[*split as usize].feature),
-            _ => None,
-        });
-        self.features = closed.collect();
-        self.features.sort_unstable();
-        self.features.dedup();
     }
 
     /// Lists the values of a split, given those of its children. `sides_of` is all 0 before and after.

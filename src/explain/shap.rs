@@ -3,11 +3,10 @@
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::blocks::Blocks;
-pub use super::blocks::CsrMatrix;
-use super::kernel::{Contributions, MOST_ROWS, ROWS, Rule, Scratch, Team, all_rows};
-use super::plan::{Kept, Plan};
-use super::quadrature::{LANES, bounding_points, errors_of, rule};
+use super::kernel::{At, Contributions, MOST_ROWS, Scratch, all_rows};
+use super::matrices::{CsrMatrix, matrices};
+use super::plan::{Coefficients, Kept, Plan};
+use super::quadrature::{LANES, Points, bounding_points, rule};
 use crate::data::Matrix;
 use crate::data::rows::Reader;
 use crate::error::Result;
@@ -21,8 +20,13 @@ use crate::tree::predict::check_features;
 const TREES_AT_ONCE: usize = 8;
 /// Batches per thread, if there are enough rows.
 const BATCHES_PER_THREAD: usize = 4;
+/// The most bytes of the sums of a batch, with as many values as places where sums wait: a part of a
+/// second-level cache.
+const SUMS_BYTES: usize = 1 << 18;
+/// How many sums wait for each other in a large tree.
+const PLACES: usize = 12;
 /// What memory for results is asked for.
-const RESULT: &str = "SHAP values";
+pub(super) const RESULT: &str = "SHAP values";
 
 /// The contributions of features to predictions.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,22 +52,20 @@ pub fn expected_value(forest: &Forest, runtime: &Runtime<'_>) -> Result<Vec<f64>
 /// The contributions of the features to the prediction for each row: path-dependent SHAP values. With
 /// the [expected value](expected_value) they add up to the prediction. The runtime counts trees.
 pub fn shap_values(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<ShapValues> {
-    let (features, blocks) = explain(forest, x, false, runtime)?;
-    Ok(ShapValues { features, values: blocks.into_rows(runtime)? })
+    explain(forest, x, false, runtime)
 }
 
 /// The [`shap_values`] of each value: a matrix of shape `(n_samples, n_features)` without zeros.
 pub fn sparse_shap_values(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<Vec<CsrMatrix>> {
-    let (features, blocks) = explain(forest, x, false, runtime)?;
-    blocks.into_matrices(&features, runtime)
+    let shap = explain(forest, x, false, runtime)?;
+    matrices(&shap, x.shape().0, forest.n_values(), runtime)
 }
 
 /// The contributions of pairs of features: path-dependent SHAP interaction values. Those of a pair
 /// are half of the interaction at each of its two places. Those of a feature with itself are what its
 /// SHAP value has beside them. The runtime counts trees.
 pub fn shap_interactions(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<ShapValues> {
-    let (features, blocks) = explain(forest, x, true, runtime)?;
-    let mut values = blocks.into_rows(runtime)?;
+    let ShapValues { features, mut values } = explain(forest, x, true, runtime)?;
     let (n, n_values) = (features.len(), forest.n_values());
     for (turn, square) in values.chunks_exact_mut((n * n * n_values).max(1)).enumerate() {
         runtime.check_in_turn(turn)?;
@@ -82,17 +84,17 @@ pub fn shap_interactions(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>)
     Ok(ShapValues { features, values })
 }
 
-/// The features that the trees use, and their contributions.
-fn explain(forest: &Forest, x: &dyn Matrix, of_pairs: bool, runtime: &Runtime<'_>) -> Result<(Vec<u32>, Blocks)> {
+fn explain(forest: &Forest, x: &dyn Matrix, of_pairs: bool, runtime: &Runtime<'_>) -> Result<ShapValues> {
     let n_samples = check_features(x.shape(), forest.n_features())?;
     let rows = x.rows()?;
     let kept = Kept::of(forest.trees().next().map_or(&[], PackedTree::n_classes));
     let n_kept = kept.n_values(forest.n_values());
     let features = used_features(forest, runtime)?;
     let row_len = features.len().saturating_pow(if of_pairs { 2 } else { 1 }).saturating_mul(n_kept);
-    let mut cells = memory::zeros(RESULT, n_samples.next_multiple_of(ROWS).saturating_mul(row_len))?;
-    let n_each = n_samples.div_ceil(BATCHES_PER_THREAD * runtime.n_threads());
-    let len = n_each.clamp(1, MOST_ROWS).next_multiple_of(ROWS);
+    let mut values = memory::zeros(RESULT, n_samples.saturating_mul(row_len))?;
+    let n_batches = n_samples.div_ceil(BATCHES_PER_THREAD * runtime.n_threads());
+    let fitting = SUMS_BYTES / (PLACES * LANES * size_of::<f64>() * n_kept);
+    let len = Reader::block_len(rows, n_batches.clamp(1, MOST_ROWS).min(fitting.max(1))).max(1);
     let idle = Mutex::new(Vec::new());
     let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
     let trees: Vec<&PackedTree> = forest.trees().collect();
@@ -118,7 +120,7 @@ fn explain(forest: &Forest, x: &dyn Matrix, of_pairs: bool, runtime: &Runtime<'_
             Ok(())
         };
         if row_len > 0 {
-            let parts = (0..n_samples).step_by(len).zip(cells.chunks_mut(len * row_len));
+            let parts = (0..n_samples).step_by(len).zip(values.chunks_mut(len * row_len));
             runtime.map(parts.collect(), visit)?;
         }
         lock().clear();
@@ -126,8 +128,21 @@ fn explain(forest: &Forest, x: &dyn Matrix, of_pairs: bool, runtime: &Runtime<'_
             runtime.advance();
         }
     }
-    let scale = 1.0 / forest.len() as f64;
-    Ok((features, Blocks { cells, n_samples, row_len, n_kept, has_complement: kept == Kept::SecondShare, scale }))
+    let values = finished(values, kept, 1.0 / forest.len() as f64)?;
+    Ok(ShapValues { features, values })
+}
+
+/// The values of all classes, as means over trees.
+fn finished(mut values: Vec<f64>, kept: Kept, scale: f64) -> Result<Vec<f64>> {
+    if kept == Kept::SecondShare {
+        let mut both = memory::reserve(RESULT, 2 * values.len())?;
+        both.extend(values.into_iter().flat_map(|value| [-value * scale, value * scale]));
+        return Ok(both);
+    }
+    for value in &mut values {
+        *value *= scale;
+    }
+    Ok(values)
 }
 
 /// The features that the trees use, ascending.
@@ -155,11 +170,15 @@ struct Prepared {
     plan: Plan,
     /// By feature of the tree: its number among those of the forest.
     numbers: Vec<usize>,
-    /// In the place of points, where factors become bounds of them.
-    bounding: OnceLock<Rule>,
-    /// For each multiple of [`LANES`], the rule of so many points; made when a row needs it.
+    /// The factors in the place of which there are bounds of them.
+    bounding: OnceLock<Vec<Coefficients>>,
+    /// For each multiple of [`LANES`]: the rule of so many points, with the coefficients of all
+    /// splits for eight points at a time; made when a row needs it.
     rules: Vec<OnceLock<Rule>>,
 }
+
+/// Eight points at a time, with the coefficients of all splits.
+type Rule = Vec<(Points, Vec<Coefficients>)>;
 
 impl Prepared {
     fn new(plan: Plan, features: &[u32]) -> Self {
@@ -173,49 +192,44 @@ impl Prepared {
         }
     }
 
-    /// The rule of so many points.
-    fn rule(&self, n_points: usize) -> &Rule {
-        self.rules[n_points / LANES - 1].get_or_init(|| Rule::new(&self.plan.splits, rule(n_points)))
+    fn coefficients(&self, points: &Points) -> Vec<Coefficients> {
+        self.plan.splits.iter().map(|split| Coefficients::new(split, points)).collect()
     }
 
-    /// Adds the contributions in this tree for a batch of rows.
+    /// Adds the contributions in this tree for a block of rows.
     fn explain(
         &self,
         reader: &mut Reader<'_>,
-        batch: Range<usize>,
+        block: Range<usize>,
         scratch: &mut Scratch,
         mut to: Contributions<'_>,
         runtime: &Runtime<'_>,
     ) -> Result<()> {
-        let all = all_rows(batch.len());
-        scratch.begin(&self.plan);
-        for (number, row) in batch.enumerate() {
-            scratch.route(&self.plan, number, reader.row(row));
+        let n_rows = block.len();
+        scratch.begin(&self.plan, n_rows);
+        for (lane, row) in block.enumerate() {
+            scratch.route(&self.plan, lane, reader.row(row));
         }
         for group in &self.plan.groups {
-            // By the number of points that rows need, their bits: what is computed for a row depends
-            // on this row alone.
-            let mut alike = vec![0u64; group.n_points / LANES];
-            if let [alike] = &mut alike[..] {
-                *alike = all;
+            let needed = if group.n_points == LANES {
+                vec![LANES; n_rows]
             } else {
-                let bounding = self.bounding.get_or_init(|| Rule::new(&self.plan.splits, vec![bounding_points()]));
-                let errors = errors_of(group.n_points);
-                for team in Team::of(all) {
+                let bounding = self.bounding.get_or_init(|| self.coefficients(&bounding_points()));
+                scratch.needed_points(&self.plan, group, bounding)?
+            };
+            // What is computed for a row depends on this row alone.
+            let mut rest = all_rows(n_rows);
+            while rest != 0 {
+                let n_points = needed[rest.trailing_zeros() as usize];
+                let alike = (0..n_rows).filter(|&row| needed[row] == n_points).fold(0, |bits, row| bits | 1 << row);
+                let rule = self.rules[n_points / LANES - 1].get_or_init(|| {
+                    rule(n_points).into_iter().map(|points| (points, self.coefficients(&points))).collect()
+                });
+                for (points, coefficients) in rule {
                     runtime.check_interrupt()?;
-                    scratch.choose(&team);
-                    let needed = scratch.needed_points(&self.plan, group, bounding, &errors, &team)?;
-                    for (&row, n_points) in team.rows().iter().zip(needed) {
-                        alike[n_points / LANES - 1] |= 1 << row;
-                    }
+                    scratch.visit(&self.plan, group, &At { points, coefficients }, alike, &mut to)?;
                 }
-            }
-            for (n, alike) in (1..).zip(alike) {
-                for team in Team::of(alike) {
-                    runtime.check_interrupt()?;
-                    scratch.choose(&team);
-                    scratch.visit(&self.plan, group, self.rule(n * LANES), &team, &mut to)?;
-                }
+                rest &= !alike;
             }
         }
         Ok(())
