@@ -226,8 +226,9 @@ gallery: $(VENVS)/demo.stamp ## Draw the pictures of the gallery
 	done
 	rm -f docs/gallery/*.spinney
 
-chart: | check-python ## Draw the chart of README from benches/results.json
+chart: | check-python ## Draw the chart of README, and write the tables of the site, from benches/results.json
 	$(PYTHON) benches/chart.py
+	$(PYTHON) benches/tables.py
 
 wheel: $(WHEEL)/.stamp ## Build the wheel that is published into dist/
 	@ls $(WHEEL)/*.whl
