@@ -211,9 +211,11 @@ papers: $(VENVS)/peers.stamp ## Repeat the experiments of the papers, write benc
 	done
 	$(VENVS)/peers/bin/python benches/papers/report.py
 
-# Warnings are errors: links inside the site that lead nowhere are warnings.
+# Warnings are errors: links inside the site that lead nowhere are warnings. Then the search is asked
+# everyday questions.
 docs: $(VENVS)/docs.stamp ## Build the site into dist/site
 	$(VENVS)/docs/bin/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env --builder html docs dist/site
+	$(VENVS)/docs/bin/python docs/check_search.py dist/site
 	@echo "dist/site/index.html"
 
 drawings: $(VENVS)/docs.stamp ## Draw the figures of the site
