@@ -1,11 +1,19 @@
 """Targets, weights and values at the limits of integers and fixed point."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_array_equal
 
 from oracle import assert_same_tree
-from spinney import DecisionTreeClassifier, DecisionTreeRegressor
+from spinney import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    LazyForestRegressor,
+    RandomForestRegressor,
+)
 
 RNG_SEED = 3
 
@@ -114,3 +122,52 @@ def test_illegal_parameters_of_any_type_are_refused(name, value):
     tree = DecisionTreeClassifier(**{name: value})
     with pytest.raises(ValueError, match=name):
         tree.fit([[0.0], [1.0]], [0, 1])
+
+
+def misaligned(array):
+    """Return a copy that begins at an odd address, as buffers that came over a network may do."""
+    memory = np.empty(array.nbytes + 1, dtype=np.uint8)
+    moved = memory[1:].view(array.dtype).reshape(array.shape)
+    moved[...] = array
+    assert moved.size == 0 or moved.ctypes.data % 2 == 1
+    return moved
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
+@pytest.mark.parametrize("form", ["rows", "columns", "csr"])
+def test_arrays_need_not_be_aligned(form, dtype):
+    """Neither the matrix nor what comes with it, in a fit or a prediction."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 9, (60, 4)).astype(dtype)
+    y, weights, ids = rng.normal(size=60), rng.uniform(1, 2, 60), np.arange(60, dtype=np.uint64)
+    if form == "rows":
+        moved = misaligned(X)
+    elif form == "columns":
+        moved = misaligned(X.T.copy()).T
+    else:
+        moved = sp.csr_array(X)
+        moved.data, moved.indices = misaligned(moved.data), misaligned(moved.indices)
+        X = sp.csr_array(X)
+    one = RandomForestRegressor(5, bootstrap="poisson", random_state=0)
+    other = RandomForestRegressor(5, bootstrap="poisson", random_state=0)
+    one.fit(X, y, weights, sample_ids=ids)
+    other.fit(moved, misaligned(y), misaligned(weights), sample_ids=misaligned(ids))
+    assert_array_equal(one.predict(X), other.predict(moved))
+    assert_array_equal(one.apply(X), one.apply(moved))
+    importances = one.permutation_importance_oob(X, y, random_state=0).importances
+    others = other.permutation_importance_oob(moved, misaligned(y), random_state=0).importances
+    assert_array_equal(importances, others)
+    lazy = LazyForestRegressor(5, random_state=0)
+    expected = lazy.fit(X, y).predict(X)
+    assert_array_equal(lazy.fit(moved, misaligned(y)).predict(moved), expected)
+
+
+@pytest.mark.parametrize("model", [DecisionTreeRegressor(), RandomForestRegressor(3)])
+def test_buffers_beside_a_pickle_need_not_be_aligned(model):
+    X = np.arange(20.0)[:, np.newaxis]
+    model.fit(X, X[:, 0] ** 2)
+    buffers = []
+    pickled = pickle.dumps(model, protocol=5, buffer_callback=buffers.append)
+    assert buffers
+    moved = [misaligned(np.frombuffer(buffer.raw(), np.uint8)) for buffer in buffers]
+    assert_array_equal(pickle.loads(pickled, buffers=moved).predict(X), model.predict(X))

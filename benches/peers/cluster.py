@@ -21,6 +21,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -102,21 +103,24 @@ def kill_at_random(arguments: argparse.Namespace) -> None:
     local = RandomForestClassifier(arguments.kill_trees, random_state=0, n_jobs=2).fit(X, y)
     expected = [section.tobytes() for section in local.forest_.sections()]
     n_good = n_killed = 0
-    with start(arguments.workers) as client:
-        for run in range(arguments.runs):
+    for run in range(arguments.runs):
+        # Dask gives up workers that die again and again: each run has its own.
+        with start(arguments.workers) as client:
             stop, chance = threading.Event(), random.Random(run)
 
-            def kill(stop: threading.Event = stop, chance: random.Random = chance) -> None:
+            def kill(
+                client: Any = client, stop: threading.Event = stop, chance: random.Random = chance
+            ) -> None:
                 nonlocal n_killed
                 while not stop.wait(1.0):
-                    # Dask gives up a worker that dies while it starts.
+                    # Dask gives up a worker that dies while it starts, and somebody has to be left.
                     nannies = [n for n in client.cluster.workers.values() if n.process]
                     pids = [
                         n.pid
                         for n in nannies
                         if n.status.name == n.process.status.name == "running"
                     ]
-                    if pids:
+                    if len(pids) > 1:
                         os.kill(chance.choice(pids), signal.SIGKILL)
                         n_killed += 1
 

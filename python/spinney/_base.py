@@ -284,8 +284,8 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
 
         They take longer than a forest takes for one row. They ask whether the estimator has been
         fitted, and whether X is a matrix of numbers with at least one row, the features of the fit
-        and their names. An array of floats has no names and needs no conversion. Missing and
-        infinite values are legal.
+        and their names. An array of floats has no names and needs no conversion, unless it is
+        part of other memory and not aligned. Missing and infinite values are legal.
         """
         fitted = vars(self)
         return (
@@ -293,6 +293,7 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
             and X.ndim == 2
             and X.dtype.char in "fd"
             and X.dtype.isnative
+            and X.flags.aligned
             and X.shape[0] > 0
             and X.shape[1] == fitted.get("n_features_in_")
             and "feature_names_in_" not in fitted

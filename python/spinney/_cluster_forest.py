@@ -120,6 +120,23 @@ class ClusterForest(BaseForest):
             return self._list_probabilities(values)
         return self._choose_labels(values) if self._classifies else values[..., 0]
 
+    def predict(self, X: Any) -> Any:
+        """Predict as the local class does; for a collection of the cluster lazily.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, collection} of shape (n_samples, n_features)
+            The samples.
+
+        Returns
+        -------
+        y : ndarray or collection of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels, or numbers as float64.
+        """
+        if self._is_collection(X):
+            return self._apply_lazily("predict", X)
+        return super().predict(X)
+
     # --- Copies ---------------------------------------------------------------------------------
 
     def to_local(self) -> Any:
@@ -164,23 +181,6 @@ class ClusterForest(BaseForest):
 class ClusterClassifier(ClusterForest, ForestClassifier):
     """Base class of the forests of a cluster that classify."""
 
-    def predict(self, X: Any) -> Any:
-        """Predict as the local class does; for a collection of the cluster lazily.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, collection} of shape (n_samples, n_features)
-            The samples.
-
-        Returns
-        -------
-        y : ndarray or collection of shape (n_samples,) or (n_samples, n_outputs)
-            Class labels.
-        """
-        if self._is_collection(X):
-            return self._apply_lazily("predict", X)
-        return super().predict(X)
-
     def predict_proba(self, X: Any) -> Any:
         """Predict as the local class does; for a collection of the cluster lazily.
 
@@ -201,23 +201,6 @@ class ClusterClassifier(ClusterForest, ForestClassifier):
 
 class ClusterRegressor(ClusterForest, ForestRegressor):
     """Base class of the forests of a cluster that predict numbers."""
-
-    def predict(self, X: Any) -> Any:
-        """Predict as the local class does; for a collection of the cluster lazily.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, collection} of shape (n_samples, n_features)
-            The samples.
-
-        Returns
-        -------
-        y : ndarray or collection of shape (n_samples,) or (n_samples, n_outputs)
-            float64.
-        """
-        if self._is_collection(X):
-            return self._apply_lazily("predict", X)
-        return super().predict(X)
 
 
 def _add_parameter(initialize: Any, name: str) -> Any:

@@ -272,7 +272,7 @@ class OobImportance(ABC):
         if not isinstance(X, CompressedMatrix):
             # Rows are read in no order.
             X = np.ascontiguousarray(X, None if X.dtype in _FLOATS else np.float64)
-        return X, np.ascontiguousarray(target, dtype=np.float64), self._draws
+        return X, np.require(target, np.float64, requirements=("C", "A")), self._draws
 
     def _encode_classes(self, labels: NDArray[Any]) -> NDArray[np.float64]:
         """Return the codes of class labels."""

@@ -142,7 +142,7 @@ class NumberTarget(RegressorMixin):
         self._check_counts(targets)
         if self.criterion == "quantile":
             warn_of_small_leaves(self.quantile, self.min_samples_leaf, targets.shape[0])
-        return EncodedTarget(targets, None)
+        return EncodedTarget(np.require(targets, requirements="A"), None)
 
     def _check_counts(self, targets: NDArray[Any]) -> None:
         """Raise ValueError for targets that the criterion "poisson" cannot have, if it is used."""

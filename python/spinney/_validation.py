@@ -74,7 +74,7 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float6
             f"sample_weight must be a scalar or a 1D array of shape ({n_samples},). "
             f"Got shape {weights.shape} instead."
         )
-    return weights
+    return np.require(weights, requirements="A")
 
 
 def check_sample_ids(sample_ids: Any, n_samples: int) -> NDArray[np.uint64]:
@@ -105,4 +105,4 @@ def check_sample_ids(sample_ids: Any, n_samples: int) -> NDArray[np.uint64]:
         raise ValueError(
             f"sample_ids must be integers in the range [0, 2**64). Got {ids.min()} instead."
         )
-    return np.ascontiguousarray(ids, dtype=np.uint64)
+    return np.require(ids, dtype=np.uint64, requirements=("C", "A"))

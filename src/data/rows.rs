@@ -286,6 +286,16 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The number of rows of the matrix.
+    pub fn n_samples(&self) -> usize {
+        self.rows.shape().0
+    }
+
+    /// The share of the rows of the matrix that come before a row.
+    pub fn share_before(&self, row: usize) -> f64 {
+        row as f64 / self.n_samples() as f64
+    }
+
     /// Whether rows can be read in [groups](Self::group): those of a wide sparse matrix.
     pub fn has_groups(&self) -> bool {
         matches!(self.way, Way::Scattered(..))

@@ -7,7 +7,7 @@ use numpy::{
     Element as NumpyElement, IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArray,
     PyUntypedArrayMethods,
 };
-use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::IntoPyDict;
 
@@ -102,7 +102,13 @@ macro_rules! for_dtype {
 /// [`with_matrix`], compiled once.
 fn visit(x: &Bound<'_, PyAny>, work: Use<'_>) -> PyResult<()> {
     if let Ok(array) = x.cast::<PyUntypedArray>() {
-        for_dtype!(array, PyArray2, |typed| work(&typed.try_readonly()?.as_array()));
+        for_dtype!(array, PyArray2, |typed| {
+            let borrowed = typed.try_readonly()?;
+            if !borrowed.is_aligned() {
+                return Err(PyValueError::new_err("X must be aligned in memory. np.require(X, requirements=\"A\") is."));
+            }
+            work(&borrowed.as_array())
+        });
         return Err(unsupported(array, "a 2-dimensional array"));
     }
     if let Ok(columns) = x.cast::<PyColumns>() {

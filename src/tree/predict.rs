@@ -341,6 +341,7 @@ pub(crate) fn visit_leaves<W: Walk>(
     mut found: impl FnMut(usize, usize, &[u32]),
 ) -> Result<()> {
     let mut positions = [0; MOST];
+    let n_samples = reader.n_samples();
     // Rows that lie in memory go through one tree side by side.
     if rows.len() >= SEVERAL
         && let Some(cells) = reader.cells()
@@ -348,7 +349,7 @@ pub(crate) fn visit_leaves<W: Walk>(
         let starts: Vec<usize> = rows.iter().map(|&row| cells.start(row)).collect();
         if rows.len() >= clusters_from()
             && partition::is_possible(cells.width())
-            && let Some(clusters) = trees.iter().map(|tree| tree.clusters(rows.len())).collect::<Option<Vec<_>>>()
+            && let Some(clusters) = forms(trees, reader.share_before(rows[0]), |tree| tree.clusters(n_samples))
         {
             for (first, starts) in (0..).step_by(MAX_ROWS).zip(starts.chunks(MAX_ROWS)) {
                 through_clusters(trees, &clusters, &cells, starts, runtime, |at, leaves| found(first, at, leaves))?;
@@ -385,7 +386,7 @@ pub(crate) fn visit_leaves<W: Walk>(
     // Rows of a wide sparse matrix go through one tree side by side, as many as a word has bits.
     if rows.len() >= SEVERAL
         && reader.has_groups()
-        && let Some(ways) = trees.iter().map(|tree| tree.ways(rows.len())).collect::<Option<Vec<_>>>()
+        && let Some(ways) = forms(trees, reader.share_before(rows[0]), |tree| tree.ways(n_samples))
     {
         let mut descent = GroupDescent::default();
         for (first, rows) in (0..).step_by(GROUP).zip(rows.chunks(GROUP)) {
@@ -412,6 +413,15 @@ pub(crate) fn visit_leaves<W: Walk>(
         }
     }
     Ok(())
+}
+
+/// A form of each tree, if all trees have it. Forms that do not exist yet are made, from the tree on
+/// that has a `share` of the trees before it: threads with different shares do not wait for each
+/// other.
+fn forms<'t, W, F>(trees: &[&'t W], share: f64, form: impl Fn(&'t W) -> Option<&'t F>) -> Option<Vec<&'t F>> {
+    let (before, after) = trees.split_at((share * trees.len() as f64) as usize);
+    let all_exist = after.iter().chain(before).all(|tree| form(tree).is_some());
+    if all_exist { trees.iter().map(|tree| form(tree)).collect() } else { None }
 }
 
 /// Calls `found` with the numbers of the leaves that rows reach in each tree, by clusters. The values of
