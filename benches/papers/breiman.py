@@ -52,6 +52,16 @@ SETS = (
     Set("Twonorm", "twonorm", 3.9, 3.9, 24.7, 300, 3000),
     Set("Ringnorm", "ring", 4.9, 4.9, 25.7, 300, 3000),
 )
+NOTE = (
+    "± is a standard error of the mean of these runs. The errors of the selected forests are "
+    "within two of those of the paper on ten sets. They are lower on breast cancer and vowel, "
+    "and higher on letters and Ringnorm. Breast cancer has 683 rows here and votes 232, those "
+    "that are complete; German credit has 20 columns, with categories as they are, and 24 in "
+    "the paper. The paper's other sets are not in the package, or not with all classes. The "
+    "fixed folds have values in bins, which costs accuracy where numbers matter, as in vowel "
+    "and liver. The figures of the paper were typed without a copy at hand and still have to be "
+    "compared with one."
+)
 # Forests on more training rows are grown in so many runs.
 LARGE, LARGE_RUNS = 3000, 2
 
@@ -193,8 +203,6 @@ def main() -> int:
     )
     return 0
 
-
-NOTE = ""
 
 if __name__ == "__main__":
     sys.exit(main())
