@@ -36,7 +36,9 @@ def write_cell(row: Row, name: str) -> str:
     times = "" if ratio is None else f"{ratio:.0f}x" if ratio >= 10 else f"{ratio:.1f}x"
     if name not in seconds:
         return times
-    return f"{seconds[name]:g} s" + (f" ({times})" if times else "")
+    value = seconds[name]
+    written = f"{value:g} s" if value >= 0.01 else f"{value * 1e3:g} ms"
+    return written + (f" ({times})" if times else "")
 
 
 def write_table(rows: dict[str, Row]) -> str:
