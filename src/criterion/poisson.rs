@@ -314,7 +314,7 @@ impl Statistics for Poisson<'_> {
     /// > `D^2 / (S w v) * (1 + |D| w / (W S v)) / (2 ln 2)`
     ///
     /// where `v` is the weight of the side whose mean is below that of the node, and `w` that of the
-    /// other. Where this does not decide, [estimates](Poisson::may_exceed) the logarithms.
+    /// other. Where this does not decide, estimates the logarithms.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "a call in the loop of a scan takes a tenth of its time")]
     fn may_score(&self, node: &Self::Totals, others: &Self::Scan, pushed: Self::Pushed, least: f64) -> bool {
