@@ -105,7 +105,9 @@ fn visit(x: &Bound<'_, PyAny>, work: Use<'_>) -> PyResult<()> {
         for_dtype!(array, PyArray2, |typed| {
             let borrowed = typed.try_readonly()?;
             if !borrowed.is_aligned() {
-                return Err(PyValueError::new_err("X must be aligned in memory. np.require(X, requirements=\"A\") is."));
+                return Err(PyValueError::new_err(
+                    "X must be aligned in memory. np.require(X, requirements=\"A\") is.",
+                ));
             }
             work(&borrowed.as_array())
         });
