@@ -41,7 +41,7 @@ const ENDS: usize = MAX_BINS + 1;
 
 impl PackedClasses {
     /// Sets `weights` and `ends` from these bins.
-    fn add_up(&mut self, order: impl ExactSizeIterator<Item = usize> + Clone) {
+    fn add_up(&mut self, order: &(impl ExactSizeIterator<Item = usize> + Clone)) {
         self.n_bins = order.len();
         let Self { n_bins, shift, bins, weights, ends, .. } = self;
         let weights = &mut weights[..=*n_bins];
@@ -125,12 +125,12 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
                 counts[slot(row, bin)] += (row >> 32) as u32;
             }
         }
-        self.add_up(0..n_bins);
+        self.add_up(&(0..n_bins));
     }
 
     fn rotate(&mut self, _node: &ClassTotals<M::Sum>) {
         self.bins[..self.n_bins << self.shift].rotate_right(1 << self.shift);
-        self.add_up(0..self.n_bins);
+        self.add_up(&(0..self.n_bins));
     }
 
     fn compare_bins(&self, number: usize, a: u8, b: u8) -> Ordering {
@@ -148,7 +148,7 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
     }
 
     fn put_in_order(&mut self, _node: &ClassTotals<M::Sum>, bins: &[u8]) {
-        self.add_up(bins.iter().map(|&bin| usize::from(bin)));
+        self.add_up(&bins.iter().map(|&bin| usize::from(bin)));
     }
 
     fn scores(&self, level: Level, node: &ClassTotals<M::Sum>, scores: &mut [f64]) {

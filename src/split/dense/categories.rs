@@ -57,10 +57,12 @@ pub(super) fn best_cut<C: Criterion>(
     let Ranks::U8(ranks) = &column.ranks else { return None };
     let NodeSearch { search, node, .. } = at;
     let samples = node.samples.ids();
-    let mut bins = vec![0; samples.len()];
+    let mut bins = vec![0u8; samples.len()];
     gather(ranks, samples, &mut bins);
     let mut n_rows = [0u32; MAX_BINS];
-    bins.iter().for_each(|&bin: &u8| n_rows[usize::from(bin)] += 1);
+    for &bin in &bins {
+        n_rows[usize::from(bin)] += 1;
+    }
     let first_rows = search.data.first_rows(feature)?;
     // There are at most 256 ranks.
     let all = (0..column.n_ranks).map(|rank| rank as u8);
@@ -74,14 +76,16 @@ pub(super) fn best_cut<C: Criterion>(
     let first_small = ranks.iter().copied().find(|&rank| is_small(rank));
     let unit = |rank: u8| first_small.filter(|_| is_small(rank)).unwrap_or(rank);
     if first_small.is_some() {
-        bins.iter_mut().for_each(|bin| *bin = unit(*bin));
+        for bin in &mut bins {
+            *bin = unit(*bin);
+        }
     }
     let units: Vec<u8> = ranks.iter().copied().filter(|&rank| unit(rank) == rank).collect();
     if units.len() > 1 {
         packed.count(node.totals, rows, &bins, column.n_ranks as usize);
         let ranks: Vec<Rank> = ranks
             .into_iter()
-            .map(|rank| Rank { rank, unit: unit(rank), n_rows: n_rows[usize::from(rank)] as usize })
+            .map(|rank| Rank { number: rank, unit: unit(rank), n_rows: n_rows[usize::from(rank)] as usize })
             .collect();
         Counted { at, feature, ranks: &ranks, units: &units, packed }.offer_orders(scan, best);
     }
@@ -90,7 +94,7 @@ pub(super) fn best_cut<C: Criterion>(
 
 /// A rank that the node has, the rank that stands for its unit, and how many rows have it.
 struct Rank {
-    rank: u8,
+    number: u8,
     unit: u8,
     n_rows: usize,
 }
@@ -160,7 +164,9 @@ impl<C: Criterion> Counted<'_, C> {
                 continue;
             }
             let (mut left, mut n_left) = ([0; 4], 0);
-            for &Rank { rank, n_rows, .. } in self.ranks.iter().filter(|rank| order[..=place].contains(&rank.unit)) {
+            for &Rank { number: rank, n_rows, .. } in
+                self.ranks.iter().filter(|rank| order[..=place].contains(&rank.unit))
+            {
                 left[usize::from(rank / 64)] |= 1 << (rank % 64);
                 n_left += n_rows;
             }
