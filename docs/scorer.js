@@ -10,7 +10,7 @@ var Scorer = {
   partialTerm: 2,
   score: ([page, , , , score]) => {
     const explain =
-      /^(start|why-exact|sparse|lazy|cross-validation|categories|quantiles|explaining|datasets|deployment|conversions|add-a-criterion)$/;
-    return explain.test(page) ? score + 8 : score;
+      /^(why-exact|sparse|lazy|cross-validation|categories|quantiles|explaining|datasets|clusters|deployment|conversions|add-a-criterion|performance)$/;
+    return score + (page === "start" ? 12 : explain.test(page) ? 8 : 0);
   },
 };

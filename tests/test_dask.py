@@ -49,11 +49,14 @@ every_forest = pytest.mark.parametrize("name", NAMES)
 def start(n_workers=2, **options):
     """A cluster of processes of this machine, and its client."""
     settings = {"threads_per_worker": 1, "dashboard_address": ":0", **options}
-    with (
-        distributed.LocalCluster(n_workers=n_workers, **settings) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
+    cluster = distributed.LocalCluster(n_workers=n_workers, **settings)
+    try:
+        with distributed.Client(cluster) as client:
+            yield client
+    finally:
+        # Old versions wait in vain for killed workers that are about to start again.
+        with contextlib.suppress(TimeoutError):
+            cluster.close()
 
 
 @pytest.fixture(scope="module")

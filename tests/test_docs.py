@@ -134,15 +134,23 @@ def test_reports_are_what_the_results_give(tmp_path):
     assert all(f"results/{name}" in shown for name in made)
 
 
-def test_scripts_of_papers_say_what_is_missing(tmp_path):
-    script = REPOSITORY / "benches" / "papers" / "sparsified.py"
-    arguments = ["--data", tmp_path, "--out", tmp_path]
+@pytest.mark.parametrize(
+    ("name", "option", "n_missing", "file"),
+    [
+        ("sparsified", "data", 2, "news20_bydate_tfidf.npz"),
+        ("covertype", "data", 1, "covertype.npz"),
+        ("breiman", "keel", 28, "pima.dat"),
+    ],
+)
+def test_scripts_of_papers_say_what_is_missing(name, option, n_missing, file, tmp_path):
+    script = REPOSITORY / "benches" / "papers" / f"{name}.py"
+    arguments = [f"--{option}", tmp_path, "--out", tmp_path]
     done = subprocess.run(
         [sys.executable, script, *arguments], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
-    assert done.stdout.count("missing: ") == 2
-    assert "news20_bydate_tfidf.npz (another folder: --data FOLDER)" in done.stdout
+    assert done.stdout.count("missing: ") == n_missing
+    assert f"{file} (another folder: --{option} FOLDER)" in done.stdout
 
 
 def test_an_experiment_writes_a_file_of_results(tmp_path):

@@ -88,6 +88,21 @@ def test_the_chart_is_drawn_from_the_results(tmp_path):
     assert len(re.findall("<rect", drawn)) > 15
 
 
+def test_the_tables_of_the_site_are_made_from_the_results(tmp_path):
+    """`make chart` would change nothing, and each table has its command."""
+    tables, benches = tmp_path / "tables.md", REPOSITORY / "benches"
+    run(benches / "tables.py", benches / "results.json", tables, folder=tmp_path)
+    written = tables.read_text(encoding="utf-8")
+    assert written == (benches / "tables.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs" / "performance.md").read_text(encoding="utf-8")
+    assert "```{include} ../benches/tables.md\n" in page
+    results = json.loads((benches / "results.json").read_text(encoding="utf-8"))
+    assert set(results["scripts"]) == set(results["rows"])
+    for script in set(results["scripts"].values()):
+        assert (benches / "peers" / script).exists()
+        assert f"python benches/peers/{script}\n" in written
+
+
 def test_charts_have_what_results_have(tmp_path):
     """Other libraries, other figures, and nothing that is not there."""
     rows = {"one tree, 20 Newsgroups": {"seconds": {"spinney": 2.0, "scikit-learn": 40.0}}}
@@ -121,6 +136,10 @@ runpy.run_path("program.py")
         "seconds": {"spinney": 2.0, "scikit-learn": 8.0}
     }
     assert results["versions"]["spinney"] == spinney.__version__
+    assert set(results["scripts"]) == set(results["rows"])
+    run(REPOSITORY / "benches" / "tables.py", "results.json", "tables.md", folder=tmp_path)
+    written = (tmp_path / "tables.md").read_text(encoding="utf-8")
+    assert "| one tree, 20 Newsgroups | 2 s | 8 s (4.0x) |" in written
     run(REPOSITORY / "benches" / "chart.py", "results.json", "chart.svg", folder=tmp_path)
     drawn = (tmp_path / "chart.svg").read_text(encoding="utf-8")
     assert "4.0x (8 s, not 2 s)" in drawn

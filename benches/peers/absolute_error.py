@@ -10,7 +10,7 @@ import sklearn.tree
 from sklearn.datasets import make_friedman1
 
 import spinney
-from common import mean_depth, print_versions, time_interleaved
+from common import mean_depth, print_versions, record_timings, time_interleaved
 
 N_FEATURES = 10
 
@@ -64,6 +64,10 @@ def main() -> int:
                 seconds = f"{timings['theirs'].median:.2f} s"
                 ratio = f"{timings['theirs'].median / ours.median:.1f}"
                 their_error = f"{error('theirs'):.3f}"
+                both = {"spinney": ours, "scikit-learn": timings["theirs"]}
+                record_timings(
+                    f"one tree by absolute error, {n_samples} x {N_FEATURES}, weights: {kind}", both
+                )
             cells = n_samples * N_FEATURES * mean_depth(ours.model.tree_)
             print(
                 f"{criterion:<16}{kind:<12}{ours.median:>8.3f} s{seconds:>11}{ratio:>7}"

@@ -43,8 +43,14 @@ def start(n_workers: int) -> Iterator:
     from distributed import Client, LocalCluster
 
     options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
-    with LocalCluster(n_workers=n_workers, **options) as cluster, Client(cluster) as client:
-        yield client
+    cluster = LocalCluster(n_workers=n_workers, **options)
+    try:
+        with Client(cluster) as client:
+            yield client
+    finally:
+        # Dask waits in vain for killed workers that are about to start again.
+        with contextlib.suppress(TimeoutError):
+            cluster.close()
 
 
 def compare_speed(arguments: argparse.Namespace) -> None:

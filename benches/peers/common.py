@@ -10,6 +10,7 @@ import math
 import os
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -134,6 +135,7 @@ def record(work: str, values: dict[str, float], kind: str = "seconds") -> None:
     results["processor"] = cpu_model()
     rounded = {name: float(f"{value:.4g}") for name, value in values.items()}
     results["rows"][work] = {kind: rounded}
+    results.setdefault("scripts", {})[work] = Path(sys.argv[0]).name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
 

@@ -19,7 +19,7 @@ import sklearn.datasets
 import sklearn.ensemble
 
 import spinney
-from common import SHARED_DATA, positive, print_versions, time_interleaved
+from common import SHARED_DATA, positive, print_versions, record, time_interleaved
 
 SEED = 0
 # One row is asked for so often per run, as the clock is coarse.
@@ -136,6 +136,9 @@ def compare(case: Case, arguments: argparse.Namespace) -> None:
     print(
         f"{case.name:32}{n_trees:>6}{ours:>12.3f}{theirs:>14.3f}{theirs / ours:>8.2f}", flush=True
     )
+    threads = "" if arguments.jobs == 1 else f", {arguments.jobs} threads"
+    seconds = {name: timing.median / case.calls for name, timing in timings.items()}
+    record(f"prediction by {n_trees} trees, {case.name}{threads}", seconds)
 
 
 def main() -> int:

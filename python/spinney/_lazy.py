@@ -50,6 +50,16 @@ class Exploration:
         row sums to 1. Up to rounding, `weights @ y` is the prediction, or the probability of a
         class if `y` is 1 for this class and 0 for the others. This does not hold where leaves
         predict medians or quantiles, or where `monotonic_cst` limits predictions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from spinney import LazyForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = LazyForestRegressor(20, random_state=0).fit(X[1:], y[1:])
+    >>> seen = forest.explore(X[:1], weights=True)
+    >>> float(abs(seen.weights @ y[1:] - forest.predict(X[:1])).max()) < 1e-9
+    True
     """
 
     prediction: NDArray[Any]

@@ -89,6 +89,17 @@ def partial_dependence(
         If an argument is illegal, or for several outputs of classes. The message names it.
     sklearn.exceptions.NotFittedError
         If the estimator is not fitted.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from spinney import RandomForestRegressor
+    >>> from spinney.inspection import partial_dependence
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> forest = RandomForestRegressor(20, random_state=0).fit(X, y)
+    >>> found = partial_dependence(forest, X, ["bmi"], grid_resolution=3)
+    >>> found["average"].shape
+    (1, 3)
     """
     if not isinstance(estimator, (BaseDecisionTree, BaseForest)):
         expected = "a tree or a forest of spinney"

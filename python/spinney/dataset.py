@@ -40,6 +40,8 @@ from spinney._sparse_writer import are_blocks, write_blocks
 from spinney._spinney import Columns
 from spinney._threads import count_threads
 
+__all__ = ["Dataset"]
+
 
 class Dataset:
     """The columns of a matrix, encoded once.

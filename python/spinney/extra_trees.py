@@ -9,6 +9,8 @@ from spinney._forest import ForestClassifier, ForestRegressor
 from spinney._params import store_parameters
 from spinney.tree import ExtraTreeClassifier, ExtraTreeRegressor
 
+__all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
+
 
 class ExtraTreesClassifier(ForestClassifier):
     """A forest of extremely randomised classification trees, for dense and sparse data.

@@ -9,6 +9,8 @@ from spinney._forest import ForestClassifier, ForestRegressor
 from spinney._params import store_parameters
 from spinney.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+__all__ = ["RandomForestClassifier", "RandomForestRegressor"]
+
 
 class RandomForestClassifier(ForestClassifier):
     """A random forest of classification trees with exact splits, for dense and sparse data.

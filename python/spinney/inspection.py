@@ -230,6 +230,15 @@ def export_graphviz(
         If an argument is illegal. The message names it.
     sklearn.exceptions.NotFittedError
         If the tree is not fitted.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spinney import DecisionTreeClassifier, export_graphviz
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)
+    >>> print(export_graphviz(tree).splitlines()[0])
+    digraph Tree {
     """
     tree = check_tree("export_graphviz", decision_tree)
     own = {"leaves_parallel": leaves_parallel, "rotate": rotate}

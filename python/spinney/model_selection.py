@@ -95,6 +95,17 @@ def cross_validate(
     scores : dict of float arrays of shape (n_splits,)
         As in scikit-learn. Where folds share their work, which trains and predicts together, its
         duration in seconds, divided by the number of folds, counts as `fit_time`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from spinney import RandomForestClassifier
+    >>> from spinney.model_selection import cross_validate
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> forest = RandomForestClassifier(20, bootstrap="poisson", random_state=0)
+    >>> scores = cross_validate(forest, X, y, cv=10, scoring=["accuracy", "roc_auc"])
+    >>> bool(scores["test_roc_auc"].mean() > 0.97)
+    True
     """
     work = CrossValidation(estimator, X, y, groups, cv, params, n_jobs, verbose)
     obstacle = find_scoring_obstacle(scoring, several=True)
@@ -168,6 +179,16 @@ def cross_val_score(
     -------
     scores : ndarray of shape (n_splits,), float64
         The score of each fold.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from spinney import RandomForestClassifier
+    >>> from spinney.model_selection import cross_val_score
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> forest = RandomForestClassifier(20, bootstrap="poisson", random_state=0)
+    >>> bool(cross_val_score(forest, X, y, cv=10).mean() > 0.9)
+    True
     """
     work = CrossValidation(estimator, X, y, groups, cv, params, n_jobs, verbose)
     obstacle = find_scoring_obstacle(scoring, several=False)
@@ -233,6 +254,17 @@ def cross_val_predict(
         As in scikit-learn. Columns of probabilities are in the order of the sorted classes. For a
         class that does not occur in a training set they are 0, and their logarithms the lowest
         finite number.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import LeaveOneOut
+    >>> from spinney import RandomForestClassifier
+    >>> from spinney.model_selection import cross_val_predict
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(20, bootstrap="poisson", random_state=0)
+    >>> bool((cross_val_predict(forest, X, y, cv=LeaveOneOut()) == y).mean() > 0.9)
+    True
     """
     work = CrossValidation(estimator, X, y, groups, cv, params, n_jobs, verbose)
     shared = None

@@ -43,6 +43,16 @@ def outlier_scores(proximity: Any, y: Any) -> NDArray[np.float64]:
     ------
     ValueError, TypeError
         If an argument is illegal. The message names it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spinney import RandomForestClassifier
+    >>> from spinney.neighbours import outlier_scores
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(50, random_state=0).fit(X, y)
+    >>> outlier_scores(forest.proximity(X), y).shape
+    (150,)
     """
     proximity, y = _check("outlier_scores", proximity, y)
     coordinates = proximity.tocoo()
@@ -97,6 +107,17 @@ def class_prototypes(
     ------
     ValueError, TypeError
         If an argument is illegal. The message names it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spinney import RandomForestClassifier
+    >>> from spinney.neighbours import class_prototypes
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(50, random_state=0).fit(X, y)
+    >>> prototypes, centres = class_prototypes(forest.proximity(X), X, y)
+    >>> prototypes.shape, y[centres].tolist()
+    ((3, 4), [0, 1, 2])
     """
     proximity, y = _check("class_prototypes", proximity, y)
     check_int("class_prototypes", "k", k, 1)

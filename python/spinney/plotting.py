@@ -15,6 +15,8 @@ from spinney._tree_labels import NodeLabels, Options, cut_name
 from spinney._tree_words import check_tree, find_feature_names
 from spinney._validation import check_int, is_bool
 
+__all__ = ["plot_importance", "plot_tree"]
+
 _MAX_NAME = 32
 
 
@@ -92,6 +94,15 @@ def plot_tree(
         If the tree is not fitted.
     ImportError
         If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spinney import DecisionTreeClassifier, plot_tree
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    >>> len(plot_tree(tree))
+    5
     """
     tree = check_tree("plot_tree", decision_tree)
     if rotate is not None and not is_bool(rotate):
@@ -156,6 +167,15 @@ def plot_importance(
         If the estimator is not fitted.
     ImportError
         If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from spinney import RandomForestClassifier, plot_importance
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> ax = plot_importance(RandomForestClassifier(20, random_state=0).fit(X, y))
+    >>> len(ax.get_yticklabels())
+    4
     """
     if not isinstance(estimator, (BaseDecisionTree, BaseForest)):
         raise TypeError(

@@ -1,0 +1,85 @@
+"""A release is one commit, and the workflows that publish it run what they name."""
+
+import importlib.util
+import re
+import shutil
+
+import pytest
+
+import spinney
+from conftest import REPOSITORY
+
+WORKFLOWS = sorted((REPOSITORY / ".github" / "workflows").glob("*.yml"))
+WRITTEN = ("CHANGELOG.md", "CITATION.cff", "Cargo.lock", "Cargo.toml", "README.md")
+
+
+@pytest.fixture
+def tool():
+    """Return the script that prepares a release."""
+    path = REPOSITORY / "tools" / "release.py"
+    spec = importlib.util.spec_from_file_location("release", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def copies(tmp_path):
+    """Return a folder with copies of what a release changes."""
+    for name in WRITTEN:
+        shutil.copy(REPOSITORY / name, tmp_path / name)
+    return tmp_path
+
+
+def read(folder, name):
+    return (folder / name).read_text(encoding="utf-8")
+
+
+def test_a_release_changes_every_place_that_has_the_version(tool, copies):
+    tool.main("7.8.9", copies)
+    assert re.search(r'^version = "7\.8\.9"$', read(copies, "Cargo.toml"), re.MULTILINE)
+    assert 'name = "spinney"\nversion = "7.8.9"\n' in read(copies, "Cargo.lock")
+    assert "\nversion: 7.8.9\ndate-released: 20" in read(copies, "CITATION.cff")
+    assert "This is version 7.8." in read(copies, "README.md")
+    assert re.search(
+        r"^## \[Unreleased\]\n\n## \[7\.8\.9\] - \d{4}-\d\d-\d\d\n\n### Added\n",
+        read(copies, "CHANGELOG.md"),
+        re.MULTILINE,
+    )
+    for name in WRITTEN:
+        changed = set(read(copies, name).splitlines()) - set(read(REPOSITORY, name).splitlines())
+        assert 1 <= len(changed) <= 2, name
+    assert spinney.__version__ not in read(copies, "CITATION.cff")
+
+
+def test_a_release_without_changes_is_refused(tool, copies):
+    """The second release finds nothing under "Unreleased", and writes nothing at all."""
+    tool.main("7.8.9", copies)
+    with pytest.raises(SystemExit, match=r"error: CHANGELOG\.md must have one place like"):
+        tool.main("7.9.0", copies)
+    assert "7.9.0" not in read(copies, "Cargo.toml")
+
+
+@pytest.mark.parametrize("version", ["v0.2.0", "0.2", "0.2.0rc1"])
+def test_an_odd_version_is_refused(tool, copies, version):
+    with pytest.raises(SystemExit, match=f"must be three numbers with dots, got '{version}'"):
+        tool.main(version, copies)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_actions_are_pinned_to_commits(path):
+    """A tag can be moved to other code; the comment says which version the commit was."""
+    used = re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))
+    assert used
+    for action in used:
+        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_call_targets_and_files_that_exist(path):
+    text = path.read_text(encoding="utf-8")
+    makefile = read(REPOSITORY, "Makefile")
+    for target in re.findall(r"run: make ([a-z-]+)$", text, re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+    for file in re.findall(r"\btests/\w+\.py", text):
+        assert (REPOSITORY / file).exists(), file

@@ -1,0 +1,62 @@
+"""Prepares a release: writes its version wherever the repository has it, and dates the changelog.
+
+    python tools/release.py 0.2.0
+
+What it writes is one commit; CONTRIBUTING.md says what comes before and after. It fails, and writes
+nothing, if a file does not look as it expects or the changelog has nothing under "Unreleased".
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+VERSION = re.compile(r"\d+\.\d+\.\d+")
+
+
+def find_changes(version: str, date: str) -> dict[str, tuple[str, str]]:
+    """Return for each file what is replaced, as a regular expression, and the replacement."""
+    short = version.rpartition(".")[0]
+    return {
+        "Cargo.toml": (
+            r'(?m)\A\[package\]\nname = "spinney"\nversion = "[^"]+"',
+            f'[package]\nname = "spinney"\nversion = "{version}"',
+        ),
+        "Cargo.lock": (
+            r'name = "spinney"\nversion = "[^"]+"',
+            f'name = "spinney"\nversion = "{version}"',
+        ),
+        "CITATION.cff": (
+            r"(?m)^version: .+\n(date-released: .+\n)?",
+            f"version: {version}\ndate-released: {date}\n",
+        ),
+        "README.md": (r"This is version \d+\.\d+\.", f"This is version {short}."),
+        "CHANGELOG.md": (
+            r"(?m)^## \[Unreleased\]\n(?=\n### )",
+            f"## [Unreleased]\n\n## [{version}] - {date}\n",
+        ),
+    }
+
+
+def main(version: str, repository: Path = REPOSITORY) -> None:
+    if not VERSION.fullmatch(version):
+        sys.exit(f"error: the version must be three numbers with dots, got {version!r}")
+    written = {}
+    date = dt.datetime.now(tz=dt.timezone.utc).date().isoformat()
+    for name, (pattern, replacement) in find_changes(version, date).items():
+        text = (repository / name).read_text(encoding="utf-8")
+        changed, n_changes = re.subn(pattern, replacement, text)
+        if n_changes != 1:
+            sys.exit(f"error: {name} must have one place like {pattern!r}, got {n_changes}")
+        written[name] = changed
+    for name, text in written.items():
+        (repository / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in {2, 3}:
+        sys.exit(__doc__)
+    main(sys.argv[1], *map(Path, sys.argv[2:]))
