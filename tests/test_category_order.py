@@ -1,10 +1,13 @@
 """Orders of categories once per tree, by the samples that the tree is not grown on."""
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.model_selection import KFold
@@ -111,6 +114,103 @@ def places(column, y, counts, weights):
     order = np.lexsort((np.arange(len(levels)), rounded))
     place = dict(zip(np.array(levels)[order], range(len(levels)), strict=True))
     return np.array([place[key] for key in keys], dtype=float), is_of_use
+
+
+def exact_places(column, y, counts, weights):
+    """As `places`, of numbers that are integers, without rounding."""
+    keys = np.where(np.isnan(column), -1, column).tolist()
+    y, counts, weights = (np.asarray(a, dtype=int).tolist() for a in (y, counts, weights))
+    rows = [row for row, weight in enumerate(weights) if weight > 0]
+    outside = [row for row in rows if counts[row] == 0]
+    inside = [row for row in rows if counts[row] > 0]
+
+    def mean(values, rows):
+        total = sum(weights[row] for row in rows)
+        return Fraction(sum(weights[row] * values[row] for row in rows)) / total if total else 0
+
+    along = {}
+    for key in dict.fromkeys(keys):
+        own = [row for row in outside if keys[row] == key]
+        along[key] = Fraction(0)
+        if own:
+            total = sum(weights[row] for row in own)
+            n_rows = Fraction(total**2, sum(weights[row] ** 2 for row in own))
+            share = n_rows / (n_rows + int(ROWS_OF_ALL))
+            along[key] = (mean(y, own) - mean(y, outside)) * share
+    # Categories first occur in the order of the dictionary, and sorting keeps the order of ties.
+    place = {key: at for at, key in enumerate(sorted(along, key=along.get))}
+    of_rows = [along[key] for key in keys]
+    a, b = ([value - mean(values, inside) for value in values] for values in (of_rows, y))
+
+    def product(one, other):
+        return sum(weights[row] * one[row] * other[row] for row in inside)
+
+    weight, squares = (sum(weights[row] ** power for row in inside) for power in (1, 2))
+    # The correlation times the weight over the root of the squares, and all that squared.
+    least = int(LEAST_ERRORS**2) * product(a, a) * product(b, b) * squares
+    is_of_use = product(a, b) > 0 and (product(a, b) * weight) ** 2 >= least > 0
+    return np.array([place[key] for key in keys], dtype=float), is_of_use, len(along)
+
+
+@st.composite
+def problems(draw):
+    """Draw rows of many categories, some of which are missing, with few distinct targets."""
+    n_rows = draw(st.integers(30, 90))
+    n_levels = draw(st.sampled_from([3, FEW + 1, 20, MANY + 8, 70]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = rng.integers(0, [4, n_levels, 3], (n_rows, 3)).astype(float)
+    n_targets = draw(st.sampled_from([2, 2, 3, 9]))
+    y = rng.integers(0, n_levels, n_levels)[X[:, 1].astype(int)] * draw(st.integers(0, 2))
+    y = (y + rng.integers(0, n_levels, n_rows)) * n_targets // (3 * n_levels)
+    X[rng.random(n_rows) < draw(st.sampled_from([0.0, 0.1])), 1] = np.nan
+    weights = np.ones(n_rows, dtype=int)
+    if draw(st.booleans()):
+        weights = rng.integers(0, 4, n_rows)
+    y[0], y[1] = 0, 1
+    weights[:2] = 1
+    return X, y, weights, draw(st.integers(0, 1000))
+
+
+@given(problems(), st.sampled_from(["auto", "tree"]))
+def test_orders_are_exact(problem, order):
+    """Trees are those of the exact order, however they are grown and whatever the codes."""
+    X, y, weights, seed = problem
+    task = "two classes" if y.max() == 1 else "regression"
+    params = {
+        "n_estimators": 2,
+        "random_state": seed,
+        "category_order": order,
+        "max_features": None,
+        "bootstrap": "poisson",
+    }
+    forest = make(task, **params).fit(X, y, sample_weight=weights)
+    n_ranks = len(np.unique(X[:, 1]))
+    tree_class = DecisionTreeClassifier if "classes" in task else DecisionTreeRegressor
+    # The trees of a forest take codes in the place of categories.
+    leaves = forest.apply(X).T
+    for tree, own, counts in zip(forest.estimators_, leaves, draws(forest, len(X)), strict=True):
+        numbers, is_of_use, n_categories = exact_places(X[:, 1], y, counts, weights)
+        if n_ranks <= (FEW if order == "auto" else 2):
+            continue
+        if n_categories > MANY and not is_of_use:
+            numbers[:] = 0
+        numbers = np.column_stack([X[:, 0], numbers, X[:, 2]])
+        twin = tree_class(random_state=tree.random_state)
+        twin.fit(numbers, y, sample_weight=counts * weights)
+        for name in ("children_left", "children_right", "feature", "n_node_samples", "value"):
+            assert_array_equal(getattr(tree.tree_, name), getattr(twin.tree_, name), name)
+        inside = counts * weights > 0
+        assert_array_equal(own[inside], twin.apply(numbers[inside]))
+    model = make(task, lazy(task), **params).fit(X, y, sample_weight=weights)
+    assert_array_equal(model.predict(X), forest.predict(X))
+    model = make(task, **params).fit(sparse.csc_array(X), y, sample_weight=weights)
+    assert bits(model) == bits(forest)
+    codes = np.random.default_rng(seed).permutation(100).astype(float)
+    other = X.copy()
+    is_known = ~np.isnan(X[:, 1])
+    other[is_known, 1] = codes[X[is_known, 1].astype(int)]
+    model = make(task, **params).fit(other, y, sample_weight=weights)
+    assert_array_equal(model.predict(other), forest.predict(X))
 
 
 def draws(forest, n_rows):

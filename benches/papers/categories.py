@@ -294,7 +294,7 @@ def compare(name: str, data: Set, kind: str, arguments: argparse.Namespace) -> n
     contenders = CONTENDERS[kind]
     scores = {contender: [] for contender in contenders}
     seconds = dict.fromkeys(contenders, 0.0)
-    for seed in range(arguments.splits):
+    for seed in range(arguments.seed, arguments.seed + arguments.splits):
         split = Split(frame, y, seed)
         for contender, run in contenders.items():
             begin = time.process_time()
@@ -316,7 +316,7 @@ def without_noise(arguments: argparse.Namespace) -> None:
         frame, y = synthetic(n_levels, 0.0)
         for order in ("auto", "node", "tree"):
             differences = []
-            for seed in range(arguments.splits):
+            for seed in range(arguments.seed, arguments.seed + arguments.splits):
                 run = native("RandomForest", category_order=order)
                 with_it = run(Split(frame, y, seed), arguments.trees)
                 without = run(Split(frame.drop(columns="level"), y, seed), arguments.trees)
@@ -416,6 +416,7 @@ def times(arguments: argparse.Namespace) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0, help="of the first split")
     parser.add_argument("--trees", type=int, default=30)
     parser.add_argument("--kinds", nargs="*", choices=CONTENDERS, default=list(CONTENDERS))
     parser.add_argument("--only", nargs="*", help="names of sets, or of the parts below")

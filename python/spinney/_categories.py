@@ -218,7 +218,7 @@ def _recode_dense(
     for feature, column in enumerate(columns):
         if mask[feature]:
             values, codes = read(column, names[feature])
-            coded[:, feature] = _translate(codes, find_codes(feature, values))
+            _translate(codes, find_codes(feature, values), coded[:, feature])
         elif not isinstance(column, np.ndarray):
             coded[:, feature] = to_numbers(column, names[feature])
     return coded
@@ -262,7 +262,7 @@ def _recode_sparse(X: Any, mask: NDArray[np.bool_], find_codes: Coder) -> Any:
             # 0 occurs in the rows without an entry, though in no entry.
             values, codes = np.insert(values, 0, 0.0), np.where(codes < 0, codes, codes + 1)
         new_codes = find_codes(feature, values)
-        X.data[own] = _translate(codes, new_codes)
+        X.data[own] = _translate(codes, new_codes, np.empty(codes.shape))
         if has_unstored and new_codes[0] != 0.0:
             # 0 did not occur in `fit`. So its code is not 0 and has to be stored.
             unstored = np.setdiff1d(np.arange(n_samples), rows[own], assume_unique=True)
@@ -274,9 +274,12 @@ def _recode_sparse(X: Any, mask: NDArray[np.bool_], find_codes: Coder) -> Any:
     return X
 
 
-def _translate(codes: NDArray[np.intp], new_codes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the new code of each row; NaN for the code -1, of missing values."""
-    return np.append(new_codes, np.nan)[codes]
+def _translate(
+    codes: NDArray[np.intp], new_codes: NDArray[np.float64], out: NDArray[Any]
+) -> NDArray[Any]:
+    """Set `out` to the new code of each row, NaN for the code -1, of missing values; return it."""
+    table = np.append(new_codes, np.nan).astype(out.dtype)
+    return np.take(table, codes, mode="wrap", out=out)
 
 
 def _repeat_per_entry(X: Any, values: NDArray[Any]) -> NDArray[Any]:

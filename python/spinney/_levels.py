@@ -53,7 +53,9 @@ def find_levels(column: Any, name: str) -> Levels:
     distinct, own_codes = _find_distinct(values[used], name)
     code_of = np.full(values.shape[0] + 1, -1, dtype=np.intp)
     code_of[used] = own_codes
-    return _put_zero_first(distinct, code_of[codes])
+    # There are fewer values than rows, so 0 is put first among the values.
+    distinct, code_of = _put_zero_first(distinct, code_of)
+    return Levels(distinct, code_of[codes])
 
 
 def factorize(column: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -87,18 +89,28 @@ def factorize(column: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
 
 def _factorize_by_counting(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]] | None:
     """Factorize integers of a small range, of any dtype, without a sort; None for others."""
-    present = column == column
-    if not present.any():
+    # The column of a matrix in C order is read several times.
+    column = np.ascontiguousarray(column)
+    if column.shape[0] == 0:
         return None
-    low, high = column[present].min().item(), column[present].max().item()
+    # These ignore NaN, unless there is nothing else.
+    low, high = np.fmin.reduce(column).item(), np.fmax.reduce(column).item()
     if not (-_EXACT < low <= high < _EXACT and high - low < _COUNTED):
         return None
     low = int(low)
-    places = np.where(present, column, column.dtype.type(low)).astype(np.int64) - low
-    if column.dtype.kind == "f" and not ((places + low == column) | ~present).all():
-        return None
     values = np.arange(low, int(high) + 1).astype(column.dtype)
-    return values, np.where(present, places, -1)
+    if column.dtype.kind == "f":
+        # NaN is no number of a place, and differs from any value.
+        places = np.nan_to_num(column, nan=low) if np.isnan(column).any() else column
+        places = places.astype(np.int64)
+        differs = column != places
+        if differs.any():
+            if not np.isnan(column[differs]).all():
+                return None
+            return values, np.where(differs, -1, places - low)
+    else:
+        places = column.astype(np.int64)
+    return values, places - low if low != 0 else places
 
 
 def list_items(values: NDArray[Any]) -> list[Any]:

@@ -14,6 +14,7 @@
 pub mod binary;
 pub mod bounded;
 pub mod classes;
+pub mod component;
 pub mod entropy;
 pub mod gini;
 pub mod ordered;

@@ -138,6 +138,12 @@ impl Dataset {
         !self.has_missing() && !self.has_categories()
     }
 
+    /// Whether a feature that the search takes for a number has missing values. O(features).
+    pub(crate) fn has_missing_numbers(&self) -> bool {
+        let is_missing = |feature| self.missing_rank(feature).is_some() && !self.is_categorical(feature);
+        self.has_missing() && (0..self.n_features as u32).any(is_missing)
+    }
+
     /// Whether a feature is categorical, and its categories have no places in an order (`ordered`):
     /// then the search takes it for a number.
     #[inline]

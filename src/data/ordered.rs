@@ -34,13 +34,13 @@ impl Dataset {
         Ok(Self { columns: Arc::new(columns), categories, ..self.clone() })
     }
 
-    /// What tells the code of the category at a place, or `None` for missing values; there is no such
-    /// function for features whose categories have no places.
-    pub(crate) fn codes_by_place(&self, feature: u32) -> Option<impl Fn(u32) -> Option<u32>> {
-        let ranks = self.categories.ranks_by_place(feature)?;
+    /// What tells the code of the category of a rank, or of a place where categories have places;
+    /// `None` for missing values. There is no such function for a number.
+    pub(crate) fn codes(&self, feature: u32) -> Option<impl Fn(u32) -> Option<u32>> {
+        let by_place = self.categories.ranks_by_place(feature);
         let missing = self.values.missing_rank(feature as usize);
-        Some(move |place: u32| {
-            let rank = ranks[place as usize];
+        self.has_codes(feature).then_some(move |rank: u32| {
+            let rank = by_place.map_or(rank, |ranks| ranks[rank as usize]);
             (Some(rank) != missing).then(|| self.value(feature, rank) as u32)
         })
     }

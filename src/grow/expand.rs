@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::codes;
 use super::facts::Facts;
 use crate::criterion::Criterion;
 use crate::data::Dataset;
@@ -109,9 +110,9 @@ pub struct Split {
 }
 
 impl Split {
-    /// A split of a numeric feature, whose [`missing`](Candidate::missing) is set.
-    pub(super) fn by_threshold(cut: Candidate) -> Self {
-        Self { cut, set: None }
+    /// A split whose [`missing`](Candidate::missing) is set, with a set if the feature is categorical.
+    pub(super) fn new(cut: Candidate, set: Option<CategorySet>) -> Self {
+        Self { cut, set }
     }
 
     /// The feature on which the node is split.
@@ -186,7 +187,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
         };
         let Found { best, constants, heritage } = search.best_split(&node, self.heritage.take(), scratch)?;
         let Some(mut cut) = best else { return Ok(self.into_leaf()) };
-        let (sides, goes_left) = search.divide(&node, &mut cut)?.unzip();
+        let goes_left = search.divide(&node, &cut)?;
         self.heritage = heritage;
         if let Some(constants) = constants {
             self.constants = constants;
@@ -202,8 +203,9 @@ impl<'s, C: Criterion> Pending<'s, C> {
         let (left, right) =
             if parts.left_is_small { (&parts.small, &parts.large) } else { (&parts.large, &parts.small) };
         let heavier = if weight(left) > weight(right) { Side::Left } else { Side::Right };
-        cut.missing.get_or_insert(heavier);
-        let set = sides.map(|sides| CategorySet::new(&sides.left, &sides.right, heavier == Side::Left));
+        let (set, missing) =
+            codes::of_split(search.data, cut.feature, self.samples.ids().split_at(parts.n_left), heavier).unzip();
+        cut.missing = missing.or(cut.missing).or(Some(heavier));
         Ok(Expansion::Split(Fork { split: Split { cut, set }, node: self, parts }))
     }
 

@@ -5,6 +5,7 @@
 //! the nodes do not depend on which task grew a node (see `tree`).
 
 mod best_first;
+mod codes;
 pub(crate) mod copies;
 pub(crate) mod driver;
 pub mod expand;

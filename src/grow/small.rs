@@ -7,6 +7,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::codes;
 use super::expand::{Pending, Split};
 use super::facts::NodeFacts;
 use super::policy::{Follow, Policy};
@@ -16,7 +17,7 @@ use crate::data::Columns;
 use crate::error::Result;
 use crate::params::Tier;
 use crate::rng::{NodeKey, Side};
-use crate::split::{Search, SmallScratch, SmallSplit};
+use crate::split::{Left, Search, SmallScratch, SmallSplit};
 use crate::tuning::tuned;
 
 tuned! {
@@ -114,15 +115,23 @@ pub(super) fn walk<'l, C: Criterion, P: Policy>(
             || (places.len() as u64) < search.params.min_samples_split
             || scratch.rows.is_pure();
         let found = if must_stop { None } else { scratch.best_split(search, key, places) };
-        let Some(SmallSplit { mut candidate, weight }) = found else {
+        let Some(SmallSplit { mut candidate, weight, left }) = found else {
             policy.finish_leaf(search, &facts(search, scratch, places.len(), depth), load, finds);
             continue;
         };
         let heavier = if weight > scratch.rows.weight() - weight { Side::Left } else { Side::Right };
-        candidate.missing = Some(heavier);
-        let n_left = partition(search, ids, places, candidate.feature, candidate.last_left);
+        let n_left = partition(search, ids, places, candidate.feature, &left);
         debug_assert_eq!(n_left, candidate.n_left, "the search says how many rows go left");
-        let split = Split::by_threshold(candidate);
+        let mut set = None;
+        candidate.missing = Some(heavier);
+        if search.data.has_codes(candidate.feature) {
+            for (sample, &place) in scratch.samples.iter_mut().zip(&*places) {
+                *sample = ids[usize::from(place)];
+            }
+            let rows = scratch.samples[..places.len()].split_at(n_left);
+            (set, candidate.missing) = codes::of_split(search.data, candidate.feature, rows, heavier).unzip();
+        }
+        let split = Split::new(candidate, set);
         let middle = start + n_left;
         let child = |side, load| {
             let (start, end) = if side == Side::Left { (start, middle) } else { (middle, end) };
@@ -143,20 +152,23 @@ pub(super) fn walk<'l, C: Criterion, P: Policy>(
 
 /// Moves the places of the rows that go left to the front and keeps the order on both sides. Returns
 /// how many rows go left.
-fn partition<C: Criterion>(
-    search: &Search<'_, C>,
-    ids: &[u32],
-    places: &mut [u8],
-    feature: u32,
-    last_left: u32,
-) -> usize {
+fn partition<C: Criterion>(search: &Search<'_, C>, ids: &[u32], places: &mut [u8], feature: u32, left: &Left) -> usize {
     let Columns::Dense(columns) = search.data.columns() else { return 0 };
     let column = columns.column(feature);
+    let rank = |place: u8| column.rank(ids[usize::from(place)]);
+    match left {
+        &Left::UpTo(last) => partition_by(places, |place| rank(place) <= last),
+        Left::Few(ranks) => partition_by(places, |place| ranks >> rank(place) & 1 != 0),
+        Left::Many(ranks) => partition_by(places, |place| ranks.binary_search(&rank(place)).is_ok()),
+    }
+}
+
+fn partition_by(places: &mut [u8], goes_left: impl Fn(u8) -> bool) -> usize {
     let mut right = [0; MAX_ROWS];
     let (mut n_left, mut n_right) = (0, 0);
     for at in 0..places.len() {
         let place = places[at];
-        let goes_left = column.rank(ids[usize::from(place)]) <= last_left;
+        let goes_left = goes_left(place);
         // The place is written to both sides: n_left <= at, and the slot at n_right is not used yet.
         places[n_left] = place;
         right[n_right] = place;

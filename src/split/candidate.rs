@@ -46,6 +46,8 @@ pub enum Cut {
         /// The rank of the greatest value, which goes right.
         highest: u32,
     },
+    /// There is no threshold: these of the ranks below 256, categories, go left; one bit for each.
+    Ranks([u64; 4]),
 }
 
 impl Candidate {
@@ -73,12 +75,12 @@ impl Candidate {
     pub(crate) fn first_right(&self) -> u32 {
         match self.cut {
             Cut::Before(first_right) => first_right,
-            Cut::Random { .. } => unreachable!("the threshold is not random"),
+            Cut::Random { .. } | Cut::Ranks(_) => unreachable!("the threshold is between two ranks"),
         }
     }
 
     /// The threshold: values up to this one go left. Infinity if missing values are parted from all
-    /// values.
+    /// values. A cut of categories has none.
     pub fn threshold(&self, data: &Dataset) -> f64 {
         match self.cut {
             Cut::Random { key, lowest, highest } => random_threshold(data, key, self.feature, lowest, highest),
@@ -87,6 +89,7 @@ impl Candidate {
                 let value = |rank| data.value(self.feature, rank);
                 mid_threshold(value(self.last_left), value(first_right))
             }
+            Cut::Ranks(_) => unreachable!("categories have no threshold"),
         }
     }
 }

@@ -3,8 +3,10 @@
 //! A bin is one integer: the weight of its rows in the low half, and the weight of its rows of the
 //! second class in the high half. So a row costs one addition, and sums over bins are exact.
 
+use std::cmp::Ordering;
+
 use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
-use super::{FEW_BINS, MAX_BINS, Packed, SLACK, Summed};
+use super::{FEW_BINS, MAX_BINS, Packed, SLACK, Summed, compare_means};
 use crate::criterion::binary::{BinaryGini, BinaryPushed, BinaryTotals};
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
@@ -39,12 +41,13 @@ fn unpack(packed: u64) -> BinaryTotals {
 }
 
 impl PackedBinary {
-    /// Sets `ends`, `weights` and `seconds` from the bins.
-    fn add_up(&mut self) {
+    /// Sets `ends`, `weights` and `seconds` from these bins.
+    fn add_up(&mut self, bins: impl ExactSizeIterator<Item = usize>) {
+        self.n_bins = bins.len();
         let mut sum = 0;
-        for bin in 0..self.n_bins {
+        for (place, bin) in (1..).zip(bins) {
             sum += self.bins[bin];
-            self.ends[bin + 1] = sum;
+            self.ends[place] = sum;
         }
         for bin in 1..=self.n_bins {
             let BinaryTotals { weight, second } = unpack(self.ends[bin]);
@@ -104,12 +107,24 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
                 self.bins[bin as usize] += row;
             }
         }
-        self.add_up();
+        self.add_up(0..n_bins);
     }
 
     fn rotate(&mut self, _node: &BinaryTotals) {
         self.bins[..self.n_bins].rotate_right(1);
-        self.add_up();
+        self.add_up(0..self.n_bins);
+    }
+
+    fn compare_bins(&self, _number: usize, a: u8, b: u8) -> Ordering {
+        let mean = |bin: u8| {
+            let BinaryTotals { weight, second } = unpack(self.bins[usize::from(bin)]);
+            (second as i64, weight)
+        };
+        compare_means(mean(a), mean(b))
+    }
+
+    fn put_in_order(&mut self, _node: &BinaryTotals, bins: &[u8]) {
+        self.add_up(bins.iter().map(|&bin| usize::from(bin)));
     }
 
     fn scores(&self, level: Level, node: &BinaryTotals, scores: &mut [f64]) {
@@ -121,7 +136,7 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
             for (bin, score) in scores.iter_mut().enumerate() {
                 let after = unpack(self.ends[bin + 1]);
                 let rest = node.weight - after.weight;
-                *score = if self.bins[bin] > 0 && rest > 0 {
+                *score = if self.ends[bin] != self.ends[bin + 1] && rest > 0 {
                     let excess = after.second as i64 * node.weight as i64 - after.weight as i64 * node.second as i64;
                     (excess as f64).powi(2) / (after.weight as f64 * rest as f64)
                 } else {

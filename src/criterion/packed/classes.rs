@@ -1,7 +1,9 @@
 //! Packed forms of the classes of one output, for Gini impurity.
 
+use std::cmp::Ordering;
+
 use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
-use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK, Summed};
+use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK, Summed, compare_means};
 use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measure};
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
@@ -38,19 +40,25 @@ pub struct PackedClasses {
 const ENDS: usize = MAX_BINS + 1;
 
 impl PackedClasses {
-    /// Sets `weights` and `ends` from the bins.
-    fn add_up(&mut self) {
+    /// Sets `weights` and `ends` from these bins.
+    fn add_up(&mut self, order: &(impl ExactSizeIterator<Item = usize> + Clone)) {
+        self.n_bins = order.len();
         let Self { n_bins, shift, bins, weights, ends, .. } = self;
         let weights = &mut weights[..=*n_bins];
         weights.fill(0.0);
         for (class, ends) in ends.chunks_exact_mut(ENDS).enumerate() {
             let mut sum = 0;
-            for bin in 0..*n_bins {
+            for (place, bin) in (1..).zip(order.clone()) {
                 sum += bins[(bin << *shift) + class];
-                ends[bin + 1] = f64::from(sum);
-                weights[bin + 1] += f64::from(sum);
+                ends[place] = f64::from(sum);
+                weights[place] += f64::from(sum);
             }
         }
+    }
+
+    /// The weights of a bin, by class.
+    fn counts(&self, bin: u8) -> &[u32] {
+        &self.bins[usize::from(bin) << self.shift..][..self.n_classes]
     }
 }
 
@@ -117,12 +125,30 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
                 counts[slot(row, bin)] += (row >> 32) as u32;
             }
         }
-        self.add_up();
+        self.add_up(&(0..n_bins));
     }
 
     fn rotate(&mut self, _node: &ClassTotals<M::Sum>) {
         self.bins[..self.n_bins << self.shift].rotate_right(1 << self.shift);
-        self.add_up();
+        self.add_up(&(0..self.n_bins));
+    }
+
+    fn compare_bins(&self, number: usize, a: u8, b: u8) -> Ordering {
+        // Of two classes that the target has, only the second is one to order by.
+        let class = number + usize::from(self.n_classes == 2);
+        let mean = |bin: u8| {
+            let counts = self.counts(bin);
+            (counts[class].into(), counts.iter().map(|&count| u64::from(count)).sum())
+        };
+        compare_means(mean(a), mean(b))
+    }
+
+    fn class_weight(&self, class: usize, bin: u8) -> f64 {
+        self.counts(bin)[class].into()
+    }
+
+    fn put_in_order(&mut self, _node: &ClassTotals<M::Sum>, bins: &[u8]) {
+        self.add_up(&bins.iter().map(|&bin| usize::from(bin)));
     }
 
     fn scores(&self, level: Level, node: &ClassTotals<M::Sum>, scores: &mut [f64]) {

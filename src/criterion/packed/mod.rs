@@ -17,6 +17,8 @@ pub use classes::PackedClasses;
 pub use none::NotPacked;
 pub use sums::PackedSums;
 
+use std::cmp::Ordering;
+
 use super::Statistics;
 use crate::simd::Level;
 use lanes::Cuts;
@@ -73,6 +75,12 @@ impl Inside {
     }
 }
 
+/// The order of two means, given as sums and weights, by the products of each sum with the other
+/// weight.
+fn compare_means((sum, weight): (i64, u64), (other_sum, other_weight): (i64, u64)) -> Ordering {
+    (i128::from(sum) * i128::from(other_weight)).cmp(&(i128::from(other_sum) * i128::from(weight)))
+}
+
 /// A number for each bin.
 pub type ByBin = [f64; MAX_BINS];
 
@@ -97,6 +105,20 @@ pub trait Packed<C: Statistics + ?Sized>: Send {
     /// Moves the last bin of the histogram, that of missing values, in front of all others.
     /// O(bins).
     fn rotate(&mut self, node: &C::Totals);
+
+    /// The order of two bins that have rows by the means of order `number`
+    /// (see [`Ordered`](super::Ordered)). Bins are numbered as they were counted.
+    fn compare_bins(&self, number: usize, a: u8, b: u8) -> Ordering;
+
+    /// The weight of a class in a bin, as it was counted; only for criteria that order by
+    /// [shares](super::Ordered::n_shares).
+    fn class_weight(&self, _class: usize, _bin: u8) -> f64 {
+        unreachable!("the criterion has no shares")
+    }
+
+    /// Makes the histogram one of these bins alone, in this order. Bins are numbered as they were
+    /// counted, and may be put in order again. O(bins).
+    fn put_in_order(&mut self, node: &C::Totals, bins: &[u8]);
 
     /// Sets `scores[b]` to the score of the cut after bin `b`. The scores differ from
     /// [`Statistics::score`] by a relative rounding error of some units of 2^-52. They are minus

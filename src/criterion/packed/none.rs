@@ -1,5 +1,7 @@
 //! The packed forms of criteria that have none.
 
+use std::cmp::Ordering;
+
 use super::lanes::Cuts;
 use super::{Packed, Summed};
 use crate::criterion::Statistics;
@@ -24,6 +26,14 @@ impl<C: Statistics> Packed<C> for NotPacked {
     }
 
     fn rotate(&mut self, _node: &C::Totals) {
+        match *self {}
+    }
+
+    fn compare_bins(&self, _number: usize, _a: u8, _b: u8) -> Ordering {
+        match *self {}
+    }
+
+    fn put_in_order(&mut self, _node: &C::Totals, _bins: &[u8]) {
         match *self {}
     }
 

@@ -5,8 +5,10 @@
 //! integers. For the bounds alone, a bin also has the sum of weighted squared excesses, in floating
 //! point.
 
+use std::cmp::Ordering;
+
 use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
-use super::{ByBin, Inside, MAX_BINS, Packed, SLACK, Summed};
+use super::{ByBin, Inside, MAX_BINS, Packed, SLACK, Summed, compare_means};
 use crate::criterion::squared_error::{SquaredError, SumTotals};
 use crate::criterion::sums::SumPushed;
 use crate::criterion::weights::{Moment, SampleWeights};
@@ -73,20 +75,21 @@ impl Bin {
 }
 
 impl PackedSums {
-    /// Sets the sums over the bins before each; `fraction` is the fraction of the node's mean.
-    fn add_up(&mut self, fraction: f64) {
+    /// Sets the sums over these bins before each; `fraction` is the fraction of the node's mean.
+    fn add_up(&mut self, fraction: f64, bins: impl ExactSizeIterator<Item = usize>) {
+        self.n_bins = bins.len();
         let mut end = End::default();
-        for bin in 0..self.n_bins {
+        for (place, bin) in bins.enumerate() {
             let Bin { sizes, sum, squares } = self.bins[bin];
             end = End { weight: end.weight + weight_of(sizes), sum: end.sum + sum };
-            self.ends[bin + 1] = end;
+            self.ends[place + 1] = end;
             let weight = end.weight as i64 as f64;
-            self.weights[bin + 1] = weight;
+            self.weights[place + 1] = weight;
             // The operations of `SquaredError::squares`, so that scores have its bits.
-            self.excesses[bin + 1] = end.sum as f64 - weight * fraction;
+            self.excesses[place + 1] = end.sum as f64 - weight * fraction;
             let weight = weight_of(sizes) as i64 as f64;
             let distances = squares - 2.0 * fraction * sum as f64 + fraction * fraction * weight;
-            self.squares[bin] = distances + (squares + weight) * 1e-9;
+            self.squares[place] = distances + (squares + weight) * 1e-9;
         }
     }
 }
@@ -131,12 +134,24 @@ impl<W: SampleWeights> Packed<SquaredError<'_, W>> for PackedSums {
                 self.bins[bin as usize].add(u64::from(weight), excess);
             }
         }
-        self.add_up(node.outputs[0].fraction);
+        self.add_up(node.outputs[0].fraction, 0..n_bins);
     }
 
     fn rotate(&mut self, node: &SumTotals<W::Moment>) {
         self.bins[..self.n_bins].rotate_right(1);
-        self.add_up(node.outputs[0].fraction);
+        self.add_up(node.outputs[0].fraction, 0..self.n_bins);
+    }
+
+    fn compare_bins(&self, _number: usize, a: u8, b: u8) -> Ordering {
+        let mean = |bin: u8| {
+            let Bin { sizes, sum, .. } = self.bins[usize::from(bin)];
+            (sum, weight_of(sizes))
+        };
+        compare_means(mean(a), mean(b))
+    }
+
+    fn put_in_order(&mut self, node: &SumTotals<W::Moment>, bins: &[u8]) {
+        self.add_up(node.outputs[0].fraction, bins.iter().map(|&bin| usize::from(bin)));
     }
 
     fn scores(&self, level: Level, node: &SumTotals<W::Moment>, scores: &mut [f64]) {

@@ -22,6 +22,8 @@ pub struct SmallBinary {
     packed: ByRow<i32>,
     /// The packed sums of the cuts that were scored last.
     sums: [[i32; LANES]; MAX_ROWS / LANES],
+    /// The packed sums of units of categories.
+    units: ByRow<i32>,
 }
 
 impl SmallBinary {
@@ -41,6 +43,7 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
             node: BinaryTotals::default(),
             packed: [0; MAX_ROWS],
             sums: [[0; LANES]; MAX_ROWS / LANES],
+            units: [0; MAX_ROWS],
         })
     }
 
@@ -106,6 +109,30 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
         // Without branches on ranks, which would be mispredicted.
         let rows = ranks.iter().zip(&self.packed);
         self.unpack(rows.map(|(&rank, &row)| row & -i32::from(rank < end)).sum())
+    }
+
+    fn add_units(&mut self, units: &[u8], n_units: usize) {
+        self.units[..n_units].fill(0);
+        for (&unit, row) in units.iter().zip(&self.packed) {
+            self.units[usize::from(unit)] += row;
+        }
+    }
+
+    /// The mean excess of some rows grows with their share of the second class.
+    fn sort_units(&mut self, i: usize, units: &mut [u8]) -> Option<u32> {
+        let mean = |unit: u8| {
+            let sum = self.units[usize::from(unit)];
+            (sum >> WEIGHT_BITS, sum & WEIGHT_MASK)
+        };
+        if i > 0 {
+            return None;
+        }
+        units.sort_unstable_by(|&a, &b| {
+            let ((excess, weight), (other_excess, other_weight)) = (mean(a), mean(b));
+            // The excess of a part of the node is below 2^18, and weights are below 2^10.
+            (excess * other_weight).cmp(&(other_excess * weight)).then(a.cmp(&b))
+        });
+        Some(0)
     }
 }
 

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, highest_of};
 use crate::criterion::classes::{ClassCriterion, Measure};
+use crate::criterion::component::ClassWeights;
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
 
@@ -15,8 +16,10 @@ pub struct SmallClasses {
     /// By place: the weight of the row, and the number of its class.
     weights: ByRow<i32>,
     classes: ByRow<u8>,
-    /// The slot of each class, in the order in which the rows have them.
+    /// The slot of each class of the rows, ascending.
     slots: SmallVec<[u32; 8]>,
+    /// The number of slots of the target.
+    n_slots: u32,
     /// The node's weight, and the weight of each class.
     weight: i32,
     counts: ByRow<i32>,
@@ -24,8 +27,15 @@ pub struct SmallClasses {
     grouped: ByRow<i32>,
     /// The groups that are not empty: the end of the group, and the weight of its class.
     groups: SmallVec<[(u16, i32); 8]>,
+    /// The slots of these classes, ascending.
+    group_slots: SmallVec<[u32; 8]>,
     /// The cuts that were scored last.
     cuts: [Sums; MAX_ROWS / LANES],
+    /// Units of categories: their number, their weights, and group by group their weights in it.
+    n_units: usize,
+    unit_weights: ByRow<i32>,
+    unit_counts: Vec<i32>,
+    unit_classes: ClassWeights,
 }
 
 /// Some cuts side by side: the weight on the left, and the numerator of the score.
@@ -53,31 +63,43 @@ impl SmallClasses {
 
 impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for SmallClasses {
     fn new(criterion: &ClassCriterion<'_, W, M>) -> Option<Self> {
-        (W::ARE_SMALL && M::IS_SQUARED_DISTANCE && criterion.n_outputs == 1).then_some(Self {
+        // Targets of two classes have another criterion, and other orders of categories.
+        let is_there = W::ARE_SMALL && M::IS_SQUARED_DISTANCE && criterion.n_outputs == 1 && criterion.n_slots() != 2;
+        is_there.then(|| Self {
             weights: [0; MAX_ROWS],
             classes: [0; MAX_ROWS],
             slots: SmallVec::new(),
+            n_slots: criterion.n_slots() as u32,
             weight: 0,
             counts: [0; MAX_ROWS],
             grouped: [0; MAX_ROWS],
             groups: SmallVec::new(),
+            group_slots: SmallVec::new(),
             cuts: [Sums { left: [0; LANES], numerator: [0; LANES] }; MAX_ROWS / LANES],
+            n_units: 0,
+            unit_weights: [0; MAX_ROWS],
+            unit_counts: Vec::new(),
+            unit_classes: ClassWeights::default(),
         })
     }
 
     fn load(&mut self, criterion: &ClassCriterion<'_, W, M>, samples: &[u32]) -> bool {
+        let slot = |sample: u32| criterion.classes.slots[sample as usize];
         self.slots.clear();
+        for &sample in samples {
+            let slot = slot(sample);
+            if !self.slots.contains(&slot) {
+                self.slots.push(slot);
+            }
+        }
+        self.slots.sort_unstable();
         let mut total = 0;
         for ((weight, class), &sample) in self.weights.iter_mut().zip(&mut self.classes).zip(samples) {
             let w = criterion.weights.weight(sample);
             total += w;
             *weight = w as i32;
-            let slot = criterion.classes.slots[sample as usize];
-            let known = self.slots.iter().position(|&other| other == slot);
-            *class = known.unwrap_or(self.slots.len()) as u8;
-            if known.is_none() {
-                self.slots.push(slot);
-            }
+            let slot = slot(sample);
+            *class = self.slots.iter().take_while(|&&other| other < slot).count() as u8;
         }
         total <= MAX_WEIGHT
     }
@@ -118,13 +140,15 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
             nexts[usize::from(self.classes[usize::from(place)])] += 1;
         }
         self.groups.clear();
+        self.group_slots.clear();
         let mut end = 0;
-        for (next, &count) in nexts.iter_mut().zip(&self.counts[..self.slots.len()]) {
+        for ((next, &count), &slot) in nexts.iter_mut().zip(&self.counts).zip(&self.slots) {
             let size = *next;
             *next = end;
             end += size;
             if size > 0 {
                 self.groups.push((end, count));
+                self.group_slots.push(slot);
             }
         }
         let mut ordered = [0; MAX_ROWS];
@@ -164,6 +188,60 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
             outside += (count - left) * (count - left);
         }
         self.cut_of(weight, numerator(self.weight, weight, inside, outside))
+    }
+
+    fn add_units(&mut self, units: &[u8], n_units: usize) {
+        let Self { unit_weights, unit_counts, .. } = self;
+        self.n_units = n_units;
+        unit_weights[..n_units].fill(0);
+        unit_counts.clear();
+        unit_counts.resize(self.groups.len() * n_units, 0);
+        let mut start = 0;
+        for (&(end, _), counts) in self.groups.iter().zip(unit_counts.chunks_exact_mut(n_units)) {
+            let rows = start..usize::from(end);
+            start = rows.end;
+            for (&unit, &weight) in units[rows.clone()].iter().zip(&self.grouped[rows]) {
+                counts[usize::from(unit)] += weight;
+                unit_weights[usize::from(unit)] += weight;
+            }
+        }
+    }
+
+    /// The score if each unit were a side of its own: sides that are united score no more.
+    fn most_score_of_units(&self) -> f64 {
+        let mut squares = [0; MAX_ROWS];
+        for counts in self.unit_counts.chunks_exact(self.n_units) {
+            squares.iter_mut().zip(counts).for_each(|(square, &count)| *square += count * count);
+        }
+        squares.iter().zip(&self.unit_weights[..self.n_units]).map(|(&s, &w)| f64::from(s) / f64::from(w)).sum()
+    }
+
+    /// An order by the shares of each class that the node has, and one by the first principal
+    /// component. Two units have one order, up to its direction. If the node has two classes, the
+    /// order by the second one is that by the first one backwards, up to units of equal shares. The
+    /// score of a cut is convex in the weight that is moved from one side to the other, so that a cut
+    /// among such units scores no more than the better one of the cuts beside them all.
+    fn sort_units(&mut self, i: usize, units: &mut [u8]) -> Option<u32> {
+        let Self { n_units, unit_weights, unit_counts, unit_classes, group_slots, .. } = self;
+        let n_orders = if *n_units == 2 || group_slots.len() == 2 { 1 } else { group_slots.len() };
+        let counts = |group: usize| &unit_counts[group * *n_units..][..*n_units];
+        if i < n_orders {
+            let counts = counts(i);
+            let product = |a: u8, b: u8| counts[usize::from(a)] * unit_weights[usize::from(b)];
+            units.sort_unstable_by(|&a, &b| product(a, b).cmp(&product(b, a)).then(a.cmp(&b)));
+            return Some(group_slots[i]);
+        }
+        if i > n_orders || n_orders == 1 {
+            return None;
+        }
+        unit_classes.clear();
+        for group in 0..n_orders {
+            unit_classes.push_class(counts(group).iter().map(|&count| f64::from(count)));
+        }
+        let coordinates = unit_classes.component(*n_units);
+        let coordinate = |unit: u8| coordinates[usize::from(unit)];
+        units.sort_unstable_by(|&a, &b| coordinate(a).total_cmp(&coordinate(b)).then(a.cmp(&b)));
+        Some(self.n_slots)
     }
 }
 

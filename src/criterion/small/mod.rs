@@ -117,6 +117,23 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// The cut that sends rows of a rank below `end` left. There must be rows on both sides.
     /// O(rows).
     fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut;
+
+    /// Adds up the rows of each unit of categories: `units[i]`, below `n_units`, is the unit of row
+    /// `i` in the order of `ranks`. O(rows).
+    fn add_units(&mut self, units: &[u8], n_units: usize);
+
+    /// No subset of the units that were [added up](Self::add_units) last makes a cut of a higher
+    /// score, up to [`MARGIN`].
+    fn most_score_of_units(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    /// Sorts the units that were [added up](Self::add_units) last, which ascend at first, in one of
+    /// the orders that are to be tried, and returns the order's number among those of
+    /// [`Ordered`](super::Ordered). `i` counts them; `None` if there is no such order. Orders whose
+    /// cuts are no better than those of the orders before are left out. Units with equal means
+    /// ascend. O(units log(units)), or for the first principal component O(units * classes) more.
+    fn sort_units(&mut self, i: usize, units: &mut [u8]) -> Option<u32>;
 }
 
 /// The highest of some scores.

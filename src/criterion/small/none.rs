@@ -57,4 +57,12 @@ impl<C: Statistics> SmallRows<C> for NotSmall {
     fn cut_below(&self, _ranks: &[u32], _end: u32) -> SmallCut {
         match *self {}
     }
+
+    fn add_units(&mut self, _units: &[u8], _n_units: usize) {
+        match *self {}
+    }
+
+    fn sort_units(&mut self, _i: usize, _units: &mut [u8]) -> Option<u32> {
+        match *self {}
+    }
 }

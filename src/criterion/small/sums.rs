@@ -27,6 +27,8 @@ pub struct SmallSums {
     row_weights: ByRow<i32>,
     /// The weights on the left of the cuts that were scored last.
     lefts: [[i32; LANES]; MAX_ROWS / LANES],
+    /// The weights of units of categories.
+    unit_weights: ByRow<i32>,
     outputs: Box<[Output]>,
 }
 
@@ -47,6 +49,8 @@ struct Output {
     row_excesses: ByRow<i64>,
     /// The excesses on the left of the cuts that were scored last.
     excesses: [[i64; LANES]; MAX_ROWS / LANES],
+    /// The excesses of units of categories.
+    unit_excesses: ByRow<i64>,
 }
 
 impl Output {
@@ -97,12 +101,14 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
             variance: 0,
             row_excesses: [0; MAX_ROWS],
             excesses: [[0; LANES]; MAX_ROWS / LANES],
+            unit_excesses: [0; MAX_ROWS],
         };
         Some(Self {
             weights: [0; MAX_ROWS],
             weight: 0,
             row_weights: [0; MAX_ROWS],
             lefts: [[0; LANES]; MAX_ROWS / LANES],
+            unit_weights: [0; MAX_ROWS],
             outputs: shifts(scale).zip(&factors(scale)).map(output).collect(),
         })
     }
@@ -208,6 +214,28 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
             }
             (weight, excess)
         })
+    }
+
+    fn add_units(&mut self, units: &[u8], n_units: usize) {
+        self.unit_weights[..n_units].fill(0);
+        for (&unit, row_weight) in units.iter().zip(&self.row_weights) {
+            self.unit_weights[usize::from(unit)] += row_weight;
+        }
+        for Output { unit_excesses, row_excesses, .. } in &mut self.outputs {
+            unit_excesses[..n_units].fill(0);
+            for (&unit, row_excess) in units.iter().zip(row_excesses) {
+                unit_excesses[usize::from(unit)] += *row_excess;
+            }
+        }
+    }
+
+    /// An order by the means of each target; two units have one order, up to its direction.
+    fn sort_units(&mut self, i: usize, units: &mut [u8]) -> Option<u32> {
+        let output = self.outputs.get(i).filter(|_| i == 0 || units.len() > 2)?;
+        let excess = |unit: u8| i128::from(output.unit_excesses[usize::from(unit)]);
+        let weight = |unit: u8| i128::from(self.unit_weights[usize::from(unit)]);
+        units.sort_unstable_by(|&a, &b| (excess(a) * weight(b)).cmp(&(excess(b) * weight(a))).then(a.cmp(&b)));
+        Some(i as u32)
     }
 }
 

@@ -1,17 +1,13 @@
 //! A dense column as entries: the rows of a node whose rank is not the most frequent rank of the
 //! column.
 
-use crate::criterion::Criterion;
 use crate::criterion::Statistics;
 use crate::criterion::packed::Packed;
-use crate::data::DenseColumns;
 use crate::data::dense::DenseColumn;
 use crate::data::dense::Ranks;
-use crate::error::Result;
 
-use crate::split::best::Best;
 use crate::split::entries::{Entry, SortScratch};
-use crate::split::node::{NodeColumn, NodeSearch, Outcome};
+use crate::split::node::NodeColumn;
 
 /// If fewer than one in this many rows of a node have the common rank, these rows become entries
 /// like all others: one pass over all rows costs less than two passes, one from either end
@@ -60,24 +56,4 @@ fn gather<R: Copy + Into<u32>>(ranks: &[R], samples: &[u32], common: u32, entrie
     }
     entries.truncate(n);
     n
-}
-
-/// Offers the cuts of categorical columns to `best`. Returns how many of these columns vary in the
-/// node.
-pub(crate) fn search_categorical<C: Criterion>(
-    at: NodeSearch<'_, C>,
-    columns: &DenseColumns,
-    features: &[u32],
-    scan: &mut C::Scan,
-    best: &mut Best<C>,
-) -> Result<usize> {
-    let mut scratch = SortScratch::default();
-    let mut n_varying = 0;
-    for &feature in features {
-        at.search.runtime.check_interrupt()?;
-        let samples = at.node.samples.ids();
-        let column = fill_column(feature, columns.column(feature), samples, false, &mut scratch);
-        n_varying += usize::from(at.evaluate(column, scan, best) != Outcome::Constant);
-    }
-    Ok(n_varying)
 }

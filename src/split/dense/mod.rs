@@ -5,10 +5,12 @@
 //! * Few rows: the drawn columns side by side, through a sorting network (`network`).
 //! * Many rows: each column counted in bins (`histogram`).
 //! * A random threshold per column: no order at all, whatever the number of rows (`random`).
+//! * Categories of which there are few: counted (`categories`).
 //! * All else: each column filled (`column`) and given to the scan that all storages share. This is
 //!   for criteria and weights without packed forms, for columns in which one value is very
 //!   frequent, and for columns with too many ranks for the network.
 
+mod categories;
 mod cells;
 pub(crate) mod column;
 mod histogram;
@@ -30,8 +32,9 @@ use crate::rng::{NodeKey, Side};
 use crate::split::best::Best;
 use crate::split::by_column::{ColumnSearch, search_columns};
 use crate::split::candidate::{Candidate, Cut};
+use crate::split::dense::categories::search_categorical;
 use crate::split::dense::cells::{Cells, beside};
-use crate::split::dense::column::{RowsOf, fill_column, search_categorical};
+use crate::split::dense::column::{RowsOf, fill_column};
 use crate::split::entries::SortScratch;
 use crate::split::found::Found;
 use crate::split::node::{NodeSearch, Outcome};
@@ -113,7 +116,7 @@ pub(crate) fn best_split<C: Criterion>(
         let best = match pair::best_split(at, columns, drawn) {
             Some(Err(feature)) => {
                 let mut best = Best::new();
-                search_categorical(at, columns, &[feature], &mut scans.own, &mut best)?;
+                search_categorical(at, columns, &[feature], None, &mut scans.own, &mut best)?;
                 best.candidate()
             }
             Some(Ok(best)) => Some(best),
@@ -186,9 +189,14 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
     ) -> Outcome {
         let column = self.columns.column(feature);
         let is_categorical = at.search.data.is_categorical(feature);
-        if let (Some(rows), Some(packed), false) = (self.rows, &mut scratch.packed, column.is_sparse || is_categorical)
-        {
-            return histogram::best_cut(at, feature, column, rows, packed, &mut scratch.bins, scan, best);
+        if let (Some(rows), Some(packed)) = (self.rows, &mut scratch.packed) {
+            if !column.is_sparse && !is_categorical {
+                return histogram::best_cut(at, feature, column, rows, packed, &mut scratch.bins, scan, best);
+            }
+            if is_categorical && let Some(outcome) = categories::best_cut(at, feature, column, rows, packed, scan, best)
+            {
+                return outcome;
+            }
         }
         let is_sorted = at.search.params.splitter == Splitter::Best && !is_categorical;
         let column = fill_column(feature, column, self.samples, is_sorted, &mut scratch.sort);

@@ -21,7 +21,8 @@ use crate::error::Result;
 use crate::rng::Side;
 use crate::split::best::Best;
 use crate::split::candidate::{Candidate, Cut};
-use crate::split::dense::column::{RowsOf, search_categorical};
+use crate::split::dense::categories::search_categorical;
+use crate::split::dense::column::RowsOf;
 use crate::split::dense::lanes::{highest_scores, load_lane, sort_lanes};
 use crate::split::entries::Entry;
 use crate::split::found::Found;
@@ -83,7 +84,7 @@ pub(crate) fn best_split<C: Criterion>(
         }
     }
     if !categorical.is_empty() {
-        n_varying += search_categorical(at, columns, categorical, small.scan, &mut small.best)?;
+        n_varying += small.search_categorical(categorical)?;
     }
     // No drawn column varies: search the first column that does among the others, in the order of
     // the permutation.
@@ -97,7 +98,7 @@ pub(crate) fn best_split<C: Criterion>(
             if let Some(lane) = (0..batch.len()).find(|&lane| small.varies(lane)) {
                 let first = &batch[lane..=lane];
                 if search.data.is_categorical(first[0]) {
-                    search_categorical(at, columns, first, small.scan, &mut small.best)?;
+                    small.search_categorical(first)?;
                     break;
                 }
                 small.sort(first);
@@ -241,6 +242,12 @@ impl<C: Criterion> Small<'_, C> {
                 self.best.offer(criterion, node.totals, order, (self.scan, pushed), score, candidate);
             }
         }
+    }
+
+    /// Offers the cuts of categorical columns. Returns how many of them vary.
+    fn search_categorical(&mut self, features: &[u32]) -> Result<usize> {
+        let packed = self.packed.as_deref_mut().map(|packed| (packed, self.rows));
+        search_categorical(self.at, self.columns, features, packed, self.scan, &mut self.best)
     }
 
     /// Offers the cuts of a lane by the scan that all storages share, one row after the other.

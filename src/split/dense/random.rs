@@ -20,7 +20,8 @@ use crate::error::Result;
 use crate::rng::{NodeKey, Side};
 use crate::split::best::Best;
 use crate::split::candidate::{Candidate, Cut, threshold_between};
-use crate::split::dense::column::{RowsOf, search_categorical};
+use crate::split::dense::categories::search_categorical;
+use crate::split::dense::column::RowsOf;
 use crate::split::dense::lanes::{extremes, extremes_below, load_lane, n_below, rotate};
 use crate::split::found::Found;
 use crate::split::node::NodeSearch;
@@ -136,7 +137,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
             }
         }
         if !categorical.is_empty() {
-            n_varying += search_categorical(self.at, self.columns, categorical, self.scan, &mut self.best)?;
+            n_varying += search_categorical(self.at, self.columns, categorical, None, self.scan, &mut self.best)?;
         }
         for position in search.n_drawn() as u32..n_features {
             if n_varying > 0 {
@@ -145,7 +146,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
             search.runtime.check_interrupt()?;
             let feature = order.at(position);
             n_varying += if search.data.is_categorical(feature) {
-                search_categorical(self.at, self.columns, &[feature], self.scan, &mut self.best)?
+                search_categorical(self.at, self.columns, &[feature], None, self.scan, &mut self.best)?
             } else {
                 self.search(&[feature])
             };

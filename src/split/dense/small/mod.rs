@@ -4,18 +4,26 @@
 //! The columns of a node are read from where they are. Ties go to the column that is drawn first, so
 //! a column that comes later must be better to win. If the classes are parted completely, no column
 //! that comes later is read.
+//!
+//! The categories of a column are put in order as in `split::categorical`. Then the places of the rows
+//! in the order are searched as the ranks of a number are.
+
+mod units;
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::criterion::Criterion;
-use crate::criterion::small::{LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows};
+use crate::criterion::small::{ByRow, LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows};
 use crate::data::dense::{DenseColumn, Ranks};
 use crate::data::{Columns, DenseColumns};
 use crate::params::{FeatureSampling, Splitter, Tier};
 use crate::rng::NodeKey;
 use crate::split::candidate::{Candidate, Cut, threshold_between};
 use crate::split::node::Search;
+
+pub use units::Left;
+use units::SmallUnits;
 
 /// How many features a node draws at a time, once those that it draws in any case do not vary.
 const BATCH: u32 = 16;
@@ -33,6 +41,7 @@ pub struct SmallScratch<C: Criterion> {
     /// The ranks after which the column is cut, and the scores of these cuts.
     lasts: [[u32; LANES]; MAX_ROWS / LANES],
     scores: [[f64; LANES]; MAX_ROWS / LANES],
+    units: SmallUnits,
 }
 
 /// The best split of a node of a small subtree.
@@ -41,16 +50,17 @@ pub struct SmallSplit {
     pub candidate: Candidate,
     /// The weight of the rows that go left.
     pub weight: u64,
+    /// The ranks of the rows that go left.
+    pub left: Left,
 }
 
 impl<C: Criterion> SmallScratch<C> {
     /// Makes scratch, if the nodes of small subtrees are searched in this way: if the columns are
-    /// dense, without missing values and categories, all cuts are legal, and the criterion has the
-    /// statistics.
+    /// dense, no number is missing, all cuts are legal, and the criterion has the statistics.
     pub fn new(search: &Search<'_, C>) -> Option<Box<Self>> {
         let is_dense = matches!(search.data.columns(), Columns::Dense(_));
         let is_free = matches!(search.params.force_tier, None | Some(Tier::Small));
-        if !(is_dense && is_free && search.data.is_plain() && search.all_legal()) {
+        if !(is_dense && is_free && !search.data.has_missing_numbers() && search.all_legal()) {
             return None;
         }
         Some(Box::new(Self {
@@ -61,6 +71,7 @@ impl<C: Criterion> SmallScratch<C> {
             ranks: [0; MAX_ROWS],
             lasts: [[0; LANES]; MAX_ROWS / LANES],
             scores: [[0.0; LANES]; MAX_ROWS / LANES],
+            units: SmallUnits::new(),
         }))
     }
 
@@ -97,8 +108,8 @@ impl<C: Criterion> SmallScratch<C> {
             start = end;
         }
         self.features = features;
-        let (cut, candidate) = node.best?;
-        Some(SmallSplit { candidate, weight: cut.weight })
+        let SmallBest { cut, candidate, left } = node.best?;
+        Some(SmallSplit { candidate, weight: cut.weight, left })
     }
 }
 
@@ -107,14 +118,21 @@ struct SmallNode<'a, C> {
     search: &'a Search<'a, C>,
     key: NodeKey,
     columns: &'a DenseColumns,
-    best: Option<(SmallCut, Candidate)>,
+    best: Option<SmallBest>,
+}
+
+/// The best candidate so far.
+struct SmallBest {
+    cut: SmallCut,
+    candidate: Candidate,
+    left: Left,
 }
 
 impl<C: Criterion> SmallNode<'_, C> {
     /// Whether no column that is drawn later can win: in a node of two rows, whose cuts all part
     /// the two, and where the best cut has the highest conceivable score.
     fn is_decided(&self, rows: &C::Small, n: usize) -> bool {
-        self.best.is_some_and(|(cut, _)| n == 2 || cut.score >= rows.most_score() * (1.0 - MARGIN))
+        self.best.as_ref().is_some_and(|best| n == 2 || best.cut.score >= rows.most_score() * (1.0 - MARGIN))
     }
 
     /// Searches a column. Returns whether it varies.
@@ -124,16 +142,78 @@ impl<C: Criterion> SmallNode<'_, C> {
         if lowest == highest {
             return false;
         }
+        if self.search.data.is_categorical(feature) {
+            self.search_categories(scratch, n, feature);
+            return true;
+        }
         let extremes = lowest..highest;
-        match self.search.params.splitter {
-            Splitter::Best => self.offer_best(scratch, n, feature, extremes),
-            Splitter::Random => self.offer_random(scratch, n, feature, extremes),
+        let offered = match self.search.params.splitter {
+            Splitter::Best => self.best_cut(scratch, n, feature, extremes),
+            Splitter::Random => self.random_cut(scratch, n, feature, extremes),
+        };
+        if let Some((cut, candidate)) = offered {
+            self.best = Some(SmallBest { cut, candidate, left: Left::UpTo(candidate.last_left) });
         }
         true
     }
 
-    /// Offers the best cut of a column that varies.
-    fn offer_best(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32, extremes: Range<u32>) {
+    /// Offers the cuts of a categorical column that varies.
+    fn search_categories(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32) {
+        let SmallScratch { units, ranks, rows, .. } = &mut *scratch;
+        units.group(self.search.data, feature, &ranks[..n], self.search.params.min_samples_category);
+        let n_units = units.len();
+        if n_units == 1 {
+            return;
+        }
+        let mut places = [0; MAX_ROWS];
+        if self.search.params.splitter == Splitter::Random {
+            units.place_at_random(self.key, feature, &mut places);
+            self.offer_places(scratch, n, feature, 2, 0, &places);
+            return;
+        }
+        rows.add_units(&units.of_rows()[..n], n_units);
+        if let Some(best) = &self.best
+            && rows.most_score_of_units() < best.cut.score * (1.0 - MARGIN)
+        {
+            return;
+        }
+        for i in 0.. {
+            let mut order: ByRow<u8> = std::array::from_fn(|unit| unit as u8);
+            let Some(number) = scratch.rows.sort_units(i, &mut order[..n_units]) else { break };
+            (0..).zip(&order[..n_units]).for_each(|(place, &unit)| places[usize::from(unit)] = place);
+            self.offer_places(scratch, n, feature, n_units, number, &places);
+        }
+    }
+
+    /// Offers the best cut of an order of categories. `number` is that of the order, and `places` has
+    /// the place of each unit, below `n_places`.
+    fn offer_places(
+        &mut self,
+        scratch: &mut SmallScratch<C>,
+        n: usize,
+        feature: u32,
+        n_places: usize,
+        number: u32,
+        places: &ByRow<u8>,
+    ) {
+        let SmallScratch { units, ranks, .. } = &mut *scratch;
+        for (rank, &unit) in ranks[..n].iter_mut().zip(units.of_rows()) {
+            *rank = places[usize::from(unit)].into();
+        }
+        if let Some((cut, candidate)) = self.best_cut(scratch, n, feature, 0..n_places as u32 - 1) {
+            let left = scratch.units.ranks_left(places, candidate.last_left);
+            self.best = Some(SmallBest { cut, candidate: Candidate { order: number, ..candidate }, left });
+        }
+    }
+
+    /// The best cut of a column that varies, if it is better than the best candidate so far.
+    fn best_cut(
+        &self,
+        scratch: &mut SmallScratch<C>,
+        n: usize,
+        feature: u32,
+        extremes: Range<u32>,
+    ) -> Option<(SmallCut, Candidate)> {
         let SmallScratch { rows, ranks, lasts, scores, .. } = scratch;
         let ranks = &ranks[..n];
         // The cuts are those after each row, or those after each rank between the extremes if that
@@ -152,8 +232,8 @@ impl<C: Criterion> SmallNode<'_, C> {
         }
         let lasts = &lasts[..n_chunks];
         let highest = rows.score_cuts(self.search.level, ranks, lasts, &mut scores[..n_chunks]);
-        if self.best.is_some_and(|(best, _)| highest < best.score * (1.0 - MARGIN)) {
-            return;
+        if self.best.as_ref().is_some_and(|best| highest < best.cut.score * (1.0 - MARGIN)) {
+            return None;
         }
         // Of the best cuts of the column, that of the lowest rank wins.
         let least = highest * (1.0 - MARGIN);
@@ -172,7 +252,7 @@ impl<C: Criterion> SmallNode<'_, C> {
                 winner = Some((cut, rank));
             }
         }
-        let Some((cut, last_left)) = winner.filter(|(cut, _)| self.beats(cut)) else { return };
+        let (cut, last_left) = winner.filter(|(cut, _)| self.beats(cut))?;
         let above = ranks.iter().map(|&rank| if rank > last_left { rank } else { u32::MAX });
         let candidate = Candidate {
             feature,
@@ -183,11 +263,18 @@ impl<C: Criterion> SmallNode<'_, C> {
             n_left: ranks.iter().filter(|&&rank| rank <= last_left).count(),
             is_loose: false,
         };
-        self.best = Some((cut, candidate));
+        Some((cut, candidate))
     }
 
-    /// Offers the random cut of a column between its extremes in the node.
-    fn offer_random(&mut self, scratch: &SmallScratch<C>, n: usize, feature: u32, extremes: Range<u32>) {
+    /// The random cut of a column between its extremes in the node, if it is better than the best
+    /// candidate so far.
+    fn random_cut(
+        &self,
+        scratch: &SmallScratch<C>,
+        n: usize,
+        feature: u32,
+        extremes: Range<u32>,
+    ) -> Option<(SmallCut, Candidate)> {
         let SmallScratch { rows, ranks, .. } = scratch;
         let data = self.search.data;
         let Range { start: lowest, end: highest } = extremes;
@@ -203,7 +290,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         let end = if n_around == 0 { first } else { data.rank_above(feature, threshold, first..last) };
         let cut = rows.cut_below(ranks, end);
         if !self.beats(&cut) {
-            return;
+            return None;
         }
         let candidate = Candidate {
             feature,
@@ -214,11 +301,11 @@ impl<C: Criterion> SmallNode<'_, C> {
             n_left: ranks.iter().filter(|&&rank| rank < end).count(),
             is_loose: false,
         };
-        self.best = Some((cut, candidate));
+        Some((cut, candidate))
     }
 
     fn beats(&self, cut: &SmallCut) -> bool {
-        self.best.is_none_or(|(best, _)| cut.compare(&best) == Ordering::Greater)
+        self.best.as_ref().is_none_or(|best| cut.compare(&best.cut) == Ordering::Greater)
     }
 }
 

@@ -5,8 +5,7 @@
 //! subsets (Fisher, "On grouping for maximum homogeneity", JASA 53, 1958; Breiman et al.,
 //! "Classification and Regression Trees", 1984, theorem 4.5). For more classes, several orders are
 //! tried: one for each class against the rest, and one along the first principal component of the
-//! categories' class shares (Coppersmith, Hong & Hosking, "Partitioning nominal attributes in
-//! decision trees", Data Mining and Knowledge Discovery 3, 1999). For several outputs, one order is
+//! categories' class shares (`criterion/component`). For several outputs, one order is
 //! tried for each output. A forest may give the categories of a column places in an order of the
 //! whole tree (`forest/orders`): then the search takes places for numbers, and only the winner's
 //! sides are worked out here. ("Climbing trees 2", section "Categorical features", tries one category
@@ -17,111 +16,21 @@
 //! order of the codes. O(E + C log C) per order, for E entries and C categories of the column in
 //! the node. Classes that the node does not have cost nothing.
 
+mod units;
+
 use std::cmp::Ordering;
 
 use crate::criterion::Criterion;
-use crate::data::Dataset;
+use crate::criterion::component::ClassWeights;
 use crate::error::Result;
 use crate::params::Splitter;
 use crate::rng::{NodeKey, Side};
 use crate::split::best::Best;
-use crate::split::candidate::Candidate;
+use crate::split::candidate::{Candidate, Cut};
 use crate::split::entries::{Entry, SortScratch, entries_vary, samples_of};
 use crate::split::node::{Node, NodeColumn, NodeSearch, Outcome, Search};
 use crate::split::scan::Pass;
-
-/// The number of steps of the power iteration towards the first principal component: far more than
-/// it takes to tell most categories apart.
-const N_STEPS: usize = 16;
-/// A table by rank pays if the column has at most this many ranks per entry in the node.
-const RANKS_PER_ENTRY: usize = 8;
-
-/// The categories of a column in a node, grouped into units. All categories with too few rows are
-/// one unit together; every other category is a unit of its own. Units are numbered by the first
-/// row of their categories.
-struct Units {
-    /// The unit of each entry of the column.
-    of_entries: Vec<u32>,
-    /// The unit of the rows with the common value; `None` if there are no such rows.
-    common: Option<u32>,
-    /// The rank and the unit of each category, in the order of the categories' first rows.
-    ranks: Vec<(u32, u32)>,
-    /// The number of rows of each unit.
-    n_rows: Vec<u32>,
-}
-
-impl Units {
-    fn new(data: &Dataset, column: NodeColumn<'_>, least_rows: u64) -> Self {
-        let first_rows = data.first_rows(column.feature).unwrap_or_default();
-        let entries = column.entries;
-        // List the categories of the node and count the rows of each. `of_entries` has the place of
-        // each entry's category in this list.
-        let mut of_entries: Vec<u32> = Vec::with_capacity(entries.len());
-        let mut ranks: Vec<u32> = Vec::new();
-        let mut n_rows: Vec<u32> = Vec::new();
-        if first_rows.len() <= entries.len() * RANKS_PER_ENTRY {
-            let mut places = vec![u32::MAX; first_rows.len()];
-            for entry in entries {
-                let place = &mut places[entry.rank() as usize];
-                if *place == u32::MAX {
-                    *place = ranks.len() as u32;
-                    ranks.push(entry.rank());
-                    n_rows.push(0);
-                }
-                n_rows[*place as usize] += 1;
-                of_entries.push(*place);
-            }
-        } else {
-            ranks.extend(entries.iter().map(|entry| entry.rank()));
-            ranks.sort_unstable();
-            ranks.dedup();
-            n_rows.resize(ranks.len(), 0);
-            for entry in entries {
-                let place = ranks.partition_point(|&rank| rank < entry.rank());
-                n_rows[place] += 1;
-                of_entries.push(place as u32);
-            }
-        }
-        let mut common = None;
-        if column.n_common > 0 {
-            common = Some(ranks.len() as u32);
-            ranks.push(column.common_rank);
-            n_rows.push(column.n_common as u32);
-        }
-        // Number the units in the order of first rows. All small categories share one number.
-        let mut order: Vec<u32> = (0..ranks.len() as u32).collect();
-        order.sort_unstable_by_key(|&place| first_rows[ranks[place as usize] as usize]);
-        let mut units = vec![0; ranks.len()];
-        let mut unit_rows: Vec<u32> = Vec::with_capacity(ranks.len());
-        let mut small = None;
-        for &place in &order {
-            let n = n_rows[place as usize];
-            let is_small = u64::from(n) < least_rows;
-            let unit = small.filter(|_| is_small).unwrap_or(unit_rows.len() as u32);
-            if is_small {
-                small = Some(unit);
-            }
-            if unit as usize == unit_rows.len() {
-                unit_rows.push(0);
-            }
-            unit_rows[unit as usize] += n;
-            units[place as usize] = unit;
-        }
-        for place in &mut of_entries {
-            *place = units[*place as usize];
-        }
-        Self {
-            of_entries,
-            common: common.map(|place| units[place as usize]),
-            ranks: order.iter().map(|&place| (ranks[place as usize], units[place as usize])).collect(),
-            n_rows: unit_rows,
-        }
-    }
-
-    fn len(&self) -> usize {
-        self.n_rows.len()
-    }
-}
+use units::Units;
 
 /// The weight of a unit, and the weighted sum of the numbers by whose mean the units are ordered.
 #[derive(Debug, Clone, Copy, Default)]
@@ -193,7 +102,7 @@ impl<C: Criterion> Categorical<'_, C> {
         let n_shares = criterion.n_shares();
         let of_component = criterion.n_orders() as u32;
         let is_wanted = |number| wanted.is_none_or(|wanted| wanted == number);
-        let mut classes: Vec<Vec<(u32, f64)>> = Vec::new();
+        let mut classes = ClassWeights::default();
         for number in 0..criterion.n_orders() {
             let is_visited = is_wanted(number as u32);
             if !is_visited && !is_wanted(of_component) {
@@ -215,8 +124,7 @@ impl<C: Criterion> Categorical<'_, C> {
             }
             let sums = self.sums(number, total);
             if number < n_shares {
-                let units = (0..).zip(&sums).filter(|(_, sum)| sum.sum > 0);
-                classes.push(units.map(|(unit, sum)| (unit, sum.sum as f64)).collect());
+                classes.push_class(sums.iter().map(|sum| sum.sum as f64));
             }
             if is_visited {
                 let by_mean = sorted(self.units.len(), &|a, b| sums[a as usize].compare(&sums[b as usize]));
@@ -226,8 +134,8 @@ impl<C: Criterion> Categorical<'_, C> {
                 }
             }
         }
-        if classes.len() > 2 && is_wanted(of_component) {
-            let scores = principal_component(self.units.len(), &classes);
+        if classes.n_classes() > 2 && is_wanted(of_component) {
+            let scores = classes.component(self.units.len());
             let order = sorted(self.units.len(), &|a, b| scores[a as usize].total_cmp(&scores[b as usize]));
             visit(Order { number: of_component, places: places(&order), sums: Vec::new() });
         }
@@ -315,54 +223,6 @@ fn places(order: &[u32]) -> Vec<u32> {
     places
 }
 
-/// The coordinate of each unit along the first principal component of the units' class shares.
-/// `classes` lists, for each class, the units that have the class and the weight of the class
-/// there. The method is power iteration, without making the covariance matrix. The start and the
-/// order of all operations are fixed, so that the bits are always the same. O(pairs of a unit and a
-/// class that the unit has) per step; there are at most as many such pairs as rows.
-fn principal_component(n_units: usize, classes: &[Vec<(u32, f64)>]) -> Vec<f64> {
-    let mut weights = vec![0.0; n_units];
-    for &(unit, weight) in classes.iter().flatten() {
-        weights[unit as usize] += weight;
-    }
-    let total: f64 = weights.iter().sum();
-    let means: Vec<f64> =
-        classes.iter().map(|class| class.iter().map(|(_, weight)| weight).sum::<f64>() / total).collect();
-    let along = |axis: &[f64]| -> Vec<f64> {
-        let mut coordinates = vec![0.0; n_units];
-        for (part, class) in axis.iter().zip(classes) {
-            for &(unit, weight) in class {
-                coordinates[unit as usize] += part * (weight / weights[unit as usize]);
-            }
-        }
-        let center: f64 = axis.iter().zip(&means).map(|(part, mean)| part * mean).sum();
-        for coordinate in &mut coordinates {
-            *coordinate -= center;
-        }
-        coordinates
-    };
-    // The parts of the first axis differ: along an axis of equal parts all units have the same
-    // coordinate, as class shares add up to 1.
-    let mut axis: Vec<f64> = (0..classes.len()).map(|class| 1.0 / (class + 1) as f64).collect();
-    for _ in 0..N_STEPS {
-        // The coordinates are centered, so the shares need not be.
-        let coordinates = along(&axis);
-        for (part, class) in axis.iter_mut().zip(classes) {
-            *part = class.iter().map(|&(unit, weight)| weight * coordinates[unit as usize]).sum();
-        }
-        let largest =
-            axis.iter().fold(0.0, |largest: f64, part| if part.abs() > largest.abs() { *part } else { largest });
-        if largest == 0.0 {
-            break;
-        }
-        // Dividing by the part that is largest in absolute value also fixes the sign of the axis.
-        for part in &mut axis {
-            *part /= largest;
-        }
-    }
-    along(&axis)
-}
-
 /// Offers the cuts of a categorical column, whose entries may be in any order. If the call is
 /// interrupted, some cuts are left out.
 pub(crate) fn search<C: Criterion>(
@@ -388,63 +248,26 @@ pub(crate) fn search<C: Criterion>(
     Outcome::Hopeless
 }
 
-/// The sides of a split on a categorical feature.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sides {
-    /// The codes of the categories that go left, ascending; only categories that the node has.
-    pub left: Vec<u32>,
-    /// The codes of the categories that go right, ascending; only categories that the node has.
-    pub right: Vec<u32>,
-}
-
-/// The sides of a split on a feature whose categories have places in an order, and for each of these
-/// rows whether it goes left. Sets the side of missing values, if a row has one. O(W log W) for W
-/// rows.
-fn divide_places(
-    data: &Dataset,
-    samples: &[u32],
-    split: &mut Candidate,
-    code: impl Fn(u32) -> Option<u32>,
-) -> (Sides, Vec<bool>) {
-    let of_rows: Vec<u32> = samples.iter().map(|&sample| data.rank(split.feature, sample)).collect();
-    let goes_left = |place: u32| place <= split.last_left;
-    let rows_left = of_rows.iter().map(|&place| goes_left(place)).collect();
-    let mut places = of_rows;
-    places.sort_unstable();
-    places.dedup();
-    let mut sides = Sides { left: Vec::new(), right: Vec::new() };
-    let mut missing = None;
-    for place in places {
-        let (side, codes) =
-            if goes_left(place) { (Side::Left, &mut sides.left) } else { (Side::Right, &mut sides.right) };
-        match code(place) {
-            Some(code) => codes.push(code),
-            None => missing = Some(side),
-        }
-    }
-    split.missing = missing;
-    sides.left.sort_unstable();
-    sides.right.sort_unstable();
-    (sides, rows_left)
-}
-
 impl<C: Criterion> Search<'_, C> {
-    /// Works out a split on a categorical feature: returns the codes on each side, and for each row
-    /// of the node, in their order, whether the row goes left. Sets the side of missing values in
-    /// `split`, if the node has any. Returns `None` if the feature is numerical. The order of the
-    /// categories is made once more for this, in O(W + C log C) for W rows and C categories, or in
-    /// that time for each class of the node.
-    pub fn divide(&self, node: &Node<'_, C>, split: &mut Candidate) -> Result<Option<(Sides, Vec<bool>)>> {
+    /// Works out a split on a categorical feature whose categories have no places: returns for each row
+    /// of the node, in their order, whether the row goes left. `None` for all other features. Unless the
+    /// cut says which ranks go left, the order of the categories is made once more for this, in
+    /// O(W + C log C) for W rows and C categories, or in that time for each class of the node.
+    pub fn divide(&self, node: &Node<'_, C>, split: &Candidate) -> Result<Option<Vec<bool>>> {
         let data = self.data;
-        if let Some(code) = data.codes_by_place(split.feature) {
-            return Ok(Some(divide_places(data, node.samples.ids(), split, code)));
-        }
         if !data.is_categorical(split.feature) {
             return Ok(None);
         }
+        let samples = node.samples.ids();
+        if let Cut::Ranks(left) = split.cut {
+            let goes_left = |&sample: &u32| {
+                let rank = data.rank(split.feature, sample) as usize;
+                left[rank / 64] >> (rank % 64) & 1 != 0
+            };
+            return Ok(Some(samples.iter().map(goes_left).collect()));
+        }
         let order = node.key.feature_order(data.n_features());
         let at = NodeSearch { search: self, node, order: &order };
-        let samples = node.samples.ids();
         let entry = |&sample: &u32| Entry::new(data.rank(split.feature, sample), sample);
         let entries: Vec<Entry> = samples.iter().map(entry).collect();
         let column = NodeColumn { feature: split.feature, entries: &entries, n_common: 0, common_rank: 0 };
@@ -454,19 +277,6 @@ impl<C: Criterion> Search<'_, C> {
             goes_left = order.places.iter().map(|&place| place <= split.last_left).collect();
         });
         self.runtime.check_interrupt()?;
-        let missing_rank = data.missing_rank(split.feature);
-        let mut sides = Sides { left: Vec::new(), right: Vec::new() };
-        for &(rank, unit) in &units.ranks {
-            let goes_left = goes_left[unit as usize];
-            if Some(rank) == missing_rank {
-                split.missing = Some(if goes_left { Side::Left } else { Side::Right });
-                continue;
-            }
-            let side = if goes_left { &mut sides.left } else { &mut sides.right };
-            side.push(data.value(split.feature, rank) as u32);
-        }
-        sides.left.sort_unstable();
-        sides.right.sort_unstable();
-        Ok(Some((sides, units.of_entries.iter().map(|&unit| goes_left[unit as usize]).collect())))
+        Ok(Some(units.of_entries.iter().map(|&unit| goes_left[unit as usize]).collect()))
     }
 }

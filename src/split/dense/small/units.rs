@@ -1,0 +1,130 @@
+//! The categories of a column in a node of a small subtree.
+
+use smallvec::SmallVec;
+
+use crate::criterion::small::{ByRow, MAX_ROWS};
+use crate::data::Dataset;
+use crate::rng::NodeKey;
+
+/// Ranks below this are bits of a word.
+const FEW_RANKS: usize = u64::BITS as usize;
+
+/// The categories of a column in a node, grouped into units as in `split::categorical`: all
+/// categories with too few rows are one unit together, every other category is a unit of its own.
+/// Units are numbered by the first row of their categories.
+pub(super) struct SmallUnits {
+    n: usize,
+    of_rows: ByRow<u8>,
+    /// The first row, the rank and the unit of each category, in the order of first rows.
+    categories: SmallVec<[(u32, u32, u8); 16]>,
+    /// The same categories as ranks and units, in the order of ranks, if there are many ranks.
+    by_rank: Vec<(u32, u8)>,
+}
+
+impl SmallUnits {
+    pub fn new() -> Self {
+        Self { n: 0, of_rows: [0; MAX_ROWS], categories: SmallVec::new(), by_rank: Vec::new() }
+    }
+
+    /// The number of units.
+    pub fn len(&self) -> usize {
+        self.n
+    }
+
+    /// The unit of each row.
+    pub fn of_rows(&self) -> &[u8; MAX_ROWS] {
+        &self.of_rows
+    }
+
+    /// Groups the rows of a node, which have these ranks. Categories of fewer than `least_rows` rows
+    /// are one unit. O(rows), or O(rows log(rows)) if the column has many ranks.
+    pub fn group(&mut self, data: &Dataset, feature: u32, ranks: &[u32], least_rows: u64) {
+        let first_rows = data.first_rows(feature).unwrap_or_default();
+        let Self { n, of_rows, categories, by_rank } = self;
+        let category = |rank: u32| (first_rows[rank as usize], rank, 0);
+        categories.clear();
+        let are_few = first_rows.len() <= FEW_RANKS;
+        if are_few {
+            let mut occur = ranks.iter().fold(0u64, |occur, &rank| occur | 1 << (rank % u64::BITS));
+            while occur != 0 {
+                categories.push(category(occur.trailing_zeros()));
+                occur &= occur - 1;
+            }
+        } else {
+            by_rank.clear();
+            by_rank.extend(ranks.iter().map(|&rank| (rank, 0)));
+            by_rank.sort_unstable();
+            by_rank.dedup();
+            categories.extend(by_rank.iter().map(|&(rank, _)| category(rank)));
+        }
+        categories.sort_unstable();
+        *n = 0;
+        let mut small = None;
+        for (_, rank, unit) in &mut *categories {
+            let n_rows = || ranks.iter().filter(|&other| other == rank).count() as u64;
+            *unit = *n as u8;
+            if least_rows > 1 && n_rows() < least_rows {
+                *unit = *small.get_or_insert(*n as u8);
+            }
+            *n += usize::from(usize::from(*unit) == *n);
+        }
+        if are_few {
+            let mut units = [0; FEW_RANKS];
+            categories.iter().for_each(|&(_, rank, unit)| units[rank as usize % FEW_RANKS] = unit);
+            of_rows.iter_mut().zip(ranks).for_each(|(of_row, &rank)| *of_row = units[rank as usize % FEW_RANKS]);
+        } else {
+            by_rank.clear();
+            by_rank.extend(categories.iter().map(|&(_, rank, unit)| (rank, unit)));
+            by_rank.sort_unstable();
+            let unit = |rank: u32| by_rank[by_rank.partition_point(|&(other, _)| other < rank)].1;
+            of_rows.iter_mut().zip(ranks).for_each(|(of_row, &rank)| *of_row = unit(rank));
+        }
+    }
+
+    /// Sets `places` to 0 for a random subset of the units, and to 1 for all others. Neither set is
+    /// empty.
+    pub fn place_at_random(&self, key: NodeKey, feature: u32, places: &mut ByRow<u8>) {
+        let mut least = (u64::MAX, 0);
+        let mut n_second = 0;
+        let mut next = 0;
+        for &(first_row, _, unit) in &self.categories {
+            // A unit of several categories takes the number of its first category.
+            if usize::from(unit) == next {
+                let number = key.category(feature, first_row);
+                let place = (number & 1) as u8;
+                places[next] = place;
+                n_second += usize::from(place);
+                least = least.min((number, next));
+                next += 1;
+            }
+        }
+        if n_second == 0 || n_second == self.n {
+            places[least.1] = 1 - places[least.1];
+        }
+    }
+
+    /// The ranks that go left if the units with places up to `last_left` do.
+    pub fn ranks_left(&self, places: &ByRow<u8>, last_left: u32) -> Left {
+        let left = || {
+            let goes_left = |unit: u8| u32::from(places[usize::from(unit)]) <= last_left;
+            self.categories.iter().filter(move |category| goes_left(category.2)).map(|category| category.1)
+        };
+        if self.categories.iter().all(|&(_, rank, _)| (rank as usize) < FEW_RANKS) {
+            Left::Few(left().fold(0, |ranks, rank| ranks | 1 << rank))
+        } else {
+            let mut ranks: Vec<u32> = left().collect();
+            ranks.sort_unstable();
+            Left::Many(ranks)
+        }
+    }
+}
+
+/// The ranks of a column that go left.
+pub enum Left {
+    /// All ranks up to this one.
+    UpTo(u32),
+    /// The ranks whose bits are set; all ranks of the node are below 64.
+    Few(u64),
+    /// These ranks, which ascend.
+    Many(Vec<u32>),
+}
