@@ -1,9 +1,11 @@
-//! Sweeps of the tuned constants: the time of a workload with each of some values of a constant, smaller and larger ones.
+//! Sweeps of the tuned constants: the time of a workload with each of some values of a constant,
+//! smaller and larger ones.
 //!
-//! `cargo bench --features tuning --bench sweep` sweeps all of them, `... -- HISTOGRAM_FROM COPY_BELOW` these two. A
-//! constant is well chosen if its row is flat around the value that the source has (marked by a star). Each value runs in
-//! a process of its own, as constants are read once; values take turns, so that a machine whose speed drifts treats them
-//! alike. The figures are medians in milliseconds.
+//! `cargo bench --features tuning --bench sweep` sweeps all of them, `... -- HISTOGRAM_FROM
+//! COPY_BELOW` these two. A constant is well chosen if its row is flat around the value that the
+//! source has (marked by a star). Each value runs in a process of its own, as constants are read
+//! once; values take turns, so that a machine whose speed drifts treats them alike. The figures are
+//! medians in milliseconds.
 
 mod common;
 
@@ -26,7 +28,8 @@ use spinney::tree::packed::PackedTree;
 const FITS: usize = 5;
 const ROUNDS: usize = 3;
 
-/// A constant, the values to try (the one that the source has first), and the workload that it matters for.
+/// A constant, the values to try (the one that the source has first), and the workload that it
+/// matters for.
 const SWEEPS: [(&str, &[&str], &str); 32] = [
     ("KNOWN_FROM_SAMPLES", &["24", "6", "12", "48", "96"], "sparse"),
     ("KNOWN_FROM_ENTRIES", &["256", "64", "128", "512", "1024"], "sparse"),
@@ -62,7 +65,8 @@ const SWEEPS: [(&str, &[&str], &str); 32] = [
     ("CELL_COST", &["2.0", "0.5", "1.0", "4.0"], "dense, two threads"),
 ];
 
-/// What is timed of a workload: the encoding of 20,000 rows, the growth of a tree, or the prediction of a forest.
+/// What is timed of a workload: the encoding of 20,000 rows, the growth of a tree, or the
+/// prediction of a forest.
 fn workload(name: &str) -> Box<dyn Fn()> {
     if name == "encode" {
         let mut random = Random::new(1);

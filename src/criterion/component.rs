@@ -4,7 +4,8 @@
 
 use smallvec::{SmallVec, smallvec};
 
-/// The number of steps of the power iteration: far more than it takes to tell most categories apart.
+/// The number of steps of the power iteration: far more than it takes to tell most categories
+/// apart.
 const N_STEPS: usize = 16;
 
 /// A number for each category, or for each class.

@@ -43,8 +43,8 @@ impl<S: Moment> Measure for Gini<S> {
 
     #[inline]
     fn score(&self, split: &Sides<S>) -> f64 {
-        // Two conversions of at most two roundings each, two divisions and an addition: together far
-        // below 16 units of 2^-52.
+        // Two conversions of at most two roundings each, two divisions and an addition: together
+        // far below 16 units of 2^-52.
         let [s0, s1] = split.sums.map(S::unsigned_to_f64);
         let [w0, w1] = split.weights.map(|w| w as i64 as f64);
         s0 / w0 + s1 / w1

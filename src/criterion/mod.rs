@@ -186,8 +186,8 @@ pub fn resolve(kind: CriterionKind, target: &Target) -> CriterionKind {
 /// The engine is compiled once for each type named here. For Gini impurity and squared error, unit
 /// weights and small weights have instances of their own, because there the weights decide how wide
 /// the statistics are and whether there are packed forms. All other criteria have one instance,
-/// which looks each weight up whatever its kind. Medians and quantiles sort the targets first, which
-/// ends when the runtime is stopped.
+/// which looks each weight up whatever its kind. Medians and quantiles sort the targets first,
+/// which ends when the runtime is stopped.
 pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V, runtime: &Runtime<'_>) -> Result<V::Output> {
     match target.values() {
         TargetValues::Classes(_) => visit_classes(kind, target, visitor),

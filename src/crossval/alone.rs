@@ -79,8 +79,8 @@ impl<'a> Learner<'a> {
 }
 
 /// Finds the leaf of each test row of each fold in the fold's tree number `number`, which is grown
-/// on the data and the target beside the fold. Returns one [`Reached`] per fold, in the order of the folds,
-/// whose row `i` is the fold's test row `i`.
+/// on the data and the target beside the fold. Returns one [`Reached`] per fold, in the order of
+/// the folds, whose row `i` is the fold's test row `i`.
 pub(super) fn ask_folds(
     folds: Vec<(&Learner<'_>, &(Cow<'_, Dataset>, Target))>,
     number: u64,

@@ -8,8 +8,8 @@
 //! only followed to children that some of its query rows reach.
 //!
 //! Folds that hold nothing out of a node have the same split there and count as one fold, however
-//! many they are. So with one row left out per fold, the cost of a node depends on the number of its
-//! rows, not on the number of folds.
+//! many they are. So with one row left out per fold, the cost of a node depends on the number of
+//! its rows, not on the number of folds.
 
 use std::sync::Arc;
 

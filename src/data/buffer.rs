@@ -50,7 +50,8 @@ impl<T: Send + Sync> From<Vec<T>> for Buffer<T> {
 ///
 /// # Safety
 ///
-/// Any bytes of the size of the type must be a value of it, and all of its bytes must be initialised.
+/// Any bytes of the size of the type must be a value of it, and all of its bytes must be
+/// initialised.
 pub unsafe trait Plain: Copy + Send + Sync {
     /// The number of which these are the bytes, in the order of a file.
     fn from_bytes(bytes: &[u8]) -> Option<Self>;

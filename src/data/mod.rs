@@ -167,7 +167,8 @@ impl Dataset {
         self.categories.first_rows(feature)
     }
 
-    /// The number of distinct values of a feature, and of a sparse one 0 among them; 0 if ranks are keys.
+    /// The number of distinct values of a feature, and of a sparse one 0 among them; 0 if ranks are
+    /// keys.
     pub fn n_distinct(&self, feature: u32) -> usize {
         self.n_ranks(feature).saturating_sub(2 * usize::from(self.missing_rank(feature).is_some()))
     }
@@ -185,10 +186,11 @@ impl Dataset {
         Some(Self { n_samples: samples.len(), columns, ..self.clone() })
     }
 
-    /// Makes the data set that encoding these rows of the matrix gives, in this order; rows may occur
-    /// more than once. Categories that none of them has are left out, and the codes of the others
-    /// numbered anew, in the same order. Columns of ranks stay such, and columns of keys become ranks
-    /// where there are few values. O(cells of these rows), or O(nnz of all rows) if sparse.
+    /// Makes the data set that encoding these rows of the matrix gives, in this order; rows may
+    /// occur more than once. Categories that none of them has are left out, and the codes of the
+    /// others numbered anew, in the same order. Columns of ranks stay such, and columns of keys
+    /// become ranks where there are few values. O(cells of these rows), or O(nnz of all rows) if
+    /// sparse.
     pub fn take(&self, rows: &[u32], runtime: &Runtime<'_>) -> Result<Self> {
         check_shape(rows.len(), self.n_features)?;
         self.check_rows(rows)?;
@@ -222,7 +224,8 @@ impl Dataset {
     }
 
     /// Returns this data set as the same matrix gives it where it is encoded with
-    /// [keys](dense::Ordinals::Keys). Features must be numeric. O(cells); nothing changes if sparse.
+    /// [keys](dense::Ordinals::Keys). Features must be numeric. O(cells); nothing changes if
+    /// sparse.
     pub(crate) fn with_keys(&self, runtime: &Runtime<'_>) -> Result<Self> {
         match self.columns() {
             Columns::Dense(columns) => dense::keys::with_keys(self, columns, runtime),
@@ -230,10 +233,10 @@ impl Dataset {
         }
     }
 
-    /// Returns the same data for trees that are grown on these rows alone, in this order: the rows in
-    /// which categories first occur are numbered among these rows. Shares columns and values. O(1)
-    /// if nothing is categorical; else O(categories * log(rows)), and O(rows) for a feature with
-    /// categories whose first row is not among these rows, or if the rows do not ascend.
+    /// Returns the same data for trees that are grown on these rows alone, in this order: the rows
+    /// in which categories first occur are numbered among these rows. Shares columns and values.
+    /// O(1) if nothing is categorical; else O(categories * log(rows)), and O(rows) for a feature
+    /// with categories whose first row is not among these rows, or if the rows do not ascend.
     pub fn on_rows(&self, rows: &[u32]) -> Self {
         if !self.has_categories() {
             return self.clone();

@@ -3,13 +3,13 @@
 //! `shape` has 64-bit integers: the number of rows, and of features; 1 if the data set is sparse;
 //! the bytes of a value. `columns` has [`COLUMN`] bytes for each feature: where its values end in
 //! `values`, and its entries in `samples` and `ranks` (64 bits each); the number of its ranks, its
-//! common rank or that of zero, and the number of its categories (32 bits each); the bytes of a rank,
-//! whether it is sparse, whether it has missing values, and 0 (8 bits each). `values` has the tables.
-//! A dense data set has a section `column/i` of ranks for each feature. A sparse one has its entries
-//! by column (`samples`, `ranks`) and by row (`row_ends`, `features`, `row_ranks`).
+//! common rank or that of zero, and the number of its categories (32 bits each); the bytes of a
+//! rank, whether it is sparse, whether it has missing values, and 0 (8 bits each). `values` has the
+//! tables. A dense data set has a section `column/i` of ranks for each feature. A sparse one has
+//! its entries by column (`samples`, `ranks`) and by row (`row_ends`, `features`, `row_ranks`).
 //!
-//! What is read may be damaged or forged: all that the engine relies on is checked, in one pass over
-//! the cells. Arrays are not copied.
+//! What is read may be damaged or forged: all that the engine relies on is checked, in one pass
+//! over the cells. Arrays are not copied.
 
 use super::buffer::{Buffer, Plain};
 use super::dense::{DenseColumn, DenseColumns, Ranks};
@@ -71,8 +71,8 @@ impl Described {
 }
 
 impl Dataset {
-    /// The data set as named arrays, which share its memory. Fails for keys, which are made of ranks
-    /// when they are needed.
+    /// The data set as named arrays, which share its memory. Fails for keys, which are made of
+    /// ranks when they are needed.
     pub fn parts(&self) -> Result<Vec<Part>> {
         let n_features = self.n_features() as u32;
         if (0..n_features).any(|feature| self.values.is_keyed(feature as usize)) || cfg!(target_endian = "big") {

@@ -15,8 +15,8 @@ const WHAT: &str = "rows of X";
 /// The entries of up to [`GROUP`] rows.
 #[derive(Debug)]
 pub struct RowGroup {
-    /// By feature, a bit for each row that has an entry. Behind those of the last feature, a word of
-    /// ones.
+    /// By feature, a bit for each row that has an entry. Behind those of the last feature, a word
+    /// of ones.
     stored: Vec<u64>,
     /// By feature that is stored, where its values begin. They come in the order of the rows.
     starts: Vec<u32>,
@@ -40,8 +40,8 @@ impl RowGroup {
         Ok(Self { stored, starts, values, features, entries, ends: Vec::new(), is_set: Vec::new() })
     }
 
-    /// Takes these rows, at most [`GROUP`], instead of those that it has. Several entries for a cell
-    /// become one. O(entries).
+    /// Takes these rows, at most [`GROUP`], instead of those that it has. Several entries for a
+    /// cell become one. O(entries).
     pub fn fill(&mut self, matrix: &dyn RowEntries, rows: &[usize]) {
         assert!(rows.len() <= GROUP, "too many rows");
         self.features.drain(..).for_each(|feature| self.stored[feature as usize] = 0);

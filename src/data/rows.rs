@@ -1,9 +1,10 @@
 //! Rows for trees that exist, whatever the matrix holds.
 //!
 //! A traversal sees a [`Row`]. Where its cells come from is decided once per call, in
-//! [`Reader::new`]. Floats in C order are read where they lie. The rows of other narrow matrices are
-//! copied, a block at a time. A row of a wide sparse matrix is scattered over scratch, and a wide
-//! dense matrix is asked cell by cell: to copy all of a row would cost more than to read a part.
+//! [`Reader::new`]. Floats in C order are read where they lie. The rows of other narrow matrices
+//! are copied, a block at a time. A row of a wide sparse matrix is scattered over scratch, and a
+//! wide dense matrix is asked cell by cell: to copy all of a row would cost more than to read a
+//! part.
 
 use std::ops::Range;
 

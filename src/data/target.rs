@@ -219,8 +219,8 @@ impl Target {
     }
 
     /// Makes the target of a larger set of samples: sample `i` of this target is sample `rows[i]`
-    /// of the larger set, and all others have weight 0. Fixed point and kinds of integers stay those
-    /// of this target.
+    /// of the larger set, and all others have weight 0. Fixed point and kinds of integers stay
+    /// those of this target.
     ///
     /// `whole` is a target of the larger set that has the same values for the same samples. If the
     /// integers for these values are the same too, the values of `whole` are shared, whatever they

@@ -127,7 +127,8 @@ impl ValueTable {
         }
     }
 
-    /// The values of a feature by rank, if they have this type; else nothing. Empty if ranks are keys.
+    /// The values of a feature by rank, if they have this type; else nothing. Empty if ranks are
+    /// keys.
     pub(super) fn of<V: TableValue>(&self, feature: usize) -> Option<&[V]> {
         let values = V::of(&self.values);
         (values.len() == self.values.len()).then(|| &values[self.indptr[feature]..self.indptr[feature + 1]])

@@ -46,7 +46,8 @@ impl Covers {
         let mut n_points: Vec<u32> = memory::zeros("covers", n)?;
         let mut tolerances: Vec<f64> = memory::zeros("covers", n)?;
         let mut expected = vec![0.0; tree.n_values()];
-        // Of the features on the path: the products of their shares, and the number of their splits.
+        // Of the features on the path: the products of their shares, and the number of their
+        // splits.
         let mut product = vec![1.0; n_slots];
         let mut n_splits = vec![0u32; n_slots];
         let mut n_distinct = 0usize;
@@ -90,8 +91,8 @@ impl Covers {
     }
 }
 
-/// The shares of their parents' weights that nodes have. Where all weights are 0, children have half
-/// each.
+/// The shares of their parents' weights that nodes have. Where all weights are 0, children have
+/// half each.
 fn shares(tree: &Tree) -> Result<Vec<f64>> {
     let nodes = tree.nodes();
     let mut shares = memory::filled("covers", 1.0, tree.node_count())?;

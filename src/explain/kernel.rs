@@ -81,8 +81,9 @@ impl Scratch {
         });
     }
 
-    /// Adds the contributions of the features in the leaves of a group, at some points, for the rows
-    /// whose bits are set; the ways of all rows of the batch must have been [told](Self::route).
+    /// Adds the contributions of the features in the leaves of a group, at some points, for the
+    /// rows whose bits are set; the ways of all rows of the batch must have been
+    /// [told](Self::route).
     pub fn visit(
         &mut self,
         plan: &Plan,
@@ -115,8 +116,8 @@ impl Scratch {
         Ok(())
     }
 
-    /// The numbers of points that rows need for the leaves of a group: for each row of the batch the
-    /// least multiple of [`LANES`] by which the errors are bounded as [`Plan`] wants them. The
+    /// The numbers of points that rows need for the leaves of a group: for each row of the batch
+    /// the least multiple of [`LANES`] by which the errors are bounded as [`Plan`] wants them. The
     /// coefficients are those of [`bounding_points`](super::quadrature::bounding_points).
     pub fn needed_points(&mut self, plan: &Plan, group: &Group, bounding: &[Coefficients]) -> Result<Vec<usize>> {
         let n_rows = self.routes.n_rows;

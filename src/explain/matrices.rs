@@ -19,8 +19,8 @@ pub struct CsrMatrix {
 /// Entries of a row of a matrix.
 type Entries<'a> = (&'a mut [i32], &'a mut [f64]);
 
-/// A matrix of shape `(n_samples, n_features)` for each of `n_values` values, without zeros. All are made in
-/// two passes over the rows, which are spread over the threads.
+/// A matrix of shape `(n_samples, n_features)` for each of `n_values` values, without zeros. All
+/// are made in two passes over the rows, which are spread over the threads.
 pub fn matrices(shap: &ShapValues, n_samples: usize, n_values: usize, runtime: &Runtime<'_>) -> Result<Vec<CsrMatrix>> {
     let rows: Vec<&[f64]> = shap.values.chunks((shap.features.len() * n_values).max(1)).collect();
     let counts: Vec<Vec<usize>> = runtime.map(rows.clone(), |row: &[f64]| {

@@ -1,24 +1,25 @@
 //! Why a forest predicts what it predicts.
 //!
-//! [`shap_values`] gives each feature its share of a prediction: the path-dependent SHAP value. It is
-//! the mean, over all orders of the features, of what the prediction changes when the feature becomes
-//! known. Where a feature is not known, both children of a split on it are followed, with weights in
-//! proportion to their training weights.
+//! [`shap_values`] gives each feature its share of a prediction: the path-dependent SHAP value. It
+//! is the mean, over all orders of the features, of what the prediction changes when the feature
+//! becomes known. Where a feature is not known, both children of a split on it are followed, with
+//! weights in proportion to their training weights.
 //!
 //! For a leaf, the weight of a set of known features is a product over the features of its path: of
-//! `1` or `0` for a known feature, as the row goes along all its splits or not, and of the product `w`
-//! of the shares of training weight for an unknown one. If each feature is known with probability
-//! `p`, independently, the mean weight is a product of factors `w + (1 - w) p` and `w (1 - p)`. The
-//! SHAP value of a feature is the integral over `p` from 0 to 1 of the derivative by this feature's
-//! own probability: the product without its factor, times `1 - w` or `-w`. All factors lie between 0
-//! and 1, so that nothing cancels in a product, however long it is. (Wettenstein, Mitchell, Yu,
-//! "Quadrature-TreeSHAP: depth-independent `TreeSHAP` and Shapley interactions", 2026.)
+//! `1` or `0` for a known feature, as the row goes along all its splits or not, and of the product
+//! `w` of the shares of training weight for an unknown one. If each feature is known with
+//! probability `p`, independently, the mean weight is a product of factors `w + (1 - w) p` and `w
+//! (1 - p)`. The SHAP value of a feature is the integral over `p` from 0 to 1 of the derivative by
+//! this feature's own probability: the product without its factor, times `1 - w` or `-w`. All
+//! factors lie between 0 and 1, so that nothing cancels in a product, however long it is.
+//! (Wettenstein, Mitchell, Yu, "Quadrature-TreeSHAP: depth-independent `TreeSHAP` and Shapley
+//! interactions", 2026.)
 //!
 //! The integrand of a path of `d` features is a polynomial of degree `d - 1`. So the Gauss-Legendre
-//! rule of 8 points is exact for paths of up to 16 features, and longer paths get as many points as a
-//! bound of the error asks for ([`quadrature`]): at most as many as the worst row needs, and for each row
-//! no more than it needs itself. Eight points are worked on side by side. A batch of
-//! rows goes through the tree together: on the way down the products are kept, and on the way back up
+//! rule of 8 points is exact for paths of up to 16 features, and longer paths get as many points as
+//! a bound of the error asks for ([`quadrature`]): at most as many as the worst row needs, and for
+//! each row no more than it needs itself. Eight points are worked on side by side. A batch of rows
+//! goes through the tree together: on the way down the products are kept, and on the way back up
 //! the leaves are summed up (`kernel`).
 
 mod covers;

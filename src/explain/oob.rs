@@ -1,12 +1,12 @@
 //! Importances of features by the rows that trees have not seen.
 //!
-//! If a column is permuted among the rows that a tree has not seen, only those rows can change their
-//! leaf that meet the column on their path, and they are sent on from the first split on it. So the
-//! cost follows the depth of the trees, not the number of columns. All columns are permuted alike, by
-//! one permutation per tree and repeat.
+//! If a column is permuted among the rows that a tree has not seen, only those rows can change
+//! their leaf that meet the column on their path, and they are sent on from the first split on it.
+//! So the cost follows the depth of the trees, not the number of columns. All columns are permuted
+//! alike, by one permutation per tree and repeat.
 //!
-//! Scores of trees are means over rows, and are added up here. Scores of the forest are any function
-//! of its predictions out of bag, which `oob_scores` has for permuted columns.
+//! Scores of trees are means over rows, and are added up here. Scores of the forest are any
+//! function of its predictions out of bag, which `oob_scores` has for permuted columns.
 
 use std::cell::Cell;
 
@@ -47,8 +47,8 @@ pub struct Training<'a> {
 /// How columns are permuted.
 #[derive(Clone, Copy)]
 pub struct Permutations<'a> {
-    /// The group of each feature; the columns of a group are permuted together. Features of groups from
-    /// `n_groups` on are left as they are.
+    /// The group of each feature; the columns of a group are permuted together. Features of groups
+    /// from `n_groups` on are left as they are.
     pub groups: &'a [u32],
     /// Number of groups.
     pub n_groups: usize,
@@ -96,9 +96,9 @@ pub fn permutation_importances(
 
 /// The decrease of impurity by the splits on each feature, by the rows that each tree has not seen:
 /// the mean over these rows of the products of their targets, less what the root predicts, and what
-/// the splits on the feature add to their predictions (Li et al., "A debiased MDI feature importance
-/// measure for random forests", 2019). Row-major `(n_trees, n_features)`; NaN for a tree that has seen
-/// all rows. The runtime counts trees.
+/// the splits on the feature add to their predictions (Li et al., "A debiased MDI feature
+/// importance measure for random forests", 2019). Row-major `(n_trees, n_features)`; NaN for a tree
+/// that has seen all rows. The runtime counts trees.
 pub fn impurity_importances(forest: &Forest, training: Training<'_>, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
     let rows = check(forest, &training)?;
     let n_features = forest.n_features();
@@ -202,9 +202,9 @@ impl Unseen<'_> {
         Ok(growth)
     }
 
-    /// Calls `own_leaf` for each row with the leaf that it reaches, and then `changed` whenever it reaches
-    /// another one with the values of another row for the features of a group. `donors` has these
-    /// rows, by repeat and then in the order of `rows`.
+    /// Calls `own_leaf` for each row with the leaf that it reaches, and then `changed` whenever it
+    /// reaches another one with the values of another row for the features of a group. `donors` has
+    /// these rows, by repeat and then in the order of `rows`.
     pub(super) fn reroute(
         &self,
         rows: &dyn Rows,

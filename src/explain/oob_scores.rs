@@ -11,7 +11,8 @@ use crate::tree::{TREE_LEAF, Tree, Walk};
 /// Sums that a task adds up.
 const SUMS_PER_TASK: usize = 1 << 12;
 
-/// A row that reaches another leaf: its group and its number, in one; the tree; the number of the leaf.
+/// A row that reaches another leaf: its group and its number, in one; the tree; the number of the
+/// leaf.
 type Changed = (u64, u32, u32);
 
 /// Those of some rows and groups, each with all of its trees.
@@ -30,9 +31,9 @@ pub struct OobChanges {
 }
 
 /// The [sums of predictions out of bag](Forest::sum_oob) that change if each row gets the values of
-/// another one, `donors[row]`, for the features of a group. They are, bit for bit, those of a matrix with
-/// these values. `groups` has the group of each feature; features of groups from `n_groups` on are left
-/// as they are. The runtime counts trees.
+/// another one, `donors[row]`, for the features of a group. They are, bit for bit, those of a
+/// matrix with these values. `groups` has the group of each feature; features of groups from
+/// `n_groups` on are left as they are. The runtime counts trees.
 pub fn oob_changes(
     forest: &Forest,
     x: &dyn Matrix,

@@ -49,8 +49,8 @@ pub struct Group {
     values: Vec<u32>,
 }
 
-/// Where the values of a split are listed: from the first place up to the second those that only the
-/// left child has, then those that only the right one has, then those that both have.
+/// Where the values of a split are listed: from the first place up to the second those that only
+/// the left child has, then those that only the right one has, then those that both have.
 type Present = [usize; 4];
 
 /// A split, as it is visited.
@@ -165,8 +165,8 @@ impl Kept {
 /// What memory of this file is asked for.
 const PLAN: &str = "the explanation of a tree";
 
-/// The groups of leaves by numbers of points, each from above one number up to another: all leaves in
-/// one group, or those with the fewest points in one of their own, whichever takes less time.
+/// The groups of leaves by numbers of points, each from above one number up to another: all leaves
+/// in one group, or those with the fewest points in one of their own, whichever takes less time.
 fn ranges(tree: &Tree, wanted: &dyn Fn(usize) -> u32) -> Result<Vec<(u32, u32)>> {
     let nodes = tree.nodes();
     let (few, mut most) = (LANES as u32, 0);
@@ -208,15 +208,15 @@ struct Frame {
 }
 
 impl Group {
-    /// The values of a closed split that are not 0 everywhere below it: those that only the left child
-    /// has, those that only the right one has, and those that both have.
+    /// The values of a closed split that are not 0 everywhere below it: those that only the left
+    /// child has, those that only the right one has, and those that both have.
     pub fn present(&self, number: u32) -> [&[u32]; 3] {
         let places = self.present[number as usize];
         [0, 1, 2].map(|part| &self.values[places[part]..places[part + 1]])
     }
 
-    /// The steps for the leaves that want more points than `above`, and at most `up_to`. The values of
-    /// nodes are row-major, so many per node.
+    /// The steps for the leaves that want more points than `above`, and at most `up_to`. The values
+    /// of nodes are row-major, so many per node.
     fn new(
         tree: &Tree,
         split_of: &[u32],
@@ -299,7 +299,8 @@ impl Group {
         Ok(group)
     }
 
-    /// Lists the values of a split, given those of its children. `sides_of` is all 0 before and after.
+    /// Lists the values of a split, given those of its children. `sides_of` is all 0 before and
+    /// after.
     fn list_present(&mut self, of_children: &[Vec<u32>; 2], sides_of: &mut [u8]) {
         for (side, values) in of_children.iter().enumerate() {
             for &value in values {
@@ -319,11 +320,11 @@ impl Group {
 
 /// The factors of the edges of a split, for some points.
 ///
-/// A feature of a path has the factor `w + (1 - w) p` for a row that goes along all splits on it, and
-/// `w (1 - p)` for another row. `factor` is what multiplies the product of all factors of the path,
-/// and `gain` is the derivative of the feature's contribution: `(1 - w) / (w + (1 - w) p)`, or
-/// `-1 / (1 - p)`, less the same above the split, and multiplied by the weights of the points. A row
-/// that has left the way above has the share of the child for a factor, and no gain.
+/// A feature of a path has the factor `w + (1 - w) p` for a row that goes along all splits on it,
+/// and `w (1 - p)` for another row. `factor` is what multiplies the product of all factors of the
+/// path, and `gain` is the derivative of the feature's contribution: `(1 - w) / (w + (1 - w) p)`,
+/// or `-1 / (1 - p)`, less the same above the split, and multiplied by the weights of the points. A
+/// row that has left the way above has the share of the child for a factor, and no gain.
 #[derive(Debug, Clone, Copy)]
 pub struct Coefficients {
     /// For a row that goes to this side: left, right.

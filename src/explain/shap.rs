@@ -20,8 +20,8 @@ use crate::tree::predict::check_features;
 const TREES_AT_ONCE: usize = 8;
 /// Batches per thread, if there are enough rows.
 const BATCHES_PER_THREAD: usize = 4;
-/// The most bytes of the sums of a batch, with as many values as places where sums wait: a part of a
-/// second-level cache.
+/// The most bytes of the sums of a batch, with as many values as places where sums wait: a part of
+/// a second-level cache.
 const SUMS_BYTES: usize = 1 << 18;
 /// How many sums wait for each other in a large tree.
 const PLACES: usize = 12;
@@ -38,8 +38,8 @@ pub struct ShapValues {
     pub values: Vec<f64>,
 }
 
-/// The prediction if nothing is known of a row: the mean over the trees of the means of their leaves
-/// by training weight. Shape `(n_values,)`.
+/// The prediction if nothing is known of a row: the mean over the trees of the means of their
+/// leaves by training weight. Shape `(n_values,)`.
 pub fn expected_value(forest: &Forest, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
     let of_tree = |tree: &PackedTree| Ok(plan(tree, runtime)?.expected);
     let mut sums = vec![0.0; forest.n_values()];
@@ -49,8 +49,9 @@ pub fn expected_value(forest: &Forest, runtime: &Runtime<'_>) -> Result<Vec<f64>
     Ok(sums.into_iter().map(|sum| sum / forest.len() as f64).collect())
 }
 
-/// The contributions of the features to the prediction for each row: path-dependent SHAP values. With
-/// the [expected value](expected_value) they add up to the prediction. The runtime counts trees.
+/// The contributions of the features to the prediction for each row: path-dependent SHAP values.
+/// With the [expected value](expected_value) they add up to the prediction. The runtime counts
+/// trees.
 pub fn shap_values(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<ShapValues> {
     explain(forest, x, false, runtime)
 }
@@ -62,8 +63,8 @@ pub fn sparse_shap_values(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>
 }
 
 /// The contributions of pairs of features: path-dependent SHAP interaction values. Those of a pair
-/// are half of the interaction at each of its two places. Those of a feature with itself are what its
-/// SHAP value has beside them. The runtime counts trees.
+/// are half of the interaction at each of its two places. Those of a feature with itself are what
+/// its SHAP value has beside them. The runtime counts trees.
 pub fn shap_interactions(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<ShapValues> {
     let ShapValues { features, mut values } = explain(forest, x, true, runtime)?;
     let (n, n_values) = (features.len(), forest.n_values());

@@ -1,8 +1,8 @@
 //! The trees of a forest as five sections of bytes, which files and pickles have in common.
 //!
 //! `shape` has 32-bit integers: the number of outputs, and of features; the classes of each output;
-//! the categories of each feature, or nothing if all are numeric. `index` has eight 64-bit words for
-//! each tree: its seed, and the [`Entry`] that describes its bytes in the sections `splits`,
+//! the categories of each feature, or nothing if all are numeric. `index` has eight 64-bit words
+//! for each tree: its seed, and the [`Entry`] that describes its bytes in the sections `splits`,
 //! `leaves` and `statistics`, where trees follow each other without gaps (`tree/packed/parts.rs`).
 
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use crate::forest::{Forest, Member};
 use crate::runtime::Runtime;
 use crate::tree::packed::{Entry, PackedTree, Parts, Shape};
 
-/// The number of the format of these sections: the one that is written, and the newest that is read.
+/// The number of the format of these sections: the one that is written, and the newest that is
+/// read.
 pub const TREE_FORMAT: u32 = 1;
 /// How many sections there are.
 pub const N_TREE_SECTIONS: usize = 5;
@@ -57,8 +58,8 @@ impl Outline {
         Self { shape: forest.members()[0].tree.shape(), trees: trees.collect() }
     }
 
-    /// Reads the outline from sections that may come from anywhere, whose lengths must be those that
-    /// it tells. O(trees).
+    /// Reads the outline from sections that may come from anywhere, whose lengths must be those
+    /// that it tells. O(trees).
     pub fn read(sections: &[&[u8]; N_TREE_SECTIONS]) -> Result<Self> {
         Ok(read_outline(sections)?.0)
     }

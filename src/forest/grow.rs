@@ -24,11 +24,11 @@ use crate::runtime::Runtime;
 /// numbers. `sample_ids` are the rows' names in Poisson samples; without them, a row's name is its
 /// number.
 ///
-/// Without a bootstrap, tree `t` is [`grow`](crate::grow::grow) of tree `t`. With one, it is that on a
-/// target with other weights, which depend on how often the [`RowSampler`] draws each row. With
-/// replacement, the weights are the chances of the draws, and the tree sees only the numbers of
-/// draws. Without replacement, and by Poisson counts, the weights are multiplied by the numbers of
-/// draws. The rows that are not drawn put the categories of some features in order (`orders`).
+/// Without a bootstrap, tree `t` is [`grow`](crate::grow::grow) of tree `t`. With one, it is that
+/// on a target with other weights, which depend on how often the [`RowSampler`] draws each row.
+/// With replacement, the weights are the chances of the draws, and the tree sees only the numbers
+/// of draws. Without replacement, and by Poisson counts, the weights are multiplied by the numbers
+/// of draws. The rows that are not drawn put the categories of some features in order (`orders`).
 pub fn grow_forest(
     data: &Dataset,
     target: &Target,
@@ -87,9 +87,9 @@ impl<'a> Bags<'a> {
         Ok(Bag { seed, target, counts })
     }
 
-    /// The data set that the tree of a bag is grown on, with the orders of categories that depend on
-    /// the bag. `rows` has the number in the data set of each row of the target, if that is not its
-    /// own number.
+    /// The data set that the tree of a bag is grown on, with the orders of categories that depend
+    /// on the bag. `rows` has the number in the data set of each row of the target, if that is not
+    /// its own number.
     pub fn order<'d>(
         &self,
         data: &'d Dataset,

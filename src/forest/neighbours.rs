@@ -1,7 +1,8 @@
 //! How often rows share leaves.
 //!
-//! For each tree, rows are listed by leaf. Each row then counts the others in its leaves, tree by tree:
-//! once to know how many there are, and once to write them down, so that nothing is held beside the result.
+//! For each tree, rows are listed by leaf. Each row then counts the others in its leaves, tree by
+//! tree: once to know how many there are, and once to write them down, so that nothing is held
+//! beside the result.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -37,8 +38,8 @@ pub struct Proximities {
     pub shares: Vec<f64>,
 }
 
-/// In how many trees each of some rows shares a leaf with each of others, as a share of the trees that
-/// count for both. O(pairs of rows in a leaf), and O(rows trees).
+/// In how many trees each of some rows shares a leaf with each of others, as a share of the trees
+/// that count for both. O(pairs of rows in a leaf), and O(rows trees).
 pub fn proximities(rows: Leaves<'_>, others: Leaves<'_>, runtime: &Runtime<'_>) -> Result<Proximities> {
     let (n_rows, n_others) = (rows.n_rows()?, others.n_rows()?);
     if rows.n_trees != others.n_trees || i32::try_from(n_others).is_err() {

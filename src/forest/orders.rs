@@ -2,17 +2,17 @@
 //!
 //! A node that orders categories by its own rows and then cuts the order by the same rows finds
 //! differences between categories where there are none: the more categories, and the fewer rows of
-//! each, the more. So a forest that leaves rows out of the sample of a tree orders the categories by
-//! these rows, out of bag, and the tree is grown as though places in the order were numbers.
+//! each, the more. So a forest that leaves rows out of the sample of a tree orders the categories
+//! by these rows, out of bag, and the tree is grown as though places in the order were numbers.
 //! Ordering once per tree is the method of Wright & Koenig, "Splitting on categorical predictors in
-//! random forests", 2019 (theirs orders by all rows). Several classes are ordered along the
-//! first principal component of their shares, as in Coppersmith, Hong & Hosking, "Partitioning
-//! nominal attributes in decision trees", Data Mining and Knowledge Discovery 3, 1999.
+//! random forests", 2019 (theirs orders by all rows). Several classes are ordered along the first
+//! principal component of their shares, as in Coppersmith, Hong & Hosking, "Partitioning nominal
+//! attributes in decision trees", Data Mining and Knowledge Discovery 3, 1999.
 //!
-//! Means of few rows are drawn towards the mean of all ([`ROWS_OF_ALL`]). An order that says nothing
-//! of the rows in the bag ([`LEAST_ERRORS`]) is that of noise, or of categories that matter together
-//! with other features alone. Up to [`MANY_CATEGORIES`] are cut in it as in any other order; a column
-//! of more does not vary in this tree.
+//! Means of few rows are drawn towards the mean of all ([`ROWS_OF_ALL`]). An order that says
+//! nothing of the rows in the bag ([`LEAST_ERRORS`]) is that of noise, or of categories that matter
+//! together with other features alone. Up to [`MANY_CATEGORIES`] are cut in it as in any other
+//! order; a column of more does not vary in this tree.
 //!
 //! All sums are added up in the order of the rows, and ties are broken by the rows in which
 //! categories first occur. So an order depends neither on codes nor on how columns are stored.
@@ -47,8 +47,9 @@ pub(super) struct TreeRows<'a> {
     pub counts: &'a [u32],
 }
 
-/// Returns the data set with places for the categories of each feature that has more than `most`
-/// of them among these rows. More than [`MANY_CATEGORIES`] are not told apart by an order of no use. O(rows) for each feature with that many ranks.
+/// Returns the data set with places for the categories of each feature that has more than `most` of
+/// them among these rows. More than [`MANY_CATEGORIES`] are not told apart by an order of no use.
+/// O(rows) for each feature with that many ranks.
 pub(super) fn with_orders<'d>(
     data: &'d Dataset,
     rows: &TreeRows<'_>,
@@ -111,8 +112,8 @@ impl Categories {
     }
 }
 
-/// Targets as vectors: a number for each output, on a scale of its own, or 0 and 1 for each class, or
-/// for the second of two.
+/// Targets as vectors: a number for each output, on a scale of its own, or 0 and 1 for each class,
+/// or for the second of two.
 struct Numbers<'a> {
     target: &'a Target,
     n: usize,

@@ -110,7 +110,8 @@ pub struct Split {
 }
 
 impl Split {
-    /// A split whose [`missing`](Candidate::missing) is set, with a set if the feature is categorical.
+    /// A split whose [`missing`](Candidate::missing) is set, with a set if the feature is
+    /// categorical.
     pub(super) fn new(cut: Candidate, set: Option<CategorySet>) -> Self {
         Self { cut, set }
     }
@@ -357,7 +358,8 @@ mod tests {
     }
 
     impl Visitor for PartitionRows<'_> {
-        /// The number of rows and the weight of the smaller child, and the number of rows on the left.
+        /// The number of rows and the weight of the smaller child, and the number of rows on the
+        /// left.
         type Output = (usize, u64, usize);
 
         fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output> {

@@ -64,9 +64,9 @@ pub fn grow_counted(
     Ok((if params.ccp_alpha > 0.0 { grown.pruned(params.ccp_alpha, runtime)? } else { grown }, effort))
 }
 
-/// Grows the same tree as [`grow`] and packs it. Faster than [`PackedTree::new`] of that tree, unless
-/// it is pruned: its arrays are not made. Trees of one data set that share `spare` also share memory,
-/// one after the other.
+/// Grows the same tree as [`grow`] and packs it. Faster than [`PackedTree::new`] of that tree,
+/// unless it is pruned: its arrays are not made. Trees of one data set that share `spare` also
+/// share memory, one after the other.
 pub(crate) fn grow_packed(
     data: &Dataset,
     target: &Target,
@@ -243,8 +243,8 @@ impl Policy for Record<'_> {
     }
 
     fn join(&self, mut tasks: Vec<TaskPart>) -> Result<TaskPart> {
-        // In the order of the tasks' numbers, a part comes after the part that it hangs on. The first
-        // part hangs on a node outside the subtree, which `absorb` links.
+        // In the order of the tasks' numbers, a part comes after the part that it hangs on. The
+        // first part hangs on a node outside the subtree, which `absorb` links.
         tasks.sort_unstable_by_key(|task| task.task);
         let mut tasks = tasks.into_iter();
         let first = tasks.next();

@@ -34,8 +34,8 @@ impl Part {
         Ok(id)
     }
 
-    /// Moves the nodes of another part behind the nodes of this one. Returns the new id of the first
-    /// of them.
+    /// Moves the nodes of another part behind the nodes of this one. Returns the new id of the
+    /// first of them.
     pub fn append(&mut self, other: &mut Self) -> Result<usize> {
         let offset = self.nodes.append(&mut other.nodes)?;
         self.splits.extend(other.splits.drain(..).map(|(node, split)| (offset + node, split)));

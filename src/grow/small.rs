@@ -1,9 +1,9 @@
 //! The walk down a subtree of few rows of dense data.
 //!
 //! It visits the same nodes as the driver, with the same keys and the same splits, and calls the
-//! same functions of the policy in the same order. But nothing is made for a node but a few numbers:
-//! the node is a range of an array of bytes, the places of its rows among the rows of the subtree.
-//! `benches/NOTES.md` says what that saves.
+//! same functions of the policy in the same order. But nothing is made for a node but a few
+//! numbers: the node is a range of an array of bytes, the places of its rows among the rows of the
+//! subtree. `benches/NOTES.md` says what that saves.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -150,8 +150,8 @@ pub(super) fn walk<'l, C: Criterion, P: Policy>(
     Ok(())
 }
 
-/// Moves the places of the rows that go left to the front and keeps the order on both sides. Returns
-/// how many rows go left.
+/// Moves the places of the rows that go left to the front and keeps the order on both sides.
+/// Returns how many rows go left.
 fn partition<C: Criterion>(search: &Search<'_, C>, ids: &[u32], places: &mut [u8], feature: u32, left: &Left) -> usize {
     let Columns::Dense(columns) = search.data.columns() else { return 0 };
     let column = columns.column(feature);
@@ -169,7 +169,8 @@ fn partition_by(places: &mut [u8], goes_left: impl Fn(u8) -> bool) -> usize {
     for at in 0..places.len() {
         let place = places[at];
         let goes_left = goes_left(place);
-        // The place is written to both sides: n_left <= at, and the slot at n_right is not used yet.
+        // The place is written to both sides: n_left <= at, and the slot at n_right is not used
+        // yet.
         places[n_left] = place;
         right[n_right] = place;
         n_left += usize::from(goes_left);

@@ -54,15 +54,15 @@ impl PyColumns {
         matches!(self.0.data().columns(), Columns::Sparse(_))
     }
 
-    /// Of the data set with all of its rows: the number of categories of each feature, 0 of a numeric
-    /// one; empty if all are numeric.
+    /// Of the data set with all of its rows: the number of categories of each feature, 0 of a
+    /// numeric one; empty if all are numeric.
     #[getter]
     fn n_categories(&self) -> Vec<u32> {
         self.0.data().n_categories().to_vec()
     }
 
-    /// Of the data set with all of its rows: the number of distinct values of each feature, those of
-    /// a sparse one with 0. Shape (n_features,), int64.
+    /// Of the data set with all of its rows: the number of distinct values of each feature, those
+    /// of a sparse one with 0. Shape (n_features,), int64.
     #[getter]
     fn n_distinct<'py>(&self, py: Python<'py>) -> Array1<'py, i64> {
         let data = self.0.data();
@@ -85,9 +85,9 @@ impl PyColumns {
         Ok(Self(self.0.with_rows(rows.as_slice()?.to_vec())?))
     }
 
-    /// The same rows for predictions by trees that number categories in another way. `codes` has for
-    /// each feature a float64 array of the value that stands for each code, None for features that
-    /// keep their values.
+    /// The same rows for predictions by trees that number categories in another way. `codes` has
+    /// for each feature a float64 array of the value that stands for each code, None for features
+    /// that keep their values.
     #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
     fn with_codes(&self, codes: Vec<Option<PyReadonlyArray1<'_, f64>>>) -> PyResult<Self> {
         let of_feature = |codes: &Option<PyReadonlyArray1<'_, f64>>| match codes {
@@ -106,7 +106,8 @@ impl PyColumns {
     }
 
     /// The values of these rows: a float64 array in C order, or a CSR matrix of float64 if the
-    /// matrix was sparse. Of a categorical feature, the codes of the categories that these rows have.
+    /// matrix was sparse. Of a categorical feature, the codes of the categories that these rows
+    /// have.
     fn decode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let n_features = self.0.data().n_features();
         match run(py, 1, self.n_steps(), None, |runtime| self.0.own_rows(runtime)?.decode(runtime))? {
@@ -120,8 +121,8 @@ impl PyColumns {
         let view = |(name, bytes): Part| {
             let keeper = Bound::new(this.py(), Keeper(bytes))?;
             let array = ArrayView1::from(&keeper.get().0[..]);
-            // SAFETY: the keeper is frozen and keeps the bytes, which nobody writes to, and the numpy
-            // array keeps the keeper. It is marked read-only before anyone else sees it.
+            // SAFETY: the keeper is frozen and keeps the bytes, which nobody writes to, and the
+            // numpy array keeps the keeper. It is marked read-only before anyone else sees it.
             let view = unsafe { PyArray1::borrow_from_array(&array, keeper.clone().into_any()) };
             view.getattr("flags")?.setattr("writeable", false)?;
             Ok((name, view))

@@ -51,8 +51,8 @@ pub enum Cut {
 }
 
 impl Candidate {
-    /// The cut of a numerical column between two ranks, `n_left` rows going left, where the node has
-    /// no missing values.
+    /// The cut of a numerical column between two ranks, `n_left` rows going left, where the node
+    /// has no missing values.
     pub(crate) fn between(feature: u32, last_left: u32, first_right: u32, n_left: usize) -> Self {
         let cut = Cut::Before(first_right);
         Self { feature, last_left, missing: None, order: 0, cut, n_left, is_loose: false }

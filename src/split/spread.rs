@@ -55,8 +55,8 @@ impl<C: Criterion> Scans<C> {
 }
 
 /// The highest score that any worker has found so far, as a sort key, which has the order of the
-/// scores; 0, which is the key of no score, if no worker has found a candidate. A worker that learns
-/// of this score too late loses time, but finds the same split.
+/// scores; 0, which is the key of no score, if no worker has found a candidate. A worker that
+/// learns of this score too late loses time, but finds the same split.
 #[derive(Default)]
 pub(crate) struct Lead(AtomicU64);
 

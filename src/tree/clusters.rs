@@ -7,9 +7,9 @@
 //! whose splits send the row right is the one. In trees of forests, a row passes three or four
 //! clusters where it passes seventeen splits.
 //!
-//! Cuts are in single precision, and a row goes right if its value is at least the cut: a cut is the
-//! least number in single precision above the threshold. For a value that was rounded up to single
-//! precision this decides as the threshold does, unless the value is equal to the cut.
+//! Cuts are in single precision, and a row goes right if its value is at least the cut: a cut is
+//! the least number in single precision above the threshold. For a value that was rounded up to
+//! single precision this decides as the threshold does, unless the value is equal to the cut.
 
 use std::collections::BinaryHeap;
 
@@ -64,9 +64,9 @@ pub(super) struct Cluster<'a> {
 }
 
 impl Clusters {
-    /// Clusters the tree of the split or leaf `root`. `split` has the splits by their numbers, which
-    /// are below `n_numbers`; the children of a split that are splits have greater ones. Returns
-    /// nothing if there are too many features. O(splits).
+    /// Clusters the tree of the split or leaf `root`. `split` has the splits by their numbers,
+    /// which are below `n_numbers`; the children of a split that are splits have greater ones.
+    /// Returns nothing if there are too many features. O(splits).
     pub fn new(n_features: usize, n_numbers: usize, root: u32, split: impl Fn(u32) -> Option<Split>) -> Option<Self> {
         if n_features > MAX_FEATURES {
             return None;

@@ -1,11 +1,12 @@
 //! A tree laid out for rows in single precision: eight bytes a node, sixteen rows side by side.
 //!
-//! A node is a cut, a feature and the place of its left child; the right child comes next. So a step
-//! is `left + (value > cut)`, without a branch. The cut of a split is its threshold rounded down to
-//! single precision, which no value in single precision lies above without lying above the threshold
-//! too. A leaf is its own left child, and its cut is a NaN, which no value exceeds: a row that has
-//! reached its leaf stays there while the others go on. The payload of the NaN is the number of the
-//! leaf. Nodes are in the order of their depths, so that the top of the tree shares cache lines.
+//! A node is a cut, a feature and the place of its left child; the right child comes next. So a
+//! step is `left + (value > cut)`, without a branch. The cut of a split is its threshold rounded
+//! down to single precision, which no value in single precision lies above without lying above the
+//! threshold too. A leaf is its own left child, and its cut is a NaN, which no value exceeds: a row
+//! that has reached its leaf stays there while the others go on. The payload of the NaN is the
+//! number of the leaf. Nodes are in the order of their depths, so that the top of the tree shares
+//! cache lines.
 //!
 //! Sixteen rows in registers hide the latency of the reads of each; a list of the rows that go on
 //! costs more than the steps that it saves (`benches/NOTES.md`).
@@ -97,8 +98,8 @@ impl FlatTree {
                 let feature = word.checked_shr(self.child_bits).unwrap_or(0) as usize;
                 let cell = starts[lane] + feature;
                 debug_assert!(cell < cells.len());
-                // SAFETY: features are below `n_features`, and `descend` has checked that the cell of
-                // the last feature is there for each start.
+                // SAFETY: features are below `n_features`, and `descend` has checked that the cell
+                // of the last feature is there for each start.
                 let value = unsafe { *cells.get_unchecked(cell) };
                 let next = (word & mask) + u32::from(value > cut);
                 moved |= next ^ at[lane];

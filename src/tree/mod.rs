@@ -24,6 +24,7 @@ mod prune;
 pub(crate) mod records;
 pub mod sets;
 mod side_by_side;
+mod singles;
 mod walk;
 mod ways;
 
@@ -116,7 +117,8 @@ pub struct Tree {
     sets: CategorySets,
     /// The tree as clusters, made at the first batch for which that pays.
     clusters: Made<Clusters>,
-    /// The ways of rows without entries, made at the first batch of sparse rows for which that pays.
+    /// The ways of rows without entries, made at the first batch of sparse rows for which that
+    /// pays.
     ways: Made<Ways>,
 }
 
@@ -301,7 +303,8 @@ impl Tree {
     }
 }
 
-/// The numbers of categories, or none if all features are numeric, so that equal trees compare equal.
+/// The numbers of categories, or none if all features are numeric, so that equal trees compare
+/// equal.
 fn any_categories(n_categories: Arc<[u32]>) -> Arc<[u32]> {
     if n_categories.iter().all(|&n| n == 0) { Arc::default() } else { n_categories }
 }

@@ -57,7 +57,8 @@ pub struct PackedTree {
     flat: Made<FlatTree>,
     /// The tree as clusters, made at the first batch for which that pays.
     clusters: Made<Clusters>,
-    /// The ways of rows without entries, made at the first batch of sparse rows for which that pays.
+    /// The ways of rows without entries, made at the first batch of sparse rows for which that
+    /// pays.
     ways: Made<Ways>,
 }
 
@@ -269,8 +270,8 @@ impl PackedTree {
     }
 }
 
-/// A position is a child: a leaf by its number among leaves, with the bit [`LEAF`], or a split by its
-/// number among splits.
+/// A position is a child: a leaf by its number among leaves, with the bit [`LEAF`], or a split by
+/// its number among splits.
 impl Walk for PackedTree {
     #[inline]
     fn root(&self) -> u32 {

@@ -57,7 +57,8 @@ impl Descent {
         avx512::run(self, clusters, rows);
     }
 
-    /// By row, the number of the leaf that it has reached, unless it is [`doubtful`](Self::doubtful).
+    /// By row, the number of the leaf that it has reached, unless it is
+    /// [`doubtful`](Self::doubtful).
     pub fn leaves(&self) -> &[u32] {
         &self.leaves
     }
@@ -168,9 +169,9 @@ mod avx512 {
         }
     }
 
-    /// The exit that a row takes, and whether one of its values is equal to a cut. `row` is the first
-    /// of its pages. The latter is only found if the row is `CHECKED`, as it must be if values are
-    /// missing or were rounded.
+    /// The exit that a row takes, and whether one of its values is equal to a cut. `row` is the
+    /// first of its pages. The latter is only found if the row is `CHECKED`, as it must be if
+    /// values are missing or were rounded.
     ///
     /// # Safety
     ///
@@ -203,8 +204,8 @@ mod avx512 {
     ///
     /// # Safety
     ///
-    /// The ids in pending lists must be those of rows of which there are leaves and pages. Each side of
-    /// the ids, and the exits, must have [`IDS`] items more than there are rows.
+    /// The ids in pending lists must be those of rows of which there are leaves and pages. Each
+    /// side of the ids, and the exits, must have [`IDS`] items more than there are rows.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
     unsafe fn divide<const PAGES: usize, const CHECKED: bool>(
         descent: &mut Descent,
@@ -246,8 +247,8 @@ mod avx512 {
             // Behind the list, no exit.
             // SAFETY: there is room for `IDS` more.
             unsafe { std::slice::from_raw_parts_mut(exits.add(len), IDS) }.fill(u8::MAX);
-            // Lists are divided from left to right, and the last one goes on first: so what a vector
-            // writes behind the end of a list is overwritten, or has been a list before.
+            // Lists are divided from left to right, and the last one goes on first: so what a
+            // vector writes behind the end of a list is overwritten, or has been a list before.
             let mut end = 0;
             for (exit, &next) in cluster.exits.iter().enumerate() {
                 if next & AT_LEAF == 0 {
@@ -296,7 +297,8 @@ mod avx512 {
             let mut n_left = 0;
             for at in 0..n_open {
                 let which = usize::from(open[at]);
-                // SAFETY: a row is open as long as its place is a cluster. The caller promises the pages.
+                // SAFETY: a row is open as long as its place is a cluster. The caller promises the
+                // pages.
                 let (next, is_doubtful) = unsafe {
                     let cluster = clusters.cluster(places[which]);
                     let row = pages.add(usize::from(rows[which]) * PAGES);

@@ -12,6 +12,7 @@ use super::pages::Pages;
 use super::partition::{self, Descent, MAX_ROWS};
 use super::position::AT_LEAF;
 use super::side_by_side::{self, MOST};
+use super::singles::Singles;
 use super::walk::{self, Walk};
 use super::ways::{GroupDescent, Ways};
 use super::{TREE_LEAF, Tree};
@@ -28,8 +29,8 @@ use crate::tuning::tuned;
 const MIN_BLOCK: usize = 256;
 const MAX_BLOCK: usize = 4096;
 const BLOCKS_PER_THREAD: usize = 2;
-/// So many class shares a thread holds while it chooses labels: 16 MB. Only with more than 64 classes is
-/// a part of a block smaller than a block.
+/// So many class shares a thread holds while it chooses labels: 16 MB. Only with more than 64
+/// classes is a part of a block smaller than a block.
 const MEANS_AT_ONCE: usize = 1 << 21;
 tuned! {
     /// The most bytes of a block of rows that are divided among clusters: long lists of rows are
@@ -293,46 +294,9 @@ fn block_means<W: Walk>(
     Ok(())
 }
 
-/// Some rows in single precision.
-enum Singles<'a> {
-    /// They are in single precision.
-    InPlace(&'a [f32]),
-    /// They are in double precision, and single precision holds all of their values. With where the
-    /// values of each row begin.
-    Copied(Vec<f32>, Vec<usize>),
-    /// A value is missing, or single precision does not hold it.
-    No,
-}
-
-impl<'a> Singles<'a> {
-    /// The rows whose values begin at `starts`.
-    fn of(cells: &Cells<'a>, starts: &[usize]) -> Self {
-        // Without a branch for each value.
-        let width = cells.width();
-        match cells {
-            Cells::F32(all) => {
-                let has_nan = |row: &[f32]| row.iter().fold(false, |found, value| found | value.is_nan());
-                let has_nan = starts.iter().any(|&start| has_nan(&all.cells[start..start + width]));
-                if has_nan { Self::No } else { Self::InPlace(all.cells) }
-            }
-            Cells::F64(all) => {
-                let mut copy = Vec::with_capacity(starts.len() * width);
-                for &start in starts {
-                    let row = &all.cells[start..start + width];
-                    copy.extend(row.iter().map(|&value| value as f32));
-                    if row.iter().fold(false, |lost, &value| lost | (f64::from(value as f32) != value)) {
-                        return Self::No;
-                    }
-                }
-                Self::Copied(copy, (0..starts.len()).map(|row| row * width).collect())
-            }
-        }
-    }
-}
-
-/// Calls `found` with the numbers of the leaves that some rows of a block reach in a tree, with the place
-/// of the first of them in `rows`, and with that of the tree. For each row, the trees come in their
-/// order.
+/// Calls `found` with the numbers of the leaves that some rows of a block reach in a tree, with the
+/// place of the first of them in `rows`, and with that of the tree. For each row, the trees come in
+/// their order.
 pub(crate) fn visit_leaves<W: Walk>(
     trees: &[&W],
     reader: &mut Reader<'_>,
@@ -415,8 +379,8 @@ pub(crate) fn visit_leaves<W: Walk>(
     Ok(())
 }
 
-/// A form of each tree, if all trees have it. Forms that do not exist yet are made, from the tree on
-/// that has a `share` of the trees before it: threads with different shares do not wait for each
+/// A form of each tree, if all trees have it. Forms that do not exist yet are made, from the tree
+/// on that has a `share` of the trees before it: threads with different shares do not wait for each
 /// other.
 fn forms<'t, W, F>(trees: &[&'t W], share: f64, form: impl Fn(&'t W) -> Option<&'t F>) -> Option<Vec<&'t F>> {
     let (before, after) = trees.split_at((share * trees.len() as f64) as usize);
@@ -424,8 +388,8 @@ fn forms<'t, W, F>(trees: &[&'t W], share: f64, form: impl Fn(&'t W) -> Option<&
     if all_exist { trees.iter().map(|tree| form(tree)).collect() } else { None }
 }
 
-/// Calls `found` with the numbers of the leaves that rows reach in each tree, by clusters. The values of
-/// the rows, at most [`MAX_ROWS`], begin at `starts`.
+/// Calls `found` with the numbers of the leaves that rows reach in each tree, by clusters. The
+/// values of the rows, at most [`MAX_ROWS`], begin at `starts`.
 fn through_clusters<W: Walk>(
     trees: &[&W],
     clusters: &[&Clusters],

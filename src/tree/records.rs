@@ -54,7 +54,8 @@ pub(crate) struct Records {
     pub n_classes: Vec<u32>,
     /// By feature; empty if all are numeric.
     pub n_categories: Arc<[u32]>,
-    /// The nodes. Node 0 is the root. The threshold of a categorical split is the number of its set.
+    /// The nodes. Node 0 is the root. The threshold of a categorical split is the number of its
+    /// set.
     pub nodes: Vec<Record>,
     /// What the nodes predict, `n_values` values each.
     pub values: Vec<f64>,

@@ -28,8 +28,8 @@ pub trait Walk: Sync {
     /// Adds the values of leaves, positions without [`AT_LEAF`](super::AT_LEAF), to `sums`, one
     /// after the other: class shares, padded to the output that has most, or means.
     fn add_values(&self, leaves: &[u32], sums: &mut [f64]);
-    /// The id of the leaf that a row reaches whose value of a feature is `value(feature)`; `pass` is
-    /// called with the id of each node on the way, the leaf's last. O(depth).
+    /// The id of the leaf that a row reaches whose value of a feature is `value(feature)`; `pass`
+    /// is called with the id of each node on the way, the leaf's last. O(depth).
     fn descend(&self, value: impl Fn(u32) -> f64, pass: impl FnMut(usize)) -> usize;
 
     /// Number of leaves.
@@ -53,8 +53,8 @@ pub trait Walk: Sync {
         None
     }
 
-    /// The ways of rows without entries for a batch of so many rows, if that pays. Its leaves have the
-    /// numbers that positions have.
+    /// The ways of rows without entries for a batch of so many rows, if that pays. Its leaves have
+    /// the numbers that positions have.
     #[doc(hidden)]
     fn ways(&self, _n_rows: usize) -> Option<&Ways> {
         None

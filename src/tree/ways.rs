@@ -1,11 +1,11 @@
 //! Sparse rows go down a tree in groups, and only their entries are looked at.
 //!
 //! At a split, a row without an entry of its feature goes the way of zero. So a row follows the way
-//! of zero until it meets a split at which an entry of its own sends it the other way: on text, that
-//! happens two or three times where the way to its leaf has eighty splits. The splits of a way follow
-//! each other in memory. Each is met by a group of rows at once: one word tells whether any row that
-//! follows the way has an entry of its feature. Rows that leave the way follow another one, from the
-//! other child on.
+//! of zero until it meets a split at which an entry of its own sends it the other way: on text,
+//! that happens two or three times where the way to its leaf has eighty splits. The splits of a way
+//! follow each other in memory. Each is met by a group of rows at once: one word tells whether any
+//! row that follows the way has an entry of its feature. Rows that leave the way follow another
+//! one, from the other child on.
 //!
 //! What an entry decides is decided by the tree itself, so this serves every tree: with missing
 //! values, with categories, and with values that single precision does not hold.
@@ -80,8 +80,8 @@ pub(super) struct GroupDescent {
 }
 
 impl GroupDescent {
-    /// Sets `leaves` to the numbers of the leaves that the rows of a group reach. `ways` are those of
-    /// the tree.
+    /// Sets `leaves` to the numbers of the leaves that the rows of a group reach. `ways` are those
+    /// of the tree.
     pub fn run<W: Walk>(&mut self, tree: &W, ways: &Ways, group: &RowGroup, leaves: &mut [u32]) {
         assert!(leaves.len() <= GROUP, "too many rows");
         let stored = group.stored();

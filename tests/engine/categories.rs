@@ -1,4 +1,5 @@
-//! Splits by categories: rows go where the sets say, in trees as they are, packed and pruned; unsound sets are refused.
+//! Splits by categories: rows go where the sets say, in trees as they are, packed and pruned;
+//! unsound sets are refused.
 
 use std::collections::HashSet;
 use std::sync::Arc;

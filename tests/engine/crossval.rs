@@ -1,4 +1,5 @@
-//! Cross-validation: what the folds predict is, bit for bit, what forests predict that are grown on each fold alone.
+//! Cross-validation: what the folds predict is, bit for bit, what forests predict that are grown on
+//! each fold alone.
 
 use ndarray::{Array2, Axis};
 use proptest::collection::vec;
@@ -99,7 +100,8 @@ impl Case {
         all.predict(&folds, query, &runtime(n_threads))
     }
 
-    /// The definition: each fold as a data set of its own. Classes that it lacks are none of its classes.
+    /// The definition: each fold as a data set of its own. Classes that it lacks are none of its
+    /// classes.
     fn refitted(&self, is_tree: bool) -> Result<Vec<Vec<f64>>> {
         let mut all = Vec::new();
         for ((train, test), Own { weights, ids }) in self.folds.iter().zip(self.of_rows()) {
@@ -147,7 +149,8 @@ fn bits(values: &[f64]) -> Vec<u64> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-/// Numbers that are not exact in fixed point, or with some far out: what the rows of a fold have to say about it shows.
+/// Numbers that are not exact in fixed point, or with some far out: what the rows of a fold have to
+/// say about it shows.
 fn rougher(y: Y, roughness: u8, seed: u64) -> Y {
     match y {
         Y::Numbers { values, n_outputs } if roughness > 0 => {
@@ -172,7 +175,8 @@ fn folds(n: usize) -> impl Strategy<Value = Vec<(Vec<u32>, Vec<u32>)>> {
         let fold = |number| all().partition(|&row| part(row) != number);
         (0..n_parts).map(fold).collect::<Vec<(Vec<u32>, Vec<u32>)>>()
     });
-    // Any rows may be tested, several times and those of training too. Training rows may have any order.
+    // Any rows may be tested, several times and those of training too. Training rows may have any
+    // order.
     let random =
         vec((vec(any::<bool>(), n), vec(0..n as u32, 0..20usize), any::<u64>()), 1..4).prop_map(move |folds| {
             let rows = |(is_in, test, seed): (Vec<bool>, Vec<u32>, u64)| {
@@ -234,8 +238,9 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-/// Cases whose folds descend together: class counts, rows that weigh the same, and draws that do not depend on the fold. Rounds of
-/// folds, of which each leaves out rows that the others of its round do not.
+/// Cases whose folds descend together: class counts, rows that weigh the same, and draws that do
+/// not depend on the fold. Rounds of folds, of which each leaves out rows that the others of its
+/// round do not.
 fn groups() -> impl Strategy<Value = Case> {
     let x = prop_oneof![matrices(6..50usize, 1..6usize).boxed(), with_holes(matrices(6..50usize, 1..6usize)).boxed()];
     (x, 2..4u32).prop_flat_map(|(x, n_classes)| {
@@ -271,7 +276,8 @@ fn groups() -> impl Strategy<Value = Case> {
     })
 }
 
-/// What the folds predict from either storage of data and query, on several threads, is what refits do.
+/// What the folds predict from either storage of data and query, on several threads, is what refits
+/// do.
 fn check_refits(case: &Case, seed: u64) -> std::result::Result<(), TestCaseError> {
     let expected = case.expected();
     let dense = case.categorised(encode(&case.x.view(), &runtime(1)));
@@ -387,8 +393,8 @@ proptest! {
     }
 }
 
-/// So many trees that a call which does not look at the flag would take minutes. The folds of classes descend together,
-/// those of numbers are asked one by one.
+/// So many trees that a call which does not look at the flag would take minutes. The folds of
+/// classes descend together, those of numbers are asked one by one.
 #[test]
 fn a_raised_stop_flag_ends_cross_validation() {
     let n = 1000;

@@ -51,7 +51,8 @@ enum Lean {
     Right,
 }
 
-/// A chain of `depth` splits at the thresholds 0, 1, 2, ... from the root to a lean to the right, or the reverse.
+/// A chain of `depth` splits at the thresholds 0, 1, 2, ... from the root to a lean to the right,
+/// or the reverse.
 fn chain(depth: usize, lean: Lean) -> Tree {
     let n = 2 * depth + 1;
     let mut nodes = NodeArrays {

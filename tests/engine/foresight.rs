@@ -1,5 +1,6 @@
-//! A pass that is foreseen has the scores of one that is not: losses from lists that samples are removed from, or from a tree
-//! where weights are adverse, against a walk over the node; for nodes of several sizes in one scratch, as in a search.
+//! A pass that is foreseen has the scores of one that is not: losses from lists that samples are
+//! removed from, or from a tree where weights are adverse, against a walk over the node; for nodes
+//! of several sizes in one scratch, as in a search.
 
 use std::cmp::Ordering;
 
@@ -84,7 +85,8 @@ proptest! {
     }
 }
 
-/// Heavy samples on either side of many light ones leave in turns, so that the median crosses the light ones each time.
+/// Heavy samples on either side of many light ones leave in turns, so that the median crosses the
+/// light ones each time.
 #[test]
 fn adverse_weights() {
     let (n_heavy, n_light) = (400u32, 800u32);
@@ -103,8 +105,8 @@ fn adverse_weights() {
 struct Bounds<'a>(&'a [Vec<u32>]);
 
 impl Visitor for Bounds<'_> {
-    /// Of each pass the highest score; and of each share of it as the floor, what is said of the cuts and the highest score again
-    /// unless there is nothing to be scored.
+    /// Of each pass the highest score; and of each share of it as the floor, what is said of the
+    /// cuts and the highest score again unless there is nothing to be scored.
     type Output = Vec<(f64, Vec<(f64, f64, Option<f64>)>)>;
 
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output> {
@@ -143,7 +145,8 @@ impl Visitor for Bounds<'_> {
 proptest! {
     #![proptest_config(common::config(60))]
 
-    /// Long passes may be given up before their cuts are looked at, but only if none is as good as the floor.
+    /// Long passes may be given up before their cuts are looked at, but only if none is as good as
+    /// the floor.
     #[test]
     fn long_passes_are_bounded(
         (kind, y, weights, order) in (kinds(), 512..900usize).prop_flat_map(|(kind, n)| {
@@ -181,7 +184,8 @@ fn noise_is_given_up() {
         let passes = [noise.clone(), (0..n).collect()];
         let found = visit(kind, &target, Bounds(&passes), &runtime(1)).unwrap();
         let given_up = |pass: usize| found[pass].1.iter().filter(|asked| asked.2.is_none()).count();
-        // What is asked for beyond the highest score of the signal is more than any cut can have; the noise scores next to nothing.
+        // What is asked for beyond the highest score of the signal is more than any cut can have;
+        // the noise scores next to nothing.
         assert!(given_up(1) >= 1 && given_up(0) >= 1, "{kind:?}");
         assert!(found[0].0 * 20.0 < found[1].0, "{kind:?}");
     }

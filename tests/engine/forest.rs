@@ -1,4 +1,5 @@
-//! Forests: the schedule does not show, trees are those of `grow`, and bootstrap samples are drawn fairly.
+//! Forests: the schedule does not show, trees are those of `grow`, and bootstrap samples are drawn
+//! fairly.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -243,7 +244,8 @@ fn illegal_counts_are_refused() {
     assert!(matches!(fine.reweighted(&[u32::MAX; 3]), Err(Error::TooLarge { .. })));
 }
 
-// ---- Draws ----------------------------------------------------------------------------------------------------------
+// ---- Draws
+// ----------------------------------------------------------------------------------------------------------
 
 fn classes(n: usize, weights: Option<&[f64]>) -> Target {
     Target::classification(&vec![0; n], &[1], weights).unwrap()
@@ -284,7 +286,8 @@ fn rows_are_drawn_in_proportion_to_their_weights() {
     }
 }
 
-/// The number of distinct rows is as in independent draws, and two trees share no more rows than chance gives.
+/// The number of distinct rows is as in independent draws, and two trees share no more rows than
+/// chance gives.
 #[test]
 fn draws_are_independent() {
     let n = 1000;

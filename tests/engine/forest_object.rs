@@ -1,5 +1,6 @@
-//! The forest as an object: prediction is the mean of the trees whatever the blocks and threads, rows out of bag are those
-//! that were not drawn, and every scheme of drawing is a function of seeds and ids.
+//! The forest as an object: prediction is the mean of the trees whatever the blocks and threads,
+//! rows out of bag are those that were not drawn, and every scheme of drawing is a function of
+//! seeds and ids.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -274,8 +275,8 @@ fn ids_are_one_per_row() {
     }
 }
 
-/// Each class of a sample weighs as much as the others, whatever its rows weigh: the count of a row times the number of
-/// draws over that of its class and of the classes.
+/// Each class of a sample weighs as much as the others, whatever its rows weigh: the count of a row
+/// times the number of draws over that of its class and of the classes.
 #[test]
 fn subsamples_are_balanced() {
     let (n, m) = (200, 5);
@@ -324,7 +325,8 @@ fn subsamples_are_balanced() {
 
 #[test]
 fn weights_that_fill_all_bits_are_rounded_again() {
-    // Their integers have a total just below the bound, a power of two, which half of the Poisson samples would exceed.
+    // Their integers have a total just below the bound, a power of two, which half of the Poisson
+    // samples would exceed.
     let (n, m) = (256, 4);
     let x = matrix(n, m);
     let data = encode(&x.view(), &runtime(1));

@@ -1,7 +1,8 @@
-//! A few small trees as text: a change of the engine that changes trees shows here first, line by line.
+//! A few small trees as text: a change of the engine that changes trees shows here first, line by
+//! line.
 //!
-//! After a change that is meant to change trees, `SPINNEY_BLESS=1 cargo test --test engine golden` writes the files
-//! anew; the commit explains the difference.
+//! After a change that is meant to change trees, `SPINNEY_BLESS=1 cargo test --test engine golden`
+//! writes the files anew; the commit explains the difference.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -44,8 +45,9 @@ fn check(name: &str, tree: &Tree) {
     assert!(text == golden, "{name} has changed:\n{text}\nfrom:\n{golden}\nTo accept it, set SPINNEY_BLESS=1.");
 }
 
-/// Outlook (sunny, overcast, rain), temperature (hot, mild, cool), humidity (high, normal), wind (weak, strong), and
-/// whether to play: Quinlan, "Induction of decision trees", Machine Learning 1, 1986, table 1.
+/// Outlook (sunny, overcast, rain), temperature (hot, mild, cool), humidity (high, normal), wind
+/// (weak, strong), and whether to play: Quinlan, "Induction of decision trees", Machine Learning 1,
+/// 1986, table 1.
 fn weather() -> (Array2<f64>, Y) {
     let x = array![
         [0., 0., 0., 0.],

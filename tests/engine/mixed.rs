@@ -1,5 +1,6 @@
-//! Data of numbers and categories, with missing values among both: what must not show in a tree. Beside what `properties`
-//! has of numbers: the codes of categories, and where rows without a known category go.
+//! Data of numbers and categories, with missing values among both: what must not show in a tree.
+//! Beside what `properties` has of numbers: the codes of categories, and where rows without a known
+//! category go.
 
 use ndarray::{Array2, Axis, concatenate, s};
 use proptest::collection::vec;
@@ -78,8 +79,8 @@ fn cases(n_samples: std::ops::Range<usize>) -> impl Strategy<Value = Case> {
     )
 }
 
-/// Up to a thousand categories beside numbers of as many values; some are close to the target, some have no values at all
-/// in most rows.
+/// Up to a thousand categories beside numbers of as many values; some are close to the target, some
+/// have no values at all in most rows.
 fn wide_cases() -> impl Strategy<Value = (Case, Option<Vec<f64>>)> {
     let shapes = (300..1500usize, 2..=5usize, prop::sample::select(&CRITERIA[..]), any::<u64>());
     shapes.prop_flat_map(|(n, m, criterion, seed)| {
@@ -106,7 +107,8 @@ fn wide_cases() -> impl Strategy<Value = (Case, Option<Vec<f64>>)> {
                         return f64::NAN;
                     }
                     let level = ((share * noise(own_seed, row) + (1.0 - share) * signal[row]) * n_levels).floor();
-                    // Codes in an order that says nothing; a third of them is what sparse columns do not store.
+                    // Codes in an order that says nothing; a third of them is what sparse columns
+                    // do not store.
                     if categorical[column] { (level * 7.0 % n_levels - n_levels / 3.0).max(0.0).floor() } else { level }
                 });
                 let y = if is_regression(criterion) {
@@ -143,7 +145,8 @@ fn searches(data: &Dataset, params: &TreeParams) -> Vec<TreeParams> {
     }
 }
 
-/// Dense and sparse rows reach the same leaves, and the training rows those where growing has left them.
+/// Dense and sparse rows reach the same leaves, and the training rows those where growing has left
+/// them.
 fn check_rows(case: &Case, tree: &Tree) -> Result<(), TestCaseError> {
     let sparse = Sparse::<f64, i32>::new(&case.x, Format::Csr, |v| v);
     let leaves = tree.apply(&case.x.view(), &runtime(1)).unwrap();
@@ -176,7 +179,8 @@ proptest! {
         }
     }
 
-    /// Which code a category has says nothing. Predictions do not tell two such trees apart, nor do the nodes.
+    /// Which code a category has says nothing. Predictions do not tell two such trees apart, nor do
+    /// the nodes.
     #[test]
     fn codes_do_not_show(case in cases(1..60), shuffle: u64) {
         let mut other = case.clone();
@@ -305,7 +309,8 @@ fn threads_do_not_show() {
     }
 }
 
-/// A forest, and rows to be predicted: those of the training, and others with categories and values that it has not seen.
+/// A forest, and rows to be predicted: those of the training, and others with categories and values
+/// that it has not seen.
 fn forest_cases() -> impl Strategy<Value = (Case, Array2<f64>, ForestParams)> {
     let bootstraps = prop_oneof![
         Just(Bootstrap::None),

@@ -1,4 +1,5 @@
-//! A criterion that is not the engine's, built as the page "How to add a criterion" of the site says.
+//! A criterion that is not the engine's, built as the page "How to add a criterion" of the site
+//! says.
 //!
 //! The page shows the part between the two marks.
 

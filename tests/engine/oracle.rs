@@ -105,7 +105,8 @@ fn cases(
     })
 }
 
-/// Unit weights, integers, dyadic fractions, and zeros among them; huge integers too, unless powers of them are taken.
+/// Unit weights, integers, dyadic fractions, and zeros among them; huge integers too, unless powers
+/// of them are taken.
 fn weights(n: usize, criterion: CriterionKind) -> impl Strategy<Value = (Vec<u64>, f64)> {
     let huge = u32::from(!matches!(criterion, CriterionKind::Entropy | CriterionKind::Poisson));
     let integers = prop_oneof![
@@ -253,7 +254,8 @@ proptest! {
         }
     }
 
-    /// So many features that the permutation is not a table, most of them constant in most nodes: the draw goes on.
+    /// So many features that the permutation is not a table, most of them constant in most nodes:
+    /// the draw goes on.
     #[test]
     fn few_of_many_features(
         mut case in cases(CriterionKind::Gini, 2..=16usize, 65..=120usize),
@@ -266,7 +268,8 @@ proptest! {
     }
 }
 
-/// Every row its own value, one class per parity: all cuts of a level tie in pairs, from either end.
+/// Every row its own value, one class per parity: all cuts of a level tie in pairs, from either
+/// end.
 #[test]
 fn ties_between_mirrored_cuts() {
     for criterion in [CriterionKind::Gini, CriterionKind::Entropy] {

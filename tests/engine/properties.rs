@@ -1,5 +1,6 @@
-//! What must not show in a tree: storage, kernels, threads, the order of rows, the scale of weights. And what must
-//! hold for any tree: stop rules, consistent prediction, no panic on extreme numbers or hostile arrays.
+//! What must not show in a tree: storage, kernels, threads, the order of rows, the scale of
+//! weights. And what must hold for any tree: stop rules, consistent prediction, no panic on extreme
+//! numbers or hostile arrays.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -26,7 +27,8 @@ use crate::common::{
     matrices, naive, noise, params, runtime, targets, try_encode, with_holes,
 };
 
-// ---- Storage --------------------------------------------------------------------------------------------------------
+// ---- Storage
+// --------------------------------------------------------------------------------------------------------
 
 fn check_storages(x: &Array2<f64>, y: &Y, params: &TreeParams, seed: u64) -> Result<(), TestCaseError> {
     let expected = grow_dense(x, y, None, params);
@@ -75,7 +77,8 @@ proptest! {
         check_storages(&x, &y, &params, seed)?;
     }
 
-    /// Thresholds between any two values separate them: in the tree, and for rows that arrive later.
+    /// Thresholds between any two values separate them: in the tree, and for rows that arrive
+    /// later.
     #[test]
     fn storage_does_not_show_for_any_values(
         (values, classes) in (2..30usize).prop_flat_map(|n| (vec(any_value(), 2 * n), vec(0..3u32, n))),
@@ -111,9 +114,11 @@ proptest! {
     }
 }
 
-// ---- Larger cases ---------------------------------------------------------------------------------------------------
+// ---- Larger cases
+// ---------------------------------------------------------------------------------------------------
 
-/// Integers below 100, of which a share of `density` is not 0; a third of the columns has few distinct values.
+/// Integers below 100, of which a share of `density` is not 0; a third of the columns has few
+/// distinct values.
 fn large_matrix(n: usize, m: usize, density: f64) -> Array2<f64> {
     Array2::from_shape_fn((n, m), |(row, column)| {
         let at = row * m + column;
@@ -143,8 +148,9 @@ fn active(criterion: CriterionKind) -> TreeParams {
     TreeParams { max_features, feature_sampling, seed: 5, ..TreeParams::new(criterion) }
 }
 
-/// Every kernel on each data set and for each kind of parameters; by default on one of the four storages, which changes
-/// from one to the next, so that on each data set, and for each kind of parameters, it meets all four.
+/// Every kernel on each data set and for each kind of parameters; by default on one of the four
+/// storages, which changes from one to the next, so that on each data set, and for each kind of
+/// parameters, it meets all four.
 #[test]
 fn storage_and_kernels_do_not_show_in_large_data() {
     let mut number = 0;
@@ -187,7 +193,8 @@ fn storage_and_kernels_do_not_show_in_large_data() {
     }
 }
 
-/// Columns of more values than a histogram has bins, some of them close to the target, many of them tied.
+/// Columns of more values than a histogram has bins, some of them close to the target, many of them
+/// tied.
 fn wide_cases() -> impl Strategy<Value = (Array2<f64>, Y, Option<Vec<f64>>, TreeParams)> {
     let shapes = (300..1500usize, 1..=5usize, prop::sample::select(&CRITERIA[..]), any::<u64>());
     shapes.prop_flat_map(|(n, m, criterion, seed)| {
@@ -268,7 +275,8 @@ fn the_width_of_ranks_does_not_show() {
     }
 }
 
-/// Keys instead of ranks, where there are more than 65,536 values and all are `f32`; in large nodes and in small ones.
+/// Keys instead of ranks, where there are more than 65,536 values and all are `f32`; in large nodes
+/// and in small ones.
 #[test]
 fn ordinals_do_not_show() {
     let n = 70_000;
@@ -365,9 +373,11 @@ fn dense_path(x: &Array2<f64>, runtime: &Runtime<'_>, params: &TreeParams, y: &Y
     tree.decision_path(&x.view(), runtime).unwrap()
 }
 
-// ---- Kernels --------------------------------------------------------------------------------------------------------
+// ---- Kernels
+// --------------------------------------------------------------------------------------------------------
 
-/// The entries of a feature in the node and the rank of 0.0, by definition: a rank is a place among the column's values.
+/// The entries of a feature in the node and the rank of 0.0, by definition: a rank is a place among
+/// the column's values.
 fn naive_entries(x: &Array2<f64>, feature: usize, samples: &[u32]) -> (Vec<Entry>, u32) {
     let mut values: Vec<f64> = x.column(feature).iter().copied().chain([0.0]).collect();
     values.sort_by(f64::total_cmp);
@@ -443,7 +453,8 @@ proptest! {
     }
 }
 
-// ---- Weights and rows -----------------------------------------------------------------------------------------------
+// ---- Weights and rows
+// -----------------------------------------------------------------------------------------------
 
 /// The arrays of a tree without the counts of rows and, on demand, without the weights.
 fn without_counts(tree: &Tree, keep_weights: bool) -> NodeArrays {
@@ -458,7 +469,8 @@ fn without_counts(tree: &Tree, keep_weights: bool) -> NodeArrays {
 proptest! {
     #![proptest_config(config(200))]
 
-    /// One weight is 1: a common divisor is taken out of weights first, which moves the last bit of an impurity.
+    /// One weight is 1: a common divisor is taken out of weights first, which moves the last bit of
+    /// an impurity.
     #[test]
     fn a_weight_is_a_number_of_copies((x, y, params) in cases(1..40), mut copies in vec(0..=3usize, 40)) {
         copies.truncate(x.nrows());
@@ -530,7 +542,8 @@ proptest! {
         prop_assert_eq!(before, after);
     }
 
-    /// Bounds on which the exact arithmetic relies, and the tree at the ends of the range of doubles.
+    /// Bounds on which the exact arithmetic relies, and the tree at the ends of the range of
+    /// doubles.
     #[test]
     fn extreme_numbers_do_not_overflow(
         (y, weights, n_outputs) in (2..24usize, 1..=3usize).prop_flat_map(|(n, n_outputs)| {
@@ -572,7 +585,8 @@ proptest! {
         for (at, value) in tree.nodes().value.iter().enumerate() {
             let column = || values.iter().skip(at % n_outputs).step_by(n_outputs);
             let (low, high) = (column().copied().fold(f64::MAX, f64::min), column().copied().fold(f64::MIN, f64::max));
-            // Fixed point: 44 bits, and the scales of two outputs are at most SCALE_SPREAD bits apart.
+            // Fixed point: 44 bits, and the scales of two outputs are at most SCALE_SPREAD bits
+            // apart.
             let unit = largest(&mut column()).max(largest_of_all * 2f64.powi(-SCALE_SPREAD)) * 2f64.powi(-43);
             prop_assert!(low - unit <= *value && *value <= high + unit, "{} outside of {}..{}", value, low, high);
         }
@@ -587,7 +601,8 @@ proptest! {
     }
 }
 
-// ---- Trees ----------------------------------------------------------------------------------------------------------
+// ---- Trees
+// ----------------------------------------------------------------------------------------------------------
 
 /// Dense and sparse rows reach the same leaves, by the paths that the thresholds say.
 fn check_prediction(x: &Array2<f64>, tree: &Tree) -> Result<(), TestCaseError> {
@@ -676,7 +691,8 @@ proptest! {
     }
 }
 
-// ---- Leaves: as many as are wanted, and worth their price -----------------------------------------------------------
+// ---- Leaves: as many as are wanted, and worth their price
+// -----------------------------------------------------------
 
 /// The paths of the leaves; left is false.
 fn leaf_paths(tree: &Tree) -> BTreeSet<Vec<bool>> {
@@ -845,7 +861,8 @@ fn arrays(children_left: Vec<i32>, children_right: Vec<i32>) -> NodeArrays {
     }
 }
 
-/// The id after the subtree of `node` if it is numbered in preorder, left child first: the definition, by recursion.
+/// The id after the subtree of `node` if it is numbered in preorder, left child first: the
+/// definition, by recursion.
 fn end_of_subtree(left: &[i32], right: &[i32], node: usize) -> Option<usize> {
     if *left.get(node)? == TREE_LEAF && *right.get(node)? == TREE_LEAF {
         return Some(node + 1);
@@ -944,7 +961,8 @@ fn inconsistent_trees_are_refused() {
     assert!(Tree::new(1, vec![1], arrays(vec![1, 2, 3, -1, -1, -1, -1], vec![4, 5, 6, -1, -1, -1, -1])).is_err());
 }
 
-// ---- Hostile sparse structure ---------------------------------------------------------------------------------------
+// ---- Hostile sparse structure
+// ---------------------------------------------------------------------------------------
 
 /// Whether the arrays are a sound compressed matrix: the definition.
 fn is_sound(n_major: usize, n_minor: usize, indptr: &[i64], indices: &[i64], n_data: usize) -> bool {

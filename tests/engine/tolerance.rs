@@ -1,7 +1,8 @@
-//! The one claim on which every tier rests: `Criterion::tolerance` bounds the rounding of `Criterion::score`.
+//! The one claim on which every tier rests: `Criterion::tolerance` bounds the rounding of
+//! `Criterion::score`.
 //!
-//! For two random splits of a node, the exact order of their proofs must not be contradicted by scores that differ by
-//! more than the tolerance.
+//! For two random splits of a node, the exact order of their proofs must not be contradicted by
+//! scores that differ by more than the tolerance.
 
 use std::cmp::Ordering;
 

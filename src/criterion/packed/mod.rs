@@ -132,9 +132,9 @@ pub trait Packed<C: Statistics + ?Sized>: Send {
     /// illegal cuts beside it, so that fewer bins can be ruled out. O(bins).
     fn bounds(&mut self, level: Level, node: &C::Totals, all_legal: bool, bounds: &mut [f64]);
 
-    /// Sets the scores of cuts, with the bits of [`Statistics::score`]. They are minus infinity where
-    /// two keys have one rank, so that there is no cut, and where a cut with missing values on the
-    /// left would part them from all others.
+    /// Sets the scores of cuts, with the bits of [`Statistics::score`]. They are minus infinity
+    /// where two keys have one rank, so that there is no cut, and where a cut with missing values
+    /// on the left would part them from all others.
     ///
     /// Returns false, and sets nothing, where numbers are too large. O(rows).
     fn lane_scores(&mut self, level: Level, node: &C::Totals, rows: &Self::Rows, cuts: Cuts<'_>) -> bool;

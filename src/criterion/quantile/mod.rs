@@ -147,7 +147,8 @@ pub(super) fn is_narrow(target: &Target, numbers: &Numbers, level: Option<Quanti
 }
 
 impl<'a, S: Moment> Quantile<'a, S> {
-    /// The absolute error, or if a resolved level is given the loss about the quantile of that level.
+    /// The absolute error, or if a resolved level is given the loss about the quantile of that
+    /// level.
     pub(super) fn new(
         target: &'a Target,
         numbers: &'a Numbers,

@@ -219,8 +219,8 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
     /// An order by the shares of each class that the node has, and one by the first principal
     /// component. Two units have one order, up to its direction. If the node has two classes, the
     /// order by the second one is that by the first one backwards, up to units of equal shares. The
-    /// score of a cut is convex in the weight that is moved from one side to the other, so that a cut
-    /// among such units scores no more than the better one of the cuts beside them all.
+    /// score of a cut is convex in the weight that is moved from one side to the other, so that a
+    /// cut among such units scores no more than the better one of the cuts beside them all.
     fn sort_units(&mut self, i: usize, units: &mut [u8]) -> Option<u32> {
         let Self { n_units, unit_weights, unit_counts, unit_classes, group_slots, .. } = self;
         let n_orders = if *n_units == 2 || group_slots.len() == 2 { 1 } else { group_slots.len() };
@@ -246,8 +246,8 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
 }
 
 /// The numerator of the score of a cut, from the weights of the node and of the left, and the sums
-/// of squared class weights of either side. It is at most the product of the weights of the node and
-/// of both sides, so below 2^28.
+/// of squared class weights of either side. It is at most the product of the weights of the node
+/// and of both sides, so below 2^28.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
 fn numerator(node: i32, left: i32, inside: i32, outside: i32) -> i32 {

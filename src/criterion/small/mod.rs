@@ -1,4 +1,5 @@
-//! The statistics of small subtrees: of at most [`MAX_ROWS`] rows that weigh at most [`MAX_WEIGHT`].
+//! The statistics of small subtrees: of at most [`MAX_ROWS`] rows that weigh at most
+//! [`MAX_WEIGHT`].
 //!
 //! Most nodes of a tree have few rows, and there the time of a split goes into what does not depend
 //! on the rows: wide integers, buffers, proofs. In a small subtree all statistics are narrow
@@ -106,8 +107,8 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     }
 
     /// Scores the cuts of a column. Cut number `i` sends rows of at most the rank `lasts[i]` left,
-    /// where `lasts[i]` is at least the least rank of the node. Sets `scores[i]` to its score, or to
-    /// minus infinity if all rows go left. Returns the highest score. `ranks` are those of the
+    /// where `lasts[i]` is at least the least rank of the node. Sets `scores[i]` to its score, or
+    /// to minus infinity if all rows go left. Returns the highest score. `ranks` are those of the
     /// node's rows. O(rows * cuts).
     fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64;
 

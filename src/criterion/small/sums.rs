@@ -1,4 +1,5 @@
-//! Squared error of up to [`MAX_OUTPUTS`] targets in small subtrees; see `criterion::squared_error`.
+//! Squared error of up to [`MAX_OUTPUTS`] targets in small subtrees; see
+//! `criterion::squared_error`.
 //!
 //! Let `W` be the weight of the node and `S` the weighted sum of its targets `q`. A row of weight
 //! `w` has the excess `w (W q - S)`, and a cut has the sum of the excesses on its left, which is

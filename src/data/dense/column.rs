@@ -3,8 +3,8 @@
 //! * A column of few distinct values is coded by a hash table (`dictionary`), and only the distinct
 //!   values are sorted. O(n).
 //! * All others are sorted by radix, without their zeros. O(n) per digit that varies.
-//! * Where sort keys may stand for ranks ([`Ordinals::Keys`]), a column of many values is not sorted
-//!   at all. O(n).
+//! * Where sort keys may stand for ranks ([`Ordinals::Keys`]), a column of many values is not
+//!   sorted at all. O(n).
 
 use super::dictionary::Dictionary;
 use super::distinct::{Cells, Distinct};

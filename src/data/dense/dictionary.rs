@@ -90,7 +90,8 @@ pub(super) fn most_codes(n_rows: usize) -> usize {
 
 /// The number of rows of each code below `n_codes`. O(rows + codes).
 fn count(codes: &[u16], n_codes: usize) -> Vec<u32> {
-    // Rows are counted in turn in four copies, as additions to one number would wait for each other.
+    // Rows are counted in turn in four copies, as additions to one number would wait for each
+    // other.
     let mut turns = [(); 4].map(|()| vec![0u32; n_codes]);
     for codes in codes.chunks(4) {
         for (turn, &code) in turns.iter_mut().zip(codes) {

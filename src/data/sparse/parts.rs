@@ -56,8 +56,8 @@ impl SparseColumns {
         ]
     }
 
-    /// Columns from arrays that may come from anywhere. Every entry by column must be the next one of
-    /// its row, so that either half proves the other. O(nnz).
+    /// Columns from arrays that may come from anywhere. Every entry by column must be the next one
+    /// of its row, so that either half proves the other. O(nnz).
     pub(in crate::data) fn from_parts<'b>(
         parts: &SparseParts<'_, impl Fn(&str) -> Result<&'b Buffer<u8>>>,
         runtime: &Runtime<'_>,

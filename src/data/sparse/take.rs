@@ -147,8 +147,8 @@ impl<V: TableValue + Default> Part<V> {
         self.has_missing.push(has_missing);
     }
 
-    /// Appends the places of the taken rows of a column, by ascending rank. `runs` becomes the ranks
-    /// and where their places end.
+    /// Appends the places of the taken rows of a column, by ascending rank. `runs` becomes the
+    /// ranks and where their places end.
     fn gather(&mut self, columns: &SparseColumns, feature: u32, places: &Places, runs: &mut Vec<(u32, usize)>) {
         runs.clear();
         let column = columns.column(feature);

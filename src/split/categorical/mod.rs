@@ -5,11 +5,11 @@
 //! subsets (Fisher, "On grouping for maximum homogeneity", JASA 53, 1958; Breiman et al.,
 //! "Classification and Regression Trees", 1984, theorem 4.5). For more classes, several orders are
 //! tried: one for each class against the rest, and one along the first principal component of the
-//! categories' class shares (`criterion/component`). For several outputs, one order is
-//! tried for each output. A forest may give the categories of a column places in an order of the
-//! whole tree (`forest/orders`): then the search takes places for numbers, and only the winner's
-//! sides are worked out here. ("Climbing trees 2", section "Categorical features", tries one category
-//! against the rest.) A random split draws a subset.
+//! categories' class shares (`criterion/component`). For several outputs, one order is tried for
+//! each output. A forest may give the categories of a column places in an order of the whole tree
+//! (`forest/orders`): then the search takes places for numbers, and only the winner's sides are
+//! worked out here. ("Climbing trees 2", section "Categorical features", tries one category against
+//! the rest.) A random split draws a subset.
 //!
 //! A missing value is one more category. Categories with equal means are ordered by the rows in
 //! which the categories first occur, so that the split depends neither on the codes nor on the
@@ -249,10 +249,11 @@ pub(crate) fn search<C: Criterion>(
 }
 
 impl<C: Criterion> Search<'_, C> {
-    /// Works out a split on a categorical feature whose categories have no places: returns for each row
-    /// of the node, in their order, whether the row goes left. `None` for all other features. Unless the
-    /// cut says which ranks go left, the order of the categories is made once more for this, in
-    /// O(W + C log C) for W rows and C categories, or in that time for each class of the node.
+    /// Works out a split on a categorical feature whose categories have no places: returns for each
+    /// row of the node, in their order, whether the row goes left. `None` for all other features.
+    /// Unless the cut says which ranks go left, the order of the categories is made once more for
+    /// this, in O(W + C log C) for W rows and C categories, or in that time for each class of the
+    /// node.
     pub fn divide(&self, node: &Node<'_, C>, split: &Candidate) -> Result<Option<Vec<bool>>> {
         let data = self.data;
         if !data.is_categorical(split.feature) {

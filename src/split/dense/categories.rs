@@ -1,7 +1,7 @@
 //! The best cut of a categorical column in a node of more rows than a small subtree has: count the
 //! rows of each category, put the categories in an order, and score the cuts of the order, as a
-//! histogram does. The orders are those of `split::categorical`. O(rows + categories log(categories))
-//! per order.
+//! histogram does. The orders are those of `split::categorical`. O(rows + categories
+//! log(categories)) per order.
 
 use crate::criterion::Criterion;
 use crate::criterion::component::ClassWeights;
@@ -117,8 +117,8 @@ impl<C: Criterion> Counted<'_, C> {
         let n_shares = criterion.n_shares();
         let total = |number| criterion.order_total(node.totals, node.samples.ids(), number);
         let mut numbers: Vec<usize> = (0..criterion.n_orders()).filter(|&number| total(number) > 0).collect();
-        // Why one order suffices where a node has two classes: see `SmallClasses`. That needs all cuts
-        // to be legal.
+        // Why one order suffices where a node has two classes: see `SmallClasses`. That needs all
+        // cuts to be legal.
         if n_units == 2 || n_shares > 0 && numbers.len() == 2 && search.all_legal() {
             numbers.truncate(1);
         }

@@ -77,8 +77,8 @@ pub(crate) fn partition<C: Criterion>(
     n_left
 }
 
-/// The entries of a column on the side of a cut without the zeros, as two ranges: one of values, and
-/// one of missing values, which have the rank `missing_rank`.
+/// The entries of a column on the side of a cut without the zeros, as two ranges: one of values,
+/// and one of missing values, which have the rank `missing_rank`.
 fn without_zeros(column: ValueOrdered<'_>, split: &Candidate, missing_rank: Option<u32>) -> [Range<usize>; 2] {
     let zeros_left = column.zero_rank() <= split.last_left;
     let (middle, end) = (column.n_below(split.last_left + 1), column.len());

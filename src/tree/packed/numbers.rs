@@ -121,8 +121,8 @@ impl Numbers {
         Self { weights, rows_add_up, leaves_are_pure, values: values.into(), records: records.into() }
     }
 
-    /// Checks what comes from outside. The error says which part of it cannot be that of a tree with
-    /// so many splits.
+    /// Checks what comes from outside. The error says which part of it cannot be that of a tree
+    /// with so many splits.
     pub fn check(&self, n_splits: usize, n_values: usize) -> Result<(), Fault> {
         if let Weights::Multiples(unit) = self.weights
             && !(unit.is_finite() && unit > 0.0)

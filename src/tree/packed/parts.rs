@@ -1,11 +1,13 @@
-//! Packed trees as bytes, for files and pickles: tighter than in memory, and checked on the way back.
+//! Packed trees as bytes, for files and pickles: tighter than in memory, and checked on the way
+//! back.
 //!
 //! The bytes of a tree are in three parts. The part *splits* has a bit for each node in preorder, 1
 //! for a split; if any split sends missing values left, a bit for each split, 1 for those that do;
 //! the feature of each split; the threshold of each split, without the bytes at its end that are 0
 //! in all thresholds of the tree; and the words of the category sets. The part *leaves* has what
-//! leaves predict: records of class counts, or numbers. The part *statistics* has what only training
-//! needs. Everything is little-endian. An [`Entry`] says how long the parts are and how to read them.
+//! leaves predict: records of class counts, or numbers. The part *statistics* has what only
+//! training needs. Everything is little-endian. An [`Entry`] says how long the parts are and how to
+//! read them.
 
 use std::sync::Arc;
 
@@ -46,8 +48,8 @@ pub type Entry = [u64; 7];
 /// Which part of the bytes of a tree is at fault, and what is wrong with it.
 pub type Fault = (&'static str, String);
 
-/// The flags of an entry, from the lowest bit on: bytes per feature (4 bits), bytes per threshold (4
-/// bits), whether there are bits of missing values, the kind of statistics (2 bits), and their
+/// The flags of an entry, from the lowest bit on: bytes per feature (4 bits), bytes per threshold
+/// (4 bits), whether there are bits of missing values, the kind of statistics (2 bits), and their
 /// details (4 bits).
 struct Flags {
     feature_bytes: usize,

@@ -41,8 +41,8 @@ impl Formula {
         if is_entropy { Self::Entropy } else { Self::Gini }
     }
 
-    /// The impurity of the class counts of one or more outputs, each padded to `width`. Each has the
-    /// same weight, which is not 0 and at most [`MAX_WEIGHT`].
+    /// The impurity of the class counts of one or more outputs, each padded to `width`. Each has
+    /// the same weight, which is not 0 and at most [`MAX_WEIGHT`].
     fn impurity(self, counts: &[u64], width: usize) -> f64 {
         let weight: u64 = counts[..width].iter().sum();
         let of_output = |counts: &[u64]| match self {

@@ -41,14 +41,15 @@ pub fn is_regression(criterion: CriterionKind) -> bool {
     !matches!(criterion, CriterionKind::Gini | CriterionKind::Entropy)
 }
 
-/// So many cases, and as many times more as `PROPTEST_CASES` is larger than proptest's own 256; nothing is written
-/// next to the sources.
+/// So many cases, and as many times more as `PROPTEST_CASES` is larger than proptest's own 256;
+/// nothing is written next to the sources.
 pub fn config(cases: u32) -> ProptestConfig {
     let default = ProptestConfig::default();
     ProptestConfig { cases: (cases * default.cases).div_ceil(256), failure_persistence: None, ..default }
 }
 
-/// Whether to try all combinations of what does not depend on chance, as `make test-all` does; else a sample of them.
+/// Whether to try all combinations of what does not depend on chance, as `make test-all` does; else
+/// a sample of them.
 pub fn all_combinations() -> bool {
     ProptestConfig::default().cases > 256
 }
@@ -176,7 +177,8 @@ impl<T: Element, I: SparseIndex + TryFrom<usize, Error: std::fmt::Debug>> Sparse
         Self::build(x, format, element, cell, |entry| noise(!seed, entry))
     }
 
-    /// `cell(position, value)` lists what is stored for a cell; the entries of a row or column are sorted by `key`.
+    /// `cell(position, value)` lists what is stored for a cell; the entries of a row or column are
+    /// sorted by `key`.
     fn build(
         x: &Array2<f64>,
         format: Format,
@@ -222,8 +224,8 @@ impl<T: Element, I: SparseIndex + TryFrom<usize, Error: std::fmt::Debug>> Sparse
     }
 }
 
-/// A matrix of small integers: columns with few distinct values, where ties live, and with many; with zeros, negative
-/// values, and constant columns.
+/// A matrix of small integers: columns with few distinct values, where ties live, and with many;
+/// with zeros, negative values, and constant columns.
 pub fn matrices(
     n_samples: impl Strategy<Value = usize>,
     n_features: impl Strategy<Value = usize>,
@@ -265,8 +267,8 @@ fn columns(n: usize) -> impl Strategy<Value = Vec<f64>> {
     })
 }
 
-/// A target of one to three outputs for the criterion: up to five classes, or integers, the later outputs larger; none
-/// below 0 where that is not allowed.
+/// A target of one to three outputs for the criterion: up to five classes, or integers, the later
+/// outputs larger; none below 0 where that is not allowed.
 pub fn targets(n: usize, criterion: CriterionKind) -> BoxedStrategy<Y> {
     let n_outputs = prop_oneof![3 => Just(1usize), 1 => 2..=3usize];
     if criterion == CriterionKind::Poisson {
@@ -303,7 +305,8 @@ pub fn constraints(n_features: usize) -> impl Strategy<Value = Option<Vec<i8>>> 
     prop_oneof![2 => Just(None), 1 => vec(-1..=1i8, n_features).prop_map(Some)]
 }
 
-/// Parameters over all their ranges but for constraints; shares of the weight are multiples of 1/16, so that rounding cannot decide.
+/// Parameters over all their ranges but for constraints; shares of the weight are multiples of
+/// 1/16, so that rounding cannot decide.
 pub fn params(criterion: CriterionKind) -> impl Strategy<Value = TreeParams> {
     let impurity_scale = match criterion {
         CriterionKind::SquaredError => 20.0,

@@ -1,4 +1,5 @@
-//! The brute-force grower: every feature, every midpoint, impurity from scratch in exact arithmetic. Plain, not fast.
+//! The brute-force grower: every feature, every midpoint, impurity from scratch in exact
+//! arithmetic. Plain, not fast.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -17,8 +18,8 @@ pub struct Node {
     pub split: Option<(usize, f64, usize, usize)>,
     /// Whether missing values go left.
     pub missing_left: bool,
-    /// If the feature is categorical, whether each code goes left, and at last one that does not exist. There is no
-    /// threshold then.
+    /// If the feature is categorical, whether each code goes left, and at last one that does not
+    /// exist. There is no threshold then.
     pub codes_left: Vec<bool>,
     pub n_samples: usize,
     /// In units of the integer weights.
@@ -29,8 +30,8 @@ pub struct Node {
     pub value: Vec<f64>,
 }
 
-/// Grows the tree. Targets must be integers; weights are integers, 0 leaves a row out. Features of more than 0 categories
-/// are categorical.
+/// Grows the tree. Targets must be integers; weights are integers, 0 leaves a row out. Features of
+/// more than 0 categories are categorical.
 pub fn grow(x: &Array2<f64>, y: &Y, weights: &[u64], n_categories: &[u32], params: &TreeParams) -> Vec<Node> {
     let rows: Vec<usize> = (0..x.nrows()).filter(|&row| weights[row] > 0).collect();
     let total_weight = weights.iter().sum();
@@ -42,7 +43,8 @@ pub fn grow(x: &Array2<f64>, y: &Y, weights: &[u64], n_categories: &[u32], param
     if params.ccp_alpha > 0.0 { prune(&grower.nodes, params.ccp_alpha) } else { grower.nodes }
 }
 
-/// The impurity of the leaves below a node, weighted by their shares of the weight, and their number.
+/// The impurity of the leaves below a node, weighted by their shares of the weight, and their
+/// number.
 fn cost_of_leaves(nodes: &[Node], node: usize) -> (f64, usize) {
     match nodes[node].split {
         None => (cost(nodes, node), 1),
@@ -58,7 +60,8 @@ fn cost(nodes: &[Node], node: usize) -> f64 {
     nodes[node].weight as f64 / nodes[0].weight as f64 * nodes[node].impurity
 }
 
-/// The node whose removal of all below costs least per leaf saved, and how much; none if only the root is left.
+/// The node whose removal of all below costs least per leaf saved, and how much; none if only the
+/// root is left.
 pub fn weakest_link(nodes: &[Node]) -> Option<(f64, usize)> {
     let inner = (0..nodes.len()).filter(|&node| nodes[node].split.is_some());
     let price = |node| {
@@ -222,7 +225,8 @@ fn cuts_of(feature: usize, units: &[Vec<f64>]) -> Vec<Cut> {
     (1..units.len()).map(cut).collect()
 }
 
-/// By category, the coordinate along the first principal component of class shares; 16 powers of their covariance.
+/// By category, the coordinate along the first principal component of class shares; 16 powers of
+/// their covariance.
 fn principal_component(sums: &[&Vec<(i64, u64)>]) -> Vec<f64> {
     let n = sums[0].len();
     let weight = |unit: usize| sums[0][unit].1 as f64;
@@ -250,7 +254,8 @@ fn principal_component(sums: &[&Vec<(i64, u64)>]) -> Vec<f64> {
     (0..n).map(|unit| along(&axis, unit)).collect()
 }
 
-/// The least that a split into two sets of categories of one feature may cost, and what the split of this tree's root costs.
+/// The least that a split into two sets of categories of one feature may cost, and what the split
+/// of this tree's root costs.
 pub fn costs_of_subsets(x: &Array2<f64>, y: &Y, weights: &[u64], params: &TreeParams, tree: &[Node]) -> Ordering {
     let rows: Vec<usize> = (0..x.nrows()).filter(|&row| weights[row] > 0).collect();
     let n_categories = [u32::MAX];
@@ -276,8 +281,8 @@ pub fn costs_of_subsets(x: &Array2<f64>, y: &Y, weights: &[u64], params: &TreePa
 }
 
 impl Grower<'_> {
-    /// The paths of the nodes that are split if the one whose split lowers the impurity most, to 31 bits, always comes
-    /// first; of equals the one that was reached first.
+    /// The paths of the nodes that are split if the one whose split lowers the impurity most, to 31
+    /// bits, always comes first; of equals the one that was reached first.
     fn turns(&self, rows: &[usize], key: NodeKey, limits: &Limits, max_leaf_nodes: u64) -> BTreeSet<Vec<bool>> {
         let mut turns = BTreeSet::new();
         let mut waiting: Vec<Waiting> = self.waiting(rows, vec![], key, limits).into_iter().collect();
@@ -380,8 +385,8 @@ impl Grower<'_> {
         Some(cut)
     }
 
-    /// The cheapest legal split; of equals the one whose feature is drawn first, then the one with missing values on the
-    /// right, then the lowest threshold.
+    /// The cheapest legal split; of equals the one whose feature is drawn first, then the one with
+    /// missing values on the right, then the lowest threshold.
     fn best_split(&self, rows: &[usize], key: NodeKey, limits: &Limits) -> Option<Cut> {
         let mut best: Option<(Cost, Cut)> = None;
         // In the order of the tie rule, so that only a cheaper split replaces an earlier one.
@@ -417,7 +422,8 @@ impl Grower<'_> {
         }
     }
 
-    /// Whether all predictions of both sides are within the limits and in the order that is asked for.
+    /// Whether all predictions of both sides are within the limits and in the order that is asked
+    /// for.
     fn is_monotonic(&self, feature: usize, left: &[usize], right: &[usize], limits: &Limits) -> bool {
         self.constraint(feature) == 0
             || self.means(left).into_iter().zip(self.means(right)).zip(limits).all(|((left, right), [low, high])| {
@@ -443,8 +449,9 @@ impl Grower<'_> {
         [of_left, of_right]
     }
 
-    /// The features that the node draws, in the order of the draw: the first `max_features`, constant or not, and if
-    /// those are all constant, more until one is not; or the first `max_features` that are not constant.
+    /// The features that the node draws, in the order of the draw: the first `max_features`,
+    /// constant or not, and if those are all constant, more until one is not; or the first
+    /// `max_features` that are not constant.
     fn drawn_features(&self, rows: &[usize], key: NodeKey) -> Vec<usize> {
         let n_features = self.x.ncols();
         let order = key.feature_order(n_features);
@@ -481,7 +488,8 @@ impl Grower<'_> {
         cuts
     }
 
-    /// The categories of a node, NaN among them, by the rows of the whole in which they first occur; small ones together.
+    /// The categories of a node, NaN among them, by the rows of the whole in which they first
+    /// occur; small ones together.
     fn units(&self, rows: &[usize], feature: usize) -> Vec<Vec<f64>> {
         let bits = |row: usize| (self.x[[row, feature]] + 0.0).to_bits();
         let mut units: Vec<Vec<f64>> = Vec::new();
@@ -568,7 +576,8 @@ impl Grower<'_> {
         orders
     }
 
-    /// What categories are ordered by the means of: numbers, or a class against the rest, of two only the second.
+    /// What categories are ordered by the means of: numbers, or a class against the rest, of two
+    /// only the second.
     fn measures(&self) -> Vec<Box<dyn Fn(usize) -> i64 + '_>> {
         let mut measures: Vec<Box<dyn Fn(usize) -> i64 + '_>> = Vec::new();
         for output in 0..self.y.n_outputs() {
@@ -680,7 +689,8 @@ impl Grower<'_> {
         (weighted(1), weighted(2))
     }
 
-    /// What a split into these children costs: their impurities times their weights, summed over outputs.
+    /// What a split into these children costs: their impurities times their weights, summed over
+    /// outputs.
     fn total_cost(&self, left: &[usize], right: &[usize]) -> Cost {
         match self.params.criterion {
             CriterionKind::Entropy => Cost::Exact(self.power_of_entropy(left).times(&self.power_of_entropy(right))),
@@ -727,7 +737,8 @@ impl Grower<'_> {
         rows.iter().map(loss_about).min().unwrap()
     }
 
-    /// The first target at which the share of the weight is met, and the first at which it is passed, half way.
+    /// The first target at which the share of the weight is met, and the first at which it is
+    /// passed, half way.
     fn quantile(&self, rows: &[usize], output: usize, (numerator, denominator): (i64, i64)) -> f64 {
         let mut targets: Vec<i64> = rows.iter().map(|&row| self.labels(row)[output]).collect();
         targets.sort_unstable();
@@ -741,7 +752,8 @@ impl Grower<'_> {
         f64::midpoint(*met as f64, *passed as f64)
     }
 
-    /// Weight times impurity, summed over outputs. Gini: `W (1 - sum (c / W)^2)`. Squared error: `sum w (y - mean)^2`.
+    /// Weight times impurity, summed over outputs. Gini: `W (1 - sum (c / W)^2)`. Squared error:
+    /// `sum w (y - mean)^2`.
     fn weighted_impurity(&self, rows: &[usize]) -> Fraction {
         if let Some(level) = self.level() {
             let numerator = (0..self.y.n_outputs()).map(|output| self.least_loss(rows, output, level)).sum();
@@ -769,7 +781,8 @@ impl Grower<'_> {
         Fraction { numerator, denominator: weight }
     }
 
-    /// 2 to the power of weight times entropy, summed over outputs: the product of `W^W / product of c^c`.
+    /// 2 to the power of weight times entropy, summed over outputs: the product of `W^W / product
+    /// of c^c`.
     fn power_of_entropy(&self, rows: &[usize]) -> Fraction {
         let self_power = |count: u64| BigInt::from(count).pow(count as u32);
         let mut power = Fraction { numerator: BigInt::from(1), denominator: BigInt::from(1) };

@@ -1,12 +1,12 @@
 //! The search of the nodes of small subtrees (see `criterion::small`): column by column, in the
 //! order in which the node draws them, without a sort and without buffers that outlive a column.
 //!
-//! The columns of a node are read from where they are. Ties go to the column that is drawn first, so
-//! a column that comes later must be better to win. If the classes are parted completely, no column
-//! that comes later is read.
+//! The columns of a node are read from where they are. Ties go to the column that is drawn first,
+//! so a column that comes later must be better to win. If the classes are parted completely, no
+//! column that comes later is read.
 //!
-//! The categories of a column are put in order as in `split::categorical`. Then the places of the rows
-//! in the order are searched as the ranks of a number are.
+//! The categories of a column are put in order as in `split::categorical`. Then the places of the
+//! rows in the order are searched as the ranks of a number are.
 
 mod units;
 
@@ -185,8 +185,8 @@ impl<C: Criterion> SmallNode<'_, C> {
         }
     }
 
-    /// Offers the best cut of an order of categories. `number` is that of the order, and `places` has
-    /// the place of each unit, below `n_places`.
+    /// Offers the best cut of an order of categories. `number` is that of the order, and `places`
+    /// has the place of each unit, below `n_places`.
     fn offer_places(
         &mut self,
         scratch: &mut SmallScratch<C>,
@@ -281,8 +281,8 @@ impl<C: Criterion> SmallNode<'_, C> {
         let (low, high) = (data.value(feature, lowest), data.value(feature, highest));
         let threshold = threshold_between(self.key, feature, low, high);
         let ranks = &ranks[..n];
-        // The first rank above the threshold is one of a few ranks, or the one after them. If no row
-        // has one of these, each of them divides the rows as the threshold does.
+        // The first rank above the threshold is one of a few ranks, or the one after them. If no
+        // row has one of these, each of them divides the rows as the threshold does.
         let around = data.ranks_around(feature, threshold);
         let first = around.start.clamp(lowest + 1, highest);
         let last = around.end.clamp(first, highest);

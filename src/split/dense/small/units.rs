@@ -36,8 +36,8 @@ impl SmallUnits {
         &self.of_rows
     }
 
-    /// Groups the rows of a node, which have these ranks. Categories of fewer than `least_rows` rows
-    /// are one unit. O(rows), or O(rows log(rows)) if the column has many ranks.
+    /// Groups the rows of a node, which have these ranks. Categories of fewer than `least_rows`
+    /// rows are one unit. O(rows), or O(rows log(rows)) if the column has many ranks.
     pub fn group(&mut self, data: &Dataset, feature: u32, ranks: &[u32], least_rows: u64) {
         let first_rows = data.first_rows(feature).unwrap_or_default();
         let Self { n, of_rows, categories, by_rank } = self;
