@@ -137,6 +137,7 @@ def kill_at_random(arguments: argparse.Namespace) -> None:
             stop.set()
             thread.join()
             n_good += [section.tobytes() for section in forest.forest_.sections()] == expected
+            print(f"run {run + 1}: {n_good} with the bits, {n_killed} killed so far", flush=True)
     print(
         f"{arguments.workers} workers, {n_killed} killed, {arguments.kill_trees} trees: the bits "
         f"of the local forest in {n_good} of {arguments.runs} runs",
