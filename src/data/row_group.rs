@@ -3,7 +3,6 @@
 //! A word of bits tells which of the rows have an entry of a feature, so that rows without one cost
 //! nothing: for most features, that is all of them.
 
-use super::rows::RowEntries;
 use crate::error::Result;
 use crate::memory;
 
@@ -11,6 +10,14 @@ use crate::memory;
 pub const GROUP: usize = 64;
 /// What memory is asked for.
 const WHAT: &str = "rows of X";
+
+/// The entries of the rows of a sparse matrix.
+pub trait RowEntries: Sync {
+    /// Adds the entries of a row, each with its feature, to `entries`, in stored order.
+    fn copy_row(&self, row: usize, entries: &mut Vec<(u32, f64)>);
+    /// The value of a cell of which `value` is stored after entries that are worth `sum`.
+    fn merge(&self, sum: f64, value: f64) -> f64;
+}
 
 /// The entries of up to [`GROUP`] rows.
 #[derive(Debug)]

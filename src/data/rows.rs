@@ -13,7 +13,7 @@ use ndarray::{ArrayView2, ArrayViewMut2, Zip, s};
 use super::element::Element;
 use super::floats::{FloatSlice, TableValue};
 use super::query::Query;
-use super::row_group::RowGroup;
+use super::row_group::{RowEntries, RowGroup};
 use super::sparse::{SparseIndex, SparseView};
 use crate::error::Result;
 use crate::memory;
@@ -37,14 +37,6 @@ pub enum Access<'a> {
     Asked(&'a dyn Query),
     /// Entry by entry.
     Entries(&'a dyn RowEntries),
-}
-
-/// The entries of the rows of a sparse matrix.
-pub trait RowEntries: Sync {
-    /// Adds the entries of a row, each with its feature, to `entries`, in stored order.
-    fn copy_row(&self, row: usize, entries: &mut Vec<(u32, f64)>);
-    /// The value of a cell of which `value` is stored after entries that are worth `sum`.
-    fn merge(&self, sum: f64, value: f64) -> f64;
 }
 
 impl<T: Element> Rows for ArrayView2<'_, T> {

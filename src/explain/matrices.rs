@@ -1,9 +1,11 @@
 //! SHAP values as sparse matrices, one for each value.
 
-use super::shap::{RESULT, ShapValues};
 use crate::error::Result;
 use crate::memory;
 use crate::runtime::Runtime;
+
+/// What memory for results is asked for.
+pub(super) const RESULT: &str = "SHAP values";
 
 /// A matrix by its rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,10 +21,17 @@ pub struct CsrMatrix {
 /// Entries of a row of a matrix.
 type Entries<'a> = (&'a mut [i32], &'a mut [f64]);
 
-/// A matrix of shape `(n_samples, n_features)` for each of `n_values` values, without zeros. All
-/// are made in two passes over the rows, which are spread over the threads.
-pub fn matrices(shap: &ShapValues, n_samples: usize, n_values: usize, runtime: &Runtime<'_>) -> Result<Vec<CsrMatrix>> {
-    let rows: Vec<&[f64]> = shap.values.chunks((shap.features.len() * n_values).max(1)).collect();
+/// A matrix of shape `(n_samples, n_features)` for each of `n_values` values, without zeros, of the
+/// values of some features, of shape `(n_samples, features.len(), n_values)`. All are made in two
+/// passes over the rows, which are spread over the threads.
+pub fn matrices(
+    features: &[u32],
+    values: &[f64],
+    n_samples: usize,
+    n_values: usize,
+    runtime: &Runtime<'_>,
+) -> Result<Vec<CsrMatrix>> {
+    let rows: Vec<&[f64]> = values.chunks((features.len() * n_values).max(1)).collect();
     let counts: Vec<Vec<usize>> = runtime.map(rows.clone(), |row: &[f64]| {
         runtime.check_interrupt()?;
         let mut counts = vec![0; n_values];
@@ -55,7 +64,7 @@ pub fn matrices(shap: &ShapValues, n_samples: usize, n_values: usize, runtime: &
         runtime.check_interrupt()?;
         // By value, where its next entry is to be.
         let mut next = vec![0; n_values];
-        for (&feature, of_feature) in shap.features.iter().zip(row.chunks_exact(n_values)) {
+        for (&feature, of_feature) in features.iter().zip(row.chunks_exact(n_values)) {
             for (((indices, data), at), &value) in entries.iter_mut().zip(&mut next).zip(of_feature) {
                 if value != 0.0 {
                     (indices[*at], data[*at]) = (feature as i32, value);

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::kernel::{At, Contributions, MOST_ROWS, Scratch, all_rows};
-use super::matrices::{CsrMatrix, matrices};
+use super::matrices::{CsrMatrix, RESULT, matrices};
 use super::plan::{Coefficients, Kept, Plan};
 use super::quadrature::{LANES, Points, bounding_points, rule};
 use crate::data::Matrix;
@@ -25,8 +25,6 @@ const BATCHES_PER_THREAD: usize = 4;
 const SUMS_BYTES: usize = 1 << 18;
 /// How many sums wait for each other in a large tree.
 const PLACES: usize = 12;
-/// What memory for results is asked for.
-pub(super) const RESULT: &str = "SHAP values";
 
 /// The contributions of features to predictions.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,7 +57,7 @@ pub fn shap_values(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>) -> Re
 /// The [`shap_values`] of each value: a matrix of shape `(n_samples, n_features)` without zeros.
 pub fn sparse_shap_values(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<Vec<CsrMatrix>> {
     let shap = explain(forest, x, false, runtime)?;
-    matrices(&shap, x.shape().0, forest.n_values(), runtime)
+    matrices(&shap.features, &shap.values, x.shape().0, forest.n_values(), runtime)
 }
 
 /// The contributions of pairs of features: path-dependent SHAP interaction values. Those of a pair

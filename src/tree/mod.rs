@@ -12,6 +12,7 @@
 pub(crate) mod builder;
 mod clusters;
 mod flat;
+mod group_descent;
 mod importance;
 mod leaves;
 mod made;

@@ -28,8 +28,8 @@ use super::made::Made;
 use super::position::AT_LEAF as LEAF;
 use super::records::{Record, Records};
 use super::sets::{CategorySets, SetView};
-use super::walk::{self, Walk};
-use super::ways::Ways;
+use super::walk::Walk;
+use super::ways::{self, Ways};
 use super::{Tree, n_values};
 use crate::error::Result;
 
@@ -279,9 +279,9 @@ impl Walk for PackedTree {
     }
 
     #[inline]
-    fn split(&self, at: u32) -> walk::Split {
+    fn split(&self, at: u32) -> ways::Split {
         let split = &self.splits[at as usize];
-        walk::Split { feature: split.feature(), threshold: split.threshold(), children: split.children }
+        ways::Split { feature: split.feature(), threshold: split.threshold(), children: split.children }
     }
 
     #[inline]
@@ -340,7 +340,11 @@ impl Walk for PackedTree {
     }
 
     fn ways(&self, n_rows: usize) -> Option<&Ways> {
-        self.ways.for_batch(self.splits.len(), n_rows, || Some(Ways::new(self, self.n_features)))
+        self.ways.for_batch(self.splits.len(), n_rows, || {
+            Some(Ways::new(self.root(), self.n_leaves(), self.n_features, |at| {
+                (self.split(at), self.step(at, |_| 0.0))
+            }))
+        })
     }
 
     #[inline]

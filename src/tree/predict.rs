@@ -8,13 +8,14 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use super::clusters::{Clusters, Split};
+use super::group_descent::GroupDescent;
 use super::pages::Pages;
 use super::partition::{self, Descent, MAX_ROWS};
 use super::position::AT_LEAF;
 use super::side_by_side::{self, MOST};
 use super::singles::Singles;
-use super::walk::{self, Walk};
-use super::ways::{GroupDescent, Ways};
+use super::walk::Walk;
+use super::ways::{self, Ways};
 use super::{TREE_LEAF, Tree};
 use crate::data::Matrix;
 use crate::data::row_group::GROUP;
@@ -52,9 +53,9 @@ impl Walk for Tree {
         self.position(0)
     }
 
-    fn split(&self, at: u32) -> walk::Split {
+    fn split(&self, at: u32) -> ways::Split {
         let (nodes, node) = (self.nodes(), at as usize);
-        walk::Split {
+        ways::Split {
             feature: nodes.feature[node] as u32,
             threshold: if self.category_set(node).is_some() { f64::NAN } else { nodes.threshold[node] },
             children: [nodes.children_left[node], nodes.children_right[node]].map(|child| self.position(child)),
@@ -98,7 +99,11 @@ impl Walk for Tree {
     }
 
     fn ways(&self, n_rows: usize) -> Option<&Ways> {
-        self.ways.for_batch(self.n_leaves() - 1, n_rows, || Some(Ways::new(self, self.n_features())))
+        self.ways.for_batch(self.n_leaves() - 1, n_rows, || {
+            Some(Ways::new(self.root(), self.n_leaves(), self.n_features(), |at| {
+                (self.split(at), self.step(at, |_| 0.0))
+            }))
+        })
     }
 
     #[inline]

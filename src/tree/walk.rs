@@ -2,18 +2,8 @@
 
 use super::clusters::Clusters;
 use super::flat::FlatTree;
-use super::ways::Ways;
+use super::ways::{Split, Ways};
 use crate::data::rows::{Row, for_each_row};
-
-/// A split, as far as sparse rows need it.
-#[derive(Debug, Clone, Copy)]
-pub struct Split {
-    pub feature: u32,
-    /// NaN if the split has a set of categories.
-    pub threshold: f64,
-    /// The positions of the left and the right child.
-    pub children: [u32; 2],
-}
 
 /// A tree that rows can be sent through.
 pub trait Walk: Sync {

@@ -11,39 +11,48 @@
 //! values, with categories, and with values that single precision does not hold.
 
 use super::position::AT_LEAF;
-use super::walk::{Split, Walk};
-use crate::data::row_group::{GROUP, RowGroup};
+
+/// A split, as far as sparse rows need it.
+#[derive(Debug, Clone, Copy)]
+pub struct Split {
+    pub feature: u32,
+    /// NaN if the split has a set of categories.
+    pub threshold: f64,
+    /// The positions of the left and the right child.
+    pub children: [u32; 2],
+}
 
 /// The ways of zero of a tree.
 #[derive(Debug)]
 pub struct Ways {
     /// The first step of the way that begins at the root, or a leaf.
-    root: u32,
-    steps: Box<[Step]>,
+    pub(super) root: u32,
+    pub(super) steps: Box<[Step]>,
 }
 
 /// A split on a way, or the end of the way.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+pub(super) struct Step {
     /// NaN if the split has a set of categories.
-    threshold: f64,
+    pub threshold: f64,
     /// At the end of a way, the number of features, as every row stops there.
-    feature: u32,
+    pub feature: u32,
     /// The first step of the way of rows that leave, or a leaf with [`AT_LEAF`]. At the end of the
     /// way, its leaf.
-    other: u32,
+    pub other: u32,
     /// The position of the split in the tree. At the end of the way, its leaf.
-    at: u32,
+    pub at: u32,
 }
 
 impl Ways {
-    /// The ways of a tree over so many features. O(splits).
-    pub fn new<W: Walk>(tree: &W, n_features: usize) -> Self {
-        let mut steps = Vec::<Step>::with_capacity(2 * tree.n_leaves());
+    /// The ways of a tree over so many features, with this root and so many leaves. `split` has the
+    /// splits by their positions, each with the child that rows without an entry go to. O(splits).
+    pub fn new(root: u32, n_leaves: usize, n_features: usize, split: impl Fn(u32) -> (Split, u32)) -> Self {
+        let mut steps = Vec::<Step>::with_capacity(2 * n_leaves);
         // Splits at which ways begin, each with the step that leads to it.
         let mut waiting = Vec::new();
-        if tree.root() & AT_LEAF == 0 {
-            waiting.push((tree.root(), None));
+        if root & AT_LEAF == 0 {
+            waiting.push((root, None));
         }
         while let Some((mut at, from)) = waiting.pop() {
             if let Some(from) = from {
@@ -52,8 +61,7 @@ impl Ways {
                 from.other = first;
             }
             while at & AT_LEAF == 0 {
-                let Split { feature, threshold, children: [left, right] } = tree.split(at);
-                let zero = tree.step(at, |_| 0.0);
+                let (Split { feature, threshold, children: [left, right] }, zero) = split(at);
                 let other = if zero == left { right } else { left };
                 if other & AT_LEAF == 0 {
                     waiting.push((other, Some(steps.len())));
@@ -63,74 +71,11 @@ impl Ways {
             }
             steps.push(Step { threshold: 0.0, feature: n_features as u32, other: at, at });
         }
-        let root = if tree.root() & AT_LEAF == 0 { 0 } else { tree.root() };
+        let root = if root & AT_LEAF == 0 { 0 } else { root };
         Self { root, steps: steps.into() }
     }
 
     pub fn n_bytes(&self) -> usize {
         size_of_val(&self.steps[..])
     }
-}
-
-/// Sends groups of rows through trees.
-#[derive(Debug, Default)]
-pub(super) struct GroupDescent {
-    /// Ways that are still to be followed, by their first steps, each with the rows that follow it.
-    pending: Vec<(u32, u64)>,
-}
-
-impl GroupDescent {
-    /// Sets `leaves` to the numbers of the leaves that the rows of a group reach. `ways` are those
-    /// of the tree.
-    pub fn run<W: Walk>(&mut self, tree: &W, ways: &Ways, group: &RowGroup, leaves: &mut [u32]) {
-        assert!(leaves.len() <= GROUP, "too many rows");
-        let stored = group.stored();
-        let all = u64::MAX.checked_shr((GROUP - leaves.len()) as u32).unwrap_or(0);
-        self.pending.push((ways.root, all));
-        while let Some((mut place, mut rows)) = self.pending.pop() {
-            while place & AT_LEAF == 0 && rows != 0 {
-                // The end of a way stops every row.
-                let rest = ways.steps[place as usize..].iter();
-                let Some(n_passed) = rest.clone().position(|step| stored[step.feature as usize] & rows != 0) else {
-                    unreachable!("a way ends at a leaf")
-                };
-                place += n_passed as u32;
-                let Step { threshold, feature, other, at } = ways.steps[place as usize];
-                if at & AT_LEAF != 0 {
-                    place = other;
-                    continue;
-                }
-                let zero_goes_left = 0.0 <= threshold;
-                let mut leaving = 0;
-                for lane in ones(stored[feature as usize] & rows) {
-                    let value = group.value(feature, lane);
-                    let leaves = if value.is_nan() || threshold.is_nan() {
-                        tree.step(at, |_| value) != tree.step(at, |_| 0.0)
-                    } else {
-                        (value <= threshold) != zero_goes_left
-                    };
-                    leaving |= u64::from(leaves) << lane;
-                }
-                if leaving != 0 {
-                    self.pending.push((other, leaving));
-                    rows &= !leaving;
-                }
-                place += 1;
-            }
-            for lane in ones(rows) {
-                leaves[lane as usize] = place & !AT_LEAF;
-            }
-        }
-    }
-}
-
-/// The places of the bits that are set, ascending.
-#[inline]
-fn ones(word: u64) -> impl Iterator<Item = u32> {
-    let mut rest = word;
-    std::iter::from_fn(move || {
-        let first = (rest != 0).then(|| rest.trailing_zeros());
-        rest &= rest.wrapping_sub(1);
-        first
-    })
 }

@@ -5,7 +5,7 @@
 
 use crate::data::element::Element;
 use crate::data::floats::{Floats, Merge, TableValue};
-use crate::data::rows::RowEntries;
+use crate::data::row_group::RowEntries;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::runtime::Runtime;
