@@ -146,12 +146,14 @@ def main() -> int:
     parser.add_argument("--repeats", type=positive, default=5, help="runs of each (default: 5)")
     parser.add_argument("--jobs", type=positive, default=1, help="threads (default: 1)")
     parser.add_argument("--quick", action="store_true", help="a tenth of the trees")
+    parser.add_argument("--only", nargs="+", help="cases whose names have one of these in them")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     print_versions(arguments.jobs)
     print(f"{'milliseconds':32}{'trees':>6}{'spinney':>12}{'scikit-learn':>14}{'ratio':>8}")
     for case in CASES:
-        compare(case, arguments)
+        if not arguments.only or any(part in case.name for part in arguments.only):
+            compare(case, arguments)
     return 0
 
 
