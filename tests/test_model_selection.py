@@ -55,6 +55,7 @@ from spinney import (
     LazyForestClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
+    _encoded_columns,
 )
 from spinney._spinney import Columns
 from spinney.model_selection import cross_val_predict, cross_val_score, cross_validate
@@ -872,7 +873,7 @@ def encoded():
     """Check that rows are encoded once, and that folds are fitted to what is encoded."""
     fits = [spinney._task.fit_tree, spinney._task.fit_forest]
     with (
-        mock.patch.object(spinney.dataset, "Columns", side_effect=Columns) as rows,
+        mock.patch.object(_encoded_columns, "Columns", side_effect=Columns) as rows,
         mock.patch.object(spinney._task, "fit_tree", side_effect=fits[0]) as trees,
         mock.patch.object(spinney._task, "fit_forest", side_effect=fits[1]) as forests,
     ):
@@ -975,7 +976,7 @@ def test_what_cannot_be_encoded_once_is_refitted(capfd):
     for estimator, options in cases:
         options = {"cv": 3, "scoring": score_of_fold, "verbose": 1, **options}
         n_encoded = 0 if "n_jobs" in options else 1
-        encode = mock.patch.object(spinney.dataset, "Columns", side_effect=Columns)
+        encode = mock.patch.object(_encoded_columns, "Columns", side_effect=Columns)
         # Other processes could not import `score_of_fold`.
         with encode as encodings, parallel_config("threading"):
             found = cross_val_score(estimator, X, y, **options)
