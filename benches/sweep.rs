@@ -18,6 +18,7 @@ use common::{Csc, NEVER, Random, random_classes, random_numbers};
 use ndarray::{Array2, s};
 use spinney::data::dense::Ordinals;
 use spinney::data::{Dataset, Target};
+use spinney::explain::shap_values;
 use spinney::forest::{Forest, Member};
 use spinney::grow::grow;
 use spinney::params::{CriterionKind, MaxFeatures, Splitter, TreeParams};
@@ -30,7 +31,7 @@ const ROUNDS: usize = 3;
 
 /// A constant, the values to try (the one that the source has first), and the workload that it
 /// matters for.
-const SWEEPS: [(&str, &[&str], &str); 32] = [
+const SWEEPS: [(&str, &[&str], &str); 34] = [
     ("KNOWN_FROM_SAMPLES", &["24", "6", "12", "48", "96"], "sparse"),
     ("KNOWN_FROM_ENTRIES", &["256", "64", "128", "512", "1024"], "sparse"),
     ("COPY_BELOW", &["0.5", "0.1", "0.25", "0.75"], "sparse"),
@@ -56,6 +57,8 @@ const SWEEPS: [(&str, &[&str], &str); 32] = [
     ("FEW", &["16", "4", "8", "32"], "predict"),
     ("CLUSTERS_FROM", &["64", "16", "1000"], "predict, 200 rows"),
     ("SPLITS_PER_ROW", &["4", "0", "1", "16", "64"], "predict, 200 rows"),
+    ("TEAMS_FROM", &["16384", "0", "65536", "1000000"], "explain"),
+    ("TEAMS_FROM", &["16384", "0", "1000"], "explain, few columns"),
     ("CODED_UP_TO", &["2048", "0", "256", "512", "1024"], "encode"),
     ("ROWS_PER_CODE", &["4", "1", "2", "8", "16"], "encode"),
     ("NEAR_CELLS", &["131072", "32768", "65536", "262144", "1048576"], "dense, large"),
@@ -84,6 +87,11 @@ fn workload(name: &str) -> Box<dyn Fn()> {
     } {
         return prediction(n_rows);
     }
+    match name {
+        "explain" => return explanation(&Csc::random(4000, 4000, 0.01, 1), 16),
+        "explain, few columns" => return explanation(&Csc::random(4000, 60, 0.5, 1), 8),
+        _ => {}
+    }
     let (data, target, params, n_threads) = growth(name);
     let params = params.check(data.n_samples(), data.n_features()).expect("valid");
     Box::new(move || {
@@ -107,6 +115,25 @@ fn prediction(n_rows: usize) -> Box<dyn Fn()> {
         let forest = Forest::new((0..).zip(&trees).map(member).collect()).expect("trees of one target");
         let runtime = Runtime::new(1, &NEVER);
         std::hint::black_box(forest.predict(&x.slice(s![..n_rows, ..]), &runtime).expect("predictions"));
+    })
+}
+
+/// The contributions of features to the predictions of ten trees for 64 rows.
+fn explanation(x: &Csc, n_classes: u32) -> Box<dyn Fn()> {
+    let runtime = Runtime::new(1, &NEVER);
+    let data = x.encode(&runtime).expect("finite");
+    let target = random_classes(data.n_samples(), n_classes, 2).expect("classes");
+    let params = TreeParams { max_features: MaxFeatures::Sqrt, ..TreeParams::new(CriterionKind::Gini) };
+    let params = params.check(data.n_samples(), data.n_features()).expect("valid");
+    let member = |seed| {
+        let tree = grow(&data, &target, &params, seed, &runtime).expect("a tree");
+        Member { tree: Arc::new(PackedTree::new(&tree, 1.0)), seed }
+    };
+    let forest = Forest::new((0..10).map(member).collect()).expect("trees of one target");
+    let rows = x.to_dense().slice_move(s![..64, ..]);
+    Box::new(move || {
+        let runtime = Runtime::new(1, &NEVER);
+        std::hint::black_box(shap_values(&forest, &rows.view(), &runtime).expect("contributions"));
     })
 }
 

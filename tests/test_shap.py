@@ -361,6 +361,27 @@ def test_bits_do_not_depend_on_threads_batches_or_storage():
     )
 
 
+def test_many_contributions_add_up_in_batches_and_on_threads():
+    # So many that rows are worked on side by side instead of points.
+    X, _ = make_sparse(600, 900)
+    y = np.random.default_rng(1).integers(40, size=600)
+    forest = spinney.ExtraTreesClassifier(10, random_state=0).fit(X, y)
+    used = np.unique(np.concatenate([tree.feature for tree in list_trees(forest)]))
+    assert (used.size - 1) * 40 > 16_384
+    rows = X[:21]
+    expected = forest.shap_values(rows)
+    sums = np.column_stack([np.ravel(part.sum(axis=1)) for part in expected])
+    error = sums + forest.expected_value_ - forest.predict_proba(rows)
+    assert np.abs(error).max() < 1e-12
+    in_parts = [forest.shap_values(rows[first : first + 5]) for first in range(0, 21, 5)]
+    on_threads = forest.set_params(n_jobs=2).shap_values(rows)
+    dense = np.moveaxis(forest.shap_values(rows.toarray()), 2, 0)
+    for value, part in enumerate(expected):
+        stacked = sparse.vstack([parts[value] for parts in in_parts])
+        for found in (stacked.toarray(), on_threads[value].toarray(), dense[value]):
+            np.testing.assert_array_equal(found, part.toarray())
+
+
 def test_features_that_no_split_uses_contribute_nothing():
     X, y = load_iris(return_X_y=True)
     tree = spinney.DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y)

@@ -2,13 +2,10 @@
 
 use super::plan::{Child, Coefficients, Group, Plan, Split, Step};
 use super::quadrature::{LANES, Points, errors_of};
-use crate::data::rows::{Row, for_each_row};
+use super::turns::{Turns, all_rows, ones};
 use crate::error::Result;
 use crate::memory;
 use crate::simd::{Level, vectorized};
-
-/// Most rows of a batch: the bits of a word.
-pub const MOST_ROWS: usize = 64;
 
 /// One number for each point.
 pub type Lanes = [f64; LANES];
@@ -31,10 +28,6 @@ pub struct Scratch {
 /// The routes of a batch of rows through a tree.
 #[derive(Default)]
 struct Routes {
-    /// Rows of the batch.
-    n_rows: usize,
-    /// By split, a bit for each row: it goes left.
-    go_left: Vec<u64>,
     /// By feature, a bit for each row: it goes along all splits of the path on the feature.
     along: Vec<u64>,
     /// By split, `along` of its feature at the split.
@@ -50,54 +43,39 @@ impl Routes {
         plan: &'a Plan,
         group: &Group,
         coefficients: &'a [Coefficients],
+        turns: &'a Turns,
         rows: u64,
     ) -> Result<Way<'a>> {
+        let n_rows = turns.n_rows;
         self.along.clear();
         self.along.resize(plan.features.len(), rows);
         self.at_split.resize(plan.splits.len().max(self.at_split.len()), 0);
-        grow(&mut self.products, group.n_depths * self.n_rows)?;
-        self.products[..self.n_rows].fill([1.0; LANES]);
-        let Self { n_rows, go_left, along, at_split, products } = self;
-        Ok(Way { splits: &plan.splits, coefficients, n_rows: *n_rows, rows, go_left, along, at_split, products })
+        grow(&mut self.products, group.n_depths * n_rows)?;
+        self.products[..n_rows].fill([1.0; LANES]);
+        let Self { along, at_split, products } = self;
+        let go_left = &turns.go_left;
+        Ok(Way { splits: &plan.splits, coefficients, n_rows, rows, go_left, along, at_split, products })
     }
 }
 
 impl Scratch {
-    /// Begins with a batch of rows.
-    pub fn begin(&mut self, plan: &Plan, n_rows: usize) {
-        self.routes.n_rows = n_rows;
-        self.routes.go_left.clear();
-        self.routes.go_left.resize(plan.splits.len(), 0);
-    }
-
-    /// Says for a row of the batch which way it goes at each split.
-    pub fn route(&mut self, plan: &Plan, lane: usize, row: Row<'_>) {
-        for_each_row!(row, |value| {
-            for (bits, split) in self.routes.go_left.iter_mut().zip(&plan.splits) {
-                let node = split.node as usize;
-                let goes_left = plan.tree.goes_left(node, value(plan.tree.nodes().feature[node] as u32));
-                *bits |= u64::from(goes_left) << lane;
-            }
-        });
-    }
-
     /// Adds the contributions of the features in the leaves of a group, at some points, for the
-    /// rows whose bits are set; the ways of all rows of the batch must have been
-    /// [told](Self::route).
+    /// rows whose bits are set.
     pub fn visit(
         &mut self,
         plan: &Plan,
         group: &Group,
         at: &At<'_>,
+        turns: &Turns,
         rows: u64,
         to: &mut Contributions<'_>,
     ) -> Result<()> {
         self.slopes.resize(plan.features.len().max(self.slopes.len()), ZERO);
         self.n_above.resize(plan.features.len().max(self.n_above.len()), 0);
         self.path.clear();
-        grow(&mut self.sums, group.n_places * self.routes.n_rows * plan.n_values)?;
+        grow(&mut self.sums, group.n_places * turns.n_rows * plan.n_values)?;
         let visit = Visit {
-            way: self.routes.way(plan, group, at.coefficients, rows)?,
+            way: self.routes.way(plan, group, at.coefficients, turns, rows)?,
             group,
             values: &plan.values,
             n_values: plan.n_values,
@@ -119,19 +97,19 @@ impl Scratch {
     /// The numbers of points that rows need for the leaves of a group: for each row of the batch
     /// the least multiple of [`LANES`] by which the errors are bounded as [`Plan`] wants them. The
     /// coefficients are those of [`bounding_points`](super::quadrature::bounding_points).
-    pub fn needed_points(&mut self, plan: &Plan, group: &Group, bounding: &[Coefficients]) -> Result<Vec<usize>> {
-        let n_rows = self.routes.n_rows;
-        let way = self.routes.way(plan, group, bounding, all_rows(n_rows))?;
+    pub fn needed_points(
+        &mut self,
+        plan: &Plan,
+        group: &Group,
+        bounding: &[Coefficients],
+        turns: &Turns,
+    ) -> Result<Vec<usize>> {
+        let way = self.routes.way(plan, group, bounding, turns, all_rows(turns.n_rows))?;
         let errors = errors_of(group.n_points);
-        let mut needed = vec![0u8; n_rows];
+        let mut needed = vec![0u8; turns.n_rows];
         bound(Level::widest(), way, &group.steps, &plan.tolerances, &errors, &mut needed);
         Ok(needed.into_iter().map(|n| ((usize::from(n) + 1) * LANES).min(group.n_points)).collect())
     }
-}
-
-/// The bits of the first `n` rows.
-pub fn all_rows(n: usize) -> u64 {
-    u64::MAX >> (MOST_ROWS - n)
 }
 
 /// Some points, and the coefficients of all splits at them.
@@ -142,9 +120,10 @@ pub struct At<'a> {
 
 /// Where the contributions in a batch of rows are added up.
 pub struct Contributions<'a> {
+    /// By feature (or pair of features), value and row of the batch.
     pub all: &'a mut [f64],
-    /// The number of those of a row.
-    pub row_len: usize,
+    /// Rows that there is room for.
+    pub n_rows: usize,
     /// By feature of the tree: its number among the features of the forest.
     pub numbers: &'a [usize],
     /// Whether they are those of pairs of features: row by row a square, with those of the features
@@ -154,10 +133,13 @@ pub struct Contributions<'a> {
     pub n_features: usize,
 }
 
+/// What memory is asked for.
+pub const EXPLANATION: &str = "the explanation of rows";
+
 /// Makes room for as many items.
 fn grow(items: &mut Vec<Lanes>, n: usize) -> Result<()> {
     if items.len() < n {
-        *items = memory::filled("the explanation of rows", [0.0; LANES], n)?;
+        *items = memory::filled(EXPLANATION, [0.0; LANES], n)?;
     }
     Ok(())
 }
@@ -197,9 +179,15 @@ impl Way<'_> {
         let (above, below) = self.products.split_at_mut((depth + 1) * self.n_rows);
         let above = &above[depth * self.n_rows..];
         let left = times(&coefficients.left, &[share[side]; LANES]);
-        for_each(along & ways[side], |row| below[row] = times(&above[row], &coefficients.taken[side]));
-        for_each(along & ways[1 - side], |row| below[row] = times(&above[row], &left));
-        for_each(self.rows & !along, |row| below[row] = times(&above[row], &[share[side]; LANES]));
+        for row in ones(along & ways[side]) {
+            below[row] = times(&above[row], &coefficients.taken[side]);
+        }
+        for row in ones(along & ways[1 - side]) {
+            below[row] = times(&above[row], &left);
+        }
+        for row in ones(self.rows & !along) {
+            below[row] = times(&above[row], &[share[side]; LANES]);
+        }
     }
 
     /// Back at a split that was opened, if it has a subtree.
@@ -257,7 +245,7 @@ vectorized! {
                         let Split { feature, share, .. } = way.splits[split];
                         let coefficients = &way.coefficients[split];
                         let (along, ways) = (way.along[feature as usize], way.ways(split));
-                        for_each(way.rows, |row| {
+                        for row in ones(way.rows) {
                             let is_taken = ways[side] >> row & 1 != 0;
                             let factor = if along >> row & 1 == 0 {
                                 [share[side]; LANES]
@@ -274,7 +262,7 @@ vectorized! {
                             while errors.get(usize::from(needed[row])).is_some_and(|errors| !is_enough(errors)) {
                                 needed[row] += 1;
                             }
-                        });
+                        }
                     }
                 }
             }
@@ -331,7 +319,7 @@ impl Visit<'_> {
                 let [left, right] = children.map(kind);
                 let kinds = [[left, NOTHING], [NOTHING, right], [left, right]];
                 let group = self.group;
-                for (values, kinds) in group.present(present).into_iter().zip(kinds) {
+                for ((_, values), kinds) in group.present(present).into_iter().zip(kinds) {
                     let at = Closing { split, depth, sums, below, values };
                     match kinds {
                         _ if values.is_empty() => {}
@@ -361,13 +349,13 @@ impl Visit<'_> {
             [0, 1].map(|side| if [LEFT, RIGHT][side] == LEAF { &self.values[below[side]..][..n_values] } else { &[] });
         let number = self.to.numbers[feature as usize];
         let number = if KIND == PAIRS { number * self.to.n_features } else { number };
-        let place = |row: usize, number: usize| row * self.to.row_len + number * n_values;
+        let place = |row: usize, number: usize, value: usize| (number * n_values + value) * self.to.n_rows + row;
         for way in 0..2 {
             let left = times(&coefficients.left, &[share[1 - way]; LANES]);
             let (mut factors, mut gains) = ([left; 2], [coefficients.gain_left; 2]);
             factors[way] = coefficients.taken[way];
             gains[way] = coefficients.gain_taken[way];
-            for_each(along & ways[way], |row| {
+            for row in ones(along & ways[way]) {
                 let leaf = |side: usize| times(&products[row], &factors[side]);
                 let leaves = [if LEFT == LEAF { leaf(0) } else { ZERO }, if RIGHT == LEAF { leaf(1) } else { ZERO }];
                 let leaf_gains = [times(&leaves[0], &gains[0]), times(&leaves[1], &gains[1])];
@@ -386,37 +374,33 @@ impl Visit<'_> {
                     self.sums[own + row * n_values + value] = sum;
                     if KIND == PAIRS {
                         let own = number + self.to.numbers[feature as usize];
-                        self.to.all[place(row, own) + value] += total(&gain);
+                        self.to.all[place(row, own, value)] += total(&gain);
                         for &other in self.path.iter().filter(|&&other| other != feature) {
                             let is_along = self.way.along[other as usize] >> row & 1 != 0;
-                            let slope = if is_along {
-                                self.slopes[other as usize]
-                            } else {
-                                self.points.rest.map(|rest| -1.0 / rest)
-                            };
+                            let slope = if is_along { self.slopes[other as usize] } else { self.points.gain_left };
                             let pair = number + self.to.numbers[other as usize];
-                            self.to.all[place(row, pair) + value] += total(&times(&gain, &slope));
+                            self.to.all[place(row, pair, value)] += total(&times(&gain, &slope));
                         }
                     } else {
-                        self.to.all[place(row, number) + value] += total(&gain);
+                        self.to.all[place(row, number, value)] += total(&gain);
                     }
                 }
-            });
+            }
         }
-        for_each(self.way.rows & !along, |row| {
+        for row in ones(self.way.rows & !along) {
             for value in present.iter().map(|&value| value as usize) {
                 let mut sum = ZERO;
                 for (side, kind) in [LEFT, RIGHT].into_iter().enumerate() {
                     if kind == LEAF {
-                        let weight = share[side] * values[side][value];
-                        sum = plus(&sum, &times(&products[row], &[weight; LANES]));
+                        let leaf = times(&products[row], &[share[side]; LANES]);
+                        sum = plus(&sum, &times(&leaf, &[values[side][value]; LANES]));
                     } else if kind == SUBTREE {
                         sum = plus(&sum, &self.sums[below[side] + row * n_values + value]);
                     }
                 }
                 self.sums[own + row * n_values + value] = sum;
             }
-        });
+        }
     }
 }
 
@@ -449,16 +433,6 @@ fn kind(child: Child) -> u8 {
 }
 
 const ZERO: Lanes = [0.0; LANES];
-
-/// Calls `work` with the number of each bit that is set.
-#[inline(always)]
-#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
-fn for_each(mut bits: u64, mut work: impl FnMut(usize)) {
-    while bits != 0 {
-        work(bits.trailing_zeros() as usize);
-        bits &= bits - 1;
-    }
-}
 
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "compiled for each width of registers")]

@@ -18,20 +18,24 @@
 //! The integrand of a path of `d` features is a polynomial of degree `d - 1`. So the Gauss-Legendre
 //! rule of 8 points is exact for paths of up to 16 features, and longer paths get as many points as
 //! a bound of the error asks for ([`quadrature`]): at most as many as the worst row needs, and for
-//! each row no more than it needs itself. Eight points are worked on side by side. A batch of rows
-//! goes through the tree together: on the way down the products are kept, and on the way back up
-//! the leaves are summed up (`kernel`).
+//! each row no more than it needs itself. A batch of rows goes through the tree together: on the
+//! way down the products are kept, and on the way back up the leaves are summed up. Either eight
+//! points are worked on side by side (`kernel`) or eight rows (`teams`).
 
+mod blocks;
 mod covers;
 mod kernel;
-mod matrices;
 mod oob;
 mod oob_scores;
 mod plan;
 pub mod quadrature;
 mod shap;
+mod teams;
+mod turns;
 
-pub use matrices::CsrMatrix;
+pub use blocks::CsrMatrix;
 pub use oob::{Loss, Permutations, Training, impurity_importances, permutation_importances};
 pub use oob_scores::{OobChanges, oob_changes};
-pub use shap::{ShapValues, expected_value, shap_interactions, shap_values, sparse_shap_values};
+pub use shap::{
+    ShapValues, SideBySide, expected_value, shap_interactions, shap_values, shap_values_by, sparse_shap_values,
+};

@@ -209,10 +209,11 @@ struct Frame {
 
 impl Group {
     /// The values of a closed split that are not 0 everywhere below it: those that only the left
-    /// child has, those that only the right one has, and those that both have.
-    pub fn present(&self, number: u32) -> [&[u32]; 3] {
+    /// child has, those that only the right one has, and those that both have. Each part with its
+    /// place in the list of the group.
+    pub fn present(&self, number: u32) -> [(usize, &[u32]); 3] {
         let places = self.present[number as usize];
-        [0, 1, 2].map(|part| &self.values[places[part]..places[part + 1]])
+        [0, 1, 2].map(|part| (places[part], &self.values[places[part]..places[part + 1]]))
     }
 
     /// The steps for the leaves that want more points than `above`, and at most `up_to`. The values
@@ -287,7 +288,9 @@ impl Group {
                         let value = &values[leaf as usize * n_values..][..n_values];
                         (0..n_values as u32).filter(|&number| value[number as usize] != 0.0).collect()
                     }
-                    Child::Subtree(_) => group.present(present_of[sides[side] as usize]).concat(),
+                    Child::Subtree(_) => {
+                        group.present(present_of[sides[side] as usize]).map(|(_, values)| values).concat()
+                    }
                 });
                 let present = group.present.len() as u32;
                 present_of[last.node] = present;
@@ -337,25 +340,45 @@ pub struct Coefficients {
 
 impl Coefficients {
     pub fn new(split: &Split, points: &Points) -> Self {
-        let mut it = Self {
-            taken: [[0.0; LANES]; 2],
-            gain_taken: [[0.0; LANES]; 2],
-            left: [0.0; LANES],
-            gain_left: [0.0; LANES],
-        };
-        for lane in 0..LANES {
-            let (p, rest, weight) = (points.at[lane], points.rest[lane], points.weight[lane]);
-            let above = split.before + (1.0 - split.before) * p;
-            let gain_above = (1.0 - split.before) / above;
-            for side in 0..2 {
-                let w = split.before * split.share[side];
-                let factor = w + (1.0 - w) * p;
-                it.taken[side][lane] = factor / above;
-                it.gain_taken[side][lane] = weight * ((1.0 - w) / factor - gain_above);
-            }
-            it.left[lane] = rest * split.before / above;
-            it.gain_left[lane] = weight * (-1.0 / rest - gain_above);
+        let [left, right] = [0, 1].map(|side| split.factors(side, points));
+        let [(left_gain, gain_left), (right_gain, _)] = [0, 1].map(|side| split.gains(side, points));
+        Self { taken: [left.0, right.0], gain_taken: [left_gain, right_gain], left: left.1, gain_left }
+    }
+}
+
+#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
+impl Split {
+    /// [`Coefficients::taken`] of a side, and [`Coefficients::left`].
+    #[inline(always)]
+    pub fn factors(&self, side: usize, points: &Points) -> ([f64; LANES], [f64; LANES]) {
+        let w = self.before * self.share[side];
+        let factor = points.at.map(|p| w + (1.0 - w) * p);
+        if self.is_first() {
+            return (factor, points.rest);
         }
-        it
+        let above = points.at.map(|p| self.before + (1.0 - self.before) * p);
+        let taken = std::array::from_fn(|lane| factor[lane] / above[lane]);
+        (taken, std::array::from_fn(|lane| points.rest[lane] * self.before / above[lane]))
+    }
+
+    /// [`Coefficients::gain_taken`] of a side, and [`Coefficients::gain_left`].
+    #[inline(always)]
+    pub fn gains(&self, side: usize, points: &Points) -> ([f64; LANES], [f64; LANES]) {
+        let w = self.before * self.share[side];
+        let gain = points.at.map(|p| (1.0 - w) / (w + (1.0 - w) * p));
+        let weighted = |gain: &[f64; LANES]| std::array::from_fn(|lane| points.weight[lane] * gain[lane]);
+        if self.is_first() {
+            return (weighted(&gain), weighted(&points.gain_left));
+        }
+        let above = points.at.map(|p| (1.0 - self.before) / (self.before + (1.0 - self.before) * p));
+        let minus = |gain: &[f64; LANES]| std::array::from_fn(|lane| gain[lane] - above[lane]);
+        (weighted(&minus(&gain)), weighted(&minus(&points.gain_left)))
+    }
+
+    /// Whether no split above is on the same feature: what is left of it above is then 1, and the
+    /// divisions by it are spared.
+    #[inline(always)]
+    fn is_first(&self) -> bool {
+        self.before == 1.0
     }
 }

@@ -14,6 +14,14 @@ pub struct Points {
     pub rest: [f64; LANES],
     /// Their weights; those of all points add up to 1.
     pub weight: [f64; LANES],
+    /// `-1 / rest`: what a feature that a row leaves gains for each of its leaves.
+    pub gain_left: [f64; LANES],
+}
+
+impl Points {
+    fn new(at: [f64; LANES], rest: [f64; LANES], weight: [f64; LANES]) -> Self {
+        Self { at, rest, weight, gain_left: rest.map(|rest| -1.0 / rest) }
+    }
 }
 
 /// The rule of `n` points, exact for polynomials up to degree `2 n - 1`, in groups of [`LANES`].
@@ -23,7 +31,7 @@ pub fn rule(n: usize) -> Vec<Points> {
         let lane = |part: usize, otherwise: f64| {
             std::array::from_fn(|lane| points.get(lane).map_or(otherwise, |point| point[part]))
         };
-        Points { at: lane(0, 0.5), rest: lane(1, 0.5), weight: lane(2, 0.0) }
+        Points::new(lane(0, 0.5), lane(1, 0.5), lane(2, 0.0))
     };
     points.chunks(LANES).map(group).collect()
 }
@@ -118,7 +126,7 @@ impl Bound {
 /// In the place of points, by which the factors of splits become bounds of them in each of the
 /// ellipses. A factor is bounded by its value at the point that is farthest out.
 pub fn bounding_points() -> Points {
-    Points { at: ELLIPSES.radius, rest: ELLIPSES.radius, weight: [0.0; LANES] }
+    Points::new(ELLIPSES.radius, ELLIPSES.radius, [0.0; LANES])
 }
 
 /// For each multiple of [`LANES`] below `most`: the errors by so many points, of functions that are

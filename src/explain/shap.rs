@@ -3,18 +3,25 @@
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::kernel::{At, Contributions, MOST_ROWS, Scratch, all_rows};
-use super::matrices::{CsrMatrix, RESULT, matrices};
-use super::plan::{Coefficients, Kept, Plan};
+use super::blocks::{BlockShape, Blocks, CsrMatrix};
+use super::kernel::{self, At, Contributions};
+use super::plan::{Coefficients, Group, Kept, Plan};
 use super::quadrature::{LANES, Points, bounding_points, rule};
+use super::teams;
+use super::turns::{MOST_ROWS, Turns, all_rows};
 use crate::data::Matrix;
-use crate::data::rows::Reader;
+use crate::data::rows::{Reader, Rows};
 use crate::error::Result;
 use crate::forest::Forest;
-use crate::memory;
 use crate::runtime::Runtime;
 use crate::tree::packed::PackedTree;
 use crate::tree::predict::check_features;
+use crate::tuning::tuned;
+
+tuned! {
+    /// Rows are visited side by side from so many contributions of a row (bench `sweep`).
+    fn teams_from() -> usize = 16_384;
+}
 
 /// Trees whose plans are held at once.
 const TREES_AT_ONCE: usize = 8;
@@ -51,20 +58,41 @@ pub fn expected_value(forest: &Forest, runtime: &Runtime<'_>) -> Result<Vec<f64>
 /// With the [expected value](expected_value) they add up to the prediction. The runtime counts
 /// trees.
 pub fn shap_values(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<ShapValues> {
-    explain(forest, x, false, runtime)
+    shap_values_by(forest, x, None, runtime)
+}
+
+/// What a thread works on side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SideBySide {
+    /// Eight points of the quadrature.
+    Points,
+    /// Eight rows.
+    Rows,
+}
+
+/// [`shap_values`] by one of two ways; `None` chooses by the forest alone.
+pub fn shap_values_by(
+    forest: &Forest,
+    x: &dyn Matrix,
+    of_what: Option<SideBySide>,
+    runtime: &Runtime<'_>,
+) -> Result<ShapValues> {
+    let (features, blocks) = explain(forest, x, false, of_what, runtime)?;
+    Ok(ShapValues { features, values: blocks.into_rows(runtime)? })
 }
 
 /// The [`shap_values`] of each value: a matrix of shape `(n_samples, n_features)` without zeros.
 pub fn sparse_shap_values(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<Vec<CsrMatrix>> {
-    let shap = explain(forest, x, false, runtime)?;
-    matrices(&shap.features, &shap.values, x.shape().0, forest.n_values(), runtime)
+    let (features, blocks) = explain(forest, x, false, None, runtime)?;
+    blocks.into_matrices(&features, runtime)
 }
 
 /// The contributions of pairs of features: path-dependent SHAP interaction values. Those of a pair
 /// are half of the interaction at each of its two places. Those of a feature with itself are what
 /// its SHAP value has beside them. The runtime counts trees.
 pub fn shap_interactions(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>) -> Result<ShapValues> {
-    let ShapValues { features, mut values } = explain(forest, x, true, runtime)?;
+    let (features, blocks) = explain(forest, x, true, None, runtime)?;
+    let mut values = blocks.into_rows(runtime)?;
     let (n, n_values) = (features.len(), forest.n_values());
     for (turn, square) in values.chunks_exact_mut((n * n * n_values).max(1)).enumerate() {
         runtime.check_in_turn(turn)?;
@@ -83,65 +111,78 @@ pub fn shap_interactions(forest: &Forest, x: &dyn Matrix, runtime: &Runtime<'_>)
     Ok(ShapValues { features, values })
 }
 
-fn explain(forest: &Forest, x: &dyn Matrix, of_pairs: bool, runtime: &Runtime<'_>) -> Result<ShapValues> {
+fn explain(
+    forest: &Forest,
+    x: &dyn Matrix,
+    of_pairs: bool,
+    of_what: Option<SideBySide>,
+    runtime: &Runtime<'_>,
+) -> Result<(Vec<u32>, Blocks)> {
     let n_samples = check_features(x.shape(), forest.n_features())?;
     let rows = x.rows()?;
     let kept = Kept::of(forest.trees().next().map_or(&[], PackedTree::n_classes));
     let n_kept = kept.n_values(forest.n_values());
     let features = used_features(forest, runtime)?;
     let row_len = features.len().saturating_pow(if of_pairs { 2 } else { 1 }).saturating_mul(n_kept);
-    let mut values = memory::zeros(RESULT, n_samples.saturating_mul(row_len))?;
-    let n_batches = n_samples.div_ceil(BATCHES_PER_THREAD * runtime.n_threads());
-    let fitting = SUMS_BYTES / (PLACES * LANES * size_of::<f64>() * n_kept);
-    let len = Reader::block_len(rows, n_batches.clamp(1, MOST_ROWS).min(fitting.max(1))).max(1);
+    let are_teams = !of_pairs && of_what.map_or(row_len >= teams_from(), |what| what == SideBySide::Rows);
+    let shape = block_shape(rows, n_kept, are_teams, runtime.n_threads());
+    let finish = (kept == Kept::SecondShare, 1.0 / forest.len() as f64);
+    let mut blocks = Blocks::zeros((n_samples, row_len), shape, n_kept, finish)?;
+    let len = shape.n_rows;
+    if row_len > 0 {
+        // New pages that are written at once cost one fault of the system each; those that are read
+        // first cost two, and the second one stops the other threads.
+        let block_len = blocks.block_len();
+        runtime.map(blocks.cells.chunks_mut(block_len).collect(), |all: &mut [f64]| {
+            runtime.check_interrupt()?;
+            all.fill(0.0);
+            Ok(())
+        })?;
+    }
     let idle = Mutex::new(Vec::new());
     let lock = || idle.lock().unwrap_or_else(PoisonError::into_inner);
     let trees: Vec<&PackedTree> = forest.trees().collect();
     for trees in trees.chunks(TREES_AT_ONCE) {
         let plans = runtime.map(trees.to_vec(), |tree| Ok(Prepared::new(plan(tree, runtime)?, &features)))?;
-        let n_reads = trees.iter().map(|tree| tree.max_depth()).sum();
-        let visit = |(start, contributions): (usize, &mut [f64])| -> Result<()> {
-            let worker = lock().pop();
-            let (mut reader, mut scratch) = match worker {
-                Some(worker) => worker,
-                None => (Reader::new(rows, len, n_reads)?, Scratch::default()),
-            };
-            let block = start..(start + len).min(n_samples);
-            reader.load(block.clone());
-            for plan in &plans {
+        // Tree by tree, so that the plan of one stays in a cache while all rows are visited.
+        for (plan, tree) in plans.iter().zip(trees) {
+            let visit = |(start, all): (usize, &mut [f64])| -> Result<()> {
                 runtime.check_interrupt()?;
-                let n_features = features.len();
-                let to =
-                    Contributions { all: &mut *contributions, row_len, numbers: &plan.numbers, of_pairs, n_features };
-                plan.explain(&mut reader, block.clone(), &mut scratch, to, runtime)?;
+                let worker = lock().pop();
+                let (mut reader, mut scratch) = match worker {
+                    Some(worker) => worker,
+                    None => (Reader::new(rows, len, tree.max_depth())?, Scratch { are_teams, ..Scratch::default() }),
+                };
+                let block = start..(start + len).min(n_samples);
+                reader.load(block.clone());
+                let (numbers, n_features) = (&plan.numbers, features.len());
+                let to = Contributions { all, n_rows: shape.room, numbers, of_pairs, n_features };
+                plan.explain(&mut reader, block, &mut scratch, to, runtime)?;
+                lock().push((reader, scratch));
+                Ok(())
+            };
+            if row_len > 0 {
+                let block_len = blocks.block_len();
+                let parts = (0..n_samples).step_by(len).zip(blocks.cells.chunks_mut(block_len));
+                runtime.map(parts.collect(), visit)?;
             }
-            lock().push((reader, scratch));
-            Ok(())
-        };
-        if row_len > 0 {
-            let parts = (0..n_samples).step_by(len).zip(values.chunks_mut(len * row_len));
-            runtime.map(parts.collect(), visit)?;
-        }
-        lock().clear();
-        for _ in trees {
             runtime.advance();
         }
     }
-    let values = finished(values, kept, 1.0 / forest.len() as f64)?;
-    Ok(ShapValues { features, values })
+    Ok((features, blocks))
 }
 
-/// The values of all classes, as means over trees.
-fn finished(mut values: Vec<f64>, kept: Kept, scale: f64) -> Result<Vec<f64>> {
-    if kept == Kept::SecondShare {
-        let mut both = memory::reserve(RESULT, 2 * values.len())?;
-        both.extend(values.into_iter().flat_map(|value| [-value * scale, value * scale]));
-        return Ok(both);
+/// How many rows are worked on together.
+fn block_shape(rows: &dyn Rows, n_kept: usize, are_teams: bool, n_threads: usize) -> BlockShape {
+    let n_samples = rows.shape().0;
+    if are_teams {
+        let n_rows = Reader::block_len(rows, n_samples.div_ceil(n_threads).clamp(1, teams::ROWS)).max(1);
+        return BlockShape { n_rows, room: teams::ROWS };
     }
-    for value in &mut values {
-        *value *= scale;
-    }
-    Ok(values)
+    let n_batches = n_samples.div_ceil(BATCHES_PER_THREAD * n_threads);
+    let fitting = SUMS_BYTES / (PLACES * LANES * size_of::<f64>() * n_kept);
+    let n_rows = Reader::block_len(rows, n_batches.clamp(1, MOST_ROWS).min(fitting.max(1))).max(1);
+    BlockShape { n_rows, room: n_rows }
 }
 
 /// The features that the trees use, ascending.
@@ -171,13 +212,64 @@ struct Prepared {
     numbers: Vec<usize>,
     /// The factors in the place of which there are bounds of them.
     bounding: OnceLock<Vec<Coefficients>>,
-    /// For each multiple of [`LANES`]: the rule of so many points, with the coefficients of all
-    /// splits for eight points at a time; made when a row needs it.
+    /// For each multiple of [`LANES`]: the rule of so many points; made when a row needs it.
     rules: Vec<OnceLock<Rule>>,
 }
 
-/// Eight points at a time, with the coefficients of all splits.
-type Rule = Vec<(Points, Vec<Coefficients>)>;
+/// A rule of quadrature.
+struct Rule {
+    /// Eight points at a time.
+    points: Vec<Points>,
+    /// The coefficients of all splits for these points, if points are visited side by side.
+    coefficients: OnceLock<Vec<Vec<Coefficients>>>,
+}
+
+impl Rule {
+    fn new(n_points: usize) -> Self {
+        Self { points: rule(n_points), coefficients: OnceLock::new() }
+    }
+}
+
+/// What a thread needs to visit trees.
+#[derive(Default)]
+struct Scratch {
+    turns: Turns,
+    /// Whether rows are visited side by side; points otherwise.
+    are_teams: bool,
+    teams: teams::Scratch,
+    points: kernel::Scratch,
+}
+
+impl Scratch {
+    /// The numbers of points that rows need for the leaves of a group.
+    fn needed_points(&mut self, prepared: &Prepared, group: &Group) -> Result<Vec<usize>> {
+        let (plan, points) = (&prepared.plan, &bounding_points());
+        if self.are_teams {
+            return self.teams.needed_points(plan, group, points, &self.turns);
+        }
+        let coefficients = prepared.bounding.get_or_init(|| prepared.of(points));
+        self.points.needed_points(plan, group, coefficients, &self.turns)
+    }
+
+    /// Adds the contributions in the leaves of a group for the rows whose bits are set.
+    fn visit(
+        &mut self,
+        prepared: &Prepared,
+        group: &Group,
+        rule: &Rule,
+        rows: u64,
+        to: &mut Contributions<'_>,
+    ) -> Result<()> {
+        if self.are_teams {
+            return self.teams.visit(&prepared.plan, group, &rule.points, &self.turns, rows, to);
+        }
+        let of_splits = || rule.points.iter().map(|points| prepared.of(points)).collect();
+        for (points, coefficients) in rule.points.iter().zip(rule.coefficients.get_or_init(of_splits)) {
+            self.points.visit(&prepared.plan, group, &At { points, coefficients }, &self.turns, rows, to)?;
+        }
+        Ok(())
+    }
+}
 
 impl Prepared {
     fn new(plan: Plan, features: &[u32]) -> Self {
@@ -191,7 +283,8 @@ impl Prepared {
         }
     }
 
-    fn coefficients(&self, points: &Points) -> Vec<Coefficients> {
+    /// The coefficients of all splits for some points.
+    fn of(&self, points: &Points) -> Vec<Coefficients> {
         self.plan.splits.iter().map(|split| Coefficients::new(split, points)).collect()
     }
 
@@ -205,29 +298,21 @@ impl Prepared {
         runtime: &Runtime<'_>,
     ) -> Result<()> {
         let n_rows = block.len();
-        scratch.begin(&self.plan, n_rows);
-        for (lane, row) in block.enumerate() {
-            scratch.route(&self.plan, lane, reader.row(row));
+        scratch.turns.begin(&self.plan, n_rows);
+        for (number, row) in block.enumerate() {
+            scratch.turns.ask(&self.plan, number, reader.row(row));
         }
         for group in &self.plan.groups {
-            let needed = if group.n_points == LANES {
-                vec![LANES; n_rows]
-            } else {
-                let bounding = self.bounding.get_or_init(|| self.coefficients(&bounding_points()));
-                scratch.needed_points(&self.plan, group, bounding)?
-            };
+            let needed =
+                if group.n_points == LANES { vec![LANES; n_rows] } else { scratch.needed_points(self, group)? };
             // What is computed for a row depends on this row alone.
             let mut rest = all_rows(n_rows);
             while rest != 0 {
                 let n_points = needed[rest.trailing_zeros() as usize];
                 let alike = (0..n_rows).filter(|&row| needed[row] == n_points).fold(0, |bits, row| bits | 1 << row);
-                let rule = self.rules[n_points / LANES - 1].get_or_init(|| {
-                    rule(n_points).into_iter().map(|points| (points, self.coefficients(&points))).collect()
-                });
-                for (points, coefficients) in rule {
-                    runtime.check_interrupt()?;
-                    scratch.visit(&self.plan, group, &At { points, coefficients }, alike, &mut to)?;
-                }
+                let rule = self.rules[n_points / LANES - 1].get_or_init(|| Rule::new(n_points));
+                runtime.check_interrupt()?;
+                scratch.visit(self, group, rule, alike, &mut to)?;
                 rest &= !alike;
             }
         }

@@ -16,6 +16,7 @@ mod new_criterion;
 mod oracle;
 mod packed;
 mod properties;
+mod shap;
 mod shared_folds;
 mod sparse_rows;
 mod take;

@@ -1,0 +1,489 @@
+//! The visit of a tree by eight rows side by side.
+//!
+//! Here a register has a number for each of eight rows; in [`kernel`](super::kernel) it has one for
+//! each of eight points. What is computed is the same but for the order of sums. At a split, the
+//! factors of each row must be chosen first, which costs more than in `kernel`. What is added to
+//! the results is then a register, where `kernel` sums up eight points for each row and adds one
+//! number. So this way pays where there are many results, which do not fit in a cache
+//! (`teams_from`).
+
+use super::kernel::{Contributions, EXPLANATION};
+use super::plan::{Child, Group, Plan, Split, Step};
+use super::quadrature::{LANES, Points, errors_of};
+use super::turns::Turns;
+use crate::error::Result;
+use crate::memory;
+use crate::simd::{Level, vectorized};
+
+/// Rows that are visited side by side: a vector register of doubles.
+pub const ROWS: usize = 8;
+
+/// One number for each row.
+type Lanes = [f64; ROWS];
+/// One number for each of eight points and each row.
+type Block = [Lanes; LANES];
+
+const ZERO: Lanes = [0.0; ROWS];
+
+/// Contributions that wait in a cache until they are handed over together.
+const WAITING: usize = 1024;
+
+/// What a thread needs to visit trees with eight rows.
+#[derive(Default)]
+pub struct Scratch {
+    /// By feature, a bit for each row: it goes along all splits of the path on the feature.
+    along: Vec<u8>,
+    /// By split, `along` of its feature at the split.
+    at_split: Vec<u8>,
+    /// By depth and eight points, the product of the factors of the path.
+    products: Vec<Block>,
+    /// By place, value and eight points: the sum over the leaves below of the products of their
+    /// factors, times their values. Values that no leaf below has are not kept.
+    sums: Vec<Block>,
+    /// Of the split that is closed, by side and eight points.
+    edges: [Edge; 2],
+    /// Contributions that wait to be handed over, in the order of [`Group::present`].
+    waiting: Vec<Lanes>,
+}
+
+/// An edge to a child, by eight points.
+#[derive(Default)]
+struct Edge {
+    /// What multiplies the sums of the child to make contributions.
+    gains: Vec<Block>,
+    /// The products of the child if it is a leaf.
+    leaf: Vec<Block>,
+    /// These times the gains.
+    leaf_gains: Vec<Block>,
+}
+
+impl Scratch {
+    /// Adds the contributions of the features in the leaves of a group for the rows whose bits are
+    /// set; the other rows of the team get zeros added.
+    pub fn visit(
+        &mut self,
+        plan: &Plan,
+        group: &Group,
+        rule: &[Points],
+        turns: &Turns,
+        rows: u64,
+        to: &mut Contributions<'_>,
+    ) -> Result<()> {
+        let n = rule.len();
+        resize(&mut self.sums, group.n_places * plan.n_values * n)?;
+        for edge in &mut self.edges {
+            for blocks in [&mut edge.gains, &mut edge.leaf, &mut edge.leaf_gains] {
+                resize(blocks, n)?;
+            }
+        }
+        let Self { along, at_split, products, sums, edges, waiting } = self;
+        let way = Way::new((along, at_split, products), (plan, group), rule, turns, rows as u8)?;
+        let mut visit = Visit { way, plan, group, sums, edges, waiting, first: 0 };
+        let mut done = 0;
+        while done < group.steps.len() {
+            let steps = &group.steps[done..];
+            let n_steps = run(Level::widest(), &mut visit, steps);
+            visit.hand_over(&steps[..n_steps], to);
+            done += n_steps;
+        }
+        Ok(())
+    }
+
+    /// The numbers of points that rows need for the leaves of a group, as
+    /// [`kernel::Scratch::needed_points`](super::kernel::Scratch::needed_points) finds them.
+    pub fn needed_points(
+        &mut self,
+        plan: &Plan,
+        group: &Group,
+        bounding: &Points,
+        turns: &Turns,
+    ) -> Result<Vec<usize>> {
+        let rows = u8::MAX >> (ROWS - turns.n_rows);
+        let Self { along, at_split, products, .. } = self;
+        let bounding = [*bounding];
+        let way = Way::new((along, at_split, products), (plan, group), &bounding, turns, rows)?;
+        let errors = errors_of(group.n_points);
+        let mut needed = [0; ROWS];
+        bound(Level::widest(), way, &group.steps, &plan.tolerances, &errors, &mut needed);
+        let needed = needed[..turns.n_rows].iter();
+        Ok(needed.map(|n| ((n + 1) * LANES).min(group.n_points)).collect())
+    }
+}
+
+/// Makes room for so many items.
+fn resize(items: &mut Vec<Block>, n: usize) -> Result<()> {
+    if items.len() < n {
+        *items = memory::filled(EXPLANATION, [ZERO; LANES], n)?;
+    }
+    Ok(())
+}
+
+/// The way of the rows through the tree.
+struct Way<'a> {
+    splits: &'a [Split],
+    /// The points of a rule.
+    rule: &'a [Points],
+    go_left: &'a [u64],
+    along: &'a mut [u8],
+    at_split: &'a mut [u8],
+    products: &'a mut [Block],
+}
+
+/// For each byte, eight masks: all ones where its bit is set. Read from a table, the compiler does
+/// not treat some of the eight rows differently from the others.
+static MASKS: [[u64; ROWS]; 256] = {
+    let mut masks = [[0; ROWS]; 256];
+    let mut at = 0;
+    while at < 256 * ROWS {
+        masks[at / ROWS][at % ROWS] = if ((at / ROWS) >> (at % ROWS)) & 1 == 1 { u64::MAX } else { 0 };
+        at += 1;
+    }
+    masks
+};
+
+/// Which of three numbers each row has.
+struct Choice {
+    taken: &'static [u64; ROWS],
+    left: &'static [u64; ROWS],
+    off: &'static [u64; ROWS],
+}
+
+#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
+impl Choice {
+    /// For an edge: rows that have gone along until here and take it, rows that leave the path
+    /// here, and rows that have left it before.
+    #[inline(always)]
+    fn new(along: u8, way: u8) -> Self {
+        let masks = |bits: u8| &MASKS[usize::from(bits)];
+        Self { taken: masks(along & way), left: masks(along & !way), off: masks(!along) }
+    }
+
+    #[inline(always)]
+    fn of(&self, taken: f64, left: f64, off: f64) -> Lanes {
+        let [taken, left, off] = [taken, left, off].map(f64::to_bits);
+        std::array::from_fn(|row| {
+            f64::from_bits((taken & self.taken[row]) | (left & self.left[row]) | (off & self.off[row]))
+        })
+    }
+}
+
+/// What a [`Way`] keeps between visits: `along`, `at_split` and `products` of [`Scratch`].
+type Kept<'a> = (&'a mut Vec<u8>, &'a mut Vec<u8>, &'a mut Vec<Block>);
+
+impl<'a> Way<'a> {
+    /// The way of some rows through the splits of a group, from the root.
+    fn new(
+        (along, at_split, products): Kept<'a>,
+        (plan, group): (&'a Plan, &Group),
+        rule: &'a [Points],
+        turns: &'a Turns,
+        rows: u8,
+    ) -> Result<Self> {
+        along.clear();
+        along.resize(plan.features.len(), rows);
+        at_split.resize(plan.splits.len().max(at_split.len()), 0);
+        resize(products, group.n_depths * rule.len())?;
+        products[..rule.len()].fill([[1.0; ROWS]; LANES]);
+        Ok(Self { splits: &plan.splits, rule, go_left: &turns.go_left, along, at_split, products })
+    }
+}
+
+#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
+impl Way<'_> {
+    /// The rows that go to a side.
+    #[inline(always)]
+    fn goes(&self, split: usize, side: usize) -> u8 {
+        let left = self.go_left[split] as u8;
+        if side == 0 { left } else { !left }
+    }
+
+    #[inline(always)]
+    fn open(&mut self, split: usize) {
+        self.at_split[split] = self.along[self.splits[split].feature as usize];
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, split: usize, side: usize, depth: usize) {
+        let (along, way) = (self.at_split[split], self.goes(split, side));
+        self.along[self.splits[split].feature as usize] = along & way;
+        let n = self.rule.len();
+        let (above, below) = self.products[depth * n..].split_at_mut(n);
+        follow(self.rule, &self.splits[split], side, &Choice::new(along, way), above, below);
+    }
+
+    /// The products of a leaf below a split.
+    #[inline(always)]
+    fn reach(&self, split: usize, side: usize, depth: usize, choice: &Choice, leaf: &mut [Block]) {
+        let above = &self.products[depth * self.rule.len()..];
+        follow(self.rule, &self.splits[split], side, choice, above, leaf);
+    }
+
+    /// Back at a split that was opened, if it has a subtree.
+    #[inline(always)]
+    fn close(&mut self, split: usize, children: [Child; 2]) {
+        if children.iter().any(|child| matches!(child, Child::Subtree(_))) {
+            self.along[self.splits[split].feature as usize] = self.at_split[split];
+        }
+    }
+}
+
+/// The products of a child, given those of its parent.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
+fn follow(rule: &[Points], split: &Split, side: usize, choice: &Choice, above: &[Block], below: &mut [Block]) {
+    let share = split.share[side];
+    for ((above, below), points) in above.iter().zip(below).zip(rule) {
+        let (taken, left) = split.factors(side, points);
+        let left = left.map(|left| left * share);
+        for point in 0..LANES {
+            let factor = choice.of(taken[point], left[point], share);
+            below[point] = times(&above[point], &factor);
+        }
+    }
+}
+
+/// A visit in progress.
+struct Visit<'a> {
+    way: Way<'a>,
+    plan: &'a Plan,
+    group: &'a Group,
+    sums: &'a mut [Block],
+    edges: &'a mut [Edge; 2],
+    waiting: &'a mut Vec<Lanes>,
+    /// The place, in the list of the group, of the first contribution that waits.
+    first: usize,
+}
+
+vectorized! {
+    /// Follows the steps until many contributions wait; returns how many were followed.
+    fn run(visit: &mut Visit<'_>, steps: &[Step]) -> usize {
+        for (turn, step) in steps.iter().enumerate() {
+            visit.step(step);
+            if visit.waiting.len() >= WAITING {
+                return turn + 1;
+            }
+        }
+        steps.len()
+    }
+}
+
+vectorized! {
+    fn bound(way: Way<'_>, steps: &[Step], tolerances: &[f64], errors: &[Lanes], needed: &mut [usize; ROWS]) {
+        let mut way = way;
+        let mut leaf_products = [[ZERO; LANES]];
+        // By ellipse and row: the error of the number of points that the row is known to need.
+        let mut present = [ZERO; LANES];
+        let refresh = |needed: &[usize; ROWS], present: &mut Block| {
+            for (ellipse, present) in present.iter_mut().enumerate() {
+                *present = needed.map(|n| errors.get(n).map_or(0.0, |errors| errors[ellipse]));
+            }
+        };
+        refresh(needed, &mut present);
+        for step in steps {
+            match *step {
+                Step::Open { split } => way.open(split as usize),
+                Step::Enter { split, side, depth } => way.enter(split as usize, side as usize, depth as usize),
+                Step::Close { split, depth, children, .. } => {
+                    let (split, depth) = (split as usize, depth as usize);
+                    way.close(split, children);
+                    for (side, child) in children.into_iter().enumerate() {
+                        let Child::Leaf(leaf) = child else { continue };
+                        let along = way.along[way.splits[split].feature as usize];
+                        let choice = Choice::new(along, way.goes(split, side));
+                        way.reach(split, side, depth, &choice, &mut leaf_products);
+                        loop {
+                            let mut least = [f64::INFINITY; ROWS];
+                            for (product, error) in leaf_products[0].iter().zip(&present) {
+                                let error = times(product, error);
+                                least = std::array::from_fn(|row| if error[row] < least[row] { error[row] } else { least[row] });
+                            }
+                            let is_short = least.map(|least| least > tolerances[leaf as usize]);
+                            if is_short == [false; ROWS] {
+                                break;
+                            }
+                            needed.iter_mut().zip(is_short).for_each(|(needed, is_short)| *needed += usize::from(is_short));
+                            refresh(needed, &mut present);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The kinds of children, as constants: a leaf; a subtree whose results are in the place of the
+/// split, or in the one behind it.
+const NOTHING: u8 = 0;
+const LEAF: u8 = 1;
+const FIRST: u8 = 2;
+const SECOND: u8 = 3;
+
+#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
+impl Visit<'_> {
+    #[inline(always)]
+    fn step(&mut self, step: &Step) {
+        match *step {
+            Step::Open { split } => self.way.open(split as usize),
+            Step::Enter { split, side, depth } => self.way.enter(split as usize, side as usize, depth as usize),
+            Step::Close { split, depth, place, children, present } => {
+                let split = split as usize;
+                self.way.close(split, children);
+                self.measure_edges(split, depth as usize, children);
+                let [left, right] = children.map(kind);
+                let kinds = [[left, NOTHING], [NOTHING, right], [left, right]];
+                let group = self.group;
+                for ((_, values), kinds) in group.present(present).into_iter().zip(kinds) {
+                    let at = Closing { place: place as usize, leaves: children, values };
+                    match kinds {
+                        _ if values.is_empty() => {}
+                        [LEAF, NOTHING] => self.close::<LEAF, NOTHING>(at),
+                        [NOTHING, LEAF] => self.close::<NOTHING, LEAF>(at),
+                        [LEAF, LEAF] => self.close::<LEAF, LEAF>(at),
+                        [FIRST, NOTHING] => self.close::<FIRST, NOTHING>(at),
+                        [NOTHING, FIRST] => self.close::<NOTHING, FIRST>(at),
+                        [SECOND, NOTHING] => self.close::<SECOND, NOTHING>(at),
+                        [NOTHING, SECOND] => self.close::<NOTHING, SECOND>(at),
+                        [FIRST, LEAF] => self.close::<FIRST, LEAF>(at),
+                        [LEAF, FIRST] => self.close::<LEAF, FIRST>(at),
+                        [FIRST, SECOND] => self.close::<FIRST, SECOND>(at),
+                        _ => self.close::<SECOND, FIRST>(at),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sets the gains of the children of a split, and the products of those that are leaves.
+    #[inline(always)]
+    fn measure_edges(&mut self, split: usize, depth: usize, children: [Child; 2]) {
+        let along = self.way.along[self.way.splits[split].feature as usize];
+        for (side, child) in children.into_iter().enumerate() {
+            if child == Child::Nothing {
+                continue;
+            }
+            let choice = Choice::new(along, self.way.goes(split, side));
+            let Edge { gains, leaf, leaf_gains } = &mut self.edges[side];
+            for (gains, points) in gains.iter_mut().zip(self.way.rule) {
+                let (taken, left) = self.way.splits[split].gains(side, points);
+                for point in 0..LANES {
+                    gains[point] = choice.of(taken[point], left[point], 0.0);
+                }
+            }
+            if let Child::Leaf(_) = child {
+                self.way.reach(split, side, depth, &choice, leaf);
+                for ((leaf_gains, leaf), gains) in leaf_gains.iter_mut().zip(&*leaf).zip(&*gains) {
+                    for point in 0..LANES {
+                        leaf_gains[point] = times(&leaf[point], &gains[point]);
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn close<const LEFT: u8, const RIGHT: u8>(&mut self, at: Closing<'_>) {
+        let (n_values, n) = (self.plan.n_values, self.way.rule.len());
+        let of_leaves = at.leaves.map(|child| {
+            let node = if let Child::Leaf(node) = child { node as usize } else { 0 };
+            &self.plan.values[node * n_values..][..n_values]
+        });
+        let [left_edge, right_edge] = &*self.edges;
+        let (own, behind) = self.sums[at.place * n_values * n..].split_at_mut(n_values * n);
+        let first = self.waiting.len();
+        self.waiting.resize(first + at.values.len(), ZERO);
+        let is_alone = LEFT == NOTHING || RIGHT == NOTHING;
+        for block in 0..n {
+            for (&value, contribution) in at.values.iter().zip(&mut self.waiting[first..]) {
+                let value = value as usize;
+                let place = value * n + block;
+                let mut gains = [ZERO; LANES];
+                for (point, gains) in gains.iter_mut().enumerate() {
+                    let of_side = |kind: u8, edge: &Edge, value: f64| {
+                        if kind == LEAF {
+                            let value = [value; ROWS];
+                            (times(&edge.leaf[block][point], &value), times(&edge.leaf_gains[block][point], &value))
+                        } else {
+                            let below = if kind == SECOND { behind[place][point] } else { own[place][point] };
+                            (below, times(&below, &edge.gains[block][point]))
+                        }
+                    };
+                    let (sum, gain) = if is_alone && RIGHT == NOTHING {
+                        of_side(LEFT, left_edge, of_leaves[0][value])
+                    } else if is_alone {
+                        of_side(RIGHT, right_edge, of_leaves[1][value])
+                    } else {
+                        let left = of_side(LEFT, left_edge, of_leaves[0][value]);
+                        let right = of_side(RIGHT, right_edge, of_leaves[1][value]);
+                        (plus(&left.0, &right.0), plus(&left.1, &right.1))
+                    };
+                    // The sums of a subtree alone are in their place if that is the split's.
+                    if !is_alone || (LEFT != FIRST && RIGHT != FIRST) {
+                        own[place][point] = sum;
+                    }
+                    *gains = gain;
+                }
+                *contribution = plus(contribution, &total(&gains));
+            }
+        }
+    }
+
+    /// Adds the contributions that wait, which these steps have computed, to those of the batch.
+    ///
+    /// The contributions of a large forest do not fit in a cache. While nothing else is done, the
+    /// processor fetches many of them at once.
+    fn hand_over(&mut self, steps: &[Step], to: &mut Contributions<'_>) {
+        let all = to.all.as_chunks_mut::<ROWS>().0;
+        for step in steps {
+            let Step::Close { split, present, .. } = *step else { continue };
+            let number = to.numbers[self.plan.splits[split as usize].feature as usize];
+            let of_feature = &mut all[number * self.plan.n_values..][..self.plan.n_values];
+            for (start, values) in self.group.present(present) {
+                let waiting = &self.waiting[start - self.first..][..values.len()];
+                for (gain, &value) in waiting.iter().zip(values) {
+                    let sum = &mut of_feature[value as usize];
+                    *sum = plus(sum, gain);
+                }
+            }
+        }
+        self.first += self.waiting.len();
+        self.waiting.clear();
+    }
+}
+
+/// A split whose children are finished.
+#[derive(Clone, Copy)]
+struct Closing<'a> {
+    place: usize,
+    leaves: [Child; 2],
+    /// The values that the children have.
+    values: &'a [u32],
+}
+
+fn kind(child: Child) -> u8 {
+    match child {
+        Child::Nothing => NOTHING,
+        Child::Leaf(_) => LEAF,
+        Child::Subtree(false) => FIRST,
+        Child::Subtree(true) => SECOND,
+    }
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
+fn times(a: &Lanes, b: &Lanes) -> Lanes {
+    std::array::from_fn(|row| a[row] * b[row])
+}
+
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
+fn plus(a: &Lanes, b: &Lanes) -> Lanes {
+    std::array::from_fn(|row| a[row] + b[row])
+}
+
+/// The sums over eight points, in the order of [`kernel`](super::kernel).
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
+fn total(a: &Block) -> Lanes {
+    let four: [Lanes; 4] = std::array::from_fn(|point| plus(&a[point], &a[point + 4]));
+    plus(&plus(&four[0], &four[2]), &plus(&four[1], &four[3]))
+}
