@@ -26,7 +26,7 @@ type Block = [Lanes; LANES];
 const ZERO: Lanes = [0.0; ROWS];
 
 /// Contributions that wait in a cache until they are handed over together.
-const WAITING: usize = 1024;
+const WAITING: usize = 160;
 
 /// What a thread needs to visit trees with eight rows.
 #[derive(Default)]
