@@ -96,7 +96,7 @@ CHECKED_WHEEL_SOURCES := $(shell find src python -not -path '*/__pycache__*' -no
 WHEEL_SOURCES := $(CHECKED_WHEEL_SOURCES) $(wildcard README.md LICENSE)
 
 .PHONY: help demo test test-all test-rust test-python test-oldest test-clusters test-conversions lint lint-rust lint-python lint-stubs \
-	lint-docs format bench sweep peers papers chart docs drawings gallery wheel clean check-python check-rust
+	lint-docs format fuzz bench sweep peers papers chart docs drawings gallery wheel clean check-python check-rust
 
 help: ## Show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -176,6 +176,14 @@ format: $(VENVS)/lint.stamp | check-rust ## Rewrite the sources in the house for
 	$(VENVS)/lint/bin/python tools/docstrings.py
 	$(VENVS)/lint/bin/ruff check --fix
 	$(VENVS)/lint/bin/ruff format
+
+# Needs cargo-fuzz, and no toolchain but ours, as it does without a sanitizer: indices are checked
+# anyway, and the only `unsafe` in the way of a file is the view of its bytes (`data/buffer.rs`).
+FUZZ_SECONDS ?= 60
+fuzz: | check-rust ## Read damaged trees, data sets and containers, each for FUZZ_SECONDS
+	@for target in $$(ls fuzz/fuzz_targets | grep -v -e damage -e runtime); do \
+	    $(CARGO) fuzz run --sanitizer none $${target%.rs} -- -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048; \
+	done
 
 bench: | check-rust ## Run the criterion benches
 	$(CARGO) bench $(BENCH_FLAGS)
