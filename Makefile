@@ -181,8 +181,8 @@ format: $(VENVS)/lint.stamp | check-rust ## Rewrite the sources in the house for
 # anyway, and the only `unsafe` in the way of a file is the view of its bytes (`data/buffer.rs`).
 FUZZ_SECONDS ?= 60
 fuzz: | check-rust ## Read damaged trees, data sets and containers, each for FUZZ_SECONDS
-	@for target in $$(ls fuzz/fuzz_targets | grep -v -e damage -e runtime); do \
-	    $(CARGO) fuzz run --sanitizer none $${target%.rs} -- -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048; \
+	@for target in $$($(CARGO) fuzz list); do \
+	    $(CARGO) fuzz run --sanitizer none $$target -- -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048; \
 	done
 
 bench: | check-rust ## Run the criterion benches

@@ -40,10 +40,18 @@ impl Bitset {
 
     /// The members, ascending. O(bound / 64 + members).
     pub fn iter(&self) -> impl Iterator<Item = u32> {
-        self.words.iter().zip((0..).step_by(64)).flat_map(|(&word, first)| {
-            let next = |&rest: &u64| Some(rest & (rest - 1)).filter(|&rest| rest != 0);
-            let ones = std::iter::successors(Some(word).filter(|&word| word != 0), next);
-            ones.map(move |rest| first + rest.trailing_zeros())
-        })
+        self.words.iter().zip((0..).step_by(64)).flat_map(|(&word, first)| ones(word).map(move |bit| first + bit))
     }
+}
+
+/// The places of the bits that are set, ascending.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
+pub fn ones(word: u64) -> impl Iterator<Item = u32> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        let first = (rest != 0).then(|| rest.trailing_zeros());
+        rest &= rest.wrapping_sub(1);
+        first
+    })
 }

@@ -1,14 +1,13 @@
 //! The visit of a tree by a batch of rows, for eight points.
 
-use super::plan::{Child, Coefficients, Group, Plan, Split, Step};
+use super::lanes::{Lanes, ZERO, plus, times};
+use super::plan::{Child, Coefficients, Group, Plan, Split, Step, has_subtree};
 use super::quadrature::{LANES, Points, errors_of};
-use super::turns::{Turns, all_rows, ones};
+use super::turns::{Turns, all_rows};
+use crate::bitset::ones;
 use crate::error::Result;
 use crate::memory;
 use crate::simd::{Level, vectorized};
-
-/// One number for each point.
-pub type Lanes = [f64; LANES];
 
 /// What a thread needs to visit trees with batches of rows.
 #[derive(Default)]
@@ -180,12 +179,15 @@ impl Way<'_> {
         let above = &above[depth * self.n_rows..];
         let left = times(&coefficients.left, &[share[side]; LANES]);
         for row in ones(along & ways[side]) {
+            let row = row as usize;
             below[row] = times(&above[row], &coefficients.taken[side]);
         }
         for row in ones(along & ways[1 - side]) {
+            let row = row as usize;
             below[row] = times(&above[row], &left);
         }
         for row in ones(self.rows & !along) {
+            let row = row as usize;
             below[row] = times(&above[row], &[share[side]; LANES]);
         }
     }
@@ -197,10 +199,6 @@ impl Way<'_> {
             self.along[self.splits[split].feature as usize] = self.at_split[split];
         }
     }
-}
-
-fn has_subtree(children: [Child; 2]) -> bool {
-    children.iter().any(|child| matches!(child, Child::Subtree(_)))
 }
 
 /// A visit in progress.
@@ -246,6 +244,7 @@ vectorized! {
                         let coefficients = &way.coefficients[split];
                         let (along, ways) = (way.along[feature as usize], way.ways(split));
                         for row in ones(way.rows) {
+                            let row = row as usize;
                             let is_taken = ways[side] >> row & 1 != 0;
                             let factor = if along >> row & 1 == 0 {
                                 [share[side]; LANES]
@@ -356,6 +355,7 @@ impl Visit<'_> {
             factors[way] = coefficients.taken[way];
             gains[way] = coefficients.gain_taken[way];
             for row in ones(along & ways[way]) {
+                let row = row as usize;
                 let leaf = |side: usize| times(&products[row], &factors[side]);
                 let leaves = [if LEFT == LEAF { leaf(0) } else { ZERO }, if RIGHT == LEAF { leaf(1) } else { ZERO }];
                 let leaf_gains = [times(&leaves[0], &gains[0]), times(&leaves[1], &gains[1])];
@@ -388,6 +388,7 @@ impl Visit<'_> {
             }
         }
         for row in ones(self.way.rows & !along) {
+            let row = row as usize;
             for value in present.iter().map(|&value| value as usize) {
                 let mut sum = ZERO;
                 for (side, kind) in [LEFT, RIGHT].into_iter().enumerate() {
@@ -430,20 +431,6 @@ fn kind(child: Child) -> u8 {
         Child::Leaf(_) => LEAF,
         Child::Subtree(_) => SUBTREE,
     }
-}
-
-const ZERO: Lanes = [0.0; LANES];
-
-#[inline(always)]
-#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
-fn times(a: &Lanes, b: &Lanes) -> Lanes {
-    std::array::from_fn(|lane| a[lane] * b[lane])
-}
-
-#[inline(always)]
-#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
-fn plus(a: &Lanes, b: &Lanes) -> Lanes {
-    std::array::from_fn(|lane| a[lane] + b[lane])
 }
 
 /// The sum of all lanes, in the same order for all widths of registers.

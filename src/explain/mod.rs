@@ -25,6 +25,7 @@
 mod blocks;
 mod covers;
 mod kernel;
+mod lanes;
 mod oob;
 mod oob_scores;
 mod plan;

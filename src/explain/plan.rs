@@ -23,6 +23,11 @@ pub enum Child {
     Subtree(bool),
 }
 
+/// Whether any of the children of a split is a subtree.
+pub fn has_subtree(children: [Child; 2]) -> bool {
+    children.iter().any(|child| matches!(child, Child::Subtree(_)))
+}
+
 /// A step of a visit.
 #[derive(Debug, Clone, Copy)]
 pub enum Step {

@@ -8,7 +8,8 @@
 //! (`teams_from`).
 
 use super::kernel::{Contributions, EXPLANATION};
-use super::plan::{Child, Group, Plan, Split, Step};
+use super::lanes::{Lanes, ZERO, plus, times};
+use super::plan::{Child, Group, Plan, Split, Step, has_subtree};
 use super::quadrature::{LANES, Points, errors_of};
 use super::turns::Turns;
 use crate::error::Result;
@@ -18,12 +19,8 @@ use crate::simd::{Level, vectorized};
 /// Rows that are visited side by side: a vector register of doubles.
 pub const ROWS: usize = 8;
 
-/// One number for each row.
-type Lanes = [f64; ROWS];
 /// One number for each of eight points and each row.
 type Block = [Lanes; LANES];
-
-const ZERO: Lanes = [0.0; ROWS];
 
 /// Contributions that wait in a cache until they are handed over together.
 const WAITING: usize = 160;
@@ -221,7 +218,7 @@ impl Way<'_> {
     /// Back at a split that was opened, if it has a subtree.
     #[inline(always)]
     fn close(&mut self, split: usize, children: [Child; 2]) {
-        if children.iter().any(|child| matches!(child, Child::Subtree(_))) {
+        if has_subtree(children) {
             self.along[self.splits[split].feature as usize] = self.at_split[split];
         }
     }
@@ -466,18 +463,6 @@ fn kind(child: Child) -> u8 {
         Child::Subtree(false) => FIRST,
         Child::Subtree(true) => SECOND,
     }
-}
-
-#[inline(always)]
-#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
-fn times(a: &Lanes, b: &Lanes) -> Lanes {
-    std::array::from_fn(|row| a[row] * b[row])
-}
-
-#[inline(always)]
-#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
-fn plus(a: &Lanes, b: &Lanes) -> Lanes {
-    std::array::from_fn(|row| a[row] + b[row])
 }
 
 /// The sums over eight points, in the order of [`kernel`](super::kernel).

@@ -39,14 +39,3 @@ impl Turns {
 pub fn all_rows(n: usize) -> u64 {
     u64::MAX >> (MOST_ROWS - n)
 }
-
-/// The numbers of the bits that are set.
-#[inline(always)]
-#[allow(clippy::inline_always, reason = "compiled for each width of registers")]
-pub fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
-        bits &= bits - 1;
-        Some(bit)
-    })
-}

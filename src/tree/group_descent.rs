@@ -3,6 +3,7 @@
 use super::position::AT_LEAF;
 use super::walk::Walk;
 use super::ways::{Step, Ways};
+use crate::bitset::ones;
 use crate::data::row_group::{GROUP, RowGroup};
 
 /// Sends groups of rows through trees.
@@ -55,15 +56,4 @@ impl GroupDescent {
             }
         }
     }
-}
-
-/// The places of the bits that are set, ascending.
-#[inline]
-fn ones(word: u64) -> impl Iterator<Item = u32> {
-    let mut rest = word;
-    std::iter::from_fn(move || {
-        let first = (rest != 0).then(|| rest.trailing_zeros());
-        rest &= rest.wrapping_sub(1);
-        first
-    })
 }
