@@ -39,6 +39,7 @@ pub use parts::{DATASET_FORMAT, Part};
 pub use sparse::{Format, SparseColumns, SparseView};
 pub use target::{Labels, Target};
 pub use values::ValueTable;
+pub(crate) use weights::rows_where;
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -150,16 +150,15 @@ impl ValueTable {
 
     /// Puts 0, 1 and so on in the place of the values of some features.
     pub(super) fn put_codes(&mut self, features: impl Iterator<Item = usize>) {
+        fn number<V: TableValue>(values: &mut [V]) {
+            values.iter_mut().zip(0u32..).for_each(|(value, code)| *value = V::from_wide(code.into()));
+        }
         self.indices = OnceLock::new();
         for feature in features {
             let numbers = self.numbers(feature);
             match &mut self.values {
-                Floats::F32(values) => {
-                    values[numbers].iter_mut().zip(0u32..).for_each(|(value, code)| *value = code as f32)
-                }
-                Floats::F64(values) => {
-                    values[numbers].iter_mut().zip(0u32..).for_each(|(value, code)| *value = code.into())
-                }
+                Floats::F32(values) => number(&mut values[numbers]),
+                Floats::F64(values) => number(&mut values[numbers]),
             }
         }
     }

@@ -82,8 +82,8 @@ impl Weights {
     pub(super) fn positive_samples(&self, n_samples: usize) -> Vec<u32> {
         match self {
             Self::Unit => (0..n_samples as u32).collect(),
-            Self::Small(weights) => positive(weights.iter().map(|&weight| weight > 0)),
-            Self::Large(weights) => positive(weights.iter().map(|&weight| weight > 0)),
+            Self::Small(weights) => rows_where(weights.iter().map(|&weight| weight > 0)),
+            Self::Large(weights) => rows_where(weights.iter().map(|&weight| weight > 0)),
         }
     }
 
@@ -106,16 +106,17 @@ impl Weights {
     }
 }
 
-/// Where `is_positive` holds. Without branches on it: in bootstrap samples they are mispredicted.
-fn positive(is_positive: impl ExactSizeIterator<Item = bool>) -> Vec<u32> {
-    let mut samples = vec![0; is_positive.len()];
+/// The rows for which a condition holds. Without branches on it: in bootstrap samples they are
+/// mispredicted.
+pub(crate) fn rows_where(holds: impl ExactSizeIterator<Item = bool>) -> Vec<u32> {
+    let mut rows = vec![0; holds.len()];
     let mut n = 0;
-    for (sample, is_positive) in (0..).zip(is_positive) {
-        samples[n] = sample;
-        n += usize::from(is_positive);
+    for (row, holds) in (0..).zip(holds) {
+        rows[n] = row;
+        n += usize::from(holds);
     }
-    samples.truncate(n);
-    samples
+    rows.truncate(n);
+    rows
 }
 
 /// The weights as integers, and the weight that the integer 1 stands for.

@@ -20,7 +20,7 @@
 use std::borrow::Cow;
 
 use crate::data::target::TargetValues;
-use crate::data::{Dataset, Places, Target};
+use crate::data::{Columns, Dataset, Places, Target, rows_where};
 use crate::error::Result;
 use crate::params::MANY_CATEGORIES;
 use crate::runtime::Runtime;
@@ -56,13 +56,13 @@ pub(super) fn with_orders<'d>(
     most: usize,
     runtime: &Runtime<'_>,
 ) -> Result<Cow<'d, Dataset>> {
-    let numbers = Numbers::new(rows.target);
+    let (numbers, sides) = (Numbers::new(rows.target), Sides::new(rows));
     let mut places = Vec::new();
     for feature in features_with_more(data, most) {
         runtime.check_interrupt()?;
         let categories = Categories::new(data, feature, rows.numbers, rows.target.n_samples());
         if categories.ranks.len() > most {
-            let Order { categories: order, is_of_use } = order_of(&categories, rows, &numbers);
+            let Order { categories: order, is_of_use } = order_of(&categories, &sides, &numbers);
             let of_ranks = (is_of_use || order.len() <= MANY_CATEGORIES).then(|| {
                 let mut places = vec![u32::MAX; data.n_ranks(feature)];
                 for (place, &category) in (0..).zip(&order) {
@@ -86,6 +86,23 @@ pub(crate) fn features_with_more(data: &Dataset, most: usize) -> impl Iterator<I
     (0..n_features).filter(move |&feature| data.is_categorical(feature) && data.n_ranks(feature) > most)
 }
 
+/// The rows of positive weight, those of the bag apart from all others.
+struct Sides {
+    in_bag: Vec<u32>,
+    out_of_bag: Vec<u32>,
+}
+
+impl Sides {
+    fn new(rows: &TreeRows<'_>) -> Self {
+        let (weights, n) = (rows.target.weights(), rows.counts.len());
+        let side = |is_in_bag: bool| {
+            let is_on_side = |row: usize| weights.is_positive(row) && (rows.counts[row] > 0) == is_in_bag;
+            rows_where((0..n).map(is_on_side))
+        };
+        Self { in_bag: side(true), out_of_bag: side(false) }
+    }
+}
+
 /// The categories of a feature that some rows have, numbered by the rows in which they first occur.
 struct Categories {
     /// The rank of each category.
@@ -98,8 +115,13 @@ impl Categories {
     fn new(data: &Dataset, feature: u32, numbers: Option<&[u32]>, n_rows: usize) -> Self {
         let mut of_ranks = vec![u32::MAX; data.n_ranks(feature)];
         let mut ranks = Vec::new();
+        let column = match data.columns() {
+            Columns::Dense(columns) => Some(columns.column(feature)),
+            Columns::Sparse(_) => None,
+        };
         let category = |row: u32| {
-            let rank = data.rank(feature, numbers.map_or(row, |numbers| numbers[row as usize]));
+            let row = numbers.map_or(row, |numbers| numbers[row as usize]);
+            let rank = column.map_or_else(|| data.rank(feature, row), |column| column.rank(row));
             let category = &mut of_ranks[rank as usize];
             if *category == u32::MAX {
                 *category = ranks.len() as u32;
@@ -169,18 +191,18 @@ struct Order {
 }
 
 /// The order of the categories by the rows out of the bag.
-fn order_of(categories: &Categories, rows: &TreeRows<'_>, numbers: &Numbers<'_>) -> Order {
-    let weights = rows.target.weights();
-    let weighted = || (0..rows.counts.len()).zip(&categories.of_rows).filter(|&(row, _)| weights.is_positive(row));
+fn order_of(categories: &Categories, sides: &Sides, numbers: &Numbers<'_>) -> Order {
+    let weight = |row: usize| numbers.target.weights().get(row) as f64;
     let (n, n_categories) = (numbers.n, categories.ranks.len());
+    let with_category = |row: &u32| (*row as usize, categories.of_rows[*row as usize] as usize);
     // Sums over the rows out of bag: of weights, their squares and the numbers of each category.
     let mut means = vec![0.0; n_categories * n];
     let (mut weight_sums, mut square_sums) = (vec![0.0; n_categories], vec![0.0; n_categories]);
-    for (row, &category) in weighted().filter(|&(row, _)| rows.counts[row] == 0) {
-        let weight = weights.get(row) as f64;
-        weight_sums[category as usize] += weight;
-        square_sums[category as usize] += weight * weight;
-        let sums = &mut means[category as usize * n..][..n];
+    for (row, category) in sides.out_of_bag.iter().map(with_category) {
+        let weight = weight(row);
+        weight_sums[category] += weight;
+        square_sums[category] += weight * weight;
+        let sums = &mut means[category * n..][..n];
         numbers.visit(row, |at, number| sums[at] += weight * number);
     }
     let total: f64 = weight_sums.iter().sum();
@@ -200,18 +222,17 @@ fn order_of(categories: &Categories, rows: &TreeRows<'_>, numbers: &Numbers<'_>)
     let axis = first_axis(&means, &weight_sums, n);
     let coordinate = |mean: &[f64]| mean.iter().zip(&axis).map(|(mean, part)| mean * part).sum::<f64>();
     let coordinates: Vec<f64> = means.chunks_exact(n).map(coordinate).collect();
-    // The correlation in the bag.
-    let mut bag = Correlation::default();
-    for (row, &category) in weighted().filter(|&(row, _)| rows.counts[row] > 0) {
+    let mut bag = Correlation::new(n_categories);
+    for (row, category) in sides.in_bag.iter().map(with_category) {
         let mut number = 0.0;
         numbers.visit(row, |at, value| number += axis[at] * value);
-        bag.add(coordinates[category as usize], number, weights.get(row) as f64);
+        bag.add(category, number, weight(row));
     }
     let mut order: Vec<u32> = (0..n_categories as u32).collect();
     let largest = coordinates.iter().fold(0.0, |largest: f64, coordinate| largest.max(coordinate.abs()));
     let scale = if largest > 0.0 { TIE / largest } else { 0.0 };
     order.sort_by_key(|&category| (coordinates[category as usize] * scale).round() as i64);
-    Order { categories: order, is_of_use: bag.n_errors() >= LEAST_ERRORS }
+    Order { categories: order, is_of_use: bag.n_errors(&coordinates) >= LEAST_ERRORS }
 }
 
 /// The axis along which weighted rows of `n` numbers, centred, vary most. By power iteration from a
@@ -239,33 +260,46 @@ fn first_axis(rows: &[f64], weights: &[f64], n: usize) -> Vec<f64> {
     axis
 }
 
-/// Weighted sums for the correlation of two numbers.
-#[derive(Default)]
+/// Weighted sums over rows, for the correlation of a number that each category has with a number
+/// that each row has.
 struct Correlation {
-    weight: f64,
+    /// By category: the weight of its rows, and the weighted sum of their numbers.
+    weights: Vec<f64>,
+    sums: Vec<f64>,
+    /// Over all rows: the sum of squared weights, and the weighted sum of squared numbers.
     weight_squares: f64,
-    means: [f64; 2],
-    squares: [f64; 2],
-    products: f64,
+    squares: f64,
 }
 
 impl Correlation {
-    fn add(&mut self, a: f64, b: f64, weight: f64) {
-        self.weight += weight;
-        self.weight_squares += weight * weight;
-        let [from_a, from_b] = [a - self.means[0], b - self.means[1]];
-        self.means[0] += from_a * weight / self.weight;
-        self.means[1] += from_b * weight / self.weight;
-        self.squares[0] += weight * from_a * (a - self.means[0]);
-        self.squares[1] += weight * from_b * (b - self.means[1]);
-        self.products += weight * from_a * (b - self.means[1]);
+    fn new(n_categories: usize) -> Self {
+        let zeros = || vec![0.0; n_categories];
+        Self { weights: zeros(), sums: zeros(), weight_squares: 0.0, squares: 0.0 }
     }
 
-    /// The correlation, in standard errors of that of as many rows without any; 0 if a number does
-    /// not vary.
-    fn n_errors(&self) -> f64 {
-        let scale = self.squares[0].sqrt() * self.squares[1].sqrt();
-        if scale > 0.0 { self.products / scale * self.weight / self.weight_squares.sqrt() } else { 0.0 }
+    /// Adds a row.
+    #[inline]
+    fn add(&mut self, category: usize, number: f64, weight: f64) {
+        self.weights[category] += weight;
+        self.sums[category] += weight * number;
+        self.weight_squares += weight * weight;
+        self.squares += weight * number * number;
+    }
+
+    /// The correlation with the numbers of the categories, in standard errors of that of as many
+    /// rows without any; 0 if a number does not vary.
+    fn n_errors(&self, of_categories: &[f64]) -> f64 {
+        let weight: f64 = self.weights.iter().sum();
+        let mean = self.sums.iter().sum::<f64>() / weight;
+        let categories = || of_categories.iter().zip(&self.weights);
+        let mean_of_categories = categories().map(|(number, weight)| number * weight).sum::<f64>() / weight;
+        let variance = |(number, weight): (&f64, &f64)| weight * (number - mean_of_categories).powi(2);
+        let products = categories().zip(&self.sums).map(|((number, weight), sum)| {
+            // The numbers of the rows are centred too.
+            (number - mean_of_categories) * (sum - weight * mean)
+        });
+        let scale = (categories().map(variance).sum::<f64>() * (self.squares - weight * mean * mean)).sqrt();
+        if scale > 0.0 { products.sum::<f64>() / scale * weight / self.weight_squares.sqrt() } else { 0.0 }
     }
 }
 
@@ -283,16 +317,25 @@ mod tests {
 
     #[test]
     fn correlations_are_in_standard_errors() {
-        let errors = |weights: [f64; 4]| {
-            let mut sums = Correlation::default();
-            for ((a, b), weight) in [(1.0, 2.0), (2.0, 3.0), (3.0, 5.0), (4.0, 4.0)].into_iter().zip(weights) {
-                sums.add(a, b, weight);
+        let errors = |weights: [f64; 5]| {
+            let mut sums = Correlation::new(4);
+            let rows = [(0, 2.0), (1, 3.0), (2, 5.0), (3, 3.0), (3, 5.0)];
+            for ((category, number), weight) in rows.into_iter().zip(weights) {
+                sums.add(category, number, weight);
             }
-            sums.n_errors()
+            sums.n_errors(&[1.0, 2.0, 3.0, 4.0])
         };
-        assert!((errors([1.0; 4]) - 0.8 * 2.0).abs() < 1e-12);
-        assert!((errors([7.0; 4]) - errors([1.0; 4])).abs() < 1e-12);
-        assert!((errors([1.0, 1.0, 0.0, 0.0]) - 2.0f64.sqrt()).abs() < 1e-12);
-        assert_eq!(Correlation::default().n_errors(), 0.0);
+        // The last two rows are one in the mean, but vary.
+        let (a, b) = ([1.0, 2.0, 3.0, 4.0, 4.0], [2.0, 3.0, 5.0, 3.0, 5.0]);
+        let centred = |numbers: [f64; 5]| numbers.map(|number| number - numbers.iter().sum::<f64>() / 5.0);
+        let product = |a: [f64; 5], b: [f64; 5]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let (a, b) = (centred(a), centred(b));
+        let expected = product(a, b) / (product(a, a) * product(b, b)).sqrt() * 5.0f64.sqrt();
+        assert!((errors([1.0; 5]) - expected).abs() < 1e-12);
+        assert!((errors([7.0; 5]) - expected).abs() < 1e-12);
+        assert!((errors([1.0, 1.0, 0.0, 0.0, 0.0]) - 2.0f64.sqrt()).abs() < 1e-12);
+        // Numbers that do not vary; no rows.
+        assert!(errors([0.0, 0.0, 1.0, 0.0, 1.0]).abs() < 1e-6 && errors([0.0, 1.0, 0.0, 1.0, 0.0]).abs() < 1e-6);
+        assert_eq!(Correlation::new(4).n_errors(&[1.0; 4]), 0.0);
     }
 }

@@ -46,7 +46,7 @@ impl PyColumns {
         x: &Bound<'py, PyAny>,
         is_categorical: Vec<bool>,
         n_threads: usize,
-    ) -> PyResult<Option<(Self, Vec<Option<Array1<'py, f64>>>)>> {
+    ) -> PyResult<Option<(Self, Categories<'py>)>> {
         let py = x.py();
         let learned = run_with_matrix(
             x,
@@ -161,6 +161,9 @@ impl PyColumns {
         Ok(Self(EncodedMatrix::new(data)))
     }
 }
+
+/// By feature the categories; `None` for numeric features.
+type Categories<'py> = Vec<Option<Array1<'py, f64>>>;
 
 /// A section of a file as Python has it.
 type Section<'py> = (String, Array1<'py, u8>);

@@ -183,8 +183,8 @@ vectorized! {
         let moved = sum_where(ranks, rows, |rank| rank == missing);
         let mut highest = [f64::NEG_INFINITY; LANES];
         for (sums, scores) in sums.iter_mut().zip(scores) {
-            for lane in 0..LANES {
-                sums[lane] += moved;
+            for sum in sums.iter_mut() {
+                *sum += moved;
             }
             *scores = score(*sums, node_weight);
             highest = higher(highest, scores);

@@ -231,9 +231,10 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
     }
 
     /// An order by the shares of each class that the node has, and one by the first principal
-    /// component. If the node has two classes, the order by the second one is that by the first one backwards, up to units of equal shares. The
-    /// score of a cut is convex in the weight that is moved from one side to the other, so that a
-    /// cut among such units scores no more than the better one of the cuts beside them all.
+    /// component. If the node has two classes, the order by the second one is that by the first one
+    /// backwards, up to units of equal shares. The score of a cut is convex in the weight that is
+    /// moved from one side to the other, so that a cut among such units scores no more than the
+    /// better one of the cuts beside them all.
     fn sort_units(&mut self, i: usize, units: &mut [u8]) -> Option<u32> {
         let Self { n_units, unit_weights, unit_counts, unit_classes, group_slots, .. } = self;
         let n_orders = if group_slots.len() == 2 { 1 } else { group_slots.len() };

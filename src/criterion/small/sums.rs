@@ -312,8 +312,8 @@ vectorized! {
         }
         let mut highest = [f64::NEG_INFINITY; LANES];
         for (lefts, scores) in lefts.iter_mut().zip(scores) {
-            for lane in 0..LANES {
-                lefts[lane] += weight;
+            for left in lefts.iter_mut() {
+                *left += weight;
             }
             *scores = score(*scores, *lefts, node_weight);
             highest = higher(highest, scores);

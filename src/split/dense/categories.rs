@@ -62,10 +62,7 @@ pub(super) fn best_cut<C: Criterion>(
     let samples = node.samples.ids();
     let mut bins = vec![0u8; samples.len()];
     gather(ranks, samples, &mut bins);
-    let mut n_rows = [0u32; MAX_BINS];
-    for &bin in &bins {
-        n_rows[usize::from(bin)] += 1;
-    }
+    let n_rows = count(&bins);
     let first_rows = search.data.first_rows(feature)?;
     // There are at most 256 ranks.
     let all = (0..column.n_ranks).map(|rank| rank as u8);
@@ -93,6 +90,22 @@ pub(super) fn best_cut<C: Criterion>(
         Counted { at, feature, ranks: &ranks, units: &units, packed }.offer_orders(scan, best);
     }
     Some(Outcome::Hopeless)
+}
+
+/// The number of rows in each bin.
+fn count(bins: &[u8]) -> [u32; MAX_BINS] {
+    // Rows are counted in turn in four copies, as additions to one number would wait for each other.
+    let mut turns = [[0u32; 4]; MAX_BINS];
+    let (chunks, rest) = bins.as_chunks::<4>();
+    for chunk in chunks {
+        for (turn, &bin) in chunk.iter().enumerate() {
+            turns[usize::from(bin)][turn] += 1;
+        }
+    }
+    for &bin in rest {
+        turns[usize::from(bin)][0] += 1;
+    }
+    turns.map(|turns| turns.iter().sum())
 }
 
 /// A rank that the node has, the rank that stands for its unit, and how many rows have it.

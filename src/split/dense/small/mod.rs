@@ -406,7 +406,9 @@ impl<C: Criterion> SmallNode<'_, C> {
 
 /// Puts `new` in the place of the rank `old`.
 fn replace(ranks: &mut [u32], old: u32, new: u32) {
-    ranks.iter_mut().for_each(|rank| *rank = if *rank == old { new } else { *rank });
+    for rank in ranks {
+        *rank = if *rank == old { new } else { *rank };
+    }
 }
 
 /// The lowest and the highest of some ranks, and the highest one of a value: 0 if all are missing.
