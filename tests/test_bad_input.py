@@ -156,6 +156,7 @@ BAD_FOREST_PARAMETERS = [
     ("bootstrap", "bayes", "a bool or 'poisson'"),
     ("bootstrap", None, "a bool or 'poisson'"),
     ("bootstrap", 1, "a bool or 'poisson'"),
+    ("bootstrap", np.array([1, 2]), "a bool or 'poisson'"),
     ("oob_score", "accuracy", "a bool or a callable"),
     ("warm_start", 1, "a bool"),
     ("replace", None, "a bool"),
@@ -194,6 +195,8 @@ CONTRADICTIONS = [
     ({"bootstrap": False, "oob_score": True}, "only available if bootstrap=True"),
     ({"bootstrap": True, "replace": False, "max_samples": 31}, "31 draws from 30 samples"),
     ({"bootstrap": True, "max_samples": 2**32}, "between 1 and 4294967295 samples. Got 4294967296"),
+    ({"bootstrap": True, "max_samples": 2**64}, "4294967295 samples. Got 18446744073709551616"),
+    ({"bootstrap": True, "max_samples": 1e30}, "between 1 and 4294967295 samples. Got 1e+30"),
     ({"n_estimators": 2**40}, "n_estimators is limited to"),
 ]
 

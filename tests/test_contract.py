@@ -96,6 +96,19 @@ SUBCLASSES = (
 )
 
 
+class Bare(RandomForestRegressor):
+    """A forest whose `__init__` forgets the parameters of its base class."""
+
+    def __init__(self, n_estimators=3):
+        self.n_estimators = n_estimators
+
+
+def test_a_parameter_that_no_one_has_set_is_an_attribute_error():
+    """As in scikit-learn the message names the class and an attribute."""
+    with pytest.raises(AttributeError, match="'Bare' object has no attribute 'ccp_alpha'"):
+        Bare().fit([[0.0], [1.0]], [0.0, 1.0])
+
+
 @pytest.mark.parametrize(("own", "plain"), SUBCLASSES)
 def test_a_subclass_chooses_its_parameters(own, plain, iris):
     """Attributes count, as in scikit-learn: parameters that `__init__` lacks have them too."""

@@ -371,11 +371,44 @@ def test_a_frame_is_encoded_without_another_copy_of_it():
 def test_frames_that_are_not_read_yet_are_refused():
     """The error says what X should be."""
     X = pl.LazyFrame({"a": [1.0, 2.0]})
-    tree = DecisionTreeRegressor()
-    for call in (lambda: tree.fit(X, [1.0, 2.0]), lambda: tree.predict(X)):
+    tree = DecisionTreeRegressor().fit(X.collect(), [1.0, 2.0])
+    with pytest.raises(TypeError, match=r"Got a LazyFrame .* collect it into a data"):
+        tree.predict(X)
+    for wanted in (None, ["a"], [0], "from_dtype"):
         with pytest.raises(TypeError, match=r"Got a LazyFrame .* collect it into a data"):
-            call()
-        tree.fit(X.collect(), [1.0, 2.0])
+            DecisionTreeRegressor(categorical_features=wanted).fit(X, [1.0, 2.0])
+
+
+NESTED = (
+    pa.table({"a": pa.array([[1, 2], [3, 4]])}),
+    pa.table({"a": pa.array([[1, 2], [3, 4]])}).to_pandas(types_mapper=pd.ArrowDtype),
+    pl.DataFrame({"a": [[1, 2], [3, 4]]}),
+    pl.DataFrame({"a": [[1, 2], [3, 4]]}, schema={"a": pl.Array(pl.Int64, 2)}),
+    pl.DataFrame({"a": [{"x": 1, "y": 2}, {"x": 3, "y": 4}]}),
+)
+
+
+@pytest.mark.parametrize("X", NESTED, ids=lambda X: str(type(X)))
+def test_cells_of_several_values_are_refused(X):
+    """The errors name the column, whether it is numeric or categorical."""
+    with pytest.raises(TypeError, match=r"Column 'a' holds values of the type (List|Array|Str)"):
+        DecisionTreeRegressor().fit(X, [0.0, 1.0])
+    with pytest.raises(TypeError, match="feature 'a' must hold strings, numbers or other values"):
+        DecisionTreeRegressor(categorical_features=["a"]).fit(X, [0.0, 1.0])
+    # In a query they are unknown values.
+    train = pd.DataFrame({"a": ["x", "y", "y"]})
+    tree = DecisionTreeRegressor(categorical_features=["a"]).fit(train, [0.0, 1.0, 1.0])
+    assert tree.predict(X).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("categorical", [None, ["a"]])
+def test_frames_without_rows_are_refused(categorical):
+    """As scikit-learn refuses matrices without rows."""
+    X = pd.DataFrame({"a": pd.array([1, 2], dtype="Int64")})
+    for train in (X, X.astype("float64"), pl.from_pandas(X), pa.Table.from_pandas(X)):
+        tree = DecisionTreeRegressor(categorical_features=categorical).fit(train, [0.0, 1.0])
+        with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\) \(shape=\(0, 1\)\)"):
+            tree.predict(train[:0])
 
 
 @pytest.mark.parametrize(

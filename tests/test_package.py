@@ -47,6 +47,14 @@ def test_cross_validation_needs_no_import_of_its_own():
     )
 
 
+@pytest.mark.parametrize("name", ["dask", "ray"])
+def test_modules_of_clusters_are_attributes_too(name):
+    """They are loaded when they are used, and are in no list of names, as they may be missing."""
+    pytest.importorskip(name)
+    assert name not in {*spinney.__all__, *run("import spinney; print(*dir(spinney))").split()}
+    assert run(f"import spinney; print(spinney.{name}.__name__)") == f"spinney.{name}"
+
+
 def test_an_unknown_name_is_an_attribute_error():
     """As for any module, also where `from spinney import` asks for it."""
     with pytest.raises(AttributeError, match="module 'spinney' has no attribute 'trees'"):

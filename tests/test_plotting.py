@@ -412,6 +412,24 @@ def test_plots_of_importances():
     assert plot_importance(tree) is own
 
 
+def test_names_of_features_fit_into_the_figure():
+    """Also into one that is there already, as long as nothing else is drawn in it."""
+    X = pd.DataFrame(np.eye(40)[:, :2], columns=["mean of the third quarter", "a" * 60])
+    tree = spinney.DecisionTreeRegressor().fit(X, np.arange(40.0))
+    for size in (None, (6.4, 4.8), (6, 3)):
+        own = None if size is None else plt.figure(figsize=size)
+        ax = plot_importance(tree)
+        assert own in (None, ax.get_figure())
+        own = ax.get_figure()
+        own.canvas.draw()
+        for label in ax.get_yticklabels():
+            assert label.get_window_extent().x0 >= 0
+        plt.close(own)
+    _, axes = plt.subplots(1, 2)
+    plot_importance(tree)
+    assert axes[0].get_figure().get_layout_engine() is None
+
+
 # --- Arguments ----------------------------------------------------------------------------------
 
 

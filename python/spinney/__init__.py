@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from spinney._spinney import __version__
 
 if TYPE_CHECKING:
+    from spinney import dask as dask
     from spinney import (
         dataset,
         extra_trees,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         plotting,
         tree,
     )
+    from spinney import ray as ray
     from spinney.conversion import from_sklearn
     from spinney.dataset import Dataset
     from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
@@ -84,15 +86,19 @@ _MODULES = {
         "ExtraTreeRegressor",
     ),
 }
+# Public modules that need an optional package. A list of the names of the package is without them,
+# because whoever loads all names of such a list need not have these packages.
+_OPTIONAL = ("dask", "ray")
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
     """Load a public module, or the module that defines a public name."""
-    if name not in _MODULES and name not in _MODULE_OF:
+    is_module = name in _MODULES or name in _OPTIONAL
+    if not is_module and name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(f"{__name__}.{_MODULE_OF.get(name, name)}")
-    value = module if name in _MODULES else getattr(module, name)
+    value = module if is_module else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -24,6 +24,8 @@ from spinney._validation import is_bool
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+_MAX_DRAWS = 2**32 - 1
+
 
 class BaseBaggedTrees(BaseTreeEstimator):
     """Base class of the estimators that predict the mean of the predictions of many trees."""
@@ -75,7 +77,8 @@ class BaseBaggedTrees(BaseTreeEstimator):
     def _check_own_params(self) -> None:
         if not isinstance(self.n_estimators, Integral) or self.n_estimators < 1:
             self._reject("n_estimators", "an int in the range [1, inf)")
-        if not (is_bool(self.bootstrap) or self.bootstrap == "poisson"):
+        is_name = isinstance(self.bootstrap, str)
+        if not (self.bootstrap == "poisson" if is_name else is_bool(self.bootstrap)):
             self._reject("bootstrap", "a bool or 'poisson'")
         if not is_bool(self.replace):
             self._reject("replace", "a bool")
@@ -150,6 +153,10 @@ class BaseBaggedTrees(BaseTreeEstimator):
         else:
             scheme = "without replacement"
             n_draws = count_draws_without_replacement(self.max_samples, n_samples, weights)
+        if n_draws is not None and n_draws > _MAX_DRAWS:
+            # The compiled part takes no such number.
+            expected = f"such that each tree draws between 1 and {_MAX_DRAWS} samples"
+            self._reject("max_samples", expected)
         return Draws(scheme, n_samples, self.n_outputs_, n_draws, weights, sample_ids)
 
     # --- Predictions ----------------------------------------------------------------------------

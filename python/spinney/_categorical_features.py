@@ -33,13 +33,14 @@ def find_categorical_features(X: Any, categorical_features: Any) -> NDArray[np.b
     """
     if categorical_features is None:
         return None
+    is_of_columns = is_frame(X)
     if isinstance(categorical_features, str):
         if categorical_features != "from_dtype":
             raise InvalidParameterError(
                 "categorical_features must be an array-like of bool, int or str, 'from_dtype' or "
                 f"None. Got {categorical_features!r} instead."
             )
-        if not is_frame(X):
+        if not is_of_columns:
             return None
         wanted = np.array([is_categorical(column) for column in get_columns(X)], dtype=bool)
     else:

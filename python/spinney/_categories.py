@@ -241,6 +241,11 @@ def _recode_dense(
         columns, names = list(X.T), [f"at index {feature}" for feature in range(X.shape[1])]
         is_exact = X.dtype.itemsize * (2 if X.dtype.kind in "iu" else 1) <= 4 and X.dtype != object
     else:
+        if X.shape[0] == 0:
+            # In the words of scikit-learn, which checks matrices but not the columns of a frame.
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
+            )
         columns, names = get_columns(X), [repr(name) for name in get_names(X)]
         is_exact = all(map(is_small, (columns[feature] for feature in np.flatnonzero(~mask))))
     is_single = is_exact and X.shape[0] < _SINGLE

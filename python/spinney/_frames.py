@@ -14,6 +14,8 @@ Series = Any
 
 # Columns of these types are exact in single precision.
 _SMALL_TYPES = {nw.Boolean, nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16}
+# Each value of a column of these types is several.
+_NESTED_TYPES = (nw.Array, nw.List, nw.Struct)
 
 
 def is_frame(X: Any) -> bool:
@@ -89,6 +91,11 @@ def to_numbers(column: Series, name: Any) -> NDArray[Any]:
     if column.dtype == nw.Boolean:
         column = column.cast(nw.Float32)
     values: NDArray[Any] = column.to_numpy()
+    if values.ndim != 1 or isinstance(column.dtype, _NESTED_TYPES):
+        raise TypeError(
+            f"Column {name} holds values of the type {column.dtype}, which are no numbers. Make a "
+            "column of each of their parts."
+        )
     if values.dtype.kind in "biuf":
         return values
     if values.dtype.kind == "c":
@@ -108,7 +115,14 @@ def factorize(column: Series) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return values of a column and, for each row, the index of its value; -1 if it is missing.
 
     There may be values that no row has, and values that are missing.
+
+    Raises
+    ------
+    TypeError
+        If the values cannot be hashed or sorted.
     """
+    if isinstance(column.dtype, _NESTED_TYPES):
+        raise TypeError(f"values of the type {column.dtype} cannot be sorted")
     native = column.to_native()
     if hasattr(native, "cat") and hasattr(native.cat, "codes"):
         return native.cat.categories.to_numpy(), native.cat.codes.to_numpy()

@@ -29,6 +29,8 @@ TREE_PARAMETERS = frozenset(
         "splitter",
     }
 )
+# Those that only some of the estimators have.
+_OF_SOME = frozenset({"category_order", "quantile", "splitter"})
 
 
 def store_parameters(arguments: dict[str, Any]) -> None:
@@ -53,8 +55,14 @@ def read_tree_parameters(estimator: Any) -> dict[str, Any]:
     """Return the parameters that trees are grown by, from the attributes of an estimator.
 
     As in scikit-learn they are not parameters of the `__init__` of every subclass.
+
+    Raises
+    ------
+    AttributeError
+        If the `__init__` of a subclass has not set a parameter.
     """
-    names = [name for name in TREE_PARAMETERS if hasattr(estimator, name)]
+    names = sorted(TREE_PARAMETERS - _OF_SOME)
+    names += [name for name in sorted(_OF_SOME) if hasattr(estimator, name)]
     return {name: getattr(estimator, name) for name in names}
 
 

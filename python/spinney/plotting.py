@@ -196,6 +196,9 @@ def plot_importance(
     if ax is None and not plt.get_fignums():
         _, ax = plt.subplots(figsize=(6.4, 1.2 + 0.24 * len(order)), layout="constrained")
     elif ax is None:
+        if not plt.gcf().axes:
+            # The figure has no layout yet. This one leaves room for the names of the features.
+            plt.gcf().set_layout_engine("constrained")
         ax = plt.gca()
     places = np.arange(len(order))
     ax.barh(places, importances[order], color="#8fc3e8", height=0.7)
