@@ -491,18 +491,47 @@ def test_n_jobs_means_threads_of_one_machine(client):
     assert forest.predict_proba(X).tobytes() == expected.predict_proba(X).tobytes()
 
 
+@contextlib.contextmanager
+def count_bytes():
+    """Yield a list of what this process, in which client and scheduler run, sends to others."""
+    sent, write = [], distributed.comm.tcp.TCP.write
+
+    async def count(self, *args, **options):
+        n_bytes = await write(self, *args, **options)
+        sent.append(n_bytes)
+        return n_bytes
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distributed.comm.tcp.TCP, "write", count)
+        yield sent
+
+
 def test_a_search_sends_parameters_and_rows(client, tmp_path):
-    """A data set with a file travels as its path."""
-    X, y = task_of("RandomForestClassifier")
+    """A data set with a file, and a view of it, travel as the path."""
+    rng = np.random.default_rng(0)
+    n_rows = 20_000
+    X = rng.normal(size=(n_rows, 100)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int)
     dataset = Dataset(X)
     dataset.save(tmp_path / "data")
-    assert len(pickle.dumps(dataset)) < 1000
+    rows = rng.permutation(n_rows)
     grid = {"min_samples_leaf": [1, 5], "max_depth": [2, 4]}
-    search = GridSearchCV(spinney.RandomForestClassifier(5, random_state=0), grid, cv=3)
-    expected = search.fit(X, y).cv_results_["mean_test_score"]
-    with parallel_config("dask"):
-        found = clone(search).fit(dataset, y).cv_results_["mean_test_score"]
-    np.testing.assert_array_equal(found, expected)
+    search = GridSearchCV(
+        spinney.RandomForestClassifier(2, max_features=2, random_state=0), grid, cv=3, refit=False
+    )
+    n_tasks = 4 * 3
+    # For each of two workers, and once to the scheduler: rows of folds, targets, rows of the view.
+    ids = 3 * 8 * n_rows * (3 + 1 + 1)
+    for data, values, target in ((dataset, X, y), (dataset[rows], X[rows], y[rows])):
+        expected = search.fit(values, target).cv_results_["mean_test_score"]
+        with parallel_config("dask"), count_bytes() as sent:
+            found = clone(search).fit(data, target).cv_results_["mean_test_score"]
+        np.testing.assert_array_equal(found, expected)
+        assert 0 < sum(sent) < ids + n_tasks * 50_000 < X.nbytes / 2
+    # What it is without a file: the test can fail.
+    with parallel_config("dask"), count_bytes() as sent:
+        clone(search).fit(Dataset(X), y)
+    assert sum(sent) > X.nbytes
 
 
 def test_the_example(tmp_path):

@@ -147,6 +147,11 @@ def test_pickles(is_sparse, tmp_path):
     assert_same_data(pickle.loads(pickled), dataset, y)
     assert describe(pickle.loads(pickled)) == (dataset.shape, True)
     assert len(pickle.dumps(Dataset.open(tmp_path / "data"))) < 600
+    # A view carries its rows as well, 4 bytes each.
+    view = Dataset.open(tmp_path / "data")[::-1][7:30]
+    assert len(pickle.dumps(view)) < 600 + 4 * 23 + 200
+    assert_same_data(pickle.loads(pickle.dumps(view)), dataset[::-1][7:30], y[::-1][7:30])
+    assert describe(pickle.loads(pickle.dumps(view))) == (view.shape, True)
     dataset[1:].save(tmp_path / "data")
     with pytest.raises(ValueError, match="has changed since the Dataset was pickled"):
         pickle.loads(pickled)

@@ -94,12 +94,6 @@ class Dataset(EncodedColumns):
         self._feature_names = read_names(X)
         self._encode(to_native(convert_objects(matrix)), count_threads(n_jobs))
 
-    def _share(self, other: Dataset) -> None:
-        """Take over what another data set consists of."""
-        self._columns, self._rows, self._carrier = other._columns, other._rows, other._carrier
-        self._is_categorical, self._categories = other._is_categorical, other._categories
-        self._feature_names = other._feature_names
-
     # --- What it is -----------------------------------------------------------------------------
 
     @property
@@ -169,12 +163,7 @@ class Dataset(EncodedColumns):
         """
         if isinstance(key, tuple) and len(key) == 2 and is_everything(key[1]):
             key = key[0]
-        rows = list_rows(key, len(self))
-        view = object.__new__(Dataset)
-        view._share(self)
-        view._rows = rows if self._rows is None else self._rows[rows]
-        view._columns = self._columns.with_rows(view._rows)
-        return view
+        return self._view(list_rows(key, len(self)))
 
     def __iter__(self) -> Any:
         """Raise TypeError: a data set has no single rows."""
