@@ -284,27 +284,33 @@ def test_no_client():
 # --- Hosts that share nothing -------------------------------------------------------------------
 
 
-def test_hosts_get_the_data_once(cache, tmp_path):
-    """Three workers with caches of their own stand for three hosts."""
-    X = np.random.default_rng(0).normal(size=(20_000, 20)).astype(np.float32)
-    y = X[:, 0] + X[:, 1] > 0
+@contextlib.contextmanager
+def start_hosts(n_hosts, directory):
+    """Workers with caches of their own stand for hosts."""
     scheduler = {"cls": distributed.Scheduler, "options": {"dashboard_address": ":0"}}
     hosts = {
         n: {
             "cls": distributed.Nanny,
             "options": {
                 "nthreads": 1,
-                "env": {_host_cache.VARIABLE: str(tmp_path / f"host-{n}")},
+                "env": {_host_cache.VARIABLE: str(directory / f"host-{n}")},
             },
         }
-        for n in range(3)
+        for n in range(n_hosts)
     }
-    forest, local = pair("RandomForestClassifier", 12, max_depth=5)
-    local.fit(X, y)
     with (
         distributed.SpecCluster(hosts, scheduler) as cluster,
         distributed.Client(cluster) as client,
     ):
+        yield client
+
+
+def test_hosts_get_the_data_once(cache, tmp_path):
+    X = np.random.default_rng(0).normal(size=(20_000, 20)).astype(np.float32)
+    y = X[:, 0] + X[:, 1] > 0
+    forest, local = pair("RandomForestClassifier", 12, max_depth=5)
+    local.fit(X, y)
+    with start_hosts(3, tmp_path) as client:
         assert_same(forest.fit(X, y), local, X)
         hosts = client.run(report_host, spinney.__version__, [])
         assert len({report.host for report in hosts.values()}) == 3
@@ -323,6 +329,34 @@ def test_hosts_get_the_data_once(cache, tmp_path):
         for path in (tmp_path / "host-1").glob("*[0-9a-f]"):
             path.unlink()
         assert_same(forest.fit(X, y), local, X)
+
+
+def test_a_machine_that_does_not_answer(cache, tmp_path, monkeypatch):
+    """What could not be sent is sent again."""
+    X, y = task_of("RandomForestClassifier")
+    forest, local = pair("RandomForestClassifier", 6)
+    local.fit(X, y)
+    error = OSError("Timed out trying to connect to tcp://10.0.0.1:1 after 30 s")
+    with start_hosts(2, tmp_path) as client:
+        scatter, run, failed = client.scatter, client.run, []
+
+        def fail_first(*args, **options):
+            if "scatter" not in failed:
+                failed.append("scatter")
+                raise error
+            return scatter(*args, **options)
+
+        def fail_second(*args, **options):
+            # What is run on all workers is no piece of a file.
+            if "workers" in options and "run" not in failed:
+                failed.append("run")
+                return {"tcp://10.0.0.1:1": error}
+            return run(*args, **options)
+
+        monkeypatch.setattr(client, "scatter", fail_first)
+        monkeypatch.setattr(client, "run", fail_second)
+        assert_same(forest.fit(X, y), local, X)
+    assert failed == ["scatter", "run"]
 
 
 def test_little_memory(cache, monkeypatch):
@@ -378,6 +412,45 @@ def test_killed_workers(cache):
         assert_same(forest, local, X[:100])
 
 
+def test_results_that_die_with_the_last_worker(cache, monkeypatch):
+    """Dask would wait for another worker for ever."""
+    X, y = task_of("RandomForestClassifier")
+    collect = on_dask.DaskCluster.collect
+    with start(1, silence_logs=50) as client:
+
+        def remove_workers(self, task):
+            client.cluster.scale(0)
+            while client.nthreads():
+                time.sleep(0.05)
+            return collect(self, task)
+
+        monkeypatch.setattr("spinney._cluster_plan._PATIENCE", 3.0)
+        monkeypatch.setattr(on_dask.DaskCluster, "collect", remove_workers)
+        with pytest.raises(TimeoutError, match="no workers for 3 seconds"):
+            on_dask.RandomForestClassifier(5).fit(X, y)
+
+
+def test_results_that_die_with_their_worker(cache, monkeypatch):
+    """Their ranges run again on the worker that is left."""
+    X, y = task_of("RandomForestClassifier")
+    forest, local = pair("RandomForestClassifier", 8)
+    collect, lost = on_dask.DaskCluster.collect, []
+    with start(2, silence_logs=50) as client:
+
+        def kill_holder(self, task):
+            if not lost:
+                (holder,) = client.who_has([task])[task.key]
+                lost.append(holder)
+                nannies = client.cluster.workers.values()
+                (pid,) = [n.pid for n in nannies if n.worker_address == holder]
+                os.kill(pid, signal.SIGKILL)
+            return collect(self, task)
+
+        monkeypatch.setattr(on_dask.DaskCluster, "collect", kill_holder)
+        assert_same(forest.fit(X, y), local.fit(X, y), X)
+    assert lost
+
+
 def test_an_interrupt_cancels_the_tasks(client, monkeypatch):
     X, y = task_of("RandomForestClassifier")
     plan = on_dask.DaskCluster
@@ -418,18 +491,47 @@ def test_n_jobs_means_threads_of_one_machine(client):
     assert forest.predict_proba(X).tobytes() == expected.predict_proba(X).tobytes()
 
 
+@contextlib.contextmanager
+def count_bytes():
+    """Yield a list of what this process, in which client and scheduler run, sends to others."""
+    sent, write = [], distributed.comm.tcp.TCP.write
+
+    async def count(self, *args, **options):
+        n_bytes = await write(self, *args, **options)
+        sent.append(n_bytes)
+        return n_bytes
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distributed.comm.tcp.TCP, "write", count)
+        yield sent
+
+
 def test_a_search_sends_parameters_and_rows(client, tmp_path):
-    """A data set with a file travels as its path."""
-    X, y = task_of("RandomForestClassifier")
+    """A data set with a file, and a view of it, travel as the path."""
+    rng = np.random.default_rng(0)
+    n_rows = 20_000
+    X = rng.normal(size=(n_rows, 100)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int)
     dataset = Dataset(X)
     dataset.save(tmp_path / "data")
-    assert len(pickle.dumps(dataset)) < 1000
+    rows = rng.permutation(n_rows)
     grid = {"min_samples_leaf": [1, 5], "max_depth": [2, 4]}
-    search = GridSearchCV(spinney.RandomForestClassifier(5, random_state=0), grid, cv=3)
-    expected = search.fit(X, y).cv_results_["mean_test_score"]
-    with parallel_config("dask"):
-        found = clone(search).fit(dataset, y).cv_results_["mean_test_score"]
-    np.testing.assert_array_equal(found, expected)
+    search = GridSearchCV(
+        spinney.RandomForestClassifier(2, max_features=2, random_state=0), grid, cv=3, refit=False
+    )
+    n_tasks = 4 * 3
+    # For each of two workers, and once to the scheduler: rows of folds, targets, rows of the view.
+    ids = 3 * 8 * n_rows * (3 + 1 + 1)
+    for data, values, target in ((dataset, X, y), (dataset[rows], X[rows], y[rows])):
+        expected = search.fit(values, target).cv_results_["mean_test_score"]
+        with parallel_config("dask"), count_bytes() as sent:
+            found = clone(search).fit(data, target).cv_results_["mean_test_score"]
+        np.testing.assert_array_equal(found, expected)
+        assert 0 < sum(sent) < ids + n_tasks * 50_000 < X.nbytes / 2
+    # What it is without a file: the test can fail.
+    with parallel_config("dask"), count_bytes() as sent:
+        clone(search).fit(Dataset(X), y)
+    assert sum(sent) > X.nbytes
 
 
 def test_the_example(tmp_path):

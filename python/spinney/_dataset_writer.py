@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from spinney._categorical_features import mark_categorical
 from spinney._categories import Categories
 from spinney._dataset_files import StoredDataset, frame, list_sections
+from spinney._frames import get_names, is_frame, is_sparse_frame, take_columns
 from spinney._model_files import replace_file
 from spinney._progress import show_progress
 from spinney._spinney import Columns
@@ -55,12 +56,14 @@ class Source(NamedTuple):
 
 
 def open_source(source: Any) -> Source:
-    """Return the columns of a Parquet file, of an array that may be mapped, or of dask collections.
+    """Return the columns of a file, of an array or a frame that may be mapped, or of a collection.
 
     Raises
     ------
     TypeError
         If it is none of these.
+    ValueError
+        If a file is of another format than Parquet or Arrow.
     ImportError
         If it is a path, and pyarrow is not installed.
     """
@@ -68,18 +71,47 @@ def open_source(source: Any) -> Source:
         return Source(source.shape, None, lambda start, end: np.asarray(source[:, start:end]))
     if hasattr(source, "__dask_graph__") and getattr(source, "ndim", 0) == 2:
         return _open_collection(source)
-    if not isinstance(source, (str, os.PathLike)):
-        raise TypeError(
-            "source must be the path of a Parquet file, a two-dimensional array, a dask array or "
-            "data frame, or an iterable of blocks of rows in CSR form. "
-            f"Got a {type(source).__name__} instead."
-        )
+    if isinstance(source, (str, os.PathLike)):
+        return _open_file(source)
+    if is_frame(source):
+        names = get_names(source)
+        columns = (take_columns(source, n, n + 1) for n in range(len(names)))
+        # A portion of sparse columns would be a sparse matrix.
+        if not any(map(is_sparse_frame, columns)):
+            shape = (len(source), len(names))
+            return Source(shape, names, lambda start, end: take_columns(source, start, end))
+    raise TypeError(
+        "source must be the path of a Parquet or Arrow file, a two-dimensional array, a dense data "
+        "frame, a dask array or data frame, or an iterable of blocks of rows in CSR form. "
+        f"Got a {type(source).__name__} instead."
+    )
+
+
+def _open_file(path: Any) -> Source:
+    import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
-    file = ParquetFile(source, memory_map=True)
-    names = list(file.schema_arrow.names)
-    shape = (file.metadata.num_rows, len(names))
-    return Source(shape, names, lambda start, end: file.read(columns=names[start:end]))
+    with Path(path).open("rb") as file:
+        begin = file.read(6)
+    if begin[:4] == b"PAR1":
+        parquet = ParquetFile(path, memory_map=True)
+        names = list(parquet.schema_arrow.names)
+        shape = (parquet.metadata.num_rows, len(names))
+        return Source(shape, names, lambda start, end: parquet.read(columns=names[start:end]))
+    if begin != b"ARROW1":
+        raise ValueError(
+            "source must be the path of a Parquet file, or of an Arrow file (IPC or Feather). "
+            f"{os.fspath(path)!r} is neither."
+        )
+
+    def read(start: int, end: int) -> Any:
+        options = pa.ipc.IpcReadOptions(included_fields=list(range(start, end)))
+        with pa.memory_map(os.fspath(path)) as file:
+            return pa.ipc.open_file(file, options=options).read_all()
+
+    with pa.memory_map(os.fspath(path)) as file:
+        names = list(pa.ipc.open_file(file).schema.names)
+    return Source((read(0, 1).num_rows if names else 0, len(names)), names, read)
 
 
 def _open_collection(source: Any) -> Source:

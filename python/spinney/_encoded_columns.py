@@ -89,9 +89,9 @@ class EncodedColumns:
     def save(self, path: Any, *, n_jobs: int | None = None) -> None:
         """Write the encoded columns to a file, from which `Dataset.open` maps them.
 
-        Pickles of the data set then carry the path of the file in place of its bytes. A view is
-        written as a data set of its rows. A file that exists is replaced at the end of the call,
-        or not at all.
+        Pickles of the data set, and of views of it, then carry the path of the file in place of its
+        bytes. A view is written as a data set of its rows. A file that exists is replaced at the
+        end of the call, or not at all.
 
         Parameters
         ----------
@@ -146,13 +146,13 @@ class EncodedColumns:
         return dataset
 
     def __reduce__(self) -> Any:
-        """Return what a pickle holds: the path of the file, or the bytes of one."""
+        """Return what a pickle holds: the path of the file and the rows, or the bytes of one."""
         # The array of bytes is made once, so that joblib maps one copy for all of its processes.
         carrier = self._carrier
+        if carrier.path is not None:
+            return type(self)._reopen, (carrier.path, carrier.head, self._rows)
         if self._rows is not None:
             return type(self)._parse, (self._join(),)
-        if carrier.path is not None:
-            return type(self)._reopen, (carrier.path, carrier.head)
         if carrier.data is None:
             carrier.data = self._join()
         return type(self)._parse, (carrier.data,)
@@ -178,13 +178,27 @@ class EncodedColumns:
         return self._carrier.path, self._carrier.head
 
     @classmethod
-    def _reopen(cls, path: Path, head: NDArray[np.uint8]) -> Self:
-        """Return the data set of a file that must be the same as it was."""
+    def _reopen(cls, path: Path, head: NDArray[np.uint8], rows: NDArray[np.uint32] | None) -> Self:
+        """Return the data set of a file that must be the same as it was, or a view of some rows."""
         dataset = cls.open(path)
         found = dataset._carrier.head
         if found is None or found.tobytes() != head.tobytes():
             raise ValueError(f"{str(path)!r} has changed since the Dataset was pickled.")
-        return dataset
+        return dataset if rows is None else dataset._view(rows)
+
+    def _share(self, other: EncodedColumns) -> None:
+        """Take over what another data set consists of."""
+        self._columns, self._rows, self._carrier = other._columns, other._rows, other._carrier
+        self._is_categorical, self._categories = other._is_categorical, other._categories
+        self._feature_names = other._feature_names
+
+    def _view(self, rows: NDArray[np.uint32]) -> Self:
+        """Return some rows, which share the memory of all."""
+        view = object.__new__(type(self))
+        view._share(self)
+        view._rows = rows if self._rows is None else self._rows[rows]
+        view._columns = self._columns.with_rows(view._rows)
+        return view
 
     def _own(self) -> Self:
         """Return a data set of these rows alone; itself if it is no view."""

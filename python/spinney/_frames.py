@@ -57,6 +57,13 @@ def get_columns(X: Any) -> list[Series]:
     return list(nw.from_native(X, eager_only=True).iter_columns())
 
 
+def take_columns(X: Any, start: int, end: int) -> Any:
+    """Return the columns of a frame from one place up to another, as a frame."""
+    if _is_like_pandas(X):
+        return X.iloc[:, start:end]
+    return nw.from_native(X, eager_only=True)[:, start:end].to_native()
+
+
 def get_names(X: Any) -> list[Any]:
     """Return the names of the columns of a frame."""
     return list(X.columns if _is_like_pandas(X) else nw.from_native(X, eager_only=True).columns)

@@ -6,9 +6,11 @@ workers there are and whatever becomes of them.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 from collections.abc import Iterable, Iterator
+from concurrent import futures
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -37,6 +39,8 @@ __all__ = [
 
 # What a call of a worker raises when the worker dies.
 _LOST = (CommClosedError, KilledWorker, CancelledError, ConnectionError, TimeoutError)
+# Seconds after which to look whether a result that is on its way has been lost.
+_LOOK = 0.5
 
 
 class DaskCluster:
@@ -80,10 +84,13 @@ class DaskCluster:
             results = self._client.run(
                 _receive, future.key, arguments, workers=workers, on_error="return"
             )
-        except _LOST:
+        except (*_LOST, OSError):
+            # Whoever tries in vain to connect to a machine gets a plain OSError.
             return
-        for result in results.values():
-            if isinstance(result, BaseException) and not isinstance(result, (*_LOST, KeyError)):
+        known = self._client.scheduler_info(n_workers=-1)["workers"]
+        for address, result in results.items():
+            is_error = isinstance(result, BaseException) and address in known
+            if is_error and not isinstance(result, (*_LOST, KeyError)):
                 raise result
 
     def submit(self, job: Job, first_tree: int, n_trees: int) -> Future:
@@ -102,11 +109,26 @@ class DaskCluster:
             return [task for task in tasks if task.cancelled()]
 
     def collect(self, task: Future) -> Grown | Missing:
-        """Return the result of a task, which comes from its worker."""
+        """Return the result of a task, which comes from its worker.
+
+        When the worker has died, Dask runs the task again, and `gather` waits for that: for ever if
+        no worker is left. The status of the task tells.
+        """
+        coming = asyncio.run_coroutine_threadsafe(
+            self._client.gather(task, direct=True, asynchronous=True),
+            self._client.loop.asyncio_loop,
+        )
         try:
-            result: Grown | Missing = self._client.gather(task, direct=True)
+            while not futures.wait([coming], _LOOK).done:
+                if task.status in ("pending", "lost"):
+                    raise LostError("the worker died before its result was collected")
+            result: Grown | Missing = coming.result()
         except _LOST as error:
             raise LostError(error) from None
+        finally:
+            if not coming.done():
+                # This ends `gather`, too.
+                self.cancel([task])
         return result
 
     def cancel(self, tasks: list[Future]) -> None:

@@ -98,12 +98,6 @@ class Dataset(EncodedColumns):
         self._feature_names = read_names(X)
         self._encode(matrix, n_threads)
 
-    def _share(self, other: Dataset) -> None:
-        """Take over what another data set consists of."""
-        self._columns, self._rows, self._carrier = other._columns, other._rows, other._carrier
-        self._is_categorical, self._categories = other._is_categorical, other._categories
-        self._feature_names = other._feature_names
-
     # --- What it is -----------------------------------------------------------------------------
 
     @property
@@ -173,12 +167,7 @@ class Dataset(EncodedColumns):
         """
         if isinstance(key, tuple) and len(key) == 2 and is_everything(key[1]):
             key = key[0]
-        rows = list_rows(key, len(self))
-        view = object.__new__(Dataset)
-        view._share(self)
-        view._rows = rows if self._rows is None else self._rows[rows]
-        view._columns = self._columns.with_rows(view._rows)
-        return view
+        return self._view(list_rows(key, len(self)))
 
     def __iter__(self) -> Any:
         """Raise TypeError: a data set has no single rows."""
@@ -232,12 +221,13 @@ class Dataset(EncodedColumns):
         path : str or path-like
             The file. Its directory has the room for two of it while it is written, and for five of
             it if it is sparse.
-        source : path of a Parquet file, ndarray or dask array of shape (n_samples, n_features), \
-                dask data frame, or iterable of sparse matrices
-            Columns of Parquet files are read by pyarrow, only those that are encoded. An array may
-            be a `numpy.memmap`; in Fortran order its columns are read once, in C order all of it is
-            read for each portion of the columns. A dask collection is computed anew for each
-            portion. An iterable, such as a generator that calls scikit-learn's
+        source : path of a Parquet or Arrow file, ndarray or dask array of shape \
+                (n_samples, n_features), data frame, dask data frame, or iterable of sparse matrices
+            Columns of files are read by pyarrow, only those that are encoded; Arrow files are those
+            of its IPC format and of Feather. An array may be a `numpy.memmap`; in Fortran order its
+            columns are read once, in C order all of it is read for each portion of the columns. A
+            data frame may be a table of pyarrow that is mapped. A dask collection is computed anew
+            for each portion. An iterable, such as a generator that calls scikit-learn's
             `load_svmlight_file` for parts of a file, yields blocks of rows, which are read once.
         categorical_features : None, "from_dtype" or array-like of {bool, int, str}, default=None
             Which features are categorical.

@@ -1,11 +1,16 @@
 //! Sparse columns as named arrays of bytes, and back.
 
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
+
 use super::{RankArray, SparseColumns};
 use crate::data::buffer::Buffer;
 use crate::data::parts::{Described, Part, damaged};
 use crate::error::Result;
-use crate::memory;
 use crate::runtime::Runtime;
+
+/// Rows whose entries are checked at a time.
+const ROWS_AT_A_TIME: usize = 1 << 12;
 
 /// What sparse columns are read from.
 pub(in crate::data) struct SparseParts<'a, F: ?Sized> {
@@ -56,8 +61,10 @@ impl SparseColumns {
         ]
     }
 
-    /// Columns from arrays that may come from anywhere. Every entry by column must be the next one
-    /// of its row, so that either half proves the other. O(nnz).
+    /// Columns from arrays that may come from anywhere. Both halves must have the same entries: the
+    /// sums of their hashes are compared, whose keys nobody knows beforehand. So each half is read
+    /// from its begin to its end; to look entries of one up in the other would read pages of a
+    /// file that does not fit in memory over and over. O(nnz).
     pub(in crate::data) fn from_parts<'b>(
         parts: &SparseParts<'_, impl Fn(&str) -> Result<&'b Buffer<u8>>>,
         runtime: &Runtime<'_>,
@@ -87,32 +94,47 @@ impl SparseColumns {
         let ranks = RankArray::read("ranks", (parts.find)("ranks")?, width, nnz)?;
         let row_ranks = RankArray::read("row_ranks", (parts.find)("row_ranks")?, width, nnz)?;
         let (all, all_of_rows) = (ranks.slice(0..nnz), row_ranks.slice(0..nnz));
-        let mut next = memory::zeros::<usize>("rows", parts.n_samples)?;
-        next.copy_from_slice(&row_indptr[..parts.n_samples]);
-        for (feature, column) in parts.columns.iter().enumerate() {
+        let hashes = RandomState::new();
+        let hash = |sample: u32, feature: u32, rank: u32| hashes.hash_one((sample, feature, rank));
+        let sum_of_column = |feature: usize| {
             runtime.check_interrupt()?;
+            let column = &parts.columns[feature];
             if column.width != width {
                 return Err(damaged("columns", "ranks have an impossible width"));
             }
             let least = u32::from(column.has_missing);
-            let mut before = None;
+            let (mut before, mut sum) = (None, 0u64);
             for at in indptr[feature]..indptr[feature + 1] {
                 let (rank, sample) = (all.at(at), samples[at]);
                 if rank < least || rank >= column.n_ranks || rank == column.rank || before >= Some((rank, sample)) {
                     return Err(damaged("ranks", "a rank is out of range or out of order"));
                 }
                 before = Some((rank, sample));
-                let Some(place) = next.get_mut(sample as usize) else {
-                    return Err(damaged("samples", "a row is out of range"));
-                };
-                if *place >= row_indptr[sample as usize + 1]
-                    || features[*place] != feature as u32
-                    || all_of_rows.at(*place) != rank
-                {
-                    return Err(damaged("features", "the entries of a row are not those of the columns"));
-                }
-                *place += 1;
+                sum = sum.wrapping_add(hash(sample, feature as u32, rank));
             }
+            Ok(sum)
+        };
+        let sum_of_rows = |rows: Range<usize>| {
+            runtime.check_interrupt()?;
+            let mut sum = 0u64;
+            for row in rows {
+                let range = row_indptr[row]..row_indptr[row + 1];
+                if !features[range.clone()].is_sorted_by(|feature, next| feature < next) {
+                    return Err(damaged("features", "the features of a row are out of order"));
+                }
+                for at in range {
+                    sum = sum.wrapping_add(hash(row as u32, features[at], all_of_rows.at(at)));
+                }
+            }
+            Ok(sum)
+        };
+        let blocks = (0..parts.n_samples).step_by(ROWS_AT_A_TIME);
+        let blocks = blocks.map(|start| start..parts.n_samples.min(start + ROWS_AT_A_TIME)).collect();
+        let by_column = runtime.map((0..parts.columns.len()).collect(), sum_of_column)?;
+        let by_row = runtime.map(blocks, sum_of_rows)?;
+        let add = |sums: Vec<u64>| sums.into_iter().fold(0, u64::wrapping_add);
+        if add(by_column) != add(by_row) {
+            return Err(damaged("features", "the entries of the rows are not those of the columns"));
         }
         let zero_ranks = parts.columns.iter().map(|column| column.rank).collect();
         Ok(Self::assemble(indptr.into(), (samples, ranks), zero_ranks, row_indptr.into(), (features, row_ranks)))
