@@ -232,11 +232,14 @@ docs: $(VENVS)/docs.stamp ## Build the site into dist/site
 drawings: $(VENVS)/docs.stamp ## Draw the figures of the site
 	$(VENVS)/docs/bin/python docs/drawings/draw.py
 
-GALLERY := $(filter-out examples/demo.py,$(wildcard examples/*.py))
-gallery: $(VENVS)/demo.stamp ## Draw the pictures of the gallery
+# One example needs Dask; the demo and the search on a cluster draw nothing that is shown.
+GALLERY := $(filter-out $(patsubst %,examples/%.py,cluster_search dask_forest demo),$(wildcard examples/*.py))
+gallery: export MPLBACKEND := agg
+gallery: $(VENVS)/demo.stamp $(VENVS)/clusters.stamp ## Draw the pictures of the gallery
 	for example in $(GALLERY); do \
-		MPLBACKEND=agg $(VENVS)/demo/bin/python $$example docs/gallery/$$(basename $$example .py).svg; \
+		$(VENVS)/demo/bin/python $$example docs/gallery/$$(basename $$example .py).svg; \
 	done
+	$(VENVS)/clusters/bin/python examples/dask_forest.py docs/gallery/dask_forest.svg
 	rm -f docs/gallery/*.spinney
 
 chart: | check-python ## Draw the chart of README, and write the tables of the site, from benches/results.json
