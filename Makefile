@@ -222,10 +222,11 @@ papers: $(VENVS)/peers.stamp ## Repeat the experiments of the papers, write benc
 	$(VENVS)/peers/bin/python benches/papers/breiman.py
 	$(VENVS)/peers/bin/python benches/papers/report.py
 
-# Warnings are errors: links inside the site that lead nowhere are warnings. Then the search is asked
-# everyday questions.
+# Warnings are errors: links inside the site that lead nowhere are warnings. No page loads anything from
+# another server: that is slow, or fails, or tells who reads. Then the search is asked everyday questions.
 docs: $(VENVS)/docs.stamp ## Build the site into dist/site
 	$(VENVS)/docs/bin/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env --builder html docs dist/site
+	! grep -rEo '<(script|link|img)[^>]+(src|href)="https?:[^"]+' dist/site --include='*.html'
 	$(VENVS)/docs/bin/python docs/check_search.py dist/site
 	@echo "dist/site/index.html"
 
