@@ -59,8 +59,10 @@ NOTE = (
     "that are complete; German credit has 20 columns, with categories as they are, and 24 in "
     "the paper. The paper's other sets are not in the package, or not with all classes. The "
     "fixed folds have values in bins, which costs accuracy where numbers matter, as in vowel "
-    "and liver. The figures of the paper were typed without a copy at hand and still have to be "
-    "compared with one."
+    "and liver. The figures of the paper were typed without a copy at hand. 18 of the 42 have been "
+    "compared with what others quote of the paper, and agree: all of breast cancer, diabetes, "
+    "sonar and ionosphere, both forests on letters and satellite images, and the selection on "
+    "vowel and image."
 )
 # Forests on more training rows are grown in so many runs.
 LARGE, LARGE_RUNS = 3000, 2
