@@ -166,6 +166,18 @@ def measure(folder: Path, one: Set, runs: int) -> list:
     ]
 
 
+def make_plot(rows: list[list]) -> dict:
+    """Return the errors here by those of the paper, beside a line on which they are equal."""
+    lines = {
+        name: sorted([float(row[at + 1]), float(row[at].split()[0])] for row in rows)
+        for name, at in (("selection", 1), ("one tree", 5))
+    }
+    ends = [min(lines["selection"])[0], max(lines["one tree"])[0]]
+    lines["equal"] = [[end, end] for end in ends]
+    title = "Test errors here and in the paper, per cent"
+    return {"title": title, "x": "in the paper", "y": "here", "lines": lines}
+
+
 def main() -> int:
     arguments = parse_arguments(
         __doc__.splitlines()[0],
@@ -201,7 +213,7 @@ def main() -> int:
                 "note": NOTE,
             }
         ],
-        plots=[],
+        plots=[make_plot(rows)],
     )
     return 0
 

@@ -26,10 +26,16 @@ KEYS_LEFT, KEYS_TOP, KEY_HEIGHT, MARK_WIDTH, LETTER = 16, 32, 18, 34, 6.6
 
 
 def list_ticks(low: float, high: float) -> list[float]:
-    """Return 1, 2 and 5 times powers of ten within a range, or the powers alone if that is many."""
+    """Return 1, 2 and 5 times powers of ten within a range.
+
+    If these are many, the powers alone; if they are few, other multiples, too.
+    """
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [factor * 10.0**e for e in exponents for factor in (1, 2, 5)]
     inside = [tick for tick in ticks if low * 0.999 <= tick <= high * 1.001]
+    if len(inside) < 2:
+        ticks = [factor * 10.0**e for e in exponents for factor in range(1, 10)]
+        inside = [tick for tick in ticks if low * 0.999 <= tick <= high * 1.001]
     if len(inside) > 7:
         inside = [tick for tick in inside if f"{tick:e}".startswith("1.")]
     return inside
