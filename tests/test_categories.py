@@ -18,9 +18,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import spinney
+from spinney import _categories
 from spinney._categorical_features import find_categorical_features
-from spinney._categories import encode, learn
-from spinney._spinney import Forest, Tree
+from spinney._categories import encode
+from spinney._spinney import Columns, Forest, Tree
 
 TREES = [
     spinney.DecisionTreeClassifier,
@@ -43,6 +44,12 @@ def make(estimator, **params):
     if not issubclass(estimator, tuple(TREES)):
         params["n_estimators"] = 3
     return estimator(random_state=0, **params)
+
+
+def learn(X, mask, n_threads=1):
+    """Return the codes of X as a matrix, and the categories."""
+    coded, categories = _categories.learn(X, mask, n_threads)
+    return coded.decode() if isinstance(coded, Columns) else coded, categories
 
 
 def columns():
@@ -298,6 +305,47 @@ def test_sparse_columns_have_the_codes_of_dense_ones(case):
         # Zeros of a numeric column, and of one that had any in training, are not stored.
         limit = stored.nnz + sum(len(query) for known in categories if known is not None)
         assert sparse_codes.nnz <= limit
+
+
+@given(
+    cells=st.lists(
+        st.sampled_from(
+            [0.0, -0.0, 1.0, 2.5, -3.0, 7.0, 1e300, 5e-324, np.inf, np.nan, 2.0**53, 2.0**60]
+        )
+        | st.integers(-5, 5).map(float),
+        min_size=1,
+        max_size=12,
+    ),
+    dtype=st.sampled_from([np.float64, np.float32, np.int64, np.uint64, np.int8, np.float16, bool]),
+    order=st.sampled_from(["C", "F"]),
+)
+def test_arrays_of_numbers_have_the_codes_of_objects(cells, dtype, order):
+    """Arrays of numbers are encoded by compiled code, those of objects value by value."""
+    cells = np.array(cells)
+    with np.errstate(all="ignore"):
+        if np.dtype(dtype).kind in "iu":
+            cells = np.nan_to_num(np.clip(cells, np.iinfo(dtype).min, 2.0**60), posinf=1.0)
+            # Two integers that no float tells apart.
+            column = np.append(cells.astype(dtype), np.array([2**60 + 1]).astype(dtype))
+        else:
+            column = cells.astype(dtype)
+    X = np.array(np.column_stack([column, column[::-1]]), order=order)
+    mask = np.array([True, False])
+    codes, categories = learn(X, mask)
+    expected, objects = learn(X.astype(object), mask)
+    assert_array_equal(codes, expected)
+    assert categories[0].dtype == X.dtype
+    assert categories[0].tolist() == objects[0].tolist()
+    assert not np.signbit(categories[0][categories[0] == 0]).any()
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+def test_numbers_are_encoded_once(zeros):
+    """Their codes are ranks; but where 0 is not the least of them, it has to have code 0."""
+    X = np.array([[3.0, 1.0], [-2.0, 1.0], [5.0 * (not zeros), 2.0]])
+    coded, categories = _categories.learn(X, np.array([True, False]), 1)
+    assert isinstance(coded, Columns) is not zeros
+    assert categories[0].tolist() == ([0, -2, 3] if zeros else [-2, 3, 5])
 
 
 def test_sparse_matrices_are_never_dense():

@@ -102,7 +102,7 @@ def test_mixed_columns_of_a_frame_keep_their_digits():
         {"a": np.float32([0.1, 0.2, 0.3]), "b": [1.0, 1.0 + 1e-12, 1.0], "c": list("xyx")}
     )
     tree = DecisionTreeRegressor(categorical_features=["c"], random_state=0).fit(X, [0.0, 1.0, 0.0])
-    coded, _ = learn(X, np.array([False, False, True]))
+    coded, _ = learn(X, np.array([False, False, True]), 1)
     assert coded.dtype == np.float64
     np.testing.assert_array_equal(coded[:, 1], X["b"])
     np.testing.assert_array_equal(tree.predict(X), [0.0, 1.0, 0.0])
@@ -120,10 +120,10 @@ def test_a_frame_of_small_numbers_is_one_matrix_in_single_precision():
         }
     )
     mask = np.array([True, False, False, False])
-    coded, categories = learn(small, mask)
+    coded, categories = learn(small, mask, 1)
     assert coded.dtype == np.float32
     assert encode(small, mask, categories).dtype == np.float32
-    assert learn(small.astype({"i": int}), mask)[0].dtype == np.float64
+    assert learn(small.astype({"i": int}), mask, 1)[0].dtype == np.float64
 
 
 # --- Sparse columns -----------------------------------------------------------------------------
@@ -187,7 +187,7 @@ CODES = np.array([2.0, 0.0, NAN, 1.0, 2.0, 0.0])
 def test_categories_of_every_type(kind):
     """Strings and dictionaries have the same codes, and every kind may ask any model."""
     mask = np.array([True])
-    coded, categories = learn(CATEGORICAL[kind], mask)
+    coded, categories = learn(CATEGORICAL[kind], mask, 1)
     np.testing.assert_array_equal(coded[:, 0], CODES)
     assert categories[0].tolist() == ["blue", "green", "red"]
     for other in CATEGORICAL.values():
@@ -360,7 +360,7 @@ def test_a_frame_is_encoded_without_another_copy_of_it():
     columns = {f"f{i}": np.arange(n, dtype=float) for i in range(n_columns - 1)}
     X = pd.DataFrame(columns | {"c": pd.Categorical(["x", "y"] * (n // 2))})
     mask = np.arange(n_columns) == n_columns - 1
-    for call in (lambda: learn(X, mask), lambda: encode(X, mask, learn(X, mask)[1])):
+    for call in (lambda: learn(X, mask, 1), lambda: encode(X, mask, learn(X, mask, 1)[1])):
         tracemalloc.start()
         call()
         peak = tracemalloc.get_traced_memory()[1]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, NoReturn
 
@@ -18,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from spinney._arrays import convert_objects, secure_sparse, to_native
 from spinney._categories import Categories, convert_frame, count_categories, encode
 from spinney._draws import Draws
-from spinney._matrices import CHECK_X, ignore_overflow, read_matrix
+from spinney._matrices import CHECK_X, ignore_overflow, make_stand_in, read_matrix
 from spinney._messages import reject_parameter
 from spinney._params import read_tree_parameters, replace_friedman_mse
-from spinney._spinney import check_params
+from spinney._spinney import Columns, check_params
 from spinney._target import EncodedTarget
 from spinney._task import Settings, Task
 from spinney._threads import count_threads
@@ -156,26 +155,27 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
         """Return X with codes for categories, and y, as arrays that scikit-learn has checked."""
         with ignore_overflow():
             coded = self._learn_categories(X)
-            is_encoded = isinstance(X, Dataset)
+            is_encoded = isinstance(coded, Columns)
             checked, y = validate_data(
                 self,
-                X.make_stand_in() if is_encoded else secure_sparse(coded),
+                make_stand_in(coded.shape) if is_encoded else secure_sparse(coded),
                 y,
                 validate_separately=(CHECK_X, _CHECK_Y),
             )
-            if is_encoded:
+            if isinstance(X, Dataset):
                 X.name_features_of(self)
-                return coded, y
-            if coded is not X:
+            elif coded is not X:
                 # The matrix of codes has no feature names: read them from the original X.
                 validate_data(self, X, skip_check_array=True)
-        return convert_objects(checked), y
+        return coded if is_encoded else convert_objects(checked), y
 
     def _learn_categories(self, X: Any) -> Any:
         """Return X with codes for categories, which are remembered; frames become matrices."""
-        is_encoded = isinstance(X, Dataset)
-        read = X.read_columns if is_encoded else partial(read_matrix, X)
-        X, self.is_categorical_, self.categories_ = read(self.categorical_features)
+        if isinstance(X, Dataset):
+            coded = X.read_columns(self.categorical_features)
+        else:
+            coded = read_matrix(X, self.categorical_features, self._count_threads())
+        X, self.is_categorical_, self.categories_ = coded
         return X
 
     @abstractmethod

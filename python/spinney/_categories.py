@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 
-from spinney._arrays import convert_objects, secure_sparse
+from spinney._arrays import convert_objects, secure_sparse, to_native
 from spinney._frames import (
     get_columns,
     get_names,
@@ -29,10 +29,13 @@ from spinney._frames import (
     to_numbers,
 )
 from spinney._levels import factorize, find_levels, is_missing, list_items, make_object_array
+from spinney._spinney import Columns
 
 _ANYTHING: dict[str, Any] = {"dtype": None, "ensure_all_finite": False}
 # Single precision has all codes below this.
 _SINGLE = 2**24
+# Double precision tells integers below this apart.
+_DOUBLE = 2**53
 
 
 Categories = list[NDArray[Any] | None]
@@ -69,7 +72,7 @@ class LookUp:
 _LOOK_UPS: WeakKeyDictionary[Any, LookUp] = WeakKeyDictionary()
 
 
-def learn(X: Any, mask: NDArray[np.bool_]) -> tuple[Any, Categories]:
+def learn(X: Any, mask: NDArray[np.bool_], n_threads: int) -> tuple[Any, Categories]:
     """Return X with codes in its categorical columns, and the categories that the codes stand for.
 
     Parameters
@@ -78,12 +81,18 @@ def learn(X: Any, mask: NDArray[np.bool_]) -> tuple[Any, Categories]:
         It is not changed.
     mask : ndarray of bool of shape (n_features,)
         Which features are categorical.
+    n_threads : int
+        Threads that encode an array of numbers.
 
     Returns
     -------
-    X : ndarray of float32 or float64, or CSC or CSR matrix of float64
+    X : Columns, ndarray of float32 or float64, or CSC or CSR matrix of float64
+        An array of numbers is encoded at once.
     categories : Categories
     """
+    X = _check(X)
+    if isinstance(X, np.ndarray) and (learned := _learn_numbers(X, mask, n_threads)) is not None:
+        return learned
     categories: Categories = [None] * mask.shape[0]
 
     def number_values(feature: int, values: NDArray[Any]) -> NDArray[np.float64]:
@@ -115,7 +124,7 @@ def encode(X: Any, mask: NDArray[np.bool_], categories: Categories, owner: Any =
         look_up = LookUp(categories)
         if owner is not None:
             _LOOK_UPS[owner] = look_up
-    return _recode(X, mask, _read_column, look_up.find_codes)
+    return _recode(_check(X), mask, _read_column, look_up.find_codes)
 
 
 def restore_sparse(X: Any, mask: NDArray[np.bool_], categories: Categories) -> Any:
@@ -180,16 +189,39 @@ Coder = Callable[[int, NDArray[Any]], NDArray[np.float64]]
 """A function from a feature and values of its column to the codes of these values."""
 
 
-def _recode(X: Any, mask: NDArray[np.bool_], read: Reader, find_codes: Coder) -> Any:
-    """Return X with codes in its categorical columns."""
+def _learn_numbers(
+    X: NDArray[Any], mask: NDArray[np.bool_], n_threads: int
+) -> tuple[Columns, Categories] | None:
+    """Return what `learn` does, for an array of numbers; None if it has to be read as any other."""
+    # Of bools and half precision the categories would be of another type.
+    if X.dtype.kind not in "iuf" or (X.dtype.kind == "f" and X.dtype.itemsize not in (4, 8)):
+        return None
+    learned = Columns.learn(to_native(X), mask.tolist(), n_threads)
+    if learned is None:
+        return None
+    columns, values = learned
+    if X.dtype.itemsize == 8 and X.dtype.kind != "f" and not all(map(_are_exact, values)):
+        return None
+    return columns, [None if known is None else known.astype(X.dtype) for known in values]
+
+
+def _are_exact(values: NDArray[np.float64] | None) -> bool:
+    """Return whether integers that became these ascending floats are equal to them."""
+    return values is None or values.size == 0 or max(-values[0], values[-1]) < _DOUBLE
+
+
+def _check(X: Any) -> Any:
+    """Return X as a data frame, a CSC or CSR matrix, or an array of any type."""
     if is_frame(X):
-        if is_sparse_frame(X):
-            X = check_array(X, accept_sparse=("csc", "csr"), **_ANYTHING)
-    elif sparse.issparse(X):
-        X = check_array(secure_sparse(X), accept_sparse=("csc", "csr"), **_ANYTHING)
-    else:
-        # As an array of objects, a list keeps numbers and strings as they are.
-        X = check_array(X if hasattr(X, "dtype") else np.array(X, dtype=object), **_ANYTHING)
+        return check_array(X, accept_sparse=("csc", "csr"), **_ANYTHING) if is_sparse_frame(X) else X
+    if sparse.issparse(X):
+        return check_array(secure_sparse(X), accept_sparse=("csc", "csr"), **_ANYTHING)
+    # As an array of objects, a list keeps numbers and strings as they are.
+    return check_array(X if hasattr(X, "dtype") else np.array(X, dtype=object), **_ANYTHING)
+
+
+def _recode(X: Any, mask: NDArray[np.bool_], read: Reader, find_codes: Coder) -> Any:
+    """Return X, which has been checked, with codes in its categorical columns."""
     if X.shape[1] != mask.shape[0]:
         raise ValueError(f"X must have {mask.shape[0]} features. Got {X.shape[1]} instead.")
     if sparse.issparse(X):

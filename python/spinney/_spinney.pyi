@@ -99,6 +99,10 @@ class Columns:
     def __new__(
         cls, x: Any, n_categories: list[int] | None = None, n_threads: int = 1
     ) -> Columns: ...
+    @staticmethod
+    def learn(
+        x: Any, is_categorical: list[bool], n_threads: int
+    ) -> tuple[Columns, list[NDArray[np.float64] | None]] | None: ...
     @property
     def shape(self) -> tuple[int, int]: ...
     @property

@@ -25,7 +25,7 @@ from spinney._dataset_files import StoredDataset
 from spinney._dataset_writer import open_source, write_source
 from spinney._encoded_columns import EncodedColumns
 from spinney._feature_names import describe_difference, read_names
-from spinney._matrices import CHECK_X, CodedMatrix, ignore_overflow, read_matrix
+from spinney._matrices import CHECK_X, CodedMatrix, ignore_overflow, make_stand_in, read_matrix
 from spinney._messages import reject_parameter, warn_caller
 from spinney._row_keys import is_everything, list_rows
 from spinney._sparse_writer import are_blocks, write_blocks
@@ -86,13 +86,17 @@ class Dataset(EncodedColumns):
             X.read_columns(categorical_features)
             self._share(X)
             return
+        n_threads = count_threads(n_jobs)
         with ignore_overflow():
-            coded, self._is_categorical, self._categories = read_matrix(X, categorical_features)
-            matrix = check_array(
-                secure_sparse(coded), estimator="Dataset", input_name="X", **CHECK_X
-            )
+            read = read_matrix(X, categorical_features, n_threads)
+            matrix, self._is_categorical, self._categories = read
+            if not isinstance(matrix, Columns):
+                matrix = check_array(
+                    secure_sparse(matrix), estimator="Dataset", input_name="X", **CHECK_X
+                )
+                matrix = to_native(convert_objects(matrix))
         self._feature_names = read_names(X)
-        self._encode(to_native(convert_objects(matrix)), count_threads(n_jobs))
+        self._encode(matrix, n_threads)
 
     def _share(self, other: Dataset) -> None:
         """Take over what another data set consists of."""
@@ -290,7 +294,7 @@ class Dataset(EncodedColumns):
         """
         if categorical_features is None or isinstance(categorical_features, str):
             # "from_dtype", or an error.
-            find_categorical_features(self.make_stand_in(), categorical_features)
+            find_categorical_features(make_stand_in(self.shape), categorical_features)
         else:
             mask = mark_categorical(categorical_features, self.shape, self.feature_names)
             if not are_same_features(mask, self._is_categorical):
@@ -300,10 +304,6 @@ class Dataset(EncodedColumns):
                     f"Got {list_features(mask)} instead."
                 )
         return CodedMatrix(self._columns, self.is_categorical, self._list_categories())
-
-    def make_stand_in(self) -> NDArray[np.float32]:
-        """Return an array of this shape without memory, for checks of shapes by scikit-learn."""
-        return np.broadcast_to(np.float32(0), self.shape)
 
     def read_values(self) -> Any:
         """Return the values as a matrix, for what cannot be computed from their numbers.
@@ -330,7 +330,7 @@ class Dataset(EncodedColumns):
         """Raise ValueError unless a fitted estimator has these features; warn as scikit-learn."""
         known, names = getattr(estimator, "feature_names_in_", None), self._feature_names
         if known is None or names is None:
-            validate_data(estimator, self.make_stand_in(), skip_check_array=True, reset=False)
+            validate_data(estimator, make_stand_in(self.shape), skip_check_array=True, reset=False)
             if names is not None:
                 warn_caller(
                     f"X has feature names, but {type(estimator).__name__} was fitted without "

@@ -2,7 +2,9 @@
 //! than two classes (Coppersmith, Hong & Hosking, "Partitioning nominal attributes in decision
 //! trees", Data Mining and Knowledge Discovery 3, 1999).
 
-use smallvec::{SmallVec, smallvec};
+use std::ops::Range;
+
+use smallvec::SmallVec;
 
 /// The number of steps of the power iteration: far more than it takes to tell most categories
 /// apart.
@@ -15,11 +17,19 @@ type Numbers = SmallVec<[f64; 16]>;
 /// most as many as rows.
 #[derive(Debug, Default)]
 pub struct ClassWeights {
-    /// Class by class: the categories that have the class, and the weight of the class there.
+    /// Class by class: the categories that have the class, the weight of the class there, and its
+    /// share of the category.
     categories: SmallVec<[u32; 64]>,
     weights: SmallVec<[f64; 64]>,
+    shares: SmallVec<[f64; 64]>,
     /// For each class, the end of its weights.
     ends: SmallVec<[usize; 8]>,
+    /// For each class its mean share, and its part of an axis.
+    means: Numbers,
+    axis: Numbers,
+    /// For each category its weight, and its coordinate along the axis.
+    totals: Numbers,
+    coordinates: Numbers,
 }
 
 impl ClassWeights {
@@ -48,56 +58,76 @@ impl ClassWeights {
     /// shares. The method is power iteration, without making the covariance matrix. The start and
     /// the order of all operations are fixed, so that the bits are always the same. O(weights) per
     /// step.
-    pub fn component(&self, n_categories: usize) -> Numbers {
-        let Self { categories, weights, ends } = self;
-        let mut totals: Numbers = smallvec![0.0; n_categories];
-        for (&category, weight) in categories.iter().zip(weights) {
-            totals[category as usize] += weight;
-        }
-        let total: f64 = totals.iter().sum();
-        let shares: SmallVec<[f64; 64]> =
-            categories.iter().zip(weights).map(|(&category, weight)| weight / totals[category as usize]).collect();
-        let starts = || std::iter::once(0).chain(ends.iter().copied());
-        let classes = || starts().zip(ends).map(|(start, &end)| start..end);
-        let means: Numbers = classes().map(|class| weights[class].iter().sum::<f64>() / total).collect();
-        let along = |axis: &[f64]| -> Numbers {
-            let mut coordinates: Numbers = smallvec![0.0; n_categories];
-            for (part, class) in axis.iter().zip(classes()) {
-                for (&category, share) in categories[class.clone()].iter().zip(&shares[class]) {
-                    coordinates[category as usize] += part * share;
-                }
-            }
-            let center: f64 = axis.iter().zip(&means).map(|(part, mean)| part * mean).sum();
-            for coordinate in &mut coordinates {
-                *coordinate -= center;
-            }
-            coordinates
-        };
-        // The parts of the first axis differ: along an axis of equal parts all categories have the
-        // same coordinate, as class shares add up to 1.
-        let mut axis: Numbers = (0..self.n_classes()).map(|class| 1.0 / (class + 1) as f64).collect();
+    pub fn component(&mut self, n_categories: usize) -> &[f64] {
+        self.begin(n_categories);
         for _ in 0..N_STEPS {
-            // The coordinates are centered, so the shares need not be.
-            let coordinates = along(&axis);
-            let part = |class: std::ops::Range<usize>| -> f64 {
-                let pairs = categories[class.clone()].iter().zip(&weights[class]);
-                pairs.map(|(&category, weight)| weight * coordinates[category as usize]).sum()
-            };
-            let mut next: Numbers = classes().map(part).collect();
-            let largest =
-                next.iter().fold(0.0, |largest: f64, part| if part.abs() > largest.abs() { *part } else { largest });
-            if largest != 0.0 {
-                // Dividing by the part that is largest in absolute value also fixes the sign.
-                next.iter_mut().for_each(|part| *part /= largest);
-            }
-            let is_fixed = next == axis;
-            axis = next;
-            if largest == 0.0 || is_fixed {
+            self.project();
+            if self.turn() {
                 break;
             }
         }
-        along(&axis)
+        self.project();
+        &self.coordinates
     }
+
+    /// Computes shares and their means, and sets the first axis.
+    fn begin(&mut self, n_categories: usize) {
+        let Self { categories, weights, shares, ends, means, axis, totals, coordinates } = self;
+        coordinates.resize(n_categories, 0.0);
+        totals.clear();
+        totals.resize(n_categories, 0.0);
+        for (&category, weight) in categories.iter().zip(&*weights) {
+            totals[category as usize] += weight;
+        }
+        let total: f64 = totals.iter().sum();
+        let share = |(&category, weight): (&u32, &f64)| weight / totals[category as usize];
+        shares.clear();
+        shares.extend(categories.iter().zip(&*weights).map(share));
+        means.clear();
+        means.extend(classes(ends).map(|class| weights[class].iter().sum::<f64>() / total));
+        // The parts of the first axis differ: along an axis of equal parts all categories have the
+        // same coordinate, as class shares add up to 1.
+        axis.clear();
+        axis.extend((0..ends.len()).map(|class| 1.0 / (class + 1) as f64));
+    }
+
+    /// Computes the coordinates along the axis.
+    fn project(&mut self) {
+        let Self { categories, shares, ends, means, axis, coordinates, .. } = self;
+        coordinates.fill(0.0);
+        for (part, class) in axis.iter().zip(classes(ends)) {
+            for (&category, share) in categories[class.clone()].iter().zip(&shares[class]) {
+                coordinates[category as usize] += part * share;
+            }
+        }
+        let center: f64 = axis.iter().zip(&*means).map(|(part, mean)| part * mean).sum();
+        coordinates.iter_mut().for_each(|coordinate| *coordinate -= center);
+    }
+
+    /// Turns the axis to where the coordinates point. Returns whether it has come to rest.
+    fn turn(&mut self) -> bool {
+        let Self { categories, weights, ends, axis, coordinates, .. } = self;
+        // The coordinates are centered, so the shares need not be.
+        let part = |class: Range<usize>| -> f64 {
+            let pairs = categories[class.clone()].iter().zip(&weights[class]);
+            pairs.map(|(&category, weight)| weight * coordinates[category as usize]).sum()
+        };
+        let mut next: Numbers = classes(ends).map(part).collect();
+        let largest =
+            next.iter().fold(0.0, |largest: f64, part| if part.abs() > largest.abs() { *part } else { largest });
+        if largest != 0.0 {
+            // Dividing by the part that is largest in absolute value also fixes the sign.
+            next.iter_mut().for_each(|part| *part /= largest);
+        }
+        let is_fixed = next == *axis;
+        axis.copy_from_slice(&next);
+        largest == 0.0 || is_fixed
+    }
+}
+
+/// Where the weights of each class are, given their ends.
+fn classes(ends: &[usize]) -> impl Iterator<Item = Range<usize>> {
+    std::iter::once(0).chain(ends.iter().copied()).zip(ends).map(|(start, &end)| start..end)
 }
 
 #[cfg(test)]
@@ -111,7 +141,7 @@ mod tests {
         weights.push_class([2.0, 2.0, 2.0, 2.0].into_iter());
         weights.push_class([8.0, 0.0, 2.0, 5.0].into_iter());
         weights.push_class([0.0, 8.0, 6.0, 3.0].into_iter());
-        let coordinates = weights.component(4);
+        let coordinates = weights.component(4).to_vec();
         let slope = (coordinates[1] - coordinates[0]) / 0.8;
         for (category, share) in [(0, 0.0), (1, 0.8), (2, 0.6), (3, 0.3)] {
             assert!((coordinates[category] - coordinates[0] - slope * share).abs() < 1e-9, "{coordinates:?}");

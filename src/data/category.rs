@@ -88,14 +88,20 @@ impl Categories {
     }
 }
 
-fn check_codes(data: &Dataset, feature: u32, n_categories: u32) -> Result<()> {
-    if data.values.is_keyed(feature as usize) {
-        return Err(Error::InvalidArgument {
-            name: "ordinals",
-            got: format!("keys, which stand for the values of the categorical feature {feature}"),
-            expected: "ranks where features are categorical".into(),
-        });
+/// Fails if the values of a feature have no ranks.
+pub(super) fn check_ordinals(data: &Dataset, feature: u32) -> Result<()> {
+    if !data.values.is_keyed(feature as usize) {
+        return Ok(());
     }
+    Err(Error::InvalidArgument {
+        name: "ordinals",
+        got: format!("keys, which stand for the values of the categorical feature {feature}"),
+        expected: "ranks where features are categorical".into(),
+    })
+}
+
+fn check_codes(data: &Dataset, feature: u32, n_categories: u32) -> Result<()> {
+    check_ordinals(data, feature)?;
     let values = data.n_ranks(feature) as u32;
     let missing = data.missing_rank(feature);
     // Where there are missing values, the first and the last rank are none of a code.

@@ -4,7 +4,7 @@ use crate::memory::Zero;
 use crate::num::SortKey;
 
 /// Values of one of the two types that columns may have.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Floats {
     /// For inputs whose values all are exact in `f32`.
     F32(Vec<f32>),

@@ -13,6 +13,7 @@ mod element;
 mod encoded;
 mod encoding;
 mod floats;
+mod learn;
 mod matrix;
 mod ordered;
 mod parts;
@@ -136,12 +137,6 @@ impl Dataset {
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         !self.has_missing() && !self.has_categories()
-    }
-
-    /// Whether a feature that the search takes for a number has missing values. O(features).
-    pub(crate) fn has_missing_numbers(&self) -> bool {
-        let is_missing = |feature| self.missing_rank(feature).is_some() && !self.is_categorical(feature);
-        self.has_missing() && (0..self.n_features as u32).any(is_missing)
     }
 
     /// Whether a feature is categorical, and its categories have no places in an order (`ordered`):

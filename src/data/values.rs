@@ -18,7 +18,7 @@ use crate::num::SortKey;
 use crate::tuning::tuned;
 
 /// Ascending distinct values of every feature, stored as `f32` where that is exact for all of them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ValueTable {
     /// `values[indptr[f]..indptr[f + 1]]` belongs to feature `f`; monotone, starts at 0.
     indptr: Box<[usize]>,
@@ -30,7 +30,7 @@ pub struct ValueTable {
 }
 
 /// The ranks of equal parts of the range of values.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct RankIndex {
     lowest: f64,
     /// Bins per unit of the values.
@@ -132,6 +132,36 @@ impl ValueTable {
     pub(super) fn of<V: TableValue>(&self, feature: usize) -> Option<&[V]> {
         let values = V::of(&self.values);
         (values.len() == self.values.len()).then(|| &values[self.indptr[feature]..self.indptr[feature + 1]])
+    }
+
+    /// Where the values of a feature are, without the infinities of a padded table.
+    fn numbers(&self, feature: usize) -> Range<usize> {
+        let padding = usize::from(self.missing_rank(feature).is_some() && !self.is_keyed(feature));
+        self.indptr[feature] + padding..self.indptr[feature + 1] - padding
+    }
+
+    /// The distinct values of a feature, ascending; empty if ranks are keys.
+    pub(super) fn distinct(&self, feature: usize) -> Vec<f64> {
+        match &self.values {
+            Floats::F32(values) => values[self.numbers(feature)].iter().map(|&value| value.into()).collect(),
+            Floats::F64(values) => values[self.numbers(feature)].to_vec(),
+        }
+    }
+
+    /// Puts 0, 1 and so on in the place of the values of some features.
+    pub(super) fn put_codes(&mut self, features: impl Iterator<Item = usize>) {
+        self.indices = OnceLock::new();
+        for feature in features {
+            let numbers = self.numbers(feature);
+            match &mut self.values {
+                Floats::F32(values) => {
+                    values[numbers].iter_mut().zip(0u32..).for_each(|(value, code)| *value = code as f32)
+                }
+                Floats::F64(values) => {
+                    values[numbers].iter_mut().zip(0u32..).for_each(|(value, code)| *value = code.into())
+                }
+            }
+        }
     }
 
     pub(crate) fn n_ranks(&self, feature: usize) -> usize {

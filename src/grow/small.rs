@@ -123,7 +123,7 @@ pub(super) fn walk<'l, C: Criterion, P: Policy>(
         let n_left = partition(search, ids, places, candidate.feature, &left);
         debug_assert_eq!(n_left, candidate.n_left, "the search says how many rows go left");
         let mut set = None;
-        candidate.missing = Some(heavier);
+        candidate.missing = candidate.missing.or(Some(heavier));
         if search.data.has_codes(candidate.feature) {
             for (sample, &place) in scratch.samples.iter_mut().zip(&*places) {
                 *sample = ids[usize::from(place)];
@@ -158,6 +158,7 @@ fn partition<C: Criterion>(search: &Search<'_, C>, ids: &[u32], places: &mut [u8
     let rank = |place: u8| column.rank(ids[usize::from(place)]);
     match left {
         &Left::UpTo(last) => partition_by(places, |place| rank(place) <= last),
+        &Left::UpToAnd(last, missing) => partition_by(places, |place| rank(place) <= last || rank(place) == missing),
         Left::Few(ranks) => partition_by(places, |place| ranks >> rank(place) & 1 != 0),
         Left::Many(ranks) => partition_by(places, |place| ranks.binary_search(&rank(place)).is_ok()),
     }

@@ -8,7 +8,7 @@ use ndarray::ArrayView1;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-use super::array::{Array1, csr_matrix, table, with_matrix};
+use super::array::{Array1, csr_matrix, run_with_matrix, table, with_matrix};
 use super::columns::PyColumns;
 use super::run::run;
 use crate::data::decode::Decoded;
@@ -34,6 +34,30 @@ impl PyColumns {
             let data = run(x.py(), n_threads, n_steps, None, |runtime| matrix.encode(&encoding, runtime))?;
             Ok(Self(EncodedMatrix::new(data)))
         })
+    }
+
+    /// Encodes a dense matrix whose categories are numbers. Also returns by feature the float64
+    /// array of its categories, ascending, whose places are the codes; None for numeric features.
+    ///
+    /// Returns None where codes have another order: where 0 is a category, and a number below it.
+    #[staticmethod]
+    #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
+    fn learn<'py>(
+        x: &Bound<'py, PyAny>,
+        is_categorical: Vec<bool>,
+        n_threads: usize,
+    ) -> PyResult<Option<(Self, Vec<Option<Array1<'py, f64>>>)>> {
+        let py = x.py();
+        let learned = run_with_matrix(
+            x,
+            n_threads,
+            None,
+            |n_rows| n_rows.saturating_mul(is_categorical.len()).saturating_mul(32),
+            |matrix, runtime| matrix.encode(&Encoding::default(), runtime)?.learn_categories(&is_categorical, runtime),
+        )?;
+        let Some((data, categories)) = learned else { return Ok(None) };
+        let array = |(values, is_categorical): (Vec<f64>, &bool)| is_categorical.then(|| values.into_pyarray(py));
+        Ok(Some((Self(EncodedMatrix::new(data)), categories.into_iter().zip(&is_categorical).map(array).collect())))
     }
 
     /// The number of rows, and of features.

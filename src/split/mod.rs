@@ -37,6 +37,7 @@ pub mod samples;
 mod scan;
 pub mod sparse;
 mod spread;
+mod subsets;
 
 pub use candidate::{Candidate, Cut};
 pub use constants::ConstantFeatures;

@@ -270,3 +270,26 @@ fn trees_without_categories_pay_nothing() {
     let more = PackedTree::new(&tree, 1.0).n_bytes() - packed.n_bytes();
     assert_eq!(more, size_of_val(tree.category_sets().words()) + 3 * size_of::<u32>());
 }
+
+#[test]
+fn values_become_categories() {
+    let nan = f64::NAN;
+    let x = ndarray::array![[5.0, 2.5, -1.0, nan], [-0.0, nan, 3.0, nan], [5.0, -7.0, 0.0, nan], [9.0, 2.5, 3.0, nan]];
+    let data = |ordinals| Dataset::from_dense_with(x.view(), ordinals, &runtime(1)).unwrap();
+    let learn = |ordinals, mask: &[bool]| data(ordinals).learn_categories(mask, &runtime(1));
+    let (learned, categories) = learn(Ordinals::Ranks, &[true, true, false, true]).unwrap().unwrap();
+    assert_eq!(categories, [vec![0.0, 5.0, 9.0], vec![-7.0, 2.5], vec![], vec![]]);
+    // A feature without any value has no categories, and stays a number.
+    assert_eq!(&learned.n_categories()[..], [3, 2, 0, 0]);
+    let codes: Vec<f64> = (0..3).map(|rank| learned.value(0, rank)).collect();
+    assert_eq!(codes, [0.0, 1.0, 2.0]);
+    assert_eq!(learned.value(2, 0), -1.0);
+    // 0 would have to come before -1.
+    assert!(learn(Ordinals::Ranks, &[false, false, true, false]).unwrap().is_none());
+    let error = learn(Ordinals::Ranks, &[true]).unwrap_err().to_string();
+    assert!(error.contains("is_categorical must have 4 features. Got 1"), "{error}");
+    let many = Array2::from_shape_fn((100_000, 1), |(row, _)| row as f32);
+    let keys = Dataset::from_dense_with(many.view(), Ordinals::Keys, &runtime(1)).unwrap();
+    let error = keys.learn_categories(&[true], &runtime(1)).unwrap_err().to_string();
+    assert!(error.contains("ordinals must be ranks"), "{error}");
+}

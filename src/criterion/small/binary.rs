@@ -1,6 +1,6 @@
 //! Gini impurity of two classes in small subtrees; see `criterion::binary` for the formulas.
 
-use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, highest_of};
+use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, higher, highest_of};
 use crate::criterion::Statistics;
 use crate::criterion::binary::{BinaryGini, BinaryTotals};
 use crate::criterion::weights::SampleWeights;
@@ -101,14 +101,24 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
         score_cuts(level, ranks, &self.packed, lasts, self.node.weight as i32, &mut self.sums, scores)
     }
 
+    fn score_with(
+        &mut self,
+        level: Level,
+        ranks: &[u32],
+        missing: u32,
+        lasts: &[[u32; LANES]],
+        scores: &mut [[f64; LANES]],
+    ) -> f64 {
+        let Self { node, packed, sums, .. } = self;
+        score_moved(level, ranks, missing, packed, node.weight as i32, &mut sums[..lasts.len()], scores)
+    }
+
     fn cut(&self, i: usize) -> SmallCut {
         self.unpack(self.sums.as_flattened()[i])
     }
 
     fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut {
-        // Without branches on ranks, which would be mispredicted.
-        let rows = ranks.iter().zip(&self.packed);
-        self.unpack(rows.map(|(&rank, &row)| row & -i32::from(rank < end)).sum())
+        self.unpack(sum_where(ranks, &self.packed, |rank| rank < end))
     }
 
     fn add_units(&mut self, units: &[u8], n_units: usize) {
@@ -154,16 +164,53 @@ vectorized! {
                 }
             }
             *sums = sum;
-            for lane in 0..LANES {
-                let (weight, excess) = (sum[lane] & WEIGHT_MASK, sum[lane] >> WEIGHT_BITS);
-                let excess = f64::from(excess);
-                let score = excess * excess / f64::from(weight * (node_weight - weight));
-                scores[lane] = if weight < node_weight { score } else { f64::NEG_INFINITY };
-            }
-            for lane in 0..LANES {
-                highest[lane] = if scores[lane] > highest[lane] { scores[lane] } else { highest[lane] };
-            }
+            *scores = score(sum, node_weight);
+            highest = higher(highest, scores);
         }
         highest_of(highest)
     }
+}
+
+vectorized! {
+    fn score_moved(
+        ranks: &[u32],
+        missing: u32,
+        rows: &[i32],
+        node_weight: i32,
+        sums: &mut [[i32; LANES]],
+        scores: &mut [[f64; LANES]],
+    ) -> f64 {
+        let moved = sum_where(ranks, rows, |rank| rank == missing);
+        let mut highest = [f64::NEG_INFINITY; LANES];
+        for (sums, scores) in sums.iter_mut().zip(scores) {
+            for lane in 0..LANES {
+                sums[lane] += moved;
+            }
+            *scores = score(*sums, node_weight);
+            highest = higher(highest, scores);
+        }
+        highest_of(highest)
+    }
+}
+
+/// The packed sum of rows of certain ranks.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+fn sum_where(ranks: &[u32], rows: &[i32], is_summed: impl Fn(u32) -> bool) -> i32 {
+    // Without branches on ranks, which would be mispredicted.
+    ranks.iter().zip(rows).map(|(&rank, &row)| row & -i32::from(is_summed(rank))).sum()
+}
+
+/// The scores of cuts, given the packed sums on their left.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+fn score(sum: [i32; LANES], node_weight: i32) -> [f64; LANES] {
+    let mut scores = [0.0; LANES];
+    for lane in 0..LANES {
+        let (weight, excess) = (sum[lane] & WEIGHT_MASK, sum[lane] >> WEIGHT_BITS);
+        let excess = f64::from(excess);
+        let score = excess * excess / f64::from(weight * (node_weight - weight));
+        scores[lane] = if weight < node_weight { score } else { f64::NEG_INFINITY };
+    }
+    scores
 }

@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 
-use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, highest_of};
+use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, higher, highest_of};
 use crate::criterion::classes::{ClassCriterion, Measure};
 use crate::criterion::component::ClassWeights;
 use crate::criterion::weights::SampleWeights;
@@ -171,6 +171,20 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         score_cuts(level, ranks, &self.grouped, &self.groups, lasts, self.weight, &mut self.cuts, scores)
     }
 
+    fn score_with(
+        &mut self,
+        level: Level,
+        ranks: &[u32],
+        missing: u32,
+        lasts: &[[u32; LANES]],
+        scores: &mut [[f64; LANES]],
+    ) -> f64 {
+        // Squares do not add up, so the rows are added up anew. No rank is below 0.
+        let mut moved = [0; MAX_ROWS];
+        moved.iter_mut().zip(ranks).for_each(|(new, &rank)| *new = if rank == missing { 0 } else { rank });
+        SmallRows::<ClassCriterion<'_, W, M>>::score_cuts(self, level, &moved[..ranks.len()], lasts, scores)
+    }
+
     fn cut(&self, i: usize) -> SmallCut {
         let Sums { left, numerator } = &self.cuts[i / LANES];
         self.cut_of(left[i % LANES], numerator[i % LANES])
@@ -217,13 +231,12 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
     }
 
     /// An order by the shares of each class that the node has, and one by the first principal
-    /// component. Two units have one order, up to its direction. If the node has two classes, the
-    /// order by the second one is that by the first one backwards, up to units of equal shares. The
+    /// component. If the node has two classes, the order by the second one is that by the first one backwards, up to units of equal shares. The
     /// score of a cut is convex in the weight that is moved from one side to the other, so that a
     /// cut among such units scores no more than the better one of the cuts beside them all.
     fn sort_units(&mut self, i: usize, units: &mut [u8]) -> Option<u32> {
         let Self { n_units, unit_weights, unit_counts, unit_classes, group_slots, .. } = self;
-        let n_orders = if *n_units == 2 || group_slots.len() == 2 { 1 } else { group_slots.len() };
+        let n_orders = if group_slots.len() == 2 { 1 } else { group_slots.len() };
         let counts = |group: usize| &unit_counts[group * *n_units..][..*n_units];
         if i < n_orders {
             let counts = counts(i);
@@ -290,9 +303,7 @@ vectorized! {
                 let score = f64::from(numerator) / f64::from(left[lane] * (node_weight - left[lane]));
                 scores[lane] = if left[lane] < node_weight { score } else { f64::NEG_INFINITY };
             }
-            for lane in 0..LANES {
-                highest[lane] = if scores[lane] > highest[lane] { scores[lane] } else { highest[lane] };
-            }
+            highest = higher(highest, scores);
         }
         highest_of(highest)
     }

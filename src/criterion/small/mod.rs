@@ -112,6 +112,18 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// node's rows. O(rows * cuts).
     fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64;
 
+    /// Scores the cuts of the column that was [scored](Self::score_cuts) last again, with the rows
+    /// of the rank `missing` on the left of all cuts. This rank is above all `lasts`, which are the
+    /// same as before, as `ranks` are. O(rows + cuts), or O(rows * cuts).
+    fn score_with(
+        &mut self,
+        level: Level,
+        ranks: &[u32],
+        missing: u32,
+        lasts: &[[u32; LANES]],
+        scores: &mut [[f64; LANES]],
+    ) -> f64;
+
     /// Cut number `i` of those that were [scored](Self::score_cuts) last.
     fn cut(&self, i: usize) -> SmallCut;
 
@@ -135,6 +147,16 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// cuts are no better than those of the orders before are left out. Units with equal means
     /// ascend. O(units log(units)), or for the first principal component O(units * classes) more.
     fn sort_units(&mut self, i: usize, units: &mut [u8]) -> Option<u32>;
+}
+
+/// The higher one of two scores in each lane.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+fn higher(mut highest: [f64; LANES], scores: &[f64; LANES]) -> [f64; LANES] {
+    for lane in 0..LANES {
+        highest[lane] = if scores[lane] > highest[lane] { scores[lane] } else { highest[lane] };
+    }
+    highest
 }
 
 /// The highest of some scores.
@@ -204,7 +226,22 @@ mod tests {
                     criterion.proof(&scan, pushed)
                 })
                 .collect();
+            // The same cuts of the lower ranks, with the rows of the highest rank on the left.
+            let missing = *ends.last().unwrap();
+            let mut below = ends[..ends.len() - 1].to_vec();
+            below.resize(below.len().next_multiple_of(LANES), below.last().copied().unwrap_or_default());
+            let moved: Vec<u32> = ordered.iter().map(|&rank| if rank == missing { 0 } else { rank }).collect();
             for level in Level::supported() {
+                let below = below.as_chunks().0;
+                let mut scores = vec![[0.0; LANES]; below.len()];
+                let highest = rows.score_cuts(level, &moved, below, &mut scores);
+                let cuts: Vec<u64> = (0..scores.len() * LANES).map(|i| rows.cut(i).score.to_bits()).collect();
+                let mut again = scores.clone();
+                rows.score_cuts(level, &ordered, below, &mut again);
+                assert_eq!(rows.score_with(level, &ordered, missing, below, &mut again), highest);
+                assert_eq!(scores, again);
+                assert!((0..).zip(cuts).all(|(i, cut)| rows.cut(i).score.to_bits() == cut));
+
                 let mut scores = vec![[0.0; LANES]; lasts.len() / LANES];
                 let highest = rows.score_cuts(level, &ordered, lasts.as_chunks().0, &mut scores);
                 let scores = scores.as_flattened();

@@ -50,6 +50,17 @@ impl<C: Statistics> SmallRows<C> for NotSmall {
         match *self {}
     }
 
+    fn score_with(
+        &mut self,
+        _level: Level,
+        _ranks: &[u32],
+        _missing: u32,
+        _lasts: &[[u32; LANES]],
+        _scores: &mut [[f64; LANES]],
+    ) -> f64 {
+        match *self {}
+    }
+
     fn cut(&self, _i: usize) -> SmallCut {
         match *self {}
     }

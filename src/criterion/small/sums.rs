@@ -6,7 +6,7 @@
 //! exact. The score is the square of that sum over `w (W - w)`, `w` being the weight on the left.
 //! The squares of several targets are added up, in the scale of the finest target.
 
-use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, highest_of};
+use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, higher, highest_of};
 use crate::criterion::squared_error::SquaredError;
 use crate::criterion::sums::{factors, shifts};
 use crate::criterion::weights::{Moment, SampleWeights};
@@ -201,20 +201,24 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
         score_cuts(level, ranks, row_weights, outputs, lasts, *weight as i32, lefts, scores)
     }
 
+    fn score_with(
+        &mut self,
+        level: Level,
+        ranks: &[u32],
+        missing: u32,
+        lasts: &[[u32; LANES]],
+        scores: &mut [[f64; LANES]],
+    ) -> f64 {
+        let Self { row_weights, weight, lefts, outputs, .. } = self;
+        score_moved(level, ranks, missing, row_weights, outputs, *weight as i32, &mut lefts[..lasts.len()], scores)
+    }
+
     fn cut(&self, i: usize) -> SmallCut {
         self.cut_of(|output| (self.lefts.as_flattened()[i], output.excesses.as_flattened()[i]))
     }
 
     fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut {
-        self.cut_of(|output| {
-            let (mut weight, mut excess) = (0, 0);
-            for ((&rank, &row_weight), &row_excess) in ranks.iter().zip(&self.row_weights).zip(&output.row_excesses) {
-                // Without branches on ranks, which would be mispredicted.
-                weight += row_weight & -i32::from(rank < end);
-                excess += row_excess & -i64::from(rank < end);
-            }
-            (weight, excess)
-        })
+        self.cut_of(|output| sums_where(ranks, &self.row_weights, &output.row_excesses, |rank| rank < end))
     }
 
     fn add_units(&mut self, units: &[u8], n_units: usize) {
@@ -276,14 +280,74 @@ vectorized! {
                     squares[lane] += output.square(excess[lane]);
                 }
             }
-            for lane in 0..LANES {
-                let score = squares[lane] / f64::from(left[lane] * (node_weight - left[lane]));
-                scores[lane] = if left[lane] < node_weight { score } else { f64::NEG_INFINITY };
-            }
-            for lane in 0..LANES {
-                highest[lane] = if scores[lane] > highest[lane] { scores[lane] } else { highest[lane] };
-            }
+            *scores = score(squares, left, node_weight);
+            highest = higher(highest, scores);
         }
         highest_of(highest)
     }
+}
+
+vectorized! {
+    fn score_moved(
+        ranks: &[u32],
+        missing: u32,
+        row_weights: &ByRow<i32>,
+        outputs: &mut [Output],
+        node_weight: i32,
+        lefts: &mut [[i32; LANES]],
+        scores: &mut [[f64; LANES]],
+    ) -> f64 {
+        let mut weight = 0;
+        for (number, output) in outputs.iter_mut().enumerate() {
+            let excess;
+            (weight, excess) = sums_where(ranks, row_weights, &output.row_excesses, |rank| rank == missing);
+            for (excesses, scores) in output.excesses.iter_mut().zip(&mut *scores) {
+                for lane in 0..LANES {
+                    excesses[lane] += excess;
+                    let excess = excesses[lane] as f64 * output.factor;
+                    // The sums of squares wait in the place of the scores.
+                    scores[lane] = excess * excess + if number == 0 { 0.0 } else { scores[lane] };
+                }
+            }
+        }
+        let mut highest = [f64::NEG_INFINITY; LANES];
+        for (lefts, scores) in lefts.iter_mut().zip(scores) {
+            for lane in 0..LANES {
+                lefts[lane] += weight;
+            }
+            *scores = score(*scores, *lefts, node_weight);
+            highest = higher(highest, scores);
+        }
+        highest_of(highest)
+    }
+}
+
+/// The scores of cuts, given the squares of their excesses and the weights on their left.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+fn score(squares: [f64; LANES], left: [i32; LANES], node_weight: i32) -> [f64; LANES] {
+    let mut scores = [0.0; LANES];
+    for lane in 0..LANES {
+        let score = squares[lane] / f64::from(left[lane] * (node_weight - left[lane]));
+        scores[lane] = if left[lane] < node_weight { score } else { f64::NEG_INFINITY };
+    }
+    scores
+}
+
+/// The weight and the excess of rows of certain ranks.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+fn sums_where(
+    ranks: &[u32],
+    row_weights: &ByRow<i32>,
+    row_excesses: &ByRow<i64>,
+    is_summed: impl Fn(u32) -> bool,
+) -> (i32, i64) {
+    let (mut weight, mut excess) = (0, 0);
+    for ((&rank, &row_weight), &row_excess) in ranks.iter().zip(row_weights).zip(row_excesses) {
+        // Without branches on ranks, which would be mispredicted.
+        weight += row_weight & -i32::from(is_summed(rank));
+        excess += row_excess & -i64::from(is_summed(rank));
+    }
+    (weight, excess)
 }

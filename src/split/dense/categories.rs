@@ -3,6 +3,8 @@
 //! histogram does. The orders are those of `split::categorical`. O(rows + categories
 //! log(categories)) per order.
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::criterion::Criterion;
 use crate::criterion::component::ClassWeights;
 use crate::criterion::packed::{MAX_BINS, Packed, Summed};
@@ -15,6 +17,7 @@ use crate::split::candidate::{Candidate, Cut};
 use crate::split::dense::column::{RowsOf, fill_column};
 use crate::split::entries::SortScratch;
 use crate::split::node::{NodeSearch, Outcome};
+use crate::split::subsets::Subsets;
 
 /// Offers the cuts of categorical columns to `best`. Returns how many of these columns vary in the
 /// node. `packed` has the packed forms of the criterion, and the rows of the node in them.
@@ -66,7 +69,7 @@ pub(super) fn best_cut<C: Criterion>(
     let first_rows = search.data.first_rows(feature)?;
     // There are at most 256 ranks.
     let all = (0..column.n_ranks).map(|rank| rank as u8);
-    let mut ranks: Vec<u8> = all.filter(|&rank| n_rows[usize::from(rank)] > 0).collect();
+    let mut ranks: SmallVec<[u8; 16]> = all.filter(|&rank| n_rows[usize::from(rank)] > 0).collect();
     if ranks.len() == 1 {
         return Some(Outcome::Constant);
     }
@@ -80,10 +83,10 @@ pub(super) fn best_cut<C: Criterion>(
             *bin = unit(*bin);
         }
     }
-    let units: Vec<u8> = ranks.iter().copied().filter(|&rank| unit(rank) == rank).collect();
+    let units: SmallVec<[u8; 16]> = ranks.iter().copied().filter(|&rank| unit(rank) == rank).collect();
     if units.len() > 1 {
         packed.count(node.totals, rows, &bins, column.n_ranks as usize);
-        let ranks: Vec<Rank> = ranks
+        let ranks: SmallVec<[Rank; 16]> = ranks
             .into_iter()
             .map(|rank| Rank { number: rank, unit: unit(rank), n_rows: n_rows[usize::from(rank)] as usize })
             .collect();
@@ -119,39 +122,45 @@ impl<C: Criterion> Counted<'_, C> {
         let mut numbers: Vec<usize> = (0..criterion.n_orders()).filter(|&number| total(number) > 0).collect();
         // Why one order suffices where a node has two classes: see `SmallClasses`. That needs all
         // cuts to be legal.
-        if n_units == 2 || n_shares > 0 && numbers.len() == 2 && search.all_legal() {
+        if n_shares > 0 && numbers.len() == 2 && search.all_legal() {
             numbers.truncate(1);
         }
+        let mut subsets = Subsets::new(n_units);
+        let mut order: Vec<usize> = Vec::new();
         for &number in &numbers {
             // There may be as many orders as classes, so the stop flag is read for each order.
-            if search.runtime.check_interrupt().is_err() {
+            if subsets.are_all() || search.runtime.check_interrupt().is_err() {
                 return;
             }
-            let mut order = self.units.to_vec();
-            order.sort_by(|&a, &b| self.packed.compare_bins(number, a, b));
-            self.offer(&order, number as u32, scan, best);
+            order.clear();
+            order.extend(0..n_units);
+            order.sort_by(|&a, &b| self.packed.compare_bins(number, self.units[a], self.units[b]));
+            self.offer(&order, number, &mut subsets, scan, best);
         }
-        if n_shares > 0 && numbers.len() > 2 {
+        if n_shares > 0 && numbers.len() > 2 && !subsets.are_all() {
             let mut classes = ClassWeights::default();
             for &class in &numbers {
                 classes.push_class(self.units.iter().map(|&bin| self.packed.class_weight(class, bin)));
             }
             let coordinates = classes.component(n_units);
-            let mut order: Vec<usize> = (0..n_units).collect();
+            order.clear();
+            order.extend(0..n_units);
             order.sort_by(|&a, &b| coordinates[a].total_cmp(&coordinates[b]));
-            let order: Vec<u8> = order.iter().map(|&unit| self.units[unit]).collect();
-            self.offer(&order, criterion.n_orders() as u32, scan, best);
+            self.offer(&order, criterion.n_orders(), &mut subsets, scan, best);
         }
     }
 
-    /// Offers the cuts of an order.
-    fn offer(&mut self, order: &[u8], number: u32, scan: &mut C::Scan, best: &mut Best<C>) {
+    /// Offers the cuts of an order of the units, unless orders before had all of them.
+    fn offer(&mut self, order: &[usize], number: usize, subsets: &mut Subsets, scan: &mut C::Scan, best: &mut Best<C>) {
+        if !subsets.add(order.iter().copied()) {
+            return;
+        }
+        let order: SmallVec<[u8; 16]> = order.iter().map(|&unit| self.units[unit]).collect();
         let NodeSearch { search, node, order: features } = self.at;
         let (criterion, totals) = (search.criterion, node.totals);
-        self.packed.put_in_order(totals, order);
-        let mut scores = [0.0; MAX_BINS];
-        let scores = &mut scores[..order.len()];
-        self.packed.scores(search.level, totals, scores);
+        self.packed.put_in_order(totals, &order);
+        let mut scores: SmallVec<[f64; 16]> = smallvec![0.0; order.len()];
+        self.packed.scores(search.level, totals, &mut scores);
         let highest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let mut least = best.floor();
         if search.all_legal() && highest > f64::NEG_INFINITY {
@@ -175,7 +184,7 @@ impl<C: Criterion> Counted<'_, C> {
                     feature: self.feature,
                     last_left: place as u32,
                     missing: None,
-                    order: number,
+                    order: number as u32,
                     cut: Cut::Ranks(left),
                     n_left,
                     is_loose: false,

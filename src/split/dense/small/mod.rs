@@ -18,9 +18,11 @@ use crate::criterion::small::{ByRow, LANES, MARGIN, MAX_ROWS, SmallCut, SmallRow
 use crate::data::dense::{DenseColumn, Ranks};
 use crate::data::{Columns, DenseColumns};
 use crate::params::{FeatureSampling, Splitter, Tier};
-use crate::rng::NodeKey;
+use crate::rng::{NodeKey, Side};
+use crate::simd::Level;
 use crate::split::candidate::{Candidate, Cut, threshold_between};
 use crate::split::node::Search;
+use crate::split::subsets::Subsets;
 
 pub use units::Left;
 use units::SmallUnits;
@@ -46,7 +48,7 @@ pub struct SmallScratch<C: Criterion> {
 
 /// The best split of a node of a small subtree.
 pub struct SmallSplit {
-    /// The split. The side of missing values is not set.
+    /// The split. Where the node has no missing numbers in the column, their side is not set.
     pub candidate: Candidate,
     /// The weight of the rows that go left.
     pub weight: u64,
@@ -56,11 +58,11 @@ pub struct SmallSplit {
 
 impl<C: Criterion> SmallScratch<C> {
     /// Makes scratch, if the nodes of small subtrees are searched in this way: if the columns are
-    /// dense, no number is missing, all cuts are legal, and the criterion has the statistics.
+    /// dense, all cuts are legal, and the criterion has the statistics.
     pub fn new(search: &Search<'_, C>) -> Option<Box<Self>> {
         let is_dense = matches!(search.data.columns(), Columns::Dense(_));
         let is_free = matches!(search.params.force_tier, None | Some(Tier::Small));
-        if !(is_dense && is_free && !search.data.has_missing_numbers() && search.all_legal()) {
+        if !(is_dense && is_free && search.all_legal()) {
             return None;
         }
         Some(Box::new(Self {
@@ -113,6 +115,30 @@ impl<C: Criterion> SmallScratch<C> {
     }
 }
 
+impl<C: Criterion> SmallScratch<C> {
+    /// Sets the ranks after which a column is cut, between the extremes of its values: the ranks of
+    /// the rows, or the `n_cuts` first ones if that is fewer. A cut after a rank that no row has is
+    /// the same as one of a lower rank, so it does not win. Returns the number of chunks of
+    /// [`LANES`] cuts.
+    fn set_cuts(&mut self, n: usize, extremes: Range<u32>, n_cuts: u32) -> usize {
+        let n_chunks = n.min(n_cuts as usize).div_ceil(LANES);
+        let lasts = &mut self.lasts.as_flattened_mut()[..n_chunks * LANES];
+        if n_chunks < n.div_ceil(LANES) {
+            lasts.iter_mut().zip(extremes.start..).for_each(|(last, rank)| *last = rank);
+        } else {
+            let (lasts, padding) = lasts.split_at_mut(n);
+            lasts.copy_from_slice(&self.ranks[..n]);
+            padding.fill(extremes.end);
+        }
+        n_chunks
+    }
+
+    /// Scores the cuts of the column whose ranks are loaded.
+    fn score_cuts(&mut self, level: Level, n: usize, n_chunks: usize) -> f64 {
+        self.rows.score_cuts(level, &self.ranks[..n], &self.lasts[..n_chunks], &mut self.scores[..n_chunks])
+    }
+}
+
 /// The search of one node.
 struct SmallNode<'a, C> {
     search: &'a Search<'a, C>,
@@ -138,7 +164,9 @@ impl<C: Criterion> SmallNode<'_, C> {
     /// Searches a column. Returns whether it varies.
     fn search_column(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32) -> bool {
         let SmallScratch { searched, ranks, .. } = &mut *scratch;
-        let (lowest, highest) = gather(self.columns.column(feature), &searched[..n], ranks);
+        let missing = self.search.data.missing_rank(feature);
+        let Extremes { lowest, highest, highest_value } =
+            gather(self.columns.column(feature), &searched[..n], missing, ranks);
         if lowest == highest {
             return false;
         }
@@ -146,15 +174,79 @@ impl<C: Criterion> SmallNode<'_, C> {
             self.search_categories(scratch, n, feature);
             return true;
         }
-        let extremes = lowest..highest;
-        let offered = match self.search.params.splitter {
-            Splitter::Best => self.best_cut(scratch, n, feature, extremes),
-            Splitter::Random => self.random_cut(scratch, n, feature, extremes),
-        };
-        if let Some((cut, candidate)) = offered {
-            self.best = Some(SmallBest { cut, candidate, left: Left::UpTo(candidate.last_left) });
+        let (extremes, missing) = (lowest..highest_value, missing.filter(|&missing| missing == highest));
+        match self.search.params.splitter {
+            Splitter::Best => self.search_numbers(scratch, n, feature, extremes, missing),
+            Splitter::Random => self.cut_numbers_at_random(scratch, n, feature, extremes, missing),
         }
         true
+    }
+
+    /// Offers the cuts of a column of numbers that varies. `extremes` are the ranks of its values,
+    /// and `missing` is that of missing values if the node has any in the column. As theirs is the
+    /// last rank of the column, they go right at first; then the same cuts are offered with them on
+    /// the left.
+    fn search_numbers(
+        &mut self,
+        scratch: &mut SmallScratch<C>,
+        n: usize,
+        feature: u32,
+        extremes: Range<u32>,
+        missing: Option<u32>,
+    ) {
+        let Some(missing) = missing else {
+            if let Some(offered) = self.best_cut(scratch, n, feature, extremes) {
+                self.take(offered, None);
+            }
+            return;
+        };
+        let level = self.search.level;
+        let Range { start: lowest, end: highest } = extremes;
+        // The last cut parts all values from missing values.
+        let n_chunks = scratch.set_cuts(n, extremes, highest - lowest + 1);
+        scratch.lasts[..n_chunks].as_flattened_mut().iter_mut().for_each(|last| *last = highest.min(*last));
+        let score = scratch.score_cuts(level, n, n_chunks);
+        let right = Some((missing, Side::Right));
+        if let Some(offered) = self.best_of_cuts(scratch, n, feature, n_chunks, score, right) {
+            self.take(offered, right);
+        }
+        if lowest < highest {
+            let SmallScratch { rows, ranks, lasts, scores, .. } = &mut *scratch;
+            let score = rows.score_with(level, &ranks[..n], missing, &lasts[..n_chunks], &mut scores[..n_chunks]);
+            let left = Some((missing, Side::Left));
+            if let Some(offered) = self.best_of_cuts(scratch, n, feature, n_chunks, score, left) {
+                self.take(offered, left);
+            }
+        }
+    }
+
+    /// Offers the random cut of a column of numbers as [`search_numbers`](Self::search_numbers) does
+    /// all cuts: with missing values on the right; then the cut between values and missing values;
+    /// then the random cut with missing values on the left.
+    fn cut_numbers_at_random(
+        &mut self,
+        scratch: &mut SmallScratch<C>,
+        n: usize,
+        feature: u32,
+        extremes: Range<u32>,
+        missing: Option<u32>,
+    ) {
+        let Some(missing) = missing else {
+            let random = self.random_cut(&scratch.ranks[..n], feature, extremes);
+            self.offer_cut(scratch, n, random, None);
+            return;
+        };
+        let Range { start: lowest, end: highest } = extremes;
+        let random = (lowest < highest).then(|| self.random_cut(&scratch.ranks[..n], feature, lowest..highest));
+        if let Some(random) = random {
+            self.offer_cut(scratch, n, random, Some((missing, Side::Right)));
+        }
+        let values = Candidate::between(feature, highest, missing, 0);
+        self.offer_cut(scratch, n, values, Some((missing, Side::Right)));
+        if let Some(random) = random {
+            replace(&mut scratch.ranks[..n], missing, 0);
+            self.offer_cut(scratch, n, random, Some((missing, Side::Left)));
+        }
     }
 
     /// Offers the cuts of a categorical column that varies.
@@ -177,9 +269,16 @@ impl<C: Criterion> SmallNode<'_, C> {
         {
             return;
         }
+        let mut subsets = Subsets::new(n_units);
         for i in 0.. {
+            if subsets.are_all() {
+                break;
+            }
             let mut order: ByRow<u8> = std::array::from_fn(|unit| unit as u8);
             let Some(number) = scratch.rows.sort_units(i, &mut order[..n_units]) else { break };
+            if !subsets.add(order[..n_units].iter().map(|&unit| unit.into())) {
+                continue;
+            }
             (0..).zip(&order[..n_units]).for_each(|(place, &unit)| places[usize::from(unit)] = place);
             self.offer_places(scratch, n, feature, n_units, number, &places);
         }
@@ -206,7 +305,8 @@ impl<C: Criterion> SmallNode<'_, C> {
         }
     }
 
-    /// The best cut of a column that varies, if it is better than the best candidate so far.
+    /// The best cut of a column that varies and has no missing values, if it is better than the best
+    /// candidate so far.
     fn best_cut(
         &self,
         scratch: &mut SmallScratch<C>,
@@ -214,27 +314,28 @@ impl<C: Criterion> SmallNode<'_, C> {
         feature: u32,
         extremes: Range<u32>,
     ) -> Option<(SmallCut, Candidate)> {
-        let SmallScratch { rows, ranks, lasts, scores, .. } = scratch;
-        let ranks = &ranks[..n];
-        // The cuts are those after each row, or those after each rank between the extremes if that
-        // is fewer. A cut after a rank that no row has is the same as one of a lower rank, so it
-        // does not win.
-        let n_ranks = (extremes.end - extremes.start) as usize;
-        let n_chunks = n.min(n_ranks).div_ceil(LANES);
-        if n_chunks < n.div_ceil(LANES) {
-            for (last, rank) in lasts.as_flattened_mut()[..n_chunks * LANES].iter_mut().zip(extremes.start..) {
-                *last = rank;
-            }
-        } else {
-            let (lasts, padding) = lasts.as_flattened_mut()[..n_chunks * LANES].split_at_mut(n);
-            lasts.copy_from_slice(ranks);
-            padding.fill(extremes.end);
-        }
-        let lasts = &lasts[..n_chunks];
-        let highest = rows.score_cuts(self.search.level, ranks, lasts, &mut scores[..n_chunks]);
+        let n_cuts = extremes.end - extremes.start;
+        let n_chunks = scratch.set_cuts(n, extremes, n_cuts);
+        let highest = scratch.score_cuts(self.search.level, n, n_chunks);
+        self.best_of_cuts(scratch, n, feature, n_chunks, highest, None)
+    }
+
+    /// The best of the cuts of a column, whose `highest` score is given, if it is better than the
+    /// best candidate so far. `missing` is as in [`take`](Self::take).
+    fn best_of_cuts(
+        &self,
+        scratch: &SmallScratch<C>,
+        n: usize,
+        feature: u32,
+        n_chunks: usize,
+        highest: f64,
+        missing: Option<(u32, Side)>,
+    ) -> Option<(SmallCut, Candidate)> {
         if self.best.as_ref().is_some_and(|best| highest < best.cut.score * (1.0 - MARGIN)) {
             return None;
         }
+        let SmallScratch { rows, ranks, lasts, scores, .. } = scratch;
+        let (ranks, lasts, scores) = (&ranks[..n], &lasts[..n_chunks], &scores[..n_chunks]);
         // Of the best cuts of the column, that of the lowest rank wins.
         let least = highest * (1.0 - MARGIN);
         let mut winner: Option<(SmallCut, u32)> = None;
@@ -252,35 +353,20 @@ impl<C: Criterion> SmallNode<'_, C> {
                 winner = Some((cut, rank));
             }
         }
-        let (cut, last_left) = winner.filter(|(cut, _)| self.beats(cut))?;
-        let above = ranks.iter().map(|&rank| if rank > last_left { rank } else { u32::MAX });
-        let candidate = Candidate {
-            feature,
-            last_left,
-            missing: None,
-            order: 0,
-            cut: Cut::Before(above.fold(u32::MAX, u32::min)),
-            n_left: ranks.iter().filter(|&&rank| rank <= last_left).count(),
-            is_loose: false,
-        };
-        Some((cut, candidate))
+        let (cut, last) = winner.filter(|(cut, _)| self.beats(cut))?;
+        let above = ranks.iter().map(|&rank| if rank > last { rank } else { u32::MAX }).fold(u32::MAX, u32::min);
+        let goes_left = |rank: u32| rank <= last || missing == Some((rank, Side::Left));
+        let n_left = ranks.iter().filter(|&&rank| goes_left(rank)).count();
+        Some((cut, Candidate::between(feature, last, above, n_left)))
     }
 
-    /// The random cut of a column between its extremes in the node, if it is better than the best
-    /// candidate so far.
-    fn random_cut(
-        &self,
-        scratch: &SmallScratch<C>,
-        n: usize,
-        feature: u32,
-        extremes: Range<u32>,
-    ) -> Option<(SmallCut, Candidate)> {
-        let SmallScratch { rows, ranks, .. } = scratch;
+    /// The random cut of a column of numbers between two of its ranks. How many rows go left is not
+    /// set.
+    fn random_cut(&self, ranks: &[u32], feature: u32, extremes: Range<u32>) -> Candidate {
         let data = self.search.data;
         let Range { start: lowest, end: highest } = extremes;
         let (low, high) = (data.value(feature, lowest), data.value(feature, highest));
         let threshold = threshold_between(self.key, feature, low, high);
-        let ranks = &ranks[..n];
         // The first rank above the threshold is one of a few ranks, or the one after them. If no
         // row has one of these, each of them divides the rows as the threshold does.
         let around = data.ranks_around(feature, threshold);
@@ -288,20 +374,29 @@ impl<C: Criterion> SmallNode<'_, C> {
         let last = around.end.clamp(first, highest);
         let n_around: u32 = ranks.iter().map(|rank| u32::from((first..last).contains(rank))).sum();
         let end = if n_around == 0 { first } else { data.rank_above(feature, threshold, first..last) };
-        let cut = rows.cut_below(ranks, end);
-        if !self.beats(&cut) {
-            return None;
+        let cut = Cut::Random { key: self.key, lowest, highest };
+        Candidate { cut, ..Candidate::between(feature, end - 1, end, 0) }
+    }
+
+    /// Offers a cut of the column whose ranks are loaded. `missing` is as in [`take`](Self::take).
+    fn offer_cut(&mut self, scratch: &SmallScratch<C>, n: usize, candidate: Candidate, missing: Option<(u32, Side)>) {
+        let (ranks, last) = (&scratch.ranks[..n], candidate.last_left);
+        let cut = scratch.rows.cut_below(ranks, last + 1);
+        if self.beats(&cut) {
+            let n_left = ranks.iter().filter(|&&rank| rank <= last).count();
+            self.take((cut, Candidate { n_left, ..candidate }), missing);
         }
-        let candidate = Candidate {
-            feature,
-            last_left: end - 1,
-            missing: None,
-            order: 0,
-            cut: Cut::Random { key: self.key, lowest, highest },
-            n_left: ranks.iter().filter(|&&rank| rank < end).count(),
-            is_loose: false,
+    }
+
+    /// Takes a cut of a column of numbers that is better than the best so far. `missing` is the rank
+    /// of missing values and the side to which they go, if the node has any in the column.
+    fn take(&mut self, (cut, candidate): (SmallCut, Candidate), missing: Option<(u32, Side)>) {
+        let left = match missing {
+            Some((missing, Side::Left)) => Left::UpToAnd(candidate.last_left, missing),
+            _ => Left::UpTo(candidate.last_left),
         };
-        Some((cut, candidate))
+        let candidate = Candidate { missing: missing.map(|(_, side)| side), ..candidate };
+        self.best = Some(SmallBest { cut, candidate, left });
     }
 
     fn beats(&self, cut: &SmallCut) -> bool {
@@ -309,9 +404,27 @@ impl<C: Criterion> SmallNode<'_, C> {
     }
 }
 
-/// Sets `out` to the ranks of some rows, and returns the lowest and the highest of them.
-fn gather(column: &DenseColumn, samples: &[u32], out: &mut [u32; MAX_ROWS]) -> (u32, u32) {
-    fn gather<R: Copy + Into<u32>>(ranks: &[R], samples: &[u32], out: &mut [u32; MAX_ROWS]) -> (u32, u32) {
+/// Puts `new` in the place of the rank `old`.
+fn replace(ranks: &mut [u32], old: u32, new: u32) {
+    ranks.iter_mut().for_each(|rank| *rank = if *rank == old { new } else { *rank });
+}
+
+/// The lowest and the highest of some ranks, and the highest one of a value: 0 if all are missing.
+struct Extremes {
+    lowest: u32,
+    highest: u32,
+    highest_value: u32,
+}
+
+/// Sets `out` to the ranks of some rows, and returns their extremes. `missing` is the rank of
+/// missing values, the highest one, if the column has any.
+fn gather(column: &DenseColumn, samples: &[u32], missing: Option<u32>, out: &mut [u32; MAX_ROWS]) -> Extremes {
+    fn gather<R: Copy + Into<u32>>(
+        ranks: &[R],
+        samples: &[u32],
+        missing: Option<u32>,
+        out: &mut [u32; MAX_ROWS],
+    ) -> Extremes {
         let (mut lowest, mut highest) = (u32::MAX, 0);
         for (out, &sample) in out.iter_mut().zip(samples) {
             let rank = ranks[sample as usize].into();
@@ -319,11 +432,18 @@ fn gather(column: &DenseColumn, samples: &[u32], out: &mut [u32; MAX_ROWS]) -> (
             lowest = rank.min(lowest);
             highest = rank.max(highest);
         }
-        (lowest, highest)
+        let mut highest_value = highest;
+        if missing == Some(highest) {
+            highest_value = 0;
+            for &rank in &out[..samples.len()] {
+                highest_value = if rank < highest { rank.max(highest_value) } else { highest_value };
+            }
+        }
+        Extremes { lowest, highest, highest_value }
     }
     match &column.ranks {
-        Ranks::U8(ranks) => gather(ranks, samples, out),
-        Ranks::U16(ranks) => gather(ranks, samples, out),
-        Ranks::U32(ranks) => gather(ranks, samples, out),
+        Ranks::U8(ranks) => gather(ranks, samples, missing, out),
+        Ranks::U16(ranks) => gather(ranks, samples, missing, out),
+        Ranks::U32(ranks) => gather(ranks, samples, missing, out),
     }
 }

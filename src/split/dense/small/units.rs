@@ -123,6 +123,8 @@ impl SmallUnits {
 pub enum Left {
     /// All ranks up to this one.
     UpTo(u32),
+    /// All ranks up to the first one, and the second one: that of missing values.
+    UpToAnd(u32, u32),
     /// The ranks whose bits are set; all ranks of the node are below 64.
     Few(u64),
     /// These ranks, which ascend.
