@@ -213,7 +213,9 @@ def _are_exact(values: NDArray[np.float64] | None) -> bool:
 def _check(X: Any) -> Any:
     """Return X as a data frame, a CSC or CSR matrix, or an array of any type."""
     if is_frame(X):
-        return check_array(X, accept_sparse=("csc", "csr"), **_ANYTHING) if is_sparse_frame(X) else X
+        return (
+            check_array(X, accept_sparse=("csc", "csr"), **_ANYTHING) if is_sparse_frame(X) else X
+        )
     if sparse.issparse(X):
         return check_array(secure_sparse(X), accept_sparse=("csc", "csr"), **_ANYTHING)
     # As an array of objects, a list keeps numbers and strings as they are.
