@@ -66,7 +66,13 @@ def setup(app):
 
 
 def plain_names(app, what, name, obj, options, lines):
-    """A trailing underscore is part of a name, and scikit-learn's labels are not of this site."""
+    """Rewrite what docstrings of scikit-learn mean for another site.
+
+    A trailing underscore is part of a name, labels are of scikit-learn's pages, and its few short
+    formulas need no script from another server.
+    """
     for number, line in enumerate(lines):
         line = re.sub(r"\((n_features_in)_", r"(\1\\_", line)
+        line = re.sub(r"\\frac{(\w+)}{(\w+)}", r"\1 / \2", line)
+        line = re.sub(r":math:`([^`]+)`", r"\1", line)
         lines[number] = re.sub(r":ref:`([^<`]+?) <[^>]+>`", r"\1", line)

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import warnings
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
@@ -534,7 +535,18 @@ def test_a_search_sends_parameters_and_rows(client, tmp_path):
     assert sum(sent) > X.nbytes
 
 
-def test_the_example(tmp_path):
+def test_the_example_of_the_gallery(tmp_path):
+    """A forest of two workers of this machine, and its picture."""
+    example = Path(__file__).parents[1] / "examples" / "dask_forest.py"
+    command = [sys.executable, str(example), str(tmp_path / "picture.svg")]
+    environment = {**os.environ, "MPLBACKEND": "agg"}
+    run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert "in 4 blocks" in run.stdout
+    assert "the forest of one process: True" in run.stdout
+    assert len(list(ET.parse(tmp_path / "picture.svg").iter())) > 50
+
+
+def test_the_example_of_a_search(tmp_path):
     """A search on two workers of this machine."""
     example = Path(__file__).parents[1] / "examples" / "cluster_search.py"
     command = [sys.executable, str(example), str(tmp_path)]

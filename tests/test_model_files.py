@@ -631,7 +631,7 @@ def test_info_prints_what_is_inside(tmp_path, capsys):
     assert main(["info", str(tmp_path / "model")]) == 0
     printed = capsys.readouterr().out
     for part in (
-        "RandomForestClassifier, saved by spinney 0.1.0",
+        f"RandomForestClassifier, saved by spinney {spinney.__version__}",
         "trees     4 with",
         "features  3: number, count, colour",
         "classes   3: high, low, middle",

@@ -42,7 +42,7 @@ def test_the_example_prints_what_it_says(name, tmp_path, monkeypatch):
     (test,) = doctest.DocTestFinder(recurse=False).find(PUBLIC[name], name)
     assert test.examples, f"{name} has no example"
     failures = []
-    doctest.DocTestRunner().run(test, out=failures.append)
+    doctest.DocTestRunner(verbose=False).run(test, out=failures.append)
     assert not failures, "".join(failures)
 
 

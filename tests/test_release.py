@@ -10,7 +10,8 @@ import spinney
 from conftest import REPOSITORY
 
 WORKFLOWS = sorted((REPOSITORY / ".github" / "workflows").glob("*.yml"))
-WRITTEN = ("CHANGELOG.md", "CITATION.cff", "Cargo.lock", "Cargo.toml", "README.md")
+LOCKS = ("Cargo.lock", "fuzz/Cargo.lock")
+WRITTEN = ("CHANGELOG.md", "CITATION.cff", "Cargo.toml", "README.md", *LOCKS)
 
 
 @pytest.fixture
@@ -25,10 +26,20 @@ def tool():
 
 @pytest.fixture
 def copies(tmp_path):
-    """Return a folder with copies of what a release changes."""
+    """Return a folder with copies of what a release changes, and a change that is unreleased."""
+    (tmp_path / "fuzz").mkdir()
     for name in WRITTEN:
         shutil.copy(REPOSITORY / name, tmp_path / name)
+    add_a_change(tmp_path)
     return tmp_path
+
+
+def add_a_change(folder):
+    changelog = folder / "CHANGELOG.md"
+    text = changelog.read_text(encoding="utf-8")
+    if "## [Unreleased]\n\n### " not in text:
+        text = text.replace("## [Unreleased]\n", "## [Unreleased]\n\n### Added\n\n- A change.\n")
+        changelog.write_text(text, encoding="utf-8")
 
 
 def read(folder, name):
@@ -38,7 +49,8 @@ def read(folder, name):
 def test_a_release_changes_every_place_that_has_the_version(tool, copies):
     tool.main("7.8.9", copies)
     assert re.search(r'^version = "7\.8\.9"$', read(copies, "Cargo.toml"), re.MULTILINE)
-    assert 'name = "spinney"\nversion = "7.8.9"\n' in read(copies, "Cargo.lock")
+    for name in LOCKS:
+        assert 'name = "spinney"\nversion = "7.8.9"\n' in read(copies, name)
     assert "\nversion: 7.8.9\ndate-released: 20" in read(copies, "CITATION.cff")
     assert "This is version 7.8." in read(copies, "README.md")
     assert re.search(
@@ -58,6 +70,41 @@ def test_a_release_without_changes_is_refused(tool, copies):
     with pytest.raises(SystemExit, match=r"error: CHANGELOG\.md must have one place like"):
         tool.main("7.9.0", copies)
     assert "7.9.0" not in read(copies, "Cargo.toml")
+
+
+def test_a_release_is_dated_anew(tool, copies, monkeypatch):
+    """Between the commit that prepares it and the tag may lie days."""
+    tool.main("7.8.9", copies)
+    before = {name: read(copies, name) for name in WRITTEN}
+    day = re.search(r"^date-released: (.+)$", before["CITATION.cff"], re.MULTILINE)[1]
+    changes = tool.find_changes
+    monkeypatch.setattr(tool, "find_changes", lambda version, date: changes(version, "2999-12-31"))
+    tool.main("7.8.9", copies)
+    assert {name: read(copies, name).replace("2999-12-31", day) for name in WRITTEN} == before
+    assert "## [7.8.9] - 2999-12-31\n" in read(copies, "CHANGELOG.md")
+
+
+def test_a_version_has_one_section(tool, copies):
+    """What is changed after a release was prepared belongs to it, or to the next one."""
+    tool.main("7.8.9", copies)
+    add_a_change(copies)
+    with pytest.raises(SystemExit, match=r"CHANGELOG\.md must have one section of 7\.8\.9, got 2"):
+        tool.main("7.8.9", copies)
+
+
+def test_all_places_name_one_version():
+    version = re.search(r'^version = "(.+)"$', read(REPOSITORY, "Cargo.toml"), re.MULTILINE)[1]
+    short = version.rpartition(".")[0]
+    for name in LOCKS:
+        assert f'name = "spinney"\nversion = "{version}"\n' in read(REPOSITORY, name)
+    assert f"This is version {short}." in read(REPOSITORY, "README.md")
+    section = re.search(
+        rf"^## \[{version}\] - (.+)$", read(REPOSITORY, "CHANGELOG.md"), re.MULTILINE
+    )
+    assert section, f"CHANGELOG.md has no section of {version}"
+    citation = read(REPOSITORY, "CITATION.cff")
+    assert f"\nversion: {version}\ndate-released: {section[1]}\n" in citation
+    assert f"\n## {short}\n" in read(REPOSITORY, "docs/migration.md")
 
 
 @pytest.mark.parametrize("version", ["v0.2.0", "0.2", "0.2.0rc1"])

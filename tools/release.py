@@ -2,8 +2,9 @@
 
     python tools/release.py 0.2.0
 
-What it writes is one commit; CONTRIBUTING.md says what comes before and after. It fails, and writes
-nothing, if a file does not look as it expects or the changelog has nothing under "Unreleased".
+What it writes is one commit; CONTRIBUTING.md says what comes before and after. Called again for the
+same version it writes the day anew. It fails, and writes nothing, if a file does not look as it
+expects, or if the changelog has nothing under "Unreleased" nor under this version, or both.
 """
 
 from __future__ import annotations
@@ -20,22 +21,21 @@ VERSION = re.compile(r"\d+\.\d+\.\d+")
 def find_changes(version: str, date: str) -> dict[str, tuple[str, str]]:
     """Return for each file what is replaced, as a regular expression, and the replacement."""
     short = version.rpartition(".")[0]
+    locked = (r'name = "spinney"\nversion = "[^"]+"', f'name = "spinney"\nversion = "{version}"')
     return {
         "Cargo.toml": (
             r'(?m)\A\[package\]\nname = "spinney"\nversion = "[^"]+"',
             f'[package]\nname = "spinney"\nversion = "{version}"',
         ),
-        "Cargo.lock": (
-            r'name = "spinney"\nversion = "[^"]+"',
-            f'name = "spinney"\nversion = "{version}"',
-        ),
+        "Cargo.lock": locked,
+        "fuzz/Cargo.lock": locked,
         "CITATION.cff": (
             r"(?m)^version: .+\n(date-released: .+\n)?",
             f"version: {version}\ndate-released: {date}\n",
         ),
         "README.md": (r"This is version \d+\.\d+\.", f"This is version {short}."),
         "CHANGELOG.md": (
-            r"(?m)^## \[Unreleased\]\n(?=\n### )",
+            rf"(?m)^## \[Unreleased\]\n(\n## \[{re.escape(version)}\] - .+\n)?(?=\n### )",
             f"## [Unreleased]\n\n## [{version}] - {date}\n",
         ),
     }
@@ -52,6 +52,8 @@ def main(version: str, repository: Path = REPOSITORY) -> None:
         if n_changes != 1:
             sys.exit(f"error: {name} must have one place like {pattern!r}, got {n_changes}")
         written[name] = changed
+    if (n_sections := written["CHANGELOG.md"].count(f"\n## [{version}] - ")) != 1:
+        sys.exit(f"error: CHANGELOG.md must have one section of {version}, got {n_sections}")
     for name, text in written.items():
         (repository / name).write_text(text, encoding="utf-8")
 

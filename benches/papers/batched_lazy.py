@@ -160,7 +160,7 @@ def main() -> int:
         ],
         plots=[
             {
-                "title": "Figure 2: nodes that batched trees visit, as a share of all",
+                "title": "Figure 2: share of nodes that batched trees visit",
                 "x": "folds",
                 "y": "share",
                 "lines": lines,

@@ -59,8 +59,10 @@ NOTE = (
     "that are complete; German credit has 20 columns, with categories as they are, and 24 in "
     "the paper. The paper's other sets are not in the package, or not with all classes. The "
     "fixed folds have values in bins, which costs accuracy where numbers matter, as in vowel "
-    "and liver. The figures of the paper were typed without a copy at hand and still have to be "
-    "compared with one."
+    "and liver. The figures of the paper were typed without a copy at hand. 18 of the 42 have been "
+    "compared with what others quote of the paper, and agree: all of breast cancer, diabetes, "
+    "sonar and ionosphere, both forests on letters and satellite images, and the selection on "
+    "vowel and image."
 )
 # Forests on more training rows are grown in so many runs.
 LARGE, LARGE_RUNS = 3000, 2
@@ -164,6 +166,18 @@ def measure(folder: Path, one: Set, runs: int) -> list:
     ]
 
 
+def make_plot(rows: list[list]) -> dict:
+    """Return the errors here by those of the paper, beside a line on which they are equal."""
+    lines = {
+        name: sorted([float(row[at + 1]), float(row[at].split()[0])] for row in rows)
+        for name, at in (("selection", 1), ("one tree", 5))
+    }
+    ends = [min(lines["selection"])[0], max(lines["one tree"])[0]]
+    lines["equal"] = [[end, end] for end in ends]
+    title = "Test errors here and in the paper, per cent"
+    return {"title": title, "x": "in the paper", "y": "here", "lines": lines}
+
+
 def main() -> int:
     arguments = parse_arguments(
         __doc__.splitlines()[0],
@@ -199,7 +213,7 @@ def main() -> int:
                 "note": NOTE,
             }
         ],
-        plots=[],
+        plots=[make_plot(rows)],
     )
     return 0
 

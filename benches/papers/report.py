@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -18,14 +19,23 @@ from xml.sax.saxutils import escape
 RESULTS = Path(__file__).resolve().parent / "results"
 # Told apart by people who do not see red and green alike; readable on white and on black.
 COLORS = ("#3182bd", "#e6800f", "#2ca25f", "#c35a9e", "#888888")
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 560, 340, 64, 20, 64, 48
+# So narrow that letters are readable on a telephone; wide screens draw it larger.
+WIDTH, PLOT, LEFT, RIGHT, BOTTOM = 420, 230, 58, 26, 48
+# Where the keys of lines begin, and what one takes: a row, and a mark with so much per letter.
+KEYS_LEFT, KEYS_TOP, KEY_HEIGHT, MARK_WIDTH, LETTER = 16, 32, 18, 34, 6.6
 
 
 def list_ticks(low: float, high: float) -> list[float]:
-    """Return 1, 2 and 5 times powers of ten within a range, or the powers alone if that is many."""
+    """Return 1, 2 and 5 times powers of ten within a range.
+
+    If these are many, the powers alone; if they are few, other multiples, too.
+    """
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [factor * 10.0**e for e in exponents for factor in (1, 2, 5)]
     inside = [tick for tick in ticks if low * 0.999 <= tick <= high * 1.001]
+    if len(inside) < 2:
+        ticks = [factor * 10.0**e for e in exponents for factor in range(1, 10)]
+        inside = [tick for tick in ticks if low * 0.999 <= tick <= high * 1.001]
     if len(inside) > 7:
         inside = [tick for tick in inside if f"{tick:e}".startswith("1.")]
     return inside
@@ -35,8 +45,23 @@ def format_number(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:g}"
 
 
+def place_keys(names: Iterable[str]) -> list[tuple[float, float]]:
+    """Return where the key of each line stands, in as many rows as the width takes."""
+    places, x, y = [], float(KEYS_LEFT), float(KEYS_TOP)
+    for name in names:
+        width = MARK_WIDTH + LETTER * len(name)
+        if places and x + width > WIDTH:
+            x, y = float(KEYS_LEFT), y + KEY_HEIGHT
+        places.append((x, y))
+        x += width
+    return places
+
+
 def draw_plot(plot: dict[str, Any]) -> str:
     """Return a plot as SVG; its text has the colour of the page."""
+    keys = place_keys(plot["lines"])
+    top = keys[-1][1] + KEY_HEIGHT + 30
+    height = top + PLOT + BOTTOM
     points = [point for line in plot["lines"].values() for point in line]
     bounds = [(min(values), max(values)) for values in zip(*points, strict=True)]
     (x_low, x_high), (y_low, y_high) = bounds
@@ -45,7 +70,7 @@ def draw_plot(plot: dict[str, Any]) -> str:
         across = math.log(point[0] / x_low) / math.log(x_high / x_low)
         up = math.log(point[1] / y_low) / math.log(y_high / y_low)
         x = LEFT + across * (WIDTH - LEFT - RIGHT)
-        return x, HEIGHT - BOTTOM - up * (HEIGHT - TOP - BOTTOM)
+        return x, top + (1 - up) * PLOT
 
     def write(x: float, y: float, content: str, anchor: str = "middle", **more: Any) -> str:
         style = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in more.items())
@@ -54,10 +79,10 @@ def draw_plot(plot: dict[str, Any]) -> str:
             f"{escape(content)}</text>"
         )
 
-    parts = [write(WIDTH / 2, 20, plot["title"], font_weight="bold", font_size=15)]
+    parts = [write(WIDTH / 2, 20, plot["title"], font_weight="bold", font_size=14)]
     for tick in list_ticks(x_low, x_high):
         x, _ = place([tick, y_low])
-        parts.append(write(x, HEIGHT - BOTTOM + 18, format_number(tick)))
+        parts.append(write(x, top + PLOT + 18, format_number(tick)))
     for tick in list_ticks(y_low, y_high):
         _, y = place([x_low, tick])
         parts.append(
@@ -65,10 +90,10 @@ def draw_plot(plot: dict[str, Any]) -> str:
             'stroke="currentColor" stroke-opacity="0.2"/>'
         )
         parts.append(write(LEFT - 8, y + 4, format_number(tick), "end"))
-    parts.append(write((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, plot["x"]))
-    parts.append(write(LEFT, TOP - 8, plot["y"], "end"))
-    x = float(LEFT)
+    parts.append(write((LEFT + WIDTH - RIGHT) / 2, height - 8, plot["x"]))
+    parts.append(write(LEFT, top - 14, plot["y"], "end"))
     for number, (name, line) in enumerate(plot["lines"].items()):
+        x, y = keys[number]
         color = COLORS[number % len(COLORS)]
         places = " ".join("{:.1f},{:.1f}".format(*place(point)) for point in line)
         parts.append(f'<polyline points="{places}" fill="none" stroke="{color}" stroke-width="2"/>')
@@ -76,12 +101,11 @@ def draw_plot(plot: dict[str, Any]) -> str:
             '<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="{}"/>'.format(*place(point), color)
             for point in line
         ]
-        parts.append(f'<rect x="{x:.1f}" y="33" width="12" height="12" fill="{color}"/>')
-        parts.append(write(x + 17, 43.5, name, "start", font_size=12))
-        x += 34 + 6.6 * len(name)
+        parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="12" height="12" fill="{color}"/>')
+        parts.append(write(x + 17, y + 10.5, name, "start"))
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'style="max-width: {WIDTH}px; width: 100%" font-family="sans-serif" font-size="12">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" role="img" '
+        'style="max-width: 32rem; width: 100%" font-family="sans-serif" font-size="12">'
     )
     return "\n".join([head, f"<title>{escape(plot['title'])}</title>", *parts, "</svg>", ""])
 

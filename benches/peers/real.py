@@ -33,6 +33,7 @@ from common import (
     positive,
     print_versions,
     record,
+    record_timings,
     time_interleaved,
 )
 
@@ -246,6 +247,8 @@ def compare(name: str, data: Table, arguments: argparse.Namespace, ratios: Ratio
             runs["categories"] = lambda m=native: m.fit(train.frame, train.y)
             tests["categories"] = test.frame
         timings = time_interleaved(runs, arguments.repeats)
+        of = "" if plan == "one tree" else f" of {arguments.trees}"
+        record_timings(f"{plan}{of}, {name}, {len(train.y)} rows", timings)
         ours = timings["spinney"]
         for peer, timing in timings.items():
             score = metric(test.y, timing.model.predict(tests[peer]))
