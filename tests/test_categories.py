@@ -596,8 +596,9 @@ def test_trees_send_categories_where_their_sets_say():
             tree.category_set(node)
         with pytest.raises(ValueError, match="one that splits a categorical feature"):
             tree.category_sets(node)
-    with pytest.raises(IndexError, match=r"has 5 nodes\. Got node 5"):
-        tree.category_sets(5)
+    for node in (5, -1):
+        with pytest.raises(IndexError, match=rf"has 5 nodes\. Got node {node}"):
+            tree.category_sets(node)
 
 
 def test_categorical_splits_have_no_threshold():

@@ -497,6 +497,12 @@ def test_newer_formats_are_refused(files, tmp_path):
     function, (number, sections) = forest.__reduce__()
     with pytest.raises(ValueError, match=sentence):
         function(number + 1, sections)
+    # Lazy forests have data and a task in the place of trees.
+    lazy = spinney.LazyForestRegressor(3, categorical_features=["colour"]).fit(X, y)
+    _, (_, task) = lazy.forest_.__reduce__()
+    function, (number, fields) = task.__reduce__()
+    with pytest.raises(ValueError, match=sentence):
+        function(number + 1, fields)
 
 
 def test_other_files_are_refused(tmp_path):

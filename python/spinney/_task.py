@@ -9,11 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney._draws import Draws
+from spinney._model_files import check_format
 from spinney._spinney import Forest, LazyForest, Tree, fit_forest, fit_tree, predict_folds
 from spinney._target import EncodedTarget
 
 Watcher = Callable[[int], None] | None
 """Is called now and then with the number of trees that are done."""
+
+
+# The number of the form that pickles have, of lazy forests too.
+_FORMAT = 1
 
 
 class Settings(NamedTuple):
@@ -54,6 +59,11 @@ class Task(NamedTuple):
     """
     n_threads: int = 1
     watcher: Watcher = None
+
+    def __reduce__(self) -> Any:
+        """Return what a pickle holds: its number, and values by the names of the fields."""
+        draws = None if self.draws is None else self.draws._asdict()
+        return _read_task, (_FORMAT, {**self._asdict(), "draws": draws})
 
     @property
     def target(self) -> EncodedTarget:
@@ -128,3 +138,10 @@ class Task(NamedTuple):
         is_tree = n_trees is None
         task = self._replace(n_trees=1 if n_trees is None else n_trees, watcher=watcher)
         return predict_folds(X, task, folds, sample_ids, is_tree)
+
+
+def _read_task(number: int, fields: dict[str, Any]) -> Task:
+    """Return the task that a pickle holds, unless its form is newer than this version."""
+    check_format("task of trees", number, _FORMAT, "Load")
+    draws = fields["draws"]
+    return Task(**{**fields, "draws": None if draws is None else Draws(**draws)})

@@ -62,15 +62,17 @@ impl PyTree {
         Forest::new(vec![Member { tree: self.packed(), seed: 0 }])
     }
 
-    fn set_of(&self, node: usize) -> PyResult<SetView<'_>> {
+    /// The feature and the categories of the split of a node.
+    fn set_of(&self, node: i64) -> PyResult<(usize, SetView<'_>)> {
         let tree = self.tree()?;
-        if node >= tree.node_count() {
+        let Some(at) = usize::try_from(node).ok().filter(|&node| node < tree.node_count()) else {
             let message = format!("the tree has {} nodes. Got node {node}.", tree.node_count());
             return Err(PyIndexError::new_err(message));
-        }
-        tree.category_set(node).ok_or_else(|| {
+        };
+        let set = tree.category_set(at).ok_or_else(|| {
             PyValueError::new_err(format!("node must be one that splits a categorical feature. Got {node} instead."))
-        })
+        })?;
+        Ok((tree.nodes().feature[at] as usize, set))
     }
 
     /// Runs a method of the tree on a matrix.
@@ -287,18 +289,17 @@ impl PyTree {
     /// What the split of a node lists, on a categorical feature: codes of categories, ascending,
     /// int64; and whether these go left. All other values go the other way: the node's other
     /// categories, those that it did not hold, and those that are not known from training.
-    fn category_set<'py>(&self, py: Python<'py>, node: usize) -> PyResult<(Array1<'py, i64>, bool)> {
-        let set = self.set_of(node)?;
+    fn category_set<'py>(&self, py: Python<'py>, node: i64) -> PyResult<(Array1<'py, i64>, bool)> {
+        let (_, set) = self.set_of(node)?;
         Ok((set.listed().map(i64::from).collect::<Vec<_>>().into_pyarray(py), !set.others_left()))
     }
 
     /// Which categories go left and which go right at a node that splits a categorical feature: two
     /// arrays of codes, ascending, int64. Together they have each category of the feature, also
     /// those that the node did not hold.
-    fn category_sets<'py>(&self, py: Python<'py>, node: usize) -> PyResult<(Array1<'py, i64>, Array1<'py, i64>)> {
-        let set = self.set_of(node)?;
-        let tree = self.tree()?;
-        let n = tree.n_categories()[tree.nodes().feature[node] as usize];
+    fn category_sets<'py>(&self, py: Python<'py>, node: i64) -> PyResult<(Array1<'py, i64>, Array1<'py, i64>)> {
+        let (feature, set) = self.set_of(node)?;
+        let n = self.tree()?.n_categories()[feature];
         let (left, right): (Vec<i64>, Vec<i64>) = (0..i64::from(n)).partition(|&code| set.goes_left(code as f64));
         Ok((left.into_pyarray(py), right.into_pyarray(py)))
     }
