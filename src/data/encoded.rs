@@ -4,8 +4,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::dense::Ordinals;
+use super::dense::{Ordinals, Ranks};
 use super::encoding::Encoding;
+use super::floats::TableValue;
 use super::matrix::Matrix;
 use super::query::Query;
 use super::row_group::RowEntries;
@@ -178,11 +179,48 @@ impl Rows for EncodedMatrix {
 
     fn copy(&self, rows: Range<usize>, cells: &mut [f64]) {
         let n_features = self.data.n_features();
-        for feature in 0..n_features {
-            let column = cells.iter_mut().skip(feature).step_by(n_features);
-            for (row, cell) in rows.clone().zip(column) {
-                *cell = self.value(row as u32, feature as u32);
+        for feature in 0..n_features as u32 {
+            let cells = cells.iter_mut().skip(feature as usize).step_by(n_features);
+            match self.data.columns() {
+                Columns::Sparse(_) => {
+                    rows.clone().zip(cells).for_each(|(row, cell)| *cell = self.value(row as u32, feature));
+                }
+                Columns::Dense(columns) => match &columns.column(feature).ranks {
+                    Ranks::U8(ranks) => self.copy_column(feature, ranks, rows.clone(), cells),
+                    Ranks::U16(ranks) => self.copy_column(feature, ranks, rows.clone(), cells),
+                    Ranks::U32(ranks) => self.copy_column(feature, ranks, rows.clone(), cells),
+                },
             }
+        }
+    }
+}
+
+impl EncodedMatrix {
+    /// Copies some rows of a dense column. What depends on the column alone is asked once.
+    fn copy_column<'c, R: Copy + Into<u32>>(
+        &self,
+        feature: u32,
+        ranks: &[R],
+        rows: Range<usize>,
+        cells: impl Iterator<Item = &'c mut f64>,
+    ) {
+        let cells = cells.zip(rows.map(|row| ranks[self.row(row) as usize].into()));
+        let (values, at) = (&self.data.values, feature as usize);
+        let has_codes = self.codes.get(at).is_some_and(|codes| !codes.is_empty());
+        if has_codes || values.is_keyed(at) {
+            cells.for_each(|(cell, rank)| *cell = self.value_of(feature, rank));
+        } else if let Some(table) = values.of::<f32>(at) {
+            self.look_up(feature, table, cells);
+        } else if let Some(table) = values.of::<f64>(at) {
+            self.look_up(feature, table, cells);
+        }
+    }
+
+    /// Sets cells to the values of ranks, given the table of the feature.
+    fn look_up<'c, V: TableValue>(&self, feature: u32, table: &[V], cells: impl Iterator<Item = (&'c mut f64, u32)>) {
+        let missing = self.data.missing_rank(feature);
+        for (cell, rank) in cells {
+            *cell = if Some(rank) == missing { f64::NAN } else { table[rank as usize].widen() };
         }
     }
 }
