@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 
 import numpy as np
 import sklearn.tree
@@ -22,6 +23,8 @@ def main() -> int:
     arguments = parser.parse_args()
     if min(arguments.rows, arguments.repeats) < 1:
         parser.error("--rows and --repeats must be at least 1")
+    # That the leaves of a full tree are too small for a quantile is known.
+    warnings.simplefilter("ignore", UserWarning)
 
     n_samples = arguments.rows
     X, y = make_friedman1(2 * n_samples, N_FEATURES, noise=1.0, random_state=0)

@@ -24,7 +24,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestClassifier as TheirForest
 from sklearn.model_selection import StratifiedKFold
 
-from common import SHARED_DATA, print_versions
+from common import SHARED_DATA, print_versions, record
 from spinney import LazyForestClassifier
 
 SEED = 0
@@ -190,6 +190,8 @@ def compare_with_forest(name: str, problem: Problem, arguments) -> None:
         lambda: answers(TheirForest(arguments.trees, random_state=SEED)), arguments.repeats
     )
     print(f"{name:20}{ours:>10.2f}{theirs:>14.2f}{theirs / ours:>10.1f}", flush=True)
+    work = f"fit of {arguments.trees} trees and {N_QUERIES} predictions, {name}"
+    record(work, {"spinney": ours, "scikit-learn": theirs})
 
 
 def compare_floods(name: str, problem: Problem, arguments) -> None:

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 import spinney
-from common import positive, print_versions, same_bits, time_interleaved
+from common import positive, print_versions, record, same_bits, time_interleaved
 from table1 import ROWS, make_data
 
 # Rows of Table I: long chains, and bushier trees.
@@ -37,6 +37,11 @@ def main() -> int:
         )
         one, many = timings["one"], timings["many"]
         same = same_bits(one.model.tree_, many.model.tree_)
+        record(
+            f"one tree, random {n_samples} x {n_features}, density {density}, "
+            f"{arguments.jobs} threads",
+            {"spinney": many.median, "spinney, one thread": one.median},
+        )
         all_same &= same
         print(
             f"{n_samples:>8}{n_features:>6}{density:>9}{one.median:>10.3f} s{many.median:>10.3f} s"

@@ -126,7 +126,8 @@ impl Matrix for EncodedMatrix {
     }
 
     fn encode(&self, encoding: &Encoding<'_>, runtime: &Runtime<'_>) -> Result<Dataset> {
-        let data = self.own_rows(runtime)?;
+        let has_keys = encoding.ordinals == Ordinals::Keys && !self.data.has_categories();
+        let data = if has_keys { self.data.take_keys(self.rows.as_deref(), runtime)? } else { self.own_rows(runtime)? };
         let wanted = encoding.n_categories.filter(|wanted| wanted.iter().any(|&n| n > 0)).unwrap_or_default();
         if wanted != &data.n_categories()[..] || !self.codes.is_empty() {
             return Err(Error::InvalidArgument {
@@ -135,7 +136,7 @@ impl Matrix for EncodedMatrix {
                 expected: "the numbers of categories of the data set".into(),
             });
         }
-        if encoding.ordinals == Ordinals::Keys && !data.has_categories() { data.with_keys(runtime) } else { Ok(data) }
+        Ok(data)
     }
 
     fn rows(&self) -> Result<&dyn Rows> {

@@ -191,7 +191,7 @@ impl Dataset {
         check_shape(rows.len(), self.n_features)?;
         self.check_rows(rows)?;
         let taken = match self.columns() {
-            Columns::Dense(columns) => dense::take::take(self, columns, rows, runtime)?,
+            Columns::Dense(columns) => dense::take::take(self, columns, Some(rows), dense::Ordinals::Ranks, runtime)?,
             Columns::Sparse(columns) => sparse::take(self, columns, rows, runtime)?,
         };
         if !self.has_categories() {
@@ -219,14 +219,16 @@ impl Dataset {
         rows.iter().find(|&&row| row as usize >= self.n_samples).map_or(Ok(()), |&row| Err(illegal(row)))
     }
 
-    /// Returns this data set as the same matrix gives it where it is encoded with
-    /// [keys](dense::Ordinals::Keys). Features must be numeric. O(cells); nothing changes if
-    /// sparse.
-    pub(crate) fn with_keys(&self, runtime: &Runtime<'_>) -> Result<Self> {
-        match self.columns() {
-            Columns::Dense(columns) => dense::keys::with_keys(self, columns, runtime),
-            Columns::Sparse(_) => Ok(self.clone()),
+    /// Makes the data set of these rows, or of all, as [`take`](Self::take) does, and gives it
+    /// [keys](dense::Ordinals::Keys) where encoding the matrix may. Features must be numeric, and sparse
+    /// ones get no keys. O(cells).
+    pub(crate) fn take_keys(&self, rows: Option<&[u32]>, runtime: &Runtime<'_>) -> Result<Self> {
+        if let Columns::Dense(columns) = self.columns() {
+            check_shape(rows.map_or(self.n_samples, <[u32]>::len), self.n_features)?;
+            self.check_rows(rows.unwrap_or_default())?;
+            return dense::take::take(self, columns, rows, dense::Ordinals::Keys, runtime);
         }
+        rows.map_or_else(|| Ok(self.clone()), |rows| self.take(rows, runtime))
     }
 
     /// Returns the same data for trees that are grown on these rows alone, in this order: the rows

@@ -5,7 +5,6 @@ mod column;
 mod dictionary;
 mod distinct;
 pub(super) mod encode;
-pub(super) mod keys;
 pub(super) mod take;
 
 use super::buffer::Buffer;

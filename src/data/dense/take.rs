@@ -1,9 +1,11 @@
-//! Some rows of dense columns as columns of their own.
+//! Some rows of dense columns as columns of their own, with ranks or with sort keys.
 //!
-//! The ranks of these rows are copied, and numbered anew without those that no row has any more.
-//! That takes a few passes over integers, where encoding hashes or sorts values.
+//! Ranks of these rows are copied, and numbered anew without those that no row has any more. That
+//! takes a few passes over integers, where encoding hashes or sorts values. Keys are made of the
+//! values, which are looked up.
 
 use super::column::{Encoded, Encoder, encoded};
+use super::dictionary::most_codes;
 use super::distinct::{Cells, Distinct};
 use super::encode::assemble;
 use super::{DenseColumns, Ordinals, Ranks};
@@ -15,45 +17,103 @@ use crate::memory;
 use crate::num::SortKey;
 use crate::runtime::Runtime;
 
-/// The data set of these rows. All of its features are numeric so far; the values of categorical
-/// ones are the codes of the categories that these rows have. O(cells).
+/// The data set of these rows, or of all. All of its features are numeric so far; the values of
+/// categorical ones are the codes of the categories that these rows have. [`Ordinals::Keys`] gives
+/// keys to numeric columns of many values, if all values of the column are `f32`; what need not
+/// change is shared. O(cells).
 pub(in crate::data) fn take(
     data: &Dataset,
     columns: &DenseColumns,
-    rows: &[u32],
+    rows: Option<&[u32]>,
+    ordinals: Ordinals,
     runtime: &Runtime<'_>,
 ) -> Result<Dataset> {
-    memory::check("the encoded columns of X", rows.len().saturating_mul(columns.columns.len()))?;
-    let features = (0..data.n_features()).collect();
-    let encoded = runtime.map(features, |feature| {
+    let n_rows = rows.map_or(data.n_samples(), <[u32]>::len);
+    memory::check("the encoded columns of X", n_rows.saturating_mul(columns.columns.len()))?;
+    let wanted = Wanted { data, columns, rows, ordinals, runtime };
+    let encoded = runtime.map((0..data.n_features()).collect(), |feature| {
         runtime.check_interrupt()?;
-        if data.values.is_keyed(feature)
-            && let Ranks::U32(keys) = &columns.columns[feature].ranks
-        {
-            return take_keys(keys, rows, runtime);
-        }
-        match data.values.of::<f32>(feature) {
-            Some(table) => take_column(data, feature, table, columns, rows),
-            None => take_column(data, feature, data.values.of::<f64>(feature).unwrap_or_default(), columns, rows),
+        match &columns.columns[feature].ranks {
+            Ranks::U8(ranks) => wanted.column(feature, ranks),
+            Ranks::U16(ranks) => wanted.column(feature, ranks),
+            Ranks::U32(ranks) => wanted.column(feature, ranks),
         }
     })?;
-    Ok(assemble(rows.len(), encoded))
+    Ok(assemble(n_rows, encoded))
 }
 
-fn take_column<V: TableValue>(
-    data: &Dataset,
-    feature: usize,
-    table: &[V],
-    columns: &DenseColumns,
-    rows: &[u32],
-) -> Result<Encoded> {
-    let feature = feature as u32;
-    let missing = data.missing_rank(feature);
-    let is_categorical = data.is_categorical(feature);
-    match &columns.column(feature).ranks {
-        Ranks::U8(ranks) => take_ranks(ranks, rows, table, missing, is_categorical),
-        Ranks::U16(ranks) => take_ranks(ranks, rows, table, missing, is_categorical),
-        Ranks::U32(ranks) => take_ranks(ranks, rows, table, missing, is_categorical),
+/// What is taken of which data set.
+struct Wanted<'a> {
+    data: &'a Dataset,
+    columns: &'a DenseColumns,
+    /// The rows in their new order; nothing for all.
+    rows: Option<&'a [u32]>,
+    ordinals: Ordinals,
+    runtime: &'a Runtime<'a>,
+}
+
+impl Wanted<'_> {
+    fn column<R: Copy + Default + Into<u32>>(&self, feature: usize, ranks: &[R]) -> Result<Encoded> {
+        let values = &self.data.values;
+        if values.is_keyed(feature) {
+            let value = |key: u32| if key == MISSING_KEY { f32::NAN } else { f32::from_key(key) };
+            return match self.rows {
+                Some(_) => self.encode_keys(ranks, value),
+                None => Ok(self.shared::<f32>(feature, &[])),
+            };
+        }
+        match values.of::<f32>(feature) {
+            Some(table) => self.ranked(feature, ranks, table),
+            None => self.ranked(feature, ranks, values.of::<f64>(feature).unwrap_or_default()),
+        }
+    }
+
+    /// A column that has ranks so far.
+    fn ranked<R: Copy + Default + Into<u32>, V: TableValue>(
+        &self,
+        feature: usize,
+        ranks: &[R],
+        table: &[V],
+    ) -> Result<Encoded> {
+        let missing = self.data.missing_rank(feature as u32);
+        let is_categorical = self.data.is_categorical(feature as u32);
+        let n_distinct = table.len() - 2 * usize::from(missing.is_some() && !table.is_empty());
+        let n_rows = self.rows.map_or(ranks.len(), <[u32]>::len);
+        if self.ordinals == Ordinals::Keys
+            && !is_categorical
+            && n_distinct > most_codes(n_rows)
+            && table.iter().all(|&value| value.narrow().is_some())
+        {
+            return self.encode_keys(ranks, |rank| match missing {
+                Some(missing) if missing == rank => V::from_wide(f64::NAN),
+                _ => table[rank as usize],
+            });
+        }
+        match self.rows {
+            Some(rows) => take_ranks(ranks, rows, table, missing, is_categorical),
+            None => Ok(self.shared(feature, table)),
+        }
+    }
+
+    /// Encodes the values of the rows with keys.
+    fn encode_keys<R: Copy + Into<u32>, V: TableValue>(
+        &self,
+        ranks: &[R],
+        value: impl Fn(u32) -> V,
+    ) -> Result<Encoded> {
+        let n_rows = self.rows.map_or(ranks.len(), <[u32]>::len);
+        let mut values = memory::reserve("columns of X", n_rows)?;
+        match self.rows {
+            Some(rows) => values.extend(rows.iter().map(|&row| value(ranks[row as usize].into()))),
+            None => values.extend(ranks.iter().map(|&rank| value(rank.into()))),
+        }
+        Encoder::new(Ordinals::Keys).encode(&values, self.runtime)
+    }
+
+    /// A column as it is.
+    fn shared<V: TableValue>(&self, feature: usize, table: &[V]) -> Encoded {
+        let has_missing = self.data.missing_rank(feature as u32).is_some();
+        Encoded { column: self.columns.columns[feature].clone(), table: V::floats(table.to_vec()), has_missing }
     }
 }
 
@@ -99,11 +159,4 @@ impl<R: Copy + Into<u32>> Cells for Taken<'_, R> {
         }
         self.ranks.iter().map(|&rank| numbers[rank.into() as usize]).collect()
     }
-}
-
-/// A column of keys: there is no table of its values.
-fn take_keys(keys: &[u32], rows: &[u32], runtime: &Runtime<'_>) -> Result<Encoded> {
-    let value = |key: u32| if key == MISSING_KEY { f32::NAN } else { f32::from_key(key) };
-    let values: Vec<f32> = rows.iter().map(|&row| value(keys[row as usize])).collect();
-    Encoder::new(Ordinals::Keys).encode(&values, runtime)
 }
