@@ -1,117 +1,184 @@
-//! What the leaves of a packed tree predict, laid out for prediction.
+//! What the leaves of a packed tree of classes predict, laid out for prediction.
 
 use std::sync::OnceLock;
 
-/// The values of the leaves of a tree, in preorder.
-#[derive(Debug)]
-pub(super) enum LeafValues {
-    /// All values of every leaf.
-    Dense(Box<[f64]>),
-    /// The class shares that are not 0.
-    Shares(LeafShares),
-}
-
 /// In a code: all of the leaf is of one class.
 const PURE: u32 = 1 << 31;
+/// The same in a code of 16 bits.
+const NARROW_PURE: u16 = 1 << 15;
 
-/// The class shares of leaves, of which most are of one class.
-#[derive(Debug, Default)]
+/// The class shares that are not 0, of leaves of which most are of one class. In preorder.
+#[derive(Debug)]
 pub(super) struct LeafShares {
-    /// For each leaf: the position of its only class among its values, with [`PURE`]; or its number
-    /// among the other leaves.
-    codes: Vec<u32>,
-    /// Where the shares of each of the other leaves end.
+    codes: Codes,
+    mixed: MixedLeaves,
+}
+
+/// For each leaf: the position of its only class among its values, with [`PURE`]; or its number among
+/// the leaves of several classes.
+#[derive(Debug)]
+enum Codes {
+    Wide(Box<[u32]>),
+    /// With [`NARROW_PURE`].
+    Narrow(Box<[u16]>),
+}
+
+/// The leaves of several classes.
+#[derive(Debug, Default)]
+struct MixedLeaves {
+    /// Where the shares of each leaf end.
     ends: Vec<u32>,
     /// The positions of these shares among the values of the leaf.
     positions: Vec<u32>,
     shares: Vec<f64>,
 }
 
-impl LeafShares {
+/// Makes [`LeafShares`], leaf by leaf.
+pub(super) struct LeafSharesBuilder {
+    codes: Vec<u32>,
+    mixed: MixedLeaves,
+}
+
+impl LeafSharesBuilder {
+    /// A builder with room for so many leaves.
+    pub fn new(n_leaves: usize) -> Self {
+        Self { codes: Vec::with_capacity(n_leaves), mixed: MixedLeaves::default() }
+    }
+
+    /// Adds a leaf that has one class, at this position.
+    #[inline]
+    pub fn push_pure(&mut self, position: u32) {
+        self.codes.push(position | PURE);
+    }
+
     /// Adds a leaf with these shares, each with its position.
     pub fn push(&mut self, leaf: &[(u32, f64)]) {
         if let [(position, share)] = *leaf
             && share == 1.0
         {
-            self.codes.push(position | PURE);
-            return;
+            return self.push_pure(position);
         }
-        self.codes.push(self.ends.len() as u32);
-        self.positions.extend(leaf.iter().map(|&(position, _)| position));
-        self.shares.extend(leaf.iter().map(|&(_, share)| share));
-        self.ends.push(self.shares.len() as u32);
+        let Self { codes, mixed: MixedLeaves { ends, positions, shares } } = self;
+        codes.push(ends.len() as u32);
+        positions.extend(leaf.iter().map(|&(position, _)| position));
+        shares.extend(leaf.iter().map(|&(_, share)| share));
+        ends.push(shares.len() as u32);
     }
 
-    #[inline]
-    fn add(&self, leaf: u32, sums: &mut [f64]) {
-        let code = self.codes[leaf as usize];
-        if code & PURE != 0 {
-            sums[(code & !PURE) as usize] += 1.0;
-            return;
-        }
-        let code = code as usize;
-        let start = if code == 0 { 0 } else { self.ends[code - 1] } as usize;
-        let leaf = start..self.ends[code] as usize;
-        for (&position, share) in self.positions[leaf.clone()].iter().zip(&self.shares[leaf]) {
-            sums[position as usize] += share;
+    /// The shares of the leaves that have been added. Codes are narrow if all of them fit.
+    pub fn finish(self) -> LeafShares {
+        let Self { codes, mut mixed } = self;
+        mixed.ends.shrink_to_fit();
+        mixed.positions.shrink_to_fit();
+        mixed.shares.shrink_to_fit();
+        let is_narrow = |&code: &u32| (code & !PURE) < NARROW_PURE.into();
+        let narrow = |&code: &u32| code as u16 | if code & PURE == 0 { 0 } else { NARROW_PURE };
+        let codes = if codes.iter().all(is_narrow) {
+            Codes::Narrow(codes.iter().map(narrow).collect())
+        } else {
+            Codes::Wide(codes.into())
+        };
+        LeafShares { codes, mixed }
+    }
+}
+
+impl LeafShares {
+    /// Adds the shares of leaves to `sums`, one after the other.
+    pub fn add(&self, leaves: &[u32], sums: &mut [f64]) {
+        match &self.codes {
+            Codes::Wide(codes) => self.mixed.add(leaves, |leaf| codes[leaf], sums),
+            Codes::Narrow(codes) => {
+                let code =
+                    |leaf: usize| u32::from(codes[leaf] & !NARROW_PURE) | u32::from(codes[leaf] & NARROW_PURE) << 16;
+                self.mixed.add(leaves, code, sums);
+            }
         }
     }
 
     fn n_bytes(&self) -> usize {
-        size_of_val(&self.codes[..])
-            + size_of_val(&self.ends[..])
-            + size_of_val(&self.positions[..])
-            + size_of_val(&self.shares[..])
+        let codes = match &self.codes {
+            Codes::Wide(codes) => size_of_val(&codes[..]),
+            Codes::Narrow(codes) => size_of_val(&codes[..]),
+        };
+        let MixedLeaves { ends, positions, shares } = &self.mixed;
+        codes + size_of_val(&ends[..]) + size_of_val(&positions[..]) + size_of_val(&shares[..])
     }
 }
 
-impl LeafValues {
-    /// Adds the values of leaves to `sums`, one after the other.
-    pub fn add(&self, leaves: &[u32], sums: &mut [f64]) {
+impl MixedLeaves {
+    /// Adds the shares of leaves of any kind to `sums`, given the code of each.
+    #[inline]
+    fn add(&self, leaves: &[u32], code: impl Fn(usize) -> u32, sums: &mut [f64]) {
         let n_values = sums.len() / leaves.len().max(1);
-        match self {
-            Self::Dense(values) if n_values == 1 => {
-                leaves.iter().zip(sums).for_each(|(&leaf, sum)| *sum += values[leaf as usize]);
+        for (&leaf, sums) in leaves.iter().zip(sums.chunks_exact_mut(n_values)) {
+            let code = code(leaf as usize);
+            if code & PURE != 0 {
+                sums[(code & !PURE) as usize] += 1.0;
+                continue;
             }
-            Self::Dense(values) => {
-                for (&leaf, sums) in leaves.iter().zip(sums.chunks_exact_mut(n_values)) {
-                    let values = &values[leaf as usize * n_values..][..n_values];
-                    sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
-                }
+            let code = code as usize;
+            let start = if code == 0 { 0 } else { self.ends[code - 1] } as usize;
+            let leaf = start..self.ends[code] as usize;
+            for (&position, share) in self.positions[leaf.clone()].iter().zip(&self.shares[leaf]) {
+                sums[position as usize] += share;
             }
-            Self::Shares(shares) => {
-                for (&leaf, sums) in leaves.iter().zip(sums.chunks_exact_mut(n_values)) {
-                    shares.add(leaf, sums);
-                }
-            }
-        }
-    }
-
-    pub fn n_bytes(&self) -> usize {
-        match self {
-            Self::Dense(values) => size_of_val(&values[..]),
-            Self::Shares(shares) => shares.n_bytes(),
         }
     }
 }
 
-/// Values that are made when they are first needed. They follow from the rest of their tree, so any
+/// Shares that are made when they are first needed. They follow from the rest of their tree, so any
 /// two of them are equal.
 #[derive(Debug, Default)]
-pub(super) struct MadeLeafValues(OnceLock<LeafValues>);
+pub(super) struct MadeLeafShares(OnceLock<LeafShares>);
 
-impl MadeLeafValues {
-    pub fn get_or_make(&self, make: impl FnOnce() -> LeafValues) -> &LeafValues {
+impl MadeLeafShares {
+    pub fn get_or_make(&self, make: impl FnOnce() -> LeafShares) -> &LeafShares {
         self.0.get_or_init(make)
     }
 
     pub fn n_bytes(&self) -> usize {
-        self.0.get().map_or(0, LeafValues::n_bytes)
+        self.0.get().map_or(0, LeafShares::n_bytes)
     }
 }
 
-impl PartialEq for MadeLeafValues {
+impl PartialEq for MadeLeafShares {
     fn eq(&self, _other: &Self) -> bool {
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Leaves of one and of two classes, whose positions are below `n_values`.
+    fn check(n_leaves: u32, n_values: u32) -> LeafShares {
+        let leaf = |number: u32| {
+            let (first, second) = (n_values - 1 - number * 7 % n_values, number * 5 % n_values);
+            if first >= second { vec![(first, 1.0)] } else { vec![(first, 0.25), (second, 0.75)] }
+        };
+        let mut builder = LeafSharesBuilder::new(n_leaves as usize);
+        (0..n_leaves).for_each(|number| builder.push(&leaf(number)));
+        let shares = builder.finish();
+        for number in (0..n_leaves).rev() {
+            let mut sums = vec![0.5; 2 * n_values as usize];
+            shares.add(&[number, 0], &mut sums);
+            let mut expected = vec![0.5; 2 * n_values as usize];
+            for (first, leaf) in [(0, leaf(number)), (n_values, leaf(0))] {
+                for (position, share) in leaf {
+                    expected[(first + position) as usize] += share;
+                }
+            }
+            assert_eq!(sums, expected, "leaf {number}");
+        }
+        shares
+    }
+
+    #[test]
+    fn narrow_and_wide_codes_give_the_shares() {
+        assert!(matches!(check(1000, 3).codes, Codes::Narrow(_)));
+        // More leaves of two classes, then more classes, than there are narrow codes.
+        assert!(matches!(check(1 << 17, 3).codes, Codes::Wide(_)));
+        assert!(matches!(check(20, 1 << 15 | 1).codes, Codes::Wide(_)));
     }
 }

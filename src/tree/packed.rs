@@ -23,7 +23,7 @@ use shares::Shares;
 
 use super::clusters::{self, Clusters};
 use super::flat::{FlatTree, Node};
-use super::leaves::{LeafValues, MadeLeafValues};
+use super::leaves::MadeLeafShares;
 use super::made::Made;
 use super::position::AT_LEAF as LEAF;
 use super::records::{Record, Records};
@@ -52,7 +52,7 @@ pub struct PackedTree {
     /// The sets of categories of all categorical splits, one after the other.
     sets: Box<[u64]>,
     /// What the leaves predict, made at the first prediction.
-    leaves: MadeLeafValues,
+    leaves: MadeLeafShares,
     /// The tree laid out for rows in single precision, made at the first batch of them.
     flat: Made<FlatTree>,
     /// The tree as clusters, made at the first batch for which that pays.
@@ -140,7 +140,7 @@ impl PackedTree {
             },
             n_categories: Arc::clone(&tree.n_categories),
             sets: tree.sets.words().into(),
-            leaves: MadeLeafValues::default(),
+            leaves: MadeLeafShares::default(),
             flat: Made::default(),
             clusters: Made::default(),
             ways: Made::default(),
@@ -260,14 +260,6 @@ impl PackedTree {
         }
         SetView::at(&self.sets, split.set()).goes_left(value)
     }
-
-    fn leaf_values(&self) -> LeafValues {
-        let n_values = self.n_values();
-        match &self.statistics {
-            Statistics::Numbers(numbers) => numbers.leaf_values(),
-            Statistics::Shares(shares) => shares.leaf_values(self.n_classes.len(), n_values / self.n_classes.len()),
-        }
-    }
 }
 
 /// A position is a child: a leaf by its number among leaves, with the bit [`LEAF`], or a split by
@@ -349,7 +341,14 @@ impl Walk for PackedTree {
 
     #[inline]
     fn add_values(&self, leaves: &[u32], sums: &mut [f64]) {
-        self.leaves.get_or_make(|| self.leaf_values()).add(leaves, sums);
+        match &self.statistics {
+            Statistics::Numbers(numbers) => numbers.add_values(leaves, sums),
+            Statistics::Shares(shares) => {
+                let (n_leaves, n_outputs) = (self.n_leaves(), self.n_classes.len());
+                let make = || shares.leaf_shares(n_leaves, n_outputs, self.n_values() / n_outputs);
+                self.leaves.get_or_make(make).add(leaves, sums);
+            }
+        }
     }
 
     #[inline]

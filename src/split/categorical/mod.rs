@@ -208,7 +208,7 @@ impl<C: Criterion> Categorical<'_, C> {
 
 /// The units, sorted by `compare`. Of equal units, the one with the earlier first row comes first:
 /// units are numbered by first rows. The sort is compiled once, not for each criterion.
-fn sorted(n: usize, compare: &dyn Fn(u32, u32) -> Ordering) -> Vec<u32> {
+pub(super) fn sorted(n: usize, compare: &dyn Fn(u32, u32) -> Ordering) -> Vec<u32> {
     let mut units: Vec<u32> = (0..n as u32).collect();
     units.sort_unstable_by(|&a, &b| compare(a, b).then(a.cmp(&b)));
     units

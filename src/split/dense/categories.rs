@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::rng::Side;
 use crate::split::best::Best;
 use crate::split::candidate::{Candidate, Cut};
+use crate::split::categorical::sorted;
 use crate::split::dense::column::{RowsOf, fill_column};
 use crate::split::entries::SortScratch;
 use crate::split::node::{NodeSearch, Outcome};
@@ -70,7 +71,7 @@ pub(super) fn best_cut<C: Criterion>(
     if ranks.len() == 1 {
         return Some(Outcome::Constant);
     }
-    ranks.sort_unstable_by_key(|&rank| first_rows[usize::from(rank)]);
+    sort_by_first_row(&mut ranks, first_rows);
     // All categories of too few rows are one unit, which the first of them stands for.
     let is_small = |rank: u8| u64::from(n_rows[usize::from(rank)]) < search.params.min_samples_category;
     let first_small = ranks.iter().copied().find(|&rank| is_small(rank));
@@ -90,6 +91,11 @@ pub(super) fn best_cut<C: Criterion>(
         Counted { at, feature, ranks: &ranks, units: &units, packed }.offer_orders(scan, best);
     }
     Some(Outcome::Hopeless)
+}
+
+/// Sorts ranks by the first rows of their categories. Compiled once, not for each criterion.
+fn sort_by_first_row(ranks: &mut [u8], first_rows: &[u32]) {
+    ranks.sort_unstable_by_key(|&rank| first_rows[usize::from(rank)]);
 }
 
 /// The number of rows in each bin.
@@ -139,15 +145,13 @@ impl<C: Criterion> Counted<'_, C> {
             numbers.truncate(1);
         }
         let mut subsets = Subsets::new(n_units);
-        let mut order: Vec<usize> = Vec::new();
         for &number in &numbers {
             // There may be as many orders as classes, so the stop flag is read for each order.
             if subsets.are_all() || search.runtime.check_interrupt().is_err() {
                 return;
             }
-            order.clear();
-            order.extend(0..n_units);
-            order.sort_by(|&a, &b| self.packed.compare_bins(number, self.units[a], self.units[b]));
+            let bin = |unit: u32| self.units[unit as usize];
+            let order = sorted(n_units, &|a, b| self.packed.compare_bins(number, bin(a), bin(b)));
             self.offer(&order, number, &mut subsets, scan, best);
         }
         if n_shares > 0 && numbers.len() > 2 && !subsets.are_all() {
@@ -156,19 +160,17 @@ impl<C: Criterion> Counted<'_, C> {
                 classes.push_class(self.units.iter().map(|&bin| self.packed.class_weight(class, bin)));
             }
             let coordinates = classes.component(n_units);
-            order.clear();
-            order.extend(0..n_units);
-            order.sort_by(|&a, &b| coordinates[a].total_cmp(&coordinates[b]));
+            let order = sorted(n_units, &|a, b| coordinates[a as usize].total_cmp(&coordinates[b as usize]));
             self.offer(&order, criterion.n_orders(), &mut subsets, scan, best);
         }
     }
 
     /// Offers the cuts of an order of the units, unless orders before had all of them.
-    fn offer(&mut self, order: &[usize], number: usize, subsets: &mut Subsets, scan: &mut C::Scan, best: &mut Best<C>) {
-        if !subsets.add(order.iter().copied()) {
+    fn offer(&mut self, order: &[u32], number: usize, subsets: &mut Subsets, scan: &mut C::Scan, best: &mut Best<C>) {
+        if !subsets.add(order.iter().map(|&unit| unit as usize)) {
             return;
         }
-        let order: SmallVec<[u8; 16]> = order.iter().map(|&unit| self.units[unit]).collect();
+        let order: SmallVec<[u8; 16]> = order.iter().map(|&unit| self.units[unit as usize]).collect();
         let NodeSearch { search, node, order: features } = self.at;
         let (criterion, totals) = (search.criterion, node.totals);
         self.packed.put_in_order(totals, &order);

@@ -9,7 +9,6 @@
 
 use super::Fault;
 use super::bytes::{Reader, are_integers, write_difference, write_integer, write_number};
-use crate::tree::leaves::LeafValues;
 use crate::tree::records::{Record, Records};
 
 #[derive(Debug, PartialEq)]
@@ -140,8 +139,18 @@ impl Numbers {
         Ok(())
     }
 
-    pub fn leaf_values(&self) -> LeafValues {
-        LeafValues::Dense(self.values.clone())
+    /// Adds what leaves predict to `sums`, one after the other.
+    #[inline]
+    pub fn add_values(&self, leaves: &[u32], sums: &mut [f64]) {
+        let n_values = sums.len() / leaves.len().max(1);
+        if n_values == 1 {
+            leaves.iter().zip(sums).for_each(|(&leaf, sum)| *sum += self.values[leaf as usize]);
+            return;
+        }
+        for (&leaf, sums) in leaves.iter().zip(sums.chunks_exact_mut(n_values)) {
+            let values = &self.values[leaf as usize * n_values..][..n_values];
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+        }
     }
 
     /// Adds the statistics of all nodes to a tree that has nothing but its links, in preorder.

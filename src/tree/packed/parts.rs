@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::numbers::{Numbers, Weights};
 use super::shares::{Formula, Shares};
-use super::{LEAF, MISSING_LEFT, Made, MadeLeafValues, PackedTree, SET, Split, Statistics};
+use super::{LEAF, MISSING_LEFT, Made, MadeLeafShares, PackedTree, SET, Split, Statistics};
 use crate::tree::sets::CategorySets;
 use crate::tree::walk::Walk;
 use crate::tree::{MAX_NODES, n_values};
@@ -202,7 +202,7 @@ impl PackedTree {
             statistics,
             n_categories: Arc::clone(&shape.n_categories),
             sets,
-            leaves: MadeLeafValues::default(),
+            leaves: MadeLeafShares::default(),
             flat: Made::default(),
             clusters: Made::default(),
             ways: Made::default(),

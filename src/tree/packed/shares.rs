@@ -8,7 +8,7 @@
 use super::Fault;
 use super::bytes::{Reader, are_integers, write_integer, write_number};
 use crate::num::log2::{Log2, ULP};
-use crate::tree::leaves::{LeafShares, LeafValues};
+use crate::tree::leaves::{LeafShares, LeafSharesBuilder};
 use crate::tree::records::{Record, Records};
 
 /// The largest weight of a tree, in units: logarithms are for less than twice as much.
@@ -150,11 +150,18 @@ impl Shares {
         }
     }
 
-    /// What the leaves predict: class shares of `n_outputs` outputs, each padded to `width`.
-    pub fn leaf_values(&self, n_outputs: usize, width: usize) -> LeafValues {
-        let (mut leaves, mut leaf) = (LeafShares::default(), Vec::new());
+    /// What the `n_leaves` leaves predict: class shares of `n_outputs` outputs, each padded to
+    /// `width`.
+    pub fn leaf_shares(&self, n_leaves: usize, n_outputs: usize, width: usize) -> LeafShares {
+        let (mut leaves, mut leaf) = (LeafSharesBuilder::new(n_leaves), Vec::new());
         let mut reader = Reader(&self.records);
         while !reader.0.is_empty() {
+            if n_outputs == 1
+                && let Some([_, class, _]) = read_short_leaf(&mut reader)
+            {
+                leaves.push_pure(class.into());
+                continue;
+            }
             reader.integer();
             leaf.clear();
             let mut is_pure = true;
@@ -172,7 +179,7 @@ impl Shares {
             }
             leaves.push(&leaf);
         }
-        LeafValues::Shares(leaves)
+        leaves.finish()
     }
 
     /// Adds the statistics of all nodes to a tree that has nothing but its links, in preorder.
@@ -273,16 +280,24 @@ fn read_classes(reader: &mut Reader<'_>, mut visit: impl FnMut(usize, u64)) -> u
 /// is none of its output, or the outputs do not have the same weight.
 #[inline]
 fn read_leaf(reader: &mut Reader<'_>, n_classes: &[u32]) -> Option<[u64; 2]> {
-    // Most leaves are of one class and a few rows, which are four bytes.
-    if let (&[rows, 1, class, weight], &[n_classes]) = (reader.0.first_chunk()?, n_classes)
-        && (rows | class | weight) < 0x80
-        && u32::from(class) < n_classes
-        && weight > 0
+    if let &[n_classes] = n_classes
+        && let Some([rows, class, weight]) = read_short_leaf(reader)
     {
-        reader.0 = &reader.0[4..];
-        return Some([rows.into(), weight.into()]);
+        return (u32::from(class) < n_classes && weight > 0).then_some([rows.into(), weight.into()]);
     }
     read_any_leaf(reader, n_classes)
+}
+
+/// Reads the record of a leaf of one output, one class and a few rows, as most leaves are: its rows,
+/// class and weight are a byte each.
+#[inline]
+fn read_short_leaf(reader: &mut Reader<'_>) -> Option<[u8; 3]> {
+    let (&[rows, 1, class, weight], rest) = reader.0.split_first_chunk()? else { return None };
+    if (rows | class | weight) >= 0x80 {
+        return None;
+    }
+    reader.0 = rest;
+    Some([rows, class, weight])
 }
 
 fn read_any_leaf(reader: &mut Reader<'_>, n_classes: &[u32]) -> Option<[u64; 2]> {
