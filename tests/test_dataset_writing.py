@@ -106,8 +106,9 @@ def test_blocks_of_rows_become_the_file_of_the_matrix(max_memory, dtype, tmp_pat
     Dataset(X).save(tmp_path / "expected")
     Dataset.write(tmp_path / "found", divide_rows(X, 64), max_memory=max_memory)
     assert (tmp_path / "found").read_bytes() == (tmp_path / "expected").read_bytes()
-    Dataset.write(tmp_path / "found", [X.tocoo()], n_jobs=2)
-    assert (tmp_path / "found").read_bytes() == (tmp_path / "expected").read_bytes()
+    for source in ([X.tocoo()], X, X.tocsc()):
+        Dataset.write(tmp_path / "found", source, n_jobs=2)
+        assert (tmp_path / "found").read_bytes() == (tmp_path / "expected").read_bytes()
     assert len(list(tmp_path.iterdir())) == 2
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
-import importlib
+import importlib.metadata
 import json
 import math
 import os
@@ -25,6 +25,9 @@ SHARED_DATA = REPOSITORY.parent / "shared" / "data"
 # A contender whose first run takes longer than this many seconds is not run again: its
 # run-to-run noise is then small beside the ratios that are reported.
 SLOW_SECONDS = 60.0
+
+# Libraries that some scripts compare with if they are installed.
+OPTIONAL_PEERS = ("scikit-learn-intelex", "ydf", "shap", "shapiq")
 
 TREE_ARRAYS = (
     "children_left",
@@ -131,7 +134,7 @@ def record(work: str, values: dict[str, float], kind: str = "seconds") -> None:
         return
     file = Path(path)
     results = json.loads(file.read_text()) if file.exists() else {"format": 1, "rows": {}}
-    results["versions"] = find_versions()
+    results["versions"] = {**results.get("versions", {}), **find_versions()}
     results["processor"] = cpu_model()
     rounded = {name: float(f"{value:.4g}") for name, value in values.items()}
     results["rows"][work] = {kind: rounded}
@@ -146,8 +149,10 @@ def record_timings(work: str, timings: dict[str, Timing]) -> None:
 
 
 def find_versions() -> dict[str, str]:
-    modules = {"spinney": "spinney", "scikit-learn": "sklearn", "numpy": "numpy", "scipy": "scipy"}
-    found = {name: importlib.import_module(m).__version__ for name, m in modules.items()}
+    """Return the versions of the distributions that are installed, and of Python."""
+    names = ("spinney", "scikit-learn", "numpy", "scipy", *OPTIONAL_PEERS)
+    installed = {distribution.name for distribution in importlib.metadata.distributions()}
+    found = {name: importlib.metadata.version(name) for name in names if name in installed}
     return {**found, "Python": platform.python_version()}
 
 

@@ -23,6 +23,7 @@ from spinney import DecisionTreeClassifier, RandomForestClassifier
 from spinney.model_selection import cross_val_predict, cross_val_score
 
 BOOTSTRAPS = ("poisson", False)
+CRITERIA = ("entropy", "gini")
 NAMES = ("Breast", "Adult", "Gamma", "ALL", "C-to-U")
 # Of each, so many rows are left out one by one; all of them if None.
 LEFT_OUT = {"Breast": None, "Gamma": 600}
@@ -34,10 +35,10 @@ FITTED_ALONE = {
 }
 
 
-def forest(n_trees: int, bootstrap: object) -> RandomForestClassifier:
+def forest(n_trees: int, bootstrap: object, criterion: str = "entropy") -> RandomForestClassifier:
     return RandomForestClassifier(
         n_trees,
-        criterion="entropy",
+        criterion=criterion,
         max_features=None,
         min_samples_split=5,
         max_depth=20,
@@ -46,14 +47,14 @@ def forest(n_trees: int, bootstrap: object) -> RandomForestClassifier:
     )
 
 
-def refit(problem: Problem, folds: list, n_trees: int, bootstrap: object) -> np.ndarray:
+def refit(problem: Problem, folds: list, estimator: RandomForestClassifier) -> np.ndarray:
     """Return what a forest per fold predicts, in the order of the rows."""
     X, y = problem
     proba = np.empty((len(y), len(np.unique(y))))
     for train, test in folds:
         # The draws of "poisson" belong to the rows, wherever they stand.
-        draws = {"sample_ids": train} if bootstrap == "poisson" else {}
-        model = forest(n_trees, bootstrap).fit(X[train], y[train], **draws)
+        draws = {"sample_ids": train} if estimator.bootstrap == "poisson" else {}
+        model = estimator.fit(X[train], y[train], **draws)
         proba[test] = model.predict_proba(X[test])
     return proba
 
@@ -62,14 +63,13 @@ def compare_tenfold(name: str, problem: Problem, bootstrap: object, arguments) -
     X, y = problem
     folds = tenfold(y)
 
+    estimator = forest(arguments.trees, bootstrap)
+
     def share() -> np.ndarray:
-        estimator = forest(arguments.trees, bootstrap)
         return cross_val_predict(estimator, X, y, cv=folds, method="predict_proba")
 
     ours, found = cpu_seconds(share, arguments.repeats)
-    refits, expected = cpu_seconds(
-        lambda: refit(problem, folds, arguments.trees, bootstrap), arguments.repeats
-    )
+    refits, expected = cpu_seconds(lambda: refit(problem, folds, estimator), arguments.repeats)
     assert (found == expected).all(), "folds are refits"
     work = f"ten folds, {name}, bootstrap {bootstrap}"
     record(work, {"spinney": ours, "spinney, ten fits": refits})
@@ -78,25 +78,31 @@ def compare_tenfold(name: str, problem: Problem, bootstrap: object, arguments) -
     )
 
 
-def compare_leave_one_out(name: str, problem: Problem, n_rows: int | None, arguments) -> None:
+def compare_leave_one_out(
+    name: str, problem: Problem, n_rows: int | None, criterion: str, arguments
+) -> None:
     X, y = problem
     if n_rows is not None:
         rows = np.sort(np.random.default_rng(SEED).permutation(len(y))[:n_rows])
         X, y = X[rows], y[rows]
+    estimator = forest(arguments.trees, "poisson", criterion)
 
     def share() -> np.ndarray:
-        estimator = forest(arguments.trees, "poisson")
         return cross_val_predict(estimator, X, y, cv=LeaveOneOut(), method="predict_proba")
 
     ours, found = cpu_seconds(share, arguments.repeats)
-    fit, _ = cpu_seconds(lambda: forest(arguments.trees, "poisson").fit(X, y), arguments.repeats)
+    fit, _ = cpu_seconds(lambda: estimator.fit(X, y), arguments.repeats)
     # A few of them the slow way.
     some = np.random.default_rng(SEED).permutation(len(y))[:5]
     folds = [(np.delete(np.arange(len(y)), row), [row]) for row in some]
-    expected = refit((X, y), folds, arguments.trees, "poisson")
+    expected = refit((X, y), folds, estimator)
     assert (found[some] == expected[some]).all(), "folds are refits"
-    record(f"leave-one-out, {name}, {len(y)} rows", {"spinney": ours, "spinney, a fit": fit})
-    print(f"{name:12}{len(y):>10}{ours:>10.2f}{fit:>10.3f}{ours / fit:>10.1f}", flush=True)
+    work = f"leave-one-out, {name}, {len(y)} rows, {criterion}"
+    record(work, {"spinney": ours, "spinney, a fit": fit})
+    print(
+        f"{name:12}{criterion:>10}{len(y):>10}{ours:>10.2f}{fit:>10.3f}{ours / fit:>10.1f}",
+        flush=True,
+    )
 
 
 def score(estimator, X: np.ndarray, y: np.ndarray) -> float:
@@ -133,9 +139,10 @@ def main() -> int:
         problem = DATA[name]()
         for bootstrap in BOOTSTRAPS:
             compare_tenfold(name, problem, bootstrap, arguments)
-    print(f"\n{'one left out':12}{'rows':>10}{'shared':>10}{'one fit':>10}{'fits':>10}")
+    print(f"\n{'one left out':22}{'rows':>10}{'shared':>10}{'one fit':>10}{'fits':>10}")
     for name, n_rows in LEFT_OUT.items():
-        compare_leave_one_out(name, DATA[name](), n_rows, arguments)
+        for criterion in CRITERIA:
+            compare_leave_one_out(name, DATA[name](), n_rows, criterion, arguments)
     print(f"\n{'scored by a function':20}{'ours':>10}{'scikit-learn':>14}{'ratio':>10}")
     compare_loops(2000 if arguments.quick else 20_000, arguments)
     return 0

@@ -89,6 +89,9 @@ def time_steps(X: np.ndarray, y: np.ndarray, arguments: argparse.Namespace) -> N
         print(f"\n{'steps':30}{'seconds':>10}")
         for name, taken in zip(steps, seconds, strict=True):
             print(f"{name:30}{taken:>10.3f}", flush=True)
+        in_memory, from_file = seconds[-2:]
+        work = f"forest of {arguments.trees} from an opened file, {len(X):,} x {X.shape[1]}"
+        record(work, {"spinney": from_file, "spinney, data set in memory": in_memory})
         size, array = path.stat().st_size, X.nbytes
         print(f"the file has {size / array:.2f} of the bytes of the array")
 

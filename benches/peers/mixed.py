@@ -1,5 +1,7 @@
 """Categories and missing values: what they cost beside numbers, and what one-hot columns cost.
 
+Also what a data frame costs at prediction beside its codes.
+
 Needs the real data beside the repository; cases whose data are absent are said to be skipped.
 """
 
@@ -11,6 +13,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import sklearn
 import sklearn.compose
 import sklearn.datasets
 import sklearn.ensemble
@@ -140,6 +143,35 @@ def missing(repeats: int) -> None:
         print(f"{name:36}{with_them:>12.3f}{without:>10.3f}{with_them / without:>8.2f}", flush=True)
 
 
+def frames(repeats: int) -> None:
+    """Prediction of a data frame of ten categorical columns, and of its codes."""
+    rng = np.random.default_rng(0)
+    n_rows, n_trees = 100_000, 100
+    codes = rng.integers(0, [4, 6, 8, 10, 15, 20, 30, 50, 80, 100], size=(n_rows, 10))
+    y = (codes @ rng.normal(size=10) + rng.normal(scale=20, size=n_rows)) > 0
+    names = [f"column {n}" for n in range(10)]
+    frame = pd.DataFrame({name: codes[:, n] for n, name in enumerate(names)})
+    frame = frame.apply(lambda column: ("level " + column.astype(str)).astype("category"))
+    forest = spinney.RandomForestClassifier(n_trees, max_depth=12, random_state=0)
+    of_frame = sklearn.clone(forest).set_params(categorical_features="from_dtype").fit(frame, y)
+    of_codes = sklearn.clone(forest).set_params(categorical_features=list(range(10)))
+    of_codes.fit(codes.astype(np.float32), y)
+    rows = codes.astype(np.float32)
+    timings = time_interleaved(
+        {
+            "spinney": lambda: of_frame.predict_proba(frame),
+            "spinney, codes": lambda: of_codes.predict_proba(rows),
+        },
+        repeats,
+    )
+    ours, theirs = (timing.median for timing in timings.values())
+    print(f"\npredictions for {n_rows:,} rows of 10 categories: seconds")
+    print(f"{'':36}{'frame':>12}{'codes':>10}{'ratio':>8}")
+    name = f"forest of {n_trees}"
+    print(f"{name:36}{ours:>12.3f}{theirs:>10.3f}{ours / theirs:>8.2f}", flush=True)
+    record_timings(f"prediction by {n_trees} trees, a frame of {n_rows:,} x 10 categories", timings)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=positive, default=3, help="runs of each (default: 3)")
@@ -150,6 +182,7 @@ def main() -> int:
     many_levels(arguments.repeats)
     adult(arguments.repeats, arguments.trees)
     missing(arguments.repeats)
+    frames(arguments.repeats)
     return 0
 
 

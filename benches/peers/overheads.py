@@ -1,8 +1,9 @@
-"""What a forest costs beside its splits: tiny data, many trees, two threads."""
+"""What a forest costs beside its splits: tiny data, many trees, an import, two threads."""
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import warnings
 
@@ -11,7 +12,7 @@ import sklearn.datasets
 import sklearn.ensemble
 
 import spinney
-from common import positive, print_versions, record, time_interleaved
+from common import positive, print_versions, record, record_timings, time_interleaved
 
 # Of the trees of a small forest; a large one has this many times more.
 N_TREES = 100
@@ -53,6 +54,23 @@ def tiny() -> None:
         record(f"{name} of {N_TREES} trees on iris", {"spinney": ours, "scikit-learn": theirs})
 
 
+def imports(repeats: int) -> None:
+    """A fresh Python that imports a forest class, of ours and of scikit-learn."""
+
+    def start(library: str) -> None:
+        # The last import of either makes both read what scikit-learn reads.
+        program = f"from {library} import RandomForestClassifier; import sklearn.ensemble"
+        subprocess.run([sys.executable, "-c", program], check=True)
+
+    timings = time_interleaved(
+        {"spinney": lambda: start("spinney"), "scikit-learn": lambda: start("sklearn.ensemble")},
+        repeats,
+    )
+    ours, theirs = (timing.median * 1e3 for timing in timings.values())
+    print(f"\na Python that imports a forest class: {ours:.0f} ms, scikit-learn's {theirs:.0f} ms")
+    record_timings("a Python that imports a forest class", timings)
+
+
 def threads(n_jobs: int, repeats: int) -> None:
     """100 trees on 100,000 x 30, on one thread and on several."""
     X, y = sklearn.datasets.make_classification(
@@ -84,6 +102,7 @@ def main() -> int:
     warnings.simplefilter("ignore")
     print_versions(arguments.jobs)
     tiny()
+    imports(3 * arguments.repeats)
     threads(arguments.jobs, arguments.repeats)
     return 0
 

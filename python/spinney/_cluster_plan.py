@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from spinney import _host_cache
 from spinney._cluster_task import Grown, Job, Missing, Parcel, Report
-from spinney._dataset_files import map_file
+from spinney._model_files import map_file
 from spinney._spinney import Forest
 from spinney._task import Watcher
 

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney import _host_cache
-from spinney._dataset_files import get_head, map_file, parse_dataset
+from spinney._dataset_files import get_head, parse_dataset
 from spinney._draws import Draws
+from spinney._model_files import map_file
 from spinney._spinney import Forest, __version__
 from spinney._task import Task
 

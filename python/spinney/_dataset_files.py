@@ -103,13 +103,6 @@ def write_dataset(
     return chunks[0][:_HEAD].copy()
 
 
-def map_file(path: Any) -> NDArray[np.uint8]:
-    """Return the bytes of a file, mapped for reading."""
-    if Path(path).stat().st_size == 0:
-        raise ValueError(f"{os.fspath(path)!r} is not a file of spinney: it is empty.")
-    return np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
-
-
 def get_head(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return what tells the file from others: its head has checksums of everything."""
     return data[:_HEAD].copy()

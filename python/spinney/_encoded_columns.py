@@ -16,10 +16,10 @@ from spinney._dataset_files import (
     get_head,
     join_chunks,
     list_chunks,
-    map_file,
     parse_dataset,
     write_dataset,
 )
+from spinney._model_files import map_file
 from spinney._spinney import Columns
 from spinney._threads import count_threads
 

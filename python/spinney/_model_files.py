@@ -113,8 +113,17 @@ def replace_file(path: Path, chunks: list[NDArray[np.uint8]]) -> None:
             os.close(directory)
 
 
+def map_file(path: Any) -> NDArray[np.uint8]:
+    """Return the bytes of a file, mapped for reading."""
+    if Path(path).stat().st_size == 0:
+        raise ValueError(f"{os.fspath(path)!r} is not a file of spinney: it is empty.")
+    return np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
+
+
 class StoredModel:
     """The sections of a model file, all of whose bytes have been compared with its checksums.
+
+    The file is mapped, as long as the sections are in use.
 
     Parameters
     ----------
@@ -123,23 +132,25 @@ class StoredModel:
     """
 
     def __init__(self, path: Any, n_threads: int = 1) -> None:
-        with Path(path).open("rb") as file:
-            if file.read(len(_MAGIC)) != _MAGIC:
-                raise ValueError(
-                    f"{os.fspath(path)!r} is not a model file of spinney: it begins otherwise."
-                )
-            file.seek(0)
-            data = np.fromfile(file, dtype=np.uint8)
+        data = map_file(path)
+        if data[: len(_MAGIC)].tobytes() != _MAGIC:
+            raise ValueError(
+                f"{os.fspath(path)!r} is not a model file of spinney: it begins otherwise."
+            )
         self.n_bytes = data.shape[0]
         self.sections = {name: data[start:end] for name, start, end in split_model(data, n_threads)}
-        missing = [name for name in ("header", *TREE_SECTIONS) if name not in self.sections]
+        self.header = self._read_header()
+        missing = [name for name in TREE_SECTIONS if name not in self.sections]
         if missing:
             raise ValueError(f"The model file has no section {missing[0]!r}.")
-        self.header = self._read_header()
         self._decoder = Decoder(self._list_arrays(), _RECORDS)
 
     def _read_header(self) -> dict[str, Any]:
+        if "header" not in self.sections:
+            raise ValueError("The model file has no section 'header'.")
         header = read_header(self.sections["header"])
+        if header.get("class") == "Dataset":
+            raise ValueError("The file holds a Dataset and no model: use spinney.Dataset.open.")
         parts = {"class": str, "parameters": dict, "attributes": dict, "trees": dict, "format": int}
         for name, kind in parts.items():
             if type(header.get(name)) is not kind:

@@ -68,7 +68,7 @@ class _Scratch:
 
 
 def are_blocks(source: Any) -> bool:
-    """Return whether a source is to be iterated over, and is no list of numbers."""
+    """Return whether a source is to be iterated over, and is no matrix and no list of numbers."""
     is_matrix = isinstance(source, (str, bytes, os.PathLike)) or hasattr(source, "shape")
     if is_matrix or not isinstance(source, Iterable):
         return False

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
@@ -222,7 +223,8 @@ class Dataset(EncodedColumns):
             The file. Its directory has the room for two of it while it is written, and for five of
             it if it is sparse.
         source : path of a Parquet or Arrow file, ndarray or dask array of shape \
-                (n_samples, n_features), data frame, dask data frame, or iterable of sparse matrices
+                (n_samples, n_features), data frame, dask data frame, sparse matrix, or iterable \
+                of sparse matrices
             Columns of files are read by pyarrow, only those that are encoded; Arrow files are those
             of its IPC format and of Feather. An array may be a `numpy.memmap`; in Fortran order its
             columns are read once, in C order all of it is read for each portion of the columns. A
@@ -255,6 +257,8 @@ class Dataset(EncodedColumns):
         real_path = Path(os.path.realpath(path))
         encode = partial(cls._encode_portion, n_jobs=n_jobs)
         arguments = (categorical_features, int(max_memory), encode, count_threads(n_jobs))
+        if sparse.issparse(source):
+            source = [source]
         if are_blocks(source):
             write_blocks(real_path, source, *arguments, int(verbose))
         else:

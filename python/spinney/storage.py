@@ -36,7 +36,8 @@ def load(path: Any, *, n_jobs: int | None = None) -> Any:
 
     The estimator predicts the same bits as the one that was saved. Nothing in the file is executed,
     and everything in it is checked: its checksums, header and lengths now, and the bytes of the
-    trees of a forest when they are first needed.
+    trees of a forest when they are first needed. Until then the file is mapped into memory: nobody
+    may write to it, but replacing it, as `save` does, is allowed.
 
     Parameters
     ----------

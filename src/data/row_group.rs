@@ -33,7 +33,7 @@ pub struct RowGroup {
     /// Room for the entries of all rows as they are stored, and where those of each row end.
     entries: Vec<(u32, f64)>,
     ends: Vec<usize>,
-    /// By value, whether it has been set.
+    /// By value, whether it has been set; empty unless a cell has several entries.
     is_set: Vec<bool>,
 }
 
@@ -54,18 +54,25 @@ impl RowGroup {
         self.features.drain(..).for_each(|feature| self.stored[feature as usize] = 0);
         self.entries.clear();
         self.ends.clear();
-        for (lane, &row) in rows.iter().enumerate() {
-            let first = self.entries.len();
+        for &row in rows {
             matrix.copy_row(row, &mut self.entries);
-            for &(feature, _) in &self.entries[first..] {
-                let stored = &mut self.stored[feature as usize];
-                if *stored == 0 {
-                    self.features.push(feature);
-                }
-                *stored |= 1 << lane;
-            }
             self.ends.push(self.entries.len());
         }
+        // Each entry writes its feature, and only a new one is kept: no branch depends on which are
+        // new.
+        self.features.resize(self.entries.len(), 0);
+        let (mut n_features, mut has_several, mut first) = (0, false, 0);
+        for (lane, &end) in self.ends.iter().enumerate() {
+            for &(feature, _) in &self.entries[first..end] {
+                let stored = &mut self.stored[feature as usize];
+                self.features[n_features] = feature;
+                n_features += usize::from(*stored == 0);
+                has_several |= *stored >> lane & 1 != 0;
+                *stored |= 1 << lane;
+            }
+            first = end;
+        }
+        self.features.truncate(n_features);
         let mut n_values = 0;
         for &feature in &self.features {
             self.starts[feature as usize] = n_values;
@@ -73,12 +80,12 @@ impl RowGroup {
         }
         self.values.resize(n_values as usize, 0.0);
         self.is_set.clear();
-        self.is_set.resize(n_values as usize, false);
-        let mut first = 0;
+        self.is_set.resize(if has_several { n_values as usize } else { 0 }, false);
+        first = 0;
         for (lane, &end) in self.ends.iter().enumerate() {
             for &(feature, value) in &self.entries[first..end] {
                 let place = self.place(feature, lane as u32);
-                let was_set = std::mem::replace(&mut self.is_set[place], true);
+                let was_set = has_several && std::mem::replace(&mut self.is_set[place], true);
                 self.values[place] = if was_set { matrix.merge(self.values[place], value) } else { value };
             }
             first = end;

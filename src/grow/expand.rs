@@ -302,7 +302,7 @@ impl<'s, C: Criterion> Fork<'s, C> {
         let small_ids = if *left_is_small { left_ids } else { right_ids };
         let division =
             Division { node: totals, small: (small_ids, &small.0, small.1), large: (&large.0, large.1), wanted };
-        search.bequeath(heritage.take(), &division, scratch)
+        search.divide_heritage(heritage.take(), &division, scratch)
     }
 
     /// The limits of the predictions of the left child and of the right child.

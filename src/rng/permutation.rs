@@ -241,7 +241,7 @@ impl Network {
     /// Sets `out` to the first values of a block. Values out of range walk on by `step`.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "compiled for each width of vector registers")]
-    fn settle(&self, block: &[u32; LANES], out: &mut [u32], step: impl Fn(&Self, u32) -> u32) {
+    fn walk_into_range(&self, block: &[u32; LANES], out: &mut [u32], step: impl Fn(&Self, u32) -> u32) {
         out.copy_from_slice(&block[..out.len()]);
         // The values out of range are counted, because a search that stops early is not
         // vectorised. The lanes past the end of `out` must not walk: a walk that begins outside
@@ -287,7 +287,7 @@ vectorized! {
     fn draw(network: &Network, start: u32, out: &mut [u32]) {
         for (out, start) in out.chunks_mut(LANES).zip((start..).step_by(LANES)) {
             let block = network.forwards_block(std::array::from_fn(|i| start.wrapping_add(i as u32)));
-            network.settle(&block, out, Network::forwards);
+            network.walk_into_range(&block, out, Network::forwards);
         }
     }
 }
@@ -297,7 +297,7 @@ vectorized! {
         for (features, out) in features.chunks(LANES).zip(out.chunks_mut(LANES)) {
             let mut block = [0; LANES];
             block[..features.len()].copy_from_slice(features);
-            network.settle(&network.backwards_block(block), out, Network::backwards);
+            network.walk_into_range(&network.backwards_block(block), out, Network::backwards);
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::tuning::tuned;
 tuned! {
     /// The best conceivable split is only computed for nodes with up to this many rows (bench
     /// `sweep`).
-    fn summit_up_to() -> usize = 16;
+    fn best_conceivable_up_to() -> usize = 16;
 }
 
 impl<C: Criterion> NodeSearch<'_, C> {
@@ -38,7 +38,7 @@ impl<C: Criterion> NodeSearch<'_, C> {
     /// node is too large, or if the criterion cannot compute that split cheaply.
     pub(crate) fn best_conceivable(&self, scan: &mut C::Scan) -> Option<C::Proof> {
         let samples = self.node.samples.ids();
-        if samples.len() > summit_up_to() {
+        if samples.len() > best_conceivable_up_to() {
             return None;
         }
         self.search.criterion.best_conceivable(self.node.totals, samples, scan)

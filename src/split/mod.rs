@@ -129,7 +129,7 @@ impl<C: Criterion> Search<'_, C> {
     }
 
     /// Divides the heritage of a node among the node's children. Nodes of dense data have none.
-    pub fn bequeath(
+    pub fn divide_heritage(
         &self,
         heritage: Option<Heritage<C>>,
         division: &Division<'_, C>,

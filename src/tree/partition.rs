@@ -64,7 +64,7 @@ impl Descent {
     }
 
     /// Sets the leaves of the doubtful rows.
-    pub fn settle(&mut self, leaf: impl Fn(usize) -> u32) {
+    pub fn set_doubtful(&mut self, leaf: impl Fn(usize) -> u32) {
         for row in self.doubtful.drain(..).map(usize::from) {
             self.leaves[row] = leaf(row);
         }
@@ -424,7 +424,7 @@ mod tests {
                 let mut pages = Pages::default();
                 pages.copy(&cells, &starts).unwrap();
                 descent.run(&clusters, &pages);
-                descent.settle(leaf);
+                descent.set_doubtful(leaf);
                 descent.leaves().to_vec()
             };
             prop_assert_eq!(&found(&x.view()), &expected);

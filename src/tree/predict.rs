@@ -408,7 +408,7 @@ fn through_clusters<W: Walk>(
     for (at, (tree, clusters)) in trees.iter().zip(clusters).enumerate() {
         runtime.check_interrupt()?;
         descent.run(clusters, &pages);
-        descent.settle(|row| {
+        descent.set_doubtful(|row| {
             let mut at = tree.root();
             while at & AT_LEAF == 0 {
                 at = tree.step(at, |feature| cells.value(starts[row], feature));

@@ -35,7 +35,7 @@ pub(crate) const MAX_ROWS: usize = MAX_PLACES;
 pub(crate) const MAX_RANKS: usize = 1 << (u32::BITS - PLACE_BITS);
 tuned! {
     /// A node with more columns than this computes its best conceivable split (bench `sweep`).
-    fn summit_from_features() -> usize = 2 * LANES;
+    fn best_conceivable_from_features() -> usize = 2 * LANES;
 }
 
 /// Buffers of one worker. Each search assumes that they are dirty.
@@ -65,7 +65,8 @@ pub(crate) fn best_split<C: Criterion>(
     let n_features = search.data.n_features() as u32;
     let SmallScratch { keys, scores, others, features, categorical, entries } = scratch;
     at.list_features(drawn, features, categorical);
-    let best_conceivable = if features.len() > summit_from_features() { at.best_conceivable(scan) } else { None };
+    let best_conceivable =
+        if features.len() > best_conceivable_from_features() { at.best_conceivable(scan) } else { None };
     keys.resize(samples.len(), [0; LANES]);
     scores.resize(samples.len() - 1, [0.0; LANES]);
     others.resize(samples.len() - 1, [0.0; LANES]);

@@ -146,8 +146,8 @@ impl<C: Criterion> ColumnBounds<C> {
         self.starts[at] = start - slope * self.drift;
     }
 
-    /// Forgets what reading the columns has shown; the summaries stay.
-    pub fn forget(&mut self) {
+    /// Makes all columns unread: their bounds allow any gain. The summaries stay.
+    pub fn clear(&mut self) {
         self.starts.fill(f64::INFINITY);
         self.slopes.fill(0.0);
     }

@@ -325,7 +325,7 @@ impl<C: Criterion> KnownColumns<C> {
         self.members.remove_all(samples);
         let leave = self.bounds.leave(criterion, node, small, large);
         if nnz > forget_from() * self.bounds.n_columns() {
-            self.bounds.forget();
+            self.bounds.clear();
         }
         if let Some(columns) = &self.columns {
             map.load(columns);
