@@ -1,5 +1,7 @@
 """Why a prediction is what it is: contributions of features, exact and in the unit of the target.
 
+Where shap is installed, `forest.to_shap(X)` returns them as its own object, which its plots take.
+
 python examples/explaining.py [picture.svg]
 """
 

@@ -4,15 +4,16 @@ A comment before a paragraph, a list or a table says where its figures come from
 
     <!-- figures
     one tree, 20 Newsgroups: spinney; scikit-learn; scikit-learn x
+    leave-one-out, Breast, 569 rows, gini: spinney / spinney, a fit
     papers/regression: 50,000 | L1, Spinney
     3 by predict.py
     2 estimated
     -->
 
-Each line is a row of `benches/results.json` with its libraries (seconds, or with an x how many
-times as long as ours), a file of `benches/papers/results` with rows and columns of its tables, or a
-number of figures that no file has: those that a script of `benches/peers` prints, estimates, and
-those that somebody measured without a script.
+Each line is a row of `benches/results.json` with its libraries (seconds; with an x how many times
+as long as ours; two with a slash for their quotient), a file of `benches/papers/results` with rows
+and columns of its tables, or a number of figures that no file has: those that a script of
+`benches/peers` prints, estimates, and those that somebody measured without a script.
 """
 
 import json
@@ -26,11 +27,15 @@ BENCHES = REPOSITORY / "benches"
 RESULTS = json.loads((BENCHES / "results.json").read_text(encoding="utf-8"))["rows"]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 PAGES = [path for path in PAGES if not {"_build", "generated"} & set(path.parts)]
-FIGURE = re.compile(r"(?<![\w.,/])(\d[\d,]*(?:\.\d+)?)(?:\s(s|ms|µs|seconds|times)\b|(x)(?!\w))")
+FIGURE = re.compile(
+    r"(?<![\w.,/])(\d[\d,]*(?:\.\d+)?)"
+    r"(?:\s(s|ms|µs|seconds|times|fits|kB|MB|GB)\b|(x)(?!\w))"
+)
 PROGRAM = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 COMMENT = re.compile(r"^<!-- figures\n(.*?)^-->\n", re.MULTILINE | re.DOTALL)
-# Seconds, or multiples.
-UNITS = {"s": 1.0, "seconds": 1.0, "ms": 1e-3, "µs": 1e-6, "times": 1.0, "x": 1.0}
+# Seconds, multiples, or bytes.
+UNITS = {"s": 1.0, "seconds": 1.0, "ms": 1e-3, "µs": 1e-6, "times": 1.0, "x": 1.0, "fits": 1.0}
+UNITS |= {"kB": 1e3, "MB": 1e6, "GB": 1e9}
 
 
 def find_figures(block):
@@ -56,6 +61,9 @@ def find_recorded(key, item):
                     return float(row[table["head"].index(column)])
         raise KeyError(f"{path.name} has no {item}")
     row = RESULTS[key]
+    if " / " in item:
+        above, below = item.split(" / ")
+        return row["seconds"][above] / row["seconds"][below]
     if not item.endswith(" x"):
         return row["seconds"][item]
     library = item.removesuffix(" x")

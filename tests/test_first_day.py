@@ -3,6 +3,7 @@
 `python tests/test_first_day.py` walks through them and prints a line for each.
 """
 
+import io
 import os
 import pickle
 import signal
@@ -12,6 +13,7 @@ import tempfile
 import threading
 import time
 import warnings
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -43,6 +45,7 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import plot_tree
 from sklearn.utils import estimator_html_repr
 
 import spinney
@@ -74,6 +77,21 @@ def people():
 def forest(**params):
     """Return a small forest."""
     return RandomForestClassifier(**{"n_estimators": 10, "random_state": 0, **params})
+
+
+@contextmanager
+def new_figure():
+    """Give matplotlib's `pyplot`, which draws into memory, and close its figures afterwards."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+    try:
+        yield plt
+    finally:
+        plt.close("all")
 
 
 # --- Models -------------------------------------------------------------------------------------
@@ -472,31 +490,57 @@ def test_another_number_of_features():
         forest().fit(X, y).predict(X_test[:, :3])
 
 
+def test_a_cluster_without_its_package():
+    """The error says how to install Ray, or Dask."""
+    for name, missing in (("ray", "ray"), ("dask", "dask"), ("dask", "distributed")):
+        code = f"import sys; sys.modules[{missing!r}] = None; import spinney; spinney.{name}"
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        )
+        last = done.stderr.splitlines()[-1]
+        assert last.startswith(f"ImportError: spinney.{name} needs the package")
+        assert last.endswith(f': python -m pip install "spinney[{name}]"')
+
+
 # --- Looking at models ----------------------------------------------------------------------------
 
 
 def test_importances_and_text():
-    """Which features, and the rules of a tree of the forest."""
+    """Which features, in numbers and as a picture, and the rules of a tree of the forest."""
     X, y = load_iris(return_X_y=True, as_frame=True)
     model = forest().fit(X, y)
     assert X.columns[np.argmax(model.feature_importances_)].startswith("petal")
     text = spinney.export_text(model.estimators_[0], feature_names=list(X.columns))
     assert "petal" in text
+    with new_figure() as plt:
+        ax = spinney.plot_importance(model, n_features=2)
+        assert all(label.get_text().startswith("petal") for label in ax.get_yticklabels())
+        plt.savefig(io.BytesIO())
 
 
 def test_a_picture_of_a_tree():
-    """scikit-learn's `plot_tree` takes our trees when it does not check their class."""
-    import matplotlib as mpl
+    """By matplotlib, and for Graphviz, with the names of the classes."""
+    iris = load_iris()
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(iris.data, iris.target)
+    with new_figure() as plt:
+        boxes = spinney.plot_tree(tree, class_names=iris.target_names, filled=True)
+        assert len(boxes) == tree.tree_.node_count
+        assert "class = setosa (100%)" in "".join(text.get_text() for text in boxes[0].axes.texts)
+        plt.savefig(io.BytesIO())
+    text = spinney.export_graphviz(tree, class_names=iris.target_names, filled=True)
+    assert text.count("->") == tree.tree_.node_count - 1
+    assert "class = virginica" in text
 
-    mpl.use("Agg")
-    from sklearn.tree import plot_tree
 
+def test_a_picture_of_a_tree_by_scikit_learn():
+    """Its `plot_tree` takes our trees when it does not check their class."""
     X, _, y, _ = iris()
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
-    with sklearn.config_context(skip_parameter_validation=True):
-        assert len(plot_tree(tree)) >= tree.tree_.node_count
-    with pytest.raises(ValueError, match="must be an instance of"):
-        plot_tree(tree)
+    with new_figure():
+        with sklearn.config_context(skip_parameter_validation=True):
+            assert len(plot_tree(tree)) >= tree.tree_.node_count
+        with pytest.raises(ValueError, match="must be an instance of"):
+            plot_tree(tree)
 
 
 THINGS = [thing for name, thing in list(globals().items()) if name.startswith("test_")]

@@ -146,6 +146,27 @@ def test_sixteen_leaves_do_not_overlap(size, rotate):
     check_drawing(boxes)
 
 
+@pytest.mark.parametrize("size", [(19.2, 10.8), (11.7, 8.3), None])
+@pytest.mark.parametrize("dpi", [72, 100])
+def test_text_keeps_away_from_the_borders(size, dpi):
+    """Screens round the widths of letters up: still a fifth of a letter's height is free."""
+    X, y = load_digits(return_X_y=True)
+    names = np.array([f"handwritten figure {label}" for label in range(10)])
+    tree = spinney.DecisionTreeClassifier(max_depth=4, random_state=0).fit(X, names[y])
+    if size is not None:
+        plt.figure(figsize=size, dpi=dpi)
+    boxes = plot_tree(tree)
+    ax = boxes[0].axes
+    ax.figure.canvas.draw()
+    for text in texts_of(ax):
+        extent = text.get_window_extent()
+        free = 0.2 * text.get_fontsize() * ax.figure.dpi / 72
+        for box in (box.get_window_extent() for box in boxes):
+            if overlap(box, extent) > 0.0:
+                assert box.x0 + free <= extent.x0
+                assert extent.x1 <= box.x1 - free
+
+
 def test_the_text_can_be_read():
     """At depth 4: on A4 paper at least 5 points, and 8 in a figure that is made for the tree."""
     for size, least in (((11.7, 8.3), 5.0), (None, 7.9)):
@@ -253,6 +274,57 @@ def test_labels():
     assert "samples = 150" in texts[0]
     assert texts[2] == "0\n100\nversicolor (50%)" or texts[2].startswith("0.5\n100")
     assert shown(tree, max_depth=0)[1:] == ["(...)", "(...)"]
+
+
+def test_symbolic_names_and_no_names_of_classes():
+    """`class_names` may be a bool: True means the names that scikit-learn makes up."""
+    iris = load_iris()
+    tree = spinney.DecisionTreeClassifier(max_depth=2, random_state=0).fit(iris.data, iris.target)
+    theirs = sklearn.tree.DecisionTreeClassifier(max_depth=2, random_state=0)
+    expected = sklearn.tree.export_graphviz(theirs.fit(iris.data, iris.target), class_names=True)
+    find_classes = re.compile(r"class = [^\\\"]*").findall
+    for true in (True, np.True_):
+        text = export_graphviz(tree, class_names=true)
+        assert find_classes(text) == find_classes(expected)
+        assert shown(tree, class_names=true)[1].endswith("class = y[0] (100%)")
+    for false in (False, np.False_):
+        assert "class" not in export_graphviz(tree, class_names=false)
+        assert shown(tree, class_names=false)[1] == "gini = 0\nsamples = 50"
+    legends = []
+    for class_names in (None, True, False):
+        boxes = plot_tree(tree, class_names=class_names)
+        texts = {text.get_text() for text in texts_of(boxes[0].axes)}
+        legends.append(texts & {"0", "1", "2", "y[0]", "y[1]", "y[2]"})
+        assert len(boxes[0].axes.patches) > len(boxes)
+        plt.close("all")
+    assert legends == [{"0", "1", "2"}, {"y[0]", "y[1]", "y[2]"}, set()]
+    X, y = load_diabetes(return_X_y=True)
+    number = spinney.DecisionTreeRegressor(max_depth=1).fit(X, y)
+    assert shown(number, class_names=True) == shown(number)
+    both = np.column_stack([y > 100, y > 200])
+    several = spinney.DecisionTreeClassifier(max_depth=1).fit(X, both)
+    assert shown(several, class_names=True) == shown(several)
+    assert "class" not in shown(several, class_names=False)[0]
+    with pytest.raises(ValueError, match=r"'class_names' .* must be an array-like or None"):
+        spinney.export_text(tree, class_names=True)
+
+
+def test_no_precision_means_whole_numbers():
+    """As in scikit-learn. Numbers below 1 keep a digit, as ever."""
+    tree = spinney.DecisionTreeClassifier().fit([[0.0], [4.5], [5.5], [9.0]], [0, 0, 1, 1])
+    assert shown(tree, precision=None)[0].startswith("x[0] <= 5\ngini = 0.5\n")
+    assert export_graphviz(tree, precision=None) == export_graphviz(tree, precision=0)
+
+
+def test_names_may_be_any_array_like():
+    """Also one that knows nothing but how it becomes an array."""
+
+    class Names:
+        def __array__(self, dtype=None, copy=None):
+            return np.array(["one", "other"])
+
+    tree = spinney.DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    assert export_graphviz(tree, class_names=Names()).count("class = o") == 3
 
 
 def test_numbers_and_several_outputs():

@@ -3,9 +3,9 @@
 A node that orders categories by its own rows overfits if they are many and have few rows each. The
 study compares the orders that Spinney has (`category_order`), and one that it does not have, with
 what users do instead: ordinal codes, one-hot columns and scikit-learn's target encoding. The scores
-(accuracy or R2) are paired over random splits. Results are in `categories.txt`.
+(accuracy or R2) are paired over random splits. `categories.txt` has results of several runs.
 
-    python benches/papers/categories.py > benches/papers/categories.txt
+    python benches/papers/categories.py
 
 Needs the real data beside the repository; sets whose data are absent are said to be skipped.
 """

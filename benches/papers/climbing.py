@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,19 @@ from paper import parse_arguments, write_results
 from spinney import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 
 LIMITS = {"max_depth": 2, "min_samples_leaf": 3}
+# What the post prints: the lines of a node, and its children if it is split.
+POST = {
+    "classification": (
+        ["cat", "in {B}"],
+        (["0.00"],),
+        (["column 3", "≤ 0.44"], (["0.80"],), (["1.00"],)),
+    ),
+    "regression": (
+        ["column 8", "≤ -0.00"],
+        (["column 2", "≤ 0.01"], (["96.31"],), (["159.74"],)),
+        (["column 2", "≤ 0.01"], (["162.68"],), (["225.88"],)),
+    ),
+}
 
 
 def make_table() -> tuple[pd.DataFrame, np.ndarray]:
@@ -29,6 +43,45 @@ def weigh_split(rest: pd.DataFrame, y: np.ndarray, column: str, threshold: float
     left = (rest[column] <= threshold).to_numpy()
     sides = [y[left], y[~left]]
     return sum(len(side) * 2 * side.mean() * (1 - side.mean()) for side in sides) / len(y)
+
+
+def list_nodes(model: DecisionTreeClassifier | DecisionTreeRegressor, node: int = 0) -> tuple:
+    """Return the nodes of a tree, as in `POST`: of leaves, the mean outcome."""
+    tree = model.tree_
+    children = (int(tree.children_left[node]), int(tree.children_right[node]))
+    if children[0] < 0:
+        return ([f"{tree.value[node].ravel()[-1]:.2f}"],)
+    return (describe_split(model, node), *(list_nodes(model, child) for child in children))
+
+
+def describe_split(model: DecisionTreeClassifier | DecisionTreeRegressor, node: int) -> list[str]:
+    feature, threshold = model.tree_.feature[node], model.tree_.threshold[node]
+    if np.isnan(threshold):
+        codes = model.tree_.category_set(node)
+        return ["cat", f"in {{{', '.join(model.categories_[feature][codes])}}}"]
+    return [f"column {feature}", f"≤ {threshold:.2f}"]
+
+
+def mark_nodes(nodes: tuple, others: tuple) -> dict[str, Any]:
+    """Return nodes as `report.py` draws them; those that are not the other tree's have color 1."""
+    lines, *children = nodes
+    pairs = zip(children, others[1:], strict=True)
+    marked = {"lines": lines, "color": int(lines != others[0])}
+    return marked | ({"children": [mark_nodes(*pair) for pair in pairs]} if children else {})
+
+
+def make_plot(models: dict[str, Any]) -> dict[str, Any]:
+    """Return the trees that are grown here, each beside that of the post."""
+    trees = {}
+    for name, model in models.items():
+        ours, theirs = list_nodes(model), POST[name]
+        trees[f"{name}, here"] = mark_nodes(ours, theirs)
+        trees[f"{name}, in the post"] = mark_nodes(theirs, ours)
+    return {
+        "title": "The trees of the post",
+        "keys": ["as in the other tree", "not as in the other tree"],
+        "trees": trees,
+    }
 
 
 def main() -> int:
@@ -80,7 +133,7 @@ def main() -> int:
                 "here, and values of the column in the post.",
             }
         ],
-        plots=[],
+        plots=[make_plot({"classification": first, "regression": second})],
     )
     for tree in (first, second):
         print(export_text(tree))

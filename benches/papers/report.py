@@ -2,8 +2,10 @@
 
 Of `results/NAME.json` come `NAME.md`, the tables with what they say, and `NAME-0.svg` and so on,
 the plots. The same results give the same files, which a test looks after. A table has `title`,
-`head`, `rows`, `note` and perhaps `text`; a plot has `title`, `x`, `y` and `lines`, lists of points
-by name. Both axes are logarithmic.
+`head`, `rows`, `note` and perhaps `text`. A plot has `title`, `x`, `y` and `lines`, lists of points
+by name, over two logarithmic axes. A plot of trees has `title`, `keys`, which are names of colours,
+and `trees` by name: a node has `lines` of text, the `color` of a key and, if it is split, its two
+`children`.
 """
 
 from __future__ import annotations
@@ -21,6 +23,9 @@ RESULTS = Path(__file__).resolve().parent / "results"
 COLORS = ("#3182bd", "#e6800f", "#2ca25f", "#c35a9e", "#888888")
 # So narrow that letters are readable on a telephone; wide screens draw it larger.
 WIDTH, PLOT, LEFT, RIGHT, BOTTOM = 420, 230, 58, 26, 48
+# Of trees, which stand in pairs: their margin, the height of a name and of a level; of the box of a
+# node: its margin, the height of a line, and the width of a letter.
+TREE_LEFT, TREE_NAME, LEVEL, MARGIN, BOX_LINE, BOX_LETTER = 10, 26, 68, 5, 13, 6.2
 # Where the keys of lines begin, and what one takes: a row, and a mark with so much per letter.
 KEYS_LEFT, KEYS_TOP, KEY_HEIGHT, MARK_WIDTH, LETTER = 16, 32, 18, 34, 6.6
 
@@ -31,11 +36,11 @@ def list_ticks(low: float, high: float) -> list[float]:
     If these are many, the powers alone; if they are few, other multiples, too.
     """
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [factor * 10.0**e for e in exponents for factor in (1, 2, 5)]
-    inside = [tick for tick in ticks if low * 0.999 <= tick <= high * 1.001]
-    if len(inside) < 2:
-        ticks = [factor * 10.0**e for e in exponents for factor in range(1, 10)]
-        inside = [tick for tick in ticks if low * 0.999 <= tick <= high * 1.001]
+    inside: list[float] = []
+    for factors in ((1, 2, 5), range(1, 10), [half / 2 for half in range(2, 20)]):
+        if len(inside) < 2:
+            ticks = [factor * 10.0**e for e in exponents for factor in factors]
+            inside = [tick for tick in ticks if low * 0.999 <= tick <= high * 1.001]
     if len(inside) > 7:
         inside = [tick for tick in inside if f"{tick:e}".startswith("1.")]
     return inside
@@ -57,8 +62,36 @@ def place_keys(names: Iterable[str]) -> list[tuple[float, float]]:
     return places
 
 
-def draw_plot(plot: dict[str, Any]) -> str:
-    """Return a plot as SVG; its text has the colour of the page."""
+def write(x: float, y: float, content: str, anchor: str = "middle", **more: Any) -> str:
+    """Return text in the colour of the page."""
+    style = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in more.items())
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="currentColor"{style}>'
+        f"{escape(content)}</text>"
+    )
+
+
+def write_title(title: str) -> str:
+    return write(WIDTH / 2, 20, title, font_weight="bold", font_size=14)
+
+
+def write_key(place: tuple[float, float], number: int, name: str) -> list[str]:
+    x, y = place
+    color = COLORS[number % len(COLORS)]
+    mark = f'<rect x="{x:.1f}" y="{y:.1f}" width="12" height="12" fill="{color}"/>'
+    return [mark, write(x + 17, y + 10.5, name, "start")]
+
+
+def join_parts(title: str, height: float, parts: list[str]) -> str:
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" role="img" '
+        'style="max-width: 32rem; width: 100%" font-family="sans-serif" font-size="12">'
+    )
+    return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>", ""])
+
+
+def draw_lines(plot: dict[str, Any]) -> str:
+    """Return lines over two logarithmic axes, as SVG."""
     keys = place_keys(plot["lines"])
     top = keys[-1][1] + KEY_HEIGHT + 30
     height = top + PLOT + BOTTOM
@@ -72,14 +105,7 @@ def draw_plot(plot: dict[str, Any]) -> str:
         x = LEFT + across * (WIDTH - LEFT - RIGHT)
         return x, top + (1 - up) * PLOT
 
-    def write(x: float, y: float, content: str, anchor: str = "middle", **more: Any) -> str:
-        style = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in more.items())
-        return (
-            f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="currentColor"{style}>'
-            f"{escape(content)}</text>"
-        )
-
-    parts = [write(WIDTH / 2, 20, plot["title"], font_weight="bold", font_size=14)]
+    parts = [write_title(plot["title"])]
     for tick in list_ticks(x_low, x_high):
         x, _ = place([tick, y_low])
         parts.append(write(x, top + PLOT + 18, format_number(tick)))
@@ -93,7 +119,6 @@ def draw_plot(plot: dict[str, Any]) -> str:
     parts.append(write((LEFT + WIDTH - RIGHT) / 2, height - 8, plot["x"]))
     parts.append(write(LEFT, top - 14, plot["y"], "end"))
     for number, (name, line) in enumerate(plot["lines"].items()):
-        x, y = keys[number]
         color = COLORS[number % len(COLORS)]
         places = " ".join("{:.1f},{:.1f}".format(*place(point)) for point in line)
         parts.append(f'<polyline points="{places}" fill="none" stroke="{color}" stroke-width="2"/>')
@@ -101,13 +126,76 @@ def draw_plot(plot: dict[str, Any]) -> str:
             '<circle cx="{:.1f}" cy="{:.1f}" r="3" fill="{}"/>'.format(*place(point), color)
             for point in line
         ]
-        parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="12" height="12" fill="{color}"/>')
-        parts.append(write(x + 17, y + 10.5, name, "start"))
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" role="img" '
-        'style="max-width: 32rem; width: 100%" font-family="sans-serif" font-size="12">'
+        parts += write_key(keys[number], number, name)
+    return join_parts(plot["title"], height, parts)
+
+
+def count_leaves(node: dict[str, Any]) -> int:
+    return sum(map(count_leaves, node["children"])) if "children" in node else 1
+
+
+def find_depth(node: dict[str, Any]) -> int:
+    return 1 + max(map(find_depth, node["children"])) if "children" in node else 0
+
+
+def draw_box(node: dict[str, Any], middle: float, top: float) -> list[str]:
+    width = 2 * MARGIN + BOX_LETTER * max(map(len, node["lines"]))
+    box = (
+        f'<rect x="{middle - width / 2:.1f}" y="{top:.1f}" width="{width:.1f}" '
+        f'height="{find_height(node):.1f}" rx="3" fill="{COLORS[node["color"]]}" '
+        f'fill-opacity="0.25" stroke="{COLORS[node["color"]]}"/>'
     )
-    return "\n".join([head, f"<title>{escape(plot['title'])}</title>", *parts, "</svg>", ""])
+    places = [top + MARGIN + BOX_LINE * (number + 0.8) for number in range(len(node["lines"]))]
+    lines = zip(places, node["lines"], strict=True)
+    return [box, *(write(middle, y, line, font_size=11) for y, line in lines)]
+
+
+def find_height(node: dict[str, Any]) -> float:
+    return 2 * MARGIN + BOX_LINE * len(node["lines"])
+
+
+def draw_node(node: dict[str, Any], left: float, top: float, leaf_width: float) -> list[str]:
+    """Return a node and those below it, each in the middle above its leaves."""
+    middle = left + leaf_width * count_leaves(node) / 2
+    parts = draw_box(node, middle, top)
+    bottom = top + find_height(node)
+    for child, word, anchor in zip(
+        node.get("children", ()), ("yes", "no"), ("end", "start"), strict=False
+    ):
+        width = leaf_width * count_leaves(child)
+        end, side = left + width / 2, -4 if word == "yes" else 4
+        parts.append(
+            f'<line x1="{middle:.1f}" x2="{end:.1f}" y1="{bottom:.1f}" y2="{top + LEVEL:.1f}" '
+            'stroke="currentColor" stroke-opacity="0.5"/>'
+        )
+        place = ((middle + end) / 2 + side, (bottom + top + LEVEL) / 2 - 2)
+        parts.append(write(*place, word, anchor, font_size=10))
+        parts += draw_node(child, left, top + LEVEL, leaf_width)
+        left += width
+    return parts
+
+
+def draw_trees(plot: dict[str, Any]) -> str:
+    """Return trees in pairs, as SVG."""
+    keys = place_keys(plot["keys"])
+    parts = [write_title(plot["title"])]
+    for number, name in enumerate(plot["keys"]):
+        parts += write_key(keys[number], number, name)
+    top, width = keys[-1][1] + KEY_HEIGHT + 20, WIDTH / 2 - TREE_LEFT
+    trees = list(plot["trees"].items())
+    for first in range(0, len(trees), 2):
+        pair = trees[first : first + 2]
+        for number, (name, tree) in enumerate(pair):
+            left = TREE_LEFT + number * width
+            parts.append(write(left + width / 2, top + 12, name))
+            parts += draw_node(tree, left, top + TREE_NAME, width / count_leaves(tree))
+        top += TREE_NAME + LEVEL * (max(find_depth(tree) for _, tree in pair) + 1)
+    return join_parts(plot["title"], top, parts)
+
+
+def draw_plot(plot: dict[str, Any]) -> str:
+    """Return a plot as SVG; its text has the colour of the page."""
+    return draw_trees(plot) if "trees" in plot else draw_lines(plot)
 
 
 def write_row(cells: list[Any]) -> str:

@@ -33,6 +33,21 @@ if TYPE_CHECKING:
 class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
     """Base class of the grown forests."""
 
+    # The parameters that scikit-learn's forests hand to their trees. Ours hand on some more; see
+    # `_select_estimator_params`.
+    estimator_params: ClassVar[tuple[str, ...]] = (
+        "criterion",
+        "max_depth",
+        "min_samples_split",
+        "min_samples_leaf",
+        "min_weight_fraction_leaf",
+        "max_features",
+        "max_leaf_nodes",
+        "min_impurity_decrease",
+        "random_state",
+        "ccp_alpha",
+        "monotonic_cst",
+    )
     # The parameter `splitter` of the trees.
     _splitter: ClassVar[str]
     # The attributes that `fit` sets if `oob_score` is not False.

@@ -24,6 +24,9 @@ _FONT_SIZE = 10.0
 _LINE_HEIGHT = 12.0
 # Between a box and its text.
 _PADDING = 4.5
+# Screens round the widths of letters to whole pixels. With 3 to 12 points at 72 to 200 dots per
+# inch, lines of text are up to 1.15 times as wide as their outlines.
+_SCREEN_WIDTH = 1.15
 _BAR_HEIGHT = 5.0
 # Between the boxes of a level, and between levels of trees that grow down or to the right.
 _GAP = 6.0
@@ -199,8 +202,7 @@ def _measure(node: int, text: str, shares: list[float]) -> _Box:
 def _measure_width(text: str) -> float:
     font = FontProperties(size=_FONT_SIZE)
     width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
-    # Screens round the widths of letters to whole pixels.
-    return 1.06 * float(width)
+    return _SCREEN_WIDTH * float(width)
 
 
 def _plan(
@@ -299,7 +301,9 @@ class _Legend:
     _MAX_CLASSES = 18
 
     def __init__(self, labels: NodeLabels) -> None:
-        names, colors = labels.class_names or [], labels.class_colors or []
+        names = labels.class_names or []
+        # Without names, the colours of the classes have no entries.
+        colors = (labels.class_colors or []) if names else []
         entries = list(zip(names, colors, strict=True))
         # More colours could not be told apart.
         shown = entries if len(entries) <= self._MAX_CLASSES else []
@@ -322,6 +326,8 @@ class _Legend:
                 side = 0.8 * _FONT_SIZE
                 ax.add_artist(Rectangle((x, y - side / 2), side, side, facecolor=color))
                 x += 1.4 * _FONT_SIZE
-                ax.add_artist(_ScaledText(x + width / 2, y, name))
+                text = _ScaledText(x, y, name)
+                text.set_horizontalalignment("left")
+                ax.add_artist(text)
                 x += width + 1.6 * _FONT_SIZE
             top += _LINE_HEIGHT + 4

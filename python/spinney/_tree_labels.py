@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
 from spinney._messages import reject_parameter
@@ -52,13 +53,14 @@ class Options(NamedTuple):
     node_ids: bool
     proportion: bool
     rounded: bool
-    precision: int
+    precision: int | None
 
     def check(self) -> None:
         """Raise ValueError if a parameter is illegal."""
         if self.max_depth is not None:
             check_int(self.owner, "max_depth", self.max_depth, 0, " or None")
-        check_int(self.owner, "precision", self.precision, 0)
+        if self.precision is not None:
+            check_int(self.owner, "precision", self.precision, 0, " or None")
         if self.label not in ("all", "root", "none"):
             reject_parameter(self.owner, "label", self.label, "'all', 'root' or 'none'")
         for name in ("filled", "impurity", "node_ids", "proportion", "rounded"):
@@ -80,17 +82,21 @@ class NodeLabels:
     Attributes
     ----------
     class_names : list of str or None
-        Names of the classes of a classifier of one output, cut if they are long.
+        Names of the classes of a classifier of one output, cut if they are long. None if
+        `options.class_names` is False.
     class_colors : list of Color or None
-        Their colours.
+        Colours of the classes of a classifier of one output.
     """
 
     def __init__(self, estimator: BaseDecisionTree, options: Options, show_shares: bool) -> None:
         options.check()
-        names = find_names(
-            options.owner, estimator, options.feature_names, options.class_names, "x[{}]"
-        )
+        choice = options.class_names
+        given = None if is_bool(choice) else choice
+        names = find_names(options.owner, estimator, options.feature_names, given, "x[{}]")
         names = names._replace(features=[cut_name(name) for name in names.features])
+        self._shows_classes = not is_bool(choice) or bool(choice)
+        if names.classes is not None and len(names.classes) == 1 and given is not choice:
+            names = names._replace(classes=[_name_by_numbers(names.classes[0])])
         self._options = options
         self._show_shares = show_shares
         self._words = TreeWords(estimator, names, self.format_number, _list_members)
@@ -100,8 +106,9 @@ class NodeLabels:
         self.class_names: list[str] | None = None
         self.class_colors: list[Color] | None = None
         if names.classes is not None and self._tree.n_outputs == 1:
-            self.class_names = [cut_name(str(label)) for label in names.classes[0]]
-            self.class_colors = choose_colors(len(self.class_names))
+            if self._shows_classes:
+                self.class_names = [cut_name(str(label)) for label in names.classes[0]]
+            self.class_colors = choose_colors(len(names.classes[0]))
         # The range of the values, or of the impurities, that colours stand for.
         scale = self._tree.value[:, 0, 0] if self._tree.n_outputs == 1 else -self._tree.impurity
         self._scale = scale
@@ -109,7 +116,7 @@ class NodeLabels:
 
     def format_number(self, number: float) -> str:
         """Return a number with as many digits after the point as wanted, without trailing zeros."""
-        precision = self._options.precision
+        precision = self._options.precision or 0
         if number != 0 and abs(number) < 10.0**-precision:
             return f"{number:.{max(precision, 1)}g}"
         text = f"{number:.{precision}f}"
@@ -157,6 +164,8 @@ class NodeLabels:
             weight = 1.0 if self._options.proportion else float(tree.weighted_n_node_samples[node])
             text = self._list_values(value[0] * weight)
             lines.append(f"value = {text}" if has_labels else text)
+        if not self._shows_classes:
+            return lines
         winners = [
             cut_name(self._words.name_class(node, output))
             for output in range(min(tree.n_outputs, _MAX_VALUES))
@@ -175,7 +184,7 @@ class NodeLabels:
 
     def list_shares(self, node: int) -> list[float]:
         """Return the shares of the classes; nothing for numbers, or for several outputs."""
-        if self.class_names is None:
+        if self.class_colors is None:
             return []
         shares: list[float] = self._tree.value[node][0].tolist()
         return shares
@@ -196,6 +205,11 @@ class NodeLabels:
         width = self._highest - self._lowest
         place = (float(self._scale[node]) - self._lowest) / width if width > 0 else 0.5
         return mix_with_white(_PALETTE[0], 0.05 + 0.65 * place)
+
+
+def _name_by_numbers(classes: NDArray[Any]) -> NDArray[Any]:
+    """Return symbolic names of classes, those of scikit-learn."""
+    return np.array([f"y[{code}]" for code in range(classes.shape[0])])
 
 
 def cut_name(name: str, length: int = _MAX_NAME) -> str:

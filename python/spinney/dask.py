@@ -15,13 +15,20 @@ from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
-import dask
-import dask.array as da
 import numpy as np
-from dask.base import is_dask_collection
-from distributed import Client, Future, KilledWorker, get_client, wait
-from distributed.comm.core import CommClosedError
 from numpy.typing import NDArray
+
+try:
+    import dask
+    import dask.array as da
+    from dask.base import is_dask_collection
+    from distributed import Client, Future, KilledWorker, get_client, wait
+    from distributed.comm.core import CommClosedError
+except ImportError as error:
+    raise ImportError(
+        "spinney.dask needs the packages dask and distributed: "
+        'python -m pip install "spinney[dask]"'
+    ) from error
 
 import spinney as local
 from spinney import _host_cache

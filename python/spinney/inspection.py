@@ -176,7 +176,7 @@ def export_graphviz(
     rotate: bool = False,
     rounded: bool = False,
     special_characters: bool = False,
-    precision: int = 3,
+    precision: int | None = 3,
     fontname: str = "helvetica",
 ) -> str | None:
     """Export a tree in the language of Graphviz.
@@ -194,9 +194,10 @@ def export_graphviz(
         Depth of the deepest nodes that are shown. None means that all are.
     feature_names : array-like of shape (n_features,), default=None
         Names of the features. None means those that `fit` saw, or else "x[0]", "x[1]" and so on.
-    class_names : array-like of shape (n_classes,), default=None
+    class_names : array-like of shape (n_classes,) or bool, default=None
         Names of the classes, in the order of `classes_`. None means `classes_` itself; for a tree
-        of a forest, those of the forest.
+        of a forest, those of the forest. True means "y[0]", "y[1]" and so on. False means that
+        classes are not named. Trees with several outputs have the names of `classes_`.
     label : {'all', 'root', 'none'}, default='all'
         In which nodes numbers have labels.
     filled : bool, default=False
@@ -216,7 +217,7 @@ def export_graphviz(
     special_characters : bool, default=False
         Whether "<=" becomes "≤".
     precision : int, default=3
-        Number of decimal places.
+        Number of decimal places. None means 0.
     fontname : str, default='helvetica'
 
     Returns

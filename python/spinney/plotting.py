@@ -32,7 +32,7 @@ def plot_tree(
     node_ids: bool = False,
     proportion: bool = False,
     rounded: bool = False,
-    precision: int = 3,
+    precision: int | None = 3,
     ax: Any = None,
     fontsize: float | None = None,
     rotate: bool | None = None,
@@ -54,9 +54,10 @@ def plot_tree(
         Depth of the deepest nodes that are shown. None means that all are.
     feature_names : array-like of shape (n_features,), default=None
         Names of the features. None means those that `fit` saw, or else "x[0]", "x[1]" and so on.
-    class_names : array-like of shape (n_classes,), default=None
+    class_names : array-like of shape (n_classes,) or bool, default=None
         Names of the classes, in the order of `classes_`. None means `classes_` itself; for a tree
-        of a forest, those of the forest.
+        of a forest, those of the forest. True means "y[0]", "y[1]" and so on. False means that
+        classes are not named. Trees with several outputs have the names of `classes_`.
     label : {'all', 'root', 'none'}, default='all'
         In which nodes numbers have labels.
     filled : bool, default=False
@@ -70,7 +71,7 @@ def plot_tree(
     rounded : bool, default=False
         Whether boxes have round corners.
     precision : int, default=3
-        Number of decimal places.
+        Number of decimal places. None means 0. Of smaller numbers, the first digit is shown.
     ax : matplotlib axes, default=None
         Where to draw; what is there is removed. None means the current axes, or, if there is no
         figure, those of a new one, which is as large as the tree needs.

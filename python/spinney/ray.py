@@ -11,18 +11,24 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
-import ray
 from numpy.typing import NDArray
-from ray.exceptions import (
-    NodeDiedError,
-    ObjectLostError,
-    OutOfMemoryError,
-    RayTaskError,
-    TaskCancelledError,
-    TaskUnschedulableError,
-    WorkerCrashedError,
-)
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+try:
+    import ray
+    from ray.exceptions import (
+        NodeDiedError,
+        ObjectLostError,
+        OutOfMemoryError,
+        RayTaskError,
+        TaskCancelledError,
+        TaskUnschedulableError,
+        WorkerCrashedError,
+    )
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+except ImportError as error:
+    raise ImportError(
+        'spinney.ray needs the package ray: python -m pip install "spinney[ray]"'
+    ) from error
 
 import spinney as local
 from spinney import _host_cache
