@@ -319,9 +319,7 @@ def test_other_files(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="holds a 'RandomForestRegressor' and no Dataset"):
         Dataset.open(tmp_path / "model")
     dataset.save(tmp_path / "data")
-    with pytest.raises(
-        ValueError, match=r"and no model: use spinney\.Dataset\.open"
-    ):
+    with pytest.raises(ValueError, match=r"and no model: use spinney\.Dataset\.open"):
         spinney.load(tmp_path / "data")
     with pytest.raises(FileNotFoundError):
         Dataset.open(tmp_path / "nothing")
