@@ -509,7 +509,7 @@ def test_other_files_are_refused(tmp_path):
     """The message says that it is not a model file."""
     for data in (b"", b"\x89", b"PK\x03\x04", b"a" * 1000):
         (tmp_path / "other").write_bytes(data)
-        with pytest.raises(ValueError, match=r"is not a (model )?file of spinney"):
+        with pytest.raises(ValueError, match="is not a model file of spinney"):
             spinney.load(tmp_path / "other")
     with pytest.raises(FileNotFoundError):
         spinney.load(tmp_path / "none")

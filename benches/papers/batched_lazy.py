@@ -200,13 +200,14 @@ def compare_words(name: str, found: Found) -> list:
 
 def make_plot(title: str, quantity: str, data: dict[str, Found]) -> dict:
     """Return a cost of batched trees, as a share of that of eager trees, by folds."""
+
+    def divide(costs: dict[str, Cost]) -> float:
+        return round_figures(
+            getattr(costs["batched"], quantity) / getattr(costs["eager"], quantity)
+        )
+
     lines = {
-        name: [
-            [n, round_figures(getattr(batched, quantity) / getattr(eager, quantity))]
-            for n, (eager, batched) in (
-                (n, (costs["eager"], costs["batched"])) for n, costs in found.folds.items()
-            )
-        ]
+        name: [[n_folds, divide(costs)] for n_folds, costs in found.folds.items()]
         for name, found in data.items()
     }
     return {"title": title, "x": "folds", "y": "share", "lines": lines}

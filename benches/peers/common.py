@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
-import importlib.metadata
+import importlib
 import json
 import math
 import os
@@ -25,9 +25,6 @@ SHARED_DATA = REPOSITORY.parent / "shared" / "data"
 # A contender whose first run takes longer than this many seconds is not run again: its
 # run-to-run noise is then small beside the ratios that are reported.
 SLOW_SECONDS = 60.0
-
-# Libraries that some scripts compare with if they are installed.
-OPTIONAL_PEERS = ("scikit-learn-intelex", "ydf", "shap", "shapiq")
 
 TREE_ARRAYS = (
     "children_left",
@@ -149,10 +146,8 @@ def record_timings(work: str, timings: dict[str, Timing]) -> None:
 
 
 def find_versions() -> dict[str, str]:
-    """Return the versions of the distributions that are installed, and of Python."""
-    names = ("spinney", "scikit-learn", "numpy", "scipy", *OPTIONAL_PEERS)
-    installed = {distribution.name for distribution in importlib.metadata.distributions()}
-    found = {name: importlib.metadata.version(name) for name in names if name in installed}
+    modules = {"spinney": "spinney", "scikit-learn": "sklearn", "numpy": "numpy", "scipy": "scipy"}
+    found = {name: importlib.import_module(m).__version__ for name, m in modules.items()}
     return {**found, "Python": platform.python_version()}
 
 

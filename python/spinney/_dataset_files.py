@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spinney._categories import Categories, count_categories
-from spinney._model_files import check_format, damaged, get_bytes, read_header, replace_file
+from spinney._model_files import (
+    DATASET_CLASS,
+    check_format,
+    damaged,
+    get_bytes,
+    read_header,
+    replace_file,
+)
 from spinney._plain_values import Decoder, Encoder
 from spinney._spinney import Columns, __version__, frame_model, read_columns, split_model
 
@@ -23,7 +30,6 @@ _ALIGNMENT = 64
 # Of the header, and of the columns.
 _HEADER_FORMAT = 1
 _COLUMNS_FORMAT = 1
-_CLASS = "Dataset"
 Section = tuple[str, NDArray[np.uint8]]
 """The name and the bytes of a section."""
 
@@ -68,7 +74,7 @@ def list_sections(stored: StoredDataset, columns: list[Section]) -> list[Section
         "library": "spinney",
         "version": __version__,
         "format": _HEADER_FORMAT,
-        "class": _CLASS,
+        "class": DATASET_CLASS,
         "columns": {"format": _COLUMNS_FORMAT},
         "attributes": {
             name: encoder.encode(value, name)
@@ -120,7 +126,7 @@ def parse_dataset(data: NDArray[np.uint8], n_threads: int) -> tuple[Columns, Sto
     if "header" not in sections:
         raise ValueError("The file has no section 'header'.")
     header = read_header(sections.pop("header"))
-    if header.get("class") != _CLASS:
+    if header.get("class") != DATASET_CLASS:
         raise ValueError(
             f"The file holds a {header.get('class')!r} and no Dataset: use spinney.load."
         )

@@ -82,7 +82,7 @@ def open_source(source: Any) -> Source:
             return Source(shape, names, lambda start, end: take_columns(source, start, end))
     raise TypeError(
         "source must be the path of a Parquet or Arrow file, a two-dimensional array, a dense data "
-        "frame, a dask array or data frame, or an iterable of blocks of rows in CSR form. "
+        "frame, a dask array or data frame, a sparse matrix, or an iterable of sparse matrices. "
         f"Got a {type(source).__name__} instead."
     )
 

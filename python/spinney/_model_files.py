@@ -22,6 +22,8 @@ from spinney._draws import Draws, Growth
 from spinney._plain_values import Decoder, Encoder
 from spinney._spinney import Forest, __version__, frame_model, read_forest, split_model
 
+# The class in the header of a data set (`_dataset_files`).
+DATASET_CLASS = "Dataset"
 TREE_SECTIONS = ("shape", "index", "splits", "leaves", "statistics")
 _MAGIC = b"\x89SPINNEY"
 _ALIGNMENT = 64
@@ -113,10 +115,10 @@ def replace_file(path: Path, chunks: list[NDArray[np.uint8]]) -> None:
             os.close(directory)
 
 
-def map_file(path: Any) -> NDArray[np.uint8]:
-    """Return the bytes of a file, mapped for reading."""
+def map_file(path: Any, what: str = "file") -> NDArray[np.uint8]:
+    """Return the bytes of a file, mapped for reading. `what` says what it is if it is empty."""
     if Path(path).stat().st_size == 0:
-        raise ValueError(f"{os.fspath(path)!r} is not a file of spinney: it is empty.")
+        raise ValueError(f"{os.fspath(path)!r} is not a {what} of spinney: it is empty.")
     return np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
 
 
@@ -132,7 +134,7 @@ class StoredModel:
     """
 
     def __init__(self, path: Any, n_threads: int = 1) -> None:
-        data = map_file(path)
+        data = map_file(path, "model file")
         if data[: len(_MAGIC)].tobytes() != _MAGIC:
             raise ValueError(
                 f"{os.fspath(path)!r} is not a model file of spinney: it begins otherwise."
@@ -149,7 +151,7 @@ class StoredModel:
         if "header" not in self.sections:
             raise ValueError("The model file has no section 'header'.")
         header = read_header(self.sections["header"])
-        if header.get("class") == "Dataset":
+        if header.get("class") == DATASET_CLASS:
             raise ValueError("The file holds a Dataset and no model: use spinney.Dataset.open.")
         parts = {"class": str, "parameters": dict, "attributes": dict, "trees": dict, "format": int}
         for name, kind in parts.items():

@@ -301,10 +301,8 @@ class _Legend:
     _MAX_CLASSES = 18
 
     def __init__(self, labels: NodeLabels) -> None:
-        names = labels.class_names or []
-        # Without names, the colours of the classes have no entries.
-        colors = (labels.class_colors or []) if names else []
-        entries = list(zip(names, colors, strict=True))
+        names, colors = labels.class_names, labels.class_colors
+        entries = list(zip(names, colors, strict=True)) if names and colors else []
         # More colours could not be told apart.
         shown = entries if len(entries) <= self._MAX_CLASSES else []
         self._rows = [

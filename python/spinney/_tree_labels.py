@@ -90,12 +90,12 @@ class NodeLabels:
 
     def __init__(self, estimator: BaseDecisionTree, options: Options, show_shares: bool) -> None:
         options.check()
-        choice = options.class_names
-        given = None if is_bool(choice) else choice
+        is_choice = is_bool(options.class_names)
+        given = None if is_choice else options.class_names
         names = find_names(options.owner, estimator, options.feature_names, given, "x[{}]")
         names = names._replace(features=[cut_name(name) for name in names.features])
-        self._shows_classes = not is_bool(choice) or bool(choice)
-        if names.classes is not None and len(names.classes) == 1 and given is not choice:
+        self._shows_classes = not is_choice or bool(options.class_names)
+        if is_choice and names.classes is not None and len(names.classes) == 1:
             names = names._replace(classes=[_name_by_numbers(names.classes[0])])
         self._options = options
         self._show_shares = show_shares

@@ -115,7 +115,7 @@ def find_feature_names(
 
 def read_names(owner: str, name: str, names: Any) -> list[Any]:
     """Return the items of an array-like of names; raise ValueError if it is none."""
-    is_array_like = any(hasattr(names, name) for name in ("__len__", "shape", "__array__"))
+    is_array_like = any(hasattr(names, sign) for sign in ("__len__", "shape", "__array__"))
     if np.isscalar(names) or not is_array_like:
         reject_parameter(owner, name, names, "an array-like or None")
     array = check_array(names, ensure_2d=False, dtype=None, ensure_min_samples=0)
