@@ -378,7 +378,7 @@ fn merge_whole(folds: &mut Vec<NodeFold>) {
     }
 }
 
-/// Those of `ids` whose place in `is_wanted` says so.
+/// The items of `ids` at whose place `is_wanted` has true.
 fn picked(ids: &[u32], is_wanted: impl Iterator<Item = bool>) -> Vec<u32> {
     ids.iter().zip(is_wanted).filter(|&(_, is_wanted)| is_wanted).map(|(&id, _)| id).collect()
 }

@@ -15,7 +15,7 @@ const SUMS_PER_TASK: usize = 1 << 12;
 /// leaf.
 type Changed = (u64, u32, u32);
 
-/// Those of some rows and groups, each with all of its trees.
+/// For each of some pairs of a row and a group, the changes in all trees.
 type Runs<'a> = &'a [&'a [Changed]];
 
 /// Predictions out of bag that change if the columns of groups of features are permuted.

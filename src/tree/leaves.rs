@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 /// In a code: all of the leaf is of one class.
 const PURE: u32 = 1 << 31;
-/// The same in a code of 16 bits.
+/// In a code of 16 bits: all of the leaf is of one class.
 const NARROW_PURE: u16 = 1 << 15;
 
 /// The class shares that are not 0, of leaves of which most are of one class. In preorder.

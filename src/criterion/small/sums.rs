@@ -63,7 +63,7 @@ impl Output {
         excess * excess
     }
 
-    /// The same, exactly.
+    /// The square of an excess as an integer, for comparisons that must be exact.
     fn exact_square(&self, excess: i64) -> u128 {
         let excess = u128::from(excess.unsigned_abs()) << self.shift;
         excess * excess

@@ -42,7 +42,7 @@ pub(in crate::data) fn take(
     Ok(assemble(n_rows, encoded))
 }
 
-/// What is taken of which data set.
+/// A request for some rows of a data set.
 struct Wanted<'a> {
     data: &'a Dataset,
     columns: &'a DenseColumns,

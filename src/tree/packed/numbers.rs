@@ -26,9 +26,10 @@ pub struct Numbers {
 /// How the weights of nodes are written.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Weights {
-    /// Not at all: they are the numbers of rows.
+    /// Weights are not written: they are the numbers of rows.
     Rows,
-    /// Those of leaves as multiples of a unit, those of splits not at all: they are sums.
+    /// The weights of leaves as multiples of a unit. The weights of splits are not written: they are
+    /// sums of these.
     Multiples(f64),
     /// As numbers.
     Any,
