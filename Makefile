@@ -155,9 +155,9 @@ lint: lint-rust lint-docs lint-python lint-stubs ## Run all static checks
 # The configuration with the Python module has all the code and is linted. That the one without it
 # builds as well, without a warning, needs no second pass of the lints.
 lint-rust: | check-rust ## rustfmt, clippy, and a plain check without the Python module
-	$(CARGO) fmt --check
-	$(CARGO) clippy --all-targets --features python -- -D warnings
-	$(CARGO) check --all-targets 2>&1 | awk '{ print } /^warning: .spinney/ { warned = 1 } END { exit warned + 0 }'
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --features python -- -D warnings
+	$(CARGO) check 2>&1 | awk '{ print } /^warning: .spinney/ { warned = 1 } END { exit warned + 0 }'
 
 lint-docs: | check-rust ## rustdoc: every link resolves
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --features python
@@ -172,7 +172,7 @@ lint-stubs: $(VENVS)/lint.stamp ## The stub of the compiled module says what the
 	$(VENVS)/lint/bin/python -m mypy.stubtest --mypy-config-file pyproject.toml spinney._spinney
 
 format: $(VENVS)/lint.stamp | check-rust ## Rewrite the sources in the house format
-	$(CARGO) fmt
+	$(CARGO) fmt --all
 	$(VENVS)/lint/bin/python tools/docstrings.py
 	$(VENVS)/lint/bin/ruff check --fix
 	$(VENVS)/lint/bin/ruff format
@@ -186,10 +186,10 @@ fuzz: | check-rust ## Read damaged trees, data sets and containers, each for FUZ
 	done
 
 bench: | check-rust ## Run the criterion benches
-	$(CARGO) bench $(BENCH_FLAGS)
+	$(CARGO) bench --package spinney-benches $(BENCH_FLAGS)
 
 sweep: | check-rust ## Sweep the tuned constants (SWEEP="HISTOGRAM_FROM COPY_BELOW": these)
-	$(CARGO) bench --features tuning --bench sweep -- $(SWEEP)
+	$(CARGO) bench --package spinney-benches --features tuning --bench sweep -- $(SWEEP)
 
 # What the scripts print is also written into a file, from which the chart of README is drawn.
 peers: export SPINNEY_RESULTS := $(if $(QUICK),,$(CURDIR)/dist/results.json)

@@ -1,11 +1,10 @@
 //! Sweeps of the tuned constants: the time of a workload with each of some values of a constant,
 //! smaller and larger ones.
 //!
-//! `cargo bench --features tuning --bench sweep` sweeps all of them, `... -- HISTOGRAM_FROM
-//! COPY_BELOW` these two. A constant is well chosen if its row is flat around the value that the
-//! source has (marked by a star). Each value runs in a process of its own, as constants are read
-//! once; values take turns, so that a machine whose speed drifts treats them alike. The figures are
-//! medians in milliseconds.
+//! `make sweep` sweeps all of them, `make sweep SWEEP="HISTOGRAM_FROM COPY_BELOW"` these two. A
+//! constant is well chosen if its row is flat around the value that the source has (marked by a
+//! star). Each value runs in a process of its own, as constants are read once; values take turns, so
+//! that a machine whose speed drifts treats them alike. The figures are medians in milliseconds.
 
 mod common;
 
