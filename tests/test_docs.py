@@ -1,7 +1,6 @@
 """What the site shows works: each page's code runs, in order, and prints what the page says."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from importlib.util import find_spec
 import pytest
 
 from conftest import REPOSITORY
+from programs import run_blocks, run_script
 
 DOCS = REPOSITORY / "docs"
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
@@ -19,18 +19,6 @@ BLOCK = re.compile(r"^```(python|output)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CONTENTS = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Libraries of the extras `conversions` and `dask`, which `make test` does not install.
 OPTIONAL = ("distributed", "onnxruntime", "shap", "skl2onnx", "treelite")
-# Runs the blocks of a page in one namespace and notes what each prints.
-RUNNER = """
-import contextlib, io, json, sys
-blocks, printed = json.load(sys.stdin), []
-namespace = {"__name__": "__main__"}
-for number, block in enumerate(blocks):
-    stream = io.StringIO()
-    with contextlib.redirect_stdout(stream):
-        exec(compile(block, f"<block {number}>", "exec"), namespace)
-    printed.append(stream.getvalue())
-print(json.dumps(printed))
-"""
 
 
 def read(page):
@@ -55,21 +43,6 @@ def find_blocks(text):
 def find_optional(text):
     """Return the libraries of other extras that a page uses."""
     return [name for name in OPTIONAL if re.search(rf"^(import|from) {name}\b", text, re.MULTILINE)]
-
-
-def run_blocks(programs, folder, warnings="error"):
-    """Run programs one after the other in an empty folder, and return what each prints."""
-    done = subprocess.run(
-        [sys.executable, "-W", warnings, "-c", RUNNER],
-        input=json.dumps(programs),
-        cwd=folder,
-        env={**os.environ, "MPLBACKEND": "agg", "SPINNEY_REPOSITORY": str(REPOSITORY)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "```python" in read(page)])
@@ -118,7 +91,7 @@ def test_every_page_is_in_the_contents():
 def test_drawings_are_what_the_script_draws(tmp_path):
     """`make drawings` would change nothing."""
     folder = DOCS / "drawings"
-    subprocess.run([sys.executable, "-W", "error", folder / "draw.py", tmp_path], check=True)
+    run_script(folder / "draw.py", tmp_path, folder=tmp_path)
     drawn = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
     assert drawn == {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.svg")}
 
@@ -126,7 +99,7 @@ def test_drawings_are_what_the_script_draws(tmp_path):
 def test_reports_are_what_the_results_give(tmp_path):
     """The pages and plots of the papers' experiments are made from the committed results."""
     folder = REPOSITORY / "benches" / "papers"
-    subprocess.run([sys.executable, "-W", "error", folder / "report.py", tmp_path], check=True)
+    run_script(folder / "report.py", tmp_path, folder=tmp_path)
     made = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.iterdir()}
     kept = [path for path in (folder / "results").iterdir() if path.suffix != ".json"]
     assert made == {path.name: path.read_text(encoding="utf-8") for path in kept}
@@ -156,6 +129,7 @@ def test_scripts_of_papers_say_what_is_missing(name, option, n_missing, file, tm
 def test_an_experiment_writes_a_file_of_results(tmp_path):
     script = REPOSITORY / "benches" / "papers" / "regression.py"
     arguments = ["--rows", "100", "200", "--repeats", "1", "--out", tmp_path]
+    # A process of its own, as the script imports a file that lies beside it.
     subprocess.run([sys.executable, "-W", "error", script, *arguments], check=True)
     results = json.loads((tmp_path / "regression.json").read_text(encoding="utf-8"))
     assert results["format"] == 1

@@ -1,13 +1,11 @@
 """The programs of the gallery run, are short, and draw their pictures."""
 
-import os
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 
 import pytest
 
 from conftest import REPOSITORY
+from programs import run_script
 
 # The demo is no part of the gallery, and the search on a cluster is a part of another page.
 NOT_SHOWN = {"cluster_search", "demo"}
@@ -37,16 +35,8 @@ def test_all_examples_are_known():
 def test_examples_run(path, tmp_path):
     picture = tmp_path / "picture.svg"
     arguments = [picture, "40"] if path.stem == "serving" else [picture]
-    done = subprocess.run(
-        [sys.executable, "-W", "error", path, *arguments],
-        cwd=tmp_path,
-        env={**os.environ, "MPLBACKEND": "agg"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert PRINTED[path.stem] in done.stdout
+    printed = run_script(path, *arguments, folder=tmp_path)
+    assert PRINTED[path.stem] in printed
     assert len(list(ET.parse(picture).iter())) > 50
 
 

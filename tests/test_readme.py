@@ -1,6 +1,7 @@
 """What the first page shows works: code, commands, links and the chart; and so does the demo."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import pytest
 
 import spinney
 from conftest import REPOSITORY
+from programs import run_blocks, run_script
 
 PAGES = (
     "README.md",
@@ -23,13 +25,6 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 COMMANDS = re.findall(r"^```console\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
-def run(*arguments, folder):
-    command = [sys.executable, "-W", "error", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_blocks_are_found():
     """No block is hidden by its mark."""
     assert len(BLOCKS) == 9
@@ -39,14 +34,14 @@ def test_blocks_are_found():
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
 def test_blocks_run(number, tmp_path):
     """Each on its own, in an empty folder, and it prints something."""
-    assert run("-c", BLOCKS[number], folder=tmp_path).strip()
+    assert run_blocks([BLOCKS[number]], tmp_path)[0].strip()
 
 
 def test_the_first_block_is_a_change_of_one_import(tmp_path):
     lines = BLOCKS[0].splitlines()
     assert len([line for line in lines if line]) <= 6
     theirs = BLOCKS[0].replace("from spinney import", "from sklearn.ensemble import")
-    scores = [float(run("-c", block, folder=tmp_path)) for block in (BLOCKS[0], theirs)]
+    scores = [float(run_blocks([block], tmp_path)[0]) for block in (BLOCKS[0], theirs)]
     assert abs(scores[0] - scores[1]) < 0.02
 
 
@@ -82,7 +77,7 @@ def test_the_chart_is_drawn_from_the_results(tmp_path):
     """`make chart` would change nothing."""
     chart = REPOSITORY / "docs" / "benchmarks.svg"
     script, results = REPOSITORY / "benches" / "chart.py", REPOSITORY / "benches" / "results.json"
-    run(script, results, tmp_path / "chart.svg", folder=tmp_path)
+    run_script(script, results, tmp_path / "chart.svg", folder=tmp_path)
     drawn = (tmp_path / "chart.svg").read_text(encoding="utf-8")
     assert drawn == chart.read_text(encoding="utf-8")
     assert len(re.findall("<rect", drawn)) > 15
@@ -91,7 +86,7 @@ def test_the_chart_is_drawn_from_the_results(tmp_path):
 def test_the_tables_of_the_site_are_made_from_the_results(tmp_path):
     """`make chart` would change nothing, and each table has its command."""
     tables, benches = tmp_path / "tables.md", REPOSITORY / "benches"
-    run(benches / "tables.py", benches / "results.json", tables, folder=tmp_path)
+    run_script(benches / "tables.py", benches / "results.json", tables, folder=tmp_path)
     written = tables.read_text(encoding="utf-8")
     assert written == (benches / "tables.md").read_text(encoding="utf-8")
     page = (REPOSITORY / "docs" / "performance.md").read_text(encoding="utf-8")
@@ -109,7 +104,7 @@ def test_charts_have_what_results_have(tmp_path):
     results = tmp_path / "results.json"
     results.write_text(json.dumps({"format": 1, "rows": rows}))
     script = REPOSITORY / "benches" / "chart.py"
-    run(script, results, tmp_path / "chart.svg", folder=tmp_path)
+    run_script(script, results, tmp_path / "chart.svg", folder=tmp_path)
     drawn = (tmp_path / "chart.svg").read_text(encoding="utf-8")
     assert "20x (40 s, not 2 s)" in drawn
     assert "covertype" not in drawn
@@ -123,24 +118,21 @@ timings = {"spinney": Timing([1, 3, 2]), "scikit-learn": Timing([8])}
 record_timings("one tree, 20 Newsgroups", timings)
 record("random forest, geometric mean of 12 real tables", {"scikit-learn": 3.0}, "ratios")
 """
-    (tmp_path / "program.py").write_text(program)
-    code = f"""
-import os, runpy, sys
-os.environ["SPINNEY_RESULTS"] = "results.json"
-sys.path.insert(0, {str(REPOSITORY / "benches" / "peers")!r})
-runpy.run_path("program.py")
-"""
-    run("-c", code, folder=tmp_path)
+    # A process of its own, which finds `common` as the scripts of that folder do.
+    peers = REPOSITORY / "benches" / "peers"
+    environment = os.environ | {"SPINNEY_RESULTS": "results.json", "PYTHONPATH": str(peers)}
+    command = [sys.executable, "-W", "error", "-c", program]
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True)
     results = json.loads((tmp_path / "results.json").read_text())
     assert results["rows"]["one tree, 20 Newsgroups"] == {
         "seconds": {"spinney": 2.0, "scikit-learn": 8.0}
     }
     assert results["versions"]["spinney"] == spinney.__version__
     assert set(results["scripts"]) == set(results["rows"])
-    run(REPOSITORY / "benches" / "tables.py", "results.json", "tables.md", folder=tmp_path)
+    run_script(REPOSITORY / "benches" / "tables.py", "results.json", "tables.md", folder=tmp_path)
     written = (tmp_path / "tables.md").read_text(encoding="utf-8")
     assert "| one tree, 20 Newsgroups | 2 s | 8 s (4.0x) |" in written
-    run(REPOSITORY / "benches" / "chart.py", "results.json", "chart.svg", folder=tmp_path)
+    run_script(REPOSITORY / "benches" / "chart.py", "results.json", "chart.svg", folder=tmp_path)
     drawn = (tmp_path / "chart.svg").read_text(encoding="utf-8")
     assert "4.0x (8 s, not 2 s)" in drawn
     assert "3.0x<" in drawn
@@ -148,7 +140,7 @@ runpy.run_path("program.py")
 
 def test_the_demo_runs(tmp_path):
     """On a twentieth of its rows and trees."""
-    printed = run(REPOSITORY / "examples" / "demo.py", "--scale", "0.05", folder=tmp_path)
+    printed = run_script(REPOSITORY / "examples" / "demo.py", "--scale", "0.05", folder=tmp_path)
     assert len(re.findall(r"^ +scikit-learn .* times as long$", printed, re.MULTILINE)) == 4
     assert len(re.findall(r"^\d\. ", printed, re.MULTILINE)) == 4
     assert (tmp_path / "spinney_tree.png").read_bytes().startswith(b"\x89PNG")
