@@ -65,6 +65,39 @@ def test_trees_categories_and_missing_values():
     assert forest.estimators_[0].explain([5.0]).contributions[0][0] == "size = 5"
 
 
+def test_a_row_of_a_frame_is_read_by_its_names():
+    frame = pd.DataFrame({"colour": ["red", "blue"] * 30, "size": np.arange(60.0)})
+    y = (frame["colour"] == "red") * 3.0 + frame["size"] / 30
+    tree = spinney.DecisionTreeRegressor(categorical_features=["colour"]).fit(frame, y)
+    expected = tree.explain(frame[7:8])
+    row = frame.iloc[7]
+    assert tree.explain(row) == expected
+    # What scikit-learn says of a frame with its columns in another order.
+    with pytest.raises(ValueError, match="Feature names must be in the same order"):
+        tree.explain(row[::-1])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        assert tree.explain(row.to_numpy()) == expected
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        assert tree.explain([list(row)]) == expected
+    assert repr(expected) == str(expected)
+
+
+def test_sparse_rows_of_one_dimension():
+    X, y = load_diabetes(return_X_y=True)
+    tree = spinney.DecisionTreeRegressor(max_depth=3).fit(X, y)
+    expected = tree.explain(X[:1])
+    for row in (sparse.csr_array(X[:1]), sparse.coo_array(X[0])):
+        assert str(tree.explain(row)) == str(expected)
+
+
+def test_few_trees_are_all_in_the_range():
+    X, y = load_diabetes(return_X_y=True)
+    forest = spinney.RandomForestRegressor(3, random_state=0).fit(X, y)
+    of_trees = [tree.predict(X[:1])[0] for tree in forest.estimators_]
+    expected = f"3 trees predict between {min(of_trees):.4g} and {max(of_trees):.4g}"
+    assert forest.explain(X[0]).agreement == expected
+
+
 def test_the_picture_leads_from_the_expected_value_to_the_prediction():
     matplotlib = pytest.importorskip("matplotlib", reason="draws")
     matplotlib.use("Agg")
@@ -127,6 +160,11 @@ def test_illegal_arguments():
     tree = spinney.DecisionTreeRegressor().fit(X, y)
     with pytest.raises(ValueError, match=r"row must be one sample\. Got 2"):
         tree.explain(X[:2])
+    with pytest.raises(ValueError, match=r"row must be one sample\. Got 2"):
+        tree.explain(X[:2].tolist())
+    for row in (3, None, "row", {"bmi": 3.0}, [X[:1].tolist()]):
+        with pytest.raises(ValueError, match="'row' parameter of explain must be an array-like"):
+            tree.explain(row)
     with pytest.raises(ValueError, match="'n_features' parameter of explain must be an int"):
         tree.explain(X[0], n_features=0)
     with pytest.raises(ValueError, match="'Y' parameter of explain must be None"):

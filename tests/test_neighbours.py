@@ -155,6 +155,16 @@ def test_illegal_arguments():
         outlier_scores(proximity.toarray(), y)
     with pytest.raises(ValueError, match="X must have a row for each of the 150 samples"):
         class_prototypes(proximity, X[1:], y)
+    for missing in (np.nan, None):
+        labels = y.astype(object)
+        labels[4] = missing
+        with pytest.raises(ValueError, match="y must have a label for each sample"):
+            outlier_scores(proximity, labels)
+        with pytest.raises(ValueError, match="y must have a label for each sample"):
+            class_prototypes(proximity, X, labels)
+    whole = spinney.ExtraTreesClassifier(3, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="have seen all samples: set bootstrap"):
+        whole.proximity(X, oob=True)
     converted = spinney.from_sklearn(forest.to_sklearn())
     assert converted.proximity(X).shape == (150, 150)
     with pytest.raises(ValueError, match="does not know the samples of its trees"):

@@ -1,8 +1,7 @@
 """Importances by unseen samples, compared with permutations of whole columns."""
 
-import itertools
-
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
@@ -100,6 +99,11 @@ def test_groups_are_permuted_together():
     alone = forest.permutation_importance_oob(X, y, random_state=3).importances
     grouped = forest.permutation_importance_oob(X, y, groups=[[4], [2]], random_state=3)
     np.testing.assert_array_equal(grouped.importances, alone[[4, 2]])
+    names = [f"f{i}" for i in range(10)]
+    frame = pd.DataFrame(X, columns=names)
+    forest.fit(frame, y)
+    named = forest.permutation_importance_oob(frame, y, groups=[["f4"], ["f2"]], random_state=3)
+    np.testing.assert_array_equal(named.importances, alone[[4, 2]])
 
 
 def test_storage_threads_and_seeds():
@@ -317,17 +321,17 @@ def test_decreases_of_impurity_by_unseen_samples(scoring, n_outputs):
     for number, rows in enumerate(list_unseen(forest, len(X))):
         tree = forest.estimators_[number].tree_
         expected = np.zeros(X.shape[1])
-        path = tree.decision_path(X[rows])
-        for row, nodes in enumerate(np.split(path.indices, path.indptr[1:-1])):
-            for node, child in itertools.pairwise(nodes):
-                for output in range(n_outputs):
-                    target = codes[rows[row], output]
-                    if scoring == "accuracy":
-                        target = np.eye(tree.max_n_classes)[target]
-                        target[tree.n_classes[output] :] = 0
-                    centred = target - tree.value[0, output]
+        passes = tree.decision_path(X[rows]).toarray().astype(bool)
+        for node in np.flatnonzero((tree.feature >= 0) & passes.any(axis=0)):
+            for output in range(n_outputs):
+                target = codes[rows, output]
+                if scoring == "accuracy":
+                    target = np.eye(tree.max_n_classes)[target]
+                target = target.reshape(len(rows), -1)
+                centred = target - target[passes[:, node]].mean(axis=0, keepdims=True)
+                for child in (tree.children_left[node], tree.children_right[node]):
                     added = tree.value[child, output] - tree.value[node, output]
-                    expected[tree.feature[node]] += np.sum(centred * added)
+                    expected[tree.feature[node]] += np.sum(centred[passes[:, child]] * added)
         expected /= len(rows) * n_outputs
         np.testing.assert_allclose(result.importances[:, number], expected, rtol=1e-9, atol=1e-12)
 
@@ -349,8 +353,25 @@ def test_noise_of_many_levels_is_not_important():
             assert result.importances_mean[:5].min() > 0
             of_noise.append(result.importances_mean[5])
     for of_noise in found.values():
-        standard_error = np.std(of_noise, ddof=1) / np.sqrt(len(of_noise))
-        assert np.abs(np.mean(of_noise)) < 2 * standard_error
+        assert abs(count_standard_errors(of_noise)) < 3
+
+
+def test_noise_is_not_important_beside_continuous_columns():
+    """If targets were not centred at each split, noise would be at 9 standard errors below 0."""
+    of_noise = []
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        X = np.column_stack([rng.normal(size=(300, 5)), rng.integers(0, 1000, 300)])
+        y = (X[:, :5].sum(axis=1) + rng.normal(size=300) > 0).astype(int)
+        forest = spinney.RandomForestClassifier(20, random_state=seed).fit(X, y)
+        result = forest.permutation_importance_oob(X, y, importance_type="impurity")
+        of_noise.append(result.importances_mean[5])
+    assert abs(count_standard_errors(of_noise)) < 3
+
+
+def count_standard_errors(values):
+    """Return how far from 0 the mean of the values is."""
+    return np.mean(values) / (np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
 @pytest.mark.parametrize("importance_type", ["permutation", "impurity"])
@@ -400,6 +421,10 @@ def test_illegal_arguments():
         ("groups", [[0, 9]]),
         ("groups", [[0], [0]]),
         ("groups", [[0.5]]),
+        ("groups", [[]]),
+        ("groups", 3),
+        ("groups", "x"),
+        ("groups", [["x"]]),
     ):
         with pytest.raises(ValueError, match=f"'{name}' parameter of permutation_importance_oob"):
             ask(X, y, **{name: value})
@@ -409,8 +434,20 @@ def test_illegal_arguments():
         ask(X[1:], y[1:])
     with pytest.raises(ValueError, match=r"y must have the 1 output\(s\) of training"):
         ask(X, np.column_stack([y, y]))
+    for label, shown in (("x", "x"), ("alpha", "alpha")):
+        with pytest.raises(ValueError, match=f"y must have the classes of training.*{shown}"):
+            ask(X, np.where(y == "a", label, y.astype("U9")))
     with pytest.raises(ValueError, match="y must have the classes of training"):
-        ask(X, np.where(y == "a", "x", y))
+        ask(X, np.zeros(150))
+    numbers = spinney.RandomForestClassifier(2, random_state=0).fit(X, np.arange(150) % 3)
+    for labels in (np.arange(150) % 3 + 0.7, np.array(["0", "1", "2"] * 50)):
+        with pytest.raises(ValueError, match="y must have the classes of training"):
+            numbers.permutation_importance_oob(X, labels)
+    of_numbers, rows, target, _ = fit("neg_mean_squared_error", 1)
+    target = target[:, 0].copy()
+    target[3] = np.nan
+    with pytest.raises(ValueError, match="y contains NaN"):
+        of_numbers.permutation_importance_oob(rows, target)
     whole = spinney.ExtraTreesClassifier(2).fit(X, y)
     with pytest.raises(ValueError, match="trees have seen all samples"):
         whole.permutation_importance_oob(X, y)

@@ -84,6 +84,9 @@ def test_individual_curves_are_predictions(estimator_class, features):
     found = partial_dependence(estimator, rows, features, kind="individual", grid_resolution=5)
     np.testing.assert_allclose(found.individual, expected.individual, atol=1e-14)
     assert set(found) == {"individual", "grid_values"}
+    of_array = partial_dependence(estimator, rows, np.array(features), grid_resolution=5)
+    of_list = partial_dependence(estimator, rows, features, grid_resolution=5)
+    np.testing.assert_array_equal(of_array.average, of_list.average)
 
 
 def test_displays_of_scikit_learn_draw_results():
@@ -118,6 +121,8 @@ def test_illegal_arguments():
     for name, value in (
         ("features", [4]),
         ("features", [0, 0]),
+        ("features", True),
+        ("features", [[0, 1]]),
         ("features", [0, 1, 2]),
         ("features", "length"),
         ("kind", "all"),

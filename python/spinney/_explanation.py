@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spinney._messages import reject_parameter
 from spinney._validation import check_int
 from spinney.dataset import Dataset
 
@@ -18,15 +19,17 @@ _KEPT_AT_END = 12
 # Places for bars in a picture, also where there are fewer, and their thickness; a place is 1 high.
 _FEWEST_PLACES = 3
 _THICKNESS = 0.66
+# Of fewer trees, eight of ten cannot be told.
+_FEWEST_TREES = 10
 # Whole numbers up to this are shown in full.
 _MAX_WHOLE = 1e9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ExplainedPrediction:
     """A prediction as the sum of an expected value and of contributions.
 
-    `str` and `print` show it as text.
+    It is shown as text.
 
     Attributes
     ----------
@@ -66,6 +69,10 @@ class ExplainedPrediction:
             rows = ", ".join(f"{row} ({share:.0%} of the trees)" for row, share in self.nearest)
             text.append(f"nearest samples: {rows}")
         return "\n".join(text)
+
+    def __repr__(self) -> str:
+        """Return the text."""
+        return str(self)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the contributions as bars that lead from the expected value to the prediction.
@@ -137,7 +144,7 @@ class ExplainedPrediction:
 def explain(estimator: Any, row: Any, n_features: int, Y: Any) -> ExplainedPrediction:
     """Explain the prediction for one sample; see `ShapValues.explain`."""
     check_int("explain", "n_features", n_features, 1)
-    rows = _make_rows(row)
+    rows = _make_rows(row, hasattr(estimator, "feature_names_in_"))
     if estimator.n_outputs_ > 1:
         raise ValueError(
             f"explain takes one output. Got an estimator with {estimator.n_outputs_} of them."
@@ -158,6 +165,9 @@ def explain(estimator: Any, row: Any, n_features: int, Y: Any) -> ExplainedPredi
         target, prediction, contributions = "prediction", estimator.predict(rows)[0], values
         low, high = np.percentile(of_trees[:, 0], [10, 90])
         agreement = f"eight of ten trees predict between {low:.4g} and {high:.4g}"
+        if len(of_trees) < _FEWEST_TREES:
+            low, high = of_trees[:, 0].min(), of_trees[:, 0].max()
+            agreement = f"{len(of_trees)} trees predict between {low:.4g} and {high:.4g}"
         if len(of_trees) == 1:
             agreement = "one tree"
     if sparse.issparse(contributions):
@@ -180,18 +190,38 @@ def explain(estimator: Any, row: Any, n_features: int, Y: Any) -> ExplainedPredi
     )
 
 
-def _make_rows(row: Any) -> Any:
+def _make_rows(row: Any, has_names: bool) -> Any:
     """Return one sample as samples."""
-    if not (hasattr(row, "shape") and len(row.shape) == 2):
-        row = [row.to_numpy() if hasattr(row, "to_numpy") else row]
-        row = np.array(row, dtype=object if _has_text(row[0]) else None)
-    if row.shape[0] != 1:
-        raise ValueError(f"row must be one sample. Got {row.shape[0]} of them.")
-    return row
+    rows: Any = None
+    if getattr(row, "ndim", len(getattr(row, "shape", ()))) == 2:
+        rows = row
+    elif sparse.issparse(row):
+        rows = row.reshape(1, -1)
+    elif hasattr(row, "to_frame") and hasattr(row, "infer_objects"):
+        # A Series of pandas. Its labels name the features, if they are names.
+        is_labelled = has_names and all(isinstance(label, str) for label in row.index)
+        rows = row.to_frame().T.infer_objects() if is_labelled else _make_row(row.to_numpy())
+    elif isinstance(row, Iterable) and not isinstance(row, (str, bytes, Mapping)):
+        values = row.to_numpy() if hasattr(row, "to_numpy") else list(row)
+        n_nested = sum(isinstance(value, (list, tuple, np.ndarray)) for value in values)
+        if n_nested == 1 == len(values):
+            rows = _make_row(values[0])
+        elif n_nested == 0:
+            rows = _make_row(values)
+        elif n_nested == len(values):
+            raise ValueError(f"row must be one sample. Got {n_nested} of them.")
+    if rows is None or len(rows.shape) != 2:
+        expected = "an array-like of shape (n_features,) or (1, n_features)"
+        reject_parameter("explain", "row", row, expected)
+    if rows.shape[0] != 1:
+        raise ValueError(f"row must be one sample. Got {rows.shape[0]} of them.")
+    return rows
 
 
-def _has_text(row: Any) -> bool:
-    return any(isinstance(value, (str, type(None))) for value in row)
+def _make_row(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
+    """Return a matrix of one row."""
+    has_text = any(isinstance(value, (str, type(None))) for value in values)
+    return np.array([values], dtype=object if has_text else None)
 
 
 def _list_values(rows: Any) -> list[Any]:

@@ -44,8 +44,9 @@ class ForestNeighbours(ABC):
         proximity : sparse matrix of shape (n_samples, n_others)
             CSR, float64: the share of the trees in which the two samples reach the same leaf; with
             `oob`, of the trees that have seen neither of them. Pairs that share no leaf are not
-            stored. Indices ascend in each row. It takes 12 bytes per stored pair, and while it is
-            made some 20 per sample and tree, and 4 per node.
+            stored, nor are pairs of which each tree has seen one. Indices ascend in each row. It
+            takes 12 bytes per stored pair, and while it is made some 20 per sample and tree, and 4
+            per node.
 
         Raises
         ------
@@ -74,6 +75,9 @@ class ForestNeighbours(ABC):
 
     def nearest(self, X: Any, k: int = 10, *, Y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """Return the samples that share most leaves with each sample.
+
+        The whole matrix of proximities is made, and takes the time and memory that
+        :meth:`proximity` says.
 
         Parameters
         ----------
@@ -109,6 +113,11 @@ class ForestNeighbours(ABC):
             raise ValueError(
                 "A forest that from_sklearn has made does not know the samples of its trees: "
                 "oob=True is not possible."
+            )
+        if self._draws.scheme == "all":
+            raise ValueError(
+                "oob=True needs samples that trees have not seen. Got a forest whose trees have "
+                "seen all samples: set bootstrap."
             )
         if self._draws.n_samples != n_samples:
             raise ValueError(

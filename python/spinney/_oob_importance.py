@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import get_scorer_names
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch, assert_all_finite, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from spinney._arrays import CompressedMatrix
@@ -66,7 +66,7 @@ class OobImportance(ABC):
 
         Only samples that meet the column on their path in a tree are sent through it again. The
         time therefore follows the depth of the trees, not the number of columns. Sparse matrices
-        stay sparse.
+        of more than 256 columns stay sparse; those of fewer are read faster as dense ones.
 
         Parameters
         ----------
@@ -77,9 +77,10 @@ class OobImportance(ABC):
             Their targets.
         n_repeats : int, default=5
             How often columns are permuted. Results have one column per repeat.
-        groups : list of array-like of int, default=None
-            Sets of features whose columns are permuted together, such as the one-hot columns of a
-            category. A feature may be in one of them at most; those in none are left as they are.
+        groups : list of array-like of int or str, default=None
+            Sets of features, by number or name, whose columns are permuted together, such as the
+            one-hot columns of a category. A feature may be in one of them at most; those in none
+            are left as they are.
             None means that each feature is a group of its own.
         scoring : str or callable, default=None
             The score. For classes "accuracy" and "neg_brier_score", and for numbers
@@ -94,14 +95,17 @@ class OobImportance(ABC):
             use `predict`, `predict_proba` and `classes_` of the estimator, for the X that it gets,
             whose columns are not permuted. `get_scorer("accuracy")` is such a callable. It is
             called once per repeat for each feature, or group, that changes a prediction. Changed
-            predictions are held for one repeat at a time.
+            predictions are held for one repeat at a time. Scores know no weights of samples or
+            classes.
         importance_type : {"permutation", "impurity"}, default="permutation"
             "impurity" permutes nothing. The importance is the decrease of impurity by the splits on
             the feature, judged by the unseen samples: the mean product of what these splits add to
-            the prediction of the tree, and of the target less the mean of the tree (Li et al.,
-            2019). For features that say nothing it is about 0, as well. Results have
-            one column per tree that has not seen all samples; `n_repeats` and `random_state` have
-            no influence, and `groups` and `scoring` must be None.
+            the prediction of the tree, and of the target less the mean target of the unseen samples
+            at the split. Li et al. (2019) take the target as it is. That makes a split on noise
+            look harmful where it divides the unseen samples in other shares than the samples that
+            it was chosen by; as written here, noise is about 0 as well. Results have one column per
+            tree that has not seen all samples; `n_repeats` and `random_state` have no influence,
+            and `groups` and `scoring` must be None.
         n_null_fits : int, default=0
             How many forests to grow to permuted targets, for p-values: each with the parameters of
             this one and a seed of its own, without sample weights and ids. 0 means p-values that
@@ -119,14 +123,16 @@ class OobImportance(ABC):
             importances_mean : ndarray of shape (n_groups,), float64
                 Means over repeats or trees.
             importances_std : ndarray of shape (n_groups,), float64
-                Standard deviations over them.
+                Standard deviations over them. Those over repeats say how much the permutation
+                matters, not how much the samples do.
             p_values : ndarray of shape (n_groups,), float64
                 The chance that a feature which says nothing has an importance as large. By default
                 by the importances that are 0 or negative, and their mirror images (Janitza et al.,
-                2018). This needs many features, of which most say nothing. NaN if no importance is
-                negative. With `n_null_fits`, by the importances of the same feature in forests for
-                permuted targets (Altmann et al., 2010): the share of these forests and of this one
-                in which it is as large. `n_null_fits=99` tells chances from 0.01 on.
+                2018). This needs many features, of which most say nothing. It is 0 for an
+                importance above all of these, and NaN if no importance is negative. With
+                `n_null_fits`, by the importances of the same feature in forests for permuted
+                targets (Altmann et al., 2010): the share of these forests and of this one in which
+                it is as large. `n_null_fits=99` tells chances from 0.01 on.
 
         Raises
         ------
@@ -230,25 +236,32 @@ class OobImportance(ABC):
         n_features = self.n_features_in_
         if groups is None:
             return np.arange(n_features, dtype=np.uint32), n_features
-        group_of = np.full(n_features, len(groups), dtype=np.uint32)
-        for number, group in enumerate(groups):
-            features = np.asarray(group)
-            is_legal = (
-                features.ndim == 1
-                and features.size > 0
-                and features.dtype.kind in "iu"
-                and bool(np.all((features >= 0) & (features < n_features)))
-            )
-            if not is_legal:
-                expected = f"a list of lists of ints in the range [0, {n_features})"
+        sets: list[NDArray[Any] | None] = [None]
+        if isinstance(groups, (list, tuple, np.ndarray)):
+            sets = [self._read_group(group) for group in groups]
+        group_of = np.full(n_features, len(sets), dtype=np.uint32)
+        for number, features in enumerate(sets):
+            if features is None:
+                expected = (
+                    "a list of lists of names of features, or of ints in the range "
+                    f"[0, {n_features})"
+                )
                 reject_parameter(_NAME, "groups", groups, expected)
-            if (
-                np.any(group_of[features] != len(groups))
-                or np.unique(features).size < features.size
-            ):
+            if np.any(group_of[features] != len(sets)) or np.unique(features).size < features.size:
                 reject_parameter(_NAME, "groups", groups, "a list of lists without common features")
             group_of[features] = number
-        return group_of, len(groups)
+        return group_of, len(sets)
+
+    def _read_group(self, group: Any) -> NDArray[Any] | None:
+        """Return the numbers of the features of a group; None if it is illegal."""
+        given = np.asarray(group)
+        if given.ndim != 1 or given.size == 0:
+            return None
+        if given.dtype.kind in "iu":
+            is_there = (given >= 0) & (given < self.n_features_in_)
+            return given if is_there.all() else None
+        names = list(getattr(self, "feature_names_in_", []))
+        return np.array([names.index(name) for name in group]) if set(group) <= set(names) else None
 
     def _read_training(self, X: Any, y: Any) -> tuple[Any, NDArray[np.float64], Draws]:
         """Return the training data in the form that the compiled part takes."""
@@ -281,6 +294,9 @@ class OobImportance(ABC):
             )
         if self._classifies:
             target = self._encode_classes(target)
+        else:
+            target = np.asarray(target, dtype=np.float64)
+            assert_all_finite(target, input_name="y")
         if isinstance(X, CompressedMatrix) and X.shape[1] <= _FEW_COLUMNS:
             X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape).toarray()
         if not isinstance(X, CompressedMatrix):
@@ -293,9 +309,14 @@ class OobImportance(ABC):
         codes = np.empty(labels.shape)
         classes = [self.classes_] if self.n_outputs_ == 1 else self.classes_
         for output, known in enumerate(classes):
-            column = labels[:, output].astype(known.dtype)
-            places = np.minimum(np.searchsorted(known, column), known.shape[0] - 1)
-            unknown = known[places] != column
+            column = labels[:, output]
+            try:
+                places = np.minimum(np.searchsorted(known, column), known.shape[0] - 1)
+                unknown = known[places] != column
+            except TypeError:
+                # Labels of another type, which have no order with those of training.
+                places = np.zeros(column.shape, dtype=np.intp)
+                unknown = np.ones(column.shape, dtype=bool)
             if unknown.any():
                 raise ValueError(
                     f"y must have the classes of training. Got {column[unknown][0]!r} as well."

@@ -17,7 +17,7 @@ from spinney._forest import BaseForest
 from spinney._messages import reject_parameter
 from spinney._spinney import Tree
 from spinney._tree import BaseDecisionTree
-from spinney._validation import check_int
+from spinney._validation import check_int, is_bool
 from spinney.dataset import Dataset
 
 _NAME = "partial_dependence"
@@ -61,13 +61,14 @@ def partial_dependence(
     X : {array-like, sparse matrix, data frame, Dataset} of shape (n_samples, n_features)
         Samples: the grid spans their values, and individual curves are theirs. The values of a
         `Dataset` are copied into a matrix.
-    features : int, str, or list of one or two of these
+    features : int, str, or array-like of one or two of these
         The features that vary, by number or name.
     kind : {"average", "individual", "both"}, default="average"
-        Whether to return the average, the curve of each sample, or both.
+        Whether to return the average, the curve of each sample, or both. The average is not the
+        mean of the curves, because other features keep their values in the curves only.
     grid_resolution : int, default=100
         Number of values of a feature. If it has no more distinct values than this, or is
-        categorical, the grid has all of them.
+        categorical, the grid has all of them. Missing values are never in the grid.
     percentiles : tuple of two floats, default=(0.05, 0.95)
         The first and the last value of the grid of a numeric feature, as quantiles.
 
@@ -140,13 +141,18 @@ def partial_dependence(
 
 def _read_features(estimator: Any, features: Any) -> list[int]:
     """Return the numbers of the features that vary."""
-    given = list(features) if isinstance(features, (list, tuple)) else [features]
+    is_several = isinstance(features, (list, tuple)) or np.ndim(features) == 1
+    given = list(features) if is_several else [features]
     names = list(getattr(estimator, "feature_names_in_", []))
     numbers = []
     for feature in given:
         if isinstance(feature, str) and feature in names:
             numbers.append(names.index(feature))
-        elif isinstance(feature, Integral) and 0 <= int(feature) < estimator.n_features_in_:
+        elif (
+            isinstance(feature, Integral)
+            and not is_bool(feature)
+            and 0 <= int(feature) < estimator.n_features_in_
+        ):
             numbers.append(int(feature))
     if len(numbers) != len(given) or not 1 <= len(set(numbers)) == len(numbers) <= 2:
         expected = (
@@ -255,18 +261,23 @@ def _predict_each(
 ) -> NDArray[np.float64]:
     """Return the predictions for samples with other values: (n_samples, n_points, n_values)."""
     forest = estimator._get_forest()
-    is_sparse = sparse.issparse(samples)
-    rows = samples.tolil() if is_sparse else np.array(samples, dtype=np.float64)
+    cells: list[Any]
+    if sparse.issparse(samples):
+        # All cells of the features are stored, so that new values go where the old ones are.
+        rows = samples.astype(np.float64).tolil()
+        rows[:, features] = 1
+        rows = rows.tocsr()
+        cells = [np.flatnonzero(rows.indices == feature) for feature in features]
+        stored = rows.data
+    else:
+        rows = stored = np.array(samples, dtype=np.float64)
+        cells = [np.s_[:, feature] for feature in features]
     predictions = []
     for point in points.T:
-        for feature, value in zip(features, point, strict=True):
-            rows[:, feature] = value
-        predictions.append(forest.predict(_to_rows(rows), estimator._count_threads()))
+        for of_feature, value in zip(cells, point, strict=True):
+            stored[of_feature] = value
+        predictions.append(forest.predict(rows, estimator._count_threads()))
     return np.stack(predictions, axis=1)
-
-
-def _to_rows(samples: Any) -> Any:
-    return samples.tocsr() if sparse.issparse(samples) else samples
 
 
 def _select_targets(estimator: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -181,7 +181,7 @@ class ShapValues(ABC):
 
         Returns
         -------
-        explanation : ExplainedPrediction
+        explanation : spinney.inspection.ExplainedPrediction
             `print` shows it: the expected value, the largest contributions with the names and
             values of their features, the prediction, how many trees agree, and the nearest samples.
             `plot()` draws the contributions. Of classes, the share of the predicted one is

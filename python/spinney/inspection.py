@@ -1,4 +1,4 @@
-"""Fitted trees as text (rules, the language of Graphviz), and partial dependence."""
+"""Fitted trees as text (rules, the language of Graphviz), explanations and partial dependence."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from spinney._explanation import ExplainedPrediction
 from spinney._messages import reject_parameter
 from spinney._partial_dependence import partial_dependence
 from spinney._tree import BaseDecisionTree
@@ -18,7 +19,7 @@ from spinney._tree_labels import NodeLabels, Options
 from spinney._tree_words import TreeWords, check_tree, find_names, measure_heights
 from spinney._validation import check_int, is_bool
 
-__all__ = ["export_graphviz", "export_text", "partial_dependence"]
+__all__ = ["ExplainedPrediction", "export_graphviz", "export_text", "partial_dependence"]
 
 # Longer sets of categories are cut off after this many names.
 _MAX_NAMED = 10

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import column_or_1d
 
+from spinney._levels import is_missing
 from spinney._messages import reject_parameter
 from spinney._neighbours import list_nearest
 from spinney._validation import check_int
@@ -140,9 +141,9 @@ def class_prototypes(
         members = nearest[centres[number]][is_of_class[centres[number]]]
         values = rows[members].toarray() if sparse.issparse(rows) else rows[members]
         # The median of a feature that is missing in all of them is missing, without a warning.
-        is_missing = np.isnan(values).all(axis=0)
+        is_absent = np.isnan(values).all(axis=0)
         prototypes[number] = np.where(
-            is_missing, np.nan, np.nanmedian(np.where(is_missing, 0.0, values), axis=0)
+            is_absent, np.nan, np.nanmedian(np.where(is_absent, 0.0, values), axis=0)
         )
     return prototypes, centres
 
@@ -150,6 +151,8 @@ def class_prototypes(
 def _check(owner: str, proximity: Any, y: Any) -> tuple[Any, NDArray[Any]]:
     """Return a CSR matrix of proximities, and labels, that fit together."""
     y = column_or_1d(y)
+    if any(is_missing(label) for label in y):
+        raise ValueError("y must have a label for each sample. Got a missing one.")
     if not sparse.issparse(proximity):
         reject_parameter(owner, "proximity", type(proximity).__name__, "a sparse matrix")
     if proximity.shape != (y.shape[0],) * 2:

@@ -26,7 +26,7 @@ pub struct Blocks {
     pub row_len: usize,
     /// The values of a feature.
     pub n_kept: usize,
-    /// Whether in front of the value, which is the only one, there is to be its opposite.
+    /// Whether the one value is the share of the second of two classes, whose opposite comes first.
     pub has_complement: bool,
     /// What the sums are to be multiplied by.
     pub scale: f64,

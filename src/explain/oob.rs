@@ -94,11 +94,16 @@ pub fn permutation_importances(
     Ok(sums.into_iter().map(|sum| sum / n_trees).collect())
 }
 
-/// The decrease of impurity by the splits on each feature, by the rows that each tree has not seen:
-/// the mean over these rows of the products of their targets, less what the root predicts, and what
-/// the splits on the feature add to their predictions (Li et al., "A debiased MDI feature
-/// importance measure for random forests", 2019). Row-major `(n_trees, n_features)`; NaN for a tree
-/// that has seen all rows. The runtime counts trees.
+/// The decrease of impurity by the splits on each feature, by the rows that each tree has not seen.
+/// At a split, it is the sum over these rows of the products of two differences: of the predictions
+/// of the child and of the split, and of the row's target and the mean target of such rows at the
+/// split. The sums are divided by the number of rows. Row-major `(n_trees, n_features)`; NaN for a
+/// tree that has seen all rows. The runtime counts trees.
+///
+/// Li et al. ("A debiased MDI feature importance measure for random forests", 2019) take the target
+/// as it is. Then a split on noise that sends other shares of these rows to its children than of the
+/// rows that it was chosen by multiplies the difference by the mean target, so that noise seems to do
+/// harm. Less their mean, the targets say nothing where the feature says nothing.
 pub fn impurity_importances(forest: &Forest, training: Training<'_>, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
     let rows = check(forest, &training)?;
     let n_features = forest.n_features();
@@ -232,7 +237,7 @@ impl Unseen<'_> {
                 self.tree,
                 0,
                 |feature| value(cells, feature),
-                |node, _| {
+                |node| {
                     let group = group_of(self.tree.nodes().feature[node] as u32);
                     if group < n_groups && met[group] != turn as u32 + 1 {
                         met[group] = turn as u32 + 1;
@@ -257,7 +262,7 @@ impl Unseen<'_> {
                     }
                     let is_given = |feature: u32| group_of(feature) == group;
                     let cell = |feature: u32| value(if is_given(feature) { given } else { cells }, feature);
-                    let reached = descend(self.tree, node, cell, |_, _| ());
+                    let reached = descend(self.tree, node, cell, |_| ());
                     if reached != leaf {
                         changed(Change { row, leaf, group, repeat, reached });
                     }
@@ -267,37 +272,55 @@ impl Unseen<'_> {
         Ok(())
     }
 
-    /// Adds the mean decreases of impurity.
+    /// Adds the mean decreases of impurity. O(rows * depth + nodes * values).
     fn add_decreases(&self, rows: &dyn Rows, decreases: &mut [f64], runtime: &Runtime<'_>) -> Result<()> {
         let mut reader = self.reader(rows)?;
+        let nodes = self.tree.nodes();
         let root = self.tree.value(0);
-        let (n_classes, width) = (self.tree.n_classes(), self.tree.max_n_classes());
-        let mut target = vec![0.0; root.len()];
+        let (n_classes, width, n_values) = (self.tree.n_classes(), self.tree.max_n_classes(), root.len());
+        // By node: its rows, and the sums of their targets, less what the root predicts.
+        let mut n_rows: Vec<u32> = memory::zeros(RESULT, self.tree.node_count())?;
+        let mut sums: Vec<f64> = memory::zeros(RESULT, self.tree.node_count() * n_values)?;
         for &row in self.rows {
             runtime.check_interrupt()?;
-            for ((target, root), (&y, &n)) in
-                target.chunks_exact_mut(width).zip(root.chunks_exact(width)).zip(self.target(row).iter().zip(n_classes))
+            let cells = reader.row(row as usize);
+            let leaf = descend(self.tree, 0, |feature| value(cells, feature), |_| ());
+            n_rows[leaf] += 1;
+            let sums = sums[leaf * n_values..][..n_values].chunks_exact_mut(width);
+            for ((sums, root), (&y, &n)) in
+                sums.zip(root.chunks_exact(width)).zip(self.target(row).iter().zip(n_classes))
             {
-                for (class, (target, root)) in target.iter_mut().zip(root).enumerate() {
+                for (class, (sum, root)) in sums.iter_mut().zip(root).enumerate() {
                     let y = if n == 1 { y } else { f64::from(u8::from(y == class as f64)) };
-                    *target = y - root;
+                    *sum += y - root;
                 }
             }
-            let cells = reader.row(row as usize);
-            descend(
-                self.tree,
-                0,
-                |feature| value(cells, feature),
-                |node, child| {
-                    let added = self.tree.value(child).iter().zip(self.tree.value(node)).zip(&target);
-                    let decrease: f64 = added.map(|((child, node), target)| (child - node) * target).sum();
-                    decreases[self.tree.nodes().feature[node] as usize] += decrease;
-                },
-            );
         }
-        let n_rows = (self.rows.len() * n_classes.len()) as f64;
+        // In preorder, children come after their parents.
+        for node in (0..self.tree.node_count()).rev() {
+            if nodes.children_left[node] == TREE_LEAF {
+                continue;
+            }
+            let children = [nodes.children_left[node] as usize, nodes.children_right[node] as usize];
+            n_rows[node] = children.iter().map(|&child| n_rows[child]).sum();
+            if n_rows[node] == 0 {
+                continue;
+            }
+            let mut decrease = 0.0;
+            for (at, here) in self.tree.value(node).iter().enumerate() {
+                let sum: f64 = children.iter().map(|&child| sums[child * n_values + at]).sum();
+                sums[node * n_values + at] = sum;
+                let mean = sum / f64::from(n_rows[node]);
+                for &child in &children {
+                    let added = self.tree.value(child)[at] - here;
+                    decrease += added * (sums[child * n_values + at] - mean * f64::from(n_rows[child]));
+                }
+            }
+            decreases[nodes.feature[node] as usize] += decrease;
+        }
+        let n_terms = (self.rows.len() * n_classes.len()) as f64;
         for decrease in decreases {
-            *decrease /= n_rows;
+            *decrease /= n_terms;
         }
         Ok(())
     }
@@ -330,16 +353,15 @@ fn value(row: Row<'_>, feature: u32) -> f64 {
     for_each_row!(row, |value| value(feature))
 }
 
-/// The leaf that a row reaches from a node. `pass` is called with each split and the child.
+/// The leaf that a row reaches from a node. `pass` is called with each split.
 #[inline]
-fn descend(tree: &Tree, from: usize, value: impl Fn(u32) -> f64, mut pass: impl FnMut(usize, usize)) -> usize {
+fn descend(tree: &Tree, from: usize, value: impl Fn(u32) -> f64, mut pass: impl FnMut(usize)) -> usize {
     let nodes = tree.nodes();
     let mut node = from;
     while nodes.children_left[node] != TREE_LEAF {
         let goes_left = tree.goes_left(node, value(nodes.feature[node] as u32));
-        let child = if goes_left { nodes.children_left[node] } else { nodes.children_right[node] } as usize;
-        pass(node, child);
-        node = child;
+        pass(node);
+        node = if goes_left { nodes.children_left[node] } else { nodes.children_right[node] } as usize;
     }
     node
 }

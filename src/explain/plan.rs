@@ -50,13 +50,14 @@ pub struct Group {
     /// Number of results that wait at once.
     pub n_places: usize,
     /// By closed split: which values are other than 0 in a leaf of the group below it.
-    present: Vec<Present>,
+    present: Vec<PartBounds>,
     values: Vec<u32>,
 }
 
-/// Where the values of a split are listed: from the first place up to the second those that only
-/// the left child has, then those that only the right one has, then those that both have.
-type Present = [usize; 4];
+/// The bounds of the three parts of a split's list of values. The values that only the left child
+/// has lie between the first two bounds, those that only the right child has between the second and
+/// the third, those that both children have between the last two.
+type PartBounds = [usize; 4];
 
 /// A split, as it is visited.
 #[derive(Debug, Clone, Copy)]
@@ -217,8 +218,8 @@ impl Group {
     /// child has, those that only the right one has, and those that both have. Each part with its
     /// place in the list of the group.
     pub fn present(&self, number: u32) -> [(usize, &[u32]); 3] {
-        let places = self.present[number as usize];
-        [0, 1, 2].map(|part| (places[part], &self.values[places[part]..places[part + 1]]))
+        let bounds = self.present[number as usize];
+        [0, 1, 2].map(|part| (bounds[part], &self.values[bounds[part]..bounds[part + 1]]))
     }
 
     /// The steps for the leaves that want more points than `above`, and at most `up_to`. The values
@@ -315,14 +316,14 @@ impl Group {
                 sides_of[value as usize] |= 1 << side;
             }
         }
-        let mut places = [self.values.len(); 4];
+        let mut bounds: PartBounds = [self.values.len(); 4];
         for (part, (child, sides)) in [(0, 1), (1, 2), (0, 3)].into_iter().enumerate() {
             let values = of_children[child].iter().copied();
             self.values.extend(values.filter(|&value| sides_of[value as usize] == sides));
-            places[part + 1] = self.values.len();
+            bounds[part + 1] = self.values.len();
         }
         of_children.iter().flatten().for_each(|&value| sides_of[value as usize] = 0);
-        self.present.push(places);
+        self.present.push(bounds);
     }
 }
 
