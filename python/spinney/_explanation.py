@@ -46,6 +46,19 @@ class ExplainedPrediction:
     nearest : list of (int, float)
         The samples that share most leaves, and the shares of trees; empty without samples to look
         among.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from spinney import RandomForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> RandomForestRegressor(random_state=0).fit(X, y).explain(X[:1], n_features=2)
+     151.8  expected, if nothing is known
+    +19.92  bmi = 0.0617
+    +17.19  s5 = 0.01991
+     -12.1  8 other features
+     176.8  prediction
+    eight of ten trees predict between 141 and 281
     """
 
     target: str
