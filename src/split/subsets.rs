@@ -1,77 +1,109 @@
-//! The subsets of a few categories that a column has offered already.
+//! All subsets of a few categories, for criteria for which no single order of the categories has
+//! the best subset among its cuts.
 //!
-//! Several orders of the same categories have cuts in common. A cut that has been offered loses
-//! every tie to itself, so an order without a new cut need not be scored.
+//! A subset and the rest of the categories are the same cut. Some orders of the categories have all
+//! of these cuts between them, whatever the targets of the rows are; so the best subset is found
+//! without putting anything in order. A cut of several orders counts as one of the first of them.
 
-/// With more units than this, orders have few cuts in common.
-const MAX_UNITS: usize = 7;
+use crate::criterion::Criterion;
+use crate::criterion::small::LANES;
 
-/// The cuts of the orders so far. A subset of the units and the rest of them are the same cut.
-#[derive(Debug)]
+/// Up to this many units of categories, all subsets are tried: their cuts fit into one register.
+const MAX_UNITS: usize = 5;
+
+/// By number of units: orders that have all cuts between them, and as few of them as possible. Two
+/// units at the ends of an order are subsets of one unit; those next to them make subsets of two.
+const ORDERS: [&[&[u8]]; MAX_UNITS + 1] = [
+    &[],
+    &[],
+    &[&[0, 1]],
+    &[&[0, 1, 2], &[1, 0, 2]],
+    &[&[0, 1, 2, 3], &[1, 2, 0, 3], &[2, 0, 1, 3]],
+    &[&[0, 1, 3, 2, 4], &[1, 2, 4, 3, 0], &[2, 3, 0, 4, 1], &[3, 4, 1, 0, 2], &[4, 0, 2, 1, 3]],
+];
+
+/// The orders of `n_units` units that have all cuts between them. `None` if there are too many
+/// units, or if one order by the means of the units is enough for this criterion.
+pub(crate) fn orders<C: Criterion>(criterion: &C, n_units: usize) -> Option<&'static [&'static [u8]]> {
+    if criterion.n_orders() > 1 { ORDERS.get(n_units).copied() } else { None }
+}
+
+/// The cuts of these orders, each cut once.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Subsets {
-    n_units: usize,
-    /// A bit for each subset that does not have the first unit; not used if there are many units.
-    offered: u64,
+    /// For each cut, a bit for each unit on the left. Lanes without a cut have all units.
+    pub lefts: [u32; LANES],
+    /// For each cut, the number of its order, and the last place on the left.
+    pub places: [(u8, u8); LANES],
+}
+
+/// The cuts of [`ORDERS`], by number of units.
+const SUBSETS: [Subsets; MAX_UNITS + 1] = {
+    let mut subsets = [Subsets { lefts: [0; LANES], places: [(0, 0); LANES] }; MAX_UNITS + 1];
+    let mut n_units = 0;
+    while n_units <= MAX_UNITS {
+        subsets[n_units] = cuts(ORDERS[n_units], n_units);
+        n_units += 1;
+    }
+    subsets
+};
+
+/// The cuts of some orders, each cut once.
+const fn cuts(orders: &[&[u8]], n_units: usize) -> Subsets {
+    let all = (1 << n_units) - 1;
+    let mut subsets = Subsets { lefts: [all; LANES], places: [(0, 0); LANES] };
+    let (mut n_cuts, mut number) = (0, 0);
+    while number < orders.len() {
+        let (mut left, mut place) = (0, 0);
+        while place + 1 < n_units {
+            left |= 1 << orders[number][place];
+            let (mut is_new, mut i) = (true, 0);
+            while i < n_cuts {
+                is_new = is_new && subsets.lefts[i] != left && subsets.lefts[i] != all & !left;
+                i += 1;
+            }
+            if is_new {
+                subsets.lefts[n_cuts] = left;
+                subsets.places[n_cuts] = (number as u8, place as u8);
+                n_cuts += 1;
+            }
+            place += 1;
+        }
+        number += 1;
+    }
+    subsets
 }
 
 impl Subsets {
-    /// No cuts so far.
-    pub fn new(n_units: usize) -> Self {
-        Self { n_units, offered: 0 }
-    }
-
-    /// Adds the cuts of an order of the units. Returns whether one of them is new, or may be.
-    pub fn add(&mut self, order: impl IntoIterator<Item = usize>) -> bool {
-        if self.n_units > MAX_UNITS {
-            return true;
-        }
-        let all = (1 << self.n_units) - 1;
-        let (mut left, before) = (0usize, self.offered);
-        for unit in order {
-            left |= 1 << unit;
-            let without_first = if left & 1 == 0 { left } else { all & !left };
-            self.offered |= 1 << (without_first / 2);
-        }
-        // The empty subset is no cut; the last unit of the order makes it.
-        self.offered &= !1;
-        self.offered != before
-    }
-
-    /// Whether there is no other cut.
-    pub fn are_all(&self) -> bool {
-        self.n_units <= MAX_UNITS && self.offered.count_ones() as usize == (1 << (self.n_units - 1)) - 1
+    /// The cuts of the orders that [`orders`] returns for so many units.
+    pub fn of(n_units: usize) -> &'static Self {
+        &SUBSETS[n_units]
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
-    fn an_order_and_its_reverse_have_the_same_cuts() {
-        let mut subsets = Subsets::new(3);
-        assert!(subsets.add([0, 1, 2]));
-        assert!(!subsets.add([2, 1, 0]));
-        assert!(!subsets.are_all());
-        assert!(subsets.add([1, 0, 2]));
-        assert!(subsets.are_all());
-        assert!(!subsets.add([1, 2, 0]));
-        let mut two = Subsets::new(2);
-        assert!(two.add([1, 0]) && two.are_all());
-    }
-
-    #[test]
-    fn all_orders_together_have_all_cuts() {
-        for n in 2..=MAX_UNITS {
-            let mut subsets = Subsets::new(n);
-            // Each subset leads an order in which the other units follow.
-            for subset in 1..(1usize << n) - 1 {
-                let (first, last): (Vec<_>, Vec<_>) = (0..n).partition(|unit| subset >> unit & 1 != 0);
-                subsets.add(first.into_iter().chain(last));
+    fn each_subset_is_one_cut() {
+        for n_units in 2..=MAX_UNITS {
+            let all = (1u32 << n_units) - 1;
+            let Subsets { lefts, places } = Subsets::of(n_units);
+            let n_cuts = (1 << (n_units - 1)) - 1;
+            let cuts: BTreeSet<u32> = lefts[..n_cuts].iter().map(|&left| left.min(all & !left)).collect();
+            assert!(cuts.len() == n_cuts && cuts.iter().all(|left| (1..all).contains(left)));
+            assert!(lefts[n_cuts..].iter().all(|&left| left == all));
+            assert!(places[..n_cuts].is_sorted());
+            for (&left, &(number, place)) in lefts.iter().zip(places).take(n_cuts) {
+                let order = ORDERS[n_units][usize::from(number)];
+                let mut units = order.to_vec();
+                units.sort_unstable();
+                assert!(units.into_iter().eq(0..n_units as u8));
+                assert_eq!(order[..=usize::from(place)].iter().fold(0, |left, unit| left | 1u32 << unit), left);
             }
-            assert!(subsets.are_all());
         }
-        let mut many = Subsets::new(MAX_UNITS + 1);
-        assert!(many.add(0..=MAX_UNITS) && many.add(0..=MAX_UNITS) && !many.are_all());
     }
 }

@@ -219,15 +219,22 @@ fn quantiles() -> impl Strategy<Value = CriterionKind> {
 proptest! {
     #![proptest_config(config(500))]
 
-    /// For two classes and for one number, the order of the means has the best of all subsets.
+    /// For two classes and for one number, the order of the means has the best of all subsets. For
+    /// several classes or numbers, all subsets of up to five categories are tried.
     #[test]
     fn no_subset_of_categories_is_better(
-        (x, y, criterion) in (2..=24usize, 2..=8i8).prop_flat_map(|(n, levels)| {
+        (x, y, criterion) in (2..=24usize, 2..=8i8, any::<bool>()).prop_flat_map(|(n, levels, are_several)| {
             let criteria = vec![CriterionKind::Gini, CriterionKind::Entropy, CriterionKind::SquaredError, CriterionKind::Poisson];
+            // A missing value is a category of its own.
+            let levels = if are_several { levels.min(4) } else { levels };
             let level = prop_oneof![6 => (0..levels).prop_map(f64::from), 1 => Just(f64::NAN)];
-            (vec(level, n), vec(0..=3u8, n), prop::sample::select(criteria)).prop_map(|(levels, noise, criterion)| {
+            let n_outputs = 1 + usize::from(are_several);
+            let noise = vec(0..=3u8, n * n_outputs);
+            (vec(level, n), noise, prop::sample::select(criteria)).prop_map(move |(levels, noise, criterion)| {
                 let y = if is_regression(criterion) {
-                    Y::Numbers { values: noise.iter().map(|&v| f64::from(v + 1)).collect(), n_outputs: 1 }
+                    Y::Numbers { values: noise.iter().map(|&v| f64::from(v + 1)).collect(), n_outputs }
+                } else if are_several {
+                    Y::Classes { values: noise[..n].iter().map(|&v| u32::from(v)).collect(), n_classes: vec![4] }
                 } else {
                     Y::Classes { values: noise.iter().map(|&v| u32::from(v % 2)).collect(), n_classes: vec![2] }
                 };

@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 
-use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, higher, highest_of};
+use super::{BY_RANK, BY_UNIT, ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left, higher, highest_of};
 use crate::criterion::classes::{ClassCriterion, Measure};
 use crate::criterion::component::ClassWeights;
 use crate::criterion::weights::SampleWeights;
@@ -168,7 +168,8 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
     }
 
     fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64 {
-        score_cuts(level, ranks, &self.grouped, &self.groups, lasts, self.weight, &mut self.cuts, scores)
+        let Self { grouped, groups, weight, cuts, .. } = self;
+        score_cuts::<BY_RANK>(level, ranks, grouped, groups, lasts, *weight, cuts, scores)
     }
 
     fn score_with(
@@ -183,6 +184,12 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         let mut moved = [0; MAX_ROWS];
         moved.iter_mut().zip(ranks).for_each(|(new, &rank)| *new = if rank == missing { 0 } else { rank });
         SmallRows::<ClassCriterion<'_, W, M>>::score_cuts(self, level, &moved[..ranks.len()], lasts, scores)
+    }
+
+    fn score_subsets(&mut self, level: Level, units: &[u32], lefts: &[u32; LANES], scores: &mut [f64; LANES]) -> f64 {
+        let Self { grouped, groups, weight, cuts, .. } = self;
+        let (lefts, scores) = (std::slice::from_ref(lefts), std::slice::from_mut(scores));
+        score_cuts::<BY_UNIT>(level, units, grouped, groups, lefts, *weight, cuts, scores)
     }
 
     fn cut(&self, i: usize) -> SmallCut {
@@ -269,7 +276,7 @@ fn numerator(node: i32, left: i32, inside: i32, outside: i32) -> i32 {
 }
 
 vectorized! {
-    fn score_cuts(
+    fn score_cuts<const BY: usize>(
         ranks: &[u32],
         weights: &[i32],
         groups: &[(u16, i32)],
@@ -288,7 +295,7 @@ vectorized! {
                 let mut sum = [0; LANES];
                 for (&rank, &weight) in ranks[rows.clone()].iter().zip(&weights[rows]) {
                     for lane in 0..LANES {
-                        sum[lane] += if rank <= lasts[lane] { weight } else { 0 };
+                        sum[lane] += if goes_left::<BY>(rank, lasts[lane]) { weight } else { 0 };
                     }
                 }
                 for lane in 0..LANES {

@@ -124,6 +124,20 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
         scores: &mut [[f64; LANES]],
     ) -> f64;
 
+    /// Scores subsets of the units of a column of categories: cut number `i` sends the rows left
+    /// whose unit, a bit, is one of `lefts[i]`. `units` are those of the node's rows. Sets the scores
+    /// and returns the highest one as [`score_cuts`](Self::score_cuts) does. O(rows). Only for
+    /// criteria with more than one [order](super::Ordered).
+    fn score_subsets(
+        &mut self,
+        _level: Level,
+        _units: &[u32],
+        _lefts: &[u32; LANES],
+        _scores: &mut [f64; LANES],
+    ) -> f64 {
+        unreachable!("one order has the best subset")
+    }
+
     /// Cut number `i` of those that were [scored](Self::score_cuts) last.
     fn cut(&self, i: usize) -> SmallCut;
 
@@ -147,6 +161,19 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// cuts are no better than those of the orders before are left out. Units with equal means
     /// ascend. O(units log(units)), or for the first principal component O(units * classes) more.
     fn sort_units(&mut self, i: usize, units: &mut [u8]) -> Option<u32>;
+}
+
+/// How a cut divides rows, as a parameter of loops that are compiled for either way: rows of at most
+/// a rank go left, or rows of certain units of categories.
+const BY_RANK: usize = 0;
+const BY_UNIT: usize = 1;
+
+/// Whether a row goes left, by its rank and the last rank on the left, or by its unit and the units
+/// on the left, which are bits.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+fn goes_left<const BY: usize>(row: u32, left: u32) -> bool {
+    if BY == BY_UNIT { row & left != 0 } else { row <= left }
 }
 
 /// The higher one of two scores in each lane.

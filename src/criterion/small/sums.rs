@@ -6,7 +6,7 @@
 //! exact. The score is the square of that sum over `w (W - w)`, `w` being the weight on the left.
 //! The squares of several targets are added up, in the scale of the finest target.
 
-use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, higher, highest_of};
+use super::{BY_RANK, BY_UNIT, ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left, higher, highest_of};
 use crate::criterion::squared_error::SquaredError;
 use crate::criterion::sums::{factors, shifts};
 use crate::criterion::weights::{Moment, SampleWeights};
@@ -198,7 +198,7 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
 
     fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64 {
         let Self { row_weights, weight, lefts, outputs, .. } = self;
-        score_cuts(level, ranks, row_weights, outputs, lasts, *weight as i32, lefts, scores)
+        score_cuts::<BY_RANK>(level, ranks, row_weights, outputs, lasts, *weight as i32, lefts, scores)
     }
 
     fn score_with(
@@ -211,6 +211,12 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
     ) -> f64 {
         let Self { row_weights, weight, lefts, outputs, .. } = self;
         score_moved(level, ranks, missing, row_weights, outputs, *weight as i32, &mut lefts[..lasts.len()], scores)
+    }
+
+    fn score_subsets(&mut self, level: Level, units: &[u32], lefts: &[u32; LANES], scores: &mut [f64; LANES]) -> f64 {
+        let Self { row_weights, weight, lefts: weights, outputs, .. } = self;
+        let (lefts, scores) = (std::slice::from_ref(lefts), std::slice::from_mut(scores));
+        score_cuts::<BY_UNIT>(level, units, row_weights, outputs, lefts, *weight as i32, weights, scores)
     }
 
     fn cut(&self, i: usize) -> SmallCut {
@@ -234,9 +240,9 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
         }
     }
 
-    /// An order by the means of each target; two units have one order, up to its direction.
+    /// An order by the means of each target.
     fn sort_units(&mut self, i: usize, units: &mut [u8]) -> Option<u32> {
-        let output = self.outputs.get(i).filter(|_| i == 0 || units.len() > 2)?;
+        let output = self.outputs.get(i)?;
         let excess = |unit: u8| i128::from(output.unit_excesses[usize::from(unit)]);
         let weight = |unit: u8| i128::from(self.unit_weights[usize::from(unit)]);
         units.sort_unstable_by(|&a, &b| (excess(a) * weight(b)).cmp(&(excess(b) * weight(a))).then(a.cmp(&b)));
@@ -245,7 +251,7 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
 }
 
 vectorized! {
-    fn score_cuts(
+    fn score_cuts<const BY: usize>(
         ranks: &[u32],
         row_weights: &[i32],
         outputs: &mut [Output],
@@ -261,8 +267,8 @@ vectorized! {
             let (mut left, mut excess) = ([0; LANES], [0; LANES]);
             for ((&rank, &row_weight), &row_excess) in ranks.iter().zip(row_weights).zip(&first.row_excesses) {
                 for lane in 0..LANES {
-                    left[lane] += if rank <= lasts[lane] { row_weight } else { 0 };
-                    excess[lane] += if rank <= lasts[lane] { row_excess } else { 0 };
+                    left[lane] += if goes_left::<BY>(rank, lasts[lane]) { row_weight } else { 0 };
+                    excess[lane] += if goes_left::<BY>(rank, lasts[lane]) { row_excess } else { 0 };
                 }
             }
             *lefts = left;
@@ -272,7 +278,7 @@ vectorized! {
                 let mut excess = [0; LANES];
                 for (&rank, &row_excess) in ranks.iter().zip(&output.row_excesses) {
                     for lane in 0..LANES {
-                        excess[lane] += if rank <= lasts[lane] { row_excess } else { 0 };
+                        excess[lane] += if goes_left::<BY>(rank, lasts[lane]) { row_excess } else { 0 };
                     }
                 }
                 output.excesses[chunk] = excess;

@@ -3,10 +3,11 @@
 //! The categories are put in an order, and the best cut of this order is taken. For two classes or
 //! one number, the order is that of the categories' means, and its best cut is the best of all
 //! subsets (Fisher, "On grouping for maximum homogeneity", JASA 53, 1958; Breiman et al.,
-//! "Classification and Regression Trees", 1984, theorem 4.5). For more classes, several orders are
-//! tried: one for each class against the rest, and one along the first principal component of the
-//! categories' class shares (`criterion/component`). For several outputs, one order is tried for
-//! each output. A forest may give the categories of a column places in an order of the whole tree
+//! "Classification and Regression Trees", 1984, theorem 4.5). For more classes and for several
+//! outputs no order is known to have the best subset. All subsets of up to five categories are tried
+//! (`subsets`); for more categories, several orders: one for each class against the rest, and one
+//! along the first principal component of the categories' class shares (`criterion/component`), or
+//! one for each output. A forest may give the categories of a column places in an order of the whole tree
 //! (`forest/orders`): then the search takes places for numbers, and only the winner's sides are
 //! worked out here. ("Climbing trees 2", section "Categorical features", tries one category against
 //! the rest.) A random split draws a subset.
@@ -30,6 +31,7 @@ use crate::split::candidate::{Candidate, Cut};
 use crate::split::entries::{Entry, SortScratch, entries_vary, samples_of};
 use crate::split::node::{Node, NodeColumn, NodeSearch, Outcome, Search};
 use crate::split::scan::Pass;
+use crate::split::subsets;
 use units::Units;
 
 /// The weight of a unit, and the weighted sum of the numbers by whose mean the units are ordered.
@@ -99,6 +101,14 @@ impl<C: Criterion> Categorical<'_, C> {
             visit(self.order_at_random(node.key));
             return;
         }
+        if let Some(orders) = subsets::orders(criterion, self.units.len()) {
+            let orders = (0..).zip(orders).filter(|&(number, _)| wanted.is_none_or(|wanted| wanted == number));
+            for (number, order) in orders {
+                let order: Vec<u32> = order.iter().map(|&unit| unit.into()).collect();
+                visit(Order { number, places: places(&order), sums: Vec::new() });
+            }
+            return;
+        }
         let n_shares = criterion.n_shares();
         let of_component = criterion.n_orders() as u32;
         let is_wanted = |number| wanted.is_none_or(|wanted| wanted == number);
@@ -129,9 +139,6 @@ impl<C: Criterion> Categorical<'_, C> {
             if is_visited {
                 let by_mean = sorted(self.units.len(), &|a, b| sums[a as usize].compare(&sums[b as usize]));
                 visit(Order { number: number as u32, places: places(&by_mean), sums });
-                if self.units.len() == 2 {
-                    return;
-                }
             }
         }
         if classes.n_classes() > 2 && is_wanted(of_component) {

@@ -18,7 +18,7 @@ use crate::split::categorical::sorted;
 use crate::split::dense::column::{RowsOf, fill_column};
 use crate::split::entries::SortScratch;
 use crate::split::node::{NodeSearch, Outcome};
-use crate::split::subsets::Subsets;
+use crate::split::subsets;
 
 /// Offers the cuts of categorical columns to `best`. Returns how many of these columns vary in the
 /// node. `packed` has the packed forms of the criterion, and the rows of the node in them.
@@ -136,6 +136,12 @@ impl<C: Criterion> Counted<'_, C> {
     fn offer_orders(&mut self, scan: &mut C::Scan, best: &mut Best<C>) {
         let NodeSearch { search, node, .. } = self.at;
         let (criterion, n_units) = (search.criterion, self.units.len());
+        if let Some(orders) = subsets::orders(criterion, n_units) {
+            for (number, order) in orders.iter().enumerate() {
+                self.offer(order.iter().map(|&unit| unit.into()), number, scan, best);
+            }
+            return;
+        }
         let n_shares = criterion.n_shares();
         let total = |number| criterion.order_total(node.totals, node.samples.ids(), number);
         let mut numbers: Vec<usize> = (0..criterion.n_orders()).filter(|&number| total(number) > 0).collect();
@@ -144,33 +150,29 @@ impl<C: Criterion> Counted<'_, C> {
         if n_shares > 0 && numbers.len() == 2 && search.all_legal() {
             numbers.truncate(1);
         }
-        let mut subsets = Subsets::new(n_units);
         for &number in &numbers {
             // There may be as many orders as classes, so the stop flag is read for each order.
-            if subsets.are_all() || search.runtime.check_interrupt().is_err() {
+            if search.runtime.check_interrupt().is_err() {
                 return;
             }
             let bin = |unit: u32| self.units[unit as usize];
             let order = sorted(n_units, &|a, b| self.packed.compare_bins(number, bin(a), bin(b)));
-            self.offer(&order, number, &mut subsets, scan, best);
+            self.offer(order.into_iter(), number, scan, best);
         }
-        if n_shares > 0 && numbers.len() > 2 && !subsets.are_all() {
+        if n_shares > 0 && numbers.len() > 2 {
             let mut classes = ClassWeights::default();
             for &class in &numbers {
                 classes.push_class(self.units.iter().map(|&bin| self.packed.class_weight(class, bin)));
             }
             let coordinates = classes.component(n_units);
             let order = sorted(n_units, &|a, b| coordinates[a as usize].total_cmp(&coordinates[b as usize]));
-            self.offer(&order, criterion.n_orders(), &mut subsets, scan, best);
+            self.offer(order.into_iter(), criterion.n_orders(), scan, best);
         }
     }
 
-    /// Offers the cuts of an order of the units, unless orders before had all of them.
-    fn offer(&mut self, order: &[u32], number: usize, subsets: &mut Subsets, scan: &mut C::Scan, best: &mut Best<C>) {
-        if !subsets.add(order.iter().map(|&unit| unit as usize)) {
-            return;
-        }
-        let order: SmallVec<[u8; 16]> = order.iter().map(|&unit| self.units[unit as usize]).collect();
+    /// Offers the cuts of an order of the units.
+    fn offer(&mut self, order: impl Iterator<Item = u32>, number: usize, scan: &mut C::Scan, best: &mut Best<C>) {
+        let order: SmallVec<[u8; 16]> = order.map(|unit| self.units[unit as usize]).collect();
         let NodeSearch { search, node, order: features } = self.at;
         let (criterion, totals) = (search.criterion, node.totals);
         self.packed.put_in_order(totals, &order);

@@ -254,6 +254,16 @@ fn principal_component(sums: &[&Vec<(i64, u64)>]) -> Vec<f64> {
     (0..n).map(|unit| along(&axis, unit)).collect()
 }
 
+/// The orders of up to five units whose cuts are all subsets of them, if no order by a mean has the
+/// best one.
+fn orders_of_few(n: usize) -> Vec<Vec<usize>> {
+    if n == 5 {
+        return (0..n).map(|first| [0, 1, 3, 2, 4].map(|step| (first + step) % n).to_vec()).collect();
+    }
+    let turned = |first| (0..n - 1).map(move |step| (first + step) % (n - 1)).chain([n - 1]).collect();
+    (0..n - 1).map(turned).collect()
+}
+
 /// The least that a split into two sets of categories of one feature may cost, and what the split
 /// of this tree's root costs.
 pub fn costs_of_subsets(x: &Array2<f64>, y: &Y, weights: &[u64], params: &TreeParams, tree: &[Node]) -> Ordering {
@@ -546,8 +556,12 @@ impl Grower<'_> {
             };
             return vec![vec![side(false), side(true)]];
         }
-        let sums: Vec<Vec<(i64, u64)>> = self
-            .measures()
+        let measures = self.measures();
+        if measures.len() > 1 && units.len() <= 5 {
+            let orders = orders_of_few(units.len());
+            return orders.iter().map(|order| order.iter().map(|&unit| units[unit].clone()).collect()).collect();
+        }
+        let sums: Vec<Vec<(i64, u64)>> = measures
             .iter()
             .map(|measure| {
                 let sum = |unit: &Vec<f64>| {

@@ -22,7 +22,7 @@ use crate::rng::{NodeKey, Side};
 use crate::simd::Level;
 use crate::split::candidate::{Candidate, Cut, threshold_between};
 use crate::split::node::Search;
-use crate::split::subsets::Subsets;
+use crate::split::subsets::{self, Subsets};
 
 pub use units::Left;
 use units::SmallUnits;
@@ -263,25 +263,40 @@ impl<C: Criterion> SmallNode<'_, C> {
             self.offer_places(scratch, n, feature, 2, 0, &places);
             return;
         }
+        if subsets::orders(self.search.criterion, n_units).is_some() {
+            self.offer_subsets(scratch, n, feature, n_units);
+            return;
+        }
         rows.add_units(&units.of_rows()[..n], n_units);
         if let Some(best) = &self.best
             && rows.most_score_of_units() < best.cut.score * (1.0 - MARGIN)
         {
             return;
         }
-        let mut subsets = Subsets::new(n_units);
         for i in 0.. {
-            if subsets.are_all() {
-                break;
-            }
             let mut order: ByRow<u8> = std::array::from_fn(|unit| unit as u8);
             let Some(number) = scratch.rows.sort_units(i, &mut order[..n_units]) else { break };
-            if !subsets.add(order[..n_units].iter().map(|&unit| unit.into())) {
-                continue;
-            }
             (0..).zip(&order[..n_units]).for_each(|(place, &unit)| places[usize::from(unit)] = place);
             self.offer_places(scratch, n, feature, n_units, number, &places);
         }
+    }
+
+    /// Offers the best subset of a few units of categories.
+    fn offer_subsets(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32, n_units: usize) {
+        let SmallScratch { units, ranks, rows, scores, .. } = &mut *scratch;
+        for (bit, &unit) in ranks[..n].iter_mut().zip(units.of_rows()) {
+            *bit = 1 << unit;
+        }
+        let Subsets { lefts, places } = Subsets::of(n_units);
+        let highest = rows.score_subsets(self.search.level, &ranks[..n], lefts, &mut scores[0]);
+        // Equal cuts go by their places in the list.
+        let numbers: [u32; LANES] = std::array::from_fn(|number| number as u32);
+        let Some((cut, number)) = self.winner(rows, &numbers, &scores[0], highest) else { return };
+        let (left, (order, place)) = (lefts[number as usize], places[number as usize]);
+        let n_left = ranks[..n].iter().filter(|&&bit| bit & left != 0).count();
+        let between = Candidate::between(feature, place.into(), u32::from(place) + 1, n_left);
+        let candidate = Candidate { order: order.into(), ..between };
+        self.best = Some(SmallBest { cut, candidate, left: units.ranks_where(|unit| left >> unit & 1 != 0) });
     }
 
     /// Offers the best cut of an order of categories. `number` is that of the order, and `places`
@@ -300,7 +315,8 @@ impl<C: Criterion> SmallNode<'_, C> {
             *rank = places[usize::from(unit)].into();
         }
         if let Some((cut, candidate)) = self.best_cut(scratch, n, feature, 0..n_places as u32 - 1) {
-            let left = scratch.units.ranks_left(places, candidate.last_left);
+            let goes_left = |unit: u8| u32::from(places[usize::from(unit)]) <= candidate.last_left;
+            let left = scratch.units.ranks_where(goes_left);
             self.best = Some(SmallBest { cut, candidate: Candidate { order: number, ..candidate }, left });
         }
     }
@@ -331,33 +347,38 @@ impl<C: Criterion> SmallNode<'_, C> {
         highest: f64,
         missing: Option<(u32, Side)>,
     ) -> Option<(SmallCut, Candidate)> {
-        if self.best.as_ref().is_some_and(|best| highest < best.cut.score * (1.0 - MARGIN)) {
-            return None;
-        }
         let SmallScratch { rows, ranks, lasts, scores, .. } = scratch;
         let (ranks, lasts, scores) = (&ranks[..n], &lasts[..n_chunks], &scores[..n_chunks]);
-        // Of the best cuts of the column, that of the lowest rank wins.
-        let least = highest * (1.0 - MARGIN);
-        let mut winner: Option<(SmallCut, u32)> = None;
-        for (i, (&rank, &score)) in lasts.as_flattened().iter().zip(scores.as_flattened()).enumerate() {
-            if score < least || winner.is_some_and(|(_, other)| other == rank) {
-                continue;
-            }
-            let cut = rows.cut(i);
-            let wins = winner.is_none_or(|(other, other_rank)| match cut.compare(&other) {
-                Ordering::Greater => true,
-                Ordering::Equal => rank < other_rank,
-                Ordering::Less => false,
-            });
-            if wins {
-                winner = Some((cut, rank));
-            }
-        }
-        let (cut, last) = winner.filter(|(cut, _)| self.beats(cut))?;
+        let (cut, last) = self.winner(rows, lasts.as_flattened(), scores.as_flattened(), highest)?;
         let above = ranks.iter().map(|&rank| if rank > last { rank } else { u32::MAX }).fold(u32::MAX, u32::min);
         let goes_left = |rank: u32| rank <= last || missing == Some((rank, Side::Left));
         let n_left = ranks.iter().filter(|&&rank| goes_left(rank)).count();
         Some((cut, Candidate::between(feature, last, above, n_left)))
+    }
+
+    /// The best of the cuts that were scored last, whose `highest` score is given, and its number, if
+    /// it is better than the best candidate so far. Of equally good cuts, that of the lowest number.
+    fn winner(&self, rows: &C::Small, numbers: &[u32], scores: &[f64], highest: f64) -> Option<(SmallCut, u32)> {
+        if self.best.as_ref().is_some_and(|best| highest < best.cut.score * (1.0 - MARGIN)) {
+            return None;
+        }
+        let least = highest * (1.0 - MARGIN);
+        let mut winner: Option<(SmallCut, u32)> = None;
+        for (i, (&number, &score)) in numbers.iter().zip(scores).enumerate() {
+            if score < least || winner.is_some_and(|(_, other)| other == number) {
+                continue;
+            }
+            let cut = rows.cut(i);
+            let wins = winner.is_none_or(|(other, other_number)| match cut.compare(&other) {
+                Ordering::Greater => true,
+                Ordering::Equal => number < other_number,
+                Ordering::Less => false,
+            });
+            if wins {
+                winner = Some((cut, number));
+            }
+        }
+        winner.filter(|(cut, _)| self.beats(cut))
     }
 
     /// The random cut of a column of numbers between two of its ranks. How many rows go left is not

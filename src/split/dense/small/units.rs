@@ -103,12 +103,9 @@ impl SmallUnits {
         }
     }
 
-    /// The ranks that go left if the units with places up to `last_left` do.
-    pub fn ranks_left(&self, places: &ByRow<u8>, last_left: u32) -> Left {
-        let left = || {
-            let goes_left = |unit: u8| u32::from(places[usize::from(unit)]) <= last_left;
-            self.categories.iter().filter(move |category| goes_left(category.2)).map(|category| category.1)
-        };
+    /// The ranks that go left if these units do.
+    pub fn ranks_where(&self, goes_left: impl Fn(u8) -> bool) -> Left {
+        let left = || self.categories.iter().filter(move |category| goes_left(category.2)).map(|category| category.1);
         if self.categories.iter().all(|&(_, rank, _)| (rank as usize) < FEW_RANKS) {
             Left::Few(left().fold(0, |ranks, rank| ranks | 1 << rank))
         } else {
