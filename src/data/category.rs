@@ -12,6 +12,8 @@ use crate::runtime::Runtime;
 
 /// In the place of the first row of a category that does not occur.
 const NOWHERE: u32 = u32::MAX;
+/// Rows that are looked at before it is asked whether all categories have occurred.
+const BLOCK: usize = 1024;
 
 /// By feature and rank, the first row of a category; nothing for features that are numbers, and no
 /// features at all if none is categorical.
@@ -150,19 +152,29 @@ fn first_places(data: &Dataset, feature: u32, first: &[u32], rows: &[u32]) -> Ar
     places.into()
 }
 
+/// For each rank of a feature, the first row that has the rank.
 fn first_rows(data: &Dataset, feature: u32) -> Arc<[u32]> {
     let mut first_rows = vec![NOWHERE; data.n_ranks(feature)];
-    let mut see = |rank: u32, sample: u32| {
-        let first = &mut first_rows[rank as usize];
-        *first = sample.min(*first);
-    };
     match data.columns() {
         Columns::Dense(columns) => {
-            let column = columns.column(feature);
-            (0..data.n_samples() as u32).for_each(|sample| see(column.rank(sample), sample));
+            // Where there are missing values, no value has rank 0.
+            let n_ranks = first_rows.len() - usize::from(data.missing_rank(feature).is_some());
+            let (column, mut rows) = (columns.column(feature), 0..data.n_samples() as u32);
+            let mut n_seen = 0;
+            while n_seen < n_ranks && !rows.is_empty() {
+                column.visit_ranks(rows.by_ref().take(BLOCK), |row, rank| {
+                    let first = &mut first_rows[rank as usize];
+                    n_seen += usize::from(*first == NOWHERE);
+                    *first = row.min(*first);
+                });
+            }
         }
         Columns::Sparse(columns) => {
             let column = columns.column(feature);
+            let mut see = |rank: u32, sample: u32| {
+                let first = &mut first_rows[rank as usize];
+                *first = sample.min(*first);
+            };
             for (at, &sample) in column.samples.iter().enumerate() {
                 see(column.ranks.at(at), sample);
             }

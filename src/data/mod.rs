@@ -39,7 +39,6 @@ pub use parts::{DATASET_FORMAT, Part};
 pub use sparse::{Format, SparseColumns, SparseView};
 pub use target::{Labels, Target};
 pub use values::ValueTable;
-pub(crate) use weights::rows_where;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -274,6 +273,16 @@ impl Dataset {
             Columns::Sparse(columns) => {
                 columns.stored_rank(feature, sample).unwrap_or_else(|| columns.zero_rank(feature))
             }
+        }
+    }
+
+    /// Calls `visit` with each of some rows and its rank of a feature. Faster than a call of
+    /// [`rank`](Self::rank) for each row.
+    #[inline]
+    pub(crate) fn visit_ranks(&self, feature: u32, rows: impl Iterator<Item = u32>, mut visit: impl FnMut(u32, u32)) {
+        match self.columns() {
+            Columns::Dense(columns) => columns.column(feature).visit_ranks(rows, visit),
+            Columns::Sparse(_) => rows.for_each(|row| visit(row, self.rank(feature, row))),
         }
     }
 

@@ -108,7 +108,7 @@ impl Weights {
 
 /// The rows for which a condition holds. Without branches on it: in bootstrap samples they are
 /// mispredicted.
-pub(crate) fn rows_where(holds: impl ExactSizeIterator<Item = bool>) -> Vec<u32> {
+fn rows_where(holds: impl ExactSizeIterator<Item = bool>) -> Vec<u32> {
     let mut rows = vec![0; holds.len()];
     let mut n = 0;
     for (row, holds) in (0..).zip(holds) {

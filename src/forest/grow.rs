@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::orders::{self, TreeRows};
+use super::orders::{self, KnownCategories, TreeRows};
 use super::{Forest, Member, RowSampler};
 use crate::data::target::TargetValues;
 use crate::data::{Dataset, Target};
@@ -54,6 +54,7 @@ pub(crate) struct Bags<'a> {
     sampler: RowSampler,
     target: Cow<'a, Target>,
     params: &'a ValidForestParams,
+    categories: KnownCategories,
 }
 
 /// What a tree is grown on.
@@ -72,7 +73,7 @@ impl<'a> Bags<'a> {
         let sampler = RowSampler::new(target.weights(), target.n_samples(), params.bootstrap, sample_ids)?;
         let drawn_by_weight = matches!(params.bootstrap, Bootstrap::WithReplacement { .. });
         let target = if drawn_by_weight { Cow::Owned(target.equally_weighted()) } else { Cow::Borrowed(target) };
-        Ok(Self { sampler, target, params })
+        Ok(Self { sampler, target, params, categories: KnownCategories::default() })
     }
 
     /// The bag of tree number `number`.
@@ -89,7 +90,7 @@ impl<'a> Bags<'a> {
 
     /// The data set that the tree of a bag is grown on, with the orders of categories that depend
     /// on the bag. `rows` has the number in the data set of each row of the target, if that is not
-    /// its own number.
+    /// its own number. All calls must be for the same data set and rows.
     pub fn order<'d>(
         &self,
         data: &'d Dataset,
@@ -100,7 +101,7 @@ impl<'a> Bags<'a> {
         match (self.params.most_ordered_by_node(), &bag.counts) {
             (Some(most), Some(counts)) if data.has_categories() => {
                 let rows = TreeRows { numbers: rows, target: &self.target, counts };
-                orders::with_orders(data, &rows, most, runtime)
+                orders::with_orders(data, &rows, &self.categories, most, runtime)
             }
             _ => Ok(Cow::Borrowed(data)),
         }

@@ -18,9 +18,10 @@
 //! categories first occur. So an order depends neither on codes nor on how columns are stored.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use crate::data::target::TargetValues;
-use crate::data::{Columns, Dataset, Places, Target, rows_where};
+use crate::data::{Dataset, Places, Target};
 use crate::error::Result;
 use crate::params::MANY_CATEGORIES;
 use crate::runtime::Runtime;
@@ -47,36 +48,66 @@ pub(super) struct TreeRows<'a> {
     pub counts: &'a [u32],
 }
 
+impl TreeRows<'_> {
+    /// Calls `visit` with some of the rows and their ranks of a feature.
+    fn visit_ranks(
+        &self,
+        data: &Dataset,
+        feature: u32,
+        rows: impl Iterator<Item = u32>,
+        mut visit: impl FnMut(usize, u32),
+    ) {
+        match self.numbers {
+            None => data.visit_ranks(feature, rows, |row, rank| visit(row as usize, rank)),
+            Some(numbers) => {
+                rows.for_each(|row| visit(row as usize, data.rank(feature, numbers[row as usize])));
+            }
+        }
+    }
+}
+
 /// Returns the data set with places for the categories of each feature that has more than `most` of
 /// them among these rows. More than [`MANY_CATEGORIES`] are not told apart by an order of no use.
-/// O(rows) for each feature with that many ranks.
+/// `known` must be of these rows. O(rows) for each feature with that many ranks.
 pub(super) fn with_orders<'d>(
     data: &'d Dataset,
     rows: &TreeRows<'_>,
+    known: &KnownCategories,
     most: usize,
     runtime: &Runtime<'_>,
 ) -> Result<Cow<'d, Dataset>> {
+    let all = known.of_features.get_or_init(|| {
+        let all = features_with_more(data, most).map(|feature| Categories::new(data, feature, rows));
+        all.filter(|categories| categories.ranks.len() > most).collect()
+    });
+    if all.is_empty() {
+        return Ok(Cow::Borrowed(data));
+    }
     let (numbers, sides) = (Numbers::new(rows.target), Sides::new(rows));
     let mut places = Vec::new();
-    for feature in features_with_more(data, most) {
+    for categories in all {
         runtime.check_interrupt()?;
-        let categories = Categories::new(data, feature, rows.numbers, rows.target.n_samples());
-        if categories.ranks.len() > most {
-            let Order { categories: order, is_of_use } = order_of(&categories, &sides, &numbers);
-            let of_ranks = (is_of_use || order.len() <= MANY_CATEGORIES).then(|| {
-                let mut places = vec![u32::MAX; data.n_ranks(feature)];
-                for (place, &category) in (0..).zip(&order) {
-                    places[categories.ranks[category as usize] as usize] = place;
-                }
-                // Ranks that these rows do not have come last.
-                let absent = places.iter_mut().filter(|place| **place == u32::MAX);
-                absent.zip(order.len() as u32..).for_each(|(place, last)| *place = last);
-                places.into()
-            });
-            places.push(Places { feature, of_ranks });
-        }
+        let feature = categories.feature;
+        let Order { categories: order, is_of_use } = order_of(data, rows, categories, &sides, &numbers);
+        let of_ranks = (is_of_use || order.len() <= MANY_CATEGORIES).then(|| {
+            let mut places = vec![u32::MAX; data.n_ranks(feature)];
+            for (place, &category) in (0..).zip(&order) {
+                places[categories.ranks[category as usize] as usize] = place;
+            }
+            // Ranks that these rows do not have come last.
+            let absent = places.iter_mut().filter(|place| **place == u32::MAX);
+            absent.zip(order.len() as u32..).for_each(|(place, last)| *place = last);
+            places.into()
+        });
+        places.push(Places { feature, of_ranks });
     }
-    if places.is_empty() { Ok(Cow::Borrowed(data)) } else { data.with_places(&places, runtime).map(Cow::Owned) }
+    data.with_places(&places, runtime).map(Cow::Owned)
+}
+
+/// What all trees on the same rows know of the categories of these rows. Made by the first tree.
+#[derive(Default)]
+pub(super) struct KnownCategories {
+    of_features: OnceLock<Vec<Categories>>,
 }
 
 /// The categorical features that have more than `most` categories, those included that occur in
@@ -94,43 +125,43 @@ struct Sides {
 
 impl Sides {
     fn new(rows: &TreeRows<'_>) -> Self {
-        let (weights, n) = (rows.target.weights(), rows.counts.len());
-        let side = |is_in_bag: bool| {
-            let is_on_side = |row: usize| weights.is_positive(row) && (rows.counts[row] > 0) == is_in_bag;
-            rows_where((0..n).map(is_on_side))
-        };
-        Self { in_bag: side(true), out_of_bag: side(false) }
+        let weights = rows.target.weights();
+        let [mut in_bag, mut out_of_bag] = [(); 2].map(|()| vec![0; rows.counts.len()]);
+        let (mut n_in, mut n_out) = (0, 0);
+        for (row, &count) in rows.counts.iter().enumerate() {
+            // The row is written behind both lists: a branch on the bag would be mispredicted.
+            (in_bag[n_in], out_of_bag[n_out]) = (row as u32, row as u32);
+            let (is_drawn, has_weight) = (count > 0, weights.is_positive(row));
+            n_in += usize::from(is_drawn & has_weight);
+            n_out += usize::from(!is_drawn & has_weight);
+        }
+        in_bag.truncate(n_in);
+        out_of_bag.truncate(n_out);
+        Self { in_bag, out_of_bag }
     }
 }
 
 /// The categories of a feature that some rows have, numbered by the rows in which they first occur.
 struct Categories {
+    feature: u32,
     /// The rank of each category.
     ranks: Vec<u32>,
-    /// The category of each row.
-    of_rows: Vec<u32>,
+    /// The category of each rank; not used for ranks that the rows do not have.
+    of_ranks: Vec<u32>,
 }
 
 impl Categories {
-    fn new(data: &Dataset, feature: u32, numbers: Option<&[u32]>, n_rows: usize) -> Self {
+    fn new(data: &Dataset, feature: u32, rows: &TreeRows<'_>) -> Self {
         let mut of_ranks = vec![u32::MAX; data.n_ranks(feature)];
         let mut ranks = Vec::new();
-        let column = match data.columns() {
-            Columns::Dense(columns) => Some(columns.column(feature)),
-            Columns::Sparse(_) => None,
-        };
-        let category = |row: u32| {
-            let row = numbers.map_or(row, |numbers| numbers[row as usize]);
-            let rank = column.map_or_else(|| data.rank(feature, row), |column| column.rank(row));
+        rows.visit_ranks(data, feature, 0..rows.target.n_samples() as u32, |_, rank| {
             let category = &mut of_ranks[rank as usize];
             if *category == u32::MAX {
                 *category = ranks.len() as u32;
                 ranks.push(rank);
             }
-            *category
-        };
-        let of_rows = (0..n_rows as u32).map(category).collect();
-        Self { ranks, of_rows }
+        });
+        Self { feature, ranks, of_ranks }
     }
 }
 
@@ -191,20 +222,26 @@ struct Order {
 }
 
 /// The order of the categories by the rows out of the bag.
-fn order_of(categories: &Categories, sides: &Sides, numbers: &Numbers<'_>) -> Order {
+fn order_of(
+    data: &Dataset,
+    rows: &TreeRows<'_>,
+    categories: &Categories,
+    sides: &Sides,
+    numbers: &Numbers<'_>,
+) -> Order {
     let weight = |row: usize| numbers.target.weights().get(row) as f64;
     let (n, n_categories) = (numbers.n, categories.ranks.len());
-    let with_category = |row: &u32| (*row as usize, categories.of_rows[*row as usize] as usize);
+    let category = |rank: u32| categories.of_ranks[rank as usize] as usize;
     // Sums over the rows out of bag: of weights, their squares and the numbers of each category.
     let mut means = vec![0.0; n_categories * n];
     let (mut weight_sums, mut square_sums) = (vec![0.0; n_categories], vec![0.0; n_categories]);
-    for (row, category) in sides.out_of_bag.iter().map(with_category) {
-        let weight = weight(row);
+    rows.visit_ranks(data, categories.feature, sides.out_of_bag.iter().copied(), |row, rank| {
+        let (category, weight) = (category(rank), weight(row));
         weight_sums[category] += weight;
         square_sums[category] += weight * weight;
         let sums = &mut means[category * n..][..n];
         numbers.visit(row, |at, number| sums[at] += weight * number);
-    }
+    });
     let total: f64 = weight_sums.iter().sum();
     let mut mean_of_all = vec![0.0; n];
     // Without a row out of bag all sums are 0.
@@ -223,11 +260,11 @@ fn order_of(categories: &Categories, sides: &Sides, numbers: &Numbers<'_>) -> Or
     let coordinate = |mean: &[f64]| mean.iter().zip(&axis).map(|(mean, part)| mean * part).sum::<f64>();
     let coordinates: Vec<f64> = means.chunks_exact(n).map(coordinate).collect();
     let mut bag = Correlation::new(n_categories);
-    for (row, category) in sides.in_bag.iter().map(with_category) {
+    rows.visit_ranks(data, categories.feature, sides.in_bag.iter().copied(), |row, rank| {
         let mut number = 0.0;
         numbers.visit(row, |at, value| number += axis[at] * value);
-        bag.add(category, number, weight(row));
-    }
+        bag.add(category(rank), number, weight(row));
+    });
     let mut order: Vec<u32> = (0..n_categories as u32).collect();
     let largest = coordinates.iter().fold(0.0, |largest: f64, coordinate| largest.max(coordinate.abs()));
     let scale = if largest > 0.0 { TIE / largest } else { 0.0 };

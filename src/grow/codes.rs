@@ -17,15 +17,14 @@ pub(super) fn of_split(
 ) -> Option<(CategorySet, Side)> {
     let code = data.codes(feature)?;
     let rows = if heavier == Side::Left { right } else { left };
-    let ranks = rows.iter().map(|&row| data.rank(feature, row));
     let mut listed: SmallVec<[Option<u32>; 64]> = SmallVec::new();
     let n_ranks = data.n_ranks(feature);
     if rows.len() <= n_ranks {
-        listed.extend(ranks.map(code));
+        data.visit_ranks(feature, rows.iter().copied(), |_, rank| listed.push(code(rank)));
     } else {
         // Codes are looked up once for each rank, not for each row.
         let mut occurs = vec![false; n_ranks];
-        ranks.for_each(|rank| occurs[rank as usize] = true);
+        data.visit_ranks(feature, rows.iter().copied(), |_, rank| occurs[rank as usize] = true);
         listed.extend((0..).zip(&occurs).filter(|&(_, &occurs)| occurs).map(|(rank, _)| code(rank)));
     }
     let has_missing = listed.iter().any(Option::is_none);

@@ -242,6 +242,14 @@ impl Policy for Record<'_> {
         finds.part.splits.extend(left.map(|link| (link.node, split)));
     }
 
+    fn n_recorded(&self, finds: &TaskPart) -> usize {
+        finds.part.nodes.len()
+    }
+
+    fn finish_preorder(&self, first: usize, height: u64, finds: &mut TaskPart) {
+        finds.part.nodes.mark_preorder(first, height);
+    }
+
     fn join(&self, mut tasks: Vec<TaskPart>) -> Result<TaskPart> {
         // In the order of the tasks' numbers, a part comes after the part that it hangs on. The
         // first part hangs on a node outside the subtree, which `absorb` links.

@@ -58,6 +58,15 @@ pub trait Policy: Sync {
     /// load.
     fn keep(&self, _split: Split, _left: &Self::Load<'_>, _finds: &mut Self::Finds) {}
 
+    /// The number of nodes in the findings, for a policy that records nodes.
+    fn n_recorded(&self, _finds: &Self::Finds) -> usize {
+        0
+    }
+
+    /// Called when a subtree of this height has been visited in preorder, the left child first.
+    /// `first` is the number of nodes that were recorded before.
+    fn finish_preorder(&self, _first: usize, _height: u64, _finds: &mut Self::Finds) {}
+
     /// Joins the findings of all tasks of a subtree. `tasks` is in no particular order.
     fn join(&self, tasks: Vec<Self::Finds>) -> Result<Self::Whole>;
 

@@ -1,11 +1,11 @@
 //! The walk down a subtree of few rows of dense data.
 //!
 //! It visits the same nodes as the driver, with the same keys and the same splits, and calls the
-//! same functions of the policy in the same order. But nothing is made for a node but a few
+//! same functions of the policy for each. But nothing is made for a node but a few
 //! numbers: the node is a range of an array of bytes, the places of its rows among the rows of the
 //! subtree. `benches/NOTES.md` says what that saves.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::codes;
 use super::expand::{Pending, Split};
@@ -89,22 +89,27 @@ pub(super) fn load<C: Criterion>(
         && scratch.rows.load(search.criterion, ids)
 }
 
-/// Walks the subtree of a node whose rows have been [loaded](load).
+/// Walks the subtree of a node whose rows have been [loaded](load). Nodes are visited in preorder,
+/// the left child first.
 pub(super) fn walk<'l, C: Criterion, P: Policy>(
     search: &Search<'_, C>,
     policy: &P,
-    node: &Pending<'_, C>,
+    root: &Pending<'_, C>,
     load: P::Load<'l>,
     finds: &mut P::Finds,
     scratch: &mut SmallScratch<C>,
 ) -> Result<()> {
     search.runtime.check_interrupt()?;
-    let ids = node.samples.ids();
+    let ids = root.samples.ids();
     let mut places: [u8; MAX_ROWS] = std::array::from_fn(|place| place as u8);
-    let root = Waiting { start: 0, end: ids.len(), depth: node.depth, key: node.key, load };
-    // The smaller child goes first, so few nodes wait.
-    let mut stack: SmallVec<[Waiting<P::Load<'l>>; 8]> = smallvec![root];
-    while let Some(Waiting { start, end, depth, key, mut load }) = stack.pop() {
+    let first = policy.n_recorded(finds);
+    let mut deepest = root.depth;
+    // The right children whose left siblings' subtrees are not walked yet.
+    let mut waiting: SmallVec<[Waiting<P::Load<'l>>; 16]> = SmallVec::new();
+    let mut node = Waiting { start: 0, end: ids.len(), depth: root.depth, key: root.key, load };
+    loop {
+        let Waiting { start, end, depth, key, mut load } = node;
+        deepest = deepest.max(depth);
         let places = &mut places[start..end];
         for (sample, &place) in scratch.samples.iter_mut().zip(&*places) {
             *sample = ids[usize::from(place)];
@@ -115,39 +120,57 @@ pub(super) fn walk<'l, C: Criterion, P: Policy>(
             || (places.len() as u64) < search.params.min_samples_split
             || scratch.rows.is_pure();
         let found = if must_stop { None } else { scratch.best_split(search, key, places) };
-        let Some(SmallSplit { mut candidate, weight, left }) = found else {
+        let next = if let Some(found) = found {
+            let (split, n_left) = divide(search, ids, places, found, scratch);
+            let middle = start + n_left;
+            let child = |side, load| {
+                let (start, end) = if side == Side::Left { (start, middle) } else { (middle, end) };
+                Waiting { start, end, depth: depth + 1, key: key.child(side), load }
+            };
+            match policy.follow(search, &split, [n_left, end - middle], load) {
+                Follow::One(side, load) => Some(child(side, load)),
+                Follow::Both(left, right) => {
+                    policy.keep(split, &left, finds);
+                    waiting.push(child(Side::Right, right));
+                    Some(child(Side::Left, left))
+                }
+            }
+        } else {
             policy.finish_leaf(search, &facts(search, scratch, places.len(), depth), load, finds);
-            continue;
+            waiting.pop()
         };
-        let heavier = if weight > scratch.rows.weight() - weight { Side::Left } else { Side::Right };
-        let n_left = partition(search, ids, places, candidate.feature, &left);
-        debug_assert_eq!(n_left, candidate.n_left, "the search says how many rows go left");
-        let mut set = None;
-        candidate.missing = candidate.missing.or(Some(heavier));
-        if search.data.has_codes(candidate.feature) {
-            for (sample, &place) in scratch.samples.iter_mut().zip(&*places) {
-                *sample = ids[usize::from(place)];
-            }
-            let rows = scratch.samples[..places.len()].split_at(n_left);
-            (set, candidate.missing) = codes::of_split(search.data, candidate.feature, rows, heavier).unzip();
-        }
-        let split = Split::new(candidate, set);
-        let middle = start + n_left;
-        let child = |side, load| {
-            let (start, end) = if side == Side::Left { (start, middle) } else { (middle, end) };
-            Waiting { start, end, depth: depth + 1, key: key.child(side), load }
-        };
-        match policy.follow(search, &split, [n_left, end - middle], load) {
-            Follow::One(side, load) => stack.push(child(side, load)),
-            Follow::Both(left_load, right_load) => {
-                policy.keep(split, &left_load, finds);
-                let (left, right) = (child(Side::Left, left_load), child(Side::Right, right_load));
-                let left_is_small = n_left <= end - middle;
-                stack.extend(if left_is_small { [right, left] } else { [left, right] });
-            }
+        match next {
+            Some(next) => node = next,
+            None => break,
         }
     }
+    policy.finish_preorder(first, deepest - root.depth, finds);
     Ok(())
+}
+
+/// Moves the places of the rows that go left to the front. Returns the split, and how many rows go
+/// left.
+fn divide<C: Criterion>(
+    search: &Search<'_, C>,
+    ids: &[u32],
+    places: &mut [u8],
+    found: SmallSplit,
+    scratch: &mut SmallScratch<C>,
+) -> (Split, usize) {
+    let SmallSplit { mut candidate, weight, left } = found;
+    let heavier = if weight > scratch.rows.weight() - weight { Side::Left } else { Side::Right };
+    let n_left = partition(search, ids, places, candidate.feature, &left);
+    debug_assert_eq!(n_left, candidate.n_left, "the search says how many rows go left");
+    let mut set = None;
+    candidate.missing = candidate.missing.or(Some(heavier));
+    if search.data.has_codes(candidate.feature) {
+        for (sample, &place) in scratch.samples.iter_mut().zip(&*places) {
+            *sample = ids[usize::from(place)];
+        }
+        let rows = scratch.samples[..places.len()].split_at(n_left);
+        (set, candidate.missing) = codes::of_split(search.data, candidate.feature, rows, heavier).unzip();
+    }
+    (Split::new(candidate, set), n_left)
 }
 
 /// Moves the places of the rows that go left to the front and keeps the order on both sides.

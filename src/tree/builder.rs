@@ -3,7 +3,7 @@
 use std::mem;
 use std::sync::Arc;
 
-use super::records::{Record, Records, preorder};
+use super::records::{Record, Records, Run, preorder};
 use super::sets::{CategorySet, CategorySets, Rule};
 use super::{MAX_NODES, TREE_LEAF, any_categories};
 use crate::error::{Error, Result};
@@ -48,6 +48,19 @@ impl TreeBuilder {
         match rule {
             Rule::Threshold(threshold) => record.threshold = threshold,
             Rule::Categories(set) => self.sets.push((node, set.clone())),
+        }
+    }
+
+    /// The number of nodes.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Notes that the nodes from `first` on are a subtree of this height, in preorder.
+    pub fn mark_preorder(&mut self, first: usize, height: u64) {
+        let run = (u16::try_from(self.nodes.len() - first), u8::try_from(height));
+        if let (Some(node), (Ok(n_nodes), Ok(height))) = (self.nodes.get_mut(first), run) {
+            node.run = Run { n_nodes, height };
         }
     }
 

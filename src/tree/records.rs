@@ -16,10 +16,19 @@ pub(crate) struct Record {
     pub children: [i32; 2],
     pub feature: i32,
     pub missing_go_left: bool,
+    pub run: Run,
     pub threshold: f64,
     pub impurity: f64,
     pub n_samples: i64,
     pub weight: f64,
+}
+
+/// The subtree of a node, if its nodes are known to come one after the other, in preorder: how many
+/// they are (0 if that is not known), and the depth of the deepest below this node.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Run {
+    pub n_nodes: u16,
+    pub height: u8,
 }
 
 impl Record {
@@ -28,6 +37,7 @@ impl Record {
         children: [TREE_LEAF; 2],
         feature: TREE_UNDEFINED,
         missing_go_left: false,
+        run: Run { n_nodes: 0, height: 0 },
         threshold: TREE_UNDEFINED as f64,
         impurity: 0.0,
         n_samples: 0,
@@ -74,6 +84,7 @@ impl Records {
             children: [arrays.children_left[node], arrays.children_right[node]],
             feature: arrays.feature[node],
             missing_go_left: arrays.missing_go_to_left[node] != 0,
+            run: Run::default(),
             threshold: arrays.threshold[node],
             impurity: arrays.impurity[node],
             n_samples: arrays.n_node_samples[node],
@@ -137,7 +148,7 @@ impl Records {
         }
         let mut arrays = NodeArrays::with_capacity(order.len(), order.len() * n_values);
         for node in order.iter().map(|&node| node as usize) {
-            let Record { children, feature, missing_go_left, threshold, impurity, n_samples, weight } = nodes[node];
+            let Record { children, feature, missing_go_left, threshold, impurity, n_samples, weight, .. } = nodes[node];
             let [left, right] = children.map(|child| if child == TREE_LEAF { child } else { new_ids[child as usize] });
             arrays.children_left.push(left);
             arrays.children_right.push(right);
@@ -159,12 +170,19 @@ pub(super) fn preorder(nodes: &[Record]) -> (Vec<u32>, usize) {
     let mut order = Vec::with_capacity(nodes.len());
     let (mut max_depth, mut waiting) = (0, vec![(0u32, 0)]);
     while let Some((mut node, mut depth)) = waiting.pop() {
-        order.push(node);
-        while let Some([left, right]) = nodes[node as usize].children() {
+        loop {
+            let record = &nodes[node as usize];
+            let Run { n_nodes, height } = record.run;
+            if n_nodes > 0 {
+                order.extend(node..node + u32::from(n_nodes));
+                depth += usize::from(height);
+                break;
+            }
+            order.push(node);
+            let Some([left, right]) = record.children() else { break };
             depth += 1;
             waiting.push((right as u32, depth));
             node = left as u32;
-            order.push(node);
         }
         max_depth = max_depth.max(depth);
     }

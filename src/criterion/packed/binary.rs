@@ -86,10 +86,15 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
             // Counts rows in turn in four copies, as additions to one bin would wait for each
             // other.
             let mut turns = [[0u64; FEW_BINS]; 4];
-            for (rows, bins) in rows.chunks(4).zip(bins.chunks(4)) {
-                for ((&row, &bin), turn) in rows.iter().zip(bins).zip(&mut turns) {
+            let (rows, rest) = rows.as_chunks::<4>();
+            let (bins, rest_bins) = bins.as_chunks::<4>();
+            for (rows, bins) in rows.iter().zip(bins) {
+                for (turn, (&row, &bin)) in turns.iter_mut().zip(rows.iter().zip(bins)) {
                     turn[bin as usize % FEW_BINS] += row;
                 }
+            }
+            for (&row, &bin) in rest.iter().zip(rest_bins) {
+                turns[0][bin as usize % FEW_BINS] += row;
             }
             for (bin, sum) in self.bins[..n_bins].iter_mut().enumerate() {
                 *sum = turns.iter().map(|turn| turn[bin]).sum();

@@ -112,10 +112,15 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
             let size = counts.len();
             self.turns.clear();
             self.turns.resize(4 * size, 0);
-            for (rows, bins) in rows.chunks(4).zip(bins.chunks(4)) {
-                for ((&row, &bin), turn) in rows.iter().zip(bins).zip(self.turns.chunks_exact_mut(size)) {
-                    turn[slot(row, bin)] += (row >> 32) as u32;
+            let (rows, rest) = rows.as_chunks::<4>();
+            let (bins, rest_bins) = bins.as_chunks::<4>();
+            for (rows, bins) in rows.iter().zip(bins) {
+                for (turn, (&row, &bin)) in rows.iter().zip(bins).enumerate() {
+                    self.turns[turn * size + slot(row, bin)] += (row >> 32) as u32;
                 }
+            }
+            for (&row, &bin) in rest.iter().zip(rest_bins) {
+                self.turns[slot(row, bin)] += (row >> 32) as u32;
             }
             for turn in self.turns.chunks_exact(size) {
                 counts.iter_mut().zip(turn).for_each(|(count, &more)| *count += more);

@@ -138,7 +138,7 @@ impl<'a, W: SampleWeights> SquaredError<'a, W> {
         fixed: f64,
     ) -> f64 {
         let square = weight as f64 * weight as f64;
-        if exact.to_f64() < square * 2f64.powi(2 * REFINE_BELOW_BITS) {
+        if exact.to_f64() < square * (1u64 << (2 * REFINE_BELOW_BITS)) as f64 {
             return self.refined_mean(samples, output);
         }
         self.numbers.center[output] + scale_by_power_of_two(fixed, -self.numbers.scale[output])

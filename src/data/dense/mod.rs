@@ -67,6 +67,16 @@ impl DenseColumn {
             Ranks::U32(ranks) => ranks[sample as usize],
         }
     }
+
+    /// Calls `visit` with each of some rows and its rank.
+    #[inline]
+    pub(crate) fn visit_ranks(&self, rows: impl Iterator<Item = u32>, mut visit: impl FnMut(u32, u32)) {
+        match &self.ranks {
+            Ranks::U8(ranks) => rows.for_each(|row| visit(row, ranks[row as usize].into())),
+            Ranks::U16(ranks) => rows.for_each(|row| visit(row, ranks[row as usize].into())),
+            Ranks::U32(ranks) => rows.for_each(|row| visit(row, ranks[row as usize])),
+        }
+    }
 }
 
 /// Sets `out[i]` to the rank of the row `samples[i]`. O(rows).

@@ -267,17 +267,17 @@ impl<C: Criterion> Search<'_, C> {
             return Ok(None);
         }
         let samples = node.samples.ids();
+        let rows = || samples.iter().copied();
         if let Cut::Ranks(left) = split.cut {
-            let goes_left = |&sample: &u32| {
-                let rank = data.rank(split.feature, sample) as usize;
-                left[rank / 64] >> (rank % 64) & 1 != 0
-            };
-            return Ok(Some(samples.iter().map(goes_left).collect()));
+            let left: [bool; 256] = std::array::from_fn(|rank| left[rank / 64] >> (rank % 64) & 1 != 0);
+            let mut goes_left = Vec::with_capacity(samples.len());
+            data.visit_ranks(split.feature, rows(), |_, rank| goes_left.push(left[rank as usize % 256]));
+            return Ok(Some(goes_left));
         }
         let order = node.key.feature_order(data.n_features());
         let at = NodeSearch { search: self, node, order: &order };
-        let entry = |&sample: &u32| Entry::new(data.rank(split.feature, sample), sample);
-        let entries: Vec<Entry> = samples.iter().map(entry).collect();
+        let mut entries = Vec::with_capacity(samples.len());
+        data.visit_ranks(split.feature, rows(), |sample, rank| entries.push(Entry::new(rank, sample)));
         let column = NodeColumn { feature: split.feature, entries: &entries, n_common: 0, common_rank: 0 };
         let units = Units::new(data, column, self.params.min_samples_category);
         let mut goes_left = vec![false; units.len()];

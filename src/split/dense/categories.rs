@@ -7,7 +7,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::criterion::Criterion;
 use crate::criterion::component::ClassWeights;
-use crate::criterion::packed::{MAX_BINS, Packed, Summed};
+use crate::criterion::packed::{Packed, Summed};
 use crate::data::DenseColumns;
 use crate::data::dense::{DenseColumn, Ranks, gather};
 use crate::error::Result;
@@ -63,7 +63,7 @@ pub(super) fn best_cut<C: Criterion>(
     let samples = node.samples.ids();
     let mut bins = vec![0u8; samples.len()];
     gather(ranks, samples, &mut bins);
-    let n_rows = count(&bins);
+    let n_rows = count(&bins, column.n_ranks as usize);
     let first_rows = search.data.first_rows(feature)?;
     // There are at most 256 ranks.
     let all = (0..column.n_ranks).map(|rank| rank as u8);
@@ -99,9 +99,9 @@ fn sort_by_first_row(ranks: &mut [u8], first_rows: &[u32]) {
 }
 
 /// The number of rows in each bin.
-fn count(bins: &[u8]) -> [u32; MAX_BINS] {
+fn count(bins: &[u8], n_bins: usize) -> SmallVec<[u32; 16]> {
     // Rows are counted in turn in four copies, as additions to one number would wait for each other.
-    let mut turns = [[0u32; 4]; MAX_BINS];
+    let mut turns: SmallVec<[[u32; 4]; 16]> = smallvec![[0; 4]; n_bins];
     let (chunks, rest) = bins.as_chunks::<4>();
     for chunk in chunks {
         for (turn, &bin) in chunk.iter().enumerate() {
@@ -111,7 +111,7 @@ fn count(bins: &[u8]) -> [u32; MAX_BINS] {
     for &bin in rest {
         turns[usize::from(bin)][0] += 1;
     }
-    turns.map(|turns| turns.iter().sum())
+    turns.iter().map(|turns| turns.iter().sum()).collect()
 }
 
 /// A rank that the node has, the rank that stands for its unit, and how many rows have it.

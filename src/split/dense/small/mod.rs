@@ -176,6 +176,15 @@ impl<C: Criterion> SmallNode<'_, C> {
         }
         let (extremes, missing) = (lowest..highest_value, missing.filter(|&missing| missing == highest));
         match self.search.params.splitter {
+            // The only cut parts the two rows, wherever the threshold is.
+            splitter if n == 2 && missing.is_none() => {
+                let cut = match splitter {
+                    Splitter::Best => Cut::Before(highest),
+                    Splitter::Random => Cut::Random { key: self.key, lowest, highest },
+                };
+                let candidate = Candidate { cut, ..Candidate::between(feature, lowest, highest, 0) };
+                self.offer_cut(scratch, n, candidate, None);
+            }
             Splitter::Best => self.search_numbers(scratch, n, feature, extremes, missing),
             Splitter::Random => self.cut_numbers_at_random(scratch, n, feature, extremes, missing),
         }
