@@ -188,7 +188,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
         };
         let Found { best, constants, heritage } = search.best_split(&node, self.heritage.take(), scratch)?;
         let Some(mut cut) = best else { return Ok(self.into_leaf()) };
-        let goes_left = search.divide(&node, &cut)?;
+        let goes_left = search.divide(&node, &mut cut)?;
         self.heritage = heritage;
         if let Some(constants) = constants {
             self.constants = constants;

@@ -26,7 +26,7 @@ pub struct Candidate {
     /// Whether the two ranks beside the cut may be absent from the node, as in a cut between the
     /// bins of a histogram. A loose cut still parts the rows of the node correctly, but the winner
     /// needs the nearest ranks that the node has, and its number of rows, before the threshold is
-    /// computed.
+    /// computed. A set of categories is loose if its number of rows is not yet known.
     pub is_loose: bool,
 }
 

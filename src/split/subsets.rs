@@ -9,7 +9,7 @@ use crate::criterion::Criterion;
 use crate::criterion::small::LANES;
 
 /// Up to this many units of categories, all subsets are tried: their cuts fit into one register.
-const MAX_UNITS: usize = 5;
+pub(crate) const MAX_UNITS: usize = 5;
 
 /// By number of units: orders that have all cuts between them, and as few of them as possible. Two
 /// units at the ends of an order are subsets of one unit; those next to them make subsets of two.

@@ -120,6 +120,10 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
         self.add_up(0..self.n_bins);
     }
 
+    fn bin_has_rows(&self, bin: u8) -> bool {
+        self.bins[usize::from(bin)] != 0
+    }
+
     fn compare_bins(&self, _number: usize, a: u8, b: u8) -> Ordering {
         let mean = |bin: u8| {
             let BinaryTotals { weight, second } = unpack(self.bins[usize::from(bin)]);

@@ -138,6 +138,10 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         self.add_up(&(0..self.n_bins));
     }
 
+    fn bin_has_rows(&self, bin: u8) -> bool {
+        self.counts(bin).iter().any(|&count| count > 0)
+    }
+
     fn compare_bins(&self, number: usize, a: u8, b: u8) -> Ordering {
         // Of two classes that the target has, only the second is one to order by.
         let class = number + usize::from(self.n_classes == 2);

@@ -106,6 +106,9 @@ pub trait Packed<C: Statistics + ?Sized>: Send {
     /// O(bins).
     fn rotate(&mut self, node: &C::Totals);
 
+    /// Whether a bin has rows, as it was counted.
+    fn bin_has_rows(&self, bin: u8) -> bool;
+
     /// The order of two bins that have rows by the means of order `number`
     /// (see [`Ordered`](super::Ordered)). Bins are numbered as they were counted.
     fn compare_bins(&self, number: usize, a: u8, b: u8) -> Ordering;

@@ -29,6 +29,10 @@ impl<C: Statistics> Packed<C> for NotPacked {
         match *self {}
     }
 
+    fn bin_has_rows(&self, _bin: u8) -> bool {
+        match *self {}
+    }
+
     fn compare_bins(&self, _number: usize, _a: u8, _b: u8) -> Ordering {
         match *self {}
     }

@@ -142,6 +142,10 @@ impl<W: SampleWeights> Packed<SquaredError<'_, W>> for PackedSums {
         self.add_up(node.outputs[0].fraction, 0..self.n_bins);
     }
 
+    fn bin_has_rows(&self, bin: u8) -> bool {
+        weight_of(self.bins[usize::from(bin)].sizes) > 0
+    }
+
     fn compare_bins(&self, _number: usize, a: u8, b: u8) -> Ordering {
         let mean = |bin: u8| {
             let Bin { sizes, sum, .. } = self.bins[usize::from(bin)];

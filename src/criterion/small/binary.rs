@@ -1,6 +1,6 @@
 //! Gini impurity of two classes in small subtrees; see `criterion::binary` for the formulas.
 
-use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, higher, highest_of};
+use super::{BY_RANK, BY_UNIT, ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left, higher, highest_of};
 use crate::criterion::Statistics;
 use crate::criterion::binary::{BinaryGini, BinaryTotals};
 use crate::criterion::weights::SampleWeights;
@@ -98,7 +98,17 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
     }
 
     fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64 {
-        score_cuts(level, ranks, &self.packed, lasts, self.node.weight as i32, &mut self.sums, scores)
+        score_cuts::<BY_RANK>(level, ranks, &self.packed, lasts, self.node.weight as i32, &mut self.sums, scores)
+    }
+
+    fn score_subsets(&mut self, level: Level, units: &[u32], lefts: &[u32; LANES], scores: &mut [f64; LANES]) -> f64 {
+        let Self { packed, node, sums, .. } = self;
+        let (lefts, scores) = (std::slice::from_ref(lefts), std::slice::from_mut(scores));
+        score_cuts::<BY_UNIT>(level, units, packed, lefts, node.weight as i32, sums, scores)
+    }
+
+    fn is_lower(&self, i: usize) -> bool {
+        self.sums.as_flattened()[i] >> WEIGHT_BITS < 0
     }
 
     fn score_with(
@@ -147,7 +157,7 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
 }
 
 vectorized! {
-    fn score_cuts(
+    fn score_cuts<const BY: usize>(
         ranks: &[u32],
         rows: &[i32],
         lasts: &[[u32; LANES]],
@@ -160,7 +170,7 @@ vectorized! {
             let mut sum = [0; LANES];
             for (&rank, &row) in ranks.iter().zip(rows) {
                 for lane in 0..LANES {
-                    sum[lane] += if rank <= lasts[lane] { row } else { 0 };
+                    sum[lane] += if goes_left::<BY>(rank, lasts[lane]) { row } else { 0 };
                 }
             }
             *sums = sum;

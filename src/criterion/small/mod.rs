@@ -126,16 +126,13 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
 
     /// Scores subsets of the units of a column of categories: cut number `i` sends the rows left
     /// whose unit, a bit, is one of `lefts[i]`. `units` are those of the node's rows. Sets the scores
-    /// and returns the highest one as [`score_cuts`](Self::score_cuts) does. O(rows). Only for
-    /// criteria with more than one [order](super::Ordered).
-    fn score_subsets(
-        &mut self,
-        _level: Level,
-        _units: &[u32],
-        _lefts: &[u32; LANES],
-        _scores: &mut [f64; LANES],
-    ) -> f64 {
-        unreachable!("one order has the best subset")
+    /// and returns the highest one as [`score_cuts`](Self::score_cuts) does. O(rows).
+    fn score_subsets(&mut self, level: Level, units: &[u32], lefts: &[u32; LANES], scores: &mut [f64; LANES]) -> f64;
+
+    /// Whether the rows on the left of cut number `i` of those that were scored last have the lower
+    /// mean. Only for criteria with one [order](super::Ordered) by means.
+    fn is_lower(&self, _i: usize) -> bool {
+        unreachable!("the criterion has several orders")
     }
 
     /// Cut number `i` of those that were [scored](Self::score_cuts) last.

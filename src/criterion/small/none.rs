@@ -50,6 +50,16 @@ impl<C: Statistics> SmallRows<C> for NotSmall {
         match *self {}
     }
 
+    fn score_subsets(
+        &mut self,
+        _level: Level,
+        _units: &[u32],
+        _lefts: &[u32; LANES],
+        _scores: &mut [f64; LANES],
+    ) -> f64 {
+        match *self {}
+    }
+
     fn score_with(
         &mut self,
         _level: Level,

@@ -219,6 +219,10 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
         score_cuts::<BY_UNIT>(level, units, row_weights, outputs, lefts, *weight as i32, weights, scores)
     }
 
+    fn is_lower(&self, i: usize) -> bool {
+        self.outputs[0].excesses.as_flattened()[i] < 0
+    }
+
     fn cut(&self, i: usize) -> SmallCut {
         self.cut_of(|output| (self.lefts.as_flattened()[i], output.excesses.as_flattened()[i]))
     }

@@ -257,11 +257,12 @@ pub(crate) fn search<C: Criterion>(
 
 impl<C: Criterion> Search<'_, C> {
     /// Works out a split on a categorical feature whose categories have no places: returns for each
-    /// row of the node, in their order, whether the row goes left. `None` for all other features.
+    /// row of the node, in their order, whether the row goes left, and sets how many do if the split
+    /// is loose. `None` for all other features.
     /// Unless the cut says which ranks go left, the order of the categories is made once more for
     /// this, in O(W + C log C) for W rows and C categories, or in that time for each class of the
     /// node.
-    pub fn divide(&self, node: &Node<'_, C>, split: &Candidate) -> Result<Option<Vec<bool>>> {
+    pub fn divide(&self, node: &Node<'_, C>, split: &mut Candidate) -> Result<Option<Vec<bool>>> {
         let data = self.data;
         if !data.is_categorical(split.feature) {
             return Ok(None);
@@ -272,6 +273,10 @@ impl<C: Criterion> Search<'_, C> {
             let left: [bool; 256] = std::array::from_fn(|rank| left[rank / 64] >> (rank % 64) & 1 != 0);
             let mut goes_left = Vec::with_capacity(samples.len());
             data.visit_ranks(split.feature, rows(), |_, rank| goes_left.push(left[rank as usize % 256]));
+            if split.is_loose {
+                split.n_left = goes_left.iter().map(|&goes_left| usize::from(goes_left)).sum();
+                split.is_loose = false;
+            }
             return Ok(Some(goes_left));
         }
         let order = node.key.feature_order(data.n_features());

@@ -7,7 +7,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::criterion::Criterion;
 use crate::criterion::component::ClassWeights;
-use crate::criterion::packed::{Packed, Summed};
+use crate::criterion::packed::{MAX_BINS, Packed, Summed};
 use crate::data::DenseColumns;
 use crate::data::dense::{DenseColumn, Ranks, gather};
 use crate::error::Result;
@@ -30,13 +30,14 @@ pub(crate) fn search_categorical<C: Criterion>(
     scan: &mut C::Scan,
     best: &mut Best<C>,
 ) -> Result<usize> {
-    let mut scratch = SortScratch::default();
+    let (mut scratch, mut codes) = (SortScratch::default(), Vec::new());
     let mut n_varying = 0;
     for &feature in features {
         at.search.runtime.check_interrupt()?;
         let column = columns.column(feature);
-        let counted =
-            packed.as_mut().and_then(|(packed, rows)| best_cut(at, feature, column, rows, packed, scan, best));
+        let counted = packed
+            .as_mut()
+            .and_then(|(packed, rows)| best_cut(at, feature, column, (packed, rows), &mut codes, scan, best));
         let outcome = counted.unwrap_or_else(|| {
             let column = fill_column(feature, column, at.node.samples.ids(), false, &mut scratch);
             at.evaluate(column, scan, best)
@@ -47,47 +48,51 @@ pub(crate) fn search_categorical<C: Criterion>(
 }
 
 /// Offers the cuts of a categorical column of bytes to `best`; `None` if the ranks are not bytes.
-/// `rows` are the rows of the node in packed form. If the call is interrupted, some cuts are left
-/// out.
+/// `rows` are the rows of the node in packed form, and `bins` is a buffer. If the call is
+/// interrupted, some cuts are left out.
 pub(super) fn best_cut<C: Criterion>(
     at: NodeSearch<'_, C>,
     feature: u32,
     column: &DenseColumn,
-    rows: &RowsOf<C>,
-    packed: &mut C::Packed,
+    (packed, rows): (&mut C::Packed, &RowsOf<C>),
+    bins: &mut Vec<u8>,
     scan: &mut C::Scan,
     best: &mut Best<C>,
 ) -> Option<Outcome> {
     let Ranks::U8(ranks) = &column.ranks else { return None };
     let NodeSearch { search, node, .. } = at;
     let samples = node.samples.ids();
-    let mut bins = vec![0u8; samples.len()];
-    gather(ranks, samples, &mut bins);
-    let n_rows = count(&bins, column.n_ranks as usize);
+    bins.resize(samples.len(), 0);
+    gather(ranks, samples, bins);
     let first_rows = search.data.first_rows(feature)?;
     // There are at most 256 ranks.
     let all = (0..column.n_ranks).map(|rank| rank as u8);
-    let mut ranks: SmallVec<[u8; 16]> = all.filter(|&rank| n_rows[usize::from(rank)] > 0).collect();
+    packed.count(node.totals, rows, bins, column.n_ranks as usize);
+    let mut ranks: SmallVec<[u8; 16]> = all.filter(|&rank| packed.bin_has_rows(rank)).collect();
     if ranks.len() == 1 {
         return Some(Outcome::Constant);
     }
     sort_by_first_row(&mut ranks, first_rows);
-    // All categories of too few rows are one unit, which the first of them stands for.
-    let is_small = |rank: u8| u64::from(n_rows[usize::from(rank)]) < search.params.min_samples_category;
-    let first_small = ranks.iter().copied().find(|&rank| is_small(rank));
-    let unit = |rank: u8| first_small.filter(|_| is_small(rank)).unwrap_or(rank);
-    if first_small.is_some() {
-        for bin in &mut bins {
-            *bin = unit(*bin);
-        }
+    // Where nothing depends on the numbers of rows, they are not counted.
+    let n_rows = (!search.all_legal()).then(|| count(bins, column.n_ranks as usize));
+    let mut units = ranks.clone();
+    let mut ranks: SmallVec<[Rank; 16]> = ranks
+        .into_iter()
+        .map(|rank| {
+            let n_rows = n_rows.as_ref().map_or(0, |n_rows| n_rows[usize::from(rank)] as usize);
+            Rank { number: rank, unit: rank, n_rows }
+        })
+        .collect();
+    if search.params.min_samples_category > 1 {
+        let n_rows = n_rows.unwrap_or_else(|| count(bins, column.n_ranks as usize));
+        join_small(&mut ranks, &n_rows, search.params.min_samples_category);
+        let mut unit_of = [0; MAX_BINS];
+        ranks.iter().for_each(|rank| unit_of[usize::from(rank.number)] = rank.unit);
+        bins.iter_mut().for_each(|bin| *bin = unit_of[usize::from(*bin)]);
+        packed.count(node.totals, rows, bins, column.n_ranks as usize);
+        units = ranks.iter().filter(|rank| rank.unit == rank.number).map(|rank| rank.unit).collect();
     }
-    let units: SmallVec<[u8; 16]> = ranks.iter().copied().filter(|&rank| unit(rank) == rank).collect();
     if units.len() > 1 {
-        packed.count(node.totals, rows, &bins, column.n_ranks as usize);
-        let ranks: SmallVec<[Rank; 16]> = ranks
-            .into_iter()
-            .map(|rank| Rank { number: rank, unit: unit(rank), n_rows: n_rows[usize::from(rank)] as usize })
-            .collect();
         Counted { at, feature, ranks: &ranks, units: &units, packed }.offer_orders(scan, best);
     }
     Some(Outcome::Hopeless)
@@ -98,23 +103,27 @@ fn sort_by_first_row(ranks: &mut [u8], first_rows: &[u32]) {
     ranks.sort_unstable_by_key(|&rank| first_rows[usize::from(rank)]);
 }
 
-/// The number of rows in each bin.
-fn count(bins: &[u8], n_bins: usize) -> SmallVec<[u32; 16]> {
-    // Rows are counted in turn in four copies, as additions to one number would wait for each other.
-    let mut turns: SmallVec<[[u32; 4]; 16]> = smallvec![[0; 4]; n_bins];
-    let (chunks, rest) = bins.as_chunks::<4>();
-    for chunk in chunks {
-        for (turn, &bin) in chunk.iter().enumerate() {
-            turns[usize::from(bin)][turn] += 1;
+/// Makes one unit of all categories of fewer than `least_rows` rows. The first of them stands for it.
+fn join_small(ranks: &mut [Rank], n_rows: &[u32], least_rows: u64) {
+    let mut first_small = None;
+    for rank in ranks {
+        if u64::from(n_rows[usize::from(rank.number)]) < least_rows {
+            rank.unit = *first_small.get_or_insert(rank.number);
         }
     }
-    for &bin in rest {
-        turns[usize::from(bin)][0] += 1;
-    }
-    turns.iter().map(|turns| turns.iter().sum()).collect()
 }
 
-/// A rank that the node has, the rank that stands for its unit, and how many rows have it.
+/// The number of rows in each bin.
+fn count(bins: &[u8], n_bins: usize) -> SmallVec<[u32; 16]> {
+    let mut n_rows = smallvec![0; n_bins];
+    for &bin in bins {
+        n_rows[usize::from(bin)] += 1;
+    }
+    n_rows
+}
+
+/// A rank that the node has, the rank that stands for its unit, and how many rows have it, where
+/// that is known.
 struct Rank {
     number: u8,
     unit: u8,
@@ -196,7 +205,8 @@ impl<C: Criterion> Counted<'_, C> {
                 left[usize::from(rank / 64)] |= 1 << (rank % 64);
                 n_left += n_rows;
             }
-            if search.is_legal(node, self.feature, (Side::Left, n_left), (scan, pushed)) {
+            let all_legal = search.all_legal();
+            if all_legal || search.is_legal(node, self.feature, (Side::Left, n_left), (scan, pushed)) {
                 let candidate = Candidate {
                     feature: self.feature,
                     last_left: place as u32,
@@ -204,7 +214,7 @@ impl<C: Criterion> Counted<'_, C> {
                     order: number as u32,
                     cut: Cut::Ranks(left),
                     n_left,
-                    is_loose: false,
+                    is_loose: all_legal,
                 };
                 best.offer(criterion, totals, features, (scan, pushed), score, candidate);
             }

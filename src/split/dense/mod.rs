@@ -84,6 +84,7 @@ impl<C: Criterion> DenseScratch<C> {
 /// Buffers for searching one column after the other.
 struct ColumnScratch<C: Criterion> {
     packed: Option<Box<C::Packed>>,
+    codes: Vec<u8>,
     sort: SortScratch,
     bins: HistogramScratch,
 }
@@ -92,6 +93,7 @@ impl<C: Criterion> ColumnScratch<C> {
     fn new(criterion: &C) -> Self {
         Self {
             packed: C::Packed::new(criterion).map(Box::new),
+            codes: Vec::new(),
             sort: SortScratch::default(),
             bins: HistogramScratch::default(),
         }
@@ -150,7 +152,8 @@ pub(crate) fn best_split<C: Criterion>(
     let one_by_one = DenseSearch { criterion: search.criterion, columns, samples, rows, spare };
     let work = (samples.len() * search.n_drawn()) as f64 * cell_cost();
     let mut found = search_columns(at, drawn, &one_by_one, work, scans, buffers)?;
-    if let Some(best) = found.best.as_mut().filter(|best| best.is_loose) {
+    // `Search::divide` counts the rows of sets of categories.
+    if let Some(best) = found.best.as_mut().filter(|best| best.is_loose && !matches!(best.cut, Cut::Ranks(_))) {
         tighten(at, columns, best, winner);
         *winner_of = Some(node.key);
     }
@@ -193,7 +196,9 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
             if !column.is_sparse && !is_categorical {
                 return histogram::best_cut(at, feature, column, rows, packed, &mut scratch.bins, scan, best);
             }
-            if is_categorical && let Some(outcome) = categories::best_cut(at, feature, column, rows, packed, scan, best)
+            if is_categorical
+                && let Some(outcome) =
+                    categories::best_cut(at, feature, column, (packed, rows), &mut scratch.codes, scan, best)
             {
                 return outcome;
             }

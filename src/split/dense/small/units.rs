@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::criterion::small::{ByRow, MAX_ROWS};
+use crate::criterion::small::ByRow;
 use crate::data::Dataset;
 use crate::rng::NodeKey;
 
@@ -14,16 +14,20 @@ const FEW_RANKS: usize = u64::BITS as usize;
 /// Units are numbered by the first row of their categories.
 pub(super) struct SmallUnits {
     n: usize,
-    of_rows: ByRow<u8>,
     /// The first row, the rank and the unit of each category, in the order of first rows.
     categories: SmallVec<[(u32, u32, u8); 16]>,
-    /// The same categories as ranks and units, in the order of ranks, if there are many ranks.
+    /// Whether the column has few ranks. Then the unit of each rank, not used for ranks that the
+    /// node does not have.
+    are_few: bool,
+    by_few_ranks: [u8; FEW_RANKS],
+    /// Otherwise the categories as ranks and units, in the order of ranks.
     by_rank: Vec<(u32, u8)>,
 }
 
 impl SmallUnits {
     pub fn new() -> Self {
-        Self { n: 0, of_rows: [0; MAX_ROWS], categories: SmallVec::new(), by_rank: Vec::new() }
+        let by_few_ranks = [0; FEW_RANKS];
+        Self { n: 0, categories: SmallVec::new(), are_few: false, by_few_ranks, by_rank: Vec::new() }
     }
 
     /// The number of units.
@@ -31,20 +35,28 @@ impl SmallUnits {
         self.n
     }
 
-    /// The unit of each row.
-    pub fn of_rows(&self) -> &[u8; MAX_ROWS] {
-        &self.of_rows
+    /// Calls `visit` with the unit of each row, given the rows' ranks.
+    pub fn visit_rows(&self, ranks: &[u32], mut visit: impl FnMut(usize, u8)) {
+        if self.are_few {
+            for (row, &rank) in ranks.iter().enumerate() {
+                visit(row, self.by_few_ranks[rank as usize % FEW_RANKS]);
+            }
+        } else {
+            for (row, &rank) in ranks.iter().enumerate() {
+                visit(row, self.by_rank[self.by_rank.partition_point(|&(other, _)| other < rank)].1);
+            }
+        }
     }
 
     /// Groups the rows of a node, which have these ranks. Categories of fewer than `least_rows`
     /// rows are one unit. O(rows), or O(rows log(rows)) if the column has many ranks.
     pub fn group(&mut self, data: &Dataset, feature: u32, ranks: &[u32], least_rows: u64) {
         let first_rows = data.first_rows(feature).unwrap_or_default();
-        let Self { n, of_rows, categories, by_rank } = self;
+        let Self { n, categories, are_few, by_few_ranks, by_rank } = self;
         let category = |rank: u32| (first_rows[rank as usize], rank, 0);
         categories.clear();
-        let are_few = first_rows.len() <= FEW_RANKS;
-        if are_few {
+        *are_few = first_rows.len() <= FEW_RANKS;
+        if *are_few {
             let mut occur = ranks.iter().fold(0u64, |occur, &rank| occur | 1 << (rank % u64::BITS));
             while occur != 0 {
                 categories.push(category(occur.trailing_zeros()));
@@ -68,16 +80,12 @@ impl SmallUnits {
             }
             *n += usize::from(usize::from(*unit) == *n);
         }
-        if are_few {
-            let mut units = [0; FEW_RANKS];
-            categories.iter().for_each(|&(_, rank, unit)| units[rank as usize % FEW_RANKS] = unit);
-            of_rows.iter_mut().zip(ranks).for_each(|(of_row, &rank)| *of_row = units[rank as usize % FEW_RANKS]);
+        if *are_few {
+            categories.iter().for_each(|&(_, rank, unit)| by_few_ranks[rank as usize % FEW_RANKS] = unit);
         } else {
             by_rank.clear();
             by_rank.extend(categories.iter().map(|&(_, rank, unit)| (rank, unit)));
             by_rank.sort_unstable();
-            let unit = |rank: u32| by_rank[by_rank.partition_point(|&(other, _)| other < rank)].1;
-            of_rows.iter_mut().zip(ranks).for_each(|(of_row, &rank)| *of_row = unit(rank));
         }
     }
 
