@@ -5,29 +5,7 @@
 //! ARCHITECTURE.md has the map of the modules and the promises they keep.
 //!
 //! ```
-//! use std::sync::atomic::AtomicBool;
-//!
-//! use ndarray::array;
-//! use spinney::data::{Dataset, Target};
-//! use spinney::grow::grow;
-//! use spinney::params::{CriterionKind, TreeParams};
-//! use spinney::runtime::Runtime;
-//!
-//! # fn main() -> spinney::error::Result<()> {
-//! let x = array![[0.0, 1.0], [0.0, 2.0], [3.0, 1.0], [4.0, 2.0]];
-//! let stop = AtomicBool::new(false);
-//! let runtime = Runtime::new(1, &stop);
-//!
-//! let data = Dataset::from_dense(x.view(), &runtime)?;
-//! let target = Target::classification(&[0, 0, 1, 1], &[2], None)?;
-//! let params = TreeParams::new(CriterionKind::Gini).check(4, 2)?;
-//! let tree = grow(&data, &target, &params, 0, &runtime)?;
-//!
-//! assert_eq!(tree.nodes().feature[0], 0);
-//! assert_eq!(tree.nodes().threshold[0], 1.5);
-//! assert_eq!(tree.predict(&x.view(), &runtime)?, [1.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0]);
-//! # Ok(())
-//! # }
+#![doc = include_str!("../tests/engine/first_tree.rs")]
 //! ```
 
 pub mod bitset;
@@ -51,3 +29,11 @@ pub mod simd;
 pub mod split;
 pub mod tree;
 mod tuning;
+
+// The tests of the engine as a whole use the public names alone, as another crate would. They are a
+// module of this one because the engine would be compiled twice for the tests otherwise.
+#[cfg(test)]
+#[path = "../tests/engine/main.rs"]
+mod engine;
+#[cfg(test)]
+extern crate self as spinney;

@@ -20,7 +20,7 @@ use spinney::tree::packed::PackedTree;
 use spinney::tree::sets::{CategorySet, CategorySets};
 use spinney::tree::{NodeArrays, TREE_LEAF, Tree};
 
-use crate::common::{
+use super::common::{
     CRITERIA, Y, config, encode, grow, grow_dense, matrices, noise, params, runtime, targets, with_holes,
 };
 

@@ -14,7 +14,7 @@ use spinney::forest::grow_forest;
 use spinney::grow::grow;
 use spinney::params::{Bootstrap, Count, CriterionKind, ForestParams, MaxFeatures, TreeParams};
 
-use crate::common::{
+use super::common::{
     CRITERIA, Sparse, Y, config, constraints, encode, interrupted, is_regression, matrices, noise, params, runtime,
     targets, with_holes,
 };

@@ -5,7 +5,7 @@ use spinney::data::Format;
 use spinney::params::{CriterionKind, TreeParams};
 use spinney::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 
-use crate::common::{Sparse, Y, encode, grow, runtime};
+use super::common::{Sparse, Y, encode, grow, runtime};
 
 /// Alternating classes on one sorted feature: the best cut peels one row off, every time.
 fn alternating(n: usize) -> (Array2<f64>, Y) {

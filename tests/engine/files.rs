@@ -11,7 +11,7 @@ use spinney::forest::{Forest, Member};
 use spinney::params::{CriterionKind, TreeParams};
 use spinney::tree::packed::PackedTree;
 
-use crate::common::{CRITERIA, Y, config, encode, grow, matrices, noise, params, runtime, targets};
+use super::common::{CRITERIA, Y, config, encode, grow, matrices, noise, params, runtime, targets};
 
 fn forest_of(x: &Array2<f64>, y: &Y, weights: Option<&[f64]>, params: &TreeParams) -> Forest {
     let unit = y.target(weights).weight_unit();

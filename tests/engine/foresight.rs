@@ -10,7 +10,7 @@ use spinney::criterion::{Criterion, Visitor, visit};
 use spinney::error::Result;
 use spinney::params::{CriterionKind, QuantileLevel};
 
-use crate::common::{self, QUANTILE, Y, runtime};
+use super::common::{self, QUANTILE, Y, runtime};
 
 /// Nodes, and of each the samples that are pushed.
 struct Passes<'a>(&'a [(Vec<u32>, Vec<u32>)]);

@@ -16,7 +16,7 @@ use spinney::runtime::Runtime;
 use spinney::tree::Tree;
 use spinney::tree::packed::PackedTree;
 
-use crate::common::{CRITERIA, Sparse, Y, config, encode, is_regression, matrices, noise, runtime, targets};
+use super::common::{CRITERIA, Sparse, Y, config, encode, is_regression, matrices, noise, runtime, targets};
 
 /// Integers, half of them 0.
 fn matrix(n: usize, m: usize) -> Array2<f64> {

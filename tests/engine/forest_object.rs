@@ -17,7 +17,7 @@ use spinney::runtime::Runtime;
 use spinney::tree::Tree;
 use spinney::tree::packed::PackedTree;
 
-use crate::common::{CRITERIA, Sparse, Y, config, encode, is_regression, noise, runtime};
+use super::common::{CRITERIA, Sparse, Y, config, encode, is_regression, noise, runtime};
 
 const SCHEMES: [Bootstrap; 4] = [
     Bootstrap::WithReplacement { n_draws: 300 },

@@ -1,7 +1,7 @@
 //! A few small trees as text: a change of the engine that changes trees shows here first, line by
 //! line.
 //!
-//! After a change that is meant to change trees, `SPINNEY_BLESS=1 cargo test --test engine golden`
+//! After a change that is meant to change trees, `SPINNEY_BLESS=1 cargo test engine::golden`
 //! writes the files anew; the commit explains the difference.
 
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use ndarray::{Array2, array};
 use spinney::params::{CriterionKind, MaxFeatures, Splitter, TreeParams};
 use spinney::tree::{TREE_LEAF, Tree};
 
-use crate::common::{Y, grow_dense};
+use super::common::{Y, grow_dense};
 
 /// One line per node, children indented below their parent, every number with all its digits.
 fn render(tree: &Tree) -> String {

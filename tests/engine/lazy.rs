@@ -11,7 +11,7 @@ use spinney::lazy::Traversal;
 use spinney::params::{Bootstrap, CriterionKind, ForestParams, MaxFeatures, Splitter, TreeParams};
 use spinney::tree::packed::PackedTree;
 
-use crate::common::{
+use super::common::{
     CRITERIA, Sparse, Y, config, constraints, encode, interrupted, matrices, noise, params, runtime, targets,
 };
 

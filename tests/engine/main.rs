@@ -1,4 +1,4 @@
-//! The integration tests: one crate, so that the engine and the brute-force oracle are linked once.
+//! The integration tests. They are compiled with the unit tests, as a module of the library.
 
 mod common;
 
@@ -21,3 +21,13 @@ mod shared_folds;
 mod sparse_rows;
 mod take;
 mod tolerance;
+
+/// The example at the head of the documentation.
+mod first_tree {
+    include!("first_tree.rs");
+
+    #[test]
+    fn the_example_of_the_documentation_runs() {
+        main().unwrap();
+    }
+}

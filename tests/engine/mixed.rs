@@ -12,8 +12,8 @@ use spinney::params::{Bootstrap, Count, CriterionKind, ForestParams, MaxFeatures
 use spinney::simd::Level;
 use spinney::tree::{TREE_LEAF, Tree};
 
-use crate::common::storages::{FORMATS, KERNELS, TIERS, storages};
-use crate::common::{
+use super::common::storages::{FORMATS, KERNELS, TIERS, storages};
+use super::common::{
     CRITERIA, Sparse, Y, config, constraints, encode, grow, is_regression, matrices, noise, params, runtime, targets,
     to_codes, with_holes,
 };
@@ -72,7 +72,7 @@ fn cases(n_samples: std::ops::Range<usize>) -> impl Strategy<Value = Case> {
             (Just(x), targets(n, criterion), categorical, (params(criterion), constraints(m), least)).prop_map(
                 |(x, y, (mut categorical, one), (params, monotonic_cst, min_samples_category))| {
                     categorical[one] = true;
-                    Case::new(x, y, &categorical, TreeParams { monotonic_cst, min_samples_category, ..params })
+                    Case::new(x, y, &categorical, TreeParams { min_samples_category, monotonic_cst, ..params })
                 },
             )
         },
@@ -119,7 +119,7 @@ fn wide_cases() -> impl Strategy<Value = (Case, Option<Vec<f64>>)> {
                         |row: usize| ((signal[row] * 9.0) as u32 + u32::from(row.is_multiple_of(5))) % n_classes;
                     Y::Classes { values: (0..n).map(class).collect(), n_classes: vec![n_classes] }
                 };
-                let params = TreeParams { monotonic_cst, min_samples_category, ..params };
+                let params = TreeParams { min_samples_category, monotonic_cst, ..params };
                 (Case::new(x, y, &categorical, params), weights)
             },
         )

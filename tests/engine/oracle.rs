@@ -7,7 +7,7 @@ use spinney::data::Format;
 use spinney::params::{CriterionKind, MaxFeatures, QuantileLevel, Splitter, TreeParams};
 use spinney::tree::{TREE_LEAF, TREE_UNDEFINED, Tree};
 
-use crate::common::{
+use super::common::{
     Sparse, Y, config, constraints, encode, grow, is_regression, matrices, naive, params, runtime, targets, to_codes,
     with_holes,
 };

@@ -12,7 +12,7 @@ use spinney::params::{CriterionKind, TreeParams};
 use spinney::tree::packed::PackedTree;
 use spinney::tree::{AT_LEAF, Tree, Walk};
 
-use crate::common::{CRITERIA, Sparse, Y, config, encode, grow, matrices, noise, params, runtime, targets};
+use super::common::{CRITERIA, Sparse, Y, config, encode, grow, matrices, noise, params, runtime, targets};
 
 /// The leaf that a row reaches, step by step.
 fn position(tree: &impl Walk, x: &ArrayView2<'_, f64>, row: usize) -> u32 {

@@ -21,8 +21,8 @@ use spinney::split::entries::Entry;
 use spinney::split::sparse::intersect::{Gather, ValueOrdered, by_bitmap, by_search};
 use spinney::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree};
 
-use crate::common::storages::{FORMATS, KERNELS, TIERS, storages};
-use crate::common::{
+use super::common::storages::{FORMATS, KERNELS, TIERS, storages};
+use super::common::{
     CRITERIA, QUANTILE, Sparse, Y, all_combinations, config, constraints, encode, grow, grow_dense, is_regression,
     matrices, naive, noise, params, runtime, targets, try_encode, with_holes,
 };

@@ -11,7 +11,7 @@ use spinney::forest::{Forest, Member};
 use spinney::params::{CriterionKind, MaxFeatures, TreeParams};
 use spinney::tree::packed::PackedTree;
 
-use crate::common::{Sparse, Y, config, grow_dense, noise, runtime};
+use super::common::{Sparse, Y, config, grow_dense, noise, runtime};
 
 /// Cells of few values, so that paths meet features several times; many are 0. With as many columns
 /// as rows, there is one cell in each row and column, so that trees are chains through many
@@ -38,7 +38,7 @@ fn target(x: &Array2<f64>, n_values: usize, is_class: bool, seed: u64) -> Y {
 fn forest(x: &Array2<f64>, y: &Y, criterion: CriterionKind, max_depth: Option<u64>) -> Forest {
     let member = |seed| {
         let max_features = MaxFeatures::Absolute(2);
-        let params = TreeParams { max_features, max_depth, seed, ..TreeParams::new(criterion) };
+        let params = TreeParams { max_depth, max_features, seed, ..TreeParams::new(criterion) };
         Member { tree: Arc::new(PackedTree::new(&grow_dense(x, y, None, &params), 1.0)), seed }
     };
     Forest::new((0..3).map(member).collect()).unwrap()

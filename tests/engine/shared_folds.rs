@@ -8,7 +8,7 @@ use spinney::data::{Dataset, Format, Target};
 use spinney::lazy::{LazyTree, Reached, Traversal};
 use spinney::params::{CriterionKind, MaxFeatures, TreeParams};
 
-use crate::common::{Sparse, config, encode, matrices, noise, runtime, with_holes};
+use super::common::{Sparse, config, encode, matrices, noise, runtime, with_holes};
 
 #[derive(Debug, Clone)]
 struct Case {

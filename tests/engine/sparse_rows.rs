@@ -11,7 +11,7 @@ use spinney::tree::packed::PackedTree;
 use spinney::tree::sets::{CategorySet, CategorySets};
 use spinney::tree::{NodeArrays, TREE_LEAF, TREE_UNDEFINED, Tree, Walk};
 
-use crate::common::{Sparse, config, noise, runtime};
+use super::common::{Sparse, config, noise, runtime};
 
 /// More features than are copied.
 const N_FEATURES: usize = 300;

@@ -8,8 +8,8 @@ use spinney::data::{Columns, Dataset, EncodedMatrix, Encoding, Format, Matrix};
 use spinney::error::Error;
 use spinney::params::{Splitter, TreeParams};
 
-use crate::common::storages::storages;
-use crate::common::{CRITERIA, Sparse, config, encode, grow, matrices, params, runtime, targets, to_codes, with_holes};
+use super::common::storages::storages;
+use super::common::{CRITERIA, Sparse, config, encode, grow, matrices, params, runtime, targets, to_codes, with_holes};
 
 /// A matrix, how many categories its features have, and some of its rows.
 fn cases() -> impl Strategy<Value = (Array2<f64>, Vec<u32>, Vec<usize>, u64)> {

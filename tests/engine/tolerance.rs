@@ -12,7 +12,7 @@ use spinney::criterion::{Criterion, Visitor, visit};
 use spinney::error::Result;
 use spinney::params::CriterionKind;
 
-use crate::common::{QUANTILE, Y, runtime};
+use super::common::{QUANTILE, Y, runtime};
 
 /// Compares the splits of all samples that two sides make.
 struct Compare<'a> {

@@ -88,7 +88,9 @@ pub(super) fn best_cut<C: Criterion>(
         join_small(&mut ranks, &n_rows, search.params.min_samples_category);
         let mut unit_of = [0; MAX_BINS];
         ranks.iter().for_each(|rank| unit_of[usize::from(rank.number)] = rank.unit);
-        bins.iter_mut().for_each(|bin| *bin = unit_of[usize::from(*bin)]);
+        for bin in bins.iter_mut() {
+            *bin = unit_of[usize::from(*bin)];
+        }
         packed.count(node.totals, rows, bins, column.n_ranks as usize);
         units = ranks.iter().filter(|rank| rank.unit == rank.number).map(|rank| rank.unit).collect();
     }
