@@ -54,7 +54,7 @@ def test_a_release_changes_every_place_that_has_the_version(tool, copies):
     assert "\nversion: 7.8.9\ndate-released: 20" in read(copies, "CITATION.cff")
     assert "This is version 7.8." in read(copies, "README.md")
     assert re.search(
-        r"^## \[Unreleased\]\n\n## \[7\.8\.9\] - \d{4}-\d\d-\d\d\n\n### Added\n",
+        r"^## \[Unreleased\]\n\n## \[7\.8\.9\] - \d{4}-\d\d-\d\d\n\n### \w+\n",
         read(copies, "CHANGELOG.md"),
         re.MULTILINE,
     )

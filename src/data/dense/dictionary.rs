@@ -1,7 +1,9 @@
-//! Columns of few distinct values, coded by a hash table: each cell is looked up, and only the
-//! distinct values are sorted. Most columns of ordinary tables are of this kind.
+//! Columns of few distinct values: the cells are coded, and only the distinct values are sorted.
+//! Most columns of ordinary tables are of this kind. Integers that fit in a byte are their own codes;
+//! all other values are looked up in a hash table.
 
 use super::distinct::{Cells, Distinct};
+use crate::data::floats::TableValue;
 use crate::num::SortKey;
 use crate::tuning::tuned;
 
@@ -18,9 +20,13 @@ tuned! {
 const SLOT_BITS: u32 = 12;
 /// The code of missing values.
 const MISSING: u16 = u16::MAX;
+/// The number of integers that are their own codes.
+const N_BYTES: usize = 256;
+/// Cells that are looked at before it is asked whether they are such integers.
+const BLOCK: usize = 512;
 
-/// The codes of the cells of one column. A code is the number of a value in the order of first
-/// occurrence.
+/// The codes of the cells of one column. A code is an integer that all cells have as their value, or
+/// the number of a value in the order of first occurrence.
 pub(super) struct Dictionary<V: SortKey> {
     /// By hash: one more than the code of a value, 0 if the slot is free.
     slots: Vec<u16>,
@@ -38,9 +44,46 @@ impl<V: SortKey> Default for Dictionary<V> {
     }
 }
 
-impl<V: SortKey> Dictionary<V> {
+impl<V: TableValue> Dictionary<V> {
     /// Codes a column and returns its distinct values; `None` if there are too many. O(rows).
     pub fn code(&mut self, column: &[V]) -> Option<Distinct<V>> {
+        self.code_integers(column).or_else(|| self.code_by_hash(column))
+    }
+
+    /// Codes a column of integers from 0 to 255; `None` for any other.
+    fn code_integers(&mut self, column: &[V]) -> Option<Distinct<V>> {
+        // The sum of this number and an integer below it has the integer in its low bits.
+        const OFFSET: f64 = (1u64 << 52) as f64;
+        let Self { codes, places, .. } = self;
+        codes.resize(column.len(), 0);
+        for (cells, codes) in column.chunks(BLOCK).zip(codes.chunks_mut(BLOCK)) {
+            let mut are_bytes = true;
+            for (cell, code) in cells.iter().zip(codes) {
+                let value = cell.widen();
+                let sum = value + OFFSET;
+                are_bytes &= (sum - OFFSET == value) & (value >= 0.0) & (value < N_BYTES as f64);
+                *code = sum.to_bits() as u16;
+            }
+            if !are_bytes {
+                return None;
+            }
+        }
+        let counts = count(codes, N_BYTES);
+        let present = || counts.iter().zip(0..).filter(|&(&count, _)| count > 0);
+        places.clear();
+        places.resize(N_BYTES, 0);
+        for (place, (_, value)) in (0..).zip(present()) {
+            places[value] = place;
+        }
+        Some(Distinct {
+            values: present().map(|(_, value)| V::from_wide(value as f64)).collect(),
+            counts: present().map(|(&count, _)| count).collect(),
+            n_missing: 0,
+        })
+    }
+
+    /// Codes a column by hashes of its values; `None` if there are too many of them.
+    fn code_by_hash(&mut self, column: &[V]) -> Option<Distinct<V>> {
         let Self { slots, keys, codes, places } = self;
         let most = most_codes(column.len());
         slots.fill(0);
@@ -93,11 +136,17 @@ fn count(codes: &[u16], n_codes: usize) -> Vec<u32> {
     // Rows are counted in turn in four copies, as additions to one number would wait for each
     // other.
     let mut turns = [(); 4].map(|()| vec![0u32; n_codes]);
-    for codes in codes.chunks(4) {
+    let (chunks, rest) = codes.as_chunks::<4>();
+    for codes in chunks {
         for (turn, &code) in turns.iter_mut().zip(codes) {
             if let Some(count) = turn.get_mut(usize::from(code)) {
                 *count += 1;
             }
+        }
+    }
+    for &code in rest {
+        if let Some(count) = turns[0].get_mut(usize::from(code)) {
+            *count += 1;
         }
     }
     (0..n_codes).map(|code| turns.iter().map(|turn| turn[code]).sum()).collect()
