@@ -1,6 +1,8 @@
 //! Gini impurity of two classes in small subtrees; see `criterion::binary` for the formulas.
 
-use super::{BY_RANK, BY_UNIT, ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left, higher, highest_of};
+use super::{
+    BY_RANK, BY_UNIT, ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left, higher, highest_of, is_end,
+};
 use crate::criterion::Statistics;
 use crate::criterion::binary::{BinaryGini, BinaryTotals};
 use crate::criterion::weights::SampleWeights;
@@ -169,6 +171,9 @@ vectorized! {
         for ((lasts, sums), scores) in lasts.iter().zip(sums).zip(scores) {
             let mut sum = [0; LANES];
             for (&rank, &row) in ranks.iter().zip(rows) {
+                if is_end(row) {
+                    break;
+                }
                 for lane in 0..LANES {
                     sum[lane] += if goes_left::<BY>(rank, lasts[lane]) { row } else { 0 };
                 }

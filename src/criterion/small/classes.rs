@@ -5,7 +5,9 @@
 
 use smallvec::SmallVec;
 
-use super::{BY_RANK, BY_UNIT, ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left, higher, highest_of};
+use super::{
+    BY_RANK, BY_UNIT, ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left, higher, highest_of, is_end,
+};
 use crate::criterion::classes::{ClassCriterion, Measure};
 use crate::criterion::component::ClassWeights;
 use crate::criterion::weights::SampleWeights;
@@ -294,6 +296,9 @@ vectorized! {
                 start = rows.end;
                 let mut sum = [0; LANES];
                 for (&rank, &weight) in ranks[rows.clone()].iter().zip(&weights[rows]) {
+                    if is_end(weight) {
+                        break;
+                    }
                     for lane in 0..LANES {
                         sum[lane] += if goes_left::<BY>(rank, lasts[lane]) { weight } else { 0 };
                     }

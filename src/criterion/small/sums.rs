@@ -6,7 +6,9 @@
 //! exact. The score is the square of that sum over `w (W - w)`, `w` being the weight on the left.
 //! The squares of several targets are added up, in the scale of the finest target.
 
-use super::{BY_RANK, BY_UNIT, ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left, higher, highest_of};
+use super::{
+    BY_RANK, BY_UNIT, ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left, higher, highest_of, is_end,
+};
 use crate::criterion::squared_error::SquaredError;
 use crate::criterion::sums::{factors, shifts};
 use crate::criterion::weights::{Moment, SampleWeights};
@@ -270,6 +272,9 @@ vectorized! {
             // The weights are added up together with the first target.
             let (mut left, mut excess) = ([0; LANES], [0; LANES]);
             for ((&rank, &row_weight), &row_excess) in ranks.iter().zip(row_weights).zip(&first.row_excesses) {
+                if is_end(row_weight) {
+                    break;
+                }
                 for lane in 0..LANES {
                     left[lane] += if goes_left::<BY>(rank, lasts[lane]) { row_weight } else { 0 };
                     excess[lane] += if goes_left::<BY>(rank, lasts[lane]) { row_excess } else { 0 };
@@ -280,7 +285,10 @@ vectorized! {
             let mut squares = excess.map(|excess| first.square(excess));
             for output in &mut *others {
                 let mut excess = [0; LANES];
-                for (&rank, &row_excess) in ranks.iter().zip(&output.row_excesses) {
+                for ((&rank, &row_weight), &row_excess) in ranks.iter().zip(row_weights).zip(&output.row_excesses) {
+                    if is_end(row_weight) {
+                        break;
+                    }
                     for lane in 0..LANES {
                         excess[lane] += if goes_left::<BY>(rank, lasts[lane]) { row_excess } else { 0 };
                     }

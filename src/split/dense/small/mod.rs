@@ -21,6 +21,7 @@ use crate::params::{FeatureSampling, Splitter, Tier};
 use crate::rng::{NodeKey, Side};
 use crate::simd::Level;
 use crate::split::candidate::{Candidate, Cut, threshold_between};
+use crate::split::dense::cells::beside;
 use crate::split::node::Search;
 use crate::split::subsets::{self, Subsets};
 
@@ -375,9 +376,10 @@ impl<C: Criterion> SmallNode<'_, C> {
         let SmallScratch { rows, ranks, lasts, scores, .. } = scratch;
         let (ranks, lasts, scores) = (&ranks[..n], &lasts[..n_chunks], &scores[..n_chunks]);
         let (cut, last) = self.winner(rows, lasts.as_flattened(), scores.as_flattened(), highest)?;
-        let above = ranks.iter().map(|&rank| if rank > last { rank } else { u32::MAX }).fold(u32::MAX, u32::min);
-        let goes_left = |rank: u32| rank <= last || missing == Some((rank, Side::Left));
-        let n_left = ranks.iter().filter(|&&rank| goes_left(rank)).count();
+        let (_, above, mut n_left) = beside(self.search.level, ranks, last);
+        if let Some((missing, Side::Left)) = missing {
+            n_left += ranks.iter().filter(|&&rank| rank == missing).count();
+        }
         Some((cut, Candidate::between(feature, last, above, n_left)))
     }
 
@@ -389,8 +391,9 @@ impl<C: Criterion> SmallNode<'_, C> {
         }
         let least = highest * (1.0 - MARGIN);
         let mut winner: Option<(SmallCut, u32)> = None;
-        for (i, (&number, &score)) in numbers.iter().zip(scores).enumerate() {
-            if score < least || winner.is_some_and(|(_, other)| other == number) {
+        let are_close = scores.iter().enumerate().filter(|&(_, &score)| score >= least);
+        for (i, number) in are_close.map(|(i, _)| (i, numbers[i])) {
+            if winner.is_some_and(|(_, other)| other == number) {
                 continue;
             }
             let cut = rows.cut(i);
