@@ -50,8 +50,8 @@ pub fn grow<C: Criterion>(search: &Search<'_, C>, root: Pending<'_, C>, max_leaf
     {
         part.splits.push((parent, split));
         n_leaves += 1;
-        for (child, is_left) in [(left, true), (right, false)] {
-            let id = part.add(weight_unit, &child.facts(search.criterion), Some((parent, is_left)))?;
+        for (place, child) in [left, right].into_iter().enumerate() {
+            let id = part.add(weight_unit, &child.facts(search.criterion), Some((parent, place)))?;
             if n_leaves < max_leaf_nodes {
                 waiting.extend(expand(search, &mut scratch, id, child)?);
             }

@@ -182,7 +182,10 @@ struct Link {
     task: usize,
     /// Id of the parent among the nodes of that task.
     node: usize,
-    is_left: bool,
+    /// The place among the parent's children: 0 on the left, 1 on the right. As wide as the other
+    /// fields, because moving a bool with the padding behind it stalls: it is written in one piece
+    /// and read in two.
+    place: usize,
 }
 
 /// The part of the tree that one task has recorded.
@@ -214,8 +217,8 @@ impl Policy for Record<'_> {
         load: &mut Option<Link>,
         finds: &mut TaskPart,
     ) -> Result<()> {
-        let id = finds.part.add(search.target.weight_unit(), node, load.map(|link| (link.node, link.is_left)))?;
-        *load = Some(Link { task: finds.task, node: id, is_left: true });
+        let id = finds.part.add(search.target.weight_unit(), node, load.map(|link| (link.node, link.place)))?;
+        *load = Some(Link { task: finds.task, node: id, place: 0 });
         Ok(())
     }
 
@@ -235,11 +238,13 @@ impl Policy for Record<'_> {
         _sizes: [usize; 2],
         load: Self::Load<'l>,
     ) -> Follow<Self::Load<'l>> {
-        Follow::Both(load, load.map(|link| Link { is_left: false, ..link }))
+        Follow::Both(load, load.map(|link| Link { place: 1, ..link }))
     }
 
     fn keep(&self, split: Split, left: &Option<Link>, finds: &mut TaskPart) {
-        finds.part.splits.extend(left.map(|link| (link.node, split)));
+        if let Some(link) = left {
+            finds.part.splits.push((link.node, split));
+        }
     }
 
     fn n_recorded(&self, finds: &TaskPart) -> usize {
@@ -260,8 +265,8 @@ impl Policy for Record<'_> {
         let mut offsets = vec![0];
         for TaskPart { link, mut part, .. } in tasks {
             let offset = whole.part.append(&mut part)?;
-            if let Some(Link { task, node, is_left }) = link {
-                whole.part.nodes.link(offsets[task] + node, is_left, offset);
+            if let Some(Link { task, node, place }) = link {
+                whole.part.nodes.link(offsets[task] + node, place, offset);
             }
             offsets.push(offset);
             self.spare.keep(part);
@@ -271,8 +276,8 @@ impl Policy for Record<'_> {
 
     fn absorb(&self, finds: &mut TaskPart, mut whole: TaskPart) -> Result<()> {
         let offset = finds.part.append(&mut whole.part)?;
-        if let Some(Link { node, is_left, .. }) = whole.link {
-            finds.part.nodes.link(node, is_left, offset);
+        if let Some(Link { node, place, .. }) = whole.link {
+            finds.part.nodes.link(node, place, offset);
         }
         self.spare.keep(whole.part);
         Ok(())

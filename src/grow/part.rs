@@ -23,13 +23,13 @@ impl Part {
 
     /// Adds a node as a leaf and returns its id. `weight_unit` is the weight that the integer 1
     /// stands for. `parent` is the id of the node's parent, and
-    /// whether the node is the left child.
-    pub fn add(&mut self, weight_unit: f64, node: &impl NodeFacts, parent: Option<(usize, bool)>) -> Result<usize> {
+    /// the place of the node among its children: 0 on the left, 1 on the right.
+    pub fn add(&mut self, weight_unit: f64, node: &impl NodeFacts, parent: Option<(usize, usize)>) -> Result<usize> {
         let weight = node.weight() as f64 * weight_unit;
         let (id, value) = self.nodes.add(node.impurity(), node.samples().len(), weight)?;
         node.write_value(value);
-        if let Some((parent, is_left)) = parent {
-            self.nodes.link(parent, is_left, id);
+        if let Some((parent, place)) = parent {
+            self.nodes.link(parent, place, id);
         }
         Ok(id)
     }

@@ -8,6 +8,8 @@
 
 use std::cmp::Ordering;
 
+use super::order::scale_by_power_of_two;
+
 /// An unsigned integer of `LIMBS` limbs of 64 bits, the least significant limb first. `LIMBS` must
 /// be at least two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,7 +151,7 @@ impl<const LIMBS: usize> Exact for Wide<LIMBS> {
         for i in (top.saturating_sub(3)..top).rev() {
             value = value * 18_446_744_073_709_551_616.0 + self.0[i] as f64;
         }
-        value * 2f64.powi(64 * top.saturating_sub(3) as i32)
+        scale_by_power_of_two(value, 64 * top.saturating_sub(3) as i32)
     }
 
     fn is_zero(&self) -> bool {

@@ -50,9 +50,15 @@ impl Permutation {
     pub fn draw(&self, level: Level, start: u32, out: &mut [u32]) {
         match &self.0 {
             Kind::Shuffle(shuffle) => {
+                // Each feature is taken when it is drawn. To read all of them behind the loop, in wide
+                // registers, would wait until the bytes that the loop has written are in the cache.
                 let from = start as usize;
-                let drawn = &shuffle.run(from + out.len(), |_, _| false)[from..from + out.len()];
-                out.iter_mut().zip(drawn).for_each(|(out, &feature)| *out = u32::from(feature));
+                shuffle.run(from + out.len(), |position, feature| {
+                    if let Some(out) = position.checked_sub(from).and_then(|at| out.get_mut(at)) {
+                        *out = feature.into();
+                    }
+                    false
+                });
             }
             Kind::Network(network) => draw(level, network, start, out),
         }

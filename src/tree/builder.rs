@@ -64,9 +64,9 @@ impl TreeBuilder {
         }
     }
 
-    /// Makes `child` the left or the right child of `parent`.
-    pub fn link(&mut self, parent: usize, is_left: bool, child: usize) {
-        self.nodes[parent].children[usize::from(!is_left)] = child as i32;
+    /// Makes `child` the left (0) or the right (1) child of `parent`.
+    pub fn link(&mut self, parent: usize, place: usize, child: usize) {
+        self.nodes[parent].children[place] = child as i32;
     }
 
     /// Takes back the memory of a tree that was [finished](Self::finish), for the next one.

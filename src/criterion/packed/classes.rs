@@ -223,6 +223,20 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
 vectorized! {
     fn counts_below<const N: usize>(rows: &[u64], ranks: &[[u32; N]], ends: &[u32; N], below: &mut [[u32; LANES]]) {
         below.fill([0; LANES]);
+        if N == 1 {
+            // Rows are counted in turn in all lanes, as additions to one number would wait for each
+            // other.
+            for (rows, ranks) in rows.chunks(LANES).zip(ranks.chunks(LANES)) {
+                for (lane, (&row, ranks)) in rows.iter().zip(ranks).enumerate() {
+                    let (counts, weight) = (&mut below[row as u32 as usize], (row >> 32) as u32);
+                    counts[lane] += if ranks[0] < ends[0] { weight } else { 0 };
+                }
+            }
+            for counts in below {
+                counts[0] = counts.iter().sum();
+            }
+            return;
+        }
         for (&row, ranks) in rows.iter().zip(ranks) {
             let (counts, weight) = (&mut below[row as u32 as usize], (row >> 32) as u32);
             for lane in 0..N {

@@ -164,6 +164,14 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
 /// a rank go left, or rows of certain units of categories.
 const BY_RANK: usize = 0;
 const BY_UNIT: usize = 1;
+/// By rank, in a node of at most [`FEW_ROWS`], which have no more cuts.
+const BY_RANK_OF_FEW: usize = 2;
+const FEW_ROWS: usize = LANES / 2;
+
+/// The number of lanes that may have a cut.
+const fn n_lanes(by: usize) -> usize {
+    if by == BY_RANK_OF_FEW { FEW_ROWS } else { LANES }
+}
 
 /// Whether a row goes left, by its rank and the last rank on the left, or by its unit and the units
 /// on the left, which are bits.

@@ -7,7 +7,8 @@
 //! The squares of several targets are added up, in the scale of the finest target.
 
 use super::{
-    BY_RANK, BY_UNIT, ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left, higher, highest_of, is_end,
+    BY_RANK, BY_RANK_OF_FEW, BY_UNIT, ByRow, FEW_ROWS, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left,
+    higher, highest_of, is_end, n_lanes,
 };
 use crate::criterion::squared_error::SquaredError;
 use crate::criterion::sums::{factors, shifts};
@@ -170,6 +171,10 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
 
     fn impurity(&self, criterion: &SquaredError<'_, W>) -> f64 {
         let variances = self.outputs.iter().enumerate().map(|(number, output)| {
+            // Half of the nodes are leaves of one row.
+            if output.variance == 0 {
+                return 0.0;
+            }
             let exact = <W::Moment as Moment>::Exact::from(output.variance);
             criterion.variance(exact, self.weight as u64, number)
         });
@@ -179,6 +184,10 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
     fn write_value(&self, criterion: &SquaredError<'_, W>, samples: &[u32], value: &mut [f64]) {
         let weight = self.weight as u64;
         for (number, (value, output)) in value.iter_mut().zip(&self.outputs).enumerate() {
+            if output.variance == 0 {
+                *value = criterion.refined_mean(samples, number);
+                continue;
+            }
             let mean = output.origin + output.sum.div_euclid(self.weight);
             let rest = output.sum.rem_euclid(self.weight);
             let fixed = mean as f64 + rest as f64 / weight as f64;
@@ -200,7 +209,13 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
 
     fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64 {
         let Self { row_weights, weight, lefts, outputs, .. } = self;
-        score_cuts::<BY_RANK>(level, ranks, row_weights, outputs, lasts, *weight as i32, lefts, scores)
+        let weight = *weight as i32;
+        // Most nodes have few rows, which need half as many divisions.
+        if ranks.len() <= FEW_ROWS {
+            score_cuts::<BY_RANK_OF_FEW>(level, ranks, row_weights, outputs, lasts, weight, lefts, scores)
+        } else {
+            score_cuts::<BY_RANK>(level, ranks, row_weights, outputs, lasts, weight, lefts, scores)
+        }
     }
 
     fn score_with(
@@ -212,7 +227,12 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
         scores: &mut [[f64; LANES]],
     ) -> f64 {
         let Self { row_weights, weight, lefts, outputs, .. } = self;
-        score_moved(level, ranks, missing, row_weights, outputs, *weight as i32, &mut lefts[..lasts.len()], scores)
+        let (weight, lefts) = (*weight as i32, &mut lefts[..lasts.len()]);
+        if ranks.len() <= FEW_ROWS {
+            score_moved::<BY_RANK_OF_FEW>(level, ranks, missing, row_weights, outputs, weight, lefts, scores)
+        } else {
+            score_moved::<BY_RANK>(level, ranks, missing, row_weights, outputs, weight, lefts, scores)
+        }
     }
 
     fn score_subsets(&mut self, level: Level, units: &[u32], lefts: &[u32; LANES], scores: &mut [f64; LANES]) -> f64 {
@@ -269,36 +289,41 @@ vectorized! {
         let mut highest = [f64::NEG_INFINITY; LANES];
         let Some((first, others)) = outputs.split_first_mut() else { return f64::NEG_INFINITY };
         for (chunk, ((lasts, lefts), scores)) in lasts.iter().zip(lefts).zip(scores).enumerate() {
-            // The weights are added up together with the first target.
+            // The weights are added up together with the first target. In lanes without a cut, all
+            // rows are on the left.
             let (mut left, mut excess) = ([0; LANES], [0; LANES]);
+            left[n_lanes(BY)..].fill(node_weight);
             for ((&rank, &row_weight), &row_excess) in ranks.iter().zip(row_weights).zip(&first.row_excesses) {
                 if is_end(row_weight) {
                     break;
                 }
-                for lane in 0..LANES {
+                for lane in 0..n_lanes(BY) {
                     left[lane] += if goes_left::<BY>(rank, lasts[lane]) { row_weight } else { 0 };
                     excess[lane] += if goes_left::<BY>(rank, lasts[lane]) { row_excess } else { 0 };
                 }
             }
             *lefts = left;
             first.excesses[chunk] = excess;
-            let mut squares = excess.map(|excess| first.square(excess));
+            let mut squares = [0.0; LANES];
+            for lane in 0..n_lanes(BY) {
+                squares[lane] = first.square(excess[lane]);
+            }
             for output in &mut *others {
                 let mut excess = [0; LANES];
                 for ((&rank, &row_weight), &row_excess) in ranks.iter().zip(row_weights).zip(&output.row_excesses) {
                     if is_end(row_weight) {
                         break;
                     }
-                    for lane in 0..LANES {
+                    for lane in 0..n_lanes(BY) {
                         excess[lane] += if goes_left::<BY>(rank, lasts[lane]) { row_excess } else { 0 };
                     }
                 }
                 output.excesses[chunk] = excess;
-                for lane in 0..LANES {
+                for lane in 0..n_lanes(BY) {
                     squares[lane] += output.square(excess[lane]);
                 }
             }
-            *scores = score(squares, left, node_weight);
+            *scores = score::<BY>(squares, left, node_weight);
             highest = higher(highest, scores);
         }
         highest_of(highest)
@@ -306,7 +331,7 @@ vectorized! {
 }
 
 vectorized! {
-    fn score_moved(
+    fn score_moved<const BY: usize>(
         ranks: &[u32],
         missing: u32,
         row_weights: &ByRow<i32>,
@@ -320,7 +345,7 @@ vectorized! {
             let excess;
             (weight, excess) = sums_where(ranks, row_weights, &output.row_excesses, |rank| rank == missing);
             for (excesses, scores) in output.excesses.iter_mut().zip(&mut *scores) {
-                for lane in 0..LANES {
+                for lane in 0..n_lanes(BY) {
                     excesses[lane] += excess;
                     let excess = excesses[lane] as f64 * output.factor;
                     // The sums of squares wait in the place of the scores.
@@ -330,10 +355,10 @@ vectorized! {
         }
         let mut highest = [f64::NEG_INFINITY; LANES];
         for (lefts, scores) in lefts.iter_mut().zip(scores) {
-            for left in lefts.iter_mut() {
+            for left in &mut lefts[..n_lanes(BY)] {
                 *left += weight;
             }
-            *scores = score(*scores, *lefts, node_weight);
+            *scores = score::<BY>(*scores, *lefts, node_weight);
             highest = higher(highest, scores);
         }
         highest_of(highest)
@@ -343,9 +368,9 @@ vectorized! {
 /// The scores of cuts, given the squares of their excesses and the weights on their left.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-fn score(squares: [f64; LANES], left: [i32; LANES], node_weight: i32) -> [f64; LANES] {
-    let mut scores = [0.0; LANES];
-    for lane in 0..LANES {
+fn score<const BY: usize>(squares: [f64; LANES], left: [i32; LANES], node_weight: i32) -> [f64; LANES] {
+    let mut scores = [f64::NEG_INFINITY; LANES];
+    for lane in 0..n_lanes(BY) {
         let score = squares[lane] / f64::from(left[lane] * (node_weight - left[lane]));
         scores[lane] = if left[lane] < node_weight { score } else { f64::NEG_INFINITY };
     }
