@@ -18,6 +18,7 @@
 //! categories first occur. So an order depends neither on codes nor on how columns are stored.
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::sync::OnceLock;
 
 use crate::data::target::TargetValues;
@@ -83,7 +84,8 @@ pub(super) fn with_orders<'d>(
     if all.is_empty() {
         return Ok(Cow::Borrowed(data));
     }
-    let (numbers, sides) = (Numbers::new(rows.target), Sides::new(rows));
+    let numbers = Numbers::new(rows.target);
+    let sides = LazyCell::new(|| Sides::new(rows));
     let mut places = Vec::new();
     for categories in all {
         runtime.check_interrupt()?;
@@ -226,7 +228,7 @@ fn order_of(
     data: &Dataset,
     rows: &TreeRows<'_>,
     categories: &Categories,
-    sides: &Sides,
+    sides: &LazyCell<Sides, impl FnOnce() -> Sides>,
     numbers: &Numbers<'_>,
 ) -> Order {
     let weight = |row: usize| numbers.target.weights().get(row) as f64;
@@ -235,13 +237,31 @@ fn order_of(
     // Sums over the rows out of bag: of weights, their squares and the numbers of each category.
     let mut means = vec![0.0; n_categories * n];
     let (mut weight_sums, mut square_sums) = (vec![0.0; n_categories], vec![0.0; n_categories]);
-    rows.visit_ranks(data, categories.feature, sides.out_of_bag.iter().copied(), |row, rank| {
-        let (category, weight) = (category(rank), weight(row));
-        weight_sums[category] += weight;
-        square_sums[category] += weight * weight;
-        let sums = &mut means[category * n..][..n];
-        numbers.visit(row, |at, number| sums[at] += weight * number);
-    });
+    let mut bag = Correlation::new(n_categories);
+    if n == 1 {
+        // The axis is known, so all rows can be looked at in one pass, those out of bag with a
+        // correlation of their own: a branch on the bag would be mispredicted.
+        let mut sums = [Correlation::new(n_categories), Correlation::new(n_categories)];
+        rows.visit_ranks(data, categories.feature, 0..rows.counts.len() as u32, |row, rank| {
+            let (category, weight) = (category(rank), weight(row));
+            let side = &mut sums[usize::from(rows.counts[row] > 0)];
+            let mut number = 0.0;
+            numbers.visit(row, |_, value| number = value);
+            side.add(category, number, weight);
+            square_sums[category] += if rows.counts[row] > 0 { 0.0 } else { weight * weight };
+        });
+        let out_of_bag;
+        [out_of_bag, bag] = sums;
+        (weight_sums, means) = (out_of_bag.weights, out_of_bag.sums);
+    } else {
+        rows.visit_ranks(data, categories.feature, sides.out_of_bag.iter().copied(), |row, rank| {
+            let (category, weight) = (category(rank), weight(row));
+            weight_sums[category] += weight;
+            square_sums[category] += weight * weight;
+            let sums = &mut means[category * n..][..n];
+            numbers.visit(row, |at, number| sums[at] += weight * number);
+        });
+    }
     let total: f64 = weight_sums.iter().sum();
     let mut mean_of_all = vec![0.0; n];
     // Without a row out of bag all sums are 0.
@@ -259,12 +279,13 @@ fn order_of(
     let axis = first_axis(&means, &weight_sums, n);
     let coordinate = |mean: &[f64]| mean.iter().zip(&axis).map(|(mean, part)| mean * part).sum::<f64>();
     let coordinates: Vec<f64> = means.chunks_exact(n).map(coordinate).collect();
-    let mut bag = Correlation::new(n_categories);
-    rows.visit_ranks(data, categories.feature, sides.in_bag.iter().copied(), |row, rank| {
-        let mut number = 0.0;
-        numbers.visit(row, |at, value| number += axis[at] * value);
-        bag.add(category(rank), number, weight(row));
-    });
+    if n > 1 {
+        rows.visit_ranks(data, categories.feature, sides.in_bag.iter().copied(), |row, rank| {
+            let mut number = 0.0;
+            numbers.visit(row, |at, value| number += axis[at] * value);
+            bag.add(category(rank), number, weight(row));
+        });
+    }
     let mut order: Vec<u32> = (0..n_categories as u32).collect();
     let largest = coordinates.iter().fold(0.0, |largest: f64, coordinate| largest.max(coordinate.abs()));
     let scale = if largest > 0.0 { TIE / largest } else { 0.0 };

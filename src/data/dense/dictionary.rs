@@ -61,7 +61,9 @@ impl<V: TableValue> Dictionary<V> {
             for (cell, code) in cells.iter().zip(codes) {
                 let value = cell.widen();
                 let sum = value + OFFSET;
-                are_bytes &= (sum - OFFSET == value) & (value >= 0.0) & (value < N_BYTES as f64);
+                are_bytes &= sum - OFFSET == value;
+                are_bytes &= value >= 0.0;
+                are_bytes &= value < N_BYTES as f64;
                 *code = sum.to_bits() as u16;
             }
             if !are_bytes {

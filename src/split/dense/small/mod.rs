@@ -309,11 +309,11 @@ impl<C: Criterion> SmallNode<'_, C> {
             let all = (1 << n_units) - 1;
             if by_mean && !rows.is_lower(cut) { all & !lefts[cut] } else { lefts[cut] }
         };
-        let numbers: [u32; LANES] = std::array::from_fn(|cut| {
+        let number = |cut: usize| {
             let n_left = if by_mean { left(cut).count_ones() } else { 0 };
             n_left * LANES as u32 + cut as u32
-        });
-        let Some((cut, number)) = self.winner(rows, &numbers, &scores[0], highest) else { return };
+        };
+        let Some((cut, number)) = self.winner(rows, number, &scores[0], highest) else { return };
         let number = number as usize % LANES;
         let (left, (order, place)) = (left(number), places[number]);
         let n_left = bits.iter().filter(|&&bit| bit & left != 0).count();
@@ -375,7 +375,8 @@ impl<C: Criterion> SmallNode<'_, C> {
     ) -> Option<(SmallCut, Candidate)> {
         let SmallScratch { rows, ranks, lasts, scores, .. } = scratch;
         let (ranks, lasts, scores) = (&ranks[..n], &lasts[..n_chunks], &scores[..n_chunks]);
-        let (cut, last) = self.winner(rows, lasts.as_flattened(), scores.as_flattened(), highest)?;
+        let lasts = lasts.as_flattened();
+        let (cut, last) = self.winner(rows, |cut| lasts[cut], scores.as_flattened(), highest)?;
         let (_, above, mut n_left) = beside(self.search.level, ranks, last);
         if let Some((missing, Side::Left)) = missing {
             n_left += ranks.iter().filter(|&&rank| rank == missing).count();
@@ -384,15 +385,22 @@ impl<C: Criterion> SmallNode<'_, C> {
     }
 
     /// The best of the cuts that were scored last, whose `highest` score is given, and its number, if
-    /// it is better than the best candidate so far. Of equally good cuts, that of the lowest number.
-    fn winner(&self, rows: &C::Small, numbers: &[u32], scores: &[f64], highest: f64) -> Option<(SmallCut, u32)> {
+    /// it is better than the best candidate so far. Of equally good cuts, that of the lowest number;
+    /// cuts of one number are the same.
+    fn winner(
+        &self,
+        rows: &C::Small,
+        number: impl Fn(usize) -> u32,
+        scores: &[f64],
+        highest: f64,
+    ) -> Option<(SmallCut, u32)> {
         if self.best.as_ref().is_some_and(|best| highest < best.cut.score * (1.0 - MARGIN)) {
             return None;
         }
         let least = highest * (1.0 - MARGIN);
         let mut winner: Option<(SmallCut, u32)> = None;
         let are_close = scores.iter().enumerate().filter(|&(_, &score)| score >= least);
-        for (i, number) in are_close.map(|(i, _)| (i, numbers[i])) {
+        for (i, number) in are_close.map(|(i, _)| (i, number(i))) {
             if winner.is_some_and(|(_, other)| other == number) {
                 continue;
             }
