@@ -183,8 +183,8 @@ struct Link {
     /// Id of the parent among the nodes of that task.
     node: usize,
     /// The place among the parent's children: 0 on the left, 1 on the right. As wide as the other
-    /// fields, because moving a bool with the padding behind it stalls: it is written in one piece
-    /// and read in two.
+    /// fields: the compiler moves a bool and the padding behind it in two pieces that overlap, and a
+    /// read of both soon after waits until they are in the cache (`benches/NOTES.md`).
     place: usize,
 }
 

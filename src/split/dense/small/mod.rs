@@ -273,7 +273,7 @@ impl<C: Criterion> SmallNode<'_, C> {
             return;
         }
         let (mut of_rows, mut places) = ([0; MAX_ROWS], [0; MAX_ROWS]);
-        units.visit_rows(&ranks[..n], |row, unit| of_rows[row] = unit);
+        of_rows.iter_mut().zip(&ranks[..n]).for_each(|(of_row, &rank)| *of_row = units.unit(rank));
         if is_random {
             units.place_at_random(self.key, feature, &mut places);
             self.offer_places(scratch, feature, 2, 0, &places, &of_rows[..n]);
@@ -296,9 +296,9 @@ impl<C: Criterion> SmallNode<'_, C> {
     /// Offers the best subset of a few units of categories.
     fn offer_subsets(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32, n_units: usize) {
         let SmallScratch { units, ranks, rows, scores, .. } = &mut *scratch;
-        let mut bits = [0; MAX_ROWS];
-        units.visit_rows(&ranks[..n], |row, unit| bits[row] = 1 << unit);
-        let bits = &bits[..n];
+        // The ranks are not needed any more.
+        let bits = &mut ranks[..n];
+        bits.iter_mut().for_each(|rank| *rank = 1 << units.unit(*rank));
         let Subsets { lefts, places } = Subsets::of(n_units);
         let highest = rows.score_subsets(self.search.level, bits, lefts, &mut scores[0]);
         // If one order is enough, its cuts have the units of lower means on the left, and the best

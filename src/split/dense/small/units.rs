@@ -35,16 +35,13 @@ impl SmallUnits {
         self.n
     }
 
-    /// Calls `visit` with the unit of each row, given the rows' ranks.
-    pub fn visit_rows(&self, ranks: &[u32], mut visit: impl FnMut(usize, u8)) {
+    /// The unit of the rows of a rank that the node has.
+    #[inline]
+    pub fn unit(&self, rank: u32) -> u8 {
         if self.are_few {
-            for (row, &rank) in ranks.iter().enumerate() {
-                visit(row, self.by_few_ranks[rank as usize % FEW_RANKS]);
-            }
+            self.by_few_ranks[rank as usize % FEW_RANKS]
         } else {
-            for (row, &rank) in ranks.iter().enumerate() {
-                visit(row, self.by_rank[self.by_rank.partition_point(|&(other, _)| other < rank)].1);
-            }
+            self.by_rank[self.by_rank.partition_point(|&(other, _)| other < rank)].1
         }
     }
 
