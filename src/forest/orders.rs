@@ -78,9 +78,12 @@ pub(super) fn with_orders<'d>(
     runtime: &Runtime<'_>,
 ) -> Result<Cow<'d, Dataset>> {
     let all = known.of_features.get_or_init(|| {
-        let all = features_with_more(data, most).map(|feature| Categories::new(data, feature, rows));
+        // If the call is interrupted, some features are left out, and the call ends below.
+        let features = features_with_more(data, most).take_while(|_| runtime.check_interrupt().is_ok());
+        let all = features.map(|feature| Categories::new(data, feature, rows));
         all.filter(|categories| categories.ranks.len() > most).collect()
     });
+    runtime.check_interrupt()?;
     if all.is_empty() {
         return Ok(Cow::Borrowed(data));
     }

@@ -298,7 +298,9 @@ impl<C: Criterion> SmallNode<'_, C> {
         let SmallScratch { units, ranks, rows, scores, .. } = &mut *scratch;
         // The ranks are not needed any more.
         let bits = &mut ranks[..n];
-        bits.iter_mut().for_each(|rank| *rank = 1 << units.unit(*rank));
+        for rank in bits.iter_mut() {
+            *rank = 1 << units.unit(*rank);
+        }
         let Subsets { lefts, places } = Subsets::of(n_units);
         let highest = rows.score_subsets(self.search.level, bits, lefts, &mut scores[0]);
         // If one order is enough, its cuts have the units of lower means on the left, and the best
