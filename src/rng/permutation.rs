@@ -50,12 +50,10 @@ impl Permutation {
     pub fn draw(&self, level: Level, start: u32, out: &mut [u32]) {
         match &self.0 {
             Kind::Shuffle(shuffle) => {
-                // Each feature is taken when it is drawn. To read all of them behind the loop, in wide
-                // registers, would wait until the bytes that the loop has written are in the cache.
-                let from = start as usize;
-                shuffle.run(from + out.len(), |position, feature| {
-                    if let Some(out) = position.checked_sub(from).and_then(|at| out.get_mut(at)) {
-                        *out = feature.into();
+                // Taken one by one: wide reads behind the loop would wait for the bytes that it writes.
+                shuffle.run(start as usize + out.len(), |position, feature| {
+                    if let Some(at) = position.checked_sub(start as usize) {
+                        out[at] = feature.into();
                     }
                     false
                 });

@@ -4,17 +4,15 @@
 //! The columns of a node are read from where they are. Ties go to the column that is drawn first,
 //! so a column that comes later must be better to win. If the classes are parted completely, no
 //! column that comes later is read.
-//!
-//! The categories of a column are put in order as in `split::categorical`. Then the places of the
-//! rows in the order are searched as the ranks of a number are.
 
+mod categories;
 mod units;
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::criterion::Criterion;
-use crate::criterion::small::{ByRow, LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows};
+use crate::criterion::small::{LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows};
 use crate::data::dense::{DenseColumn, Ranks};
 use crate::data::{Columns, DenseColumns};
 use crate::params::{FeatureSampling, Splitter, Tier};
@@ -23,7 +21,6 @@ use crate::simd::Level;
 use crate::split::candidate::{Candidate, Cut, threshold_between};
 use crate::split::dense::cells::beside;
 use crate::split::node::Search;
-use crate::split::subsets::{self, Subsets};
 
 pub use units::Left;
 use units::SmallUnits;
@@ -256,96 +253,6 @@ impl<C: Criterion> SmallNode<'_, C> {
         if let Some(random) = random {
             replace(&mut scratch.ranks[..n], missing, 0);
             self.offer_cut(scratch, n, random, Some((missing, Side::Left)));
-        }
-    }
-
-    /// Offers the cuts of a categorical column that varies.
-    fn search_categories(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32) {
-        let SmallScratch { units, ranks, rows, .. } = &mut *scratch;
-        units.group(self.search.data, feature, &ranks[..n], self.search.params.min_samples_category);
-        let n_units = units.len();
-        if n_units == 1 {
-            return;
-        }
-        let is_random = self.search.params.splitter == Splitter::Random;
-        if n_units <= subsets::MAX_UNITS && !is_random {
-            self.offer_subsets(scratch, n, feature, n_units);
-            return;
-        }
-        let (mut of_rows, mut places) = ([0; MAX_ROWS], [0; MAX_ROWS]);
-        of_rows.iter_mut().zip(&ranks[..n]).for_each(|(of_row, &rank)| *of_row = units.unit(rank));
-        if is_random {
-            units.place_at_random(self.key, feature, &mut places);
-            self.offer_places(scratch, feature, 2, 0, &places, &of_rows[..n]);
-            return;
-        }
-        rows.add_units(&of_rows[..n], n_units);
-        if let Some(best) = &self.best
-            && rows.most_score_of_units() < best.cut.score * (1.0 - MARGIN)
-        {
-            return;
-        }
-        for i in 0.. {
-            let mut order: ByRow<u8> = std::array::from_fn(|unit| unit as u8);
-            let Some(number) = scratch.rows.sort_units(i, &mut order[..n_units]) else { break };
-            (0..).zip(&order[..n_units]).for_each(|(place, &unit)| places[usize::from(unit)] = place);
-            self.offer_places(scratch, feature, n_units, number, &places, &of_rows[..n]);
-        }
-    }
-
-    /// Offers the best subset of a few units of categories.
-    fn offer_subsets(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32, n_units: usize) {
-        let SmallScratch { units, ranks, rows, scores, .. } = &mut *scratch;
-        // The ranks are not needed any more.
-        let bits = &mut ranks[..n];
-        for rank in bits.iter_mut() {
-            *rank = 1 << units.unit(*rank);
-        }
-        let Subsets { lefts, places } = Subsets::of(n_units);
-        let highest = rows.score_subsets(self.search.level, bits, lefts, &mut scores[0]);
-        // If one order is enough, its cuts have the units of lower means on the left, and the best
-        // subsets are such cuts, unless all means are equal. The cut with fewer units on the left is
-        // the lower one.
-        let by_mean = highest > 0.0 && subsets::orders(self.search.criterion, n_units).is_none();
-        let left = |cut: usize| {
-            let all = (1 << n_units) - 1;
-            if by_mean && !rows.is_lower(cut) { all & !lefts[cut] } else { lefts[cut] }
-        };
-        let number = |cut: usize| {
-            let n_left = if by_mean { left(cut).count_ones() } else { 0 };
-            n_left * LANES as u32 + cut as u32
-        };
-        let Some((cut, number)) = self.winner(rows, number, &scores[0], highest) else { return };
-        let number = number as usize % LANES;
-        let (left, (order, place)) = (left(number), places[number]);
-        let n_left = bits.iter().filter(|&&bit| bit & left != 0).count();
-        let weight = if left == lefts[number] { cut.weight } else { rows.weight() - cut.weight };
-        let between = Candidate::between(feature, place.into(), u32::from(place) + 1, n_left);
-        self.best = Some(SmallBest {
-            cut: SmallCut { weight, ..cut },
-            candidate: Candidate { order: order.into(), ..between },
-            left: units.ranks_where(|unit| left >> unit & 1 != 0),
-        });
-    }
-
-    /// Offers the best cut of an order of categories. `number` is that of the order, `places` has
-    /// the place of each unit, below `n_places`, and `of_rows` has the unit of each row.
-    fn offer_places(
-        &mut self,
-        scratch: &mut SmallScratch<C>,
-        feature: u32,
-        n_places: usize,
-        number: u32,
-        places: &ByRow<u8>,
-        of_rows: &[u8],
-    ) {
-        for (rank, &unit) in scratch.ranks.iter_mut().zip(of_rows) {
-            *rank = places[usize::from(unit)].into();
-        }
-        if let Some((cut, candidate)) = self.best_cut(scratch, of_rows.len(), feature, 0..n_places as u32 - 1) {
-            let goes_left = |unit: u8| u32::from(places[usize::from(unit)]) <= candidate.last_left;
-            let left = scratch.units.ranks_where(goes_left);
-            self.best = Some(SmallBest { cut, candidate: Candidate { order: number, ..candidate }, left });
         }
     }
 
