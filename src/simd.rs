@@ -80,39 +80,39 @@ macro_rules! compiled {
     (
         [$($avx2:tt)*] [$($avx512:tt)*]
         $(#[$meta:meta])*
-        $vis:vis fn $name:ident $(<const $n:ident: usize>)? ($($arg:ident: $type:ty),* $(,)?) $(-> $output:ty)? $body:block
+        $vis:vis fn $name:ident $(<$(const $n:ident: usize),+>)? ($($arg:ident: $type:ty),* $(,)?) $(-> $output:ty)? $body:block
     ) => {
         $(#[$meta])*
         #[allow(clippy::too_many_arguments, reason = "a level, and those of the loop")]
-        $vis fn $name $(<const $n: usize>)? (level: $crate::simd::Level, $($arg: $type),*) $(-> $output)? {
+        $vis fn $name $(<$(const $n: usize),+>)? (level: $crate::simd::Level, $($arg: $type),*) $(-> $output)? {
             #[inline(always)]
             #[allow(clippy::inline_always, reason = "compiled for each width")]
-            fn body $(<const $n: usize>)? ($($arg: $type),*) $(-> $output)? $body
+            fn body $(<$(const $n: usize),+>)? ($($arg: $type),*) $(-> $output)? $body
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature($(enable = $avx2),*)]
-            fn avx2 $(<const $n: usize>)? ($($arg: $type),*) $(-> $output)? {
-                body $(::<$n>)? ($($arg),*)
+            fn avx2 $(<$(const $n: usize),+>)? ($($arg: $type),*) $(-> $output)? {
+                body $(::<$($n),+>)? ($($arg),*)
             }
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature($(enable = $avx512),*)]
-            fn avx512 $(<const $n: usize>)? ($($arg: $type),*) $(-> $output)? {
-                body $(::<$n>)? ($($arg),*)
+            fn avx512 $(<$(const $n: usize),+>)? ($($arg: $type),*) $(-> $output)? {
+                body $(::<$($n),+>)? ($($arg),*)
             }
 
             match level.kind() {
-                $crate::simd::Kind::Baseline => body $(::<$n>)? ($($arg),*),
+                $crate::simd::Kind::Baseline => body $(::<$($n),+>)? ($($arg),*),
                 // SAFETY: a level of this kind exists only where the processor has said that it has
                 // these features.
                 #[cfg(target_arch = "x86_64")]
                 #[allow(unsafe_code, reason = "the processor has been asked")]
-                $crate::simd::Kind::Avx2 => unsafe { avx2 $(::<$n>)? ($($arg),*) },
+                $crate::simd::Kind::Avx2 => unsafe { avx2 $(::<$($n),+>)? ($($arg),*) },
                 // SAFETY: a level of this kind too exists only where the processor has said that it
                 // has these features.
                 #[cfg(target_arch = "x86_64")]
                 #[allow(unsafe_code, reason = "the processor has been asked")]
-                $crate::simd::Kind::Avx512 => unsafe { avx512 $(::<$n>)? ($($arg),*) },
+                $crate::simd::Kind::Avx512 => unsafe { avx512 $(::<$($n),+>)? ($($arg),*) },
             }
         }
     };

@@ -1,7 +1,109 @@
-//! Weighted sums of the numbers of several outputs: what a scan keeps of the pushed samples, and
-//! what two candidates are compared by.
+//! Weighted sums of the numbers of several outputs: what a scan keeps of the pushed samples, what
+//! two candidates are compared by, and what the packed forms and the statistics of small subtrees
+//! ask of a criterion that needs such sums alone.
 
+use super::Statistics;
 use super::weights::Moment;
+use crate::num::log2::near_log2;
+
+/// The most outputs of packed forms and of small subtrees.
+pub const MAX_OUTPUTS: usize = 8;
+
+/// The [`OverSums::LOSS`] of squared error: the score of a cut is a sum of squares over the product
+/// of the weights of both sides. Loops take it as a parameter.
+pub const SQUARES: usize = 0;
+/// The [`OverSums::LOSS`] of Poisson deviance: the score of a cut is a sum of logarithms.
+pub const LOGS: usize = 1;
+
+/// A criterion whose scores follow from weighted sums of integers, one for each output.
+pub trait OverSums: Statistics {
+    /// [`SQUARES`] or [`LOGS`].
+    const LOSS: usize;
+
+    /// The number of outputs. `None` if there are more than [`MAX_OUTPUTS`], if a weight may need
+    /// more than 32 bits, or if a sum of weights times [numbers](Self::number) or of weights times
+    /// differences between numbers may need more than 64 bits; 53 bits for logarithms.
+    fn n_narrow_outputs(&self) -> Option<usize>;
+
+    /// Whether numbers have at most [`COARSE_BITS`](crate::data::target::COARSE_BITS) bits, and
+    /// scores are quotients of squares.
+    fn is_coarse(&self) -> bool;
+
+    /// Whether all weights are 1.
+    fn are_unit(&self) -> bool;
+
+    /// The unit of an output, see [`Whole::factor`].
+    fn unit(&self, output: usize) -> f64;
+
+    /// The number of a sample in an output, one that has [few bits](Self::n_narrow_outputs).
+    fn number(&self, sample: u32, output: usize) -> i64;
+
+    /// The sums of a node in an output of this [unit](Self::unit).
+    fn whole(node: &Self::Totals, output: usize, unit: f64) -> Whole;
+
+    /// The state of a scan that has pushed rows of this weight and of these sums, one per output, of
+    /// weights times the differences between numbers and [`Whole::floor`].
+    fn pushed_sums(
+        &self,
+        node: &Self::Totals,
+        scan: &mut Self::Scan,
+        weight: u64,
+        sums: impl Iterator<Item = i64>,
+    ) -> Self::Pushed;
+}
+
+/// The sums of a node in one output, as loops over its cuts need them.
+///
+/// The excess of some rows is the sum of their weights times the differences between their numbers
+/// and `floor + fraction`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Whole {
+    /// An integer that is subtracted from all numbers.
+    pub floor: i64,
+    /// The weight of the node.
+    pub weight: f64,
+    /// The node's sum of weights times numbers, for logarithms alone.
+    pub sum: f64,
+    /// What is subtracted from all numbers besides.
+    pub fraction: f64,
+    /// The mean of the node, less `floor + fraction`.
+    pub mean: f64,
+    /// What excesses are multiplied by before they are squared; for logarithms, the unit of the
+    /// score over that of the numbers.
+    pub factor: f64,
+    /// The unit of bounds. For squares, the score of a cut is `D^2 / (w (W - w))`, where `D` is the
+    /// excess of a side, its square in the unit of bounds, and `w` and `W - w` are the weights of
+    /// both sides.
+    ///
+    /// For logarithms, the score is at most `(1 + d) D^2 W / (w (W - w))` with
+    /// `d = min(1, steepness |D| / min(w, W - w))`. That follows from
+    /// `(1 + u) ln(1 + u) <= u + u^2 / 2` for `u >= 0`, and with `|u|^3 / 2` more for
+    /// `-1 <= u < 0`, where `u` is the excess of the mean of a side over the mean of the node,
+    /// relative to the latter.
+    pub bound_unit: f64,
+    /// See [`bound_unit`](Self::bound_unit).
+    pub steepness: f64,
+    /// What bounds are raised by, as scores and excesses are rounded.
+    pub bound_error: f64,
+}
+
+impl Whole {
+    /// The output's part of the score of a cut that has rows of this weight and excess on one side:
+    /// the numerator for squares. For logarithms, minus infinity if the sum of a side is 0.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+    pub fn part<const LOSS: usize>(&self, weight: f64, excess: f64) -> f64 {
+        if LOSS == LOGS {
+            let rest = self.sum - excess;
+            let log = |sum: f64, weight: f64| near_log2(sum * self.weight / (weight * self.sum));
+            let part = (excess * log(excess, weight) + rest * log(rest, self.weight - weight)) * self.factor;
+            if excess > 0.0 && rest > 0.0 { part } else { f64::NEG_INFINITY }
+        } else {
+            let excess = excess * self.factor;
+            excess * excess
+        }
+    }
+}
 
 /// The numbers of a sample in an array with `n_outputs` numbers per sample.
 #[inline]
@@ -38,6 +140,14 @@ pub struct SumPushed<S> {
 pub type SumProof<S> = (SumPushed<S>, Box<[S]>);
 
 impl<S: Moment> SumPushed<S> {
+    /// Samples of this weight and these sums, one for each output; sets `others` to all but the
+    /// first.
+    pub(super) fn new(weight: u64, mut sums: impl Iterator<Item = S>, others: &mut [S]) -> Self {
+        let first = sums.next().unwrap_or_default();
+        others.iter_mut().zip(sums).for_each(|(other, sum)| *other = sum);
+        Self { weight, first }
+    }
+
     /// Pushes a sample with this weight and these numbers.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "as `push` of a criterion")]

@@ -183,12 +183,10 @@ impl<C: Criterion> Search<'_, C> {
         }
     }
 
-    /// Whether every cut that leaves at least one row on each side is legal.
+    /// Whether every cut that leaves at least one row on each side is legal, unless the criterion
+    /// forbids it by its score.
     pub(crate) fn all_legal(&self) -> bool {
-        !C::FORBIDS_CUTS
-            && self.params.min_samples_leaf <= 1
-            && self.min_weight_leaf <= 0.0
-            && self.params.monotonic_cst.is_none()
+        self.params.min_samples_leaf <= 1 && self.min_weight_leaf <= 0.0 && self.params.monotonic_cst.is_none()
     }
 
     /// Whether a cut on `feature` is legal. The rows on the given side of the cut are the

@@ -365,7 +365,7 @@ vectorized! {
                 high,
                 before: before[bin],
                 after: before[bin + 1],
-                twice_middle: middle[bin].sqrt(),
+                middle: middle[bin],
                 squares: squares[bin],
             };
             let gain = inside.most_gain(node_weight);

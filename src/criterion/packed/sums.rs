@@ -1,38 +1,60 @@
-//! Packed forms of one regression target, for squared error.
+//! Packed forms of numbers, for the criteria whose scores follow from weighted sums of them: squared
+//! error and Poisson deviance, of up to [`MAX_OUTPUTS`] outputs.
 //!
-//! A bin has the number and the weight of its rows and the sum of their weighted excesses: the
-//! excess of a target is the target less the whole part of the node's mean, so that sums are exact
-//! integers. For the bounds alone, a bin also has the sum of weighted squared excesses, in floating
-//! point.
+//! A bin has, for each output, the number and the weight of its rows and the sum of their weighted
+//! excesses: the excess of a number is the number less the whole part of the node's mean, so that
+//! sums are exact integers. For the bounds alone, a bin also has the sum of weighted squared
+//! excesses, in floating point.
 
 use std::cmp::Ordering;
 
 use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
 use super::{ByBin, Inside, MAX_BINS, Packed, SLACK, Summed, compare_means};
-use crate::criterion::squared_error::{SquaredError, SumTotals};
-use crate::criterion::sums::SumPushed;
-use crate::criterion::weights::{Moment, SampleWeights};
+use crate::criterion::sums::{LOGS, MAX_OUTPUTS, OverSums, SQUARES, Whole};
 use crate::data::target::COARSE_BITS;
 use crate::simd::{Level, vectorized};
 
-/// Histogram of weights and targets, and buffers.
+const ENDS: usize = MAX_BINS + 1;
+/// A number for each end of a bin: the one before the first bin, then the one after each.
+type ByEnd<T> = [T; ENDS];
+
+/// The parameter of a loop over sorted columns for any number of outputs; 1 is for one output.
+const SEVERAL: usize = 0;
+/// Parameters of a loop over sorted columns, without and with missing values.
+const COMPLETE: usize = 0;
+const WITH_MISSING: usize = 1;
+
+/// Histogram of weights and numbers, and buffers.
 pub struct PackedSums {
     n_bins: usize,
-    bins: Box<[Bin; MAX_BINS]>,
-    /// `ends[b]` is the sum over all bins before bin `b`.
-    ends: Box<[End; MAX_BINS + 1]>,
-    /// The weights of `ends`, and the sums of the excesses over the whole mean, its fraction
-    /// included.
-    weights: Box<[f64; MAX_BINS + 1]>,
-    excesses: Box<[f64; MAX_BINS + 1]>,
-    /// The weighted squared distances between the rows of each bin and the node's mean, rounded up.
+    outputs: Box<[Output]>,
+    /// The weight of all bins before each end.
+    weights: Box<ByEnd<f64>>,
+    /// The weighted squared distances between the rows of each bin and the node's mean, rounded up,
+    /// summed over the outputs in the unit of bounds.
     squares: Box<ByBin>,
-    /// Whether targets have few enough bits for [`Packed::lane_scores`].
+    /// Scratch of the bounds: squared excesses before each end, and over each bin, see
+    /// `add_excesses`.
+    work: Box<[ByEnd<f64>; 2]>,
+    /// Whether numbers have few enough bits for [`Packed::lane_scores`].
     is_coarse: bool,
+    /// For each lane, the weight of the rows below the end of its column.
+    below: [u64; LANES],
+}
+
+/// The sums of one output.
+struct Output {
+    /// See [`OverSums::unit`].
+    unit: f64,
+    bins: Box<[Bin; MAX_BINS]>,
+    /// The sum over all bins before each end.
+    ends: Box<ByEnd<i64>>,
+    /// The sums of `ends`, less the fraction of the node's mean (see [`Whole::fraction`]).
+    excesses: Box<ByEnd<f64>>,
     /// The rows of a small node: the weighted excess and the weight.
     places: Box<[[f64; 2]; MAX_PLACES]>,
     /// For each lane, the sum of the rows below the end of its column.
-    below: [End; LANES],
+    below: [i64; LANES],
 }
 
 #[derive(Clone, Copy, Default)]
@@ -43,16 +65,11 @@ struct Bin {
     squares: f64,
 }
 
-#[derive(Clone, Copy, Default)]
-struct End {
-    weight: u64,
-    sum: i64,
-}
-
 /// The rows of a node.
 #[derive(Default)]
 pub struct SumRows {
-    /// The target of each row, less the whole part of the node's mean.
+    n: usize,
+    /// For each output, the number of each row, less the whole part of the node's mean.
     excesses: Vec<i64>,
     /// The weight of each row; empty if all weights are 1.
     weights: Vec<u32>,
@@ -74,227 +91,360 @@ impl Bin {
     }
 }
 
-impl PackedSums {
-    /// Sets the sums over these bins before each; `fraction` is the fraction of the node's mean.
-    fn add_up(&mut self, fraction: f64, bins: impl ExactSizeIterator<Item = usize>) {
-        self.n_bins = bins.len();
-        let mut end = End::default();
-        for (place, bin) in bins.enumerate() {
-            let Bin { sizes, sum, squares } = self.bins[bin];
-            end = End { weight: end.weight + weight_of(sizes), sum: end.sum + sum };
-            self.ends[place + 1] = end;
-            let weight = end.weight as i64 as f64;
-            self.weights[place + 1] = weight;
-            // The operations of `SquaredError::squares`, so that scores have its bits.
-            self.excesses[place + 1] = end.sum as f64 - weight * fraction;
-            let weight = weight_of(sizes) as i64 as f64;
-            let distances = squares - 2.0 * fraction * sum as f64 + fraction * fraction * weight;
-            self.squares[place] = distances + (squares + weight) * 1e-9;
+impl Output {
+    fn new(unit: f64) -> Self {
+        Self {
+            unit,
+            bins: Box::new([Bin::default(); MAX_BINS]),
+            ends: Box::new([0; ENDS]),
+            excesses: Box::new([0.0; ENDS]),
+            places: Box::new([[0.0; 2]; MAX_PLACES]),
+            below: [0; LANES],
         }
     }
 }
 
-impl<W: SampleWeights> Packed<SquaredError<'_, W>> for PackedSums {
+impl SumRows {
+    fn excesses(&self, output: usize) -> &[i64] {
+        &self.excesses[output * self.n..][..self.n]
+    }
+}
+
+impl PackedSums {
+    /// Sets the sums over these bins before each.
+    fn add_up<C: OverSums>(&mut self, node: &C::Totals, bins: &(impl ExactSizeIterator<Item = usize> + Clone)) {
+        let Self { n_bins, outputs, weights, squares, .. } = self;
+        *n_bins = bins.len();
+        for (number, Output { unit, bins: all, ends, excesses, .. }) in outputs.iter_mut().enumerate() {
+            let whole = C::whole(node, number, *unit);
+            let (mean, unit) = (whole.fraction + whole.mean, whole.bound_unit);
+            let (mut weight, mut sum) = (0, 0);
+            for (place, bin) in bins.clone().enumerate() {
+                let bin = &all[bin];
+                weight += weight_of(bin.sizes);
+                sum += bin.sum;
+                ends[place + 1] = sum;
+                let end_weight = weight as i64 as f64;
+                weights[place + 1] = end_weight;
+                // The operations of `SquaredError::squares`, so that scores have its bits.
+                excesses[place + 1] = sum as f64 - end_weight * whole.fraction;
+                let weight = weight_of(bin.sizes) as i64 as f64;
+                let distances = bin.squares - 2.0 * mean * bin.sum as f64 + mean * mean * weight;
+                let distances = (distances + (bin.squares + weight) * 1e-9) * unit;
+                squares[place] = distances + if number == 0 { 0.0 } else { squares[place] };
+            }
+        }
+    }
+}
+
+impl<C: OverSums> Packed<C> for PackedSums {
     type Rows = SumRows;
 
-    fn new(criterion: &SquaredError<'_, W>) -> Option<Self> {
-        (W::ARE_SMALL && criterion.n_outputs == 1).then(|| Self {
+    fn new(criterion: &C) -> Option<Self> {
+        let n_outputs = criterion.n_narrow_outputs()?;
+        Some(Self {
             n_bins: 0,
-            bins: Box::new([Bin::default(); MAX_BINS]),
-            ends: Box::new([End::default(); MAX_BINS + 1]),
-            weights: Box::new([0.0; MAX_BINS + 1]),
-            excesses: Box::new([0.0; MAX_BINS + 1]),
+            outputs: (0..n_outputs).map(|output| Output::new(criterion.unit(output))).collect(),
+            weights: Box::new([0.0; ENDS]),
             squares: Box::new([0.0; MAX_BINS]),
-            is_coarse: criterion.numbers.bits <= COARSE_BITS,
-            places: Box::new([[0.0; 2]; MAX_PLACES]),
-            below: [End::default(); LANES],
+            work: Box::new([[0.0; ENDS]; 2]),
+            is_coarse: criterion.is_coarse(),
+            below: [0; LANES],
         })
     }
 
-    fn load(&self, criterion: &SquaredError<'_, W>, node: &SumTotals<W::Moment>, samples: &[u32], rows: &mut SumRows) {
-        let mean = node.outputs[0].mean;
+    fn load(&self, criterion: &C, node: &C::Totals, samples: &[u32], rows: &mut SumRows) {
+        rows.n = samples.len();
         rows.excesses.clear();
-        rows.excesses.extend(samples.iter().map(|&sample| criterion.numbers.fixed[sample as usize] - mean));
+        for (output, Output { unit, .. }) in self.outputs.iter().enumerate() {
+            let floor = C::whole(node, output, *unit).floor;
+            rows.excesses.extend(samples.iter().map(|&sample| criterion.number(sample, output) - floor));
+        }
         rows.weights.clear();
-        if !W::ARE_UNIT {
-            rows.weights.extend(samples.iter().map(|&sample| criterion.weights.weight(sample) as u32));
+        if !criterion.are_unit() {
+            rows.weights.extend(samples.iter().map(|&sample| criterion.sample_weight(sample) as u32));
         }
     }
 
-    fn count(&mut self, node: &SumTotals<W::Moment>, rows: &SumRows, bins: &[u8], n_bins: usize) {
-        self.n_bins = n_bins;
-        self.bins[..n_bins].fill(Bin::default());
-        let pairs = rows.excesses.iter().zip(bins);
-        if W::ARE_UNIT {
-            for (&excess, &bin) in pairs {
-                self.bins[bin as usize].add(1, excess);
-            }
-        } else {
-            for ((&excess, &bin), &weight) in pairs.zip(&rows.weights) {
-                self.bins[bin as usize].add(u64::from(weight), excess);
+    fn count(&mut self, node: &C::Totals, rows: &SumRows, bins: &[u8], n_bins: usize) {
+        for (number, output) in self.outputs.iter_mut().enumerate() {
+            let counts = &mut output.bins;
+            counts[..n_bins].fill(Bin::default());
+            let pairs = rows.excesses(number).iter().zip(bins);
+            if rows.weights.is_empty() {
+                for (&excess, &bin) in pairs {
+                    counts[bin as usize].add(1, excess);
+                }
+            } else {
+                for ((&excess, &bin), &weight) in pairs.zip(&rows.weights) {
+                    counts[bin as usize].add(u64::from(weight), excess);
+                }
             }
         }
-        self.add_up(node.outputs[0].fraction, 0..n_bins);
+        self.add_up::<C>(node, &(0..n_bins));
     }
 
-    fn rotate(&mut self, node: &SumTotals<W::Moment>) {
-        self.bins[..self.n_bins].rotate_right(1);
-        self.add_up(node.outputs[0].fraction, 0..self.n_bins);
+    fn rotate(&mut self, node: &C::Totals) {
+        let n_bins = self.n_bins;
+        self.outputs.iter_mut().for_each(|output| output.bins[..n_bins].rotate_right(1));
+        self.add_up::<C>(node, &(0..n_bins));
     }
 
     fn bin_has_rows(&self, bin: u8) -> bool {
-        weight_of(self.bins[usize::from(bin)].sizes) > 0
+        weight_of(self.outputs[0].bins[usize::from(bin)].sizes) > 0
     }
 
-    fn compare_bins(&self, _number: usize, a: u8, b: u8) -> Ordering {
+    fn compare_bins(&self, number: usize, a: u8, b: u8) -> Ordering {
         let mean = |bin: u8| {
-            let Bin { sizes, sum, .. } = self.bins[usize::from(bin)];
+            let Bin { sizes, sum, .. } = self.outputs[number].bins[usize::from(bin)];
             (sum, weight_of(sizes))
         };
         compare_means(mean(a), mean(b))
     }
 
-    fn put_in_order(&mut self, node: &SumTotals<W::Moment>, bins: &[u8]) {
-        self.add_up(node.outputs[0].fraction, bins.iter().map(|&bin| usize::from(bin)));
+    fn put_in_order(&mut self, node: &C::Totals, bins: &[u8]) {
+        self.add_up::<C>(node, &bins.iter().map(|&bin| usize::from(bin)));
     }
 
-    fn scores(&self, level: Level, node: &SumTotals<W::Moment>, scores: &mut [f64]) {
+    fn scores(&self, level: Level, node: &C::Totals, scores: &mut [f64]) {
         let n = self.n_bins;
-        let node_weight = node.weight as f64;
-        cut_scores(level, &self.weights[..=n], &self.excesses[1..=n], node_weight, scores);
+        scores.fill(0.0);
+        for (number, output) in self.outputs.iter().enumerate() {
+            let whole = C::whole(node, number, output.unit);
+            let (weights, excesses) = (&self.weights[1..=n], &output.excesses[1..=n]);
+            match C::LOSS {
+                LOGS => add_parts::<LOGS>(level, weights, excesses, &whole, scores),
+                _ => add_parts::<SQUARES>(level, weights, excesses, &whole, scores),
+            }
+        }
+        let (weights, node_weight) = (&self.weights[..=n], C::whole(node, 0, 1.0).weight);
+        match C::LOSS {
+            LOGS => finish_scores::<LOGS>(level, weights, node_weight, scores),
+            _ => finish_scores::<SQUARES>(level, weights, node_weight, scores),
+        }
     }
 
-    fn bounds(&mut self, level: Level, node: &SumTotals<W::Moment>, _all_legal: bool, bounds: &mut [f64]) {
+    fn bounds(&mut self, level: Level, node: &C::Totals, _all_legal: bool, bounds: &mut [f64]) {
         let n = self.n_bins;
-        let Self { weights, excesses, squares, bins, .. } = self;
-        inner_bounds(level, &weights[..=n], &excesses[..=n], &squares[..n], node.weight as f64, bounds);
-        for (bound, bin) in bounds.iter_mut().zip(&bins[..n]) {
+        let Self { outputs, weights, squares, work, .. } = self;
+        let [before, middle] = &mut **work;
+        let (weights, before, middle) = (&weights[..=n], &mut before[..=n], &mut middle[..n]);
+        before.fill(0.0);
+        middle.fill(0.0);
+        let mut all = Whole::default();
+        for (number, output) in outputs.iter().enumerate() {
+            let whole = C::whole(node, number, output.unit);
+            add_excesses(level, weights, &output.excesses[..=n], &whole, before, middle);
+            all.weight = whole.weight;
+            all.steepness = all.steepness.max(whole.steepness);
+            all.bound_error += whole.bound_error;
+        }
+        match C::LOSS {
+            LOGS => inner_bounds::<LOGS>(level, weights, before, middle, &squares[..n], &all, bounds),
+            _ => inner_bounds::<SQUARES>(level, weights, before, middle, &squares[..n], &all, bounds),
+        }
+        for (bound, bin) in bounds.iter_mut().zip(&outputs[0].bins[..n]) {
             if bin.sizes < 2 * ONE_ROW {
                 *bound = f64::NEG_INFINITY;
             }
         }
     }
 
-    fn lane_scores(&mut self, level: Level, node: &SumTotals<W::Moment>, rows: &SumRows, cuts: Cuts<'_>) -> bool {
+    fn lane_scores(&mut self, level: Level, node: &C::Totals, rows: &SumRows, cuts: Cuts<'_>) -> bool {
+        let wholes: [Whole; MAX_OUTPUTS] = std::array::from_fn(|number| match self.outputs.get(number) {
+            Some(output) => C::whole(node, number, output.unit),
+            None => Whole::default(),
+        });
         // Below this weight, sums of excesses are exact in `f64`.
-        if !self.is_coarse || node.weight >= 1 << (f64::MANTISSA_DIGITS - COARSE_BITS) {
+        if !self.is_coarse || wholes[0].weight >= (1u64 << (f64::MANTISSA_DIGITS - COARSE_BITS)) as f64 {
             return false;
         }
-        let fraction = node.outputs[0].fraction;
-        if W::ARE_UNIT {
-            for (slot, &excess) in self.places.iter_mut().zip(&rows.excesses) {
-                *slot = [excess as f64, 1.0];
+        let mut missing = [[[0.0; 2]; LANES]; MAX_OUTPUTS];
+        for ((number, output), missing) in self.outputs.iter_mut().enumerate().zip(&mut missing) {
+            let slots = output.places.iter_mut().zip(rows.excesses(number));
+            if rows.weights.is_empty() {
+                slots.for_each(|(slot, &excess)| *slot = [excess as f64, 1.0]);
+            } else {
+                for ((slot, &excess), &weight) in slots.zip(&rows.weights) {
+                    *slot = [(i64::from(weight) * excess) as f64, f64::from(weight)];
+                }
             }
-        } else {
-            for (slot, (&excess, &weight)) in self.places.iter_mut().zip(rows.excesses.iter().zip(&rows.weights)) {
-                *slot = [(i64::from(weight) * excess) as f64, f64::from(weight)];
-            }
+            *missing = cuts.missing_sums(|[sum, weight]: [f64; 2], place| {
+                let [more, one] = output.places[place];
+                [sum + more, weight + one]
+            });
         }
-        let missing = cuts.missing_sums(|[sum, weight]: [f64; 2], place| {
-            let [more, one] = self.places[place];
-            [sum + more, weight + one]
-        });
-        let whole = [node.weight as f64, fraction];
         let Cuts { keys, scores, missing: to_left } = cuts;
+        let (outputs, none, is_alone) = (&self.outputs[..], [0; LANES], self.outputs.len() == 1);
         match to_left {
-            None => sorted_scores::<0>(level, &self.places, whole, keys, &[0; LANES], &missing, scores, &mut []),
+            None if is_alone => {
+                sorted_scores::<1, COMPLETE>(level, outputs, &wholes, keys, &none, &missing, scores, &mut []);
+            }
+            None => {
+                sorted_scores::<SEVERAL, COMPLETE>(level, outputs, &wholes, keys, &none, &missing, scores, &mut []);
+            }
+            Some((ranks, others)) if is_alone => {
+                sorted_scores::<1, WITH_MISSING>(level, outputs, &wholes, keys, ranks, &missing, scores, others);
+            }
             Some((ranks, others)) => {
-                sorted_scores::<1>(level, &self.places, whole, keys, ranks, &missing, scores, others);
+                sorted_scores::<SEVERAL, WITH_MISSING>(level, outputs, &wholes, keys, ranks, &missing, scores, others);
             }
         }
         true
     }
 
     fn add_below<const N: usize>(&mut self, level: Level, rows: &SumRows, ranks: &[[u32; N]], ends: &[u32; N]) {
-        let (weights, sums) = sums_below(level, &rows.excesses, &rows.weights, ranks, ends);
-        for (end, (weight, sum)) in self.below.iter_mut().zip(weights.into_iter().zip(sums)) {
-            *end = End { weight, sum };
+        for (number, output) in self.outputs.iter_mut().enumerate() {
+            let (weights, sums) = sums_below(level, rows.excesses(number), &rows.weights, ranks, ends);
+            self.below[..N].copy_from_slice(&weights);
+            output.below[..N].copy_from_slice(&sums);
         }
     }
 
-    fn pushed(
-        &self,
-        _criterion: &SquaredError<'_, W>,
-        node: &SumTotals<W::Moment>,
-        _scan: &mut Box<[W::Moment]>,
-        rows: Summed,
-    ) -> SumPushed<W::Moment> {
-        let End { weight, sum } = match rows {
-            Summed::Bins(n_bins) => self.ends[n_bins],
-            Summed::Lane(lane) => self.below[lane],
-        };
-        let first = W::Moment::from(sum).plus_product(weight, node.outputs[0].mean);
-        SumPushed { weight, first }
+    fn pushed(&self, criterion: &C, node: &C::Totals, scan: &mut C::Scan, rows: Summed) -> C::Pushed {
+        match rows {
+            Summed::Bins(n_bins) => {
+                let sums = self.outputs.iter().map(|output| output.ends[n_bins]);
+                criterion.pushed_sums(node, scan, self.weights[n_bins] as u64, sums)
+            }
+            Summed::Lane(lane) => {
+                let sums = self.outputs.iter().map(|output| output.below[lane]);
+                criterion.pushed_sums(node, scan, self.below[lane], sums)
+            }
+        }
     }
 }
 
 vectorized! {
-    fn cut_scores(weights: &[f64], excesses: &[f64], node_weight: f64, scores: &mut [f64]) {
+    /// Adds an output's part of the scores.
+    fn add_parts<const LOSS: usize>(weights: &[f64], excesses: &[f64], whole: &Whole, scores: &mut [f64]) {
         let n = scores.len();
-        let (before, after, excesses) = (&weights[..n], &weights[1..=n], &excesses[..n]);
+        let (weights, excesses) = (&weights[..n], &excesses[..n]);
+        for bin in 0..n {
+            scores[bin] += whole.part::<LOSS>(weights[bin], excesses[bin]);
+        }
+    }
+}
+
+vectorized! {
+    /// Makes scores of the sums of their parts.
+    fn finish_scores<const LOSS: usize>(weights: &[f64], node_weight: f64, scores: &mut [f64]) {
+        let n = scores.len();
+        let (before, after) = (&weights[..n], &weights[1..=n]);
         for bin in 0..n {
             let weight = after[bin];
-            let score = excesses[bin] * excesses[bin] / (weight * (node_weight - weight));
+            let score = if LOSS == LOGS { scores[bin] } else { scores[bin] / (weight * (node_weight - weight)) };
             scores[bin] = if weight > before[bin] && weight < node_weight { score } else { f64::NEG_INFINITY };
         }
     }
 }
 
 vectorized! {
-    /// The score is the gain over the node's weight.
-    fn inner_bounds(weights: &[f64], excesses: &[f64], squares: &[f64], node_weight: f64, bounds: &mut [f64]) {
-        let n = bounds.len();
-        let (weights, weights_after) = (&weights[..n], &weights[1..=n]);
-        let (excesses, excesses_after) = (&excesses[..n], &excesses[1..=n]);
-        let squares = &squares[..n];
+    /// Adds, in the unit of bounds, an output's squared excess of all rows before each end, and of
+    /// twice the rows up to the middle of each bin.
+    fn add_excesses(weights: &[f64], excesses: &[f64], whole: &Whole, before: &mut [f64], middle: &mut [f64]) {
+        let n = middle.len();
+        let (weights, excesses, before) = (&weights[..=n], &excesses[..=n], &mut before[..=n]);
+        for end in 0..=n {
+            let excess = excesses[end] - weights[end] * whole.mean;
+            before[end] += excess * excess * whole.bound_unit;
+        }
+        let (low, high, weights_low, weights_high) = (&excesses[..n], &excesses[1..=n], &weights[..n], &weights[1..=n]);
         for bin in 0..n {
-            let inside = Inside {
-                low: weights[bin],
-                high: weights_after[bin],
-                before: excesses[bin] * excesses[bin],
-                after: excesses_after[bin] * excesses_after[bin],
-                twice_middle: (excesses[bin] + excesses_after[bin]).abs(),
-                squares: squares[bin],
-            };
-            bounds[bin] = inside.most_gain(node_weight) / node_weight * SLACK;
+            let excess = (low[bin] + high[bin]) - (weights_low[bin] + weights_high[bin]) * whole.mean;
+            middle[bin] += excess * excess * whole.bound_unit;
         }
     }
 }
 
 vectorized! {
-    /// Scores the cuts between sorted keys, see [`Packed::lane_scores`]. If `MISSING` is 1, also
-    /// sets `others` to the scores with missing values on the left, where `ranks` and `missing`
-    /// have the rank and the sum of the missing values in each lane. `whole` has the weight of the
-    /// node and the fraction of its mean.
-    fn sorted_scores<const MISSING: usize>(
-        places: &[[f64; 2]; MAX_PLACES],
-        whole: [f64; 2],
+    /// A score of squares is the gain over the node's weight. How a gain of squares bounds that of
+    /// logarithms: see [`Whole::bound_unit`].
+    fn inner_bounds<const LOSS: usize>(
+        weights: &[f64],
+        before: &[f64],
+        middle: &[f64],
+        squares: &[f64],
+        whole: &Whole,
+        bounds: &mut [f64],
+    ) {
+        let n = bounds.len();
+        let (low, high) = (&weights[..n], &weights[1..=n]);
+        let (before, after) = (&before[..n], &before[1..=n]);
+        let (middle, squares) = (&middle[..n], &squares[..n]);
+        for bin in 0..n {
+            let inside = Inside {
+                low: low[bin],
+                high: high[bin],
+                before: before[bin],
+                after: after[bin],
+                middle: middle[bin],
+                squares: squares[bin],
+            };
+            let gain = inside.most_gain(whole.weight);
+            bounds[bin] = if LOSS == LOGS {
+                let (left, right) = (low[bin] + 1.0, whole.weight - high[bin] + 1.0);
+                let lighter = if left < right { left } else { right };
+                let deviation = inside.most_square().sqrt() * whole.steepness / lighter;
+                gain * (1.0 + if deviation < 1.0 { deviation } else { 1.0 }) * SLACK + whole.bound_error
+            } else {
+                gain / whole.weight * SLACK
+            };
+        }
+    }
+}
+
+vectorized! {
+    /// Scores the cuts between sorted keys, see [`Packed::lane_scores`]. With missing values, also
+    /// sets `others` to the scores with missing values on the left, where `ranks` and, by output,
+    /// `missing` have the rank and the sum of the missing values in each lane.
+    fn sorted_scores<const OUTPUTS: usize, const MISSING: usize>(
+        outputs: &[Output],
+        wholes: &[Whole; MAX_OUTPUTS],
         keys: &[Keys],
         ranks: &Keys,
-        missing: &[[f64; 2]; LANES],
+        missing: &[[[f64; 2]; LANES]; MAX_OUTPUTS],
         scores: &mut [Scores],
         others: &mut [Scores],
     ) {
-        let [node_weight, fraction] = whole;
-        let missing_sums: [f64; LANES] = std::array::from_fn(|lane| missing[lane][0]);
-        let missing_weights: [f64; LANES] = std::array::from_fn(|lane| missing[lane][1]);
-        let (mut sums, mut weights) = ([0.0; LANES], [0.0; LANES]);
+        let n_outputs = if OUTPUTS == SEVERAL { outputs.len().min(MAX_OUTPUTS) } else { OUTPUTS };
+        let outputs = &outputs[..n_outputs];
+        let node_weight = wholes[0].weight;
+        let missing_weights: [f64; LANES] = std::array::from_fn(|lane| missing[0][lane][1]);
+        let (mut sums, mut weights) = ([[0.0; LANES]; MAX_OUTPUTS], [0.0; LANES]);
         for (i, (scores, keys)) in scores.iter_mut().zip(keys.windows(2)).enumerate() {
-            for lane in 0..LANES {
-                let [sum, weight] = places[place(keys[0][lane])];
-                sums[lane] += sum;
-                weights[lane] += weight;
+            *scores = [0.0; LANES];
+            if MISSING == WITH_MISSING {
+                others[i] = [0.0; LANES];
+            }
+            for number in 0..n_outputs {
+                let (places, sums) = (&outputs[number].places, &mut sums[number]);
+                let Whole { fraction, factor, .. } = wholes[number];
+                for lane in 0..LANES {
+                    let [sum, weight] = places[place(keys[0][lane])];
+                    sums[lane] += sum;
+                    weights[lane] += if number == 0 { weight } else { 0.0 };
+                }
+                for lane in 0..LANES {
+                    let excess = (sums[lane] - weights[lane] * fraction) * factor;
+                    scores[lane] += excess * excess;
+                }
+                if MISSING == WITH_MISSING {
+                    for lane in 0..LANES {
+                        let weight = weights[lane] + missing_weights[lane];
+                        let excess = (sums[lane] + missing[number][lane][0] - weight * fraction) * factor;
+                        others[i][lane] += excess * excess;
+                    }
+                }
             }
             for lane in 0..LANES {
                 let weight: f64 = weights[lane];
-                let excess = sums[lane] - weight * fraction;
-                scores[lane] = excess * excess / (weight * (node_weight - weight));
+                scores[lane] /= weight * (node_weight - weight);
             }
-            if MISSING == 1 {
+            if MISSING == WITH_MISSING {
                 for lane in 0..LANES {
                     let weight = weights[lane] + missing_weights[lane];
-                    let excess = sums[lane] + missing_sums[lane] - weight * fraction;
-                    others[i][lane] = excess * excess / (weight * (node_weight - weight));
+                    others[i][lane] /= weight * (node_weight - weight);
                 }
                 mask_missing(&keys[1], ranks, &mut others[i]);
                 mask_ties(&keys[0], &keys[1], &mut others[i]);

@@ -25,10 +25,10 @@ use std::f64::consts::LOG2_E;
 
 use smallvec::SmallVec;
 
-use super::packed::{NotPacked, SLACK};
+use super::packed::{PackedSums, SLACK};
 use super::small::NotSmall;
 use super::squared_error::{SquaredError, SumTotals};
-use super::sums::{SumProof, SumPushed, are_same, factors, row, shifts};
+use super::sums::{LOGS, MAX_OUTPUTS, OverSums, SumProof, SumPushed, Whole, are_same, factors, row, shifts};
 use super::weights::{Moment, SampleWeights};
 use super::{Bounded, Ordered, Statistics};
 use crate::data::target::{Numbers, SCALE_SPREAD, Weights};
@@ -40,6 +40,25 @@ use crate::num::{Exact, Wide, exponent, scale_by_power_of_two};
 const COUNT_BITS: i32 = 60;
 /// Fractional bits of a mean deviance in fixed-point units; weights are below 2^52.
 const QUOTIENT_BITS: u32 = 64;
+
+/// Narrow sums of weights times targets have at most this many bits, so that they are exact in `f64`.
+const NARROW_BITS: u32 = f64::MANTISSA_DIGITS;
+/// What bounds are raised by, as a share of the sum of the targets.
+const BOUND_ERROR: f64 = 1e-12;
+
+/// Per output, how many low bits of all fixed-point targets are 0, if narrow sums suffice.
+fn narrow_bits(counts: &[i64], weights: &Weights, n_outputs: usize) -> Option<Box<[u32]>> {
+    if n_outputs > MAX_OUTPUTS || matches!(weights, Weights::Large(_)) {
+        return None;
+    }
+    let of_output = |output: usize| {
+        let counts = || counts.iter().skip(output).step_by(n_outputs);
+        let shift = counts().fold(0, |bits, count| bits | count).trailing_zeros() % i64::BITS;
+        let sum: u128 = (0..).zip(counts()).map(|(row, &q)| u128::from(weights.get(row)) * (q >> shift) as u128).sum();
+        (sum < 1 << NARROW_BITS).then_some(shift)
+    };
+    (0..n_outputs).map(of_output).collect()
+}
 
 /// A sum of fixed-point targets, rounded. Conversions of 62 bits with a sign are quicker than those
 /// of 64 bits.
@@ -61,6 +80,9 @@ pub struct Poisson<'a> {
     scale: Box<[i32]>,
     /// Per output: fixed-point values times the factor have one scale for all outputs.
     factors: Box<[f64]>,
+    /// Per output, how many low bits of all fixed-point targets are 0; empty if sums of weights
+    /// times targets may need more than [`NARROW_BITS`] without these bits.
+    narrow: Box<[u32]>,
     log2: Log2,
 }
 
@@ -84,6 +106,8 @@ struct OutputSums {
     /// `S` and `m` in bits, rounded.
     rough_sum: f64,
     rough_mean_log: f64,
+    /// `S` without the low bits that are 0 in all targets, if it is narrow.
+    narrow_sum: f64,
     /// The factor of the output over `S`.
     part: f64,
 }
@@ -111,7 +135,9 @@ impl<'a> Poisson<'a> {
             _ => Ok((scale_by_power_of_two(y, scale[at % n_outputs]).round_ties_even() as i64).max(1)),
         };
         let counts = numbers.raw.iter().enumerate().map(count).collect::<Result<Box<[i64]>>>()?;
+        let narrow = narrow_bits(&counts, weights, n_outputs).unwrap_or_default();
         Ok(Self {
+            narrow,
             moments: SquaredError::new(numbers, weights),
             terms: counts.iter().map(|&q| q as u128 * u128::from(log2.log2(q as u64))).collect(),
             counts,
@@ -134,11 +160,13 @@ impl<'a> Poisson<'a> {
 
     fn summed(&self, moments: SumTotals<i128>, outputs: impl Iterator<Item = (i128, u128, u128)>) -> PoissonTotals {
         let weight_log = self.log2.log2_wide(moments.weight.into());
-        let outputs = outputs.zip(&self.factors).map(|((sum, low, high), factor)| {
+        let narrow = self.narrow.iter().copied().chain(std::iter::repeat(0));
+        let outputs = outputs.zip(&self.factors).zip(narrow).map(|(((sum, low, high), factor), narrow)| {
             let mean_log = if sum == 0 { 0 } else { self.log2.log2_wide(sum as u128) - weight_log };
             let rough_mean_log = mean_log.to_f64() * ULP;
             let rough_sum = rough(sum);
-            OutputSums { sum, low, high, mean_log, rough_sum, rough_mean_log, part: factor / rough_sum }
+            let narrow_sum = rough_sum * 0.5f64.powi(narrow as i32);
+            OutputSums { sum, low, high, mean_log, rough_sum, rough_mean_log, narrow_sum, part: factor / rough_sum }
         });
         PoissonTotals { moments, outputs: outputs.collect() }
     }
@@ -200,7 +228,7 @@ impl Statistics for Poisson<'_> {
     type Scan = Box<[i128]>;
     type Pushed = SumPushed<i128>;
     type Proof = SumProof<i128>;
-    type Packed = NotPacked;
+    type Packed = PackedSums;
     type Small = NotSmall;
     const FORBIDS_CUTS: bool = true;
 
@@ -371,6 +399,58 @@ impl Statistics for Poisson<'_> {
 
     fn sample_weight(&self, sample: u32) -> u64 {
         self.moments.weights.weight(sample)
+    }
+}
+
+impl OverSums for Poisson<'_> {
+    const LOSS: usize = LOGS;
+
+    fn n_narrow_outputs(&self) -> Option<usize> {
+        (!self.narrow.is_empty()).then_some(self.narrow.len())
+    }
+
+    fn is_coarse(&self) -> bool {
+        false
+    }
+
+    fn are_unit(&self) -> bool {
+        matches!(self.moments.weights, Weights::Unit)
+    }
+
+    fn unit(&self, output: usize) -> f64 {
+        2f64.powi((FRACTION_BITS + self.narrow[output]) as i32) * self.factors[output]
+    }
+
+    #[inline]
+    fn number(&self, sample: u32, output: usize) -> i64 {
+        self.counts(sample)[output] >> self.narrow[output]
+    }
+
+    fn whole(node: &Self::Totals, output: usize, unit: f64) -> Whole {
+        let (weight, sum) = (node.moments.weight as f64, node.outputs[output].narrow_sum);
+        let mean = sum / weight;
+        let bound_unit = unit * LOG2_E / (2.0 * mean);
+        Whole {
+            floor: 0,
+            weight,
+            sum,
+            fraction: 0.0,
+            mean,
+            factor: unit,
+            bound_unit,
+            steepness: 1.0 / (mean * bound_unit.sqrt()),
+            bound_error: sum * unit * BOUND_ERROR,
+        }
+    }
+
+    fn pushed_sums(
+        &self,
+        _node: &Self::Totals,
+        others: &mut Self::Scan,
+        weight: u64,
+        sums: impl Iterator<Item = i64>,
+    ) -> Self::Pushed {
+        SumPushed::new(weight, sums.zip(&self.narrow).map(|(sum, &narrow)| i128::from(sum) << narrow), others)
     }
 }
 

@@ -25,10 +25,10 @@ use smallvec::SmallVec;
 
 use super::packed::PackedSums;
 use super::small::SmallSums;
-use super::sums::{SumProof, SumPushed, are_same, factors, row, shifts};
+use super::sums::{MAX_OUTPUTS, OverSums, SQUARES, SumProof, SumPushed, Whole, are_same, factors, row, shifts};
 use super::weights::{Moment, SampleWeights};
 use super::{Ordered, QUOTIENT_SLACK, Statistics};
-use crate::data::target::{ABOVE_ZERO, FINE_BITS, Numbers, above_zero};
+use crate::data::target::{ABOVE_ZERO, COARSE_BITS, FINE_BITS, Numbers, above_zero};
 use crate::num::{Exact, Ratio, Wide, exponent, scale_by_power_of_two};
 
 use bounds::Span;
@@ -338,6 +338,49 @@ impl<W: SampleWeights> Statistics for SquaredError<'_, W> {
 
     fn sample_weight(&self, sample: u32) -> u64 {
         self.weights.weight(sample)
+    }
+}
+
+impl<W: SampleWeights> OverSums for SquaredError<'_, W> {
+    const LOSS: usize = SQUARES;
+
+    fn n_narrow_outputs(&self) -> Option<usize> {
+        (W::ARE_SMALL && self.n_outputs <= MAX_OUTPUTS).then_some(self.n_outputs)
+    }
+
+    fn is_coarse(&self) -> bool {
+        self.numbers.bits <= COARSE_BITS
+    }
+
+    fn are_unit(&self) -> bool {
+        W::ARE_UNIT
+    }
+
+    fn unit(&self, output: usize) -> f64 {
+        self.factors[output]
+    }
+
+    #[inline]
+    fn number(&self, sample: u32, output: usize) -> i64 {
+        self.values(sample)[output]
+    }
+
+    fn whole(node: &Self::Totals, output: usize, unit: f64) -> Whole {
+        let OutputTotals { mean, fraction, .. } = node.outputs[output];
+        let (weight, factor, bound_unit) = (node.weight as f64, unit, unit * unit);
+        Whole { floor: mean, weight, fraction, factor, bound_unit, ..Whole::default() }
+    }
+
+    fn pushed_sums(
+        &self,
+        node: &Self::Totals,
+        others: &mut Self::Scan,
+        weight: u64,
+        sums: impl Iterator<Item = i64>,
+    ) -> Self::Pushed {
+        let sums = sums.zip(&node.outputs);
+        let sums = sums.map(|(sum, output)| W::Moment::from(sum).plus_product(weight, output.mean));
+        SumPushed::new(weight, sums, others)
     }
 }
 

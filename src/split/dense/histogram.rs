@@ -64,7 +64,7 @@ pub(crate) fn best_cut<C: Criterion>(
     histogram.count(node.totals, rows, &cells.bins, cells.n_bins);
     let mut counted = Counted { at, feature, missing, histogram, scratch };
     let mut highest = counted.offer(scan, best);
-    if !is_coarse && highest == f64::NEG_INFINITY {
+    if !is_coarse && highest == f64::NEG_INFINITY && !(C::FORBIDS_CUTS && counted.varies()) {
         return Outcome::Constant;
     }
     if missing.is_some() {
@@ -87,6 +87,12 @@ struct Counted<'a, C: Criterion> {
 }
 
 impl<C: Criterion> Counted<'_, C> {
+    /// Whether more than one bin has rows.
+    fn varies(&self) -> bool {
+        let bins = 0..self.scratch.cells.n_bins;
+        bins.filter(|&bin| self.histogram.bin_has_rows(bin as u8)).nth(1).is_some()
+    }
+
     /// The place in the histogram of the first bin of values.
     fn first(&self) -> usize {
         usize::from(self.missing == Some(Side::Left))
