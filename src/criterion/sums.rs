@@ -25,6 +25,14 @@ pub trait OverSums: Statistics {
     /// differences between numbers may need more than 64 bits; 53 bits for logarithms.
     fn n_narrow_outputs(&self) -> Option<usize>;
 
+    /// The number of outputs as [`n_narrow_outputs`](Self::n_narrow_outputs) says it. `None` also if
+    /// [`narrow_value`](Self::narrow_value) cannot tell what a node predicts.
+    fn n_small_outputs(&self) -> Option<usize>;
+
+    /// By how many bits the unit of the numbers of an output is coarser than the finest of all
+    /// outputs.
+    fn shift(&self, output: usize) -> u32;
+
     /// Whether numbers have at most [`COARSE_BITS`](crate::data::target::COARSE_BITS) bits, and
     /// scores are quotients of squares.
     fn is_coarse(&self) -> bool;
@@ -50,6 +58,28 @@ pub trait OverSums: Statistics {
         weight: u64,
         sums: impl Iterator<Item = i64>,
     ) -> Self::Pushed;
+
+    /// The part of an output in the [impurity](Statistics::impurity) of a node that is not pure; the
+    /// same bits, but not yet divided by the number of outputs.
+    fn narrow_impurity(&self, output: usize, totals: &NarrowTotals) -> f64;
+
+    /// The [value](Statistics::write_value) of an output in a node with these samples; the same bits.
+    fn narrow_value(&self, output: usize, samples: &[u32], totals: &NarrowTotals) -> f64;
+}
+
+/// Exact sums of a small node in one output.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NarrowTotals {
+    /// The weight of the node.
+    pub weight: u64,
+    /// A number from which the others are distances `q`.
+    pub origin: i64,
+    /// `sum w q`.
+    pub sum: i64,
+    /// `weight^2` times the variance of the numbers.
+    pub variance: u128,
+    /// For logarithms, `sum w q L(q)` (see `criterion::poisson`).
+    pub terms: u128,
 }
 
 /// The sums of a node in one output, as loops over its cuts need them.

@@ -26,12 +26,14 @@ use std::f64::consts::LOG2_E;
 use smallvec::SmallVec;
 
 use super::packed::{PackedSums, SLACK};
-use super::small::NotSmall;
+use super::small::SmallSums;
 use super::squared_error::{SquaredError, SumTotals};
-use super::sums::{LOGS, MAX_OUTPUTS, OverSums, SumProof, SumPushed, Whole, are_same, factors, row, shifts};
+use super::sums::{
+    LOGS, MAX_OUTPUTS, NarrowTotals, OverSums, SumProof, SumPushed, Whole, are_same, factors, row, shifts,
+};
 use super::weights::{Moment, SampleWeights};
 use super::{Bounded, Ordered, Statistics};
-use crate::data::target::{Numbers, SCALE_SPREAD, Weights};
+use crate::data::target::{COARSE_BITS, Numbers, SCALE_SPREAD, Weights};
 use crate::error::{Error, Result};
 use crate::num::log2::{FRACTION_BITS, Log2, ROUGH_ERROR, ULP, rough_log2};
 use crate::num::{Exact, Wide, exponent, scale_by_power_of_two};
@@ -83,7 +85,45 @@ pub struct Poisson<'a> {
     /// Per output, how many low bits of all fixed-point targets are 0; empty if sums of weights
     /// times targets may need more than [`NARROW_BITS`] without these bits.
     narrow: Box<[u32]>,
+    /// Per output, how the fixed-point targets of squared error follow from these, if they do.
+    lines: Option<Box<[Line]>>,
     log2: Log2,
+}
+
+/// The fixed-point targets of squared error as `origin + (q << shift)`, where `q` are those of
+/// Poisson deviance without the low bits that are 0 in all of them.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    origin: i64,
+    shift: u32,
+}
+
+impl Line {
+    /// The line through all targets of an output of positive weight. `shift` is that of `q`.
+    fn through(
+        numbers: &Numbers,
+        weights: &Weights,
+        counts: &[i64],
+        output: usize,
+        scale: i32,
+        shift: u32,
+    ) -> Option<Self> {
+        let n_outputs = numbers.scale.len();
+        // An output that does not vary may have a coarser scale.
+        let up = u32::try_from(numbers.scale[output] - (scale - shift as i32)).unwrap_or(0);
+        if up >= COARSE_BITS {
+            return None;
+        }
+        let rows = (0..numbers.fixed.len() / n_outputs).filter(|&row| weights.is_positive(row));
+        // No target of squared error that is on the line has more bits than this.
+        let mut origins = rows.map(|row| {
+            let (q, fixed) = (counts[row * n_outputs + output] >> shift, numbers.fixed[row * n_outputs + output]);
+            (q < 1 << COARSE_BITS >> up).then(|| fixed - (q << up))
+        });
+        let origin = origins.next()??;
+        (numbers.bits <= COARSE_BITS && origins.all(|other| other == Some(origin)))
+            .then_some(Self { origin, shift: up })
+    }
 }
 
 /// Sums over the samples of a node.
@@ -136,8 +176,12 @@ impl<'a> Poisson<'a> {
         };
         let counts = numbers.raw.iter().enumerate().map(count).collect::<Result<Box<[i64]>>>()?;
         let narrow = narrow_bits(&counts, weights, n_outputs).unwrap_or_default();
+        let line =
+            |(output, &shift): (usize, &u32)| Line::through(numbers, weights, &counts, output, scale[output], shift);
+        let lines = narrow.iter().enumerate().map(line).collect();
         Ok(Self {
             narrow,
+            lines,
             moments: SquaredError::new(numbers, weights),
             terms: counts.iter().map(|&q| q as u128 * u128::from(log2.log2(q as u64))).collect(),
             counts,
@@ -181,6 +225,14 @@ impl<'a> Poisson<'a> {
         let mean = times_log(output.sum as u128);
         // Logarithms are rounded, so the difference may come out below 0.
         if own > mean { own.minus(&mean) } else { Wide::ZERO }
+    }
+
+    /// The deviance of an output in a node of this weight, over the weight, in the unit that users see.
+    fn mean_deviance(&self, deviance: impl Exact, weight: u64, output: usize) -> f64 {
+        // Proportional weights give the same quotient, so the same bits.
+        let quotient = deviance.shifted(QUOTIENT_BITS).divided(weight).to_f64();
+        let bits = scale_by_power_of_two(quotient, -self.scale[output] - (FRACTION_BITS + QUOTIENT_BITS) as i32);
+        bits * std::f64::consts::LN_2
     }
 
     /// Whether the score may be at least `least`, by logarithms in floating point, which take a
@@ -229,7 +281,7 @@ impl Statistics for Poisson<'_> {
     type Pushed = SumPushed<i128>;
     type Proof = SumProof<i128>;
     type Packed = PackedSums;
-    type Small = NotSmall;
+    type Small = SmallSums;
     const FORBIDS_CUTS: bool = true;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
@@ -270,13 +322,12 @@ impl Statistics for Poisson<'_> {
         if self.is_pure(totals) {
             return 0.0;
         }
-        let mean = |(output, &scale): (&OutputSums, &i32)| {
-            // Proportional weights give the same quotient, so the same bits.
-            let quotient = self.deviance(totals, output).shifted(QUOTIENT_BITS).divided(totals.moments.weight).to_f64();
-            let bits = scale_by_power_of_two(quotient, -scale - (FRACTION_BITS + QUOTIENT_BITS) as i32);
-            bits * std::f64::consts::LN_2
-        };
-        totals.outputs.iter().zip(&self.scale).map(mean).sum::<f64>() / self.moments.n_outputs as f64
+        let means = totals
+            .outputs
+            .iter()
+            .enumerate()
+            .map(|(output, sums)| self.mean_deviance(self.deviance(totals, sums), totals.moments.weight, output));
+        means.sum::<f64>() / self.moments.n_outputs as f64
     }
 
     fn write_value(&self, totals: &Self::Totals, samples: &[u32], value: &mut [f64]) {
@@ -409,6 +460,16 @@ impl OverSums for Poisson<'_> {
         (!self.narrow.is_empty()).then_some(self.narrow.len())
     }
 
+    fn n_small_outputs(&self) -> Option<usize> {
+        self.n_narrow_outputs().filter(|_| self.lines.is_some())
+    }
+
+    fn shift(&self, output: usize) -> u32 {
+        let shift = |(shift, &narrow)| shift + narrow;
+        let all = || shifts(&self.scale).zip(&self.narrow).map(shift);
+        all().nth(output).unwrap_or_default() - all().min().unwrap_or_default()
+    }
+
     fn is_coarse(&self) -> bool {
         false
     }
@@ -451,6 +512,20 @@ impl OverSums for Poisson<'_> {
         sums: impl Iterator<Item = i64>,
     ) -> Self::Pushed {
         SumPushed::new(weight, sums.zip(&self.narrow).map(|(sum, &narrow)| i128::from(sum) << narrow), others)
+    }
+
+    fn narrow_impurity(&self, output: usize, totals: &NarrowTotals) -> f64 {
+        let log = |of: u64| u128::from(self.log2.log2(of));
+        // Below 2^120 each, as the sum has no more than 56 bits.
+        let (sum, own) = (totals.sum as u128, totals.terms + totals.sum as u128 * log(totals.weight));
+        let deviance = own.saturating_sub(sum * log(totals.sum as u64));
+        self.mean_deviance(Wide::<4>::from(deviance).shifted(self.narrow[output]), totals.weight, output)
+    }
+
+    fn narrow_value(&self, output: usize, samples: &[u32], totals: &NarrowTotals) -> f64 {
+        let Line { origin, shift } = self.lines.as_ref().map_or(Line { origin: 0, shift: 0 }, |lines| lines[output]);
+        let (sum, variance) = (totals.sum << shift, totals.variance << (2 * shift));
+        self.moments.narrow_value(output, samples, &NarrowTotals { origin, sum, variance, ..*totals })
     }
 }
 

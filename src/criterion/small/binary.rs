@@ -109,6 +109,10 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
         score_cuts::<BY_UNIT>(level, units, packed, lefts, node.weight as i32, sums, scores)
     }
 
+    fn have_equal_means(&self) -> bool {
+        self.sums[0].iter().all(|sum| sum >> WEIGHT_BITS == 0)
+    }
+
     fn is_lower(&self, i: usize) -> bool {
         self.sums.as_flattened()[i] >> WEIGHT_BITS < 0
     }

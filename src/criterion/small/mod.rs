@@ -129,6 +129,12 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// and returns the highest one as [`score_cuts`](Self::score_cuts) does. O(rows).
     fn score_subsets(&mut self, level: Level, units: &[u32], lefts: &[u32; LANES], scores: &mut [f64; LANES]) -> f64;
 
+    /// Whether each of the subsets that were scored last has the mean of the node. Only for criteria
+    /// with one [order](super::Ordered) by means.
+    fn have_equal_means(&self) -> bool {
+        unreachable!("the criterion has several orders")
+    }
+
     /// Whether the rows on the left of cut number `i` of those that were scored last have the lower
     /// mean. Only for criteria with one [order](super::Ordered) by means.
     fn is_lower(&self, _i: usize) -> bool {
@@ -258,6 +264,10 @@ mod tests {
             criterion.write_value(&totals, &node, &mut expected);
             assert_eq!(value, expected);
 
+            if C::FORBIDS_CUTS && rows.is_pure() {
+                // Such a node is not searched.
+                return Ok(true);
+            }
             let mut ordered = node.clone();
             rows.begin(places, &mut ordered);
             let ordered: Vec<u32> = ordered.iter().map(|&sample| rank_of(sample)).collect();
@@ -267,14 +277,16 @@ mod tests {
             let mut lasts = ends.clone();
             lasts.resize(lasts.len().next_multiple_of(LANES), *ends.last().unwrap());
             let mut scan = criterion.scan();
-            let proofs: Vec<C::Proof> = ends[..ends.len() - 1]
+            // `None` for forbidden cuts.
+            let proofs: Vec<Option<C::Proof>> = ends[..ends.len() - 1]
                 .iter()
                 .map(|&end| {
                     let mut pushed = criterion.begin(&totals, &mut scan);
                     for (&sample, _) in node.iter().zip(ranks).filter(|&(_, &rank)| rank <= end) {
                         criterion.push(&totals, &mut scan, &mut pushed, sample);
                     }
-                    criterion.proof(&scan, pushed)
+                    let is_forbidden = criterion.score(&totals, &scan, pushed).is_nan();
+                    (!is_forbidden).then(|| criterion.proof(&scan, pushed))
                 })
                 .collect();
             // The same cuts of the lower ranks, with the rows of the highest rank on the left.
@@ -302,10 +314,13 @@ mod tests {
                 for (i, a) in cuts.iter().enumerate() {
                     assert_eq!(a.score.to_bits(), scores[i].to_bits());
                     let below = rows.cut_below(&ordered, ends[i] + 1);
-                    assert_eq!((below.weight, below.compare(a)), (a.weight, Ordering::Equal));
+                    assert_eq!((below.weight, below.score.to_bits()), (a.weight, a.score.to_bits()));
+                    assert_eq!((below.numerator, below.denominator), (a.numerator, a.denominator));
                     assert!(a.score <= rows.most_score() * (1.0 + MARGIN));
-                    for (b, proof) in cuts.iter().zip(&proofs) {
-                        assert_eq!(a.compare(b), criterion.compare(&totals, &proofs[i], proof));
+                    assert_eq!(a.score == f64::NEG_INFINITY, proofs[i].is_none());
+                    let Some(proof) = &proofs[i] else { continue };
+                    for (b, other) in cuts.iter().zip(&proofs).filter_map(|(b, other)| Some((b, other.as_ref()?))) {
+                        assert_eq!(a.compare(b), criterion.compare(&totals, proof, other));
                     }
                 }
             }
@@ -326,6 +341,7 @@ mod tests {
             n_classes in 2..9u32,
             outlier in prop::sample::select(vec![0.0, 1e9, 1e14]),
             n_outputs in 1..4usize,
+            likes_zero in any::<bool>(),
         ) {
             let n = numbers.len();
             let classes: Vec<u32> = numbers.iter().map(|&v| v.unsigned_abs() / 7 % n_classes).collect();
@@ -334,15 +350,19 @@ mod tests {
             // The targets have scales of their own.
             let row = |cell| (0..n_outputs).map(move |output| value(cell) * (1 + 7 * output) as f64);
             let values: Vec<f64> = numbers.iter().enumerate().flat_map(row).collect();
+            let count = |&v: &i32| f64::from((v / step).max(i32::from(!likes_zero)));
+            let row = |v| (0..n_outputs).map(move |output| count(v) * [1.0, 0.25, 64.0][output]);
+            let counts: Vec<f64> = numbers.iter().flat_map(row).collect();
             let samples: Vec<u32> = (0..n as u32).collect();
             let mut places: Vec<u8> = (0..n).filter(|&i| is_in[i]).map(|i| i as u8).collect();
             if places.len() < 2 {
                 places = vec![0, 1];
             }
             let ranks = &ranks[..places.len()];
-            for kind in [CriterionKind::Gini, CriterionKind::SquaredError] {
+            for kind in [CriterionKind::Gini, CriterionKind::SquaredError, CriterionKind::Poisson] {
                 let target = match kind {
                     CriterionKind::SquaredError => Target::regression(&values, n_outputs, weights.as_deref()),
+                    CriterionKind::Poisson => Target::regression(&counts, n_outputs, weights.as_deref()),
                     _ => Target::classification(&classes, &[n_classes], weights.as_deref()),
                 };
                 let check = Check { samples: &samples, places: &places, ranks };

@@ -1,25 +1,35 @@
-//! Squared error of up to [`MAX_OUTPUTS`] targets in small subtrees; see
-//! `criterion::squared_error`.
+//! Numbers in small subtrees, of up to a few outputs, for the criteria whose scores follow
+//! from weighted sums of them; see `criterion::squared_error` and `criterion::poisson`.
 //!
-//! Let `W` be the weight of the node and `S` the weighted sum of its targets `q`. A row of weight
-//! `w` has the excess `w (W q - S)`, and a cut has the sum of the excesses on its left, which is
-//! exact. The score is the square of that sum over `w (W - w)`, `w` being the weight on the left.
-//! The squares of several targets are added up, in the scale of the finest target.
+//! For squared error, let `W` be the weight of the node and `S` the weighted sum of its numbers `q`.
+//! A row of weight `w` has the excess `w (W q - S)`, and a cut has the sum of the excesses on its
+//! left, which is exact. The score is the square of that sum over `w (W - w)`, `w` being the weight
+//! on the left. The squares of several outputs are added up, in the scale of the finest output.
+//!
+//! For Poisson deviance, the excess of a row is `w q`. The score is that of the criterion, in
+//! floating point, and twice the sum of the node more: so scores are far above 0, and
+//! [`MARGIN`](super::MARGIN) covers their rounding. The exact numerator is the criterion's integer,
+//! raised above 0.
+
+use std::cmp::Ordering;
 
 use super::{
     BY_RANK, BY_RANK_OF_FEW, BY_UNIT, ByRow, FEW_ROWS, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left,
     higher, highest_of, is_end, n_lanes,
 };
-use crate::criterion::squared_error::SquaredError;
-use crate::criterion::sums::{factors, shifts};
-use crate::criterion::weights::{Moment, SampleWeights};
+use crate::criterion::sums::{LOGS, NarrowTotals, OverSums, SQUARES, Whole};
+use crate::num::log2::Log2;
 use crate::simd::{Level, vectorized};
 
-/// The most targets. So many squares, each of at most [`MAX_PRODUCT`] squared, fit in 128 bits.
-const MAX_OUTPUTS: usize = 8;
-/// The square of the total weight, times the range of the targets, is at most this, so that sums of
-/// excesses fit in 64 bits in whatever order they are added up.
+/// For squares: the square of the total weight, times the range of the numbers, is at most this, so
+/// that sums of excesses fit in 64 bits in whatever order they are added up. The squares of
+/// eight such sums fit in 128 bits.
 const MAX_PRODUCT: u64 = 1 << 61;
+/// For logarithms: the total weight times the greatest number is at most this, so that products of
+/// eight such sums with logarithms are below [`ABOVE_ALL`].
+const MAX_SUM: u64 = 1 << 56;
+/// What is added to a sum of products with logarithms, so that it is not negative.
+const ABOVE_ALL: i128 = 1 << 126;
 
 /// The rows of a small subtree.
 pub struct SmallSums {
@@ -34,21 +44,25 @@ pub struct SmallSums {
     /// The weights of units of categories.
     unit_weights: ByRow<i32>,
     outputs: Box<[Output]>,
+    /// [`SQUARES`] or [`LOGS`].
+    loss: usize,
+    log2: Log2,
 }
 
-/// The numbers of one target.
+/// The numbers of one output.
 struct Output {
-    /// By how many bits the target's scale is coarser than the finest one, and 2 to this power.
+    /// By how many bits the unit of the numbers is coarser than the finest one.
     shift: u32,
-    factor: f64,
-    /// The target of the subtree's first row. All others are distances from it.
+    /// The sums of the node as scores need them.
+    whole: Whole,
+    /// For squares, the number of the subtree's first row, from which all others are distances; else
+    /// 0.
     origin: i64,
-    /// By place: the target of the row.
-    targets: ByRow<i64>,
-    /// The weighted sum of the node's targets.
-    sum: i64,
-    /// The square of the node's weight times the variance.
-    variance: u128,
+    /// By place: the number of the row, and for logarithms, its product with its own logarithm.
+    numbers: ByRow<i64>,
+    terms: Box<[u128]>,
+    /// The sums of the node.
+    totals: NarrowTotals,
     /// The excesses of the node's rows.
     row_excesses: ByRow<i64>,
     /// The excesses on the left of the cuts that were scored last.
@@ -57,52 +71,79 @@ struct Output {
     unit_excesses: ByRow<i64>,
 }
 
-impl Output {
-    /// The square of an excess, for the score.
-    #[inline(always)]
-    #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-    fn square(&self, excess: i64) -> f64 {
-        let excess = excess as f64 * self.factor;
-        excess * excess
-    }
-
-    /// The square of an excess as an integer, for comparisons that must be exact.
-    fn exact_square(&self, excess: i64) -> u128 {
-        let excess = u128::from(excess.unsigned_abs()) << self.shift;
-        excess * excess
-    }
-}
-
 impl SmallSums {
     /// The cut that has `left(output)` on its left: its weight, and the excess of an output.
     #[inline]
     fn cut_of(&self, left: impl Fn(&Output) -> (i32, i64)) -> SmallCut {
+        match self.loss {
+            LOGS => self.cut_by_logs(left),
+            _ => self.cut_by_squares(left),
+        }
+    }
+
+    /// Compares the mean of the first output on the left of a cut with the mean of the node.
+    fn compare_means(&self, i: usize) -> Ordering {
+        let Output { excesses, totals, .. } = &self.outputs[0];
+        let (excess, left) = (excesses.as_flattened()[i], self.lefts.as_flattened()[i]);
+        match self.loss {
+            LOGS => (excess * self.weight).cmp(&(totals.sum * i64::from(left))),
+            _ => excess.cmp(&0),
+        }
+    }
+
+    #[inline]
+    fn cut_by_squares(&self, left: impl Fn(&Output) -> (i32, i64)) -> SmallCut {
         let (mut weight, mut square, mut numerator) = (0, 0.0, 0);
         for output in &self.outputs {
             let excess;
             (weight, excess) = left(output);
-            square += output.square(excess);
-            numerator += output.exact_square(excess);
+            square += output.whole.part::<SQUARES>(f64::from(weight), excess as f64);
+            let excess = u128::from(excess.unsigned_abs()) << output.shift;
+            numerator += excess * excess;
         }
         let weight = weight as u64;
         let denominator = weight * (self.weight as u64 - weight);
         SmallCut { score: square / denominator as f64, numerator, denominator, weight }
     }
+
+    fn cut_by_logs(&self, left: impl Fn(&Output) -> (i32, i64)) -> SmallCut {
+        let (mut weight, mut score, mut numerator) = (0, 0.0, ABOVE_ALL);
+        let log = |of: i64| i128::from(self.log2.log2(of as u64));
+        for output in &self.outputs {
+            let excess;
+            (weight, excess) = left(output);
+            score += output.whole.part::<LOGS>(f64::from(weight), excess as f64);
+            let side = |sum: i64, weight: i64| i128::from(sum) * (log(sum) - log(weight));
+            let weight = i64::from(weight);
+            let both = side(excess, weight) + side(output.totals.sum - excess, self.weight - weight);
+            numerator += both << output.shift;
+        }
+        SmallCut {
+            score: score + offset(&self.outputs),
+            numerator: numerator as u128,
+            denominator: 1,
+            weight: weight as u64,
+        }
+    }
 }
 
-impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
-    fn new(criterion: &SquaredError<'_, W>) -> Option<Self> {
-        if !W::ARE_SMALL || criterion.n_outputs > MAX_OUTPUTS {
-            return None;
-        }
-        let scale = &criterion.numbers.scale;
-        let output = |(shift, &factor): (u32, &f64)| Output {
-            shift,
-            factor,
+/// What is added to scores by logarithms.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+fn offset(outputs: &[Output]) -> f64 {
+    outputs.iter().map(|output| 2.0 * output.whole.sum * output.whole.factor).sum()
+}
+
+impl<C: OverSums> SmallRows<C> for SmallSums {
+    fn new(criterion: &C) -> Option<Self> {
+        let n_outputs = criterion.n_small_outputs()?;
+        let output = |number| Output {
+            shift: criterion.shift(number),
+            whole: Whole { factor: criterion.unit(number), ..Whole::default() },
             origin: 0,
-            targets: [0; MAX_ROWS],
-            sum: 0,
-            variance: 0,
+            numbers: [0; MAX_ROWS],
+            terms: vec![0; if C::LOSS == LOGS { MAX_ROWS } else { 0 }].into(),
+            totals: NarrowTotals::default(),
             row_excesses: [0; MAX_ROWS],
             excesses: [[0; LANES]; MAX_ROWS / LANES],
             unit_excesses: [0; MAX_ROWS],
@@ -113,33 +154,37 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
             row_weights: [0; MAX_ROWS],
             lefts: [[0; LANES]; MAX_ROWS / LANES],
             unit_weights: [0; MAX_ROWS],
-            outputs: shifts(scale).zip(&factors(scale)).map(output).collect(),
+            outputs: (0..n_outputs).map(output).collect(),
+            loss: C::LOSS,
+            log2: Log2::new(),
         })
     }
 
-    fn load(&mut self, criterion: &SquaredError<'_, W>, samples: &[u32]) -> bool {
+    fn load(&mut self, criterion: &C, samples: &[u32]) -> bool {
         let mut total = 0;
         for (weight, &sample) in self.weights.iter_mut().zip(samples) {
-            let w = criterion.weights.weight(sample);
+            let w = criterion.sample_weight(sample);
             total += w;
             *weight = w as i32;
         }
         if total > MAX_WEIGHT {
             return false;
         }
-        let n_outputs = self.outputs.len();
+        let log2 = self.log2;
         self.outputs.iter_mut().enumerate().all(|(number, output)| {
-            let target = |sample: u32| criterion.numbers.fixed[sample as usize * n_outputs + number];
-            output.origin = target(samples[0]);
+            output.origin = if C::LOSS == LOGS { 0 } else { criterion.number(samples[0], number) };
             let (mut least, mut most) = (0, 0);
-            for (distance, &sample) in output.targets.iter_mut().zip(samples) {
-                *distance = target(sample) - output.origin;
+            for (distance, &sample) in output.numbers.iter_mut().zip(samples) {
+                *distance = criterion.number(sample, number) - output.origin;
                 least = (*distance).min(least);
                 most = (*distance).max(most);
             }
+            for (term, &number) in output.terms.iter_mut().zip(&output.numbers[..samples.len()]) {
+                *term = number as u128 * u128::from(log2.log2(number as u64));
+            }
             // Neither the shift nor the range is above 61 bits.
-            output.shift <= 61
-                && u128::from(most.abs_diff(least)) << output.shift <= u128::from(MAX_PRODUCT / (total * total))
+            let most_range = if C::LOSS == LOGS { MAX_SUM / total } else { MAX_PRODUCT / (total * total) };
+            output.shift <= 61 && u128::from(most.abs_diff(least)) << output.shift <= u128::from(most_range)
         })
     }
 
@@ -149,15 +194,21 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
             let (mut weight, mut sum, mut squares) = (0, 0, 0);
             for &place in places {
                 let place = usize::from(place);
-                let (w, q) = (i64::from(self.weights[place]), output.targets[place]);
+                let (w, q) = (i64::from(self.weights[place]), output.numbers[place]);
                 weight += w;
                 sum += w * q;
                 squares += (w * q).unsigned_abs() as u128 * q.unsigned_abs() as u128;
             }
             self.weight = weight;
-            output.sum = sum;
             let magnitude = u128::from(sum.unsigned_abs());
-            output.variance = weight as u128 * squares - magnitude * magnitude;
+            let variance = weight as u128 * squares - magnitude * magnitude;
+            let mut terms = 0;
+            if C::LOSS == LOGS {
+                let rows = places.iter().map(|&place| usize::from(place));
+                terms = rows.map(|place| self.weights[place] as u128 * output.terms[place]).sum();
+                output.whole = Whole { weight: weight as f64, sum: sum as f64, ..output.whole };
+            }
+            output.totals = NarrowTotals { weight: weight as u64, origin: output.origin, sum, variance, terms };
         }
     }
 
@@ -166,43 +217,37 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
     }
 
     fn is_pure(&self) -> bool {
-        self.outputs.iter().all(|output| output.variance == 0)
+        self.outputs.iter().all(|output| output.totals.variance == 0)
+            || C::LOSS == LOGS && self.outputs.iter().any(|output| output.totals.sum == 0)
     }
 
-    fn impurity(&self, criterion: &SquaredError<'_, W>) -> f64 {
-        let variances = self.outputs.iter().enumerate().map(|(number, output)| {
-            // Half of the nodes are leaves of one row.
-            if output.variance == 0 {
-                return 0.0;
-            }
-            let exact = <W::Moment as Moment>::Exact::from(output.variance);
-            criterion.variance(exact, self.weight as u64, number)
-        });
-        variances.sum::<f64>() / self.outputs.len() as f64
+    fn impurity(&self, criterion: &C) -> f64 {
+        if C::LOSS == LOGS && self.outputs.iter().any(|output| output.totals.sum == 0) {
+            return f64::INFINITY;
+        }
+        // Half of the nodes are leaves of one row.
+        if SmallRows::<C>::is_pure(self) {
+            return 0.0;
+        }
+        let parts =
+            self.outputs.iter().enumerate().map(|(number, output)| criterion.narrow_impurity(number, &output.totals));
+        parts.sum::<f64>() / self.outputs.len() as f64
     }
 
-    fn write_value(&self, criterion: &SquaredError<'_, W>, samples: &[u32], value: &mut [f64]) {
-        let weight = self.weight as u64;
+    fn write_value(&self, criterion: &C, samples: &[u32], value: &mut [f64]) {
         for (number, (value, output)) in value.iter_mut().zip(&self.outputs).enumerate() {
-            if output.variance == 0 {
-                *value = criterion.refined_mean(samples, number);
-                continue;
-            }
-            let mean = output.origin + output.sum.div_euclid(self.weight);
-            let rest = output.sum.rem_euclid(self.weight);
-            let fixed = mean as f64 + rest as f64 / weight as f64;
-            let exact = <W::Moment as Moment>::Exact::from(output.variance);
-            *value = criterion.value(samples, number, weight, exact, fixed);
+            *value = criterion.narrow_value(number, samples, &output.totals);
         }
     }
 
     fn begin(&mut self, places: &[u8], _samples: &mut [u32]) {
         for output in &mut self.outputs {
             let rows = self.row_weights.iter_mut().zip(&mut output.row_excesses);
+            let (scale, less) = if C::LOSS == LOGS { (1, 0) } else { (self.weight, output.totals.sum) };
             for ((row_weight, row_excess), &place) in rows.zip(places) {
                 let place = usize::from(place);
                 *row_weight = self.weights[place];
-                *row_excess = i64::from(self.weights[place]) * (self.weight * output.targets[place] - output.sum);
+                *row_excess = i64::from(self.weights[place]) * (scale * output.numbers[place] - less);
             }
         }
     }
@@ -211,11 +256,13 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
         let Self { row_weights, weight, lefts, outputs, .. } = self;
         let weight = *weight as i32;
         // Most nodes have few rows, which need half as many divisions.
-        if ranks.len() <= FEW_ROWS {
-            score_cuts::<BY_RANK_OF_FEW>(level, ranks, row_weights, outputs, lasts, weight, lefts, scores)
-        } else {
-            score_cuts::<BY_RANK>(level, ranks, row_weights, outputs, lasts, weight, lefts, scores)
-        }
+        let score = match (C::LOSS, ranks.len() <= FEW_ROWS) {
+            (LOGS, true) => score_cuts::<BY_RANK_OF_FEW, LOGS>,
+            (LOGS, false) => score_cuts::<BY_RANK, LOGS>,
+            (_, true) => score_cuts::<BY_RANK_OF_FEW, SQUARES>,
+            (_, false) => score_cuts::<BY_RANK, SQUARES>,
+        };
+        score(level, ranks, row_weights, outputs, lasts, weight, lefts, scores)
     }
 
     fn score_with(
@@ -228,21 +275,28 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
     ) -> f64 {
         let Self { row_weights, weight, lefts, outputs, .. } = self;
         let (weight, lefts) = (*weight as i32, &mut lefts[..lasts.len()]);
-        if ranks.len() <= FEW_ROWS {
-            score_moved::<BY_RANK_OF_FEW>(level, ranks, missing, row_weights, outputs, weight, lefts, scores)
-        } else {
-            score_moved::<BY_RANK>(level, ranks, missing, row_weights, outputs, weight, lefts, scores)
-        }
+        let score = match (C::LOSS, ranks.len() <= FEW_ROWS) {
+            (LOGS, true) => score_moved::<BY_RANK_OF_FEW, LOGS>,
+            (LOGS, false) => score_moved::<BY_RANK, LOGS>,
+            (_, true) => score_moved::<BY_RANK_OF_FEW, SQUARES>,
+            (_, false) => score_moved::<BY_RANK, SQUARES>,
+        };
+        score(level, ranks, missing, row_weights, outputs, weight, lefts, scores)
     }
 
     fn score_subsets(&mut self, level: Level, units: &[u32], lefts: &[u32; LANES], scores: &mut [f64; LANES]) -> f64 {
         let Self { row_weights, weight, lefts: weights, outputs, .. } = self;
         let (lefts, scores) = (std::slice::from_ref(lefts), std::slice::from_mut(scores));
-        score_cuts::<BY_UNIT>(level, units, row_weights, outputs, lefts, *weight as i32, weights, scores)
+        let score = if C::LOSS == LOGS { score_cuts::<BY_UNIT, LOGS> } else { score_cuts::<BY_UNIT, SQUARES> };
+        score(level, units, row_weights, outputs, lefts, *weight as i32, weights, scores)
+    }
+
+    fn have_equal_means(&self) -> bool {
+        (0..LANES).all(|i| self.compare_means(i) == Ordering::Equal)
     }
 
     fn is_lower(&self, i: usize) -> bool {
-        self.outputs[0].excesses.as_flattened()[i] < 0
+        self.compare_means(i) == Ordering::Less
     }
 
     fn cut(&self, i: usize) -> SmallCut {
@@ -277,7 +331,7 @@ impl<W: SampleWeights> SmallRows<SquaredError<'_, W>> for SmallSums {
 }
 
 vectorized! {
-    fn score_cuts<const BY: usize>(
+    fn score_cuts<const BY: usize, const LOSS: usize>(
         ranks: &[u32],
         row_weights: &[i32],
         outputs: &mut [Output],
@@ -287,9 +341,10 @@ vectorized! {
         scores: &mut [[f64; LANES]],
     ) -> f64 {
         let mut highest = [f64::NEG_INFINITY; LANES];
+        let offset = offset(outputs);
         let Some((first, others)) = outputs.split_first_mut() else { return f64::NEG_INFINITY };
         for (chunk, ((lasts, lefts), scores)) in lasts.iter().zip(lefts).zip(scores).enumerate() {
-            // The weights are added up together with the first target. In lanes without a cut, all
+            // The weights are added up together with the first output. In lanes without a cut, all
             // rows are on the left.
             let (mut left, mut excess) = ([0; LANES], [0; LANES]);
             left[n_lanes(BY)..].fill(node_weight);
@@ -304,9 +359,9 @@ vectorized! {
             }
             *lefts = left;
             first.excesses[chunk] = excess;
-            let mut squares = [0.0; LANES];
+            let mut parts = [0.0; LANES];
             for lane in 0..n_lanes(BY) {
-                squares[lane] = first.square(excess[lane]);
+                parts[lane] = first.whole.part::<LOSS>(f64::from(left[lane]), excess[lane] as f64);
             }
             for output in &mut *others {
                 let mut excess = [0; LANES];
@@ -320,10 +375,10 @@ vectorized! {
                 }
                 output.excesses[chunk] = excess;
                 for lane in 0..n_lanes(BY) {
-                    squares[lane] += output.square(excess[lane]);
+                    parts[lane] += output.whole.part::<LOSS>(f64::from(left[lane]), excess[lane] as f64);
                 }
             }
-            *scores = score::<BY>(squares, left, node_weight);
+            *scores = score::<BY, LOSS>(parts, left, node_weight, offset);
             highest = higher(highest, scores);
         }
         highest_of(highest)
@@ -331,7 +386,7 @@ vectorized! {
 }
 
 vectorized! {
-    fn score_moved<const BY: usize>(
+    fn score_moved<const BY: usize, const LOSS: usize>(
         ranks: &[u32],
         missing: u32,
         row_weights: &ByRow<i32>,
@@ -340,38 +395,44 @@ vectorized! {
         lefts: &mut [[i32; LANES]],
         scores: &mut [[f64; LANES]],
     ) -> f64 {
-        let mut weight = 0;
+        let offset = offset(outputs);
         for (number, output) in outputs.iter_mut().enumerate() {
-            let excess;
-            (weight, excess) = sums_where(ranks, row_weights, &output.row_excesses, |rank| rank == missing);
-            for (excesses, scores) in output.excesses.iter_mut().zip(&mut *scores) {
+            let (weight, excess) = sums_where(ranks, row_weights, &output.row_excesses, |rank| rank == missing);
+            for ((excesses, lefts), scores) in output.excesses.iter_mut().zip(&mut *lefts).zip(&mut *scores) {
                 for lane in 0..n_lanes(BY) {
+                    lefts[lane] += if number == 0 { weight } else { 0 };
                     excesses[lane] += excess;
-                    let excess = excesses[lane] as f64 * output.factor;
-                    // The sums of squares wait in the place of the scores.
-                    scores[lane] = excess * excess + if number == 0 { 0.0 } else { scores[lane] };
+                    let part = output.whole.part::<LOSS>(f64::from(lefts[lane]), excesses[lane] as f64);
+                    // The sums of parts wait in the place of the scores.
+                    scores[lane] = part + if number == 0 { 0.0 } else { scores[lane] };
                 }
             }
         }
         let mut highest = [f64::NEG_INFINITY; LANES];
         for (lefts, scores) in lefts.iter_mut().zip(scores) {
-            for left in &mut lefts[..n_lanes(BY)] {
-                *left += weight;
-            }
-            *scores = score::<BY>(*scores, *lefts, node_weight);
+            *scores = score::<BY, LOSS>(*scores, *lefts, node_weight, offset);
             highest = higher(highest, scores);
         }
         highest_of(highest)
     }
 }
 
-/// The scores of cuts, given the squares of their excesses and the weights on their left.
+/// The scores of cuts, given the sums of their parts and the weights on their left.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-fn score<const BY: usize>(squares: [f64; LANES], left: [i32; LANES], node_weight: i32) -> [f64; LANES] {
+fn score<const BY: usize, const LOSS: usize>(
+    parts: [f64; LANES],
+    left: [i32; LANES],
+    node_weight: i32,
+    offset: f64,
+) -> [f64; LANES] {
     let mut scores = [f64::NEG_INFINITY; LANES];
     for lane in 0..n_lanes(BY) {
-        let score = squares[lane] / f64::from(left[lane] * (node_weight - left[lane]));
+        let score = if LOSS == LOGS {
+            parts[lane] + offset
+        } else {
+            parts[lane] / f64::from(left[lane] * (node_weight - left[lane]))
+        };
         scores[lane] = if left[lane] < node_weight { score } else { f64::NEG_INFINITY };
     }
     scores

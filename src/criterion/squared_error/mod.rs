@@ -25,7 +25,9 @@ use smallvec::SmallVec;
 
 use super::packed::PackedSums;
 use super::small::SmallSums;
-use super::sums::{MAX_OUTPUTS, OverSums, SQUARES, SumProof, SumPushed, Whole, are_same, factors, row, shifts};
+use super::sums::{
+    MAX_OUTPUTS, NarrowTotals, OverSums, SQUARES, SumProof, SumPushed, Whole, are_same, factors, row, shifts,
+};
 use super::weights::{Moment, SampleWeights};
 use super::{Ordered, QUOTIENT_SLACK, Statistics};
 use crate::data::target::{ABOVE_ZERO, COARSE_BITS, FINE_BITS, Numbers, above_zero};
@@ -113,7 +115,7 @@ impl<'a, W: SampleWeights> SquaredError<'a, W> {
 
     /// The variance of an output in a node, in the unit of the targets as given. `exact` is the
     /// variance times the square of the node's weight, in fixed-point units.
-    pub(super) fn variance(&self, exact: <W::Moment as Moment>::Exact, weight: u64, output: usize) -> f64 {
+    fn variance(&self, exact: <W::Moment as Moment>::Exact, weight: u64, output: usize) -> f64 {
         if exact.is_zero() {
             return 0.0;
         }
@@ -129,7 +131,7 @@ impl<'a, W: SampleWeights> SquaredError<'a, W> {
 
     /// What a node with these samples predicts for an output. `exact` is as in
     /// [`variance`](Self::variance), and `fixed` is the mean in fixed-point units.
-    pub(super) fn value(
+    fn value(
         &self,
         samples: &[u32],
         output: usize,
@@ -151,7 +153,7 @@ impl<'a, W: SampleWeights> SquaredError<'a, W> {
 
     /// The mean of the targets as given, to some 60 bits of their range in the node. Does not
     /// depend on the order of samples. Exact if all targets are equal.
-    pub(super) fn refined_mean(&self, samples: &[u32], output: usize) -> f64 {
+    fn refined_mean(&self, samples: &[u32], output: usize) -> f64 {
         let raw = |sample: u32| self.numbers.raw[sample as usize * self.n_outputs + output];
         let extremes = |(low, high): (f64, f64), &sample: &u32| (low.min(raw(sample)), high.max(raw(sample)));
         let (low, high) = samples.iter().fold((f64::INFINITY, f64::NEG_INFINITY), extremes);
@@ -348,6 +350,14 @@ impl<W: SampleWeights> OverSums for SquaredError<'_, W> {
         (W::ARE_SMALL && self.n_outputs <= MAX_OUTPUTS).then_some(self.n_outputs)
     }
 
+    fn n_small_outputs(&self) -> Option<usize> {
+        self.n_narrow_outputs()
+    }
+
+    fn shift(&self, output: usize) -> u32 {
+        shifts(&self.numbers.scale).nth(output).unwrap_or_default()
+    }
+
     fn is_coarse(&self) -> bool {
         self.numbers.bits <= COARSE_BITS
     }
@@ -381,6 +391,20 @@ impl<W: SampleWeights> OverSums for SquaredError<'_, W> {
         let sums = sums.zip(&node.outputs);
         let sums = sums.map(|(sum, output)| W::Moment::from(sum).plus_product(weight, output.mean));
         SumPushed::new(weight, sums, others)
+    }
+
+    fn narrow_impurity(&self, output: usize, totals: &NarrowTotals) -> f64 {
+        self.variance(<W::Moment as Moment>::Exact::from(totals.variance), totals.weight, output)
+    }
+
+    fn narrow_value(&self, output: usize, samples: &[u32], totals: &NarrowTotals) -> f64 {
+        let &NarrowTotals { weight, origin, sum, variance, .. } = totals;
+        if variance == 0 {
+            return self.refined_mean(samples, output);
+        }
+        let mean = origin + sum.div_euclid(weight as i64);
+        let fixed = mean as f64 + sum.rem_euclid(weight as i64) as f64 / weight as f64;
+        self.value(samples, output, weight, <W::Moment as Moment>::Exact::from(variance), fixed)
     }
 }
 

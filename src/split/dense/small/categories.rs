@@ -21,7 +21,10 @@ impl<C: Criterion> SmallNode<'_, C> {
             return;
         }
         let is_random = self.search.params.splitter == Splitter::Random;
-        if n_units <= subsets::MAX_UNITS && !is_random {
+        // If the criterion forbids cuts of the one order by means, the best of all subsets need not be
+        // a cut of this order.
+        let has_best_in_order = !C::FORBIDS_CUTS || subsets::orders(self.search.criterion, n_units).is_some();
+        if n_units <= subsets::MAX_UNITS && !is_random && has_best_in_order {
             self.offer_subsets(scratch, n, feature, n_units);
             return;
         }
@@ -59,7 +62,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         // If one order is enough, its cuts have the units of lower means on the left, and the best
         // subsets are such cuts, unless all means are equal. The cut with fewer units on the left is
         // the lower one.
-        let by_mean = highest > 0.0 && subsets::orders(self.search.criterion, n_units).is_none();
+        let by_mean = subsets::orders(self.search.criterion, n_units).is_none() && !rows.have_equal_means();
         let left = |cut: usize| {
             let all = (1 << n_units) - 1;
             if by_mean && !rows.is_lower(cut) { all & !lefts[cut] } else { lefts[cut] }

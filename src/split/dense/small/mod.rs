@@ -303,7 +303,8 @@ impl<C: Criterion> SmallNode<'_, C> {
         scores: &[f64],
         highest: f64,
     ) -> Option<(SmallCut, u32)> {
-        if self.best.as_ref().is_some_and(|best| highest < best.cut.score * (1.0 - MARGIN)) {
+        let is_low = |best: &SmallBest| highest < best.cut.score * (1.0 - MARGIN);
+        if highest == f64::NEG_INFINITY || self.best.as_ref().is_some_and(is_low) {
             return None;
         }
         let least = highest * (1.0 - MARGIN);
@@ -348,7 +349,7 @@ impl<C: Criterion> SmallNode<'_, C> {
     fn offer_cut(&mut self, scratch: &SmallScratch<C>, n: usize, candidate: Candidate, missing: Option<(u32, Side)>) {
         let (ranks, last) = (&scratch.ranks[..n], candidate.last_left);
         let cut = scratch.rows.cut_below(ranks, last + 1);
-        if self.beats(&cut) {
+        if cut.score > f64::NEG_INFINITY && self.beats(&cut) {
             let n_left = ranks.iter().filter(|&&rank| rank <= last).count();
             self.take((cut, Candidate { n_left, ..candidate }), missing);
         }
