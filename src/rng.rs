@@ -29,8 +29,9 @@ fn unmix(x: u64) -> u64 {
     x ^ (x >> 30) ^ (x >> 60)
 }
 
+/// A number that depends on both numbers and their order, and hardly ever is that of two others.
 #[inline]
-fn combine(key: u64, word: u64) -> u64 {
+pub(crate) fn combine(key: u64, word: u64) -> u64 {
     mix(key.wrapping_add(GOLDEN) ^ mix(word.wrapping_add(GOLDEN)))
 }
 
@@ -52,6 +53,7 @@ enum Purpose {
     Subsample = 4,
     Poisson = 5,
     Categories = 6,
+    Halves = 7,
 }
 
 /// The seed whose tree number 0 is tree number `tree` of `seed`. With this seed, a tree of a forest
@@ -95,6 +97,12 @@ impl NodeKey {
     /// occurs.
     pub fn category(self, feature: u32, first_row: u32) -> u64 {
         combine(combine(self.0, Purpose::Categories as u64), u64::from(feature) << 32 | u64::from(first_row))
+    }
+
+    /// Whether a row of these contents is in the second half of the rows of a tree. The key must be
+    /// that of the tree's root.
+    pub fn is_in_second_half(self, contents: u64) -> bool {
+        combine(combine(self.0, Purpose::Halves as u64), contents) & 1 != 0
     }
 
     /// The draws with replacement of the rows of a tree. The key must be that of the tree's root.

@@ -1,4 +1,4 @@
-"""Orders of categories once per tree, by the samples that the tree is not grown on."""
+"""Orders of categories once per tree, by samples that the tree is not grown on or by half of them."""
 
 import pickle
 from fractions import Fraction
@@ -275,12 +275,126 @@ def test_categories_go_by_their_number():
     assert bits(make("", category_order="tree").fit(X, y)) == bits(make("").fit(X, y))
 
 
-def test_without_samples_out_of_bag_nodes_order():
+# --- Halves -------------------------------------------------------------------------------------
+
+GOLDEN, MASK, HALVES = 0x9E3779B97F4A7C15, 2**64 - 1, 7
+
+
+def mix(x):
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & MASK
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & MASK
+    return x ^ x >> 31
+
+
+def combine(key, word):
+    return mix(key + GOLDEN & MASK ^ mix(word + GOLDEN & MASK))
+
+
+def halves(X, y, weights, seed, categorical=(1,)):
+    """Return which samples are in the second half, and the weight of each of the different ones."""
+    rows = np.flatnonzero(weights)
+    columns = [y] if y.ndim == 1 else list(y.T)
+    are_labels = [y.dtype.kind == "i"] * len(columns) + [
+        feature in categorical for feature in range(X.shape[1])
+    ]
+    contents = np.zeros(len(X), dtype=object)
+    for column, is_label in zip([*columns, *X.T], are_labels, strict=True):
+        numbers = {}
+        for row in rows:
+            value = float(column[row])
+            if is_label:
+                word = numbers.setdefault("missing" if np.isnan(value) else value, len(numbers))
+            else:
+                word = MASK if np.isnan(value) else int((np.array(value) + 0.0).view(np.uint64))
+            contents[row] = combine(contents[row], word)
+    key = combine(combine(mix(seed), 0), HALVES)
+    counts = np.array([combine(key, content) & 1 for content in contents], dtype=int)
+    firsts, together = {}, np.zeros(len(X))
+    for row in rows:
+        together[firsts.setdefault(contents[row], row)] += weights[row]
+    return counts, together
+
+
+def tree_of(task):
+    return DecisionTreeClassifier if "classes" in task else DecisionTreeRegressor
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_tree_of_all_samples_orders_by_half_of_them(task):
+    X, y = data(task)
+    # Some samples are there twice, and some weigh nothing.
+    X, y = np.vstack([X, X[:60]]), np.concatenate([y, y[:60]])
+    weights = np.random.default_rng(5).integers(0, 4, len(X)).astype(float)
+    counts, together = halves(X, y, weights, 3)
+    assert (together > 4).any()
+    order, is_of_use = places(X[:, 1], y, counts, together)
+    assert is_of_use
+    numbers = np.column_stack([X[:, 0], order, X[:, 2]])
+    twin = tree_of(task)(random_state=3).fit(numbers, y, sample_weight=weights)
+    models = [tree_of(task)(categorical_features=[1], random_state=3)]
+    models += [make(task, n_estimators=1, bootstrap=False, max_features=None)]
+    for model in models:
+        model.set_params(random_state=3).fit(X, y, sample_weight=weights)
+        tree = getattr(model, "estimators_", [model])[0]
+        for name in ("children_left", "children_right", "feature", "n_node_samples", "value"):
+            assert_array_equal(getattr(tree.tree_, name), getattr(twin.tree_, name), name)
+        assert (tree.tree_.feature == 1).sum() > 10
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_weights_are_copies(task):
+    X, y = data(task)
+    weights = np.random.default_rng(6).integers(0, 4, len(X))
+    weighted = tree_of(task)(categorical_features=[1], random_state=1)
+    weighted.fit(X, y, sample_weight=weights)
+    copied = tree_of(task)(categorical_features=[1], random_state=1)
+    copied.fit(np.repeat(X, weights, axis=0), np.repeat(y, weights, axis=0))
+    names = ("feature", "threshold", "value", "impurity", "weighted_n_node_samples")
+    assert_same_tree(weighted, copied, names)
+    assert_array_equal(weighted.predict(X), copied.predict(X))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_storage_and_folds_do_not_show_in_trees(task):
+    X, y = data(task, 300, n_rows=1500)
+    X = np.nan_to_num(X)
+    tree = tree_of(task)(categorical_features=[1], random_state=0)
+    expected = tree.fit(X, y).predict(X)
+    for storage in (np.asfortranarray, sparse.csr_array, sparse.csc_array):
+        assert_array_equal(tree.fit(storage(X), y).predict(X), expected)
+    model = make(task, lazy(task), n_estimators=1, bootstrap=False, max_features=None)
+    assert_array_equal(model.fit(X, y).predict(X), expected)
+    folds = KFold(5, shuffle=True, random_state=0)
+    predictions = cross_val_predict(tree, X, y, cv=folds)
+    for train, test in folds.split(X):
+        own = tree_of(task)(categorical_features=[1], random_state=0).fit(X[train], y[train])
+        assert_array_equal(predictions[test], own.predict(X[test]))
+
+
+def test_estimators_of_a_forest_grow_their_trees_again():
     X, y = data("regression")
-    one, other = (
-        make("", bootstrap=False, category_order=order).fit(X, y) for order in ("tree", "node")
+    for order in ("auto", "node"):
+        forest = make("", bootstrap=False, category_order=order).fit(X, y)
+        for tree in forest.estimators_:
+            before = bits(tree)
+            assert bits(tree.fit(X, y)) == before
+
+
+def test_small_categories_are_kept_together_by_nodes():
+    """Whoever sets `min_samples_category` gets it."""
+    X, y = data("regression")
+    for model in (make(""), DecisionTreeRegressor(categorical_features=[1], random_state=0)):
+        models = [
+            model.set_params(min_samples_category=5, category_order=order).fit(X, y)
+            for order in ("auto", "node")
+        ]
+        assert bits(models[0]) == bits(models[1])
+    assert bits(model.set_params(min_samples_category=1).fit(X, y)) != bits(
+        model.set_params(category_order="auto").fit(X, y)
     )
-    assert bits(one) == bits(other)
+
+
+# --- Orders of no use ---------------------------------------------------------------------------
 
 
 def test_an_order_of_no_use_is_not_used():
@@ -418,6 +532,17 @@ def test_noise_of_many_categories_does_no_harm():
     assert scores["node"] < without - 0.1
 
 
+def test_noise_of_many_categories_does_no_harm_to_a_tree():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(4000, 3)), rng.integers(0, 400, 4000)])
+    y = X[:, 0] + rng.normal(size=4000)
+    for order, is_used in (("auto", False), ("node", True)):
+        tree = DecisionTreeRegressor(
+            categorical_features=[3], category_order=order, random_state=0
+        ).fit(X, y)
+        assert (tree.feature_importances_[3] > 0) == is_used
+
+
 def test_effects_of_many_categories_are_found():
     X, y = data("regression", 200, n_rows=3000, effect=1.0)
     train, test = slice(2200), slice(2200, None)
@@ -429,13 +554,13 @@ def test_effects_of_many_categories_are_found():
 # --- The parameter ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("estimator", ALL)
+@pytest.mark.parametrize("estimator", [*ALL, DecisionTreeClassifier, DecisionTreeRegressor])
 @pytest.mark.parametrize("order", ["once", "", None, 1, True])
 def test_illegal_orders_raise(estimator, order):
     with pytest.raises(
         ValueError, match=r"'category_order' parameter of .* {'auto', 'node', 'tree'}"
     ):
-        make("", estimator, category_order=order).fit(*data("two classes"))
+        estimator(category_order=order).fit(*data("two classes"))
 
 
 @pytest.mark.parametrize("estimator", FORESTS)

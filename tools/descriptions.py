@@ -59,6 +59,15 @@ categorical_features
 min_samples_category
     In each node, all categories of a feature that have fewer samples than this are treated
     as one category.
+category_order
+    By which samples the categories of a feature are put in order, of which a split is a
+    cut. "node": in each node by the samples of the node. "tree": once per tree, which keeps
+    splits from following chance: by the samples that the tree is not grown on, or, if it is
+    grown on all, by a random half of them. `min_samples_category` has no effect on such
+    features. If this order does not correlate with the targets of the other samples, the
+    tree does without a feature of more than 32 categories. "auto": "tree" for features of
+    more than 10 categories, unless `min_samples_category` is above 1; otherwise "node".
+    Random thresholds need no order.
 n_features_in_
     Number of features seen in `fit`.
 expected_value_
@@ -106,14 +115,6 @@ verbose
     Whether to report on stderr how many trees are grown. 0: no report. 1: a progress bar if
     tqdm is installed, otherwise at most one line per second. 2 or more: a line at every
     update.
-category_order
-    By which samples the categories of a feature are put in order, of which a split is a
-    cut. "node": in each node by the samples of the node. "tree": once per tree by the
-    samples that the tree is not grown on, which keeps splits from following chance;
-    `min_samples_category` has no effect on such features. If this order does not correlate
-    with the targets of the other samples, the tree does without a feature of more than 32
-    categories. "auto": "tree" for features of more than 10 categories, otherwise "node".
-    Where trees are grown on all samples (`bootstrap=False`), it is always "node".
 """
 
 _GROWN_FOREST = """

@@ -80,6 +80,14 @@ class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
     min_samples_category : int, default=1
         In each node, all categories of a feature that have fewer samples than this are treated as
         one category.
+    category_order : {"auto", "node", "tree"}, default="auto"
+        By which samples the categories of a feature are put in order, of which a split is a cut.
+        "node": in each node by the samples of the node. "tree": once per tree, which keeps splits
+        from following chance: by the samples that the tree is not grown on, or, if it is grown on
+        all, by a random half of them. `min_samples_category` has no effect on such features. If
+        this order does not correlate with the targets of the other samples, the tree does without a
+        feature of more than 32 categories. "auto": "tree" for features of more than 10 categories,
+        unless `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
 
     Attributes
     ----------
@@ -142,6 +150,7 @@ class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
         feature_sampling: str = "all",
         categorical_features: Any = None,
         min_samples_category: int = 1,
+        category_order: str = "auto",
     ) -> None:
         store_parameters(locals())
 
@@ -262,6 +271,14 @@ class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
     min_samples_category : int, default=1
         In each node, all categories of a feature that have fewer samples than this are treated as
         one category.
+    category_order : {"auto", "node", "tree"}, default="auto"
+        By which samples the categories of a feature are put in order, of which a split is a cut.
+        "node": in each node by the samples of the node. "tree": once per tree, which keeps splits
+        from following chance: by the samples that the tree is not grown on, or, if it is grown on
+        all, by a random half of them. `min_samples_category` has no effect on such features. If
+        this order does not correlate with the targets of the other samples, the tree does without a
+        feature of more than 32 categories. "auto": "tree" for features of more than 10 categories,
+        unless `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
 
     Attributes
     ----------
@@ -320,6 +337,7 @@ class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
         quantile: float = 0.5,
         categorical_features: Any = None,
         min_samples_category: int = 1,
+        category_order: str = "auto",
     ) -> None:
         store_parameters(locals())
 

@@ -131,11 +131,9 @@ class ForestTrees(StoredTrees, BaseBaggedTrees, ShapValues):
         """Return the parameters of an estimator of a tree: those that it shares with the forest.
 
         `n_jobs` is not shared, and neither is `class_weight`: the weights of classes are already in
-        the draws or in the weights of the nodes. Nor is `category_order`: a tree alone has no
-        samples that it is not grown on.
+        the draws or in the weights of the nodes.
         """
         params = read_tree_parameters(self)
-        params.pop("category_order", None)
         # The estimators take codes, which have neither feature names nor categorical dtypes.
         mask = self.is_categorical_
         params["categorical_features"] = None if mask is None else np.flatnonzero(mask).tolist()

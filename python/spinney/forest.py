@@ -111,12 +111,12 @@ class RandomForestClassifier(ForestClassifier):
         one category.
     category_order : {"auto", "node", "tree"}, default="auto"
         By which samples the categories of a feature are put in order, of which a split is a cut.
-        "node": in each node by the samples of the node. "tree": once per tree by the samples that
-        the tree is not grown on, which keeps splits from following chance; `min_samples_category`
-        has no effect on such features. If this order does not correlate with the targets of the
-        other samples, the tree does without a feature of more than 32 categories. "auto": "tree"
-        for features of more than 10 categories, otherwise "node". Where trees are grown on all
-        samples (`bootstrap=False`), it is always "node".
+        "node": in each node by the samples of the node. "tree": once per tree, which keeps splits
+        from following chance: by the samples that the tree is not grown on, or, if it is grown on
+        all, by a random half of them. `min_samples_category` has no effect on such features. If
+        this order does not correlate with the targets of the other samples, the tree does without a
+        feature of more than 32 categories. "auto": "tree" for features of more than 10 categories,
+        unless `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
 
     Attributes
     ----------
@@ -305,12 +305,12 @@ class RandomForestRegressor(ForestRegressor):
         one category.
     category_order : {"auto", "node", "tree"}, default="auto"
         By which samples the categories of a feature are put in order, of which a split is a cut.
-        "node": in each node by the samples of the node. "tree": once per tree by the samples that
-        the tree is not grown on, which keeps splits from following chance; `min_samples_category`
-        has no effect on such features. If this order does not correlate with the targets of the
-        other samples, the tree does without a feature of more than 32 categories. "auto": "tree"
-        for features of more than 10 categories, otherwise "node". Where trees are grown on all
-        samples (`bootstrap=False`), it is always "node".
+        "node": in each node by the samples of the node. "tree": once per tree, which keeps splits
+        from following chance: by the samples that the tree is not grown on, or, if it is grown on
+        all, by a random half of them. `min_samples_category` has no effect on such features. If
+        this order does not correlate with the targets of the other samples, the tree does without a
+        feature of more than 32 categories. "auto": "tree" for features of more than 10 categories,
+        unless `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
 
     Attributes
     ----------

@@ -8,23 +8,25 @@
 //! share the encoded columns and the values of the target.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use super::orders::{self, KnownCategories, TreeRows};
+use super::halves::KnownRows;
+use super::orders::{self, KnownCategories, TreeRows, features_with_more};
 use super::{Forest, Member, RowSampler};
 use crate::data::target::TargetValues;
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
-use crate::grow::{SpareParts, grow_packed};
+use crate::grow::{SpareParts, grow, grow_packed};
 use crate::params::{Bootstrap, ValidForestParams};
 use crate::rng::seed_of_tree;
 use crate::runtime::Runtime;
+use crate::tree::Tree;
 
 /// Grows the trees of a forest, spread over the threads. The forest has them in the order of their
 /// numbers. `sample_ids` are the rows' names in Poisson samples; without them, a row's name is its
 /// number.
 ///
-/// Without a bootstrap, tree `t` is [`grow`](crate::grow::grow) of tree `t`. With one, it is that
+/// Without a bootstrap, tree `t` is [`grow_tree`] of the seed of tree `t`. With one, it is that
 /// on a target with other weights, which depend on how often the [`RowSampler`] draws each row.
 /// With replacement, the weights are the chances of the draws, and the tree sees only the numbers
 /// of draws. Without replacement, and by Poisson counts, the weights are multiplied by the numbers
@@ -49,12 +51,23 @@ pub fn grow_forest(
     Forest::new(runtime.map(params.trees.clone().collect(), member)?)
 }
 
+/// Grows a tree of its own: tree number 0 of a forest whose trees have all rows. It is
+/// [`grow`](crate::grow::grow) of tree 0, but one half of the rows puts the categories of some
+/// features in order (`halves`).
+pub fn grow_tree(data: &Dataset, target: &Target, params: &ValidForestParams, runtime: &Runtime<'_>) -> Result<Tree> {
+    let bags = Bags::new(target, params, None)?;
+    let bag = bags.bag(0, runtime)?;
+    let data = bags.order(data, None, &bag, runtime)?;
+    grow(&data, &bag.target, &params.tree, 0, runtime)
+}
+
 /// The bags of a forest: on which target, with which weights of the rows, each tree is grown.
 pub(crate) struct Bags<'a> {
     sampler: RowSampler,
     target: Cow<'a, Target>,
     params: &'a ValidForestParams,
     categories: KnownCategories,
+    rows: OnceLock<KnownRows>,
 }
 
 /// What a tree is grown on.
@@ -73,7 +86,7 @@ impl<'a> Bags<'a> {
         let sampler = RowSampler::new(target.weights(), target.n_samples(), params.bootstrap, sample_ids)?;
         let drawn_by_weight = matches!(params.bootstrap, Bootstrap::WithReplacement { .. });
         let target = if drawn_by_weight { Cow::Owned(target.equally_weighted()) } else { Cow::Borrowed(target) };
-        Ok(Self { sampler, target, params, categories: KnownCategories::default() })
+        Ok(Self { sampler, target, params, categories: KnownCategories::default(), rows: OnceLock::new() })
     }
 
     /// The bag of tree number `number`.
@@ -98,13 +111,25 @@ impl<'a> Bags<'a> {
         bag: &Bag<'_>,
         runtime: &Runtime<'_>,
     ) -> Result<Cow<'d, Dataset>> {
-        match (self.params.most_ordered_by_node(), &bag.counts) {
-            (Some(most), Some(counts)) if data.has_categories() => {
-                let rows = TreeRows { numbers: rows, target: &self.target, counts };
-                orders::with_orders(data, &rows, &self.categories, most, runtime)
-            }
-            _ => Ok(Cow::Borrowed(data)),
+        let most = self.params.most_ordered_by_node();
+        let Some(most) = most.filter(|&most| features_with_more(data, most).next().is_some()) else {
+            return Ok(Cow::Borrowed(data));
+        };
+        let target = &*self.target;
+        let order = |counts: &[u32], weights| {
+            let rows = TreeRows { numbers: rows, target, counts, weights };
+            orders::with_orders(data, &rows, &self.categories, most, runtime)
+        };
+        if let Some(counts) = &bag.counts {
+            return order(counts, None);
         }
+        let known = if let Some(known) = self.rows.get() {
+            known
+        } else {
+            let known = KnownRows::new(data, rows, target, most, runtime)?;
+            self.rows.get_or_init(|| known)
+        };
+        order(&known.halves(bag.seed), Some(known.weights()))
     }
 }
 

@@ -6,6 +6,7 @@
 //! so for the folds of one data set.
 
 pub(crate) mod grow;
+mod halves;
 mod importance;
 mod lazy;
 mod neighbours;
@@ -17,7 +18,7 @@ pub(crate) mod waves;
 
 use std::sync::Arc;
 
-pub use grow::grow_forest;
+pub use grow::{grow_forest, grow_tree};
 pub use lazy::{Explored, Kernel, LazyForest};
 pub use neighbours::{Leaves, Proximities, proximities};
 pub use predict::OobPrediction;

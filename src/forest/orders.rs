@@ -3,7 +3,8 @@
 //! A node that orders categories by its own rows and then cuts the order by the same rows finds
 //! differences between categories where there are none: the more categories, and the fewer rows of
 //! each, the more. So a forest that leaves rows out of the sample of a tree orders the categories
-//! by these rows, out of bag, and the tree is grown as though places in the order were numbers.
+//! by these rows, out of bag, and the tree is grown as though places in the order were numbers. A
+//! tree that is grown on all rows does so by half of them (`halves`).
 //! Ordering once per tree is the method of Wright & Koenig, "Splitting on categorical predictors in
 //! random forests", 2019 (theirs orders by all rows). Several classes are ordered along the first
 //! principal component of their shares, as in Coppersmith, Hong & Hosking, "Partitioning nominal
@@ -45,13 +46,21 @@ pub(super) struct TreeRows<'a> {
     pub numbers: Option<&'a [u32]>,
     /// The target, with the weights of the rows whatever the tree.
     pub target: &'a Target,
-    /// How often the sample of the tree has each row.
+    /// How often the sample of the tree has each row. A tree that has all rows: 0 for one half of
+    /// them, 1 for the other (`halves`).
     pub counts: &'a [u32],
+    /// The weights that the rows have in orders, if not those of the target.
+    pub weights: Option<&'a [u64]>,
 }
 
 impl TreeRows<'_> {
+    /// The weight of a row in an order.
+    pub fn weight(&self, row: usize) -> u64 {
+        self.weights.map_or_else(|| self.target.weights().get(row), |weights| weights[row])
+    }
+
     /// Calls `visit` with some of the rows and their ranks of a feature.
-    fn visit_ranks(
+    pub fn visit_ranks(
         &self,
         data: &Dataset,
         feature: u32,
@@ -87,7 +96,7 @@ pub(super) fn with_orders<'d>(
     if all.is_empty() {
         return Ok(Cow::Borrowed(data));
     }
-    let numbers = Numbers::new(rows.target);
+    let numbers = Numbers::new(rows);
     let sides = LazyCell::new(|| Sides::new(rows));
     let mut places = Vec::new();
     for categories in all {
@@ -130,13 +139,12 @@ struct Sides {
 
 impl Sides {
     fn new(rows: &TreeRows<'_>) -> Self {
-        let weights = rows.target.weights();
         let [mut in_bag, mut out_of_bag] = [(); 2].map(|()| vec![0; rows.counts.len()]);
         let (mut n_in, mut n_out) = (0, 0);
         for (row, &count) in rows.counts.iter().enumerate() {
             // The row is written behind both lists: a branch on the bag would be mispredicted.
             (in_bag[n_in], out_of_bag[n_out]) = (row as u32, row as u32);
-            let (is_drawn, has_weight) = (count > 0, weights.is_positive(row));
+            let (is_drawn, has_weight) = (count > 0, rows.weight(row) > 0);
             n_in += usize::from(is_drawn & has_weight);
             n_out += usize::from(!is_drawn & has_weight);
         }
@@ -180,7 +188,8 @@ struct Numbers<'a> {
 }
 
 impl<'a> Numbers<'a> {
-    fn new(target: &'a Target) -> Self {
+    fn new(rows: &TreeRows<'a>) -> Self {
+        let target = rows.target;
         let TargetValues::Numbers(numbers) = target.values() else {
             let TargetValues::Classes(classes) = target.values() else {
                 unreachable!("targets are numbers or classes")
@@ -190,10 +199,15 @@ impl<'a> Numbers<'a> {
             return Self { target, n, scales: Vec::new() };
         };
         let n = target.n_outputs();
+        let weight = |row: usize| rows.weight(row) as f64;
+        let total: f64 = (0..target.n_samples()).map(weight).sum();
         let scale = |output: usize| {
-            let values = || numbers.raw.iter().skip(output).step_by(n);
-            let mean = values().sum::<f64>() / target.n_samples() as f64;
-            let squares = values().map(|value| (value - mean).powi(2)).sum::<f64>() / target.n_samples() as f64;
+            let mean_of = |number: &dyn Fn(f64) -> f64| {
+                let values = numbers.raw.iter().skip(output).step_by(n).enumerate();
+                values.map(|(row, &value)| weight(row) * number(value)).sum::<f64>() / total
+            };
+            let mean = mean_of(&|value| value);
+            let squares = mean_of(&|value| (value - mean).powi(2));
             (mean, if squares > 0.0 { 1.0 / squares.sqrt() } else { 0.0 })
         };
         Self { target, n, scales: (0..n).map(scale).collect() }
@@ -234,7 +248,7 @@ fn order_of(
     sides: &LazyCell<Sides, impl FnOnce() -> Sides>,
     numbers: &Numbers<'_>,
 ) -> Order {
-    let weight = |row: usize| numbers.target.weights().get(row) as f64;
+    let weight = |row: usize| rows.weight(row) as f64;
     let (n, n_categories) = (numbers.n, categories.ranks.len());
     let category = |rank: u32| categories.of_ranks[rank as usize] as usize;
     // Sums over the rows out of bag: of weights, their squares and the numbers of each category.

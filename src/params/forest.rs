@@ -47,17 +47,17 @@ impl Bootstrap {
 }
 
 /// By which rows the categories of a feature are put in order, for splits of the best threshold.
-/// Without rows out of bag, it is always by the rows of each node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CategoryOrder {
-    /// As `Tree` for features of more than [`FEW_CATEGORIES`], and as `Node` for others.
+    /// As `Tree` for features of more than [`FEW_CATEGORIES`], and as `Node` for others, or for all if
+    /// nodes keep small categories together.
     #[default]
     Auto,
     /// Each node orders them by its own rows.
     Node,
-    /// They are ordered once per tree, by the rows that are not in its sample. Two categories have
-    /// but one order. If the order says nothing of the rows in the sample, the tree does without a
-    /// feature of more than [`MANY_CATEGORIES`].
+    /// They are ordered once per tree, by the rows that are not in its sample, or by half of the rows
+    /// if all are. Two categories have but one order. If the order says nothing of the other rows,
+    /// the tree does without a feature of more than [`MANY_CATEGORIES`].
     Tree,
 }
 
@@ -130,10 +130,12 @@ impl ValidForestParams {
     pub(crate) fn most_ordered_by_node(&self) -> Option<usize> {
         let most = match self.category_order {
             CategoryOrder::Node => return None,
+            // Whoever keeps small categories together has chosen another remedy.
+            CategoryOrder::Auto if self.tree.min_samples_category > 1 => return None,
             CategoryOrder::Auto => FEW_CATEGORIES,
             CategoryOrder::Tree => 2,
         };
-        (self.bootstrap != Bootstrap::None && self.tree.splitter == Splitter::Best).then_some(most)
+        (self.tree.splitter == Splitter::Best).then_some(most)
     }
 
     /// Hyperparameters of each tree.

@@ -259,7 +259,7 @@ pub fn tree_params(
     })
 }
 
-/// The parameter of forests that orders categories; the default for trees, which do not have it.
+/// The parameter that orders categories; the default for random thresholds, which do not have it.
 fn category_order(params: &Bound<'_, PyDict>, estimator: &str) -> PyResult<CategoryOrder> {
     let name = "category_order";
     if !params.contains(name)? {

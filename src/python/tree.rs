@@ -17,8 +17,7 @@ use super::sections::{Reduced, reduce};
 use super::task::{Grown, Task};
 use crate::data::Matrix;
 use crate::error::Result;
-use crate::forest::{Forest, Member};
-use crate::grow::grow;
+use crate::forest::{Forest, Member, grow_tree};
 use crate::memory;
 use crate::runtime::Runtime;
 use crate::tree::packed::PackedTree;
@@ -366,6 +365,6 @@ impl PyTree {
 #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
 pub fn fit_tree<'py>(x: &Bound<'py, PyAny>, task: Task<'py>) -> PyResult<Grown<'py, PyTree>> {
     task.grow(x, task.plan(x)?, 1, |data, plan, runtime| {
-        Ok(PyTree::new(grow(data, &plan.target, plan.valid.tree(), 0, runtime)?, plan.target.weight_unit()))
+        Ok(PyTree::new(grow_tree(data, &plan.target, &plan.valid, runtime)?, plan.target.weight_unit()))
     })
 }

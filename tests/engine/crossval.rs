@@ -10,8 +10,7 @@ use spinney::data::query::{Query, SomeRows};
 use spinney::data::target::{TargetValues, Weights};
 use spinney::data::{Dataset, Format, Matrix, Target};
 use spinney::error::{Error, Result};
-use spinney::forest::grow_forest;
-use spinney::grow::grow;
+use spinney::forest::{grow_forest, grow_tree};
 use spinney::params::{Bootstrap, Count, CriterionKind, ForestParams, MaxFeatures, TreeParams};
 
 use super::common::{
@@ -112,7 +111,7 @@ impl Case {
             let valid = ForestParams { bootstrap, ..self.params.clone() }.check(train.len(), self.x.ncols())?;
             let query = self.rows(test);
             let values = if is_tree {
-                grow(&data, &target, valid.tree(), 0, &runtime(1))?.predict(&query.view(), &runtime(1))?
+                grow_tree(&data, &target, &valid, &runtime(1))?.predict(&query.view(), &runtime(1))?
             } else {
                 grow_forest(&data, &target, &valid, Some(&ids), &runtime(1))?.predict(&query.view(), &runtime(1))?
             };
