@@ -35,6 +35,9 @@ pub(crate) fn combine(key: u64, word: u64) -> u64 {
     mix(key.wrapping_add(GOLDEN) ^ mix(word.wrapping_add(GOLDEN)))
 }
 
+/// The most coins that are tossed for rows of the same contents.
+const MOST_TOSSES: u32 = 1024;
+
 /// A child of a node, or the side of a cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
@@ -99,10 +102,24 @@ impl NodeKey {
         combine(combine(self.0, Purpose::Categories as u64), u64::from(feature) << 32 | u64::from(first_row))
     }
 
-    /// Whether a row of these contents is in the second half of the rows of a tree. The key must be
-    /// that of the tree's root.
-    pub fn is_in_second_half(self, contents: u64) -> bool {
-        combine(combine(self.0, Purpose::Halves as u64), contents) & 1 != 0
+    /// How many of `n` rows of these contents are in the second half of the rows of a tree: a binomial
+    /// number, or for many rows one of nearly the same mean and variance. The key must be that of the
+    /// tree's root.
+    pub fn in_second_half(self, contents: u64, n: u32) -> u32 {
+        let key = combine(combine(self.0, Purpose::Halves as u64), contents);
+        let heads = |n_tosses: u32| -> u32 {
+            let words = (0..n_tosses.div_ceil(u64::BITS)).map(|i| {
+                let unused = u64::BITS.saturating_sub(n_tosses - i * u64::BITS);
+                combine(key, i.into()) << unused
+            });
+            words.map(u64::count_ones).sum()
+        };
+        if n <= MOST_TOSSES {
+            return heads(n);
+        }
+        let deviation = f64::from(heads(MOST_TOSSES)) - f64::from(MOST_TOSSES / 2);
+        let (n, scale) = (f64::from(n), f64::from(MOST_TOSSES));
+        (n / 2.0 + deviation * (n / scale).sqrt()).round() as u32
     }
 
     /// The draws with replacement of the rows of a tree. The key must be that of the tree's root.

@@ -70,31 +70,39 @@ def lazy(task):
 # --- The order ----------------------------------------------------------------------------------
 
 
-def standardised(y):
+def standardised(y, weights):
     """Return targets as vectors."""
     if y.dtype.kind == "i" and y.max() == 1:
         return y[:, None].astype(float)
     if y.dtype.kind == "i":
         return np.eye(y.max() + 1)[y]
     y = y.reshape(len(y), -1)
-    return (y - y.mean(axis=0)) / y.std(axis=0)
+    centred = y - np.average(y, axis=0, weights=weights)
+    return centred / np.sqrt(np.average(centred**2, axis=0, weights=weights))
 
 
 def places(column, y, counts, weights):
     """Return the place of each sample's category, and whether the order is of any use."""
+    is_out = counts == 0
+    sides = [(weights * is_out, weights**2 * is_out), (weights * ~is_out, weights**2 * ~is_out)]
+    return places_by_sides(column, y, *sides)
+
+
+def places_by_sides(column, y, ordering, checking):
+    """As `places`. Each side has weights, and sums of squared weights of equal samples."""
     keys = np.where(np.isnan(column), -1, column)
     levels = list(dict.fromkeys(keys))
-    numbers = standardised(y)
-    is_out = (counts == 0) & (weights > 0)
-    mean = np.average(numbers[is_out], axis=0, weights=weights[is_out])
+    (out, out_squares), (inside, in_squares) = ordering, checking
+    numbers = standardised(y, out + inside)
+    mean = np.average(numbers, axis=0, weights=out)
     means = np.zeros((len(levels), numbers.shape[1]))
     total = np.zeros(len(levels))
     for at, level in enumerate(levels):
-        rows = is_out & (keys == level)
-        total[at] = weights[rows].sum()
+        rows = (out > 0) & (keys == level)
+        total[at] = out[rows].sum()
         if total[at] > 0:
-            n_rows = total[at] ** 2 / (weights[rows] ** 2).sum()
-            own = np.average(numbers[rows], axis=0, weights=weights[rows]) - mean
+            n_rows = total[at] ** 2 / out_squares[rows].sum()
+            own = np.average(numbers[rows], axis=0, weights=out[rows]) - mean
             means[at] = own * n_rows / (n_rows + ROWS_OF_ALL)
     # The first principal component, as far as some steps of power iteration come.
     axis = 1 / np.arange(1, numbers.shape[1] + 1)
@@ -102,13 +110,11 @@ def places(column, y, counts, weights):
         axis = (total * (means @ axis)) @ means
         axis /= axis[np.abs(axis).argmax()]
     along = means @ axis
-    is_in = (counts > 0) & (weights > 0)
     of_rows = dict(zip(levels, along, strict=True))
-    a = np.array([of_rows[key] for key in keys])[is_in]
-    b, w = (numbers @ axis)[is_in], weights[is_in]
+    a, b, w = np.array([of_rows[key] for key in keys]), numbers @ axis, inside
     a, b = a - np.average(a, weights=w), b - np.average(b, weights=w)
     r = (w * a * b).sum() / np.sqrt((w * a * a).sum() * (w * b * b).sum())
-    is_of_use = bool(r * w.sum() / np.sqrt((w**2).sum()) >= LEAST_ERRORS)
+    is_of_use = bool(r * w.sum() / np.sqrt(in_squares.sum()) >= LEAST_ERRORS)
     # Rounding must not decide on ties of categories with as many samples of the same targets.
     rounded = np.round(along / np.abs(along).max() * 2.0**40)
     order = np.lexsort((np.arange(len(levels)), rounded))
@@ -278,6 +284,8 @@ def test_categories_go_by_their_number():
 # --- Halves -------------------------------------------------------------------------------------
 
 GOLDEN, MASK, HALVES = 0x9E3779B97F4A7C15, 2**64 - 1, 7
+# Lesser ones are those of scikit-learn's random states.
+SEED = 2**32 + 3
 
 
 def mix(x):
@@ -291,7 +299,7 @@ def combine(key, word):
 
 
 def halves(X, y, weights, seed, categorical=(1,)):
-    """Return which samples are in the second half, and the weight of each of the different ones."""
+    """Return the sides of `places_by_sides`, of whole weights, which are numbers of samples."""
     rows = np.flatnonzero(weights)
     columns = [y] if y.ndim == 1 else list(y.T)
     are_labels = [y.dtype.kind == "i"] * len(columns) + [
@@ -307,12 +315,18 @@ def halves(X, y, weights, seed, categorical=(1,)):
             else:
                 word = MASK if np.isnan(value) else int((np.array(value) + 0.0).view(np.uint64))
             contents[row] = combine(contents[row], word)
-    key = combine(combine(mix(seed), 0), HALVES)
-    counts = np.array([combine(key, content) & 1 for content in contents], dtype=int)
-    firsts, together = {}, np.zeros(len(X))
+    firsts, together = {}, np.zeros(len(X), dtype=int)
     for row in rows:
-        together[firsts.setdefault(contents[row], row)] += weights[row]
-    return counts, together
+        together[firsts.setdefault(contents[row], row)] += int(weights[row])
+    key = combine(combine(mix(seed), 0), HALVES)
+    second = np.zeros(len(X), dtype=int)
+    for row in np.flatnonzero(together):
+        of_row, n = combine(key, contents[row]), int(together[row])
+        for word in range(0, n, 64):
+            random = combine(of_row, word // 64) << max(word + 64 - n, 0) & MASK
+            second[row] += random.bit_count()
+    # So many samples of weight 1.
+    return [(n.astype(float), n.astype(float)) for n in (together - second, second)]
 
 
 def tree_of(task):
@@ -325,26 +339,27 @@ def test_a_tree_of_all_samples_orders_by_half_of_them(task):
     # Some samples are there twice, and some weigh nothing.
     X, y = np.vstack([X, X[:60]]), np.concatenate([y, y[:60]])
     weights = np.random.default_rng(5).integers(0, 4, len(X)).astype(float)
-    counts, together = halves(X, y, weights, 3)
-    assert (together > 4).any()
-    order, is_of_use = places(X[:, 1], y, counts, together)
+    sides = halves(X, y, weights, SEED)
+    assert sides[0][0].max() > 2
+    order, is_of_use = places_by_sides(X[:, 1], y, *sides)
     assert is_of_use
     numbers = np.column_stack([X[:, 0], order, X[:, 2]])
-    twin = tree_of(task)(random_state=3).fit(numbers, y, sample_weight=weights)
-    models = [tree_of(task)(categorical_features=[1], random_state=3)]
+    twin = tree_of(task)(random_state=SEED).fit(numbers, y, sample_weight=weights)
+    models = [tree_of(task)(categorical_features=[1])]
     models += [make(task, n_estimators=1, bootstrap=False, max_features=None)]
     for model in models:
-        model.set_params(random_state=3).fit(X, y, sample_weight=weights)
+        model.set_params(random_state=SEED).fit(X, y, sample_weight=weights)
         tree = getattr(model, "estimators_", [model])[0]
         for name in ("children_left", "children_right", "feature", "n_node_samples", "value"):
             assert_array_equal(getattr(tree.tree_, name), getattr(twin.tree_, name), name)
         assert (tree.tree_.feature == 1).sum() > 10
 
 
+@pytest.mark.parametrize("n_copies", [1, 700])
 @pytest.mark.parametrize("task", TASKS)
-def test_weights_are_copies(task):
-    X, y = data(task)
-    weights = np.random.default_rng(6).integers(0, 4, len(X))
+def test_weights_are_copies(task, n_copies):
+    X, y = data(task, n_rows=500 if n_copies == 1 else 30)
+    weights = np.random.default_rng(6).integers(0, 4, len(X)) * n_copies
     weighted = tree_of(task)(categorical_features=[1], random_state=1)
     weighted.fit(X, y, sample_weight=weights)
     copied = tree_of(task)(categorical_features=[1], random_state=1)
@@ -352,6 +367,27 @@ def test_weights_are_copies(task):
     names = ("feature", "threshold", "value", "impurity", "weighted_n_node_samples")
     assert_same_tree(weighted, copied, names)
     assert_array_equal(weighted.predict(X), copied.predict(X))
+
+
+def test_weights_that_are_not_whole_are_not_counts():
+    """Then a sample is one, whatever it weighs."""
+    X, y = data("regression")
+    expected, tree = (DecisionTreeRegressor(categorical_features=[1], random_state=1) for _ in "12")
+    expected.fit(X, y)
+    for weight in (0.5, 1 / 3, 1.5):
+        tree.fit(X, y, sample_weight=np.full(len(X), weight))
+        assert_same_tree(tree, expected, ("feature", "threshold", "n_node_samples", "value"))
+
+
+def test_a_category_and_a_target_may_be_all():
+    """Most samples are equal to others. The categories are found as well."""
+    rng = np.random.default_rng(0)
+    towns = rng.integers(0, 300, 3000)
+    y = (rng.permutation(300)[towns] < 150) ^ (rng.random(3000) < 0.05)
+    tree = DecisionTreeClassifier(categorical_features=[0], max_depth=1, random_state=0)
+    assert tree.fit(towns[:, None], y).score(towns[:, None], y) > 0.92
+    noise = rng.random(3000) < 0.5
+    assert tree.fit(towns[:, None], noise).get_depth() == 0
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -269,9 +269,12 @@ CONTENDERS = {
         "target encoding": target_encoded("ExtraTrees"),
     },
     "DecisionTree": {
-        "categories": native("DecisionTree"),
+        "category_order='auto'": native("DecisionTree"),
+        "category_order='node'": native("DecisionTree", category_order="node"),
         "  min_samples_category=10": native("DecisionTree", min_samples_category=10),
         "  min_samples_category=100": native("DecisionTree", min_samples_category=100),
+        "category_order='tree'": native("DecisionTree", category_order="tree"),
+        "once, by all rows": ordered_once("DecisionTree"),
         CODES: ordinal("DecisionTree"),
         ONE_HOT: one_hot("DecisionTree"),
         "target encoding": target_encoded("DecisionTree"),
@@ -310,18 +313,21 @@ def compare(name: str, data: Set, kind: str, arguments: argparse.Namespace) -> n
 
 
 def without_noise(arguments: argparse.Namespace) -> None:
-    """Score forests with a column of noise, and the same forests without it."""
+    """Score forests and trees with a column of noise, and the same without it."""
     print("\nA column of noise beside five informative ones: R2 with the column less R2 without")
-    for n_levels in (20, 200, 2000):
+    for kind, n_levels in itertools.product(("RandomForest", "DecisionTree"), (20, 200, 2000)):
         frame, y = synthetic(n_levels, 0.0)
         for order in ("auto", "node", "tree"):
             differences = []
             for seed in range(arguments.seed, arguments.seed + arguments.splits):
-                run = native("RandomForest", category_order=order)
+                run = native(kind, category_order=order)
                 with_it = run(Split(frame, y, seed), arguments.trees)
                 without = run(Split(frame.drop(columns="level"), y, seed), arguments.trees)
                 differences.append(with_it - without)
-            print(f"  {n_levels:5} levels, {order:5} {paired(np.array(differences))}", flush=True)
+            print(
+                f"  {kind:13}{n_levels:5} levels, {order:5} {paired(np.array(differences))}",
+                flush=True,
+            )
 
 
 def gini(counts: np.ndarray) -> np.ndarray:

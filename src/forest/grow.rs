@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use super::halves::KnownRows;
-use super::orders::{self, KnownCategories, TreeRows, features_with_more};
+use super::orders::{self, KnownCategories, Sample, TreeRows, features_with_more};
 use super::{Forest, Member, RowSampler};
 use crate::data::target::TargetValues;
 use crate::data::{Dataset, Target};
@@ -116,12 +116,12 @@ impl<'a> Bags<'a> {
             return Ok(Cow::Borrowed(data));
         };
         let target = &*self.target;
-        let order = |counts: &[u32], weights| {
-            let rows = TreeRows { numbers: rows, target, counts, weights };
+        let order = |sample| {
+            let rows = TreeRows { numbers: rows, target, sample };
             orders::with_orders(data, &rows, &self.categories, most, runtime)
         };
         if let Some(counts) = &bag.counts {
-            return order(counts, None);
+            return order(Sample::Bag(counts));
         }
         let known = if let Some(known) = self.rows.get() {
             known
@@ -129,7 +129,7 @@ impl<'a> Bags<'a> {
             let known = KnownRows::new(data, rows, target, most, runtime)?;
             self.rows.get_or_init(|| known)
         };
-        order(&known.halves(bag.seed), Some(known.weights()))
+        order(Sample::Halves(known, &known.in_second_half(bag.seed)))
     }
 }
 

@@ -5,14 +5,13 @@
 //! by the rows of a node, and an order of noise is found out by the rows of the other half. The
 //! figures are in `benches/papers/categories.txt`.
 //!
-//! A half must depend neither on the number of a row nor on its weight: a row of weight k must do what
-//! k copies of it do. So rows are known by their contents, and equal rows count as one row that weighs
-//! as much as all of them.
+//! A row of weight k must do what k copies of it do. So rows are known by their contents: of all rows
+//! that are equal, a random number is in the second half, as if a coin were tossed for each. A row
+//! whose weight is k counts as k rows if all weights are whole numbers, and otherwise as one.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
-use super::orders::{TreeRows, features_with_more};
+use super::orders::features_with_more;
 use crate::data::target::TargetValues;
 use crate::data::{Dataset, Target};
 use crate::error::Result;
@@ -22,13 +21,22 @@ use crate::runtime::Runtime;
 /// How many features are compared, besides those whose categories are put in order. Rows that agree
 /// in all of these and in their targets count as equal.
 const MOST_FEATURES: u32 = 64;
+/// Whole weights are numbers of rows if there are at most so many rows for each row.
+const MOST_COPIES: f64 = (1u64 << 20) as f64;
 
 /// What all trees on the same rows know of these rows.
 pub(super) struct KnownRows {
-    /// For each row a number that equal rows have in common; 0 for rows of weight 0.
+    /// For each row a number that equal rows have in common.
     contents: Vec<u64>,
-    /// The weight of each row together with all later ones that are equal to it; 0 for the latter.
-    weights: Vec<u64>,
+    /// For each row, all later ones that are equal to it and the row itself; none for the later ones.
+    equals: Vec<Equals>,
+}
+
+/// Some rows that are equal.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Equals {
+    pub n_rows: u32,
+    pub weight: f64,
 }
 
 impl KnownRows {
@@ -42,65 +50,65 @@ impl KnownRows {
         most: usize,
         runtime: &Runtime<'_>,
     ) -> Result<Self> {
-        let rows = TreeRows { numbers, target, counts: &[], weights: None };
-        let n = target.n_samples();
-        let mut contents = vec![0; n];
+        let (n_samples, n_outputs) = (target.n_samples(), target.n_outputs());
+        let rows: Vec<usize> = (0..n_samples).filter(|&row| target.weights().is_positive(row)).collect();
+        let mut contents = vec![0; n_samples];
         let mut add = |row: usize, number: u64| contents[row] = combine(contents[row], number);
-        let n_outputs = target.n_outputs();
         match target.values() {
             TargetValues::Numbers(numbers) => {
-                (0..n * n_outputs).for_each(|at| add(at / n_outputs, bits_of(numbers.raw[at])));
+                for &row in &rows {
+                    numbers.raw[row * n_outputs..][..n_outputs].iter().for_each(|&y| add(row, bits_of(y)));
+                }
             }
             TargetValues::Classes(classes) => {
                 let mut order = FirstCome::new(classes.first[n_outputs] as usize);
-                for (at, &slot) in classes.slots.iter().enumerate().filter(|&(at, _)| rows.weight(at / n_outputs) > 0) {
-                    add(at / n_outputs, order.number(slot));
+                for &row in &rows {
+                    classes.slots[row * n_outputs..][..n_outputs].iter().for_each(|&slot| add(row, order.number(slot)));
                 }
             }
         }
         let n_compared = MOST_FEATURES.min(data.n_features() as u32);
         for feature in (0..n_compared).chain(features_with_more(data, most).filter(|&feature| feature >= n_compared)) {
             runtime.check_interrupt()?;
-            let mut order = FirstCome::new(if data.is_categorical(feature) { data.n_ranks(feature) } else { 0 });
+            let is_categorical = data.is_categorical(feature);
+            let mut order = FirstCome::new(if is_categorical { data.n_ranks(feature) } else { 0 });
             let missing = data.missing_rank(feature);
-            rows.visit_ranks(data, feature, 0..n as u32, |row, rank| {
-                if rows.weight(row) == 0 {
-                    return;
-                }
-                let number = match (data.is_categorical(feature), missing == Some(rank)) {
+            for &row in &rows {
+                let rank = data.rank(feature, numbers.map_or(row as u32, |numbers| numbers[row]));
+                let number = match (is_categorical, missing == Some(rank)) {
                     (true, _) => order.number(rank),
                     (false, true) => u64::MAX,
                     (false, false) => bits_of(data.value(feature, rank)),
                 };
                 add(row, number);
-            });
-        }
-        let mut firsts = HashMap::new();
-        let mut weights = vec![0; n];
-        for (row, content) in contents.iter_mut().enumerate() {
-            let weight = rows.weight(row);
-            match firsts.entry(*content) {
-                _ if weight == 0 => *content = 0,
-                Entry::Occupied(first) => weights[*first.get()] += weight,
-                Entry::Vacant(place) => {
-                    place.insert(row);
-                    weights[row] = weight;
-                }
             }
         }
-        Ok(Self { contents, weights })
+        let weight = |row: usize| target.weights().get(row) as f64 * target.weight_unit();
+        let is_whole = |&row: &usize| weight(row).fract() == 0.0;
+        let are_counts = rows.iter().all(is_whole)
+            && rows.iter().map(|&row| weight(row)).sum::<f64>() <= MOST_COPIES * rows.len() as f64;
+        let mut firsts = HashMap::new();
+        let mut equals = vec![Equals::default(); n_samples];
+        for &row in &rows {
+            let of_contents: &mut Equals = &mut equals[*firsts.entry(contents[row]).or_insert(row)];
+            of_contents.n_rows = of_contents.n_rows.saturating_add(if are_counts { weight(row) as u32 } else { 1 });
+            of_contents.weight += weight(row);
+        }
+        Ok(Self { contents, equals })
     }
 
-    /// See [`TreeRows::weights`].
-    pub fn weights(&self) -> &[u64] {
-        &self.weights
+    /// The rows that are equal to this one and come later, together with it; none if one that is
+    /// equal comes before.
+    pub fn of(&self, row: usize) -> Equals {
+        self.equals[row]
     }
 
-    /// For each row of the tree with this seed, 0 if it is in the half by which categories are put in
-    /// order, else 1.
-    pub fn halves(&self, seed: u64) -> Vec<u32> {
+    /// For each row, how many of the rows [that equal it](Self::of) are in the second half of the tree
+    /// with this seed.
+    pub fn in_second_half(&self, seed: u64) -> Vec<u32> {
         let key = NodeKey::root(seed, 0);
-        self.contents.iter().map(|&content| u32::from(key.is_in_second_half(content))).collect()
+        let rows = self.contents.iter().zip(&self.equals);
+        rows.map(|(&contents, equals)| key.in_second_half(contents, equals.n_rows)).collect()
     }
 }
 

@@ -22,6 +22,7 @@ use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::sync::OnceLock;
 
+use super::halves::{Equals, KnownRows};
 use crate::data::target::TargetValues;
 use crate::data::{Dataset, Places, Target};
 use crate::error::Result;
@@ -40,27 +41,70 @@ const TIE: f64 = (1u64 << 40) as f64;
 /// The number of steps of the power iteration towards the first principal component.
 const N_STEPS: usize = 16;
 
-/// The rows of a tree: their numbers in the data set, targets, and how often each is in the bag.
+/// The rows of a tree: their numbers in the data set, targets, and which of them put categories in
+/// order.
 pub(super) struct TreeRows<'a> {
     /// The number of each row of the target in the data set; `None` if that is its own number.
     pub numbers: Option<&'a [u32]>,
     /// The target, with the weights of the rows whatever the tree.
     pub target: &'a Target,
-    /// How often the sample of the tree has each row. A tree that has all rows: 0 for one half of
-    /// them, 1 for the other (`halves`).
-    pub counts: &'a [u32],
-    /// The weights that the rows have in orders, if not those of the target.
-    pub weights: Option<&'a [u64]>,
+    pub sample: Sample<'a>,
+}
+
+/// What divides the rows into two sides: one puts categories in order, the other one says whether
+/// the order is of use.
+#[derive(Clone, Copy)]
+pub(super) enum Sample<'a> {
+    /// How often the sample of the tree has each row. The rows that it does not have put categories in
+    /// order.
+    Bag(&'a [u32]),
+    /// The tree has all rows. Of those that equal each row, so many are in the half that does not put
+    /// categories in order.
+    Halves(&'a KnownRows, &'a [u32]),
+}
+
+/// The sides of [`Sample`].
+const ORDERS: usize = 0;
+const CHECKS: usize = 1;
+
+/// Rows of the same contents on one side: their weight, and the sum of their squared weights.
+#[derive(Clone, Copy)]
+struct Mass {
+    weight: f64,
+    squares: f64,
 }
 
 impl TreeRows<'_> {
-    /// The weight of a row in an order.
-    pub fn weight(&self, row: usize) -> u64 {
-        self.weights.map_or_else(|| self.target.weights().get(row), |weights| weights[row])
+    /// Whether a row, or one that equals it, has a weight.
+    fn is_positive(&self, row: usize) -> bool {
+        match self.sample {
+            Sample::Bag(_) => self.target.weights().is_positive(row),
+            Sample::Halves(known, _) => known.of(row).n_rows > 0,
+        }
+    }
+
+    /// Calls `visit` with the sides on which a row is, or rows that equal it.
+    #[inline]
+    fn visit_sides(&self, row: usize, mut visit: impl FnMut(usize, Mass)) {
+        match self.sample {
+            Sample::Bag(counts) => {
+                let weight = self.target.weights().get(row) as f64;
+                visit(usize::from(counts[row] > 0), Mass { weight, squares: weight * weight });
+            }
+            Sample::Halves(known, checking) => {
+                let Equals { n_rows, weight } = known.of(row);
+                for (side, n) in [(ORDERS, n_rows - checking[row]), (CHECKS, checking[row])] {
+                    if n > 0 {
+                        let weight = weight * f64::from(n) / f64::from(n_rows);
+                        visit(side, Mass { weight, squares: weight * weight / f64::from(n) });
+                    }
+                }
+            }
+        }
     }
 
     /// Calls `visit` with some of the rows and their ranks of a feature.
-    pub fn visit_ranks(
+    fn visit_ranks(
         &self,
         data: &Dataset,
         feature: u32,
@@ -131,26 +175,34 @@ pub(crate) fn features_with_more(data: &Dataset, most: usize) -> impl Iterator<I
     (0..n_features).filter(move |&feature| data.is_categorical(feature) && data.n_ranks(feature) > most)
 }
 
-/// The rows of positive weight, those of the bag apart from all others.
+/// The rows of positive weight on either side.
 struct Sides {
-    in_bag: Vec<u32>,
-    out_of_bag: Vec<u32>,
+    orders: Vec<u32>,
+    checks: Vec<u32>,
 }
 
 impl Sides {
     fn new(rows: &TreeRows<'_>) -> Self {
-        let [mut in_bag, mut out_of_bag] = [(); 2].map(|()| vec![0; rows.counts.len()]);
-        let (mut n_in, mut n_out) = (0, 0);
-        for (row, &count) in rows.counts.iter().enumerate() {
-            // The row is written behind both lists: a branch on the bag would be mispredicted.
-            (in_bag[n_in], out_of_bag[n_out]) = (row as u32, row as u32);
-            let (is_drawn, has_weight) = (count > 0, rows.weight(row) > 0);
-            n_in += usize::from(is_drawn & has_weight);
-            n_out += usize::from(!is_drawn & has_weight);
+        let n_rows = rows.target.n_samples();
+        let mut lists = [(); 2].map(|()| vec![0; n_rows]);
+        let mut n = [0; 2];
+        for row in 0..n_rows {
+            let mut is_on = [false; 2];
+            if rows.is_positive(row) {
+                rows.visit_sides(row, |side, _| is_on[side] = true);
+            }
+            // The row is written behind both lists: a branch on the side would be mispredicted.
+            for side in [ORDERS, CHECKS] {
+                lists[side][n[side]] = row as u32;
+                n[side] += usize::from(is_on[side]);
+            }
         }
-        in_bag.truncate(n_in);
-        out_of_bag.truncate(n_out);
-        Self { in_bag, out_of_bag }
+        let [orders, checks] = lists;
+        let first = |mut list: Vec<u32>, n| {
+            list.truncate(n);
+            list
+        };
+        Self { orders: first(orders, n[ORDERS]), checks: first(checks, n[CHECKS]) }
     }
 }
 
@@ -199,7 +251,11 @@ impl<'a> Numbers<'a> {
             return Self { target, n, scales: Vec::new() };
         };
         let n = target.n_outputs();
-        let weight = |row: usize| rows.weight(row) as f64;
+        let weight = |row: usize| {
+            let mut weight = 0.0;
+            rows.visit_sides(row, |_, mass| weight += mass.weight);
+            weight
+        };
         let total: f64 = (0..target.n_samples()).map(weight).sum();
         let scale = |output: usize| {
             let mean_of = |number: &dyn Fn(f64) -> f64| {
@@ -236,11 +292,11 @@ impl<'a> Numbers<'a> {
 /// An order of categories.
 struct Order {
     categories: Vec<u32>,
-    /// Whether it says anything of the rows in the bag.
+    /// Whether it says anything of the rows of the other side.
     is_of_use: bool,
 }
 
-/// The order of the categories by the rows out of the bag.
+/// The order of the categories by the rows of one side.
 fn order_of(
     data: &Dataset,
     rows: &TreeRows<'_>,
@@ -248,40 +304,45 @@ fn order_of(
     sides: &LazyCell<Sides, impl FnOnce() -> Sides>,
     numbers: &Numbers<'_>,
 ) -> Order {
-    let weight = |row: usize| rows.weight(row) as f64;
     let (n, n_categories) = (numbers.n, categories.ranks.len());
     let category = |rank: u32| categories.of_ranks[rank as usize] as usize;
-    // Sums over the rows out of bag: of weights, their squares and the numbers of each category.
+    // Sums over the rows that put categories in order: of weights, their squares and the numbers of
+    // each category.
     let mut means = vec![0.0; n_categories * n];
     let (mut weight_sums, mut square_sums) = (vec![0.0; n_categories], vec![0.0; n_categories]);
-    let mut bag = Correlation::new(n_categories);
+    let mut others = Correlation::new(n_categories);
     if n == 1 {
-        // The axis is known, so all rows can be looked at in one pass, those out of bag with a
-        // correlation of their own: a branch on the bag would be mispredicted.
+        // The axis is known, so all rows can be looked at in one pass, those that put categories in
+        // order with a correlation of their own: a branch on the side would be mispredicted.
         let mut sums = [Correlation::new(n_categories), Correlation::new(n_categories)];
-        rows.visit_ranks(data, categories.feature, 0..rows.counts.len() as u32, |row, rank| {
-            let (category, weight) = (category(rank), weight(row));
-            let side = &mut sums[usize::from(rows.counts[row] > 0)];
+        rows.visit_ranks(data, categories.feature, 0..rows.target.n_samples() as u32, |row, rank| {
+            let category = category(rank);
             let mut number = 0.0;
             numbers.visit(row, |_, value| number = value);
-            side.add(category, number, weight);
-            square_sums[category] += if rows.counts[row] > 0 { 0.0 } else { weight * weight };
+            rows.visit_sides(row, |side, mass| {
+                sums[side].add(category, number, mass);
+                square_sums[category] += if side == CHECKS { 0.0 } else { mass.squares };
+            });
         });
-        let out_of_bag;
-        [out_of_bag, bag] = sums;
-        (weight_sums, means) = (out_of_bag.weights, out_of_bag.sums);
+        let ordering;
+        [ordering, others] = sums;
+        (weight_sums, means) = (ordering.weights, ordering.sums);
     } else {
-        rows.visit_ranks(data, categories.feature, sides.out_of_bag.iter().copied(), |row, rank| {
-            let (category, weight) = (category(rank), weight(row));
-            weight_sums[category] += weight;
-            square_sums[category] += weight * weight;
-            let sums = &mut means[category * n..][..n];
-            numbers.visit(row, |at, number| sums[at] += weight * number);
+        rows.visit_ranks(data, categories.feature, sides.orders.iter().copied(), |row, rank| {
+            let category = category(rank);
+            rows.visit_sides(row, |side, Mass { weight, squares }| {
+                if side == ORDERS {
+                    weight_sums[category] += weight;
+                    square_sums[category] += squares;
+                    let sums = &mut means[category * n..][..n];
+                    numbers.visit(row, |at, number| sums[at] += weight * number);
+                }
+            });
         });
     }
     let total: f64 = weight_sums.iter().sum();
     let mut mean_of_all = vec![0.0; n];
-    // Without a row out of bag all sums are 0.
+    // Without a row that puts categories in order all sums are 0.
     for sums in means.chunks_exact(n).filter(|_| total > 0.0) {
         mean_of_all.iter_mut().zip(sums).for_each(|(mean, sum)| *mean += sum / total);
     }
@@ -297,17 +358,21 @@ fn order_of(
     let coordinate = |mean: &[f64]| mean.iter().zip(&axis).map(|(mean, part)| mean * part).sum::<f64>();
     let coordinates: Vec<f64> = means.chunks_exact(n).map(coordinate).collect();
     if n > 1 {
-        rows.visit_ranks(data, categories.feature, sides.in_bag.iter().copied(), |row, rank| {
+        rows.visit_ranks(data, categories.feature, sides.checks.iter().copied(), |row, rank| {
             let mut number = 0.0;
             numbers.visit(row, |at, value| number += axis[at] * value);
-            bag.add(category(rank), number, weight(row));
+            rows.visit_sides(row, |side, mass| {
+                if side == CHECKS {
+                    others.add(category(rank), number, mass);
+                }
+            });
         });
     }
     let mut order: Vec<u32> = (0..n_categories as u32).collect();
     let largest = coordinates.iter().fold(0.0, |largest: f64, coordinate| largest.max(coordinate.abs()));
     let scale = if largest > 0.0 { TIE / largest } else { 0.0 };
     order.sort_by_key(|&category| (coordinates[category as usize] * scale).round() as i64);
-    Order { categories: order, is_of_use: bag.n_errors(&coordinates) >= LEAST_ERRORS }
+    Order { categories: order, is_of_use: others.n_errors(&coordinates) >= LEAST_ERRORS }
 }
 
 /// The axis along which weighted rows of `n` numbers, centred, vary most. By power iteration from a
@@ -354,10 +419,10 @@ impl Correlation {
 
     /// Adds a row.
     #[inline]
-    fn add(&mut self, category: usize, number: f64, weight: f64) {
+    fn add(&mut self, category: usize, number: f64, Mass { weight, squares }: Mass) {
         self.weights[category] += weight;
         self.sums[category] += weight * number;
-        self.weight_squares += weight * weight;
+        self.weight_squares += squares;
         self.squares += weight * number * number;
     }
 
@@ -396,7 +461,7 @@ mod tests {
             let mut sums = Correlation::new(4);
             let rows = [(0, 2.0), (1, 3.0), (2, 5.0), (3, 3.0), (3, 5.0)];
             for ((category, number), weight) in rows.into_iter().zip(weights) {
-                sums.add(category, number, weight);
+                sums.add(category, number, Mass { weight, squares: weight * weight });
             }
             sums.n_errors(&[1.0, 2.0, 3.0, 4.0])
         };

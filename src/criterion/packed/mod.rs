@@ -314,7 +314,7 @@ mod tests {
                 (0..n * n_outputs).map(|at| value(at * 7 % n) * [1.0, 0.25, 64.0][at % n_outputs]).collect()
             };
             let numbers_of = several(&|at| values[at]);
-            let counts_of = several(&|at| f64::from((numbers[at] / step).max(if likes_zero { 0 } else { 1 })));
+            let counts_of = several(&|at| f64::from((numbers[at] / step).max(i32::from(!likes_zero))));
             let samples: Vec<u32> = (0..n as u32).collect();
             for kind in [CriterionKind::Gini, CriterionKind::SquaredError, CriterionKind::Poisson] {
                 let target = match kind {
