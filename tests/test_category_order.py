@@ -1,4 +1,4 @@
-"""Orders of categories once per tree, by samples that the tree is not grown on or by half of them."""
+"""Orders of categories once per tree: by samples that the tree is not grown on, or by half of all."""
 
 import pickle
 from fractions import Fraction
@@ -32,8 +32,9 @@ SAMPLES = {
     "poisson": {"bootstrap": "poisson"},
 }
 TASKS = ["regression", "outputs", "two classes", "classes"]
-# Rows at the mean of all rows that a category is taken to have; least standard errors.
-ROWS_OF_ALL, LEAST_ERRORS, N_STEPS = 10.0, 2.0, 16
+# Rows at the mean of all rows that a category is taken to have; least standard errors; the least
+# share of the correlation of one half that the other one must have.
+ROWS_OF_ALL, LEAST_ERRORS, LEAST_CONFIRMED, N_STEPS = 10.0, 2.0, 0.5, 16
 FEW, MANY = 10, 32
 
 
@@ -88,7 +89,12 @@ def places(column, y, counts, weights):
     return places_by_sides(column, y, *sides)
 
 
-def places_by_sides(column, y, ordering, checking):
+def correlation(a, b, weights):
+    a, b = a - np.average(a, weights=weights), b - np.average(b, weights=weights)
+    return (weights * a * b).sum() / np.sqrt((weights * a * a).sum() * (weights * b * b).sum())
+
+
+def places_by_sides(column, y, ordering, checking, *, are_halves=False):
     """As `places`. Each side has weights, and sums of squared weights of equal samples."""
     keys = np.where(np.isnan(column), -1, column)
     levels = list(dict.fromkeys(keys))
@@ -112,9 +118,10 @@ def places_by_sides(column, y, ordering, checking):
     along = means @ axis
     of_rows = dict(zip(levels, along, strict=True))
     a, b, w = np.array([of_rows[key] for key in keys]), numbers @ axis, inside
-    a, b = a - np.average(a, weights=w), b - np.average(b, weights=w)
-    r = (w * a * b).sum() / np.sqrt((w * a * a).sum() * (w * b * b).sum())
+    r = correlation(a, b, w)
     is_of_use = bool(r * w.sum() / np.sqrt(in_squares.sum()) >= LEAST_ERRORS)
+    if are_halves:
+        is_of_use &= bool(r >= LEAST_CONFIRMED * correlation(a, b, out))
     # Rounding must not decide on ties of categories with as many samples of the same targets.
     rounded = np.round(along / np.abs(along).max() * 2.0**40)
     order = np.lexsort((np.arange(len(levels)), rounded))
@@ -341,7 +348,7 @@ def test_a_tree_of_all_samples_orders_by_half_of_them(task):
     weights = np.random.default_rng(5).integers(0, 4, len(X)).astype(float)
     sides = halves(X, y, weights, SEED)
     assert sides[0][0].max() > 2
-    order, is_of_use = places_by_sides(X[:, 1], y, *sides)
+    order, is_of_use = places_by_sides(X[:, 1], y, *sides, are_halves=True)
     assert is_of_use
     numbers = np.column_stack([X[:, 0], order, X[:, 2]])
     twin = tree_of(task)(random_state=SEED).fit(numbers, y, sample_weight=weights)
@@ -566,6 +573,22 @@ def test_noise_of_many_categories_does_no_harm():
     without = without.fit(X[train, :3], y[train]).score(X[test, :3], y[test])
     assert scores["auto"] > without - 0.01
     assert scores["node"] < without - 0.1
+
+
+def test_a_weak_effect_of_many_categories_does_no_harm_to_a_tree():
+    """It is found, but splits would follow chance more than the effect."""
+    X, y = data("regression", 150, n_rows=3000, effect=0.3)
+    train, test = slice(2000), slice(2000, None)
+    scores = []
+    for order in ("auto", "node"):
+        tree = DecisionTreeRegressor(
+            categorical_features=[1], category_order=order, min_samples_leaf=20, random_state=0
+        )
+        scores.append(tree.fit(X[train], y[train]).score(X[test], y[test]))
+    others = DecisionTreeRegressor(min_samples_leaf=20, random_state=0)
+    scores.append(others.fit(X[train][:, [0, 2]], y[train]).score(X[test][:, [0, 2]], y[test]))
+    assert scores[0] > scores[1] + 0.1
+    assert scores[0] > scores[2] - 0.01
 
 
 def test_noise_of_many_categories_does_no_harm_to_a_tree():

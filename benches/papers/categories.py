@@ -452,8 +452,9 @@ def main() -> int:
         print("\nThe default less the better of ordinal codes and one-hot, on the real sets")
         for (name, kind), differences in defaults.items():
             print(f"  {name:16}{kind:14}{paired(differences)}")
-        means = [d.mean() for (_, kind), d in defaults.items() if kind == "RandomForest"]
-        print(f"  {'mean':16}{'RandomForest':14}{np.mean(means):+9.4f}")
+        for kind in arguments.kinds:
+            means = [d.mean() for (_, other), d in defaults.items() if other == kind]
+            print(f"  {'mean':16}{kind:14}{np.mean(means):+9.4f}")
     parts = {
         "noise": lambda: without_noise(arguments),
         "classes": several_classes,

@@ -22,6 +22,7 @@ use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::sync::OnceLock;
 
+use super::correlation::{Correlation, Mass};
 use super::halves::{Equals, KnownRows};
 use crate::data::target::TargetValues;
 use crate::data::{Dataset, Places, Target};
@@ -35,6 +36,10 @@ const ROWS_OF_ALL: f64 = 10.0;
 /// How many standard errors the correlation of places and targets in the bag must be above 0 (as
 /// above).
 const LEAST_ERRORS: f64 = 2.0;
+/// By half of its rows, a tree is grown on the rows that order categories too. There the correlation of
+/// the other half must be at least this share of theirs: if it is less, splits on the feature would
+/// follow chance more than the feature (as above).
+const LEAST_CONFIRMED: f64 = 0.5;
 /// Coordinates are compared in units of the largest one divided by this: rounding does not
 /// decide on ties.
 const TIE: f64 = (1u64 << 40) as f64;
@@ -66,13 +71,6 @@ pub(super) enum Sample<'a> {
 /// The sides of [`Sample`].
 const ORDERS: usize = 0;
 const CHECKS: usize = 1;
-
-/// Rows of the same contents on one side: their weight, and the sum of their squared weights.
-#[derive(Clone, Copy)]
-struct Mass {
-    weight: f64,
-    squares: f64,
-}
 
 impl TreeRows<'_> {
     /// Whether a row, or one that equals it, has a weight.
@@ -310,11 +308,10 @@ fn order_of(
     // each category.
     let mut means = vec![0.0; n_categories * n];
     let (mut weight_sums, mut square_sums) = (vec![0.0; n_categories], vec![0.0; n_categories]);
-    let mut others = Correlation::new(n_categories);
+    let mut sums = [ORDERS, CHECKS].map(|_| Correlation::new(n_categories));
     if n == 1 {
         // The axis is known, so all rows can be looked at in one pass, those that put categories in
         // order with a correlation of their own: a branch on the side would be mispredicted.
-        let mut sums = [Correlation::new(n_categories), Correlation::new(n_categories)];
         rows.visit_ranks(data, categories.feature, 0..rows.target.n_samples() as u32, |row, rank| {
             let category = category(rank);
             let mut number = 0.0;
@@ -324,9 +321,7 @@ fn order_of(
                 square_sums[category] += if side == CHECKS { 0.0 } else { mass.squares };
             });
         });
-        let ordering;
-        [ordering, others] = sums;
-        (weight_sums, means) = (ordering.weights, ordering.sums);
+        (weight_sums, means) = (sums[ORDERS].weights.clone(), sums[ORDERS].sums.clone());
     } else {
         rows.visit_ranks(data, categories.feature, sides.orders.iter().copied(), |row, rank| {
             let category = category(rank);
@@ -358,21 +353,34 @@ fn order_of(
     let coordinate = |mean: &[f64]| mean.iter().zip(&axis).map(|(mean, part)| mean * part).sum::<f64>();
     let coordinates: Vec<f64> = means.chunks_exact(n).map(coordinate).collect();
     if n > 1 {
-        rows.visit_ranks(data, categories.feature, sides.checks.iter().copied(), |row, rank| {
-            let mut number = 0.0;
-            numbers.visit(row, |at, value| number += axis[at] * value);
-            rows.visit_sides(row, |side, mass| {
-                if side == CHECKS {
-                    others.add(category(rank), number, mass);
-                }
+        let of_halves = matches!(rows.sample, Sample::Halves(..));
+        for (side, list) in [(ORDERS, &sides.orders), (CHECKS, &sides.checks)] {
+            if side == ORDERS && !of_halves {
+                continue;
+            }
+            rows.visit_ranks(data, categories.feature, list.iter().copied(), |row, rank| {
+                let mut number = 0.0;
+                numbers.visit(row, |at, value| number += axis[at] * value);
+                rows.visit_sides(row, |other, mass| {
+                    if other == side {
+                        sums[side].add(category(rank), number, mass);
+                    }
+                });
             });
-        });
+        }
     }
     let mut order: Vec<u32> = (0..n_categories as u32).collect();
     let largest = coordinates.iter().fold(0.0, |largest: f64, coordinate| largest.max(coordinate.abs()));
     let scale = if largest > 0.0 { TIE / largest } else { 0.0 };
     order.sort_by_key(|&category| (coordinates[category as usize] * scale).round() as i64);
-    Order { categories: order, is_of_use: others.n_errors(&coordinates) >= LEAST_ERRORS }
+    let is_confirmed = match rows.sample {
+        Sample::Bag(_) => true,
+        Sample::Halves(..) => {
+            let [own, other] = sums.each_ref().map(|sums| sums.coefficient(&coordinates));
+            other >= LEAST_CONFIRMED * own
+        }
+    };
+    Order { categories: order, is_of_use: is_confirmed && sums[CHECKS].n_errors(&coordinates) >= LEAST_ERRORS }
 }
 
 /// The axis along which weighted rows of `n` numbers, centred, vary most. By power iteration from a
@@ -400,49 +408,6 @@ fn first_axis(rows: &[f64], weights: &[f64], n: usize) -> Vec<f64> {
     axis
 }
 
-/// Weighted sums over rows, for the correlation of a number that each category has with a number
-/// that each row has.
-struct Correlation {
-    /// By category: the weight of its rows, and the weighted sum of their numbers.
-    weights: Vec<f64>,
-    sums: Vec<f64>,
-    /// Over all rows: the sum of squared weights, and the weighted sum of squared numbers.
-    weight_squares: f64,
-    squares: f64,
-}
-
-impl Correlation {
-    fn new(n_categories: usize) -> Self {
-        let zeros = || vec![0.0; n_categories];
-        Self { weights: zeros(), sums: zeros(), weight_squares: 0.0, squares: 0.0 }
-    }
-
-    /// Adds a row.
-    #[inline]
-    fn add(&mut self, category: usize, number: f64, Mass { weight, squares }: Mass) {
-        self.weights[category] += weight;
-        self.sums[category] += weight * number;
-        self.weight_squares += squares;
-        self.squares += weight * number * number;
-    }
-
-    /// The correlation with the numbers of the categories, in standard errors of that of as many
-    /// rows without any; 0 if a number does not vary.
-    fn n_errors(&self, of_categories: &[f64]) -> f64 {
-        let weight: f64 = self.weights.iter().sum();
-        let mean = self.sums.iter().sum::<f64>() / weight;
-        let categories = || of_categories.iter().zip(&self.weights);
-        let mean_of_categories = categories().map(|(number, weight)| number * weight).sum::<f64>() / weight;
-        let variance = |(number, weight): (&f64, &f64)| weight * (number - mean_of_categories).powi(2);
-        let products = categories().zip(&self.sums).map(|((number, weight), sum)| {
-            // The numbers of the rows are centred too.
-            (number - mean_of_categories) * (sum - weight * mean)
-        });
-        let scale = (categories().map(variance).sum::<f64>() * (self.squares - weight * mean * mean)).sqrt();
-        if scale > 0.0 { products.sum::<f64>() / scale * weight / self.weight_squares.sqrt() } else { 0.0 }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -453,29 +418,5 @@ mod tests {
         let axis = first_axis(&rows, &[1.0; 4], 2);
         assert!((axis[0] - 1.0).abs() < 1e-9 && (axis[1] - 1.0 / 3.0).abs() < 1e-9, "{axis:?}");
         assert_eq!(first_axis(&[0.0; 6], &[1.0; 2], 3), [1.0, 0.5, 1.0 / 3.0]);
-    }
-
-    #[test]
-    fn correlations_are_in_standard_errors() {
-        let errors = |weights: [f64; 5]| {
-            let mut sums = Correlation::new(4);
-            let rows = [(0, 2.0), (1, 3.0), (2, 5.0), (3, 3.0), (3, 5.0)];
-            for ((category, number), weight) in rows.into_iter().zip(weights) {
-                sums.add(category, number, Mass { weight, squares: weight * weight });
-            }
-            sums.n_errors(&[1.0, 2.0, 3.0, 4.0])
-        };
-        // The last two rows are one in the mean, but vary.
-        let (a, b) = ([1.0, 2.0, 3.0, 4.0, 4.0], [2.0, 3.0, 5.0, 3.0, 5.0]);
-        let centred = |numbers: [f64; 5]| numbers.map(|number| number - numbers.iter().sum::<f64>() / 5.0);
-        let product = |a: [f64; 5], b: [f64; 5]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
-        let (a, b) = (centred(a), centred(b));
-        let expected = product(a, b) / (product(a, a) * product(b, b)).sqrt() * 5.0f64.sqrt();
-        assert!((errors([1.0; 5]) - expected).abs() < 1e-12);
-        assert!((errors([7.0; 5]) - expected).abs() < 1e-12);
-        assert!((errors([1.0, 1.0, 0.0, 0.0, 0.0]) - 2.0f64.sqrt()).abs() < 1e-12);
-        // Numbers that do not vary; no rows.
-        assert!(errors([0.0, 0.0, 1.0, 0.0, 1.0]).abs() < 1e-6 && errors([0.0, 1.0, 0.0, 1.0, 0.0]).abs() < 1e-6);
-        assert_eq!(Correlation::new(4).n_errors(&[1.0; 4]), 0.0);
     }
 }
