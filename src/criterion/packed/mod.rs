@@ -303,6 +303,7 @@ mod tests {
             pure in 0..1000u32,
             n_outputs in 1..4usize,
             likes_zero in any::<bool>(),
+            is_count in any::<bool>(),
         ) {
             let n = numbers.len();
             // Below a random rank, classes follow the ranks, so that some bins have one class only.
@@ -314,7 +315,11 @@ mod tests {
                 (0..n * n_outputs).map(|at| value(at * 7 % n) * [1.0, 0.25, 64.0][at % n_outputs]).collect()
             };
             let numbers_of = several(&|at| values[at]);
-            let counts_of = several(&|at| f64::from((numbers[at] / step).max(i32::from(!likes_zero))));
+            let fraction = if is_count { 0.0 } else { 0.1 };
+            let counts_of = several(&|at| {
+                let count = (numbers[at] / step).max(i32::from(!likes_zero));
+                f64::from(count) + if count > 0 { fraction } else { 0.0 }
+            });
             let samples: Vec<u32> = (0..n as u32).collect();
             for kind in [CriterionKind::Gini, CriterionKind::SquaredError, CriterionKind::Poisson] {
                 let target = match kind {

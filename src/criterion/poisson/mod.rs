@@ -2,8 +2,9 @@
 //! Atkinson, "An introduction to recursive partitioning using the RPART routines", section 8, and
 //! scikit-learn minimise it too).
 //!
-//! Targets are integers `q`, multiples of a power of two, with `COUNT_BITS` bits; a target above 0
-//! never becomes 0. Let `s = sum w q` be the sum of a side and `w` its weight, `S` and `W` those of
+//! Targets are integers `q`, multiples of a power of two: of the one that squared error takes, if that
+//! is fine enough for it to need no other and no centre, else of one that leaves `COUNT_BITS` bits. A
+//! target above 0 never becomes 0. Let `s = sum w q` be the sum of a side and `w` its weight, `S` and `W` those of
 //! the node, and `L` the fixed-point logarithm of `num::log2`. The deviance falls by
 //!
 //! > `sum over sides of s (L(s) - L(w) - m)` with `m = L(S) - L(W)`,
@@ -43,8 +44,11 @@ const COUNT_BITS: i32 = 60;
 /// Fractional bits of a mean deviance in fixed-point units; weights are below 2^52.
 const QUOTIENT_BITS: u32 = 64;
 
-/// Narrow sums of weights times targets have at most this many bits, so that they are exact in `f64`.
-const NARROW_BITS: u32 = f64::MANTISSA_DIGITS;
+/// Narrow sums of weights times targets have at most this many bits.
+const NARROW_BITS: u32 = 62;
+/// They are at most 2 to this power times the least target above 0: then the sum of a side is 0 if it
+/// is 0 as a difference of sums that are rounded to doubles.
+const MOST_TO_LEAST_BITS: u32 = 50;
 /// What bounds are raised by, as a share of the sum of the targets.
 const BOUND_ERROR: f64 = 1e-12;
 
@@ -57,7 +61,8 @@ fn narrow_bits(counts: &[i64], weights: &Weights, n_outputs: usize) -> Option<Bo
         let counts = || counts.iter().skip(output).step_by(n_outputs);
         let shift = counts().fold(0, |bits, count| bits | count).trailing_zeros() % i64::BITS;
         let sum: u128 = (0..).zip(counts()).map(|(row, &q)| u128::from(weights.get(row)) * (q >> shift) as u128).sum();
-        (sum < 1 << NARROW_BITS).then_some(shift)
+        let least = counts().filter(|&&q| q > 0).min().map_or(1, |&q| q >> shift) as u128;
+        (sum < 1 << NARROW_BITS && sum <= least << MOST_TO_LEAST_BITS).then_some(shift)
     };
     (0..n_outputs).map(of_output).collect()
 }
@@ -83,7 +88,7 @@ pub struct Poisson<'a> {
     /// Per output: fixed-point values times the factor have one scale for all outputs.
     factors: Box<[f64]>,
     /// Per output, how many low bits of all fixed-point targets are 0; empty if sums of weights
-    /// times targets may need more than [`NARROW_BITS`] without these bits.
+    /// times targets are not [narrow](NARROW_BITS) without these bits.
     narrow: Box<[u32]>,
     /// Per output, how the fixed-point targets of squared error follow from these, if they do.
     lines: Option<Box<[Line]>>,
@@ -159,11 +164,12 @@ impl<'a> Poisson<'a> {
         let n_outputs = numbers.peak.len();
         let own = |&peak: &f64| (peak > 0.0).then(|| COUNT_BITS - 1 - exponent(peak));
         let coarsest = numbers.peak.iter().filter_map(own).min().unwrap_or(0);
-        let scale: Box<[i32]> = numbers
-            .peak
-            .iter()
-            .map(|peak| own(peak).map_or(coarsest, |own| own.min(coarsest + SCALE_SPREAD)))
-            .collect();
+        let scale = if numbers.bits <= COARSE_BITS && numbers.center.iter().all(|&center| center == 0.0) {
+            numbers.scale.clone()
+        } else {
+            let limited = |own: i32| own.min(coarsest + SCALE_SPREAD);
+            numbers.peak.iter().map(|peak| own(peak).map_or(coarsest, limited)).collect()
+        };
         let log2 = Log2::new();
         let count = |(at, &y): (usize, &f64)| match weights.weight((at / n_outputs) as u32) {
             0 => Ok(0),

@@ -71,6 +71,12 @@ proptest! {
         let numbers = numbers(&y[..6 * n_outputs], n_outputs);
         let large = Weights::Large(weights.clone().into());
         let criterion = Poisson::new(&numbers, &large).unwrap();
+        let given = y;
+        let rounded = |(at, &count): (usize, &i64)| scale_by_power_of_two(count as f64, -criterion.scale[at % n_outputs]);
+        let y: Vec<f64> = criterion.counts.iter().enumerate().map(rounded).collect();
+        for (at, (y, given)) in y.iter().zip(&given).enumerate() {
+            prop_assert!((y - given).abs() <= numbers.peak[at % n_outputs] * 2f64.powi(2 - COARSE_BITS as i32));
+        }
         let all = criterion.totals(&[0, 1, 2, 3, 4, 5]);
         let unit = |score: f64| scale_by_power_of_two(score, -criterion.scale.iter().max().unwrap() - FRACTION_BITS as i32);
         let cost = |samples: &[u32]| -> f64 {
