@@ -18,6 +18,12 @@ const ENDS: usize = MAX_BINS + 1;
 /// A number for each end of a bin: the one before the first bin, then the one after each.
 type ByEnd<T> = [T; ENDS];
 
+/// Parameters of loops over bins that are called once for each output: for the only output, for one
+/// that is followed by others, and for the last one of several.
+const ONLY: usize = 0;
+const MORE: usize = 1;
+const LAST: usize = 2;
+
 /// The parameter of a loop over sorted columns for any number of outputs; 1 is for one output.
 const SEVERAL: usize = 0;
 /// Parameters of a loop over sorted columns, without and with missing values.
@@ -33,9 +39,8 @@ pub struct PackedSums {
     /// The weighted squared distances between the rows of each bin and the node's mean, rounded up,
     /// summed over the outputs in the unit of bounds.
     squares: Box<ByBin>,
-    /// Scratch of the bounds: squared excesses before each end, and over each bin, see
-    /// `add_excesses`.
-    work: Box<[ByEnd<f64>; 2]>,
+    /// Scratch of the bounds, see `inner_bounds`.
+    work: Box<[ByBin; 3]>,
     /// Whether numbers have few enough bits for [`Packed::lane_scores`].
     is_coarse: bool,
     /// For each lane, the weight of the rows below the end of its column.
@@ -111,6 +116,15 @@ impl SumRows {
 }
 
 impl PackedSums {
+    /// The parameter of loops over bins for an output.
+    fn part(&self, output: usize) -> usize {
+        match self.outputs.len() {
+            1 => ONLY,
+            n if output + 1 < n => MORE,
+            _ => LAST,
+        }
+    }
+
     /// Sets the sums over these bins before each.
     fn add_up<C: OverSums>(&mut self, node: &C::Totals, bins: &(impl ExactSizeIterator<Item = usize> + Clone)) {
         let Self { n_bins, outputs, weights, squares, .. } = self;
@@ -131,7 +145,7 @@ impl PackedSums {
                 let weight = weight_of(bin.sizes) as i64 as f64;
                 let distances = bin.squares - 2.0 * mean * bin.sum as f64 + mean * mean * weight;
                 let distances = (distances + (bin.squares + weight) * 1e-9) * unit;
-                squares[place] = distances + if number == 0 { 0.0 } else { squares[place] };
+                squares[place] = if number == 0 { distances } else { squares[place] + distances };
             }
         }
     }
@@ -147,7 +161,7 @@ impl<C: OverSums> Packed<C> for PackedSums {
             outputs: (0..n_outputs).map(|output| Output::new(criterion.unit(output))).collect(),
             weights: Box::new([0.0; ENDS]),
             squares: Box::new([0.0; MAX_BINS]),
-            work: Box::new([[0.0; ENDS]; 2]),
+            work: Box::new([[0.0; MAX_BINS]; 3]),
             is_coarse: criterion.is_coarse(),
             below: [0; LANES],
         })
@@ -208,42 +222,45 @@ impl<C: OverSums> Packed<C> for PackedSums {
 
     fn scores(&self, level: Level, node: &C::Totals, scores: &mut [f64]) {
         let n = self.n_bins;
-        scores.fill(0.0);
         for (number, output) in self.outputs.iter().enumerate() {
-            let whole = C::whole(node, number, output.unit);
-            let (weights, excesses) = (&self.weights[1..=n], &output.excesses[1..=n]);
-            match C::LOSS {
-                LOGS => add_parts::<LOGS>(level, weights, excesses, &whole, scores),
-                _ => add_parts::<SQUARES>(level, weights, excesses, &whole, scores),
+            let add = match (C::LOSS, self.part(number)) {
+                (LOGS, ONLY) => add_scores::<LOGS, ONLY>,
+                (LOGS, MORE) => add_scores::<LOGS, MORE>,
+                (LOGS, _) => add_scores::<LOGS, LAST>,
+                (_, ONLY) => add_scores::<SQUARES, ONLY>,
+                (_, MORE) => add_scores::<SQUARES, MORE>,
+                _ => add_scores::<SQUARES, LAST>,
+            };
+            if number == 0 && self.outputs.len() > 1 {
+                scores.fill(0.0);
             }
-        }
-        let (weights, node_weight) = (&self.weights[..=n], C::whole(node, 0, 1.0).weight);
-        match C::LOSS {
-            LOGS => finish_scores::<LOGS>(level, weights, node_weight, scores),
-            _ => finish_scores::<SQUARES>(level, weights, node_weight, scores),
+            let whole = C::whole(node, number, output.unit);
+            add(level, &self.weights[..=n], &output.excesses[1..=n], &whole, scores);
         }
     }
 
     fn bounds(&mut self, level: Level, node: &C::Totals, _all_legal: bool, bounds: &mut [f64]) {
         let n = self.n_bins;
-        let Self { outputs, weights, squares, work, .. } = self;
-        let [before, middle] = &mut **work;
-        let (weights, before, middle) = (&weights[..=n], &mut before[..=n], &mut middle[..n]);
-        before.fill(0.0);
-        middle.fill(0.0);
         let mut all = Whole::default();
-        for (number, output) in outputs.iter().enumerate() {
+        for (number, output) in self.outputs.iter().enumerate() {
             let whole = C::whole(node, number, output.unit);
-            add_excesses(level, weights, &output.excesses[..=n], &whole, before, middle);
-            all.weight = whole.weight;
-            all.steepness = all.steepness.max(whole.steepness);
-            all.bound_error += whole.bound_error;
+            let steepness = whole.steepness.max(all.steepness);
+            all = Whole { steepness, bound_error: all.bound_error + whole.bound_error, ..whole };
+            let part = self.part(number);
+            let add = match (C::LOSS, part) {
+                (LOGS, ONLY) => inner_bounds::<LOGS, ONLY>,
+                (LOGS, MORE) => inner_bounds::<LOGS, MORE>,
+                (LOGS, _) => inner_bounds::<LOGS, LAST>,
+                (_, ONLY) => inner_bounds::<SQUARES, ONLY>,
+                (_, MORE) => inner_bounds::<SQUARES, MORE>,
+                _ => inner_bounds::<SQUARES, LAST>,
+            };
+            if number == 0 && part == MORE {
+                self.work.iter_mut().for_each(|sums| sums[..n].fill(0.0));
+            }
+            add(level, &self.weights[..=n], &output.excesses[..=n], &self.squares[..n], &all, &mut self.work, bounds);
         }
-        match C::LOSS {
-            LOGS => inner_bounds::<LOGS>(level, weights, before, middle, &squares[..n], &all, bounds),
-            _ => inner_bounds::<SQUARES>(level, weights, before, middle, &squares[..n], &all, bounds),
-        }
-        for (bound, bin) in bounds.iter_mut().zip(&outputs[0].bins[..n]) {
+        for (bound, bin) in bounds.iter_mut().zip(&self.outputs[0].bins[..n]) {
             if bin.sizes < 2 * ONE_ROW {
                 *bound = f64::NEG_INFINITY;
             }
@@ -316,71 +333,63 @@ impl<C: OverSums> Packed<C> for PackedSums {
 }
 
 vectorized! {
-    /// Adds an output's part of the scores.
-    fn add_parts<const LOSS: usize>(weights: &[f64], excesses: &[f64], whole: &Whole, scores: &mut [f64]) {
+    /// Adds an output's part of the scores, and makes scores of the sums after the last output.
+    fn add_scores<const LOSS: usize, const PART: usize>(
+        weights: &[f64],
+        excesses: &[f64],
+        whole: &Whole,
+        scores: &mut [f64],
+    ) {
         let n = scores.len();
-        let (weights, excesses) = (&weights[..n], &excesses[..n]);
-        for bin in 0..n {
-            scores[bin] += whole.part::<LOSS>(weights[bin], excesses[bin]);
-        }
-    }
-}
-
-vectorized! {
-    /// Makes scores of the sums of their parts.
-    fn finish_scores<const LOSS: usize>(weights: &[f64], node_weight: f64, scores: &mut [f64]) {
-        let n = scores.len();
-        let (before, after) = (&weights[..n], &weights[1..=n]);
+        let (before, after, excesses) = (&weights[..n], &weights[1..=n], &excesses[..n]);
         for bin in 0..n {
             let weight = after[bin];
-            let score = if LOSS == LOGS { scores[bin] } else { scores[bin] / (weight * (node_weight - weight)) };
-            scores[bin] = if weight > before[bin] && weight < node_weight { score } else { f64::NEG_INFINITY };
+            let part = whole.part::<LOSS>(weight, excesses[bin]);
+            let sum = if PART == ONLY { part } else { scores[bin] + part };
+            let score = if LOSS == LOGS { sum } else { sum / (weight * (whole.weight - weight)) };
+            let is_cut = weight > before[bin] && weight < whole.weight;
+            scores[bin] = if PART == MORE { sum } else if is_cut { score } else { f64::NEG_INFINITY };
         }
     }
 }
 
 vectorized! {
-    /// Adds, in the unit of bounds, an output's squared excess of all rows before each end, and of
-    /// twice the rows up to the middle of each bin.
-    fn add_excesses(weights: &[f64], excesses: &[f64], whole: &Whole, before: &mut [f64], middle: &mut [f64]) {
-        let n = middle.len();
-        let (weights, excesses, before) = (&weights[..=n], &excesses[..=n], &mut before[..=n]);
-        for end in 0..=n {
-            let excess = excesses[end] - weights[end] * whole.mean;
-            before[end] += excess * excess * whole.bound_unit;
-        }
-        let (low, high, weights_low, weights_high) = (&excesses[..n], &excesses[1..=n], &weights[..n], &weights[1..=n]);
-        for bin in 0..n {
-            let excess = (low[bin] + high[bin]) - (weights_low[bin] + weights_high[bin]) * whole.mean;
-            middle[bin] += excess * excess * whole.bound_unit;
-        }
-    }
-}
-
-vectorized! {
-    /// A score of squares is the gain over the node's weight. How a gain of squares bounds that of
-    /// logarithms: see [`Whole::bound_unit`].
-    fn inner_bounds<const LOSS: usize>(
+    /// Adds an output's squared excesses, in the unit of bounds, of all rows before each bin and up to
+    /// its end, and of twice the rows up to its middle. After the last output, sets `bounds`. A score
+    /// of squares is the gain over the node's weight. How a gain of squares bounds that of logarithms:
+    /// see [`Whole::bound_unit`].
+    fn inner_bounds<const LOSS: usize, const PART: usize>(
         weights: &[f64],
-        before: &[f64],
-        middle: &[f64],
+        excesses: &[f64],
         squares: &[f64],
         whole: &Whole,
+        work: &mut [ByBin; 3],
         bounds: &mut [f64],
     ) {
         let n = bounds.len();
         let (low, high) = (&weights[..n], &weights[1..=n]);
-        let (before, after) = (&before[..n], &before[1..=n]);
-        let (middle, squares) = (&middle[..n], &squares[..n]);
+        let (low_excesses, high_excesses, squares) = (&excesses[..n], &excesses[1..=n], &squares[..n]);
+        let [before, after, middle] = work;
+        let (before, after, middle) = (&mut before[..n], &mut after[..n], &mut middle[..n]);
         for bin in 0..n {
+            let low_excess = low_excesses[bin] - low[bin] * whole.mean;
+            let high_excess = high_excesses[bin] - high[bin] * whole.mean;
+            let square = |excess: f64, sum: f64| {
+                let square = excess * excess * whole.bound_unit;
+                if PART == ONLY { square } else { sum + square }
+            };
             let inside = Inside {
                 low: low[bin],
                 high: high[bin],
-                before: before[bin],
-                after: after[bin],
-                middle: middle[bin],
+                before: square(low_excess, before[bin]),
+                after: square(high_excess, after[bin]),
+                middle: square(low_excess + high_excess, middle[bin]),
                 squares: squares[bin],
             };
+            if PART == MORE {
+                (before[bin], after[bin], middle[bin]) = (inside.before, inside.after, inside.middle);
+                continue;
+            }
             let gain = inside.most_gain(whole.weight);
             bounds[bin] = if LOSS == LOGS {
                 let (left, right) = (low[bin] + 1.0, whole.weight - high[bin] + 1.0);

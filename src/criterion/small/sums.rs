@@ -341,7 +341,7 @@ vectorized! {
         scores: &mut [[f64; LANES]],
     ) -> f64 {
         let mut highest = [f64::NEG_INFINITY; LANES];
-        let offset = offset(outputs);
+        let offset = if LOSS == LOGS { offset(outputs) } else { 0.0 };
         let Some((first, others)) = outputs.split_first_mut() else { return f64::NEG_INFINITY };
         for (chunk, ((lasts, lefts), scores)) in lasts.iter().zip(lefts).zip(scores).enumerate() {
             // The weights are added up together with the first output. In lanes without a cut, all
@@ -395,7 +395,7 @@ vectorized! {
         lefts: &mut [[i32; LANES]],
         scores: &mut [[f64; LANES]],
     ) -> f64 {
-        let offset = offset(outputs);
+        let offset = if LOSS == LOGS { offset(outputs) } else { 0.0 };
         for (number, output) in outputs.iter_mut().enumerate() {
             let (weight, excess) = sums_where(ranks, row_weights, &output.row_excesses, |rank| rank == missing);
             for ((excesses, lefts), scores) in output.excesses.iter_mut().zip(&mut *lefts).zip(&mut *scores) {

@@ -372,7 +372,7 @@ impl<W: SampleWeights> OverSums for SquaredError<'_, W> {
 
     #[inline]
     fn number(&self, sample: u32, output: usize) -> i64 {
-        self.values(sample)[output]
+        self.numbers.fixed[sample as usize * self.n_outputs + output]
     }
 
     fn whole(node: &Self::Totals, output: usize, unit: f64) -> Whole {
