@@ -371,11 +371,14 @@ vectorized! {
         let (low_excesses, high_excesses, squares) = (&excesses[..n], &excesses[1..=n], &squares[..n]);
         let [before, after, middle] = work;
         let (before, after, middle) = (&mut before[..n], &mut after[..n], &mut middle[..n]);
+        // Squares have no mean beside the fraction, and one output has the unit 1.
+        let mean = if LOSS == LOGS { whole.mean } else { 0.0 };
+        let unit = if LOSS == SQUARES && PART == ONLY { 1.0 } else { whole.bound_unit };
         for bin in 0..n {
-            let low_excess = low_excesses[bin] - low[bin] * whole.mean;
-            let high_excess = high_excesses[bin] - high[bin] * whole.mean;
+            let less = |excess: f64, weight: f64| if LOSS == LOGS { excess - weight * mean } else { excess };
+            let (low_excess, high_excess) = (less(low_excesses[bin], low[bin]), less(high_excesses[bin], high[bin]));
             let square = |excess: f64, sum: f64| {
-                let square = excess * excess * whole.bound_unit;
+                let square = excess * excess * unit;
                 if PART == ONLY { square } else { sum + square }
             };
             let inside = Inside {
