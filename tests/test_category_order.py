@@ -1,4 +1,4 @@
-"""Orders of categories once per tree: by samples that the tree is not grown on, or by half of all."""
+"""Orders of categories once per tree, by samples that the tree is not grown on or half of all."""
 
 import pickle
 from fractions import Fraction

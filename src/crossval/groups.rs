@@ -13,7 +13,6 @@ use super::{CrossValidation, Fold};
 use crate::data::Target;
 use crate::data::target::{TargetValues, Weights};
 use crate::error::Result;
-use crate::forest::orders::features_with_more;
 use crate::params::{Bootstrap, ValidForestParams};
 use crate::runtime::Runtime;
 use crate::split::folds::shares;
@@ -90,7 +89,7 @@ pub(crate) fn of(
 
 /// Whether categories are ordered once per tree: each fold orders them by its own rows.
 fn orders_by_tree(all: &CrossValidation<'_>, params: &ValidForestParams) -> bool {
-    params.most_ordered_by_node().is_some_and(|most| features_with_more(all.data, most).next().is_some())
+    params.most_ordered_by_node().is_some_and(|most| all.data.features_with_more(most).next().is_some())
 }
 
 impl Group {

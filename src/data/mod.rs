@@ -146,6 +146,12 @@ impl Dataset {
         self.first_rows(feature).is_some()
     }
 
+    /// The categorical features that have more than `most` categories.
+    pub(crate) fn features_with_more(&self, most: usize) -> impl Iterator<Item = u32> + '_ {
+        let n_features = if self.has_categories() { self.n_features() as u32 } else { 0 };
+        (0..n_features).filter(move |&feature| self.is_categorical(feature) && self.n_ranks(feature) > most)
+    }
+
     /// Whether a feature is categorical for the finished tree.
     pub(crate) fn has_codes(&self, feature: u32) -> bool {
         self.n_categories().get(feature as usize).is_some_and(|&n| n > 0)

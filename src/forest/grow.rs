@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use super::halves::KnownRows;
-use super::orders::{self, KnownCategories, Sample, TreeRows, features_with_more};
+use super::orders::{self, KnownCategories, Sample, TreeRows};
 use super::{Forest, Member, RowSampler};
 use crate::data::target::TargetValues;
 use crate::data::{Dataset, Target};
@@ -112,7 +112,7 @@ impl<'a> Bags<'a> {
         runtime: &Runtime<'_>,
     ) -> Result<Cow<'d, Dataset>> {
         let most = self.params.most_ordered_by_node();
-        let Some(most) = most.filter(|&most| features_with_more(data, most).next().is_some()) else {
+        let Some(most) = most.filter(|&most| data.features_with_more(most).next().is_some()) else {
             return Ok(Cow::Borrowed(data));
         };
         let target = &*self.target;

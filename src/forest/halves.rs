@@ -11,7 +11,6 @@
 
 use std::collections::HashMap;
 
-use super::orders::features_with_more;
 use crate::data::target::TargetValues;
 use crate::data::{Dataset, Target};
 use crate::error::Result;
@@ -68,7 +67,7 @@ impl KnownRows {
             }
         }
         let n_compared = MOST_FEATURES.min(data.n_features() as u32);
-        for feature in (0..n_compared).chain(features_with_more(data, most).filter(|&feature| feature >= n_compared)) {
+        for feature in (0..n_compared).chain(data.features_with_more(most).filter(|&feature| feature >= n_compared)) {
             runtime.check_interrupt()?;
             let is_categorical = data.is_categorical(feature);
             let mut order = FirstCome::new(if is_categorical { data.n_ranks(feature) } else { 0 });

@@ -11,7 +11,7 @@ mod halves;
 mod importance;
 mod lazy;
 mod neighbours;
-pub(crate) mod orders;
+mod orders;
 mod predict;
 mod sampler;
 mod urn;

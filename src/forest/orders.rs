@@ -11,7 +11,7 @@
 //! attributes in decision trees", Data Mining and Knowledge Discovery 3, 1999.
 //!
 //! Means of few rows are drawn towards the mean of all ([`ROWS_OF_ALL`]). An order that says
-//! nothing of the rows in the bag ([`LEAST_ERRORS`]) is that of noise, or of categories that matter
+//! nothing of the other rows ([`LEAST_ERRORS`], [`LEAST_CONFIRMED`]) is that of noise, or of categories that matter
 //! together with other features alone. Up to [`MANY_CATEGORIES`] are cut in it as in any other
 //! order; a column of more does not vary in this tree.
 //!
@@ -33,8 +33,8 @@ use crate::runtime::Runtime;
 /// The number of rows at the mean of all rows that each category is taken to have besides its own
 /// (benches/papers/categories.py).
 const ROWS_OF_ALL: f64 = 10.0;
-/// How many standard errors the correlation of places and targets in the bag must be above 0 (as
-/// above).
+/// How many standard errors the correlation of places and targets of the other rows must be above 0
+/// (as above).
 const LEAST_ERRORS: f64 = 2.0;
 /// By half of its rows, a tree is grown on the rows that order categories too. There the correlation of
 /// the other half must be at least this share of theirs: if it is less, splits on the feature would
@@ -46,13 +46,13 @@ const TIE: f64 = (1u64 << 40) as f64;
 /// The number of steps of the power iteration towards the first principal component.
 const N_STEPS: usize = 16;
 
-/// The rows of a tree: their numbers in the data set, targets, and which of them put categories in
-/// order.
+/// The rows of a tree.
 pub(super) struct TreeRows<'a> {
     /// The number of each row of the target in the data set; `None` if that is its own number.
     pub numbers: Option<&'a [u32]>,
     /// The target, with the weights of the rows whatever the tree.
     pub target: &'a Target,
+    /// Which rows put categories in order.
     pub sample: Sample<'a>,
 }
 
@@ -130,7 +130,7 @@ pub(super) fn with_orders<'d>(
 ) -> Result<Cow<'d, Dataset>> {
     let all = known.of_features.get_or_init(|| {
         // If the call is interrupted, some features are left out, and the call ends below.
-        let features = features_with_more(data, most).take_while(|_| runtime.check_interrupt().is_ok());
+        let features = data.features_with_more(most).take_while(|_| runtime.check_interrupt().is_ok());
         let all = features.map(|feature| Categories::new(data, feature, rows));
         all.filter(|categories| categories.ranks.len() > most).collect()
     });
@@ -164,13 +164,6 @@ pub(super) fn with_orders<'d>(
 #[derive(Default)]
 pub(super) struct KnownCategories {
     of_features: OnceLock<Vec<Categories>>,
-}
-
-/// The categorical features that have more than `most` categories, those included that occur in
-/// other rows alone.
-pub(crate) fn features_with_more(data: &Dataset, most: usize) -> impl Iterator<Item = u32> + '_ {
-    let n_features = if data.has_categories() { data.n_features() as u32 } else { 0 };
-    (0..n_features).filter(move |&feature| data.is_categorical(feature) && data.n_ranks(feature) > most)
 }
 
 /// The rows of positive weight on either side.
