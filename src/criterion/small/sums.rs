@@ -44,8 +44,6 @@ pub struct SmallSums {
     /// The weights of units of categories.
     unit_weights: ByRow<i32>,
     outputs: Box<[Output]>,
-    /// [`SQUARES`] or [`LOGS`].
-    loss: usize,
     log2: Log2,
 }
 
@@ -72,25 +70,17 @@ struct Output {
 }
 
 impl SmallSums {
-    /// The cut that has `left(output)` on its left: its weight, and the excess of an output.
-    #[inline]
-    fn cut_of(&self, left: impl Fn(&Output) -> (i32, i64)) -> SmallCut {
-        match self.loss {
-            LOGS => self.cut_by_logs(left),
-            _ => self.cut_by_squares(left),
-        }
-    }
-
     /// Compares the mean of the first output on the left of a cut with the mean of the node.
-    fn compare_means(&self, i: usize) -> Ordering {
+    fn compare_means(&self, loss: usize, i: usize) -> Ordering {
         let Output { excesses, totals, .. } = &self.outputs[0];
         let (excess, left) = (excesses.as_flattened()[i], self.lefts.as_flattened()[i]);
-        match self.loss {
+        match loss {
             LOGS => (excess * self.weight).cmp(&(totals.sum * i64::from(left))),
             _ => excess.cmp(&0),
         }
     }
 
+    /// The cut that has `left(output)` on its left: its weight, and the excess of an output.
     #[inline]
     fn cut_by_squares(&self, left: impl Fn(&Output) -> (i32, i64)) -> SmallCut {
         let (mut weight, mut square, mut numerator) = (0, 0.0, 0);
@@ -106,6 +96,7 @@ impl SmallSums {
         SmallCut { score: square / denominator as f64, numerator, denominator, weight }
     }
 
+    /// As [`cut_by_squares`](Self::cut_by_squares), for logarithms.
     fn cut_by_logs(&self, left: impl Fn(&Output) -> (i32, i64)) -> SmallCut {
         let (mut weight, mut score, mut numerator) = (0, 0.0, ABOVE_ALL);
         let log = |of: i64| i128::from(self.log2.log2(of as u64));
@@ -155,7 +146,6 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
             lefts: [[0; LANES]; MAX_ROWS / LANES],
             unit_weights: [0; MAX_ROWS],
             outputs: (0..n_outputs).map(output).collect(),
-            loss: C::LOSS,
             log2: Log2::new(),
         })
     }
@@ -292,19 +282,21 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
     }
 
     fn have_equal_means(&self) -> bool {
-        (0..LANES).all(|i| self.compare_means(i) == Ordering::Equal)
+        (0..LANES).all(|i| self.compare_means(C::LOSS, i) == Ordering::Equal)
     }
 
     fn is_lower(&self, i: usize) -> bool {
-        self.compare_means(i) == Ordering::Less
+        self.compare_means(C::LOSS, i) == Ordering::Less
     }
 
     fn cut(&self, i: usize) -> SmallCut {
-        self.cut_of(|output| (self.lefts.as_flattened()[i], output.excesses.as_flattened()[i]))
+        let left = |output: &Output| (self.lefts.as_flattened()[i], output.excesses.as_flattened()[i]);
+        if C::LOSS == LOGS { self.cut_by_logs(left) } else { self.cut_by_squares(left) }
     }
 
     fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut {
-        self.cut_of(|output| sums_where(ranks, &self.row_weights, &output.row_excesses, |rank| rank < end))
+        let left = |output: &Output| sums_where(ranks, &self.row_weights, &output.row_excesses, |rank| rank < end);
+        if C::LOSS == LOGS { self.cut_by_logs(left) } else { self.cut_by_squares(left) }
     }
 
     fn add_units(&mut self, units: &[u8], n_units: usize) {
