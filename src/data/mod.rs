@@ -292,6 +292,23 @@ impl Dataset {
         }
     }
 
+    /// As [`visit_ranks`](Self::visit_ranks), for rows whose numbers in this data set are listed in
+    /// `numbers`; `None` if each row is its own number.
+    pub(crate) fn visit_ranks_of(
+        &self,
+        feature: u32,
+        numbers: Option<&[u32]>,
+        rows: impl Iterator<Item = u32>,
+        mut visit: impl FnMut(usize, u32),
+    ) {
+        match numbers {
+            None => self.visit_ranks(feature, rows, |row, rank| visit(row as usize, rank)),
+            Some(numbers) => {
+                rows.for_each(|row| visit(row as usize, self.rank(feature, numbers[row as usize])));
+            }
+        }
+    }
+
     /// Entries that the column of a feature stores: cells, or nonzeros.
     pub(crate) fn column_entries(&self, feature: u32) -> usize {
         match self.columns() {

@@ -72,15 +72,14 @@ impl KnownRows {
             let is_categorical = data.is_categorical(feature);
             let mut order = FirstCome::new(if is_categorical { data.n_ranks(feature) } else { 0 });
             let missing = data.missing_rank(feature);
-            for &row in &rows {
-                let rank = data.rank(feature, numbers.map_or(row as u32, |numbers| numbers[row]));
+            data.visit_ranks_of(feature, numbers, rows.iter().map(|&row| row as u32), |row, rank| {
                 let number = match (is_categorical, missing == Some(rank)) {
                     (true, _) => order.number(rank),
                     (false, true) => u64::MAX,
                     (false, false) => bits_of(data.value(feature, rank)),
                 };
                 add(row, number);
-            }
+            });
         }
         let weight = |row: usize| target.weights().get(row) as f64 * target.weight_unit();
         let is_whole = |&row: &usize| weight(row).fract() == 0.0;
@@ -117,17 +116,19 @@ fn bits_of(number: f64) -> u64 {
 }
 
 /// Numbers ranks in the order in which they first come: codes do not show.
-struct FirstCome {
-    numbers: Vec<u32>,
+pub(super) struct FirstCome {
+    /// The number of each rank; `u32::MAX` for ranks that have not come yet.
+    pub numbers: Vec<u32>,
     n: u32,
 }
 
 impl FirstCome {
-    fn new(n_ranks: usize) -> Self {
+    pub fn new(n_ranks: usize) -> Self {
         Self { numbers: vec![u32::MAX; n_ranks], n: 0 }
     }
 
-    fn number(&mut self, rank: u32) -> u64 {
+    /// The number of a rank, which comes now.
+    pub fn number(&mut self, rank: u32) -> u64 {
         let number = &mut self.numbers[rank as usize];
         if *number == u32::MAX {
             *number = self.n;

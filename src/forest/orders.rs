@@ -4,16 +4,16 @@
 //! differences between categories where there are none: the more categories, and the fewer rows of
 //! each, the more. So a forest that leaves rows out of the sample of a tree orders the categories
 //! by these rows, out of bag, and the tree is grown as though places in the order were numbers. A
-//! tree that is grown on all rows does so by half of them (`halves`).
-//! Ordering once per tree is the method of Wright & Koenig, "Splitting on categorical predictors in
-//! random forests", 2019 (theirs orders by all rows). Several classes are ordered along the first
-//! principal component of their shares, as in Coppersmith, Hong & Hosking, "Partitioning nominal
-//! attributes in decision trees", Data Mining and Knowledge Discovery 3, 1999.
+//! tree that is grown on all rows does so by half of them (`halves`). Ordering once per tree is the
+//! method of Wright & Koenig, "Splitting on categorical predictors in random forests", 2019 (theirs
+//! orders by all rows). Several classes are ordered along the first principal component of their
+//! shares, as in Coppersmith, Hong & Hosking, "Partitioning nominal attributes in decision trees",
+//! Data Mining and Knowledge Discovery 3, 1999.
 //!
 //! Means of few rows are drawn towards the mean of all ([`ROWS_OF_ALL`]). An order that says
-//! nothing of the other rows ([`LEAST_ERRORS`], [`LEAST_CONFIRMED`]) is that of noise, or of categories that matter
-//! together with other features alone. Up to [`MANY_CATEGORIES`] are cut in it as in any other
-//! order; a column of more does not vary in this tree.
+//! nothing of the other rows ([`LEAST_ERRORS`], [`LEAST_CONFIRMED`]) is that of noise, or of
+//! categories that matter together with other features alone. Up to [`MANY_CATEGORIES`] are cut in
+//! it as in any other order; a column of more does not vary in this tree.
 //!
 //! All sums are added up in the order of the rows, and ties are broken by the rows in which
 //! categories first occur. So an order depends neither on codes nor on how columns are stored.
@@ -23,7 +23,7 @@ use std::cell::LazyCell;
 use std::sync::OnceLock;
 
 use super::correlation::{Correlation, Mass};
-use super::halves::{Equals, KnownRows};
+use super::halves::{Equals, FirstCome, KnownRows};
 use crate::data::target::TargetValues;
 use crate::data::{Dataset, Places, Target};
 use crate::error::Result;
@@ -73,14 +73,6 @@ const ORDERS: usize = 0;
 const CHECKS: usize = 1;
 
 impl TreeRows<'_> {
-    /// Whether a row, or one that equals it, has a weight.
-    fn is_positive(&self, row: usize) -> bool {
-        match self.sample {
-            Sample::Bag(_) => self.target.weights().is_positive(row),
-            Sample::Halves(known, _) => known.of(row).n_rows > 0,
-        }
-    }
-
     /// Calls `visit` with the sides on which a row is, or rows that equal it.
     #[inline]
     fn visit_sides(&self, row: usize, mut visit: impl FnMut(usize, Mass)) {
@@ -107,14 +99,9 @@ impl TreeRows<'_> {
         data: &Dataset,
         feature: u32,
         rows: impl Iterator<Item = u32>,
-        mut visit: impl FnMut(usize, u32),
+        visit: impl FnMut(usize, u32),
     ) {
-        match self.numbers {
-            None => data.visit_ranks(feature, rows, |row, rank| visit(row as usize, rank)),
-            Some(numbers) => {
-                rows.for_each(|row| visit(row as usize, data.rank(feature, numbers[row as usize])));
-            }
-        }
+        data.visit_ranks_of(feature, self.numbers, rows, visit);
     }
 }
 
@@ -179,9 +166,7 @@ impl Sides {
         let mut n = [0; 2];
         for row in 0..n_rows {
             let mut is_on = [false; 2];
-            if rows.is_positive(row) {
-                rows.visit_sides(row, |side, _| is_on[side] = true);
-            }
+            rows.visit_sides(row, |side, mass| is_on[side] = mass.weight > 0.0);
             // The row is written behind both lists: a branch on the side would be mispredicted.
             for side in [ORDERS, CHECKS] {
                 lists[side][n[side]] = row as u32;
@@ -208,16 +193,14 @@ struct Categories {
 
 impl Categories {
     fn new(data: &Dataset, feature: u32, rows: &TreeRows<'_>) -> Self {
-        let mut of_ranks = vec![u32::MAX; data.n_ranks(feature)];
+        let mut order = FirstCome::new(data.n_ranks(feature));
         let mut ranks = Vec::new();
         rows.visit_ranks(data, feature, 0..rows.target.n_samples() as u32, |_, rank| {
-            let category = &mut of_ranks[rank as usize];
-            if *category == u32::MAX {
-                *category = ranks.len() as u32;
+            if order.number(rank) == ranks.len() as u64 {
                 ranks.push(rank);
             }
         });
-        Self { feature, ranks, of_ranks }
+        Self { feature, ranks, of_ranks: order.numbers }
     }
 }
 

@@ -89,6 +89,20 @@ static SMALL: LazyLock<Vec<u64>> = LazyLock::new(|| {
     logs
 });
 
+/// The bits of a double that hold its mantissa.
+const MANTISSA: u64 = (1 << 52) - 1;
+
+/// `2 / (k ln 2)` for the odd k from 1 on: `log2((1 + t) / (1 - t))` is the sum of these times `t^k`.
+const fn odd_series<const N: usize>() -> [f64; N] {
+    let mut series = [0.0; N];
+    let mut i = 0;
+    while i < N {
+        series[i] = 2.0 * LOG2_E / (2 * i + 1) as f64;
+        i += 1;
+    }
+    series
+}
+
 /// [`rough_log2`] is off by less than this.
 pub const ROUGH_ERROR: f64 = 1e-7;
 
@@ -96,18 +110,9 @@ pub const ROUGH_ERROR: f64 = 1e-7;
 /// division.
 #[inline]
 pub fn rough_log2(numerator: f64, denominator: f64) -> f64 {
-    const MANTISSA: u64 = (1 << 52) - 1;
     // log2(a / b) = sum over odd k of 2 / (k ln 2) t^k with t = (a - b) / (a + b). For mantissas in
     // [1, 2), |t| < 1/3, and the terms from k = 15 on add up to less than 2e-8.
-    const SERIES: [f64; 7] = {
-        let mut series = [0.0; 7];
-        let mut i = 0;
-        while i < series.len() {
-            series[i] = 2.0 * LOG2_E / (2 * i + 1) as f64;
-            i += 1;
-        }
-        series
-    };
+    const SERIES: [f64; 7] = odd_series();
     let (a, b) = (numerator.to_bits(), denominator.to_bits());
     let exponent = (a >> 52) as i32 - (b >> 52) as i32;
     let mantissa = |bits: u64| f64::from_bits(bits & MANTISSA | 1023 << 52);
@@ -123,20 +128,11 @@ pub fn rough_log2(numerator: f64, denominator: f64) -> f64 {
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
 pub fn near_log2(value: f64) -> f64 {
     const ROOT_OF_HALF: u64 = std::f64::consts::FRAC_1_SQRT_2.to_bits();
-    const MANTISSA: u64 = (1 << 52) - 1;
     // A double of this exponent has the unit 1, so its low bits are an integer.
     const INTEGERS: u64 = (1023 + 52) << 52;
     // log2(m) = sum over odd k of 2 / (k ln 2) t^k with t = (m - 1) / (m + 1). For m from the root of
     // 1/2 to the root of 2, |t| < 0.1716, and the terms from k = 21 on add up to less than 2^-55.
-    const SERIES: [f64; 10] = {
-        let mut series = [0.0; 10];
-        let mut i = 0;
-        while i < series.len() {
-            series[i] = 2.0 * LOG2_E / (2 * i + 1) as f64;
-            i += 1;
-        }
-        series
-    };
+    const SERIES: [f64; 10] = odd_series();
     let shifted = value.to_bits().wrapping_add(1f64.to_bits() - ROOT_OF_HALF);
     let exponent = f64::from_bits((shifted >> 52) | INTEGERS) - ((1u64 << 52) + 1023) as f64;
     let m = f64::from_bits((shifted & MANTISSA) + ROOT_OF_HALF);

@@ -2,10 +2,11 @@
 //! Atkinson, "An introduction to recursive partitioning using the RPART routines", section 8, and
 //! scikit-learn minimise it too).
 //!
-//! Targets are integers `q`, multiples of a power of two: of the one that squared error takes, if that
-//! is fine enough for it to need no other and no centre, else of one that leaves `COUNT_BITS` bits. A
-//! target above 0 never becomes 0. Let `s = sum w q` be the sum of a side and `w` its weight, `S` and `W` those of
-//! the node, and `L` the fixed-point logarithm of `num::log2`. The deviance falls by
+//! Targets are integers `q`, multiples of a power of two: of the one that squared error takes, if
+//! that is fine enough for it to need no other and no centre, else of one that leaves `COUNT_BITS`
+//! bits. A target above 0 never becomes 0. Let `s = sum w q` be the sum of a side and `w` its
+//! weight, `S` and `W` those of the node, and `L` the fixed-point logarithm of `num::log2`. The
+//! deviance falls by
 //!
 //! > `sum over sides of s (L(s) - L(w) - m)` with `m = L(S) - L(W)`,
 //!
