@@ -25,8 +25,10 @@ use crate::memory;
 use crate::runtime::Runtime;
 use crate::tuning::tuned;
 
-/// Rows per block: many, so that a tree is worth being brought into the cache, but some blocks for
-/// each of several threads.
+/// Rows per block: many, so that a tree is worth being brought into the cache. Each thread has as
+/// many blocks. Clusters want the longest lists of rows there can be, so a thread has one block if
+/// `block_bytes` allows; otherwise a thread that is slowed down leaves blocks to the others
+/// (`benches/NOTES.md`).
 const MIN_BLOCK: usize = 256;
 const MAX_BLOCK: usize = 4096;
 const BLOCKS_PER_THREAD: usize = 2;
@@ -161,12 +163,13 @@ impl<'x> Blocks<'x> {
     pub fn new(x: &'x dyn Matrix, n_features: usize, n_reads: usize, runtime: &Runtime<'_>) -> Result<Self> {
         let rows = x.rows()?;
         let n_samples = check_features(x.shape(), n_features)?;
-        let n_blocks = if runtime.n_threads() > 1 { BLOCKS_PER_THREAD * runtime.n_threads() } else { 1 };
-        let most = if partition::is_possible(n_features) {
-            (block_bytes() / Pages::row_bytes(n_features)).min(MAX_ROWS)
+        let (most, per_thread) = if partition::is_possible(n_features) {
+            ((block_bytes() / Pages::row_bytes(n_features)).min(MAX_ROWS), 1)
         } else {
-            MAX_BLOCK
+            (MAX_BLOCK, BLOCKS_PER_THREAD)
         };
+        let n_threads = runtime.n_threads();
+        let n_blocks = n_threads * n_samples.div_ceil(n_threads * most).max(per_thread);
         let len = n_samples.div_ceil(n_blocks).clamp(MIN_BLOCK, most);
         Ok(Self { rows, n_samples, len: Reader::block_len(rows, len), n_reads })
     }
