@@ -42,6 +42,22 @@ impl Level {
     }
 }
 
+/// Asks for the cache line of an item before it is needed. Does nothing if there is no such item, or
+/// if the processor is not x86-64.
+#[inline]
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables, reason = "nothing is asked for"))]
+pub fn prefetch<T>(items: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(item) = items.get(at) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every x86-64 processor has this instruction, and the address is that of an item.
+        #[allow(unsafe_code, reason = "a read ahead cannot be written otherwise")]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast());
+        }
+    }
+}
+
 /// Calls the macro `$then` with the processor features of each wide level, then `$tokens`. The
 /// features that are asked for at run time and the features that loops are compiled with both come
 /// from this list, so they cannot differ.

@@ -5,27 +5,48 @@ use super::walk::Walk;
 use super::ways::{Step, Ways};
 use crate::bitset::ones;
 use crate::data::row_group::{GROUP, RowGroup};
+use crate::simd::{Level, prefetch, vectorized};
 
 /// Sends groups of rows through trees.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct GroupDescent {
+    level: Level,
     /// Ways that are still to be followed, by their first steps, each with the rows that follow it.
     pending: Vec<(u32, u64)>,
 }
 
 impl GroupDescent {
+    pub fn new() -> Self {
+        Self { level: Level::widest(), pending: Vec::new() }
+    }
+
     /// Sets `leaves` to the numbers of the leaves that the rows of a group reach. `ways` are those
     /// of the tree.
     pub fn run<W: Walk>(&mut self, tree: &W, ways: &Ways, group: &RowGroup, leaves: &mut [u32]) {
+        let leaves_zero = |at: u32, value: f64| tree.step(at, |_| value) != tree.step(at, |_| 0.0);
+        follow(self.level, ways, group, &leaves_zero, &mut self.pending, leaves);
+    }
+}
+
+vectorized! {
+    /// Follows ways to leaves, see [`GroupDescent::run`]. `leaves_zero` tells whether a value leaves
+    /// the way of zero at a position in the tree. Compiled for several levels because it counts bits.
+    fn follow(
+        ways: &Ways,
+        group: &RowGroup,
+        leaves_zero: &dyn Fn(u32, f64) -> bool,
+        pending: &mut Vec<(u32, u64)>,
+        leaves: &mut [u32],
+    ) {
         assert!(leaves.len() <= GROUP, "too many rows");
         let stored = group.stored();
         let all = u64::MAX.checked_shr((GROUP - leaves.len()) as u32).unwrap_or(0);
-        self.pending.push((ways.root, all));
-        while let Some((mut place, mut rows)) = self.pending.pop() {
+        pending.push((ways.root, all));
+        while let Some((mut place, mut rows)) = pending.pop() {
             while place & AT_LEAF == 0 && rows != 0 {
                 // The end of a way stops every row.
-                let rest = ways.steps[place as usize..].iter();
-                let Some(n_passed) = rest.clone().position(|step| stored[step.feature as usize] & rows != 0) else {
+                let mut rest = ways.steps[place as usize..].iter();
+                let Some(n_passed) = rest.position(|step| stored[step.feature as usize] & rows != 0) else {
                     unreachable!("a way ends at a leaf")
                 };
                 place += n_passed as u32;
@@ -39,14 +60,15 @@ impl GroupDescent {
                 for lane in ones(stored[feature as usize] & rows) {
                     let value = group.value(feature, lane);
                     let leaves = if value.is_nan() || threshold.is_nan() {
-                        tree.step(at, |_| value) != tree.step(at, |_| 0.0)
+                        leaves_zero(at, value)
                     } else {
                         (value <= threshold) != zero_goes_left
                     };
                     leaving |= u64::from(leaves) << lane;
                 }
                 if leaving != 0 {
-                    self.pending.push((other, leaving));
+                    pending.push((other, leaving));
+                    prefetch(&ways.steps, other as usize);
                     rows &= !leaving;
                 }
                 place += 1;

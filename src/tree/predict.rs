@@ -360,7 +360,7 @@ pub(crate) fn visit_leaves<W: Walk>(
         && reader.has_groups()
         && let Some(ways) = forms(trees, reader.share_before(rows[0]), |tree| tree.ways(n_samples))
     {
-        let mut descent = GroupDescent::default();
+        let mut descent = GroupDescent::new();
         for (first, rows) in (0..).step_by(GROUP).zip(rows.chunks(GROUP)) {
             runtime.check_interrupt()?;
             let Some(group) = reader.group(rows)? else { unreachable!("the reader has groups") };
