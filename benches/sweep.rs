@@ -30,7 +30,7 @@ const ROUNDS: usize = 3;
 
 /// A constant, the values to try (the one that the source has first), and the workload that it
 /// matters for.
-const SWEEPS: [(&str, &[&str], &str); 34] = [
+const SWEEPS: [(&str, &[&str], &str); 35] = [
     ("KNOWN_FROM_SAMPLES", &["24", "6", "12", "48", "96"], "sparse"),
     ("KNOWN_FROM_ENTRIES", &["256", "64", "128", "512", "1024"], "sparse"),
     ("COPY_BELOW", &["0.5", "0.1", "0.25", "0.75"], "sparse"),
@@ -54,6 +54,7 @@ const SWEEPS: [(&str, &[&str], &str); 34] = [
     ("SPARSE_FROM_DISTINCT", &["17", "2", "8", "32", "64"], "dense, half zeros"),
     ("BLOCK_BYTES", &["2097152", "262144", "524288", "1048576", "4194304"], "predict"),
     ("FEW", &["16", "4", "8", "32"], "predict"),
+    ("PER_CLUSTER", &["2", "0", "1", "4", "8"], "predict"),
     ("CLUSTERS_FROM", &["64", "16", "1000"], "predict, 200 rows"),
     ("SPLITS_PER_ROW", &["4", "0", "1", "16", "64"], "predict, 200 rows"),
     ("TEAMS_FROM", &["16384", "0", "65536", "1000000"], "explain"),

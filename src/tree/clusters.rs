@@ -1,6 +1,6 @@
 //! A tree as clusters of up to fifteen splits that are decided at once.
 //!
-//! A cluster is a split and the heaviest splits below it. All of them compare their cuts with the
+//! A cluster is a split and some of the splits below it (`clustering`). All of them compare their cuts with the
 //! values of a row in one step, whether or not the row passes them, which makes a bit each: 1 where
 //! the row would go right. Which exit of the cluster the row takes follows from these bits. In each
 //! exit's mask are the splits whose left side it lies on, and the first exit from the left none of
@@ -11,12 +11,10 @@
 //! the least number in single precision above the threshold. For a value that was rounded up to
 //! single precision this decides as the threshold does, unless the value is equal to the cut.
 
-use std::collections::BinaryHeap;
-
+use super::clustering::{Chosen, Clustering, SPLITS};
+use super::flagged::{Flagged, narrow};
 use super::position::AT_LEAF;
 
-/// The most splits of a cluster.
-const SPLITS: usize = 15;
 /// The most exits of a cluster, and the numbers that are read for each.
 pub(super) const LANES: usize = SPLITS + 1;
 /// The most features of a tree that is clustered.
@@ -41,26 +39,38 @@ pub struct Split {
 /// can be read from every place.
 #[derive(Debug)]
 pub struct Clusters {
-    /// The first cluster, or a leaf.
+    /// The first cluster, or a leaf with [`AT_LEAF`].
     root: u32,
     n_features: usize,
+    splits: Splits,
+    exits: Exits,
+}
+
+/// The splits of clusters, and where their exits lie.
+#[derive(Debug)]
+struct Splits {
     /// The cuts of the splits; NaN where no value goes right.
     cuts: Box<[f32]>,
     /// The features of the splits, with [`MISSING_RIGHT`].
     features: Box<[u8]>,
     /// For each exit, the splits whose left side it lies on: none for the last exit alone.
     left_of: Box<[u16]>,
-    /// For each exit, the cluster that follows, or a leaf with [`AT_LEAF`].
-    exits: Box<[u32]>,
+}
+
+/// For each exit, the cluster that follows, or a leaf with the flag.
+#[derive(Debug)]
+pub(super) enum Exits {
+    U16(Box<[u16]>),
+    U32(Box<[u32]>),
 }
 
 /// A cluster: what is read from its first place on, of which only the first items are its own.
 #[derive(Clone, Copy)]
-pub(super) struct Cluster<'a> {
+pub(super) struct Cluster<'a, E> {
     pub cuts: &'a [f32; LANES],
     pub features: &'a [u8; LANES],
     pub left_of: &'a [u16; LANES],
-    pub exits: &'a [u32; LANES],
+    pub exits: &'a [E; LANES],
 }
 
 impl Clusters {
@@ -71,14 +81,8 @@ impl Clusters {
         if n_features > MAX_FEATURES {
             return None;
         }
-        // The heavier split is the one with more leaves below it.
-        let mut weights = vec![0u32; n_numbers];
-        for id in (0..n_numbers).rev() {
-            let Some(split) = split(id as u32) else { continue };
-            let weight = |child: u32| weights.get(child as usize).map_or(1, |&weight| weight);
-            weights[id] = split.children.map(weight).iter().sum();
-        }
-        let mut builder = Builder { split, weights, chosen: Vec::new(), exits: Vec::new() };
+        let clustering = Clustering::new(n_numbers, |id| split(id).map(|split| split.children));
+        let mut chosen = Chosen::default();
         let (mut cuts, mut features) = (Vec::new(), Vec::new());
         let (mut left_of, mut exits) = (Vec::<u16>::new(), Vec::<u32>::new());
         // Splits at which clusters begin, each with the exit that leads to it.
@@ -91,18 +95,18 @@ impl Clusters {
             if let Some(from) = from {
                 exits[from] = first as u32;
             }
-            builder.choose(top);
-            for split in builder.chosen.iter().filter_map(|&id| (builder.split)(id)) {
+            clustering.choose(top, &mut chosen);
+            for split in chosen.splits.iter().filter_map(|&id| split(id)) {
                 cuts.push(least_above(split.threshold));
                 features.push(split.feature as u8 | if split.missing_go_left { 0 } else { MISSING_RIGHT });
             }
             cuts.push(f32::NAN);
             features.push(0);
-            left_of.extend(builder.exits.iter().map(|&(_, mask)| mask));
-            exits.extend(builder.exits.iter().map(|&(child, _)| child));
+            left_of.extend(chosen.exits.iter().map(|&(_, mask)| mask));
+            exits.extend(chosen.exits.iter().map(|&(child, _)| child));
             waiting.extend(
                 (first..)
-                    .zip(&builder.exits)
+                    .zip(&chosen.exits)
                     .filter_map(|(exit, &(child, _))| (child & AT_LEAF == 0).then_some((child, Some(exit)))),
             );
         }
@@ -110,9 +114,10 @@ impl Clusters {
         features.extend([0; LANES]);
         left_of.extend([0; LANES]);
         exits.extend([AT_LEAF; LANES]);
-        let (cuts, features) = (cuts.into(), features.into());
         let root = if root & AT_LEAF == 0 { 0 } else { root };
-        Some(Self { root, n_features, cuts, features, left_of: left_of.into(), exits: exits.into() })
+        let splits = Splits { cuts: cuts.into(), features: features.into(), left_of: left_of.into() };
+        let exits = narrow(&exits).map_or_else(|| Exits::U32(exits.into()), Exits::U16);
+        Some(Self { root, n_features, splits, exits })
     }
 
     /// The first cluster, or a leaf with [`AT_LEAF`].
@@ -125,71 +130,38 @@ impl Clusters {
         self.n_features
     }
 
-    /// The cluster of a place.
+    pub(super) fn exits(&self) -> &Exits {
+        &self.exits
+    }
+
+    /// The cluster of a place. `exits` are those in [`exits`](Self::exits).
     ///
     /// # Safety
     ///
     /// The place must be [`root`](Self::root) or an exit of a cluster, and no leaf.
     #[inline]
     #[allow(unsafe_code, reason = "checked reads of the four arrays take a quarter longer")]
-    pub(super) unsafe fn cluster(&self, place: u32) -> Cluster<'_> {
+    pub(super) unsafe fn cluster<'a, E: Flagged>(&'a self, exits: &'a [E], place: u32) -> Cluster<'a, E> {
         let place = place as usize;
-        debug_assert!(place + LANES < self.exits.len());
+        debug_assert!(place + LANES < exits.len());
         // SAFETY: `new` has put `LANES` items behind the last place of each array.
         unsafe {
             Cluster {
-                cuts: &*self.cuts.as_ptr().add(place).cast(),
-                features: &*self.features.as_ptr().add(place).cast(),
-                left_of: &*self.left_of.as_ptr().add(place).cast(),
-                exits: &*self.exits.as_ptr().add(place).cast(),
+                cuts: &*self.splits.cuts.as_ptr().add(place).cast(),
+                features: &*self.splits.features.as_ptr().add(place).cast(),
+                left_of: &*self.splits.left_of.as_ptr().add(place).cast(),
+                exits: &*exits.as_ptr().add(place).cast(),
             }
         }
     }
 
     pub fn n_bytes(&self) -> usize {
-        size_of_val(&self.cuts[..])
-            + size_of_val(&self.features[..])
-            + size_of_val(&self.left_of[..])
-            + size_of_val(&self.exits[..])
-    }
-}
-
-/// Chooses the splits of a cluster after the other.
-struct Builder<F> {
-    split: F,
-    /// By split, the number of leaves below it.
-    weights: Vec<u32>,
-    /// The splits of the cluster.
-    chosen: Vec<u32>,
-    /// Its exits from left to right, each with its mask.
-    exits: Vec<(u32, u16)>,
-}
-
-impl<F: Fn(u32) -> Option<Split>> Builder<F> {
-    fn choose(&mut self, top: u32) {
-        self.chosen.clear();
-        self.exits.clear();
-        let mut heaviest = BinaryHeap::from([(self.weights[top as usize], top)]);
-        while self.chosen.len() < SPLITS
-            && let Some((_, id)) = heaviest.pop()
-        {
-            let Some(split) = (self.split)(id) else { continue };
-            self.chosen.push(id);
-            let splits = split.children.into_iter().filter(|child| child & AT_LEAF == 0);
-            heaviest.extend(splits.map(|child| (self.weights[child as usize], child)));
-        }
-        self.add_exits(top, 0);
-    }
-
-    /// Adds the exits below a child, which lie on the left of some splits. At most [`SPLITS`] deep.
-    fn add_exits(&mut self, child: u32, mask: u16) {
-        match (self.chosen.iter().position(|&id| id == child), (self.split)(child)) {
-            (Some(lane), Some(Split { children: [left, right], .. })) => {
-                self.add_exits(left, mask | 1 << lane);
-                self.add_exits(right, mask);
-            }
-            _ => self.exits.push((child, mask)),
-        }
+        let Splits { cuts, features, left_of } = &self.splits;
+        let exits = match &self.exits {
+            Exits::U16(exits) => size_of_val(&exits[..]),
+            Exits::U32(exits) => size_of_val(&exits[..]),
+        };
+        size_of_val(&cuts[..]) + size_of_val(&features[..]) + size_of_val(&left_of[..]) + exits
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::sync::OnceLock;
 
+use super::flagged::{FLAG, Flagged, narrow};
+
 /// In a code: all of the leaf is of one class.
-const PURE: u32 = 1 << 31;
-/// In a code of 16 bits: all of the leaf is of one class.
-const NARROW_PURE: u16 = 1 << 15;
+const PURE: u32 = FLAG;
 
 /// The class shares that are not 0, of leaves of which most are of one class. In preorder.
 #[derive(Debug)]
@@ -18,9 +18,9 @@ pub(super) struct LeafShares {
 /// the leaves of several classes.
 #[derive(Debug)]
 enum Codes {
-    Wide(Box<[u32]>),
-    /// With [`NARROW_PURE`].
-    Narrow(Box<[u16]>),
+    U8(Box<[u8]>),
+    U16(Box<[u16]>),
+    U32(Box<[u32]>),
 }
 
 /// The leaves of several classes.
@@ -65,20 +65,14 @@ impl LeafSharesBuilder {
         ends.push(shares.len() as u32);
     }
 
-    /// The shares of the leaves that have been added. Codes are narrow if all of them fit.
+    /// The shares of the leaves that have been added. Codes are as narrow as all of them allow.
     pub fn finish(self) -> LeafShares {
         let Self { codes, mut mixed } = self;
         mixed.ends.shrink_to_fit();
         mixed.positions.shrink_to_fit();
         mixed.shares.shrink_to_fit();
-        let is_narrow = |&code: &u32| (code & !PURE) < NARROW_PURE.into();
-        let narrow = |&code: &u32| code as u16 | if code & PURE == 0 { 0 } else { NARROW_PURE };
-        let codes = if codes.iter().all(is_narrow) {
-            Codes::Narrow(codes.iter().map(narrow).collect())
-        } else {
-            Codes::Wide(codes.into())
-        };
-        LeafShares { codes, mixed }
+        let narrowest = narrow(&codes).map(Codes::U8).or_else(|| narrow(&codes).map(Codes::U16));
+        LeafShares { codes: narrowest.unwrap_or_else(|| Codes::U32(codes.into())), mixed }
     }
 }
 
@@ -86,19 +80,17 @@ impl LeafShares {
     /// Adds the shares of leaves to `sums`, one after the other.
     pub fn add(&self, leaves: &[u32], sums: &mut [f64]) {
         match &self.codes {
-            Codes::Wide(codes) => self.mixed.add(leaves, |leaf| codes[leaf], sums),
-            Codes::Narrow(codes) => {
-                let code =
-                    |leaf: usize| u32::from(codes[leaf] & !NARROW_PURE) | u32::from(codes[leaf] & NARROW_PURE) << 16;
-                self.mixed.add(leaves, code, sums);
-            }
+            Codes::U8(codes) => self.mixed.add(leaves, codes, sums),
+            Codes::U16(codes) => self.mixed.add(leaves, codes, sums),
+            Codes::U32(codes) => self.mixed.add(leaves, codes, sums),
         }
     }
 
     fn n_bytes(&self) -> usize {
         let codes = match &self.codes {
-            Codes::Wide(codes) => size_of_val(&codes[..]),
-            Codes::Narrow(codes) => size_of_val(&codes[..]),
+            Codes::U8(codes) => size_of_val(&codes[..]),
+            Codes::U16(codes) => size_of_val(&codes[..]),
+            Codes::U32(codes) => size_of_val(&codes[..]),
         };
         let MixedLeaves { ends, positions, shares } = &self.mixed;
         codes + size_of_val(&ends[..]) + size_of_val(&positions[..]) + size_of_val(&shares[..])
@@ -106,12 +98,11 @@ impl LeafShares {
 }
 
 impl MixedLeaves {
-    /// Adds the shares of leaves of any kind to `sums`, given the code of each.
-    #[inline]
-    fn add(&self, leaves: &[u32], code: impl Fn(usize) -> u32, sums: &mut [f64]) {
+    /// Adds the shares of leaves of any kind to `sums`. `codes` are those of all leaves.
+    fn add<C: Flagged>(&self, leaves: &[u32], codes: &[C], sums: &mut [f64]) {
         let n_values = sums.len() / leaves.len().max(1);
         for (&leaf, sums) in leaves.iter().zip(sums.chunks_exact_mut(n_values)) {
-            let code = code(leaf as usize);
+            let code = codes[leaf as usize].widen();
             if code & PURE != 0 {
                 sums[(code & !PURE) as usize] += 1.0;
                 continue;
@@ -175,10 +166,11 @@ mod tests {
     }
 
     #[test]
-    fn narrow_and_wide_codes_give_the_shares() {
-        assert!(matches!(check(1000, 3).codes, Codes::Narrow(_)));
-        // More leaves of two classes, then more classes, than there are narrow codes.
-        assert!(matches!(check(1 << 17, 3).codes, Codes::Wide(_)));
-        assert!(matches!(check(20, 1 << 15 | 1).codes, Codes::Wide(_)));
+    fn codes_of_every_width_give_the_shares() {
+        assert!(matches!(check(100, 3).codes, Codes::U8(_)));
+        assert!(matches!(check(1000, 3).codes, Codes::U16(_)));
+        // More leaves of two classes, then more classes, than there are codes of 16 bits.
+        assert!(matches!(check(1 << 17, 3).codes, Codes::U32(_)));
+        assert!(matches!(check(20, 1 << 15 | 1).codes, Codes::U32(_)));
     }
 }

@@ -10,7 +10,9 @@
 //! without categorical features holds no sets.
 
 pub(crate) mod builder;
+mod clustering;
 mod clusters;
+mod flagged;
 mod flat;
 mod group_descent;
 mod importance;

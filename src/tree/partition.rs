@@ -76,7 +76,8 @@ mod avx512 {
     #[allow(clippy::wildcard_imports, reason = "names of instructions")]
     use std::arch::x86_64::*;
 
-    use super::super::clusters::{Cluster, Clusters, LANES};
+    use super::super::clusters::{Cluster, Clusters, Exits, LANES};
+    use super::super::flagged::Flagged;
     use super::super::pages::{PAGE, Page, Pages};
     use super::super::position::AT_LEAF;
     use super::{Descent, Part};
@@ -107,7 +108,7 @@ mod avx512 {
         assert!(n_rows * per_row <= rows.pages().len(), "rows are shorter than the tree wants");
         descent.leaves.clear();
         descent.doubtful.clear();
-        descent.leaves.resize(n_rows, clusters.root());
+        descent.leaves.resize(n_rows, clusters.root() & !AT_LEAF);
         if clusters.root() & AT_LEAF == 0 {
             for ids in &mut descent.ids {
                 ids.resize(ids.len().max(n_rows + IDS), 0);
@@ -116,22 +117,31 @@ mod avx512 {
             descent.exits.resize(descent.exits.len().max(n_rows + IDS), 0);
             let len = n_rows as u32;
             descent.pending.push(Part { cluster: clusters.root(), start: 0, len, side: false });
-            // SAFETY: the features are supported. There is a page for each of the features of each
-            // row, and there is room for the lists.
-            unsafe {
-                match (per_row, rows.is_exact()) {
-                    (1, true) => divide::<1, false>(descent, clusters, rows.pages()),
-                    (1, false) => divide::<1, true>(descent, clusters, rows.pages()),
-                    (2, true) => divide::<2, false>(descent, clusters, rows.pages()),
-                    (2, false) => divide::<2, true>(descent, clusters, rows.pages()),
-                    (4, true) => divide::<4, false>(descent, clusters, rows.pages()),
-                    (4, false) => divide::<4, true>(descent, clusters, rows.pages()),
-                    (_, true) => divide::<8, false>(descent, clusters, rows.pages()),
-                    (_, false) => divide::<8, true>(descent, clusters, rows.pages()),
-                }
+            match clusters.exits() {
+                Exits::U16(exits) => run_with(descent, clusters, exits, rows),
+                Exits::U32(exits) => run_with(descent, clusters, exits, rows),
             }
         }
-        descent.leaves.iter_mut().for_each(|leaf| *leaf &= !AT_LEAF);
+    }
+
+    /// Sends the rows in the one list that is pending to their leaves.
+    fn run_with<E: Flagged>(descent: &mut Descent, clusters: &Clusters, exits: &[E], rows: &Pages) {
+        let pages = rows.pages();
+        // SAFETY: the features are supported. There is a page for each of the features of each row,
+        // and there is room for the lists.
+        unsafe {
+            match (Pages::per_row(clusters.n_features()), rows.is_exact()) {
+                (1, true) => divide::<1, false, E>(descent, clusters, exits, pages),
+                (1, false) => divide::<1, true, E>(descent, clusters, exits, pages),
+                (2, true) => divide::<2, false, E>(descent, clusters, exits, pages),
+                (2, false) => divide::<2, true, E>(descent, clusters, exits, pages),
+                (4, true) => divide::<4, false, E>(descent, clusters, exits, pages),
+                (4, false) => divide::<4, true, E>(descent, clusters, exits, pages),
+                (_, true) => divide::<8, false, E>(descent, clusters, exits, pages),
+                (_, false) => divide::<8, true, E>(descent, clusters, exits, pages),
+            }
+        }
+        descent.leaves.iter_mut().for_each(|leaf| *leaf &= !E::FLAG);
     }
 
     /// A cluster in registers.
@@ -148,7 +158,7 @@ mod avx512 {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
-    fn load<const PAGES: usize>(cluster: &Cluster<'_>) -> Loaded {
+    fn load<const PAGES: usize, E>(cluster: &Cluster<'_, E>) -> Loaded {
         // SAFETY: each of these has 16 items.
         let (features, cuts, left_of) = unsafe {
             (
@@ -207,9 +217,10 @@ mod avx512 {
     /// The ids in pending lists must be those of rows of which there are leaves and pages. Each
     /// side of the ids, and the exits, must have [`IDS`] items more than there are rows.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
-    unsafe fn divide<const PAGES: usize, const CHECKED: bool>(
+    unsafe fn divide<const PAGES: usize, const CHECKED: bool, E: Flagged>(
         descent: &mut Descent,
         clusters: &Clusters,
+        following: &[E],
         pages: &[Page],
     ) {
         let Descent { leaves, doubtful, ids: [first, second], exits, pending } = descent;
@@ -224,13 +235,13 @@ mod avx512 {
                 // SAFETY: the list is one of rows, which have so many pages and a leaf.
                 unsafe {
                     let ids = std::slice::from_raw_parts(ids, len);
-                    go_on::<PAGES, CHECKED>(clusters, cluster, ids, pages, leaves, doubtful);
+                    go_on::<PAGES, CHECKED, E>(clusters, following, cluster, ids, pages, leaves, doubtful);
                 }
                 continue;
             }
             // SAFETY: only clusters are pending.
-            let cluster = unsafe { clusters.cluster(cluster) };
-            let loaded = load::<PAGES>(&cluster);
+            let cluster = unsafe { clusters.cluster(following, cluster) };
+            let loaded = load::<PAGES, E>(&cluster);
             for at in 0..len {
                 // SAFETY: as above; an exit is below `LANES`.
                 unsafe {
@@ -238,7 +249,7 @@ mod avx512 {
                     let (exit, is_doubtful) = exit::<PAGES, CHECKED>(&loaded, pages.add(row * PAGES));
                     debug_assert!(exit < LANES);
                     *exits.add(at) = exit as u8;
-                    *leaves.add(row) = *cluster.exits.get_unchecked(exit);
+                    *leaves.add(row) = (*cluster.exits.get_unchecked(exit)).into();
                     if CHECKED && is_doubtful {
                         doubtful.push(row as u16);
                     }
@@ -251,7 +262,8 @@ mod avx512 {
             // vector writes behind the end of a list is overwritten, or has been a list before.
             let mut end = 0;
             for (exit, &next) in cluster.exits.iter().enumerate() {
-                if next & AT_LEAF == 0 {
+                let next = next.into();
+                if next & E::FLAG == 0 {
                     let wanted = _mm256_set1_epi8(exit as i8);
                     let begin = end;
                     for at in (0..len).step_by(IDS) {
@@ -282,8 +294,9 @@ mod avx512 {
     /// There must be pages and a leaf for each row. `cluster` must be one.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
-    unsafe fn go_on<const PAGES: usize, const CHECKED: bool>(
+    unsafe fn go_on<const PAGES: usize, const CHECKED: bool, E: Flagged>(
         clusters: &Clusters,
+        following: &[E],
         cluster: u32,
         rows: &[u16],
         pages: *const Page,
@@ -300,17 +313,17 @@ mod avx512 {
                 // SAFETY: a row is open as long as its place is a cluster. The caller promises the
                 // pages.
                 let (next, is_doubtful) = unsafe {
-                    let cluster = clusters.cluster(places[which]);
+                    let cluster = clusters.cluster(following, places[which]);
                     let row = pages.add(usize::from(rows[which]) * PAGES);
-                    let (exit, is_doubtful) = exit::<PAGES, CHECKED>(&load::<PAGES>(&cluster), row);
-                    (*cluster.exits.get_unchecked(exit), is_doubtful)
+                    let (exit, is_doubtful) = exit::<PAGES, CHECKED>(&load::<PAGES, E>(&cluster), row);
+                    ((*cluster.exits.get_unchecked(exit)).into(), is_doubtful)
                 };
                 if CHECKED && is_doubtful {
                     doubtful.push(rows[which]);
                 }
                 places[which] = next;
                 open[n_left] = which as u8;
-                n_left += usize::from(next & AT_LEAF == 0);
+                n_left += usize::from(next & E::FLAG == 0);
             }
             n_open = n_left;
         }
@@ -344,9 +357,10 @@ mod tests {
         }
     }
 
-    /// A tree of some shape, of which the right or the left sides may be the heavier ones.
-    fn tree(n_splits: u64, n_features: u64, skew: u64, draws: Draws) -> (Vec<Split>, u32) {
-        let (mut splits, mut n_leaves) = (Vec::new(), 0);
+    /// A tree of some shape, of which the right or the left sides may be the heavier ones. The leaves
+    /// are numbered from `first_leaf` on.
+    fn tree(n_splits: u64, n_features: u64, skew: u64, first_leaf: u32, draws: Draws) -> (Vec<Split>, u32) {
+        let (mut splits, mut n_leaves) = (Vec::new(), first_leaf);
         // Subtrees of so many splits, each with the split and the side it is on.
         let mut pending = vec![(n_splits, None)];
         while let Some((size, from)) = pending.pop() {
@@ -377,7 +391,7 @@ mod tests {
             pending.push((size - 1 - left, Some((id, 1))));
             pending.push((left, Some((id, 0))));
         }
-        let root = if n_splits == 0 { AT_LEAF } else { 0 };
+        let root = if n_splits == 0 { first_leaf | AT_LEAF } else { 0 };
         (splits, root)
     }
 
@@ -385,13 +399,13 @@ mod tests {
         #[test]
         fn rows_reach_the_leaves_of_a_plain_descent(
             n_splits in 0..300u64, n_features in 1..=MAX_FEATURES, skew in prop::sample::select(vec![1, 3, 1000]),
-            n_rows in 1..400usize, kind in 0..3u64, seed: u64,
+            first_leaf in prop::sample::select(vec![0, 1 << 15]), n_rows in 1..400usize, kind in 0..3u64, seed: u64,
         ) {
             if !is_possible(n_features) {
                 return Ok(());
             }
             let draws = NodeKey::root(seed, 0).bootstrap();
-            let (splits, root) = tree(n_splits, n_features as u64, skew, draws);
+            let (splits, root) = tree(n_splits, n_features as u64, skew, first_leaf, draws);
             let clusters = Clusters::new(n_features, splits.len(), root, |id| splits.get(id as usize).copied()).unwrap();
             let x = Array2::from_shape_fn((n_rows, n_features), |(row, feature)| {
                 let at = 2_000_000 + (row * n_features + feature) as u64;

@@ -129,3 +129,25 @@ fn shares_take_little_room() {
     let n_bytes = check(&tree, 1.0, &x).n_bytes();
     assert!(n_bytes < 22 * tree.node_count(), "{n_bytes} bytes for {} nodes", tree.node_count());
 }
+
+#[test]
+fn the_form_for_batches_takes_little_room() {
+    let n = 3000;
+    let x = Array2::from_shape_fn((n, 10), |(row, column)| noise(column as u64, row));
+    let class = |row: usize| u32::from(x[[row, 0]] + 4.0 * noise(11, row) > 2.5);
+    let y = Y::Classes { values: (0..n).map(class).collect(), n_classes: vec![2] };
+    let tree = grow(&encode(&x.view(), &runtime(1)), &y, None, &TreeParams::new(CriterionKind::Gini), &runtime(1));
+    let tree = Arc::new(PackedTree::new(&tree, 1.0));
+    assert!(tree.node_count() > 1000);
+    let before = tree.n_bytes();
+    let forest = Forest::new(vec![Member { tree: Arc::clone(&tree), seed: 0 }]).unwrap();
+    forest.predict(&x.mapv(|value| value as f32).view(), &runtime(1)).unwrap();
+    let per_node = (tree.n_bytes() - before) as f64 / tree.node_count() as f64;
+    #[cfg(target_arch = "x86_64")]
+    let has_clusters = is_x86_feature_detected!("avx512vbmi2");
+    #[cfg(not(target_arch = "x86_64"))]
+    let has_clusters = false;
+    // Clusters, or the layout with eight bytes a node; and a byte a leaf.
+    let most = if has_clusters { 6.0 } else { 8.6 };
+    assert!((4.0..most).contains(&per_node), "{per_node} bytes a node");
+}

@@ -1,0 +1,181 @@
+//! Which splits of a tree make a cluster (see `clusters`).
+//!
+//! Every cluster costs the leaves below it, as a row is the likelier to pass it the more there are,
+//! and as much as a few leaves more for its memory. The clusters of least cost are found from the
+//! bottom up: how many splits of a cluster are best taken from the left and from the right of a
+//! split follows from the costs of both sides (tree knapsack; Johnson and Niemi, "On Knapsacks,
+//! Partitions, and a New Dynamic Programming Technique for Trees", 1983). Taking the split with the
+//! most leaves below it, again and again, leaves clusters of half the size (`benches/NOTES.md`).
+
+use crate::tuning::tuned;
+
+/// The most splits of a cluster.
+pub(super) const SPLITS: usize = 15;
+
+tuned! {
+    /// What a cluster costs beside the leaves below it, as so many leaves (bench `sweep`).
+    fn per_cluster() -> f32 = 2.0;
+}
+
+/// By the number of splits of a cluster that are taken from below a split, the split included: the
+/// cost of all clusters that begin below it. Without splits, a cluster begins at the split.
+type Costs = [f32; SPLITS + 1];
+
+/// The best clusters of a tree.
+pub(super) struct Clustering<F> {
+    /// The children of a split; none of a leaf.
+    children: F,
+    /// By split.
+    below: Vec<Below>,
+}
+
+/// What is known of the tree below a split.
+#[derive(Clone)]
+struct Below {
+    n_leaves: u32,
+    costs: Costs,
+}
+
+/// The splits of a cluster, and its exits from left to right: splits or leaves, each with the splits
+/// of the cluster whose left side it lies on.
+#[derive(Default)]
+pub(super) struct Chosen {
+    pub splits: Vec<u32>,
+    pub exits: Vec<(u32, u16)>,
+}
+
+impl<F: Fn(u32) -> Option<[u32; 2]>> Clustering<F> {
+    /// Finds the best clusters of the splits whose numbers are below `n_numbers`; the children of a
+    /// split that are splits have greater ones. O(splits), 68 bytes each.
+    pub fn new(n_numbers: usize, children: F) -> Self {
+        let mut below = vec![Below { n_leaves: 1, costs: [f32::INFINITY; SPLITS + 1] }; n_numbers];
+        for id in (0..n_numbers).rev() {
+            let Some(children) = children(id as u32) else { continue };
+            let mut costs = [f32::INFINITY; SPLITS + 1];
+            let [of_left, of_right] = children.map(|child| options(&below, child));
+            for (n_left, left) in of_left.iter().enumerate() {
+                for (cost, right) in costs[n_left + 1..].iter_mut().zip(of_right) {
+                    *cost = cost.min(left + right);
+                }
+            }
+            let n_leaves =
+                children.map(|child| below.get(child as usize).map_or(1, |below| below.n_leaves)).iter().sum();
+            costs[0] = least(&costs) + n_leaves as f32 + per_cluster();
+            below[id] = Below { n_leaves, costs };
+        }
+        Self { children, below }
+    }
+
+    /// Sets `chosen` to the cluster that begins at a split.
+    pub fn choose(&self, top: u32, chosen: &mut Chosen) {
+        chosen.splits.clear();
+        chosen.exits.clear();
+        let costs = &options(&self.below, top)[1..];
+        let least = least(costs);
+        let n_splits = 1 + costs.iter().position(|&cost| cost == least).unwrap_or(0);
+        self.add(top, n_splits, 0, chosen);
+    }
+
+    /// Adds `n_splits` splits from `at` on, which lies on the left side of the splits in `mask`. At
+    /// most [`SPLITS`] deep.
+    fn add(&self, at: u32, n_splits: usize, mask: u16, chosen: &mut Chosen) {
+        let (1.., Some([left, right])) = (n_splits, (self.children)(at)) else {
+            chosen.exits.push((at, mask));
+            return;
+        };
+        let number = chosen.splits.len();
+        chosen.splits.push(at);
+        let (of_left, of_right) = (options(&self.below, left), options(&self.below, right));
+        let cost = |n_left: usize| match (of_left.get(n_left), of_right.get(n_splits - 1 - n_left)) {
+            (Some(left), Some(right)) => left + right,
+            _ => f32::INFINITY,
+        };
+        let n_left = (0..n_splits).min_by(|&a, &b| cost(a).total_cmp(&cost(b))).unwrap_or(0);
+        self.add(left, n_left, mask | 1 << number, chosen);
+        self.add(right, n_splits - 1 - n_left, mask, chosen);
+    }
+}
+
+/// The costs below a child, by so many splits as there are; a leaf costs nothing, and has no splits.
+fn options(below: &[Below], child: u32) -> &[f32] {
+    below.get(child as usize).map_or(&[0.0], |Below { n_leaves, costs }| {
+        let n_splits = *n_leaves as usize - 1;
+        &costs[..=n_splits.min(SPLITS)]
+    })
+}
+
+fn least(costs: &[f32]) -> f32 {
+    costs.iter().copied().fold(f32::INFINITY, f32::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rng::NodeKey;
+    use crate::tree::position::AT_LEAF;
+
+    fn n_leaves(children: &[[u32; 2]], at: u32) -> u32 {
+        if at & AT_LEAF != 0 { 1 } else { children[at as usize].map(|child| n_leaves(children, child)).iter().sum() }
+    }
+
+    /// The least cost of all ways to divide the splits from `at` on into clusters, `room` being how
+    /// many splits the cluster above can still take. Returns a cost by how many it took.
+    fn by_trying(children: &[[u32; 2]], at: u32, room: usize) -> Vec<(usize, f32)> {
+        if at & AT_LEAF != 0 {
+            return vec![(0, 0.0)];
+        }
+        let taking = |room: usize| {
+            let mut found = Vec::new();
+            let [left, right] = children[at as usize];
+            for (n_left, left) in by_trying(children, left, room - 1) {
+                for (n_right, right) in by_trying(children, right, room - 1 - n_left) {
+                    found.push((1 + n_left + n_right, left + right));
+                }
+            }
+            found
+        };
+        let least = taking(SPLITS).iter().map(|&(_, cost)| cost).fold(f32::INFINITY, f32::min);
+        let mut found = vec![(0, least + n_leaves(children, at) as f32 + per_cluster())];
+        if room > 0 {
+            found.extend(taking(room));
+        }
+        found
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn clusters_cost_least(n_splits in 1..20usize, seed: u64) {
+            // Each split is put in the place of a leaf drawn at random.
+            let draws = NodeKey::root(seed, 0).bootstrap();
+            let mut children = vec![[AT_LEAF; 2]];
+            let mut open = vec![(0, 0), (0, 1)];
+            for id in 1..n_splits {
+                let (parent, side): (usize, usize) = open.swap_remove(draws.below(open.len() as u64, id as u64) as usize);
+                children[parent][side] = id as u32;
+                children.push([AT_LEAF; 2]);
+                open.extend([(id, 0), (id, 1)]);
+            }
+            let expected = by_trying(&children, 0, 0)[0].1;
+            let clustering = Clustering::new(n_splits, |id| children.get(id as usize).copied());
+            prop_assert_eq!(clustering.below[0].costs[0], expected);
+            let mut seen = vec![0; n_splits];
+            let (mut cost, mut waiting, mut chosen) = (0.0, vec![0], Chosen::default());
+            while let Some(top) = waiting.pop() {
+                clustering.choose(top, &mut chosen);
+                prop_assert!(chosen.splits.len() <= SPLITS && chosen.exits.len() == chosen.splits.len() + 1);
+                chosen.splits.iter().for_each(|&split| seen[split as usize] += 1);
+                cost += per_cluster();
+                let mut below = vec![top];
+                while let Some(at) = below.pop() {
+                    if at & AT_LEAF == 0 { below.extend(children[at as usize]) } else { cost += 1.0 }
+                }
+                waiting.extend(chosen.exits.iter().map(|&(exit, _)| exit).filter(|exit| exit & AT_LEAF == 0));
+            }
+            prop_assert!(seen.iter().all(|&n| n == 1));
+            prop_assert_eq!(cost, expected);
+        }
+    }
+}
