@@ -45,7 +45,7 @@ use poisson::Poisson;
 use quantile::Quantile;
 use small::SmallRows;
 use squared_error::SquaredError;
-use weights::{SampleWeights, SmallWeights, UnitWeights};
+use weights::{SampleWeights, SmallWeights};
 
 /// Statistics, scores and values of nodes, which every criterion has.
 ///
@@ -183,10 +183,10 @@ pub fn resolve(kind: CriterionKind, target: &Target) -> CriterionKind {
 
 /// Calls the visitor with the criterion `kind` over `target`.
 ///
-/// The engine is compiled once for each type named here. For Gini impurity and squared error, unit
-/// weights and small weights have instances of their own, because there the weights decide how wide
-/// the statistics are and whether there are packed forms. All other criteria have one instance,
-/// which looks each weight up whatever its kind. Medians and quantiles sort the targets first,
+/// The engine is compiled once for each type named here. For Gini impurity and squared error, small
+/// weights have an instance of their own, because there the weights decide how wide the statistics
+/// are and whether there are packed forms. All other criteria have one instance, which looks each
+/// weight up whatever its kind. Medians and quantiles sort the targets first,
 /// which ends when the runtime is stopped.
 pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V, runtime: &Runtime<'_>) -> Result<V::Output> {
     match target.values() {
@@ -201,8 +201,8 @@ pub fn visit_classes<V: Visitor>(kind: CriterionKind, target: &Target, visitor: 
     let weights = target.weights();
     match (kind, target.values()) {
         (CriterionKind::Gini, TargetValues::Classes(classes)) => match weights {
-            Weights::Unit => visit_gini(classes, UnitWeights, visitor),
-            Weights::Small(small) => visit_gini(classes, SmallWeights(small), visitor),
+            Weights::Unit => visit_gini(classes, SmallWeights(None), visitor),
+            Weights::Small(small) => visit_gini(classes, SmallWeights(Some(small)), visitor),
             Weights::Large(_) => visit_gini(classes, weights, visitor),
         },
         (CriterionKind::Entropy, TargetValues::Classes(classes)) => {
@@ -223,9 +223,9 @@ fn visit_numbers<V: Visitor>(
     let level = match resolve(kind, target) {
         CriterionKind::SquaredError => {
             return match weights {
-                Weights::Unit if numbers.sums_fit_i64 => visitor.visit(&SquaredError::new(numbers, UnitWeights)),
+                Weights::Unit if numbers.sums_fit_i64 => visitor.visit(&SquaredError::new(numbers, SmallWeights(None))),
                 Weights::Small(small) if numbers.sums_fit_i64 => {
-                    visitor.visit(&SquaredError::new(numbers, SmallWeights(small)))
+                    visitor.visit(&SquaredError::new(numbers, SmallWeights(Some(small))))
                 }
                 _ => visitor.visit(&SquaredError::new(numbers, weights)),
             };

@@ -1,5 +1,5 @@
-//! Kinds of sample weights as types. The engine is compiled for unit weights and for small weights
-//! where that makes it faster, and once for weights of any kind.
+//! Kinds of sample weights as types. The engine is compiled for small weights where that makes it
+//! faster, and once for weights of any kind.
 
 use std::fmt::Debug;
 use std::ops::{Add, Mul, Sub};
@@ -11,41 +11,36 @@ use crate::num::{Exact, Wide};
 pub trait SampleWeights: Copy + Sync {
     /// An integer that holds sums of products of two weights.
     type Moment: Moment;
-    /// Whether all weights are 1.
-    const ARE_UNIT: bool;
     /// Whether the product of two sums of weights fits in 63 bits.
     const ARE_SMALL: bool;
     /// The integer weight of a sample.
     fn weight(&self, sample: u32) -> u64;
-}
-
-/// All weights are 1.
-#[derive(Debug, Clone, Copy)]
-pub struct UnitWeights;
-
-/// Weights of 32 bits, see [`Weights::Small`].
-#[derive(Debug, Clone, Copy)]
-pub struct SmallWeights<'a>(pub &'a [u32]);
-
-impl SampleWeights for UnitWeights {
-    type Moment = i64;
-    const ARE_UNIT: bool = true;
-    const ARE_SMALL: bool = true;
-
-    #[inline]
-    fn weight(&self, _sample: u32) -> u64 {
-        1
+    /// Whether all weights are known to be 1.
+    fn are_unit(&self) -> bool {
+        false
     }
 }
 
+/// Weights of 32 bits, see [`Weights::Small`]; `None` if all weights are 1. Loops over samples are
+/// compiled for both.
+#[derive(Debug, Clone, Copy)]
+pub struct SmallWeights<'a>(pub Option<&'a [u32]>);
+
 impl SampleWeights for SmallWeights<'_> {
     type Moment = i64;
-    const ARE_UNIT: bool = false;
     const ARE_SMALL: bool = true;
 
     #[inline]
     fn weight(&self, sample: u32) -> u64 {
-        u64::from(self.0[sample as usize])
+        match self.0 {
+            None => 1,
+            Some(weights) => u64::from(weights[sample as usize]),
+        }
+    }
+
+    #[inline]
+    fn are_unit(&self) -> bool {
+        self.0.is_none()
     }
 }
 
@@ -53,7 +48,6 @@ impl SampleWeights for SmallWeights<'_> {
 /// engines of their own.
 impl SampleWeights for &Weights {
     type Moment = i128;
-    const ARE_UNIT: bool = false;
     const ARE_SMALL: bool = false;
 
     #[inline]

@@ -9,7 +9,7 @@ use num_bigint::BigUint;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::criterion::classes::{ClassCriterion, Measure, Sides};
-use spinney::criterion::weights::UnitWeights;
+use spinney::criterion::weights::SmallWeights;
 use spinney::criterion::{Ordered, Statistics};
 use spinney::data::Target;
 use spinney::data::target::TargetValues;
@@ -78,7 +78,7 @@ proptest! {
     fn the_order_of_cuts_is_exact(labels in vec(0..3u32, 2..24)) {
         let target = Target::classification(&labels, &[3], None).unwrap();
         let TargetValues::Classes(classes) = target.values() else { panic!("classes were given") };
-        let criterion = ClassCriterion::new(classes, UnitWeights, Cubic);
+        let criterion = ClassCriterion::new(classes, SmallWeights(None), Cubic);
         let all: Vec<u32> = (0..labels.len() as u32).collect();
         let node = criterion.totals(&all);
         let mut scan = criterion.scan();
@@ -106,7 +106,7 @@ proptest! {
 fn impurity_is_that_of_the_shares() {
     let target = Target::classification(&[0, 0, 1, 2], &[3], None).unwrap();
     let TargetValues::Classes(classes) = target.values() else { panic!("classes were given") };
-    let criterion = ClassCriterion::new(classes, UnitWeights, Cubic);
+    let criterion = ClassCriterion::new(classes, SmallWeights(None), Cubic);
     let node = criterion.totals(&[0, 1, 2, 3]);
     let expected = 1.0 - (0.125 + 2.0 * 0.25f64.powi(3));
     assert_eq!(criterion.impurity(&node), expected);

@@ -363,7 +363,7 @@ impl<W: SampleWeights> OverSums for SquaredError<'_, W> {
     }
 
     fn are_unit(&self) -> bool {
-        W::ARE_UNIT
+        self.weights.are_unit()
     }
 
     fn unit(&self, output: usize) -> f64 {
