@@ -83,7 +83,7 @@ INSTALL_docs := --no-compile
 INSTALL_lint := --no-compile
 INSTALL_peers := --no-compile
 # What each environment is given if there is a wheel for its platform and its Python.
-OPTIONAL_peers := pandas scikit-learn-intelex shap shapiq ydf
+OPTIONAL_peers := lightgbm pandas scikit-learn-intelex shap shapiq tl2cgen treelite ydf
 
 # Every run shares the tests out to WORKERS processes; an idle one takes over tests of a busy one.
 PYTEST_ARGS := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal $(PYTEST_FLAGS)
@@ -203,6 +203,7 @@ peers: $(VENVS)/peers.stamp ## Print the side-by-side tables, write dist/results
 	$(VENVS)/peers/bin/python benches/peers/dense.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/overheads.py $(if $(QUICK),--repeats 1)
 	$(VENVS)/peers/bin/python benches/peers/predict.py $(if $(QUICK),--quick)
+	$(VENVS)/peers/bin/python benches/peers/deployed.py $(if $(QUICK),--trees 10 --repeats 3)
 	$(VENVS)/peers/bin/python benches/peers/files.py $(if $(QUICK),--trees 4)
 	$(VENVS)/peers/bin/python benches/peers/absolute_error.py $(if $(QUICK),--rows 5000 --repeats 1)
 	$(VENVS)/peers/bin/python benches/peers/mixed.py $(if $(QUICK),--repeats 1 --trees 10)
