@@ -44,7 +44,8 @@ pub struct SmallSums {
     /// The weights of units of categories.
     unit_weights: ByRow<i32>,
     outputs: Box<[Output]>,
-    log2: Log2,
+    /// For logarithms.
+    log2: Option<Log2>,
 }
 
 /// The numbers of one output.
@@ -99,7 +100,8 @@ impl SmallSums {
     /// As [`cut_by_squares`](Self::cut_by_squares), for logarithms.
     fn cut_by_logs(&self, left: impl Fn(&Output) -> (i32, i64)) -> SmallCut {
         let (mut weight, mut score, mut numerator) = (0, 0.0, ABOVE_ALL);
-        let log = |of: i64| i128::from(self.log2.log2(of as u64));
+        let Some(log2) = self.log2 else { unreachable!("the loss has logarithms") };
+        let log = |of: i64| i128::from(log2.log2(of as u64));
         for output in &self.outputs {
             let excess;
             (weight, excess) = left(output);
@@ -146,7 +148,8 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
             lefts: [[0; LANES]; MAX_ROWS / LANES],
             unit_weights: [0; MAX_ROWS],
             outputs: (0..n_outputs).map(output).collect(),
-            log2: Log2::new(),
+            // Their tables take a millisecond to make.
+            log2: (C::LOSS == LOGS).then(Log2::new),
         })
     }
 
@@ -169,8 +172,10 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
                 least = (*distance).min(least);
                 most = (*distance).max(most);
             }
-            for (term, &number) in output.terms.iter_mut().zip(&output.numbers[..samples.len()]) {
-                *term = number as u128 * u128::from(log2.log2(number as u64));
+            if let Some(log2) = log2 {
+                for (term, &number) in output.terms.iter_mut().zip(&output.numbers[..samples.len()]) {
+                    *term = number as u128 * u128::from(log2.log2(number as u64));
+                }
             }
             // Neither the shift nor the range is above 61 bits.
             let most_range = if C::LOSS == LOGS { MAX_SUM / total } else { MAX_PRODUCT / (total * total) };
