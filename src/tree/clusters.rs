@@ -134,11 +134,12 @@ impl Clusters {
         &self.exits
     }
 
-    /// The cluster of a place. `exits` are those in [`exits`](Self::exits).
+    /// The cluster of a place.
     ///
     /// # Safety
     ///
-    /// The place must be [`root`](Self::root) or an exit of a cluster, and no leaf.
+    /// The place must be [`root`](Self::root) or an exit of a cluster, and no leaf. `exits` must be
+    /// those that [`exits`](Self::exits) has.
     #[inline]
     #[allow(unsafe_code, reason = "checked reads of the four arrays take a quarter longer")]
     pub(super) unsafe fn cluster<'a, E: Flagged>(&'a self, exits: &'a [E], place: u32) -> Cluster<'a, E> {

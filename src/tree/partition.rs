@@ -128,7 +128,7 @@ mod avx512 {
     fn run_with<E: Flagged>(descent: &mut Descent, clusters: &Clusters, exits: &[E], rows: &Pages) {
         let pages = rows.pages();
         // SAFETY: the features are supported. There is a page for each of the features of each row,
-        // and there is room for the lists.
+        // there is room for the lists, and the exits are those of the clusters.
         unsafe {
             match (Pages::per_row(clusters.n_features()), rows.is_exact()) {
                 (1, true) => divide::<1, false, E>(descent, clusters, exits, pages),
@@ -216,6 +216,7 @@ mod avx512 {
     ///
     /// The ids in pending lists must be those of rows of which there are leaves and pages. Each
     /// side of the ids, and the exits, must have [`IDS`] items more than there are rows.
+    /// `following` must be the exits of the clusters.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
     unsafe fn divide<const PAGES: usize, const CHECKED: bool, E: Flagged>(
         descent: &mut Descent,
@@ -291,7 +292,8 @@ mod avx512 {
     ///
     /// # Safety
     ///
-    /// There must be pages and a leaf for each row. `cluster` must be one.
+    /// There must be pages and a leaf for each row. `cluster` must be one, and `following` the exits
+    /// of the clusters.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
     unsafe fn go_on<const PAGES: usize, const CHECKED: bool, E: Flagged>(

@@ -25,10 +25,10 @@ use crate::memory;
 use crate::runtime::Runtime;
 use crate::tuning::tuned;
 
-/// Rows per block: many, so that a tree is worth being brought into the cache. Each thread has as
-/// many blocks. Clusters want the longest lists of rows there can be, so a thread has one block if
-/// `block_bytes` allows; otherwise a thread that is slowed down leaves blocks to the others
-/// (`benches/NOTES.md`).
+/// Rows per block: many, so that a tree is worth being brought into the cache. All threads have the
+/// same number of blocks. Clusters want the longest lists of rows there can be, so a thread has one
+/// block if `block_bytes` allows (`benches/NOTES.md`). Otherwise each of several threads has
+/// [`BLOCKS_PER_THREAD`], so that a thread that is slowed down leaves blocks to the others.
 const MIN_BLOCK: usize = 256;
 const MAX_BLOCK: usize = 4096;
 const BLOCKS_PER_THREAD: usize = 2;
@@ -163,12 +163,12 @@ impl<'x> Blocks<'x> {
     pub fn new(x: &'x dyn Matrix, n_features: usize, n_reads: usize, runtime: &Runtime<'_>) -> Result<Self> {
         let rows = x.rows()?;
         let n_samples = check_features(x.shape(), n_features)?;
+        let n_threads = runtime.n_threads();
         let (most, per_thread) = if partition::is_possible(n_features) {
             ((block_bytes() / Pages::row_bytes(n_features)).min(MAX_ROWS), 1)
         } else {
-            (MAX_BLOCK, BLOCKS_PER_THREAD)
+            (MAX_BLOCK, if n_threads > 1 { BLOCKS_PER_THREAD } else { 1 })
         };
-        let n_threads = runtime.n_threads();
         let n_blocks = n_threads * n_samples.div_ceil(n_threads * most).max(per_thread);
         let len = n_samples.div_ceil(n_blocks).clamp(MIN_BLOCK, most);
         Ok(Self { rows, n_samples, len: Reader::block_len(rows, len), n_reads })
