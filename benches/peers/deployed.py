@@ -1,9 +1,10 @@
 """A batch through one forest, as the libraries that are made for prediction run it.
 
-Ours, scikit-learn, treelite's interpreter (gtil) and its compiled form (tl2cgen) predict with the
-same forest; YDF and LightGBM with forests of their own, of as many trees and about as many leaves.
-A forest of scikit-learn that was converted to ours is timed too. All get the same rows in float32
-and as many threads. Libraries that are absent are said to be skipped. Compiling takes minutes.
+Treelite's interpreter (gtil) and its compiled form (tl2cgen) predict with our forest;
+scikit-learn, YDF and LightGBM with forests of their own, of as many trees and about as many
+leaves. The forest of scikit-learn, converted to ours, is timed too. All get the same rows in
+float32 and as many threads. Libraries that are absent are said to be skipped. Compiling takes
+minutes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,60 +23,72 @@ import sklearn.ensemble
 
 import spinney
 from common import positive, print_versions, record_timings, time_interleaved
-from predict import SEED, classification
+from predict import SEED, dense
 
 Predict = Callable[[], object]
 
 
-def gtil(forest: spinney.RandomForestClassifier, rows: np.ndarray, jobs: int) -> Predict:
+@dataclass(frozen=True)
+class Task:
+    """Our forest, the rows that it was fitted on, those that are asked for, and the threads."""
+
+    forest: spinney.RandomForestClassifier
+    X: np.ndarray
+    y: np.ndarray
+    rows: np.ndarray
+    jobs: int
+
+
+def gtil(task: Task) -> Predict:
     import treelite
 
-    model = forest.to_treelite()
-    return lambda: treelite.gtil.predict(model, rows, nthread=jobs)
+    model = task.forest.to_treelite()
+    return lambda: treelite.gtil.predict(model, task.rows, nthread=task.jobs)
 
 
-def tl2cgen(forest: spinney.RandomForestClassifier, rows: np.ndarray, jobs: int) -> Predict:
+def tl2cgen(task: Task) -> Predict:
     import tl2cgen
 
     with tempfile.TemporaryDirectory() as directory:
         library = Path(directory) / "forest.so"
-        # A file for each few trees, which a compiler can hold.
-        params = {"parallel_comp": len(forest.estimators_)}
-        tl2cgen.export_lib(forest.to_treelite(), "gcc", library, params=params, nthread=jobs)
-        predictor = tl2cgen.Predictor(library, nthread=jobs)
-    return lambda: predictor.predict(tl2cgen.DMatrix(rows))
+        # A file for each tree: a compiler would take very long for one of all trees.
+        params = {"parallel_comp": len(task.forest.estimators_)}
+        tl2cgen.export_lib(
+            task.forest.to_treelite(), "gcc", library, params=params, nthread=task.jobs
+        )
+        predictor = tl2cgen.Predictor(library, nthread=task.jobs)
+    return lambda: predictor.predict(tl2cgen.DMatrix(task.rows))
 
 
-def ydf(forest: spinney.RandomForestClassifier, rows: np.ndarray, jobs: int) -> Predict:
+def ydf(task: Task) -> Predict:
     import ydf
 
     ydf.verbose(0)
-    X, y = training_rows()
 
     def columns(X: np.ndarray) -> dict[str, np.ndarray]:
         return {f"f{i}": np.ascontiguousarray(column) for i, column in enumerate(X.T)}
 
     learner = ydf.RandomForestLearner(
         "y",
-        num_trees=len(forest.estimators_),
+        num_trees=len(task.forest.estimators_),
         max_depth=-1,
         min_examples=1,
         winner_take_all=False,
         compute_oob_performances=False,
         random_seed=SEED,
     )
-    model = learner.train(columns(X) | {"y": y})
-    asked = columns(rows)
-    return lambda: model.predict(asked, num_threads=jobs)
+    model = learner.train(columns(task.X) | {"y": task.y})
+    asked = columns(task.rows)
+    return lambda: model.predict(asked, num_threads=task.jobs)
 
 
-def lightgbm(forest: spinney.RandomForestClassifier, rows: np.ndarray, jobs: int) -> Predict:
+def lightgbm(task: Task) -> Predict:
     import lightgbm
 
-    n_leaves = np.mean([tree.get_n_leaves() for tree in forest.estimators_])
+    n_leaves = np.mean([tree.get_n_leaves() for tree in task.forest.estimators_])
     model = lightgbm.LGBMClassifier(
         boosting_type="rf",
-        n_estimators=len(forest.estimators_),
+        n_estimators=len(task.forest.estimators_),
         num_leaves=int(n_leaves),
         min_child_samples=1,
         min_child_weight=0.0,
@@ -82,27 +96,22 @@ def lightgbm(forest: spinney.RandomForestClassifier, rows: np.ndarray, jobs: int
         subsample=0.63,
         subsample_freq=1,
         colsample_bytree=1.0,
-        feature_fraction_bynode=1 / np.sqrt(rows.shape[1]),
+        feature_fraction_bynode=1 / np.sqrt(task.rows.shape[1]),
         random_state=SEED,
         verbose=-1,
-        n_jobs=jobs,
+        n_jobs=task.jobs,
     )
-    model.fit(*training_rows())
-    return lambda: model.predict_proba(rows)
+    model.fit(task.X, task.y)
+    return lambda: model.predict_proba(task.rows)
 
 
 # Each with the module that it needs.
-OTHERS: dict[str, tuple[str, Callable[..., Predict]]] = {
+OTHERS: dict[str, tuple[str, Callable[[Task], Predict]]] = {
     "treelite gtil": ("treelite", gtil),
     "tl2cgen": ("tl2cgen", tl2cgen),
     "YDF": ("ydf", ydf),
     "LightGBM": ("lightgbm", lightgbm),
 }
-
-
-def training_rows() -> tuple[np.ndarray, np.ndarray]:
-    X, y = classification()
-    return X[:30_000], y[:30_000]
 
 
 def main() -> int:
@@ -113,13 +122,13 @@ def main() -> int:
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     print_versions(arguments.jobs)
-    X, y = training_rows()
-    rows = classification()[0][30_000:]
+    X, y, rows = dense(np.float32)
     forest = spinney.RandomForestClassifier(arguments.trees, random_state=SEED, n_jobs=-1)
     forest.fit(X, y).set_params(n_jobs=arguments.jobs)
     theirs = sklearn.ensemble.RandomForestClassifier(arguments.trees, random_state=SEED, n_jobs=-1)
     theirs.fit(X, y).set_params(n_jobs=arguments.jobs)
     converted = spinney.from_sklearn(theirs).set_params(n_jobs=arguments.jobs)
+    task = Task(forest, X, y, rows, arguments.jobs)
     contenders: dict[str, Predict] = {
         "spinney": lambda: forest.predict_proba(rows),
         "scikit-learn": lambda: theirs.predict_proba(rows),
@@ -129,7 +138,7 @@ def main() -> int:
         if importlib.util.find_spec(module) is None:
             print(f"{name:28}skipped, {module} is not installed")
             continue
-        contenders[name] = prepare(forest, rows, arguments.jobs)
+        contenders[name] = prepare(task)
     for predict in contenders.values():
         predict()
     timings = time_interleaved(contenders, arguments.repeats)

@@ -29,7 +29,7 @@ pub mod weights;
 use std::cmp::Ordering;
 
 use crate::data::Target;
-use crate::data::target::{Classes, Numbers, TargetValues, Weights};
+use crate::data::target::{Classes, Numbers, TargetValues};
 use crate::error::{Error, Result};
 use crate::params::CriterionKind;
 use crate::runtime::Runtime;
@@ -186,8 +186,8 @@ pub fn resolve(kind: CriterionKind, target: &Target) -> CriterionKind {
 /// The engine is compiled once for each type named here. For Gini impurity and squared error, small
 /// weights have an instance of their own, because there the weights decide how wide the statistics
 /// are and whether there are packed forms. All other criteria have one instance, which looks each
-/// weight up whatever its kind. Medians and quantiles sort the targets first,
-/// which ends when the runtime is stopped.
+/// weight up whatever its kind. Medians and quantiles sort the targets first, which ends when the
+/// runtime is stopped.
 pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V, runtime: &Runtime<'_>) -> Result<V::Output> {
     match target.values() {
         TargetValues::Classes(_) => visit_classes(kind, target, visitor),
@@ -200,10 +200,9 @@ pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V, runti
 pub fn visit_classes<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V) -> Result<V::Output> {
     let weights = target.weights();
     match (kind, target.values()) {
-        (CriterionKind::Gini, TargetValues::Classes(classes)) => match weights {
-            Weights::Unit => visit_gini(classes, SmallWeights(None), visitor),
-            Weights::Small(small) => visit_gini(classes, SmallWeights(Some(small)), visitor),
-            Weights::Large(_) => visit_gini(classes, weights, visitor),
+        (CriterionKind::Gini, TargetValues::Classes(classes)) => match SmallWeights::of(weights) {
+            Some(small) => visit_gini(classes, small, visitor),
+            None => visit_gini(classes, weights, visitor),
         },
         (CriterionKind::Entropy, TargetValues::Classes(classes)) => {
             visitor.visit(&ClassCriterion::new(classes, weights, Entropy::new(target.n_outputs())))
@@ -222,12 +221,9 @@ fn visit_numbers<V: Visitor>(
     let weights = target.weights();
     let level = match resolve(kind, target) {
         CriterionKind::SquaredError => {
-            return match weights {
-                Weights::Unit if numbers.sums_fit_i64 => visitor.visit(&SquaredError::new(numbers, SmallWeights(None))),
-                Weights::Small(small) if numbers.sums_fit_i64 => {
-                    visitor.visit(&SquaredError::new(numbers, SmallWeights(Some(small))))
-                }
-                _ => visitor.visit(&SquaredError::new(numbers, weights)),
+            return match SmallWeights::of(weights).filter(|_| numbers.sums_fit_i64) {
+                Some(small) => visitor.visit(&SquaredError::new(numbers, small)),
+                None => visitor.visit(&SquaredError::new(numbers, weights)),
             };
         }
         CriterionKind::Poisson => return visitor.visit(&Poisson::new(numbers, weights)?),

@@ -26,6 +26,17 @@ pub trait SampleWeights: Copy + Sync {
 #[derive(Debug, Clone, Copy)]
 pub struct SmallWeights<'a>(pub Option<&'a [u32]>);
 
+impl<'a> SmallWeights<'a> {
+    /// These weights, if they are small.
+    pub fn of(weights: &'a Weights) -> Option<Self> {
+        match weights {
+            Weights::Unit => Some(Self(None)),
+            Weights::Small(small) => Some(Self(Some(small))),
+            Weights::Large(_) => None,
+        }
+    }
+}
+
 impl SampleWeights for SmallWeights<'_> {
     type Moment = i64;
     const ARE_SMALL: bool = true;

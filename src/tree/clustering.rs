@@ -25,11 +25,10 @@ type Costs = [f32; SPLITS + 1];
 pub(super) struct Clustering<F> {
     /// The children of a split; none of a leaf.
     children: F,
-    /// By split.
+    /// What is known of the tree below each split, by the number of the split.
     below: Vec<Below>,
 }
 
-/// What is known of the tree below a split.
 #[derive(Clone)]
 struct Below {
     n_leaves: u32,
@@ -167,11 +166,7 @@ mod tests {
                 clustering.choose(top, &mut chosen);
                 prop_assert!(chosen.splits.len() <= SPLITS && chosen.exits.len() == chosen.splits.len() + 1);
                 chosen.splits.iter().for_each(|&split| seen[split as usize] += 1);
-                cost += per_cluster();
-                let mut below = vec![top];
-                while let Some(at) = below.pop() {
-                    if at & AT_LEAF == 0 { below.extend(children[at as usize]) } else { cost += 1.0 }
-                }
+                cost += n_leaves(&children, top) as f32 + per_cluster();
                 waiting.extend(chosen.exits.iter().map(|&(exit, _)| exit).filter(|exit| exit & AT_LEAF == 0));
             }
             prop_assert!(seen.iter().all(|&n| n == 1));

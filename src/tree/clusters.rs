@@ -1,11 +1,11 @@
 //! A tree as clusters of up to fifteen splits that are decided at once.
 //!
-//! A cluster is a split and some of the splits below it (`clustering`). All of them compare their cuts with the
-//! values of a row in one step, whether or not the row passes them, which makes a bit each: 1 where
-//! the row would go right. Which exit of the cluster the row takes follows from these bits. In each
-//! exit's mask are the splits whose left side it lies on, and the first exit from the left none of
-//! whose splits send the row right is the one. In trees of forests, a row passes three or four
-//! clusters where it passes seventeen splits.
+//! A cluster is a split and some of the splits below it (`clustering`). All of them compare their
+//! cuts with the values of a row in one step, whether or not the row passes them, which makes a bit
+//! each: 1 where the row would go right. Which exit of the cluster the row takes follows from these
+//! bits. In each exit's mask are the splits whose left side it lies on, and the first exit from the
+//! left none of whose splits send the row right is the one. In trees of forests, a row passes three
+//! or four clusters where it passes seventeen splits.
 //!
 //! Cuts are in single precision, and a row goes right if its value is at least the cut: a cut is
 //! the least number in single precision above the threshold. For a value that was rounded up to

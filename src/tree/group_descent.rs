@@ -68,6 +68,7 @@ vectorized! {
                 }
                 if leaving != 0 {
                     pending.push((other, leaving));
+                    // There is no step to ask for where a leaf follows.
                     prefetch(&ways.steps, other as usize);
                     rows &= !leaving;
                 }
