@@ -30,7 +30,7 @@ const ROUNDS: usize = 3;
 
 /// A constant, the values to try (the one that the source has first), and the workload that it
 /// matters for.
-const SWEEPS: [(&str, &[&str], &str); 35] = [
+const SWEEPS: [(&str, &[&str], &str); 36] = [
     ("KNOWN_FROM_SAMPLES", &["24", "6", "12", "48", "96"], "sparse"),
     ("KNOWN_FROM_ENTRIES", &["256", "64", "128", "512", "1024"], "sparse"),
     ("COPY_BELOW", &["0.5", "0.1", "0.25", "0.75"], "sparse"),
@@ -44,6 +44,7 @@ const SWEEPS: [(&str, &[&str], &str); 35] = [
     ("BEST_CONCEIVABLE_FROM_FEATURES", &["16", "0", "8", "32", "64"], "dense"),
     ("SMALL_UP_TO", &["64", "1", "32", "128", "256"], "dense, sqrt"),
     ("HISTOGRAM_FROM", &["96", "32", "64", "128", "256"], "dense"),
+    ("HISTOGRAM_OF_FEW_COLUMNS_FROM", &["65", "96", "128", "256"], "dense, sqrt"),
     ("ALL_BINS_FROM", &["1024", "256", "512", "2048", "4096"], "dense"),
     ("FEW_BINS", &["64", "16", "32", "128", "256"], "dense"),
     ("LARGE_FROM", &["1024", "256", "512", "2048", "4096"], "dense, random"),

@@ -338,6 +338,14 @@ impl Dataset {
         self.values.rank_above(feature as usize, threshold, ranks) as u32
     }
 
+    /// A rank that divides some ranks of `feature` as `threshold` divides their values: those up to
+    /// it have values up to the threshold. `lowest` is the lowest of the ranks, and is not above the
+    /// threshold. O(ranks).
+    #[inline]
+    pub(crate) fn rank_between(&self, feature: u32, threshold: f64, lowest: u32, ranks: &[u32]) -> u32 {
+        self.values.rank_between(feature as usize, threshold, lowest, ranks)
+    }
+
     /// Ranks of a feature that the first one above `threshold` is among, or is the one after: few,
     /// at the cost of one look-up.
     pub(crate) fn ranks_around(&self, feature: u32, threshold: f64) -> Range<u32> {

@@ -225,6 +225,30 @@ impl ValueTable {
             }
     }
 
+    /// See [`Dataset::rank_between`](super::Dataset::rank_between).
+    #[inline]
+    pub(crate) fn rank_between(&self, feature: usize, threshold: f64, lowest: u32, ranks: &[u32]) -> u32 {
+        // The highest rank of a value up to the threshold, found without branches on values, which
+        // would be mispredicted.
+        fn last(lowest: u32, ranks: &[u32], is_left: impl Fn(u32) -> bool) -> u32 {
+            ranks.iter().fold(lowest, |last, &rank| last.max(rank & u32::from(is_left(rank)).wrapping_neg()))
+        }
+        if self.is_keyed(feature) {
+            return self.ranks_around(feature, threshold).start as u32 - 1;
+        }
+        let range = self.indptr[feature]..self.indptr[feature + 1];
+        match &self.values {
+            Floats::F32(values) => {
+                let values = &values[range];
+                last(lowest, ranks, |rank| f64::from(values[rank as usize]) <= threshold)
+            }
+            Floats::F64(values) => {
+                let values = &values[range];
+                last(lowest, ranks, |rank| values[rank as usize] <= threshold)
+            }
+        }
+    }
+
     pub(crate) fn n_bytes(&self) -> usize {
         let values = match &self.values {
             Floats::F32(values) => size_of_val(&values[..]),

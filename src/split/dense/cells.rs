@@ -5,7 +5,7 @@
 //! subtraction and a shift. The bins divide the range of ranks that occur in the node, so that a
 //! column is spread over all bins even where earlier splits have narrowed its range. Missing values
 //! have a bin of their own, the last. In a column of up to 256 ranks, which are stored as bytes,
-//! each rank is a bin.
+//! each rank between the extremes of the node is a bin.
 
 use crate::criterion::packed::MAX_BINS;
 use crate::data::dense::{DenseColumn, Ranks, gather};
@@ -14,8 +14,8 @@ use crate::simd::{Level, vectorized};
 /// The cells of one column in a node.
 #[derive(Debug, Default)]
 pub(crate) struct Cells {
-    /// The rank of each row. `load_bins` does not set the ranks of a column of bytes, whose bins
-    /// are its ranks.
+    /// The rank of each row. `load_bins` does not set the ranks of a column of bytes, in which a bin
+    /// has one rank.
     pub ranks: Vec<u32>,
     /// The bin of each row.
     pub bins: Vec<u8>,
@@ -43,7 +43,8 @@ impl Cells {
     }
 
     /// Sets ranks and bins: at most `max_bins` bins of values, and one of missing values. A column
-    /// of bytes has a bin for each of its ranks instead. O(rows).
+    /// of bytes has a bin for each rank between its extremes instead. There is one bin if and only
+    /// if the column is constant. O(rows).
     pub fn load_bins(
         &mut self,
         column: &DenseColumn,
@@ -57,10 +58,13 @@ impl Cells {
         self.end = missing_rank.unwrap_or(u32::MAX);
         if let Ranks::U8(ranks) = &column.ranks {
             load(ranks, samples, &mut self.bins);
-            (self.base, self.shift, self.n_bins) = (0, 0, column.n_ranks as usize);
-            if let Some(missing) = missing_rank {
-                self.n_missing = samples.len() - n_up_to(level, &self.bins, missing as u8 - 1);
-                self.n_bins -= usize::from(self.n_missing == 0);
+            let (lowest, highest) = range_of_bytes(level, &self.bins);
+            (self.base, self.shift, self.n_bins) = (lowest.into(), 0, usize::from(highest - lowest) + 1);
+            if missing_rank == Some(highest.into()) {
+                self.n_missing = samples.len() - n_up_to(level, &self.bins, highest - 1);
+            }
+            if lowest > 0 {
+                lower(level, &mut self.bins, lowest);
             }
             return;
         }
@@ -132,6 +136,22 @@ vectorized! {
 }
 
 vectorized! {
+    /// The least and the greatest of some bytes.
+    fn range_of_bytes(bins: &[u8]) -> (u8, u8) {
+        bins.iter().fold((u8::MAX, 0), |(lowest, highest), &bin| (lowest.min(bin), highest.max(bin)))
+    }
+}
+
+vectorized! {
+    /// Subtracts a number from all bins.
+    fn lower(bins: &mut [u8], by: u8) {
+        for bin in bins {
+            *bin -= by;
+        }
+    }
+}
+
+vectorized! {
     /// The least rank of all; the highest rank below `end`, or 0 if there is none; and the number
     /// of ranks below `end`. No rank is above `end`.
     fn range_below(ranks: &[u32], end: u32) -> (u32, u32, usize) {
@@ -193,6 +213,31 @@ mod tests {
     use super::*;
 
     proptest! {
+        #[test]
+        fn bins_of_bytes_are_ranks(
+            ranks in prop::collection::vec(any::<u8>(), 1..300),
+            least: u8,
+            has_missing: bool,
+        ) {
+            let ranks: Box<[u8]> = ranks.iter().map(|&rank| rank.max(least)).collect();
+            let samples: Vec<u32> = (0..ranks.len() as u32).step_by(2).collect();
+            let node: Vec<u32> = samples.iter().map(|&sample| ranks[sample as usize].into()).collect();
+            let (lowest, highest) = (*node.iter().min().unwrap(), *node.iter().max().unwrap());
+            let missing = has_missing.then(|| u32::from(*ranks.iter().max().unwrap()));
+            let column = DenseColumn { ranks: Ranks::U8(ranks.into()), common_rank: 0, n_ranks: 256, is_sparse: false };
+            for level in Level::supported() {
+                let mut cells = Cells::default();
+                cells.load_bins(&column, missing, &samples, level, 64);
+                prop_assert!(!cells.is_coarse());
+                prop_assert_eq!(cells.n_bins as u32, highest - lowest + 1);
+                prop_assert_eq!(cells.n_missing, node.iter().filter(|&&rank| Some(rank) == missing).count());
+                for (&rank, &bin) in node.iter().zip(&cells.bins) {
+                    prop_assert!(Some(rank) == missing || rank == cells.last_rank(bin.into()));
+                    prop_assert!(Some(rank) != missing || usize::from(bin) == cells.n_bins - 1);
+                }
+            }
+        }
+
         #[test]
         fn bins_are_ranges_of_ranks(
             ranks in prop::collection::vec(0u32..=u32::MAX, 1..300),

@@ -60,13 +60,9 @@ pub(crate) fn best_cut<C: Criterion>(
         return Outcome::Constant;
     }
     let missing = (cells.n_missing > 0).then_some(Side::Right);
-    let is_coarse = cells.is_coarse();
     histogram.count(node.totals, rows, &cells.bins, cells.n_bins);
     let mut counted = Counted { at, feature, missing, histogram, scratch };
     let mut highest = counted.offer(scan, best);
-    if !is_coarse && highest == f64::NEG_INFINITY && !(C::FORBIDS_CUTS && counted.varies()) {
-        return Outcome::Constant;
-    }
     if missing.is_some() {
         counted.histogram.rotate(node.totals);
         counted.missing = Some(Side::Left);
@@ -87,12 +83,6 @@ struct Counted<'a, C: Criterion> {
 }
 
 impl<C: Criterion> Counted<'_, C> {
-    /// Whether more than one bin has rows.
-    fn varies(&self) -> bool {
-        let bins = 0..self.scratch.cells.n_bins;
-        bins.filter(|&bin| self.histogram.bin_has_rows(bin as u8)).nth(1).is_some()
-    }
-
     /// The place in the histogram of the first bin of values.
     fn first(&self) -> usize {
         usize::from(self.missing == Some(Side::Left))

@@ -21,6 +21,7 @@ mod random;
 pub mod small;
 
 use crate::criterion::packed::Packed;
+use crate::criterion::packed::lanes::LANES;
 use crate::tuning::tuned;
 
 use crate::criterion::Criterion;
@@ -50,6 +51,8 @@ tuned! {
     fn cell_cost() -> f64 = 2.0;
     /// From this many rows on, the columns of a node are counted in bins (bench `sweep`).
     fn histogram_from() -> usize = 96;
+    /// The same for a node whose columns do not fill the lanes of the network (bench `sweep`).
+    fn histogram_of_few_columns_from() -> usize = 65;
 }
 
 /// Scratch of one worker. Each search assumes that it is dirty.
@@ -128,7 +131,9 @@ pub(crate) fn best_split<C: Criterion>(
         return Ok(Found { best, constants: None, heritage: None });
     }
     let DenseScratch { rows, columns: buffers, spare, small, random, winner, winner_of } = scratch;
-    let tier = forced.unwrap_or(if samples.len() >= histogram_from() {
+    let are_few_columns = search.n_drawn() < LANES;
+    let histogram_from = if are_few_columns { histogram_of_few_columns_from() } else { histogram_from() };
+    let tier = forced.unwrap_or(if samples.len() >= histogram_from {
         Tier::Histogram
     } else if columns.is_sparse() {
         Tier::Sort

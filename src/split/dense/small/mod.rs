@@ -334,15 +334,9 @@ impl<C: Criterion> SmallNode<'_, C> {
         let Range { start: lowest, end: highest } = extremes;
         let (low, high) = (data.value(feature, lowest), data.value(feature, highest));
         let threshold = threshold_between(self.key, feature, low, high);
-        // The first rank above the threshold is one of a few ranks, or the one after them. If no
-        // row has one of these, each of them divides the rows as the threshold does.
-        let around = data.ranks_around(feature, threshold);
-        let first = around.start.clamp(lowest + 1, highest);
-        let last = around.end.clamp(first, highest);
-        let n_around: u32 = ranks.iter().map(|rank| u32::from((first..last).contains(rank))).sum();
-        let end = if n_around == 0 { first } else { data.rank_above(feature, threshold, first..last) };
+        let last = data.rank_between(feature, threshold, lowest, ranks);
         let cut = Cut::Random { key: self.key, lowest, highest };
-        Candidate { cut, ..Candidate::between(feature, end - 1, end, 0) }
+        Candidate { cut, ..Candidate::between(feature, last, last + 1, 0) }
     }
 
     /// Offers a cut of the column whose ranks are loaded. `missing` is as in [`take`](Self::take).
