@@ -56,10 +56,10 @@ impl Known<'_> {
 
     /// The variance of a split whose values are known, by that of its children.
     fn impurity(&self, node: usize, children: [usize; 2]) -> f64 {
-        let value = |node: usize, at: usize| self.values[node * self.n_values + at];
+        let values = |node: usize| &self.values[node * self.n_values..][..self.n_values];
         let of_child = |child: usize| {
-            let squares = (0..self.n_values).map(|at| {
-                let distance = value(child, at) - value(node, at);
+            let squares = values(child).iter().zip(values(node)).map(|(of_child, of_node)| {
+                let distance = of_child - of_node;
                 distance * distance
             });
             self.nodes[child].impurity + squares.sum::<f64>() / self.n_values as f64

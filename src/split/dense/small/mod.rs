@@ -92,7 +92,7 @@ impl<C: Criterion> SmallScratch<C> {
         let mut node = SmallNode { search, key, columns, best: None };
         let mut features = std::mem::take(&mut self.features);
         let (mut start, mut n_varying) = (0, 0);
-        'draw: while start < n_features {
+        'draw: while start < n_features && (start < n_certain || n_varying < n_wanted) {
             let end = if start == 0 { n_drawn } else { n_features.min(start + BATCH) };
             features.resize((end - start) as usize, 0);
             order.draw(search.level, start, &mut features);
