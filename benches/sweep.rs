@@ -30,7 +30,7 @@ const ROUNDS: usize = 3;
 
 /// A constant, the values to try (the one that the source has first), and the workload that it
 /// matters for.
-const SWEEPS: [(&str, &[&str], &str); 36] = [
+const SWEEPS: [(&str, &[&str], &str); 37] = [
     ("KNOWN_FROM_SAMPLES", &["24", "6", "12", "48", "96"], "sparse"),
     ("KNOWN_FROM_ENTRIES", &["256", "64", "128", "512", "1024"], "sparse"),
     ("COPY_BELOW", &["0.5", "0.1", "0.25", "0.75"], "sparse"),
@@ -62,6 +62,7 @@ const SWEEPS: [(&str, &[&str], &str); 36] = [
     ("TEAMS_FROM", &["16384", "0", "1000"], "explain, few columns"),
     ("CODED_UP_TO", &["2048", "0", "256", "512", "1024"], "encode"),
     ("ROWS_PER_CODE", &["4", "1", "2", "8", "16"], "encode"),
+    ("ASK_AHEAD_FROM", &["200000", "0", "1000000"], "dense, large, sqrt"),
     ("NEAR_CELLS", &["131072", "32768", "65536", "262144", "1048576"], "dense, large"),
     ("SPREAD", &["16", "4", "8", "32", "64"], "dense, large"),
     ("SAVED_PER_LEVEL", &["0.6", "0.2", "0.4", "0.8", "1.2"], "dense, large"),
@@ -166,6 +167,12 @@ fn growth(name: &str) -> (Dataset, Target, TreeParams, usize) {
         "dense, large" => {
             let target = random_numbers(200_000, 2).expect("finite");
             (dense(200_000, 30, Ordinals::Ranks), target, TreeParams::new(CriterionKind::SquaredError), 1)
+        }
+        "dense, large, sqrt" => {
+            // So many columns that no node is walked on a copy of its rows.
+            let mut random = Random::new(1);
+            let x = Array2::from_shape_fn((200_000, 64), |_| (random.uniform() * 100.0).floor());
+            (Dataset::from_dense(x.view(), &runtime).expect("finite"), classes(200_000), sqrt, 1)
         }
         "dense, two threads" => (dense(100_000, 30, Ordinals::Ranks), classes(100_000), gini, 2),
         other => panic!("no workload {other}"),

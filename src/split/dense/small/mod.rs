@@ -21,9 +21,17 @@ use crate::simd::Level;
 use crate::split::candidate::{Candidate, Cut, threshold_between};
 use crate::split::dense::cells::beside;
 use crate::split::node::Search;
+use crate::tuning::tuned;
 
 pub use units::Left;
 use units::SmallUnits;
+
+tuned! {
+    /// In a data set of at least this many rows, a node asks for its ranks in all columns that it
+    /// draws before it searches the first of them: each is a cache miss, and the misses of all
+    /// columns overlap (bench `sweep`).
+    fn ask_ahead_from() -> usize = 200_000;
+}
 
 /// How many features a node draws at a time, once those that it draws in any case do not vary.
 const BATCH: u32 = 16;
@@ -96,6 +104,11 @@ impl<C: Criterion> SmallScratch<C> {
             let end = if start == 0 { n_drawn } else { n_features.min(start + BATCH) };
             features.resize((end - start) as usize, 0);
             order.draw(search.level, start, &mut features);
+            if start == 0 && search.data.n_samples() >= ask_ahead_from() {
+                for &feature in &features {
+                    columns.column(feature).ask_for(&self.searched[..n]);
+                }
+            }
             for (position, &feature) in (start..end).zip(&features) {
                 if position >= n_certain && n_varying >= n_wanted {
                     break 'draw;
