@@ -112,6 +112,8 @@ impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
             pushed.inside = pushed.inside + self.measure.growth(0, count);
             pushed.outside = pushed.outside + self.measure.growth(0, whole - count);
         }
+        // Each sample has a class of each output.
+        pushed.weight /= self.n_outputs as u64;
         pushed
     }
 
@@ -121,7 +123,7 @@ impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
 
     /// For each order, the output whose classes the order looks at, and the slot of the class whose
     /// shares it sorts by: every class, but of two classes only the second.
-    fn orders(&self) -> impl Iterator<Item = (usize, u32)> {
+    pub(super) fn orders(&self) -> impl Iterator<Item = (usize, u32)> {
         self.classes.first.windows(2).enumerate().flat_map(|(output, range)| {
             let first = range[0] + u32::from(range[1] - range[0] == 2);
             (first..range[1]).map(move |slot| (output, slot))

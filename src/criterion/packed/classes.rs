@@ -1,4 +1,7 @@
-//! Packed forms of the classes of one output, for Gini impurity.
+//! Packed forms of the classes of one or several outputs, for Gini impurity.
+//!
+//! The classes of all outputs are counted side by side, as if they were those of one output of which
+//! each row has several: sums of squares add up over classes and outputs alike.
 
 use std::cmp::Ordering;
 
@@ -8,15 +11,21 @@ use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measur
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
 
-/// Most classes: the counts of all bins should stay in the second-level cache.
+/// Most classes of all outputs together: the counts of all bins should stay in the second-level cache.
 const MAX_CLASSES: usize = 64;
-/// If a node's weight is below this, sums of its squared class weights fit in an `i32`.
-const SMALL_BELOW: u64 = 1 << 15;
+/// If the square of a node's weight times the number of outputs is below this, sums of its squared
+/// class weights fit in an `i32`.
+const SMALL_BELOW: u64 = 1 << 30;
 
 /// Histogram of weights by class, and buffers.
 pub struct PackedClasses {
     n_bins: usize,
+    /// The number of outputs, of classes of the first output, and of classes of all outputs.
+    n_outputs: usize,
+    n_first: usize,
     n_classes: usize,
+    /// For each order of categories, the class whose shares it sorts by.
+    order_classes: Box<[u32]>,
     /// The counts of a bin begin at its number times `2^shift`.
     shift: u32,
     bins: Vec<u32>,
@@ -27,8 +36,8 @@ pub struct PackedClasses {
     /// The weight of all bins before each, by class: `MAX_BINS + 1` numbers of the first class,
     /// then of the second, and so on.
     ends: Vec<f64>,
-    /// The rows of a small node: class and weight.
-    places: Box<[[u32; 2]; MAX_PLACES]>,
+    /// The rows of a small node: for each output, class and weight.
+    places: Box<[[[u32; 2]; MAX_PLACES]]>,
     /// For each class, its weight on the left of the current cut in each lane.
     counts: Box<[[i32; LANES]]>,
     /// For each class, the weight of its rows below the end of each column.
@@ -43,7 +52,7 @@ impl PackedClasses {
     /// Sets `weights` and `ends` from these bins.
     fn add_up(&mut self, order: &(impl ExactSizeIterator<Item = usize> + Clone)) {
         self.n_bins = order.len();
-        let Self { n_bins, shift, bins, weights, ends, .. } = self;
+        let Self { n_bins, n_first, shift, bins, weights, ends, .. } = self;
         let weights = &mut weights[..=*n_bins];
         weights.fill(0.0);
         for (class, ends) in ends.chunks_exact_mut(ENDS).enumerate() {
@@ -51,7 +60,8 @@ impl PackedClasses {
             for (place, bin) in (1..).zip(order.clone()) {
                 sum += bins[(bin << *shift) + class];
                 ends[place] = f64::from(sum);
-                weights[place] += f64::from(sum);
+                // The classes of one output have all of the weight.
+                weights[place] += if class < *n_first { f64::from(sum) } else { 0.0 };
             }
         }
     }
@@ -63,23 +73,27 @@ impl PackedClasses {
 }
 
 impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedClasses {
-    /// For each row, the class in the low half and the weight in the high half.
+    /// For each row, the class in the low half and the weight in the high half: all rows with their
+    /// classes of the first output, then all rows with those of the second, and so on.
     type Rows = Vec<u64>;
 
     fn new(criterion: &ClassCriterion<'_, W, M>) -> Option<Self> {
         let n_classes = criterion.n_slots();
-        let is_there = W::ARE_SMALL && M::IS_SQUARED_DISTANCE && criterion.n_outputs == 1 && n_classes <= MAX_CLASSES;
+        let is_there = W::ARE_SMALL && M::IS_SQUARED_DISTANCE && n_classes <= MAX_CLASSES;
         is_there.then(|| {
             let shift = n_classes.next_power_of_two().ilog2();
             Self {
                 n_bins: 0,
+                n_outputs: criterion.n_outputs,
+                n_first: criterion.classes.first[1] as usize,
                 n_classes,
+                order_classes: criterion.orders().map(|(_, slot)| slot).collect(),
                 shift,
                 bins: vec![0; MAX_BINS << shift],
                 turns: Vec::new(),
                 weights: Box::new([0.0; ENDS]),
                 ends: vec![0.0; ENDS * n_classes],
-                places: Box::new([[0; 2]; MAX_PLACES]),
+                places: vec![[[0; 2]; MAX_PLACES]; criterion.n_outputs].into(),
                 counts: vec![[0; LANES]; n_classes].into(),
                 below: vec![[0; LANES]; n_classes].into(),
                 work: Box::new([[0.0; ENDS]; 4]),
@@ -94,11 +108,11 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         samples: &[u32],
         rows: &mut Vec<u64>,
     ) {
-        let row = |&sample: &u32| {
-            u64::from(criterion.classes.slots[sample as usize]) | criterion.weights.weight(sample) << 32
-        };
         rows.clear();
-        rows.extend(samples.iter().map(row));
+        for output in 0..self.n_outputs {
+            let slot = |sample: u32| criterion.classes.slots[sample as usize * self.n_outputs + output];
+            rows.extend(samples.iter().map(|&sample| u64::from(slot(sample)) | criterion.weights.weight(sample) << 32));
+        }
     }
 
     fn count(&mut self, _node: &ClassTotals<M::Sum>, rows: &Vec<u64>, bins: &[u8], n_bins: usize) {
@@ -106,27 +120,30 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         let counts = &mut self.bins[..n_bins << self.shift];
         counts.fill(0);
         let slot = |row: u64, bin: u8| ((bin as usize) << self.shift) + row as u32 as usize;
+        let of_outputs = rows.chunks_exact(bins.len());
         if n_bins <= FEW_BINS {
             // Counts rows in turn in four copies, as additions to one bin would wait for each
             // other.
             let size = counts.len();
             self.turns.clear();
             self.turns.resize(4 * size, 0);
-            let (rows, rest) = rows.as_chunks::<4>();
-            let (bins, rest_bins) = bins.as_chunks::<4>();
-            for (rows, bins) in rows.iter().zip(bins) {
-                for (turn, (&row, &bin)) in rows.iter().zip(bins).enumerate() {
-                    self.turns[turn * size + slot(row, bin)] += (row >> 32) as u32;
+            for rows in of_outputs {
+                let (rows, rest) = rows.as_chunks::<4>();
+                let (bins, rest_bins) = bins.as_chunks::<4>();
+                for (rows, bins) in rows.iter().zip(bins) {
+                    for (turn, (&row, &bin)) in rows.iter().zip(bins).enumerate() {
+                        self.turns[turn * size + slot(row, bin)] += (row >> 32) as u32;
+                    }
                 }
-            }
-            for (&row, &bin) in rest.iter().zip(rest_bins) {
-                self.turns[slot(row, bin)] += (row >> 32) as u32;
+                for (&row, &bin) in rest.iter().zip(rest_bins) {
+                    self.turns[slot(row, bin)] += (row >> 32) as u32;
+                }
             }
             for turn in self.turns.chunks_exact(size) {
                 counts.iter_mut().zip(turn).for_each(|(count, &more)| *count += more);
             }
         } else {
-            for (&row, &bin) in rows.iter().zip(bins) {
+            for (&row, &bin) in of_outputs.flat_map(|rows| rows.iter().zip(bins)) {
                 counts[slot(row, bin)] += (row >> 32) as u32;
             }
         }
@@ -143,11 +160,10 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
     }
 
     fn compare_bins(&self, number: usize, a: u8, b: u8) -> Ordering {
-        // Of two classes that the target has, only the second is one to order by.
-        let class = number + usize::from(self.n_classes == 2);
+        let class = self.order_classes[number] as usize;
         let mean = |bin: u8| {
             let counts = self.counts(bin);
-            (counts[class].into(), counts.iter().map(|&count| u64::from(count)).sum())
+            (counts[class].into(), counts[..self.n_first].iter().map(|&count| u64::from(count)).sum())
         };
         compare_means(mean(a), mean(b))
     }
@@ -168,31 +184,37 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
     fn bounds(&mut self, level: Level, node: &ClassTotals<M::Sum>, all_legal: bool, bounds: &mut [f64]) {
         let n = self.n_bins;
         let (weights, ends, counts) = (&self.weights[..=n], &self.ends[..], &node.counts[..]);
-        inner_bounds(level, weights, ends, counts, node.weight as f64, all_legal, &mut self.work, bounds);
+        let has_best_at_ends = all_legal && self.n_outputs == 1;
+        let (weight, n_outputs) = (node.weight as f64, self.n_outputs as f64);
+        inner_bounds(level, weights, ends, counts, weight, n_outputs, has_best_at_ends, &mut self.work, bounds);
     }
 
     fn lane_scores(&mut self, level: Level, node: &ClassTotals<M::Sum>, rows: &Vec<u64>, cuts: Cuts<'_>) -> bool {
-        if node.weight >= SMALL_BELOW {
+        if node.weight * node.weight >= SMALL_BELOW / self.n_outputs as u64 {
             return false;
         }
-        for (slot, &row) in self.places.iter_mut().zip(rows) {
-            *slot = [row as u32, (row >> 32) as u32];
+        for (places, rows) in self.places.iter_mut().zip(rows.chunks_exact(cuts.keys.len())) {
+            for (slot, &row) in places.iter_mut().zip(rows) {
+                *slot = [row as u32, (row >> 32) as u32];
+            }
         }
         let mut whole = [0; MAX_CLASSES];
         whole.iter_mut().zip(&node.counts).for_each(|(whole, &count)| *whole = count as i32);
         let counts = &mut self.counts[..self.n_classes];
-        let weight = node.weight as i32;
+        let (n_first, weight) = (self.n_first, node.weight as i32);
         counts.fill([0; LANES]);
-        sorted_scores(level, &self.places, weight, &whole, counts, cuts.keys, cuts.scores);
+        sorted_scores(level, &self.places, n_first, weight, &whole, counts, cuts.keys, cuts.scores);
         if cuts.missing.is_some() {
             counts.fill([0; LANES]);
             for (lane, place) in cuts.missing_rows() {
-                let [class, weight] = self.places[place];
-                counts[class as usize][lane] += weight as i32;
+                for places in &self.places {
+                    let [class, weight] = places[place];
+                    counts[class as usize][lane] += weight as i32;
+                }
             }
         }
         if let Some((ranks, others)) = cuts.missing {
-            sorted_scores(level, &self.places, weight, &whole, counts, cuts.keys, others);
+            sorted_scores(level, &self.places, n_first, weight, &whole, counts, cuts.keys, others);
             for (scores, keys) in others.iter_mut().zip(&cuts.keys[1..]) {
                 mask_missing(keys, ranks, scores);
             }
@@ -201,7 +223,15 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
     }
 
     fn add_below<const N: usize>(&mut self, level: Level, rows: &Vec<u64>, ranks: &[[u32; N]], ends: &[u32; N]) {
-        counts_below(level, rows, ranks, ends, &mut self.below[..self.n_classes]);
+        self.below.fill([0; LANES]);
+        for rows in rows.chunks_exact(ranks.len()) {
+            counts_below(level, rows, ranks, ends, &mut self.below);
+        }
+        if N == 1 {
+            for counts in &mut self.below {
+                counts[0] = counts.iter().sum();
+            }
+        }
     }
 
     fn pushed(
@@ -221,8 +251,9 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
 }
 
 vectorized! {
+    /// Adds to the counts in `below`: to those of each column in its lane, or for one column, in all
+    /// lanes together.
     fn counts_below<const N: usize>(rows: &[u64], ranks: &[[u32; N]], ends: &[u32; N], below: &mut [[u32; LANES]]) {
-        below.fill([0; LANES]);
         if N == 1 {
             // Rows are counted in turn in all lanes, as additions to one number would wait for each
             // other.
@@ -231,9 +262,6 @@ vectorized! {
                     let (counts, weight) = (&mut below[row as u32 as usize], (row >> 32) as u32);
                     counts[lane] += if ranks[0] < ends[0] { weight } else { 0 };
                 }
-            }
-            for counts in below {
-                counts[0] = counts.iter().sum();
             }
             return;
         }
@@ -250,7 +278,8 @@ vectorized! {
     /// Scores the cuts between sorted keys, see [`Packed::lane_scores`]. At first `counts` has the
     /// rows that are on the left of all cuts: none, or those with missing values.
     fn sorted_scores(
-        places: &[[u32; 2]; MAX_PLACES],
+        places: &[[[u32; 2]; MAX_PLACES]],
+        n_first: usize,
         node_weight: i32,
         whole: &[i32; MAX_CLASSES],
         counts: &mut [[i32; LANES]],
@@ -260,28 +289,32 @@ vectorized! {
         let mut weights = [0i32; LANES];
         let mut inside = [0i32; LANES];
         let mut outside = [0i32; LANES];
-        for (counts, &whole) in counts.iter().zip(whole) {
+        for (class, (counts, &whole)) in counts.iter().zip(whole).enumerate() {
             for lane in 0..LANES {
                 let (own, rest) = (counts[lane], whole - counts[lane]);
-                weights[lane] += own;
+                weights[lane] += if class < n_first { own } else { 0 };
                 inside[lane] += own * own;
                 outside[lane] += rest * rest;
             }
         }
         for (scores, keys) in scores.iter_mut().zip(keys.windows(2)) {
             let (mut own, mut before, mut beyond) = ([0; LANES], [0; LANES], [0; LANES]);
-            for lane in 0..LANES {
-                let [class, weight] = places[place(keys[0][lane])];
-                let count = &mut counts[class as usize][lane];
-                own[lane] = weight as i32;
-                before[lane] = *count;
-                beyond[lane] = whole[class as usize % MAX_CLASSES] - *count;
-                *count += weight as i32;
+            for places in places {
+                for lane in 0..LANES {
+                    let [class, weight] = places[place(keys[0][lane])];
+                    let count = &mut counts[class as usize][lane];
+                    own[lane] = weight as i32;
+                    before[lane] = *count;
+                    beyond[lane] = whole[class as usize % MAX_CLASSES] - *count;
+                    *count += weight as i32;
+                }
+                for lane in 0..LANES {
+                    inside[lane] += own[lane] * (2 * before[lane] + own[lane]);
+                    outside[lane] -= own[lane] * (2 * beyond[lane] - own[lane]);
+                }
             }
             for lane in 0..LANES {
                 weights[lane] += own[lane];
-                inside[lane] += own[lane] * (2 * before[lane] + own[lane]);
-                outside[lane] -= own[lane] * (2 * beyond[lane] - own[lane]);
                 let weight = weights[lane];
                 scores[lane] = f64::from(inside[lane]) / f64::from(weight)
                     + f64::from(outside[lane]) / f64::from(node_weight - weight);
@@ -315,15 +348,17 @@ vectorized! {
 }
 
 vectorized! {
-    /// With classes as unit vectors, the gain of a split is the squared excess of a side over the
-    /// node's shares, times the node's weight, over the product of the weights of both sides.
+    /// With classes as unit vectors, of which a row is the sum of one for each output, the gain of a
+    /// split is the squared excess of a side over the node's shares, times the node's weight, over
+    /// the product of the weights of both sides.
     #[allow(clippy::too_many_arguments, reason = "arrays over bins")]
     fn inner_bounds(
         weights: &[f64],
         ends: &[f64],
         counts: &[u64],
         node_weight: f64,
-        all_legal: bool,
+        n_outputs: f64,
+        has_best_at_ends: bool,
         work: &mut [[f64; ENDS]; 4],
         bounds: &mut [f64],
     ) {
@@ -348,7 +383,8 @@ vectorized! {
                 before[bin] += excess * excess;
             }
             let (low, high) = (&ends[..n], &ends[1..=n]);
-            let distance = 1.0 - 2.0 * p + all_squares;
+            // Adds up to the squared distance of a row over its classes, one of each output.
+            let distance = 1.0 - 2.0 * p + all_squares / n_outputs;
             for bin in 0..n {
                 let excess = (low[bin] + high[bin]) - p * (weights_before[bin] + weights_after[bin]);
                 middle[bin] += excess * excess;
@@ -371,7 +407,7 @@ vectorized! {
             let gain = inside.most_gain(node_weight);
             // A bin of one class has its best cuts at its ends, as the score is strictly convex in
             // the weight of a class.
-            let is_open = peaks[bin] < high - low || !all_legal;
+            let is_open = peaks[bin] < high - low || !has_best_at_ends;
             bounds[bin] = if is_open { (none + gain) * SLACK } else { f64::NEG_INFINITY };
         }
     }

@@ -308,7 +308,9 @@ mod tests {
             let n = numbers.len();
             // Below a random rank, classes follow the ranks, so that some bins have one class only.
             let class = |i: usize| if ranks[i] < pure { ranks[i] / 300 } else { numbers[i].unsigned_abs() } % n_classes;
-            let classes: Vec<u32> = (0..n).map(class).collect();
+            // The classes of other outputs are those of other rows.
+            let of_output = |at: usize| class((at / n_outputs + 7 * (at % n_outputs)) % n);
+            let classes: Vec<u32> = (0..n * n_outputs).map(of_output).collect();
             let values: Vec<f64> = numbers.iter().map(|&v| f64::from(v / step) + 0.1).collect();
             // Outputs of several scales; counts, most of them 0 or none.
             let several = |value: &dyn Fn(usize) -> f64| -> Vec<f64> {
@@ -325,7 +327,7 @@ mod tests {
                 let target = match kind {
                     CriterionKind::SquaredError => Target::regression(&numbers_of, n_outputs, weights.as_deref()),
                     CriterionKind::Poisson => Target::regression(&counts_of, n_outputs, weights.as_deref()),
-                    _ => Target::classification(&classes, &[n_classes], weights.as_deref()),
+                    _ => Target::classification(&classes, &vec![n_classes; n_outputs], weights.as_deref()),
                 };
                 let check = Check { samples: &samples, ranks: &ranks, shift };
                 prop_assert!(visit(kind, &target.unwrap(), check, &Runtime::unstoppable()).unwrap());
