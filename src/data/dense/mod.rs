@@ -10,7 +10,6 @@ pub(super) mod take;
 use super::buffer::Buffer;
 pub use super::encoding::Ordinals;
 use super::ordered::Places;
-use crate::simd::prefetch;
 
 /// Most distinct values of a column of `u16`.
 const MAX_NARROW: usize = 1 << 16;
@@ -66,20 +65,6 @@ impl DenseColumn {
             Ranks::U8(ranks) => ranks[sample as usize].into(),
             Ranks::U16(ranks) => ranks[sample as usize].into(),
             Ranks::U32(ranks) => ranks[sample as usize],
-        }
-    }
-
-    /// Asks for the ranks of some rows before they are needed.
-    pub fn ask_for(&self, samples: &[u32]) {
-        fn ask<R>(ranks: &[R], samples: &[u32]) {
-            for &sample in samples {
-                prefetch(ranks, sample as usize);
-            }
-        }
-        match &self.ranks {
-            Ranks::U8(ranks) => ask(ranks, samples),
-            Ranks::U16(ranks) => ask(ranks, samples),
-            Ranks::U32(ranks) => ask(ranks, samples),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::data::dense::{DenseColumn, Ranks};
 use crate::data::{Columns, DenseColumns};
 use crate::params::{FeatureSampling, Splitter, Tier};
 use crate::rng::{NodeKey, Side};
-use crate::simd::Level;
+use crate::simd::{Level, prefetch};
 use crate::split::candidate::{Candidate, Cut, threshold_between};
 use crate::split::dense::cells::beside;
 use crate::split::node::Search;
@@ -106,7 +106,7 @@ impl<C: Criterion> SmallScratch<C> {
             order.draw(search.level, start, &mut features);
             if start == 0 && search.data.n_samples() >= ask_ahead_from() {
                 for &feature in &features {
-                    columns.column(feature).ask_for(&self.searched[..n]);
+                    ask_for(columns.column(feature), &self.searched[..n]);
                 }
             }
             for (position, &feature) in (start..end).zip(&features) {
@@ -390,6 +390,20 @@ struct Extremes {
     lowest: u32,
     highest: u32,
     highest_value: u32,
+}
+
+/// Asks for the ranks of some rows before they are needed.
+fn ask_for(column: &DenseColumn, samples: &[u32]) {
+    fn ask<R>(ranks: &[R], samples: &[u32]) {
+        for &sample in samples {
+            prefetch(ranks, sample as usize);
+        }
+    }
+    match &column.ranks {
+        Ranks::U8(ranks) => ask(ranks, samples),
+        Ranks::U16(ranks) => ask(ranks, samples),
+        Ranks::U32(ranks) => ask(ranks, samples),
+    }
 }
 
 /// Sets `out` to the ranks of some rows, and returns their extremes. `missing` is the rank of
