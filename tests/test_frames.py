@@ -16,6 +16,7 @@ import spinney._categories
 from oracle import bits
 from spinney import DecisionTreeRegressor, LazyForestRegressor, RandomForestClassifier
 from spinney._categories import encode, learn
+from spinney._frames import are_categorical, get_columns
 
 pytestmark = pytest.mark.oldest
 NAN = np.nan
@@ -206,6 +207,15 @@ def test_categorical_columns_by_dtype(kind):
     else:
         with pytest.raises(ValueError, match=r"'c' .* must hold numbers, or be named"):
             tree.fit(X, Y)
+
+
+def test_columns_of_one_name_are_read_by_place():
+    """And the frame keeps its names, of whatever type they are."""
+    X = pd.DataFrame({0: [1.5, 2.5], "c": pd.Categorical(["b", "a"]), "d": [3, 4]})
+    X.columns = pd.Index([0, "c", "c"], dtype=object)
+    assert are_categorical(X).tolist() == [False, True, False]
+    assert [column.to_list() for column in get_columns(X)] == [[1.5, 2.5], ["b", "a"], [3, 4]]
+    assert X.columns.tolist() == [0, "c", "c"]
 
 
 DATES = [dt.date(2020, 1, day) for day in (3, 1, 3)]

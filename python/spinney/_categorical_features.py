@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from spinney._frames import get_columns, get_names, is_categorical, is_frame
+from spinney._frames import are_categorical, get_names, is_frame
 from spinney._messages import InvalidParameterError
 
 
@@ -42,7 +42,7 @@ def find_categorical_features(X: Any, categorical_features: Any) -> NDArray[np.b
             )
         if not is_of_columns:
             return None
-        wanted = np.array([is_categorical(column) for column in get_columns(X)], dtype=bool)
+        wanted = are_categorical(X)
     else:
         wanted = np.asarray(categorical_features)
     if wanted.size == 0:

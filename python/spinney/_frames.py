@@ -50,11 +50,14 @@ def is_sparse_frame(X: Any) -> bool:
 
 def get_columns(X: Any) -> list[Series]:
     """Return the columns of a frame."""
-    if _is_like_pandas(X):
-        # By place, because several columns may have a name.
-        native = (X.iloc[:, place] for place in range(X.shape[1]))
-        return [nw.from_native(column, series_only=True) for column in native]
-    return list(nw.from_native(X, eager_only=True).iter_columns())
+    return list(_read_frame(X).iter_columns())
+
+
+def are_categorical(X: Any) -> NDArray[np.bool_]:
+    """Return for each column of a frame whether its type is categorical."""
+    # The types of no rows are known without a look at any value.
+    types = _read_frame(X.iloc[:0] if _is_like_pandas(X) else X).schema.values()
+    return np.array([isinstance(of, (nw.Categorical, nw.Enum)) for of in types], dtype=bool)
 
 
 def take_columns(X: Any, start: int, end: int) -> Any:
@@ -67,11 +70,6 @@ def take_columns(X: Any, start: int, end: int) -> Any:
 def get_names(X: Any) -> list[Any]:
     """Return the names of the columns of a frame."""
     return list(X.columns if _is_like_pandas(X) else nw.from_native(X, eager_only=True).columns)
-
-
-def is_categorical(column: Series) -> bool:
-    """Return whether the type of a column is categorical."""
-    return isinstance(column.dtype, (nw.Categorical, nw.Enum))
 
 
 def is_small(column: Series) -> bool:
@@ -131,8 +129,10 @@ def factorize(column: Series) -> tuple[NDArray[Any], NDArray[np.intp]]:
     if isinstance(column.dtype, _NESTED_TYPES):
         raise TypeError(f"values of the type {column.dtype} cannot be sorted")
     native = column.to_native()
-    if hasattr(native, "cat") and hasattr(native.cat, "codes"):
-        return native.cat.categories.to_numpy(), native.cat.codes.to_numpy()
+    # pandas makes a series of the codes each time that it is asked for them.
+    codes = getattr(getattr(native, "cat", None), "codes", None)
+    if codes is not None:
+        return native.cat.categories.to_numpy(), codes.to_numpy()
     if hasattr(native, "factorize"):
         codes, values = native.factorize()
         return values.to_numpy(), codes
@@ -173,3 +173,12 @@ def _factorize_polars(column: Series) -> tuple[NDArray[Any], NDArray[np.intp]]:
 
 def _is_like_pandas(X: Any) -> bool:
     return hasattr(X, "iloc")
+
+
+def _read_frame(X: Any) -> nw.DataFrame[Any]:
+    """Return a frame as narwhals reads it; one like those of pandas with places for names."""
+    if _is_like_pandas(X):
+        # Several columns may have one name, which narwhals refuses.
+        X = X.copy(deep=False)
+        X.columns = [str(place) for place in range(X.shape[1])]
+    return nw.from_native(X, eager_only=True)

@@ -46,6 +46,8 @@ def find_levels(column: Any, name: str) -> Levels:
             f"Categorical feature {name} must hold strings, numbers or other values that can be "
             "hashed and sorted."
         ) from None
+    # Narrower codes would be widened by each of the two look-ups.
+    codes = codes.astype(np.intp, copy=False)
     # The last entry is that of the code -1, of missing values.
     occurs = np.zeros(values.shape[0] + 1, dtype=bool)
     occurs[codes] = True
@@ -55,7 +57,7 @@ def find_levels(column: Any, name: str) -> Levels:
     code_of[used] = own_codes
     # There are fewer values than rows, so 0 is put first among the values.
     distinct, code_of = _put_zero_first(distinct, code_of)
-    return Levels(distinct, code_of[codes])
+    return Levels(distinct, code_of.take(codes, mode="wrap"))
 
 
 def factorize(column: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
