@@ -47,7 +47,7 @@ const SWEEPS: [(&str, &[&str], &str); 37] = [
     ("HISTOGRAM_OF_FEW_COLUMNS_FROM", &["65", "96", "128", "256"], "dense, sqrt"),
     ("ALL_BINS_FROM", &["1024", "256", "512", "2048", "4096"], "dense"),
     ("FEW_BINS", &["64", "16", "32", "128", "256"], "dense"),
-    ("LARGE_FROM", &["1024", "256", "512", "2048", "4096"], "dense, random"),
+    ("LARGE_FROM", &["256", "128", "512", "1024", "4096"], "dense, random"),
     ("FORGETFUL_UP_TO", &["64", "0", "16", "256"], "dense, random"),
     ("INDEX_FROM", &["1024", "64", "256", "4096", "65536"], "dense, random"),
     ("RANKS_PER_BIN", &["32", "4", "8", "128"], "dense, random"),

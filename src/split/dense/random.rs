@@ -29,7 +29,7 @@ use crate::split::samples::SampleSet;
 
 tuned! {
     /// From this many rows on, a node takes one column after the other (bench `sweep`).
-    fn large_from() -> usize = 1024;
+    fn large_from() -> usize = 256;
     /// A node of at most this many rows does not hand on which columns are constant: finding that
     /// out again costs its children less (bench `sweep`).
     fn forgetful_up_to() -> usize = 64;
