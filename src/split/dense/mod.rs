@@ -51,7 +51,8 @@ tuned! {
     fn cell_cost() -> f64 = 2.0;
     /// From this many rows on, the columns of a node are counted in bins (bench `sweep`).
     fn histogram_from() -> usize = 96;
-    /// The same for a node whose columns do not fill the lanes of the network (bench `sweep`).
+    /// From this many rows on, they are counted in bins if they are too few to fill the lanes of the
+    /// network (bench `sweep`).
     fn histogram_of_few_columns_from() -> usize = 65;
 }
 

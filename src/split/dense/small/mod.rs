@@ -100,7 +100,8 @@ impl<C: Criterion> SmallScratch<C> {
         let mut node = SmallNode { search, key, columns, best: None };
         let mut features = std::mem::take(&mut self.features);
         let (mut start, mut n_varying) = (0, 0);
-        'draw: while start < n_features && (start < n_certain || n_varying < n_wanted) {
+        let are_enough = |position, n_varying| position >= n_certain && n_varying >= n_wanted;
+        'draw: while start < n_features && !are_enough(start, n_varying) {
             let end = if start == 0 { n_drawn } else { n_features.min(start + BATCH) };
             features.resize((end - start) as usize, 0);
             order.draw(search.level, start, &mut features);
@@ -108,7 +109,7 @@ impl<C: Criterion> SmallScratch<C> {
                 ask_for(columns, &features, &self.searched[..n]);
             }
             for (position, &feature) in (start..end).zip(&features) {
-                if position >= n_certain && n_varying >= n_wanted {
+                if are_enough(position, n_varying) {
                     break 'draw;
                 }
                 n_varying += u32::from(node.search_column(self, n, feature));
