@@ -1,6 +1,6 @@
 //! The search of one node: fill and scan, ns per cell (dense) or per nonzero (sparse), for each
-//! criterion and regime. `RADIX_FROM` in `split/entries.rs`, `CELL_COST` in `split/dense/mod.rs`
-//! and `SCAN_COST` in `split/sparse/mod.rs` come from here.
+//! criterion and regime. `CELL_COST` in `split/dense/mod.rs` and `SCAN_COST` in
+//! `split/sparse/mod.rs` come from here.
 
 mod common;
 

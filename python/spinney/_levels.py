@@ -89,6 +89,25 @@ def factorize(column: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
     return make_object_array(list(code_of)), codes
 
 
+def number_distinct(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the distinct values, ascending, and for each row the index of its value.
+
+    What `np.unique` with `return_inverse` does, which takes eight times as long: it sorts all rows.
+
+    Parameters
+    ----------
+    column : ndarray of shape (n_samples,)
+        Of any dtype that NumPy sorts.
+    """
+    if column.dtype.kind in "iu" and (counted := _factorize_by_counting(column)) is not None:
+        values, codes = counted
+        is_present = np.bincount(codes, minlength=values.shape[0]) > 0
+        numbers = np.cumsum(is_present) - 1
+        return values[is_present], numbers.take(codes)
+    distinct = np.unique(column)
+    return distinct, np.searchsorted(distinct, column)
+
+
 def _factorize_by_counting(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]] | None:
     """Factorize integers of a small range, of any dtype, without a sort; None for others."""
     # The column of a matrix in C order is read several times.

@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags, check_array, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from spinney._levels import number_distinct
 from spinney._messages import warn_caller
 from spinney._validation import check_counts
 
@@ -56,14 +57,16 @@ class ClassTarget(ClassifierMixin, ABC):
         """Do nothing: classes are no counts."""
 
     def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
-        check_classification_targets(y)
-        classes = [np.unique(column) for column in y.T]
+        is_integer = y.dtype.kind in "iu"
+        if not is_integer:
+            check_classification_targets(y)
+        numbered = [number_distinct(column) for column in y.T]
+        classes = [labels for labels, _ in numbered]
+        if is_integer and 2 * sum(labels.shape[0] for labels in classes) > y.shape[0]:
+            # The check, which sorts all rows, accepts integers, but warns if most are distinct.
+            check_classification_targets(y)
         self.__dict__.update(make_class_attributes(classes))
-        # `np.unique` finds the codes too, but sorts all rows, which takes eight times as long.
-        columns = [
-            np.searchsorted(labels, column) for labels, column in zip(classes, y.T, strict=True)
-        ]
-        codes = np.column_stack(columns).astype(np.uint32, order="C")
+        codes = np.column_stack([numbers for _, numbers in numbered]).astype(np.uint32, order="C")
         return EncodedTarget(codes, [labels.shape[0] for labels in classes])
 
     @abstractmethod

@@ -1,14 +1,12 @@
 //! The range of the targets of one output: what the scale of its fixed point is chosen by.
 
 use crate::error::Result;
-use crate::num::{exponent, scale_by_power_of_two};
+use crate::num::{RadixSort, SortKey, exponent, scale_by_power_of_two};
 use crate::runtime::Runtime;
 
 /// The middle half of the distinct targets must span this many units (as a power of two), or finer
 /// units are taken.
 const RESOLUTION_BITS: i32 = 20;
-/// Values that are sorted between two looks at the stop flag: some 50 ms of work.
-const SORTED_AT_ONCE: usize = 1 << 20;
 
 /// The values that one output takes.
 pub(super) struct Range {
@@ -53,46 +51,12 @@ impl Range {
     }
 }
 
-/// The values in [total order](f64::total_cmp), each once; of the two zeros that which comes first.
-/// O(n log n).
-fn sorted_distinct(mut values: Vec<f64>, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
-    let mut runs = Vec::new();
-    for run in values.chunks_mut(SORTED_AT_ONCE) {
-        runtime.check_interrupt()?;
-        run.sort_unstable_by(f64::total_cmp);
-        runs.push(run.len());
-    }
-    // Neighbouring runs become one until there is one.
-    let mut merged = if runs.len() > 1 { Vec::with_capacity(values.len()) } else { Vec::new() };
-    while runs.len() > 1 {
-        let mut rest = &values[..];
-        for pair in runs.chunks(2) {
-            let (run, others) = rest.split_at(pair[0]);
-            let (next, others) = others.split_at(pair.get(1).copied().unwrap_or(0));
-            merge(run, next, &mut merged, runtime)?;
-            rest = others;
-        }
-        runs = runs.chunks(2).map(|pair| pair.iter().sum()).collect();
-        std::mem::swap(&mut values, &mut merged);
-        merged.clear();
-    }
-    values.dedup();
-    Ok(values)
-}
-
-/// Appends the values of two sorted runs, in order.
-fn merge<'v>(mut a: &'v [f64], mut b: &'v [f64], merged: &mut Vec<f64>, runtime: &Runtime<'_>) -> Result<()> {
-    while let (Some(first), Some(second)) = (a.first(), b.first()) {
-        if merged.len().is_multiple_of(SORTED_AT_ONCE) {
-            runtime.check_interrupt()?;
-        }
-        let from = if first.total_cmp(second).is_le() { &mut a } else { &mut b };
-        merged.push(from[0]);
-        *from = &from[1..];
-    }
-    merged.extend_from_slice(a);
-    merged.extend_from_slice(b);
-    Ok(())
+/// The distinct values, ascending; of the two zeros, the positive one. O(n).
+fn sorted_distinct(values: Vec<f64>, runtime: &Runtime<'_>) -> Result<Vec<f64>> {
+    let mut keys: Vec<u64> = values.into_iter().map(f64::key).collect();
+    RadixSort::default().sort(&mut keys, |key| key, || runtime.check_interrupt())?;
+    keys.dedup();
+    Ok(keys.into_iter().map(f64::from_key).collect())
 }
 
 #[cfg(test)]
@@ -105,22 +69,10 @@ mod tests {
     use crate::data::{Labels, Target};
     use crate::error::Error;
 
-    /// Some runs, and a part of one.
+    /// So many that a sort takes longer than a test waits before it is stopped.
     fn values() -> Vec<f64> {
         let scrambled = |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 41) as f64 - 4e6;
-        (0..(4.3 * SORTED_AT_ONCE as f64) as u64).map(|i| if i % 5 == 0 { -0.0 } else { scrambled(i) }).collect()
-    }
-
-    #[test]
-    fn runs_are_sorted_as_the_whole_is() {
-        let values = values();
-        for n in [0, 1, 5, SORTED_AT_ONCE, SORTED_AT_ONCE + 1, values.len()] {
-            let mut expected = values[..n].to_vec();
-            expected.sort_unstable_by(f64::total_cmp);
-            expected.dedup();
-            let got = sorted_distinct(values[..n].to_vec(), &Runtime::unstoppable()).unwrap();
-            assert!(got.iter().map(|v| v.to_bits()).eq(expected.iter().map(|v| v.to_bits())), "{n}");
-        }
+        (0..10_000_000).map(|i| if i % 5 == 0 { -0.0 } else { scrambled(i) }).collect()
     }
 
     /// Calls `work` and stops it soon after it has begun.

@@ -1,91 +1,38 @@
-//! From the nonzero values of a column to ranks: sort (value key, row) pairs, list the distinct
-//! values, number the runs of equal keys. Zero has its place between the negatives and the
-//! positives and is never in the pairs.
-//!
-//! The sort is an LSD radix sort over 8-bit digits that skips the digits which all keys share:
-//! stable, O(n) per digit that varies. Values that an `f32` holds exactly have at most four such
-//! digits even as `f64`.
+//! From the nonzero values of a column to ranks: sort cells, each the key of a value and its row in
+//! one integer, and number the distinct values. Zero has its place between the negatives and the
+//! positives and is never among the cells.
 
 use crate::error::Result;
-use crate::num::SortKey;
+use crate::num::{RadixSort, SortKey};
 use crate::runtime::Runtime;
 
-/// A value's key and the row it is in.
-pub type Pair<V> = (<V as SortKey>::Key, u32);
-
-/// Arrays shorter than this are sorted by comparisons, which is faster (group `encode` of the bench
-/// `fit`).
-const RADIX_FROM: usize = 256;
-
-/// Sorts `pairs` by key; `scratch` is assumed dirty.
-pub fn sort_pairs<V: SortKey>(
-    pairs: &mut Vec<Pair<V>>,
-    scratch: &mut Vec<Pair<V>>,
+/// Sorts cells that are in the order of their rows by their keys.
+pub fn sort_cells<V: SortKey>(
+    cells: &mut Vec<V::Cell>,
+    radix: &mut RadixSort<V::Cell>,
     runtime: &Runtime<'_>,
 ) -> Result<()> {
-    let n = pairs.len();
-    if n < RADIX_FROM {
-        pairs.sort_unstable();
-        return Ok(());
-    }
-    scratch.clear();
-    scratch.extend_from_slice(pairs);
-    let mut counts = vec![[0usize; 256]; V::DIGITS as usize];
-    for &(key, _) in pairs.iter() {
-        for (position, counts) in counts.iter_mut().enumerate() {
-            counts[V::digit(key, position as u32)] += 1;
-        }
-    }
-    for (position, counts) in counts.iter_mut().enumerate() {
-        if counts.contains(&n) {
-            continue;
-        }
-        runtime.check_interrupt()?;
-        let mut start = 0;
-        for count in counts.iter_mut() {
-            start += std::mem::replace(count, start);
-        }
-        for &pair in pairs.iter() {
-            let slot = &mut counts[V::digit(pair.0, position as u32)];
-            scratch[*slot] = pair;
-            *slot += 1;
-        }
-        std::mem::swap(pairs, scratch);
-    }
-    Ok(())
+    radix.sort(cells, |cell| V::key_of(cell).into(), || runtime.check_interrupt())
 }
 
-/// The ascending distinct values of sorted `pairs`, with the zero in its place if `with_zero`; and
-/// the rank that the zero has or would have.
-pub fn distinct_values<V: SortKey>(pairs: &[Pair<V>], with_zero: bool) -> (Vec<V>, u32) {
-    let (negative, positive) = pairs.split_at(pairs.partition_point(|&(key, _)| V::from_key(key).widen() < 0.0));
-    let runs =
-        |pairs: &[Pair<V>]| -> Vec<V> { pairs.chunk_by(|a, b| a.0 == b.0).map(|run| V::from_key(run[0].0)).collect() };
-    let mut distinct = runs(negative);
-    let zero_rank = distinct.len() as u32;
-    if with_zero {
-        distinct.push(V::ZERO);
-    }
-    distinct.extend(runs(positive));
-    (distinct, zero_rank)
+/// The cells of negative values and those of positive values, of sorted `cells`.
+pub fn split_at_zero<V: SortKey>(cells: &[V::Cell]) -> (&[V::Cell], &[V::Cell]) {
+    cells.split_at(cells.partition_point(|&cell| V::key_of(cell) < V::ZERO.key()))
 }
 
-/// Calls `visit(rank, run)` for every run of equal keys in sorted `pairs`, with ranks from `first`
-/// on; `zero_rank` is left out of the numbering.
-pub fn number_runs<V: SortKey>(
-    pairs: &[Pair<V>],
-    first: u32,
-    zero_rank: Option<u32>,
-    mut visit: impl FnMut(u32, &[Pair<V>]),
-) {
-    let mut rank = first;
-    for run in pairs.chunk_by(|a, b| a.0 == b.0) {
-        if zero_rank == Some(rank) {
-            rank += 1;
-        }
-        visit(rank, run);
-        rank += 1;
+/// Calls `visit(number, cell)` for each of the sorted `cells`. Cells of one key have one number, and
+/// the next key has the next number, from `first` on. Returns the number after the last one.
+#[inline]
+pub fn number_cells<V: SortKey>(cells: &[V::Cell], first: u32, mut visit: impl FnMut(u32, V::Cell)) -> u32 {
+    let Some(&cell) = cells.first() else { return first };
+    let (mut number, mut previous) = (first, V::key_of(cell));
+    for &cell in cells {
+        let key = V::key_of(cell);
+        number += u32::from(key != previous);
+        previous = key;
+        visit(number, cell);
     }
+    number + 1
 }
 
 #[cfg(test)]
@@ -96,19 +43,41 @@ mod tests {
 
     use super::*;
 
+    /// The number that each row's key has, and the number of distinct keys, if zeros are left out.
+    fn oracle(values: &[f64]) -> (Vec<usize>, usize) {
+        let mut distinct: Vec<f64> = values.to_vec();
+        distinct.sort_unstable_by(f64::total_cmp);
+        distinct.dedup();
+        let number = |value: &f64| distinct.iter().position(|other| other == value).unwrap();
+        (values.iter().map(number).collect(), distinct.len())
+    }
+
+    fn numbers<V: SortKey>(values: &[V]) -> (Vec<usize>, usize) {
+        let mut cells: Vec<V::Cell> = values.iter().zip(0..).map(|(value, row)| value.cell(row)).collect();
+        let stop = AtomicBool::new(false);
+        sort_cells::<V>(&mut cells, &mut RadixSort::default(), &Runtime::new(1, &stop)).unwrap();
+        let (negative, positive) = split_at_zero::<V>(&cells);
+        assert!(negative.iter().all(|&cell| V::from_key(V::key_of(cell)).widen() < 0.0));
+        let mut rows = Vec::new();
+        let mut visit = |number: u32, cell| rows.push((V::row_of(cell), number as usize));
+        let n_negative = number_cells::<V>(negative, 0, &mut visit);
+        let n = number_cells::<V>(positive, n_negative, &mut visit);
+        rows.sort_unstable();
+        (rows.into_iter().map(|(_, number)| number).collect(), n as usize)
+    }
+
     proptest! {
         #[test]
-        fn radix_agrees_with_sort(values in prop::collection::vec(-1e3f64..1e3, 0..1500), coarse: bool) {
-            let mut pairs: Vec<Pair<f64>> = values
-                .iter()
-                .enumerate()
-                .map(|(row, &v)| (if coarse { v.round() } else { v }.key(), row as u32))
-                .collect();
-            let mut expected = pairs.clone();
-            expected.sort_unstable();
-            let stop = AtomicBool::new(false);
-            sort_pairs::<f64>(&mut pairs, &mut Vec::new(), &Runtime::new(1, &stop)).unwrap();
-            prop_assert_eq!(pairs, expected);
+        fn cells_are_numbered_in_the_order_of_values(
+            values in prop::collection::vec(-1e3f64..1e3, 0..1500),
+            is_coarse: bool,
+        ) {
+            let value = |value: f64| if is_coarse { value.round() } else { value };
+            let values: Vec<f64> = values.into_iter().map(value).filter(|&value| value != 0.0).collect();
+            prop_assert_eq!(numbers(&values), oracle(&values));
+            let singles: Vec<f32> = values.iter().map(|&value| value as f32).collect();
+            let wide: Vec<f64> = singles.iter().map(|&value| value.into()).collect();
+            prop_assert_eq!(numbers(&singles), oracle(&wide));
         }
     }
 }

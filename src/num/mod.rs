@@ -1,9 +1,12 @@
-//! Arithmetic: the order of floats, thresholds, powers of two, fixed-point logarithms, and exact
-//! comparison of scores. The lowest module: it imports no other module of the crate.
+//! Arithmetic: the order of floats, a sort by integers, thresholds, powers of two, fixed-point
+//! logarithms, and exact comparison of scores. It imports no other module
+//! of the crate but `tuning`.
 
 pub mod log2;
 mod order;
+mod radix;
 mod wide;
 
 pub use order::{SortKey, bit_length, exponent, mid_threshold, scale_by_power_of_two};
+pub use radix::RadixSort;
 pub use wide::{Exact, Ratio, Wide};

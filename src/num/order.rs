@@ -7,9 +7,9 @@
 /// as the values are.
 pub trait SortKey: Copy + Send + Sync {
     /// An unsigned integer as wide as the value.
-    type Key: Copy + Ord + Send + Sync;
-    /// Number of 8-bit digits in the key.
-    const DIGITS: u32;
+    type Key: Copy + Ord + Into<u64> + Send + Sync;
+    /// A key and the number of a row as one integer. Cells are ordered by key, then by row.
+    type Cell: Copy + Ord + Send + Sync;
     /// Positive zero.
     const ZERO: Self;
     /// Infinity.
@@ -19,8 +19,12 @@ pub trait SortKey: Copy + Send + Sync {
     /// The key of a value: `a < b` exactly if `a.key() < b.key()`, for all values but NaN. Both
     /// zeros have the same key.
     fn key(self) -> Self::Key;
-    /// The 8-bit digit of the key at `position` (0 is the least significant).
-    fn digit(key: Self::Key, position: u32) -> usize;
+    /// The cell of this value in a row.
+    fn cell(self, row: u32) -> Self::Cell;
+    /// The key of a cell.
+    fn key_of(cell: Self::Cell) -> Self::Key;
+    /// The row of a cell.
+    fn row_of(cell: Self::Cell) -> u32;
     /// A number of this many bits, at most 32, that differs between most keys.
     fn hash(key: Self::Key, bits: u32) -> usize;
     /// The value that has this key. The key of both zeros gives positive zero.
@@ -32,10 +36,10 @@ pub trait SortKey: Copy + Send + Sync {
 }
 
 macro_rules! sort_key {
-    ($float:ty, $bits:ty) => {
+    ($float:ty, $bits:ty, $cell:ty) => {
         impl SortKey for $float {
             type Key = $bits;
-            const DIGITS: u32 = <$bits>::BITS / 8;
+            type Cell = $cell;
             const ZERO: $float = 0.0;
             const INFINITY: $float = <$float>::INFINITY;
             const NEG_INFINITY: $float = <$float>::NEG_INFINITY;
@@ -51,8 +55,18 @@ macro_rules! sort_key {
             }
 
             #[inline]
-            fn digit(key: $bits, position: u32) -> usize {
-                (key >> (8 * position)) as usize & 0xFF
+            fn cell(self, row: u32) -> $cell {
+                <$cell>::from(self.key()) << u32::BITS | <$cell>::from(row)
+            }
+
+            #[inline]
+            fn key_of(cell: $cell) -> $bits {
+                (cell >> u32::BITS) as $bits
+            }
+
+            #[inline]
+            fn row_of(cell: $cell) -> u32 {
+                cell as u32
             }
 
             #[inline]
@@ -83,8 +97,8 @@ macro_rules! sort_key {
     };
 }
 
-sort_key!(f32, u32);
-sort_key!(f64, u64);
+sort_key!(f32, u32, u64);
+sort_key!(f64, u64, u128);
 
 /// The threshold between two neighbouring values, `low < high`: their midpoint if it separates
 /// them, else `low`, as rounding or overflow may make the midpoint useless. Always

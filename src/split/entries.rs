@@ -1,6 +1,8 @@
-//! The entries of a column in a node, and how entries are sorted by rank. Few entries are sorted by
-//! comparison. More entries are sorted by an LSD radix sort over those bits in which their ranks
-//! differ, in O(entries).
+//! The entries of a column in a node, and their sort by rank.
+
+use std::convert::Infallible;
+
+use crate::num::RadixSort;
 
 /// One entry of a column in a node: the rank of the value in the high 32 bits, the row in the low
 /// 32 bits. Entries are therefore ordered by rank, then by row.
@@ -45,56 +47,18 @@ pub(crate) fn entries_vary(entries: &[Entry], n_samples: usize) -> bool {
     first.is_some_and(|first| entries.len() < n_samples || entries.iter().any(|entry| entry.rank() != first))
 }
 
-/// From this many entries on, entries are sorted by radix (bench `scan`).
-const RADIX_FROM: usize = 96;
-/// A radix digit has at most this many bits, so that its counters stay in the first-level cache.
-const MAX_DIGIT_BITS: u32 = 11;
-
-/// Buffers of one worker. `entries` holds what is to be sorted; the other buffers are assumed
-/// dirty.
+/// Buffers of one worker. `entries` holds what is to be sorted.
 #[derive(Debug, Default)]
 pub(crate) struct SortScratch {
     pub entries: Vec<Entry>,
-    sorted: Vec<Entry>,
-    counts: Vec<u32>,
+    radix: RadixSort<Entry>,
 }
 
 impl SortScratch {
-    /// Sorts `entries` by rank. Entries of equal rank end in the order of their rows if they were
-    /// in that order before. O(entries).
+    /// Sorts `entries`. Those of equal rank must be in the order of their rows. O(entries).
     pub fn sort(&mut self) {
-        let Self { entries, sorted, counts } = self;
-        if entries.len() < RADIX_FROM {
-            entries.sort_unstable();
-            return;
-        }
-        let ranks = || entries.iter().map(|entry| entry.rank());
-        let (Some(lowest), Some(highest)) = (ranks().min(), ranks().max()) else { return };
-        let bits = u32::BITS - (highest - lowest).leading_zeros();
-        if bits == 0 {
-            return;
-        }
-        let digit_bits = bits.div_ceil(bits.div_ceil(MAX_DIGIT_BITS));
-        sorted.clear();
-        sorted.extend_from_slice(entries);
-        for shift in (0..bits).step_by(digit_bits as usize) {
-            let digit = |entry: Entry| ((entry.rank() - lowest) >> shift) as usize & ((1 << digit_bits) - 1);
-            counts.clear();
-            counts.resize(1 << digit_bits, 0);
-            for &entry in entries.iter() {
-                counts[digit(entry)] += 1;
-            }
-            let mut start = 0;
-            for count in counts.iter_mut() {
-                start += std::mem::replace(count, start);
-            }
-            for &entry in entries.iter() {
-                let slot = &mut counts[digit(entry)];
-                sorted[*slot as usize] = entry;
-                *slot += 1;
-            }
-            std::mem::swap(entries, sorted);
-        }
+        let Self { entries, radix } = self;
+        let Ok(()) = radix.sort(entries, |entry| entry.rank().into(), || Ok::<(), Infallible>(()));
     }
 }
 

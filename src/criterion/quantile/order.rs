@@ -8,10 +8,10 @@
 //! bitmap.
 
 use crate::bitset::Bitset;
-use crate::data::ranking::sort_pairs;
+use crate::data::ranking::sort_cells;
 use crate::data::target::Numbers;
 use crate::error::Result;
-use crate::num::SortKey;
+use crate::num::{RadixSort, SortKey};
 use crate::runtime::Runtime;
 
 /// Ranks are sorted through a bitmap of all ranks if the bitmap has at most this many words per
@@ -40,9 +40,9 @@ impl Ranking {
     ) -> Result<Self> {
         let n_outputs = numbers.peak.len();
         let of_output = || numbers.raw.iter().skip(output).step_by(n_outputs);
-        let mut keys: Vec<(u64, u32)> = of_output().zip(0..).map(|(y, sample)| (y.key(), sample)).collect();
-        sort_pairs::<f64>(&mut keys, &mut Vec::new(), runtime)?;
-        let sample_of: Box<[u32]> = keys.into_iter().map(|(_, sample)| sample).collect();
+        let mut cells: Vec<_> = of_output().zip(0..).map(|(y, sample)| y.cell(sample)).collect();
+        sort_cells::<f64>(&mut cells, &mut RadixSort::default(), runtime)?;
+        let sample_of: Box<[u32]> = cells.into_iter().map(f64::row_of).collect();
         let mut rank_of = vec![0; sample_of.len()];
         for (rank, &sample) in (0..).zip(&sample_of) {
             rank_of[sample as usize] = rank;

@@ -10,10 +10,10 @@ use super::dictionary::Dictionary;
 use super::distinct::{Cells, Distinct};
 use super::{DenseColumn, MAX_NARROW, Ordinals, Ranks};
 use crate::data::floats::{Floats, TableValue};
-use crate::data::ranking::{Pair, distinct_values, number_runs, sort_pairs};
+use crate::data::ranking::{number_cells, sort_cells, split_at_zero};
 use crate::data::values::{MISSING_KEY, padded};
 use crate::error::Result;
-use crate::num::SortKey;
+use crate::num::{RadixSort, SortKey};
 use crate::runtime::Runtime;
 use crate::tuning::tuned;
 
@@ -36,13 +36,14 @@ pub(super) struct Encoded {
 pub(super) struct Encoder<V: SortKey> {
     ordinals: Ordinals,
     dictionary: Dictionary<V>,
-    pairs: Vec<Pair<V>>,
-    scratch: Vec<Pair<V>>,
+    /// The cells that are neither zero nor missing.
+    cells: Vec<V::Cell>,
+    radix: RadixSort<V::Cell>,
 }
 
 impl<V: TableValue> Encoder<V> {
     pub fn new(ordinals: Ordinals) -> Self {
-        Self { ordinals, dictionary: Dictionary::default(), pairs: Vec::new(), scratch: Vec::new() }
+        Self { ordinals, dictionary: Dictionary::default(), cells: Vec::new(), radix: RadixSort::default() }
     }
 
     /// Encodes a column.
@@ -55,24 +56,22 @@ impl<V: TableValue> Encoder<V> {
         {
             return Ok(encoded);
         }
-        let Self { pairs, scratch, .. } = self;
-        pairs.clear();
+        let Self { cells, radix, .. } = self;
+        cells.clear();
         let mut missing = Vec::new();
         for (row, &value) in values.iter().enumerate() {
             let wide = value.widen();
             if wide.is_nan() {
                 missing.push(row as u32);
             } else if wide != 0.0 {
-                pairs.push((value.key(), row as u32));
+                cells.push(value.cell(row as u32));
             }
         }
-        sort_pairs::<V>(pairs, scratch, runtime)?;
-        let n_zeros = values.len() - pairs.len() - missing.len();
-        let (distinct, zero_place) = distinct_values::<V>(pairs, n_zeros > 0);
-        let mut counts = vec![n_zeros as u32; distinct.len()];
-        let sorted = Sorted::<V> { pairs, n_zeros, zero_place, missing: &missing };
-        sorted.for_each_value(|place, run| counts[place as usize] = run.len() as u32);
-        Ok(encoded(Distinct { values: distinct, counts, n_missing: missing.len() }, &sorted))
+        sort_cells::<V>(cells, radix, runtime)?;
+        let (negative, positive) = split_at_zero::<V>(cells);
+        let n_zeros = values.len() - cells.len() - missing.len();
+        let sorted = Sorted::<V> { negative, positive, n_zeros, missing: &missing };
+        Ok(encoded(sorted.distinct(), &sorted))
     }
 }
 
@@ -128,31 +127,49 @@ fn majority(keys: &[u32]) -> Option<u32> {
 
 /// A column whose values have been sorted.
 struct Sorted<'a, V: SortKey> {
-    /// The cells that are neither zero nor missing, in the order of their values.
-    pairs: &'a [Pair<V>],
+    /// The cells of negative values, in the order of the values.
+    negative: &'a [V::Cell],
+    /// Those of positive values.
+    positive: &'a [V::Cell],
     n_zeros: usize,
-    /// The place among the distinct values that zero has or would have.
-    zero_place: u32,
     /// The rows of missing values.
     missing: &'a [u32],
 }
 
 impl<V: SortKey> Sorted<'_, V> {
-    /// Calls `visit` with the place of each value but zero, and the pairs of the value.
-    fn for_each_value(&self, visit: impl FnMut(u32, &[Pair<V>])) {
-        number_runs::<V>(self.pairs, 0, (self.n_zeros > 0).then_some(self.zero_place), visit);
+    /// The place among the distinct values that zero has or would have.
+    fn zero_place(&self) -> u32 {
+        number_cells::<V>(self.negative, 0, |_, _| ())
+    }
+
+    /// Calls `visit` with each cell and the place of its value among the distinct values. Returns
+    /// the number of distinct values.
+    fn for_each_cell(&self, mut visit: impl FnMut(u32, V::Cell)) -> u32 {
+        let zero_place = number_cells::<V>(self.negative, 0, &mut visit);
+        number_cells::<V>(self.positive, zero_place + u32::from(self.n_zeros > 0), visit)
+    }
+
+    fn distinct(&self) -> Distinct<V> {
+        let most = self.negative.len() + self.positive.len() + 1;
+        let (mut values, mut counts) = (vec![V::ZERO; most], vec![0; most]);
+        let n_distinct = self.for_each_cell(|place, cell| {
+            values[place as usize] = V::from_key(V::key_of(cell));
+            counts[place as usize] += 1;
+        });
+        if self.n_zeros > 0 {
+            counts[self.zero_place() as usize] = self.n_zeros as u32;
+        }
+        values.truncate(n_distinct as usize);
+        counts.truncate(n_distinct as usize);
+        Distinct { values, counts, n_missing: self.missing.len() }
     }
 }
 
 impl<V: SortKey> Cells for Sorted<'_, V> {
     fn ranks<R: Copy>(&self, first_rank: u32, missing_rank: u32, narrow: impl Fn(u32) -> R) -> Box<[R]> {
-        let n_samples = self.pairs.len() + self.n_zeros + self.missing.len();
-        let mut ranks = vec![narrow(first_rank + self.zero_place); n_samples];
-        self.for_each_value(|place, run| {
-            for &(_, row) in run {
-                ranks[row as usize] = narrow(first_rank + place);
-            }
-        });
+        let n_samples = self.negative.len() + self.positive.len() + self.n_zeros + self.missing.len();
+        let mut ranks = vec![narrow(first_rank + self.zero_place()); n_samples];
+        self.for_each_cell(|place, cell| ranks[V::row_of(cell) as usize] = narrow(first_rank + place));
         for &row in self.missing {
             ranks[row as usize] = narrow(missing_rank);
         }

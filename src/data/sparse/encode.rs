@@ -9,12 +9,12 @@ use super::SparseColumns;
 use super::view::{Entries, Raw};
 use crate::data::encoding::{Encoding, Ordinals};
 use crate::data::floats::{Floats, Merge, TableValue};
-use crate::data::ranking::{Pair, distinct_values, number_runs, sort_pairs};
+use crate::data::ranking::{number_cells, sort_cells, split_at_zero};
 use crate::data::values::{MISSING_KEY, ValueTable};
 use crate::data::{Columns, Dataset, check_shape};
 use crate::error::Result;
 use crate::memory;
-use crate::num::SortKey;
+use crate::num::{RadixSort, SortKey};
 use crate::runtime::Runtime;
 
 /// The by-column half of [`SparseColumns`], while it is built.
@@ -129,7 +129,13 @@ const ENTRIES_PER_KEY: usize = 4;
 /// Parts of the columns that are worked on at a time, so that those of unequal cost even out.
 pub(super) const PARTS_PER_THREAD: usize = 8;
 
-type Scratch<V> = (Vec<(u32, V)>, Vec<Pair<V>>, Vec<Pair<V>>);
+/// Buffers of one part.
+struct Scratch<V: SortKey> {
+    /// Entries of a column that are not in the order of their rows.
+    entries: Vec<(u32, V)>,
+    cells: Vec<V::Cell>,
+    radix: RadixSort<V::Cell>,
+}
 
 impl<'a, V: TableValue> Part<'a, V> {
     /// Takes the first columns out of it.
@@ -147,7 +153,7 @@ impl<'a, V: TableValue> Part<'a, V> {
     }
 
     fn rank(mut self, merge: Merge, runtime: &Runtime<'_>) -> Result<()> {
-        let mut scratch = (Vec::new(), Vec::new(), Vec::new());
+        let mut scratch = Scratch { entries: Vec::new(), cells: Vec::new(), radix: RadixSort::default() };
         while !self.encoded.is_empty() {
             runtime.check_interrupt()?;
             self.take(1).rank_column(merge, &mut scratch, runtime)?;
@@ -158,40 +164,45 @@ impl<'a, V: TableValue> Part<'a, V> {
     /// Merges duplicates of the only column, drops its zeros, sorts it by value. Then the fronts of
     /// `samples` and `ranks` hold the entries, and the front of `values` holds the distinct nonzero
     /// values. Missing values come last.
-    fn rank_column(self, merge: Merge, (cells, pairs, scratch): &mut Scratch<V>, runtime: &Runtime<'_>) -> Result<()> {
+    fn rank_column(self, merge: Merge, scratch: &mut Scratch<V>, runtime: &Runtime<'_>) -> Result<()> {
         let Self { samples, values, ranks, encoded: column, .. } = self;
+        let Scratch { entries, cells, radix } = scratch;
         cells.clear();
-        cells.extend(samples.iter().copied().zip(values.iter().copied()));
-        if !cells.is_sorted_by(|a, b| a.0 < b.0) {
-            // Stable: duplicates are merged in the order in which they are stored.
-            cells.sort_by_key(|cell| cell.0);
-        }
-        pairs.clear();
         let mut missing = Vec::new();
-        for run in cells.chunk_by(|a, b| a.0 == b.0) {
-            let value = run[1..].iter().fold(run[0].1, |sum, cell| sum.merged(cell.1, merge));
+        let mut take = |sample, value: V| {
             let wide = value.widen();
             if wide.is_nan() {
-                missing.push(run[0].0);
+                missing.push(sample);
             } else if wide != 0.0 {
-                pairs.push((value.key(), run[0].0));
+                cells.push(value.cell(sample));
+            }
+        };
+        if samples.is_sorted_by(|a, b| a < b) {
+            samples.iter().zip(&*values).for_each(|(&sample, &value)| take(sample, value));
+        } else {
+            entries.clear();
+            entries.extend(samples.iter().copied().zip(values.iter().copied()));
+            // Stable: duplicates are merged in the order in which they are stored.
+            entries.sort_by_key(|entry| entry.0);
+            for run in entries.chunk_by(|a, b| a.0 == b.0) {
+                take(run[0].0, run[1..].iter().fold(run[0].1, |sum, entry| sum.merged(entry.1, merge)));
             }
         }
-        sort_pairs::<V>(pairs, scratch, runtime)?;
-        let (distinct, zero_place) = distinct_values::<V>(pairs, false);
-        values[..distinct.len()].copy_from_slice(&distinct);
-        let nnz = pairs.len() + missing.len();
-        let (n_distinct, has_missing) = (distinct.len() as u32, !missing.is_empty());
-        let encoded = Encoded { nnz: nnz as u32, n_distinct, zero_place, has_missing };
-        let first_rank = encoded.first_rank();
+        sort_cells::<V>(cells, radix, runtime)?;
+        let (negative, positive) = split_at_zero::<V>(cells);
+        let first_rank = u32::from(!missing.is_empty());
         let mut at = 0;
-        number_runs::<V>(pairs, first_rank, Some(first_rank + zero_place), |rank, run| {
-            for &(_, sample) in run {
-                samples[at] = sample;
-                ranks[at] = rank;
-                at += 1;
-            }
-        });
+        let mut put = |place: u32, rank, cell| {
+            values[place as usize] = V::from_key(V::key_of(cell));
+            samples[at] = V::row_of(cell);
+            ranks[at] = rank;
+            at += 1;
+        };
+        let zero_place = number_cells::<V>(negative, 0, |place, cell| put(place, first_rank + place, cell));
+        let n_distinct =
+            number_cells::<V>(positive, zero_place, |place, cell| put(place, first_rank + place + 1, cell));
+        let nnz = cells.len() + missing.len();
+        let encoded = Encoded { nnz: nnz as u32, n_distinct, zero_place, has_missing: !missing.is_empty() };
         samples[at..nnz].copy_from_slice(&missing);
         ranks[at..nnz].fill(encoded.n_ranks() - 1);
         column[0] = encoded;
