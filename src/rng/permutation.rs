@@ -127,9 +127,9 @@ impl Shuffle {
 /// pairs are just about even among 65 to 600 features, with two cycles they are not; four leave a
 /// margin.
 const CYCLES: usize = 4;
-/// Number of positions that are enciphered side by side: four vectors of eight, so that the
-/// latencies of one vector are hidden behind the work on the others. With half as many a draw takes
-/// 1.6 times as long (bench `draw`).
+/// Number of values that are enciphered together: their halves are in the first-level cache.
+const BLOCK: usize = 256;
+/// A part of a block is as long as a multiple of this, so that vector registers are full.
 const LANES: usize = 32;
 
 /// A generalised Feistel network over the pairs (high, low) with high below `n_high` and low below
@@ -200,59 +200,76 @@ impl Network {
         x
     }
 
-    /// Enciphers positions, side by side.
-    #[inline(always)]
-    #[allow(clippy::inline_always, reason = "compiled for each width of vector registers")]
-    fn forwards_block<const N: usize>(&self, positions: [u32; N]) -> [u32; N] {
-        let mut high = positions.map(|x| self.split(x).0);
-        let mut low = positions.map(|x| self.split(x).1);
-        for cycle in &self.cycles {
-            for (high, &low) in high.iter_mut().zip(&low) {
-                *high = self.minus(*high, self.shift(cycle, low));
-            }
-            for (low, &high) in low.iter_mut().zip(&high) {
-                *low ^= self.flips(cycle, high);
-            }
-        }
-        std::array::from_fn(|i| self.join(high[i], low[i]))
-    }
-
-    /// Deciphers features, side by side.
-    #[inline(always)]
-    #[allow(clippy::inline_always, reason = "compiled for each width of vector registers")]
-    fn backwards_block<const N: usize>(&self, features: [u32; N]) -> [u32; N] {
-        let mut high = features.map(|x| self.split(x).0);
-        let mut low = features.map(|x| self.split(x).1);
-        for cycle in self.cycles.iter().rev() {
-            for (low, &high) in low.iter_mut().zip(&high) {
-                *low ^= self.flips(cycle, high);
-            }
-            for (high, &low) in high.iter_mut().zip(&low) {
-                *high = self.minus(*high, self.n_high - self.shift(cycle, low));
-            }
-        }
-        std::array::from_fn(|i| self.join(high[i], low[i]))
-    }
-
     fn forwards(&self, x: u32) -> u32 {
-        self.forwards_block([x])[0]
+        let halves = self.cycles.iter().fold(self.split(x), |halves, cycle| self.turn(cycle, halves, self.n_high));
+        self.join(halves)
     }
 
     fn backwards(&self, x: u32) -> u32 {
-        self.backwards_block([x])[0]
+        let cycles = self.cycles.iter().rev();
+        self.join(cycles.fold(self.split(x), |halves, cycle| self.turn_back(cycle, halves, self.n_high)))
     }
 
-    /// Sets `out` to the first values of a block. Values out of range walk on by `step`.
+    /// One cycle of the network. The third argument is `n_high`.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "compiled for each width of vector registers")]
-    fn walk_into_range(&self, block: &[u32; LANES], out: &mut [u32], step: impl Fn(&Self, u32) -> u32) {
-        out.copy_from_slice(&block[..out.len()]);
-        // The values out of range are counted, because a search that stops early is not
-        // vectorised. The lanes past the end of `out` must not walk: a walk that begins outside
-        // the domain of the network need not end.
-        if block.iter().filter(|&&x| x >= self.n).count() > 0 {
-            for x in out {
-                *x = self.walk(*x, &step);
+    fn turn(&self, cycle: &Cycle, (high, low): (u16, u16), n_high: u16) -> (u16, u16) {
+        let high = self.minus(high, shift(cycle, low, n_high));
+        (high, low ^ self.flips(cycle, high))
+    }
+
+    /// The inverse of [`turn`](Self::turn).
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "compiled for each width of vector registers")]
+    fn turn_back(&self, cycle: &Cycle, (high, low): (u16, u16), n_high: u16) -> (u16, u16) {
+        let low = low ^ self.flips(cycle, high);
+        (self.minus(high, self.n_high - shift(cycle, low, n_high)), low)
+    }
+
+    /// Sets `out` to what `cycles` make of as many values. Values out of range walk on by `step`.
+    ///
+    /// One cycle goes over all values before the next one begins, so that the processor need not
+    /// wait for one value before it works on others.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "compiled for each width of vector registers")]
+    fn encipher<'c>(
+        &self,
+        values: impl Iterator<Item = u32>,
+        cycles: impl Iterator<Item = &'c Cycle>,
+        turn: impl Fn(&Self, &Cycle, (u16, u16), u16) -> (u16, u16),
+        step: impl Fn(&Self, u32) -> u32,
+        out: &mut [u32],
+    ) {
+        let (mut high, mut low) = ([0; BLOCK], [0; BLOCK]);
+        // The compiler multiplies in 16 bits only where it sees that both factors have 16 bits: if
+        // they are read from an array of such numbers in the loop itself.
+        let n_high = [self.n_high; BLOCK];
+        let n = out.len().next_multiple_of(LANES);
+        let (high, low, n_high) = (&mut high[..n], &mut low[..n], &n_high[..n]);
+        for ((high, low), value) in high.iter_mut().zip(low.iter_mut()).zip(values) {
+            (*high, *low) = self.split(value);
+        }
+        for cycle in cycles {
+            for ((high, low), &n_high) in high.iter_mut().zip(low.iter_mut()).zip(n_high) {
+                (*high, *low) = turn(self, cycle, (*high, *low), n_high);
+            }
+        }
+        let mut most = 0;
+        for ((out, &high), &low) in out.iter_mut().zip(&*high).zip(&*low) {
+            *out = self.join((high, low));
+            most = most.max(*out);
+        }
+        if most >= self.n {
+            self.walk_into_range(out, step);
+        }
+    }
+
+    /// Lets values out of range walk on by `step`. These are few, so values are looked at side by
+    /// side first.
+    fn walk_into_range(&self, values: &mut [u32], step: impl Fn(&Self, u32) -> u32) {
+        for values in values.chunks_mut(LANES) {
+            if values.iter().fold(0, |most, &x| x.max(most)) >= self.n {
+                values.iter_mut().for_each(|x| *x = self.walk(*x, &step));
             }
         }
     }
@@ -263,14 +280,8 @@ impl Network {
     }
 
     #[inline]
-    fn join(&self, high: u16, low: u16) -> u32 {
+    fn join(&self, (high, low): (u16, u16)) -> u32 {
         u32::from(high) << self.low_bits | u32::from(low)
-    }
-
-    /// The distance, below `n_high`, by which a cycle shifts the high half.
-    #[inline]
-    fn shift(&self, cycle: &Cycle, low: u16) -> u16 {
-        ((u32::from(cycle.high.of(low)) * u32::from(self.n_high)) >> 16) as u16
     }
 
     /// The bits that a cycle flips in the low half.
@@ -287,21 +298,27 @@ impl Network {
     }
 }
 
+/// The distance, below `n_high`, by which a cycle shifts the high half.
+#[inline]
+fn shift(cycle: &Cycle, low: u16, n_high: u16) -> u16 {
+    ((u32::from(cycle.high.of(low)) * u32::from(n_high)) >> 16) as u16
+}
+
 vectorized! {
     fn draw(network: &Network, start: u32, out: &mut [u32]) {
-        for (out, start) in out.chunks_mut(LANES).zip((start..).step_by(LANES)) {
-            let block = network.forwards_block(std::array::from_fn(|i| start.wrapping_add(i as u32)));
-            network.walk_into_range(&block, out, Network::forwards);
+        for (out, start) in out.chunks_mut(BLOCK).zip((start..).step_by(BLOCK)) {
+            // The last position of a block of padding may be above the last number.
+            let positions = (0..BLOCK as u32).map(|i| start.wrapping_add(i));
+            network.encipher(positions, network.cycles.iter(), Network::turn, Network::forwards, out);
         }
     }
 }
 
 vectorized! {
     fn positions(network: &Network, features: &[u32], out: &mut [u32]) {
-        for (features, out) in features.chunks(LANES).zip(out.chunks_mut(LANES)) {
-            let mut block = [0; LANES];
-            block[..features.len()].copy_from_slice(features);
-            network.walk_into_range(&network.backwards_block(block), out, Network::backwards);
+        for (features, out) in features.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
+            let features = features.iter().copied();
+            network.encipher(features, network.cycles.iter().rev(), Network::turn_back, Network::backwards, out);
         }
     }
 }
