@@ -269,7 +269,9 @@ impl Network {
     fn walk_into_range(&self, values: &mut [u32], step: impl Fn(&Self, u32) -> u32) {
         for values in values.chunks_mut(LANES) {
             if values.iter().fold(0, |most, &x| x.max(most)) >= self.n {
-                values.iter_mut().for_each(|x| *x = self.walk(*x, &step));
+                for x in values {
+                    *x = self.walk(*x, &step);
+                }
             }
         }
     }
