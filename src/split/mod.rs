@@ -105,6 +105,7 @@ impl<C: Criterion> Search<'_, C> {
         heritage: Option<Heritage<C>>,
         scratch: &mut Scratch<C>,
     ) -> Result<Found<C>> {
+        scratch.sparse.winner.forget();
         let order = node.key.feature_order(self.data.n_features());
         if let Columns::Sparse(columns) = self.data.columns()
             && sparse::by_positions::is_cheapest(self, node)
@@ -157,7 +158,7 @@ impl<C: Criterion> Search<'_, C> {
         match self.data.columns() {
             Columns::Dense(columns) => dense::partition(columns, samples, key, split, missing_rank, dense),
             Columns::Sparse(columns) => {
-                sparse::partition::partition(columns, samples, split, missing_rank, heritage, sparse)
+                sparse::partition::partition(columns, samples, key, split, missing_rank, heritage, sparse)
             }
         }
     }

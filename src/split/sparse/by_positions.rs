@@ -42,9 +42,9 @@ pub(crate) fn search_positions<C: Criterion>(
     scratch: &mut SearchScratch,
 ) -> Result<Found<C>> {
     at.search.runtime.check_interrupt()?;
-    let SearchScratch { positions, entries, .. } = scratch;
+    let SearchScratch { positions, entries, winner, .. } = scratch;
     let best = Best::with_bar(at.search, at.node, 0.0).in_order();
-    let mut groups = Groups::new(at, columns, scan, best);
+    let mut groups = Groups::new(at, columns, scan, winner, best);
     let n_drawn = at.search.n_drawn() as u32;
     positions.load(at, columns);
     positions.for_each_of(at, columns, 0..n_drawn, entries, |feature, entries| groups.visit(feature, entries));

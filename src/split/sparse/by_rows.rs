@@ -12,7 +12,7 @@ use crate::split::found::Found;
 use crate::split::node::{NodeColumn, NodeSearch, Outcome, Search};
 use crate::split::sparse::intersect::Gather;
 use crate::split::sparse::row_masks::{Block, BlockRows};
-use crate::split::sparse::scratch::SearchScratch;
+use crate::split::sparse::scratch::{SearchScratch, Winner};
 use crate::tuning::tuned;
 
 tuned! {
@@ -32,12 +32,17 @@ pub(crate) fn search_rows<C: Criterion>(
 ) -> Result<Found<C>> {
     let NodeSearch { search, node, .. } = at;
     search.runtime.check_interrupt()?;
-    let SearchScratch { drawn: filter, gather, block, positions, entries: buffer, .. } = scratch;
+    let SearchScratch { drawn: filter, gather, block, positions, entries: buffer, winner, .. } = scratch;
     let samples = node.samples.ids();
     let best = Best::with_bar(search, node, 0.0);
     let in_block = drawn.is_some() && uses_block(search, samples.len());
-    let mut groups =
-        Groups::new(at, columns, scan, if in_block && search.draws_in_order() { best.in_order() } else { best });
+    let mut groups = Groups::new(
+        at,
+        columns,
+        scan,
+        winner,
+        if in_block && search.draws_in_order() { best.in_order() } else { best },
+    );
     match drawn {
         None => gather.for_each(columns, samples, |feature, entries| groups.visit(feature, entries)),
         Some(features) if in_block => {
@@ -71,14 +76,21 @@ pub(super) struct Groups<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
     columns: &'a SparseColumns,
     scan: &'a mut C::Scan,
+    winner: &'a mut Winner,
     best: Best<C>,
     /// How many of the columns vary.
     pub n_varying: usize,
 }
 
 impl<'a, C: Criterion> Groups<'a, C> {
-    pub fn new(at: NodeSearch<'a, C>, columns: &'a SparseColumns, scan: &'a mut C::Scan, best: Best<C>) -> Self {
-        Self { at, columns, scan, best, n_varying: 0 }
+    pub fn new(
+        at: NodeSearch<'a, C>,
+        columns: &'a SparseColumns,
+        scan: &'a mut C::Scan,
+        winner: &'a mut Winner,
+        best: Best<C>,
+    ) -> Self {
+        Self { at, columns, scan, winner, best, n_varying: 0 }
     }
 
     pub fn into_found(self) -> Found<C> {
@@ -116,6 +128,9 @@ impl<'a, C: Criterion> Groups<'a, C> {
         let column = NodeColumn::new(feature, entries, self.at.node.samples.len(), zero_rank);
         let outcome = self.at.evaluate(column, self.scan, &mut self.best);
         self.n_varying += usize::from(outcome != Outcome::Constant);
+        if self.best.feature() == Some(feature) {
+            self.winner.keep(self.at.node.key, entries);
+        }
     }
 
     /// Reads the rows of the node and searches the columns of `features`. `filter` is empty before

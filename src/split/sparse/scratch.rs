@@ -3,6 +3,7 @@
 use crate::bitset::Bitset;
 use crate::error::Result;
 use crate::memory;
+use crate::rng::NodeKey;
 use crate::split::entries::Entry;
 use crate::split::sparse::heritage::SlotMap;
 use crate::split::sparse::intersect::Gather;
@@ -25,6 +26,34 @@ impl std::ops::AddAssign for Effort {
     }
 }
 
+/// The entries of the column on which a node is split, from the search of the node to the partition
+/// of its rows.
+#[derive(Debug, Default)]
+pub(crate) struct Winner {
+    /// The node, until its rows are partitioned; `None` if its search has not left the entries here.
+    node: Option<NodeKey>,
+    entries: Vec<Entry>,
+}
+
+impl Winner {
+    /// Keeps the entries of a column that is the best so far.
+    pub fn keep(&mut self, node: NodeKey, entries: &[Entry]) {
+        self.node = Some(node);
+        self.entries.clear();
+        self.entries.extend_from_slice(entries);
+    }
+
+    /// Says that the search of another node begins.
+    pub fn forget(&mut self) {
+        self.node = None;
+    }
+
+    /// The entries of the column on which this node is split, if its search has left them here.
+    pub fn take(&mut self, node: NodeKey) -> Option<&[Entry]> {
+        (self.node.take() == Some(node)).then_some(&self.entries)
+    }
+}
+
 /// Scratch of one worker; dirty unless a field says otherwise. The default, of size 0, is for dense
 /// data.
 #[derive(Debug, Default)]
@@ -37,6 +66,7 @@ pub struct SearchScratch {
     pub(crate) block: Block,
     pub(crate) positions: Positions,
     pub(crate) entries: Vec<Entry>,
+    pub(crate) winner: Winner,
     pub(crate) slot_map: SlotMap,
     /// The bound and the slot of each column that may win.
     pub(crate) candidates: Vec<(f64, u32)>,
