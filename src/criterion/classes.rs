@@ -37,13 +37,18 @@ pub trait Measure: Sync {
     fn score_of_none(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
     /// The cost, summed over outputs, of a node with this sum and weight.
     fn cost(&self, sum: Self::Sum, weight: u64, n_outputs: usize) -> f64;
-    /// See [`Statistics::score`]. Rounded so little that the default of [`Statistics::tolerance`]
-    /// holds.
+    /// See [`Statistics::score`].
     fn score(&self, split: &Sides<Self::Sum>) -> f64;
     /// See [`Statistics::may_score`].
     #[inline]
     fn may_score(&self, split: &Sides<Self::Sum>, least: f64) -> bool {
         self.score(split) >= least
+    }
+    /// See [`Statistics::tolerance`]; for a node of this weight, and the number of classes of all
+    /// outputs.
+    #[inline]
+    fn tolerance(&self, score: f64, _weight: u64, _n_outputs: usize, _n_slots: usize) -> f64 {
+        score.abs() * (16.0 * f64::EPSILON)
     }
     /// See [`Statistics::compare`].
     fn compare(&self, a: &Sides<Self::Sum>, b: &Sides<Self::Sum>) -> Ordering;
@@ -260,6 +265,11 @@ impl<W: SampleWeights, M: Measure> Statistics for ClassCriterion<'_, W, M> {
     #[inline]
     fn may_score(&self, node: &Self::Totals, _counts: &Box<[u64]>, pushed: Self::Pushed, least: f64) -> bool {
         self.measure.may_score(&Self::sides(node, pushed), least)
+    }
+
+    #[inline]
+    fn tolerance(&self, node: &Self::Totals, score: f64) -> f64 {
+        self.measure.tolerance(score, node.weight, self.n_outputs, node.counts.len())
     }
 
     fn proof(&self, _counts: &Box<[u64]>, pushed: Self::Pushed) -> Self::Proof {

@@ -19,6 +19,10 @@ pub trait SampleWeights: Copy + Sync {
     fn are_unit(&self) -> bool {
         false
     }
+    /// Whether these weights are [small](Weights::Small), if their type is one for any kind.
+    fn are_small(&self) -> bool {
+        Self::ARE_SMALL
+    }
 }
 
 /// Weights of 32 bits, see [`Weights::Small`]; `None` if all weights are 1. Loops over samples are
@@ -64,6 +68,10 @@ impl SampleWeights for &Weights {
     #[inline]
     fn weight(&self, sample: u32) -> u64 {
         self.get(sample as usize)
+    }
+
+    fn are_small(&self) -> bool {
+        !matches!(self, Weights::Large(_))
     }
 }
 

@@ -136,7 +136,7 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
         self.add_up(bins.iter().map(|&bin| usize::from(bin)));
     }
 
-    fn scores(&self, level: Level, node: &BinaryTotals, scores: &mut [f64]) {
+    fn scores(&mut self, level: Level, node: &BinaryTotals, scores: &mut [f64]) {
         let n = self.n_bins;
         if node.weight < EXACT_BELOW {
             let whole = [node.weight as f64, node.second as f64];

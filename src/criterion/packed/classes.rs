@@ -1,4 +1,5 @@
-//! Packed forms of the classes of one or several outputs, for Gini impurity.
+//! Packed forms of the classes of one or several outputs. Those of small nodes are for Gini impurity
+//! alone; `entropy` has the scores and bounds of histograms by entropy.
 //!
 //! The classes of all outputs are counted side by side, as if they were those of one output of which
 //! each row has several: sums of squares add up over classes and outputs alike.
@@ -6,8 +7,9 @@
 use std::cmp::Ordering;
 
 use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
-use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK, Summed, compare_means};
+use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK, Summed, compare_means, entropy};
 use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measure};
+use crate::criterion::entropy::tolerance;
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
 
@@ -36,6 +38,8 @@ pub struct PackedClasses {
     /// The weight of all bins before each, by class: `MAX_BINS + 1` numbers of the first class,
     /// then of the second, and so on.
     ends: Vec<f64>,
+    /// For entropy, a term of the score for each number in `ends`.
+    terms: Vec<f64>,
     /// The rows of a small node: for each output, class and weight.
     places: Box<[[[u32; 2]; MAX_PLACES]]>,
     /// For each class, its weight on the left of the current cut in each lane.
@@ -79,8 +83,7 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
 
     fn new(criterion: &ClassCriterion<'_, W, M>) -> Option<Self> {
         let n_classes = criterion.n_slots();
-        let is_there = W::ARE_SMALL && M::IS_SQUARED_DISTANCE && n_classes <= MAX_CLASSES;
-        is_there.then(|| {
+        (criterion.weights.are_small() && n_classes <= MAX_CLASSES).then(|| {
             let shift = n_classes.next_power_of_two().ilog2();
             Self {
                 n_bins: 0,
@@ -93,6 +96,7 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
                 turns: Vec::new(),
                 weights: Box::new([0.0; ENDS]),
                 ends: vec![0.0; ENDS * n_classes],
+                terms: vec![0.0; if M::IS_SQUARED_DISTANCE { 0 } else { ENDS * n_classes }],
                 places: vec![[[0; 2]; MAX_PLACES]; criterion.n_outputs].into(),
                 counts: vec![[0; LANES]; n_classes].into(),
                 below: vec![[0; LANES]; n_classes].into(),
@@ -176,8 +180,17 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         self.add_up(&bins.iter().map(|&bin| usize::from(bin)));
     }
 
-    fn scores(&self, level: Level, node: &ClassTotals<M::Sum>, scores: &mut [f64]) {
+    fn scores(&mut self, level: Level, node: &ClassTotals<M::Sum>, scores: &mut [f64]) {
         let n = self.n_bins;
+        if !M::IS_SQUARED_DISTANCE {
+            let terms = self.terms.chunks_exact_mut(ENDS).zip(self.ends.chunks_exact(ENDS));
+            for ((terms, ends), &count) in terms.zip(&node.counts) {
+                entropy::class_terms(level, &ends[..=n], count as f64, &mut terms[..=n]);
+            }
+            let n_outputs = self.n_outputs as f64;
+            entropy::cut_scores(level, &self.terms, ENDS, &self.weights[..=n], n_outputs, scores);
+            return;
+        }
         cut_scores(level, &self.weights[..=n], &self.ends, &node.counts, node.weight as f64, scores);
     }
 
@@ -186,11 +199,17 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         let (weights, ends, counts) = (&self.weights[..=n], &self.ends[..], &node.counts[..]);
         let has_best_at_ends = all_legal && self.n_outputs == 1;
         let (weight, n_outputs) = (node.weight as f64, self.n_outputs as f64);
+        if !M::IS_SQUARED_DISTANCE {
+            let error = tolerance(node.weight, self.n_outputs, self.n_classes);
+            let terms = &self.terms;
+            entropy::inner_bounds(level, terms, ends, ENDS, weights, n_outputs, has_best_at_ends, error, bounds);
+            return;
+        }
         inner_bounds(level, weights, ends, counts, weight, n_outputs, has_best_at_ends, &mut self.work, bounds);
     }
 
     fn lane_scores(&mut self, level: Level, node: &ClassTotals<M::Sum>, rows: &Vec<u64>, cuts: Cuts<'_>) -> bool {
-        if node.weight * node.weight >= SMALL_BELOW / self.n_outputs as u64 {
+        if !M::IS_SQUARED_DISTANCE || node.weight * node.weight >= SMALL_BELOW / self.n_outputs as u64 {
             return false;
         }
         for (places, rows) in self.places.iter_mut().zip(rows.chunks_exact(cuts.keys.len())) {

@@ -8,6 +8,7 @@
 
 mod binary;
 mod classes;
+mod entropy;
 pub mod lanes;
 mod none;
 mod sums;
@@ -133,12 +134,13 @@ pub trait Packed<C: Statistics + ?Sized>: Send {
     fn put_in_order(&mut self, node: &C::Totals, bins: &[u8]);
 
     /// Sets `scores[b]` to the score of the cut after bin `b`. The scores differ from
-    /// [`Statistics::score`] by a relative rounding error of some units of 2^-52. They are minus
-    /// infinity after a bin that has no rows or has none after it. O(bins).
-    fn scores(&self, level: Level, node: &C::Totals, scores: &mut [f64]);
+    /// [`Statistics::score`] by less than half of [`Statistics::tolerance`]. They are minus infinity
+    /// after a bin that has no rows or has none after it. O(bins).
+    fn scores(&mut self, level: Level, node: &C::Totals, scores: &mut [f64]);
 
     /// Sets `bounds[b]` to an upper bound of the scores of all cuts between two rows of bin `b`, or
-    /// to minus infinity if no such cut can be the best of the node.
+    /// to minus infinity if no such cut can be the best of the node. The [scores](Self::scores) of
+    /// this histogram must have been asked for.
     ///
     /// `all_legal` says whether every cut is legal. If not, the best legal cut may be worse than
     /// illegal cuts beside it, so that fewer bins can be ruled out. O(bins).
@@ -323,7 +325,12 @@ mod tests {
                 f64::from(count) + if count > 0 { fraction } else { 0.0 }
             });
             let samples: Vec<u32> = (0..n as u32).collect();
-            for kind in [CriterionKind::Gini, CriterionKind::SquaredError, CriterionKind::Poisson] {
+            for kind in [
+                CriterionKind::Gini,
+                CriterionKind::Entropy,
+                CriterionKind::SquaredError,
+                CriterionKind::Poisson,
+            ] {
                 let target = match kind {
                     CriterionKind::SquaredError => Target::regression(&numbers_of, n_outputs, weights.as_deref()),
                     CriterionKind::Poisson => Target::regression(&counts_of, n_outputs, weights.as_deref()),

@@ -41,7 +41,7 @@ impl<C: Statistics> Packed<C> for NotPacked {
         match *self {}
     }
 
-    fn scores(&self, _level: Level, _node: &C::Totals, _scores: &mut [f64]) {
+    fn scores(&mut self, _level: Level, _node: &C::Totals, _scores: &mut [f64]) {
         match *self {}
     }
 

@@ -220,7 +220,7 @@ impl<C: OverSums> Packed<C> for PackedSums {
         self.add_up::<C>(node, &bins.iter().map(|&bin| usize::from(bin)));
     }
 
-    fn scores(&self, level: Level, node: &C::Totals, scores: &mut [f64]) {
+    fn scores(&mut self, level: Level, node: &C::Totals, scores: &mut [f64]) {
         let n = self.n_bins;
         for (number, output) in self.outputs.iter().enumerate() {
             let add = match (C::LOSS, self.part(number)) {
