@@ -42,7 +42,7 @@ const SWEEPS: [(&str, &[&str], &str); 37] = [
     ("WARM_AHEAD", &["16", "1", "4", "64"], "text"),
     ("BEST_CONCEIVABLE_UP_TO", &["16", "2", "8", "32", "64"], "dense, sqrt"),
     ("BEST_CONCEIVABLE_FROM_FEATURES", &["16", "0", "8", "32", "64"], "dense"),
-    ("SMALL_UP_TO", &["64", "1", "32", "128", "256"], "dense, sqrt"),
+    ("SMALL_UP_TO", &["96", "48", "64", "128", "192"], "dense, sqrt"),
     ("HISTOGRAM_FROM", &["96", "32", "64", "128", "256"], "dense"),
     ("HISTOGRAM_OF_FEW_COLUMNS_FROM", &["65", "96", "128", "256"], "dense, sqrt"),
     ("ALL_BINS_FROM", &["1024", "256", "512", "2048", "4096"], "dense"),

@@ -23,7 +23,7 @@ use crate::tuning::tuned;
 tuned! {
     /// Subtrees of at most this many rows are walked in this way; at most [`MAX_ROWS`] (bench
     /// `sweep`).
-    fn small_up_to() -> usize = 64;
+    fn small_up_to() -> usize = 96;
 }
 
 /// A node that waits to be visited.
