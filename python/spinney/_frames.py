@@ -129,7 +129,7 @@ def factorize(column: Series) -> tuple[NDArray[Any], NDArray[np.intp]]:
     if isinstance(column.dtype, _NESTED_TYPES):
         raise TypeError(f"values of the type {column.dtype} cannot be sorted")
     native = column.to_native()
-    # The accessor `cat` of pandas would make a series of the codes, which takes longer than all else.
+    # The accessor `cat` of pandas would make a series of the codes.
     codes = getattr(getattr(native, "array", None), "codes", None)
     if codes is not None:
         return native.array.categories.to_numpy(), codes
