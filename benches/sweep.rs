@@ -52,6 +52,7 @@ const SWEEPS: [(&str, &[&str], &str); 37] = [
     ("INDEX_FROM", &["1024", "64", "256", "4096", "65536"], "dense, random"),
     ("RANKS_PER_BIN", &["32", "4", "8", "128"], "dense, random"),
     ("SPARSE_FROM", &["0.4", "0.2", "0.3", "0.6", "0.8"], "dense, half zeros"),
+    ("SPARSE_BYTES_FROM", &["0.8", "0.4", "0.6", "0.7", "0.9"], "dense, half zeros"),
     ("SPARSE_FROM_DISTINCT", &["17", "2", "8", "32", "64"], "dense, half zeros"),
     ("BLOCK_BYTES", &["2097152", "262144", "524288", "1048576", "4194304"], "predict"),
     ("FEW", &["16", "4", "8", "32"], "predict"),

@@ -18,10 +18,13 @@ use crate::runtime::Runtime;
 use crate::tuning::tuned;
 
 tuned! {
-    /// Columns with more than this share of rows of one value, and more than this many values, are
-    /// sparse.
+    /// Columns with more than this share of rows of one value, and at least so many values, are
+    /// sparse (bench `sweep`).
     fn sparse_from() -> f64 = 0.4;
     fn sparse_from_distinct() -> usize = 17;
+    /// The share for columns whose ranks are bytes (bench `sweep`). Histograms have a bin for each of
+    /// their values, and nothing is left to sort.
+    fn sparse_bytes_from() -> f64 = 0.8;
 }
 
 /// A column, and what is said of it elsewhere.
@@ -91,7 +94,8 @@ pub(super) fn encoded<V: TableValue>(distinct: Distinct<V>, cells: &impl Cells) 
         }
     }
     let (n_common, common_rank) = most;
-    let is_sparse = n_distinct >= sparse_from_distinct() && f64::from(n_common) > sparse_from() * n_samples as f64;
+    let share = if table.len() <= 0x100 { sparse_bytes_from() } else { sparse_from() };
+    let is_sparse = n_distinct >= sparse_from_distinct() && f64::from(n_common) > share * n_samples as f64;
     let ranks = match table.len() {
         0..=0x100 => Ranks::U8(cells.ranks(first_rank, missing_rank, |rank| rank as u8).into()),
         0x101..=MAX_NARROW => Ranks::U16(cells.ranks(first_rank, missing_rank, |rank| rank as u16).into()),
