@@ -4,10 +4,13 @@
 
 mod common;
 
-use common::{Csc, NEVER, random_classes, random_numbers};
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use common::{Csc, NEVER, Random, random_classes, random_numbers};
+use std::convert::Infallible;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use spinney::data::Dataset;
 use spinney::grow::{grow, grow_counted};
+use spinney::num::RadixSort;
 use spinney::params::{CriterionKind, MaxFeatures, Splitter, TreeParams};
 use spinney::runtime::Runtime;
 
@@ -86,5 +89,32 @@ fn encode(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, fit, encode);
+/// Keys of so many bits, each with a row, sorted by `RadixSort` and by comparison: the costs in
+/// `num/radix.rs` come from here.
+fn sort(c: &mut Criterion) {
+    let mut group = c.benchmark_group("sort");
+    for n in [128, 512, 2048, 20_000] {
+        group.throughput(Throughput::Elements(n));
+        for bits in [8, 14, 30] {
+            let mut random = Random::new(1);
+            let items: Vec<u64> = (0..n).map(|row| random.next() >> (u64::BITS - bits) << u32::BITS | row).collect();
+            let mut sorted = items.clone();
+            group.bench_function(BenchmarkId::new(format!("{bits} bits"), n), |bench| {
+                let mut radix = RadixSort::default();
+                bench.iter(|| {
+                    sorted.clone_from(&items);
+                    radix.sort(&mut sorted, |item| item >> u32::BITS, || Ok::<(), Infallible>(()))
+                });
+            });
+            group.bench_function(BenchmarkId::new(format!("{bits} bits, by comparison"), n), |bench| {
+                bench.iter(|| {
+                    sorted.clone_from(&items);
+                    sorted.sort_unstable();
+                });
+            });
+        }
+    }
+}
+
+criterion_group!(benches, fit, encode, sort);
 criterion_main!(benches);

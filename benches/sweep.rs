@@ -61,7 +61,6 @@ const SWEEPS: [(&str, &[&str], &str); 37] = [
     ("SPLITS_PER_ROW", &["4", "0", "1", "16", "64"], "predict, 200 rows"),
     ("TEAMS_FROM", &["16384", "0", "65536", "1000000"], "explain"),
     ("TEAMS_FROM", &["16384", "0", "1000"], "explain, few columns"),
-    ("RADIX_FROM", &["300", "100", "200", "600", "1200"], "encode"),
     ("CODED_UP_TO", &["2048", "0", "256", "512", "1024"], "encode"),
     ("ROWS_PER_CODE", &["4", "1", "2", "8", "16"], "encode"),
     ("ASK_AHEAD_FROM", &["200000", "0", "1000000"], "dense, large, sqrt"),

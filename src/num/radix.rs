@@ -1,30 +1,65 @@
-//! A sort of items by keys of up to 64 bits: few items by comparison, many by radix, in time linear
-//! in their number.
+//! A sort of items by keys of up to 64 bits: by comparison, or by radix, in time linear in their
+//! number, whichever takes less time.
 
-use crate::tuning::tuned;
-
-tuned! {
-    /// From this many items per digit on, a sort by radix takes less time than one by comparison
-    /// (bench `sweep`).
-    fn radix_from() -> usize = 300;
-}
-
-/// The bits of a digit. The counters of the three digits of 32 bits fit in the first-level cache.
-const DIGIT_BITS: u32 = 11;
-const N_COUNTS: usize = 1 << DIGIT_BITS;
+/// A digit has at most this many bits, so that its counters stay in the first-level cache.
+const MAX_DIGIT_BITS: u32 = 11;
+/// Fewer items than this are sorted by comparison, whatever their keys.
+const COMPARED_BELOW: usize = 64;
 /// Items between two calls of `check`: some milliseconds of work.
 const ITEMS_PER_CHECK: usize = 1 << 20;
+
+// Costs in nanoseconds, from the group `sort` of the bench `fit`. Only their ratios matter, and only
+// for speed.
+/// The cost per item and per doubling of the number of items, by comparison.
+const COMPARE_COST: f64 = 0.45;
+/// The cost per item of the range of the keys.
+const RANGE_COST: f64 = 0.6;
+/// The cost per item and digit.
+const DIGIT_COST: f64 = 0.9;
+/// The cost per counter of a digit.
+const COUNTER_COST: f64 = 0.4;
 
 /// Buffers of a sort, assumed dirty.
 #[derive(Debug)]
 pub struct RadixSort<T> {
     sorted: Vec<T>,
-    counts: Vec<[u32; N_COUNTS]>,
+    counts: Vec<u32>,
 }
 
 impl<T> Default for RadixSort<T> {
     fn default() -> Self {
         Self { sorted: Vec::new(), counts: Vec::new() }
+    }
+}
+
+/// How keys are cut into digits. The lowest key is subtracted from all.
+#[derive(Debug, Clone, Copy)]
+struct Digits {
+    lowest: u64,
+    /// How many digits there are, and the bits of each.
+    count: u32,
+    bits: u32,
+}
+
+impl Digits {
+    fn of(keys: impl Iterator<Item = u64>) -> Self {
+        let (lowest, highest) = keys.fold((u64::MAX, 0), |(lowest, highest), key| (key.min(lowest), key.max(highest)));
+        let bits = u64::BITS - highest.saturating_sub(lowest).leading_zeros();
+        let count = bits.div_ceil(MAX_DIGIT_BITS);
+        Self { lowest, count, bits: bits.div_ceil(count.max(1)) }
+    }
+
+    /// Whether a sort of `n` items takes less time by these digits than by comparison.
+    fn pay(self, n: usize) -> bool {
+        let (n, count) = (n as f64, f64::from(self.count));
+        let by_digits = RANGE_COST * n + count * (DIGIT_COST * n + COUNTER_COST * (1u32 << self.bits) as f64);
+        by_digits < COMPARE_COST * n * n.log2()
+    }
+
+    /// The digit of a key at this place, the least significant one being at 0.
+    #[inline]
+    fn digit(self, key: u64, place: u32) -> usize {
+        ((key - self.lowest) >> (place * self.bits)) as usize & ((1 << self.bits) - 1)
     }
 }
 
@@ -40,50 +75,40 @@ impl<T: Copy + Ord> RadixSort<T> {
         mut check: impl FnMut() -> Result<(), E>,
     ) -> Result<(), E> {
         check()?;
-        let Some(&first) = items.first() else { return Ok(()) };
-        let varying = items.iter().fold(0, |varying, &item| varying | (key(item) ^ key(first)));
-        let n_digits = (u64::BITS - varying.leading_zeros()).div_ceil(DIGIT_BITS);
-        if items.len() < radix_from() * n_digits as usize {
+        if items.len() < COMPARED_BELOW {
             items.sort_unstable();
             return Ok(());
         }
-        match n_digits {
-            0 => Ok(()),
-            1 => self.sort_digits::<1, E>(items, key, check),
-            2 => self.sort_digits::<2, E>(items, key, check),
-            3 => self.sort_digits::<3, E>(items, key, check),
-            4 => self.sort_digits::<4, E>(items, key, check),
-            5 => self.sort_digits::<5, E>(items, key, check),
-            _ => self.sort_digits::<6, E>(items, key, check),
+        let digits = Digits::of(items.iter().map(|&item| key(item)));
+        if !digits.pay(items.len()) {
+            items.sort_unstable();
+            return Ok(());
         }
+        self.sort_by_digits(digits, items, key, check)
     }
 
-    /// Sorts by the lowest digits of the keys, the least significant one first.
-    fn sort_digits<const N_DIGITS: usize, E>(
+    fn sort_by_digits<E>(
         &mut self,
+        digits: Digits,
         items: &mut Vec<T>,
         key: impl Fn(T) -> u64,
         mut check: impl FnMut() -> Result<(), E>,
     ) -> Result<(), E> {
-        let digit = |key: u64, at: usize| (key >> (at as u32 * DIGIT_BITS)) as usize % N_COUNTS;
         let Self { sorted, counts } = self;
-        counts.clear();
-        counts.resize(N_DIGITS, [0; N_COUNTS]);
-        for items in items.chunks(ITEMS_PER_CHECK) {
-            check()?;
-            for key in items.iter().map(|&item| key(item)) {
-                for (at, counts) in counts.iter_mut().enumerate().take(N_DIGITS) {
-                    counts[digit(key, at)] += 1;
+        counts.resize(1 << digits.bits, 0);
+        sorted.clone_from(items);
+        // Slices, as the loops below would read the address of a vector anew for each item.
+        let (mut from, mut to, counts) = (&mut items[..], &mut sorted[..], &mut counts[..]);
+        let mut are_swapped = false;
+        for place in 0..digits.count {
+            counts.fill(0);
+            for items in from.chunks(ITEMS_PER_CHECK) {
+                check()?;
+                for &item in items {
+                    counts[digits.digit(key(item), place)] += 1;
                 }
             }
-        }
-        sorted.clear();
-        sorted.extend_from_slice(items);
-        // Slices, as the loop below would read the address of a vector anew for each item.
-        let (mut from, mut to) = (&mut items[..], &mut sorted[..]);
-        let mut are_swapped = false;
-        for (at, counts) in counts.iter_mut().enumerate() {
-            if counts[digit(key(from[0]), at)] as usize == from.len() {
+            if counts[digits.digit(key(from[0]), place)] as usize == from.len() {
                 continue;
             }
             let mut start = 0;
@@ -93,7 +118,7 @@ impl<T: Copy + Ord> RadixSort<T> {
             for items in from.chunks(ITEMS_PER_CHECK) {
                 check()?;
                 for &item in items {
-                    let slot = &mut counts[digit(key(item), at)];
+                    let slot = &mut counts[digits.digit(key(item), place)];
                     to[*slot as usize] = item;
                     *slot += 1;
                 }
@@ -136,9 +161,8 @@ mod tests {
             radix.sort(&mut sorted, |item| item.0, || Ok::<(), Infallible>(())).unwrap();
             prop_assert_eq!(&sorted, &expected);
             let mut sorted = items;
-            if !sorted.is_empty() {
-                radix.sort_digits::<6, _>(&mut sorted, |item| item.0, || Ok::<(), Infallible>(())).unwrap();
-            }
+            let digits = Digits::of(sorted.iter().map(|item| item.0));
+            radix.sort_by_digits(digits, &mut sorted, |item| item.0, || Ok::<(), Infallible>(())).unwrap();
             prop_assert_eq!(&sorted, &expected);
         }
     }
