@@ -1,5 +1,5 @@
 //! Draws of the first sqrt(n) features of a node: ns per draw, in a block and one by one, and ns
-//! per construction of a permutation. `LANES` in `rng/permutation.rs`, and `PASS_COST` and
+//! per construction of a permutation. `BLOCK` in `rng/permutation.rs`, and `PASS_COST` and
 //! `PLACE_COST` in `split/draw.rs`, come from here.
 
 use std::hint::black_box;
