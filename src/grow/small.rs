@@ -12,6 +12,7 @@ use super::expand::{Pending, Split};
 use super::facts::NodeFacts;
 use super::policy::{Follow, Policy};
 use crate::criterion::Criterion;
+use crate::criterion::packed::lanes::LANES;
 use crate::criterion::small::{MAX_ROWS, SmallRows};
 use crate::data::Columns;
 use crate::error::Result;
@@ -23,7 +24,10 @@ use crate::tuning::tuned;
 tuned! {
     /// Subtrees of at most this many rows are walked in this way; at most [`MAX_ROWS`] (bench
     /// `sweep`).
-    fn small_up_to() -> usize = 96;
+    fn small_up_to() -> usize = 64;
+    /// The same where nodes draw fewer than [`LANES`] columns: then more of a node's time goes into
+    /// what does not depend on its rows (bench `sweep`).
+    fn small_of_few_columns_up_to() -> usize = 96;
 }
 
 /// A node that waits to be visited.
@@ -83,7 +87,8 @@ pub(super) fn load<C: Criterion>(
 ) -> bool {
     let (Some(scratch), ids) = (scratch, node.samples.ids()) else { return false };
     let is_forced = search.params.force_tier == Some(Tier::Small);
-    let most = if is_forced { MAX_ROWS } else { small_up_to().min(MAX_ROWS) };
+    let most = if search.n_drawn() < LANES { small_of_few_columns_up_to() } else { small_up_to() };
+    let most = if is_forced { MAX_ROWS } else { most.min(MAX_ROWS) };
     search.params.min_impurity_decrease <= 0.0
         && (2..=most).contains(&ids.len())
         && scratch.rows.load(search.criterion, ids)
