@@ -154,10 +154,12 @@ test-conversions: $(VENVS)/conversions.stamp ## Run the tests with shap, treelit
 lint: lint-rust lint-docs lint-python lint-stubs ## Run all static checks
 
 # The configuration with the Python module has all the code and is linted. That the one without it
-# builds as well, without a warning, needs no second pass of the lints.
+# builds as well, without a warning, needs no second pass of the lints. The bench `sweep` exists with
+# the feature `tuning` alone.
 lint-rust: | check-rust ## rustfmt, clippy, and a plain check without the Python module
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --features python -- -D warnings
+	$(CARGO) clippy --package spinney-benches --all-targets --features tuning -- -D warnings
 	$(CARGO) check 2>&1 | awk '{ print } /^warning: .spinney/ { warned = 1 } END { exit warned + 0 }'
 
 lint-docs: | check-rust ## rustdoc: every link resolves

@@ -1,12 +1,12 @@
 //! Encoding a matrix and growing a tree, end to end: the shapes of Table I of "Sparsified Trees",
 //! the criteria, and trees whose nodes draw features, as in forests. Prints which share of a node's
-//! columns is read in spite of the bounds.
+//! columns is read in spite of the bounds. Then encoding alone, and the sort that it uses.
 
 mod common;
 
-use common::{Csc, NEVER, Random, random_classes, random_numbers};
 use std::convert::Infallible;
 
+use common::{Csc, NEVER, Random, random_classes, random_numbers};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use spinney::data::Dataset;
 use spinney::grow::{grow, grow_counted};

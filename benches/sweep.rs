@@ -30,7 +30,7 @@ const ROUNDS: usize = 3;
 
 /// A constant, the values to try (the one that the source has first), and the workload that it
 /// matters for.
-const SWEEPS: [(&str, &[&str], &str); 37] = [
+const SWEEPS: &[(&str, &[&str], &str)] = &[
     ("KNOWN_FROM_SAMPLES", &["24", "6", "12", "48", "96"], "sparse"),
     ("KNOWN_FROM_ENTRIES", &["256", "64", "128", "512", "1024"], "sparse"),
     ("COPY_BELOW", &["0.5", "0.1", "0.25", "0.75"], "sparse"),
@@ -214,7 +214,7 @@ fn main() {
     {
         return run(name);
     }
-    for (constant, values, name) in SWEEPS {
+    for &(constant, values, name) in SWEEPS {
         if !arguments.is_empty() && !arguments.iter().any(|argument| argument == constant) {
             continue;
         }

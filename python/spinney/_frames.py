@@ -130,9 +130,10 @@ def factorize(column: Series) -> tuple[NDArray[Any], NDArray[np.intp]]:
         raise TypeError(f"values of the type {column.dtype} cannot be sorted")
     native = column.to_native()
     # The accessor `cat` of pandas would make a series of the codes.
-    codes = getattr(getattr(native, "array", None), "codes", None)
+    array: Any = getattr(native, "array", None)
+    codes = getattr(array, "codes", None)
     if codes is not None:
-        return native.array.categories.to_numpy(), codes
+        return array.categories.to_numpy(), codes
     if hasattr(native, "factorize"):
         codes, values = native.factorize()
         return values.to_numpy(), codes

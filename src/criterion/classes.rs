@@ -18,7 +18,7 @@ use super::packed::PackedClasses;
 use super::small::SmallClasses;
 use super::sums::row;
 use super::weights::{Moment, SampleWeights};
-use super::{Bounded, Ordered, Statistics};
+use super::{Bounded, Ordered, Statistics, few_roundings};
 use crate::data::target::Classes;
 
 /// The function `f` of counts, and the scores that come from its sums. A sum runs over all classes
@@ -48,7 +48,7 @@ pub trait Measure: Sync {
     /// outputs.
     #[inline]
     fn tolerance(&self, score: f64, _weight: u64, _n_outputs: usize, _n_slots: usize) -> f64 {
-        score.abs() * (16.0 * f64::EPSILON)
+        few_roundings(score)
     }
     /// See [`Statistics::compare`].
     fn compare(&self, a: &Sides<Self::Sum>, b: &Sides<Self::Sum>) -> Ordering;

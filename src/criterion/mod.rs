@@ -144,7 +144,7 @@ pub trait Statistics: Sync {
     /// eight roundings at most.
     #[inline]
     fn tolerance(&self, _node: &Self::Totals, score: f64) -> f64 {
-        score.abs() * (16.0 * f64::EPSILON)
+        few_roundings(score)
     }
     /// The integers that decide the exact score. Cheap to make.
     fn proof(&self, scan: &Self::Scan, pushed: Self::Pushed) -> Self::Proof;
@@ -157,6 +157,12 @@ pub trait Statistics: Sync {
 pub trait Criterion: Ordered + Bounded {}
 
 impl<T: Ordered + Bounded> Criterion for T {}
+
+/// What some eight roundings at most change in a score that comes from exact integers.
+#[inline]
+fn few_roundings(score: f64) -> f64 {
+    score.abs() * (16.0 * f64::EPSILON)
+}
 
 /// Factor that lowers the right side where `s / w >= least` is tested as `s >= least * w`. The
 /// rounding of either form is far below the difference, so the test is never wrongly false.

@@ -6,6 +6,18 @@ use crate::error::Result;
 use crate::num::{RadixSort, SortKey};
 use crate::runtime::Runtime;
 
+/// Adds the cell of a value to `cells`, or, if the value is missing, its row to `missing`. Zeros are
+/// left out.
+#[inline]
+pub fn push_cell<V: SortKey>(value: V, row: u32, cells: &mut Vec<V::Cell>, missing: &mut Vec<u32>) {
+    let wide = value.widen();
+    if wide.is_nan() {
+        missing.push(row);
+    } else if wide != 0.0 {
+        cells.push(value.cell(row));
+    }
+}
+
 /// Sorts cells that are in the order of their rows by their keys.
 pub fn sort_cells<V: SortKey>(
     cells: &mut Vec<V::Cell>,

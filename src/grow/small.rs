@@ -25,8 +25,8 @@ tuned! {
     /// Subtrees of at most this many rows are walked in this way; at most [`MAX_ROWS`] (bench
     /// `sweep`).
     fn small_up_to() -> usize = 64;
-    /// The same where nodes draw fewer than [`LANES`] columns: then more of a node's time goes into
-    /// what does not depend on its rows (bench `sweep`).
+    /// The most rows of such a subtree where nodes draw fewer than [`LANES`] columns: more of a node's
+    /// time then goes into what does not depend on its rows (bench `sweep`).
     fn small_of_few_columns_up_to() -> usize = 96;
 }
 
@@ -87,8 +87,8 @@ pub(super) fn load<C: Criterion>(
 ) -> bool {
     let (Some(scratch), ids) = (scratch, node.samples.ids()) else { return false };
     let is_forced = search.params.force_tier == Some(Tier::Small);
-    let most = if search.n_drawn() < LANES { small_of_few_columns_up_to() } else { small_up_to() };
-    let most = if is_forced { MAX_ROWS } else { most.min(MAX_ROWS) };
+    let tuned = if search.n_drawn() < LANES { small_of_few_columns_up_to() } else { small_up_to() };
+    let most = if is_forced { MAX_ROWS } else { tuned.min(MAX_ROWS) };
     search.params.min_impurity_decrease <= 0.0
         && (2..=most).contains(&ids.len())
         && scratch.rows.load(search.criterion, ids)

@@ -1,6 +1,6 @@
 //! Arithmetic: the order of floats, a sort by integers, thresholds, powers of two, fixed-point
-//! logarithms, and exact comparison of scores. The lowest module: it imports no
-//! other module of the crate.
+//! logarithms, and exact comparison of scores. The lowest module: it imports no other module of the
+//! crate.
 
 pub mod log2;
 mod order;

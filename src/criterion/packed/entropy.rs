@@ -7,11 +7,11 @@
 //! `f_k(c) = T(c) + T(C_k - c)` and `n` is the number of outputs.
 
 use super::ByBin;
-use crate::num::log2::{FRACTION_BITS, near_log2};
+use crate::num::log2::{ULP, near_log2};
 use crate::simd::vectorized;
 
 /// Scores are in units of the fixed-point logarithms.
-const UNIT: f64 = (1u64 << FRACTION_BITS) as f64;
+const UNIT: f64 = 1.0 / ULP;
 
 /// `c log2 c`, and 0 for 0: the logarithm of 0 comes out as some number.
 #[inline(always)]

@@ -10,7 +10,7 @@ use super::dictionary::Dictionary;
 use super::distinct::{Cells, Distinct};
 use super::{DenseColumn, MAX_NARROW, Ordinals, Ranks};
 use crate::data::floats::{Floats, TableValue};
-use crate::data::ranking::{number_cells, sort_cells, split_at_zero};
+use crate::data::ranking::{number_cells, push_cell, sort_cells, split_at_zero};
 use crate::data::values::{MISSING_KEY, padded};
 use crate::error::Result;
 use crate::num::{RadixSort, SortKey};
@@ -63,17 +63,13 @@ impl<V: TableValue> Encoder<V> {
         cells.clear();
         let mut missing = Vec::new();
         for (row, &value) in values.iter().enumerate() {
-            let wide = value.widen();
-            if wide.is_nan() {
-                missing.push(row as u32);
-            } else if wide != 0.0 {
-                cells.push(value.cell(row as u32));
-            }
+            push_cell(value, row as u32, cells, &mut missing);
         }
         sort_cells::<V>(cells, radix, runtime)?;
         let (negative, positive) = split_at_zero::<V>(cells);
         let n_zeros = values.len() - cells.len() - missing.len();
-        let sorted = Sorted::<V> { negative, positive, n_zeros, missing: &missing };
+        let zero_place = number_cells::<V>(negative, 0, |_, _| ());
+        let sorted = Sorted::<V> { negative, positive, n_zeros, zero_place, missing: &missing };
         Ok(encoded(sorted.distinct(), &sorted))
     }
 }
@@ -136,21 +132,18 @@ struct Sorted<'a, V: SortKey> {
     /// Those of positive values.
     positive: &'a [V::Cell],
     n_zeros: usize,
+    /// The place among the distinct values that zero has or would have.
+    zero_place: u32,
     /// The rows of missing values.
     missing: &'a [u32],
 }
 
 impl<V: SortKey> Sorted<'_, V> {
-    /// The place among the distinct values that zero has or would have.
-    fn zero_place(&self) -> u32 {
-        number_cells::<V>(self.negative, 0, |_, _| ())
-    }
-
     /// Calls `visit` with each cell and the place of its value among the distinct values. Returns
     /// the number of distinct values.
     fn for_each_cell(&self, mut visit: impl FnMut(u32, V::Cell)) -> u32 {
-        let zero_place = number_cells::<V>(self.negative, 0, &mut visit);
-        number_cells::<V>(self.positive, zero_place + u32::from(self.n_zeros > 0), visit)
+        number_cells::<V>(self.negative, 0, &mut visit);
+        number_cells::<V>(self.positive, self.zero_place + u32::from(self.n_zeros > 0), visit)
     }
 
     fn distinct(&self) -> Distinct<V> {
@@ -161,7 +154,7 @@ impl<V: SortKey> Sorted<'_, V> {
             counts[place as usize] += 1;
         });
         if self.n_zeros > 0 {
-            counts[self.zero_place() as usize] = self.n_zeros as u32;
+            counts[self.zero_place as usize] = self.n_zeros as u32;
         }
         values.truncate(n_distinct as usize);
         counts.truncate(n_distinct as usize);
@@ -172,7 +165,7 @@ impl<V: SortKey> Sorted<'_, V> {
 impl<V: SortKey> Cells for Sorted<'_, V> {
     fn ranks<R: Copy>(&self, first_rank: u32, missing_rank: u32, narrow: impl Fn(u32) -> R) -> Box<[R]> {
         let n_samples = self.negative.len() + self.positive.len() + self.n_zeros + self.missing.len();
-        let mut ranks = vec![narrow(first_rank + self.zero_place()); n_samples];
+        let mut ranks = vec![narrow(first_rank + self.zero_place); n_samples];
         self.for_each_cell(|place, cell| ranks[V::row_of(cell) as usize] = narrow(first_rank + place));
         for &row in self.missing {
             ranks[row as usize] = narrow(missing_rank);

@@ -9,7 +9,7 @@ use super::SparseColumns;
 use super::view::{Entries, Raw};
 use crate::data::encoding::{Encoding, Ordinals};
 use crate::data::floats::{Floats, Merge, TableValue};
-use crate::data::ranking::{number_cells, sort_cells, split_at_zero};
+use crate::data::ranking::{number_cells, push_cell, sort_cells, split_at_zero};
 use crate::data::values::{MISSING_KEY, ValueTable};
 use crate::data::{Columns, Dataset, check_shape};
 use crate::error::Result;
@@ -169,14 +169,7 @@ impl<'a, V: TableValue> Part<'a, V> {
         let Scratch { entries, cells, radix } = scratch;
         cells.clear();
         let mut missing = Vec::new();
-        let mut take = |sample, value: V| {
-            let wide = value.widen();
-            if wide.is_nan() {
-                missing.push(sample);
-            } else if wide != 0.0 {
-                cells.push(value.cell(sample));
-            }
-        };
+        let mut take = |sample, value: V| push_cell(value, sample, cells, &mut missing);
         if samples.is_sorted_by(|a, b| a < b) {
             samples.iter().zip(&*values).for_each(|(&sample, &value)| take(sample, value));
         } else {
@@ -190,7 +183,9 @@ impl<'a, V: TableValue> Part<'a, V> {
         }
         sort_cells::<V>(cells, radix, runtime)?;
         let (negative, positive) = split_at_zero::<V>(cells);
-        let first_rank = u32::from(!missing.is_empty());
+        let nnz = cells.len() + missing.len();
+        let mut encoded = Encoded { nnz: nnz as u32, has_missing: !missing.is_empty(), ..Encoded::default() };
+        let first_rank = encoded.first_rank();
         let mut at = 0;
         let mut put = |place: u32, rank, cell| {
             values[place as usize] = V::from_key(V::key_of(cell));
@@ -198,11 +193,10 @@ impl<'a, V: TableValue> Part<'a, V> {
             ranks[at] = rank;
             at += 1;
         };
-        let zero_place = number_cells::<V>(negative, 0, |place, cell| put(place, first_rank + place, cell));
-        let n_distinct =
-            number_cells::<V>(positive, zero_place, |place, cell| put(place, first_rank + place + 1, cell));
-        let nnz = cells.len() + missing.len();
-        let encoded = Encoded { nnz: nnz as u32, n_distinct, zero_place, has_missing: !missing.is_empty() };
+        encoded.zero_place = number_cells::<V>(negative, 0, |place, cell| put(place, first_rank + place, cell));
+        encoded.n_distinct = number_cells::<V>(positive, encoded.zero_place, |place, cell| {
+            put(place, first_rank + place + 1, cell);
+        });
         samples[at..nnz].copy_from_slice(&missing);
         ranks[at..nnz].fill(encoded.n_ranks() - 1);
         column[0] = encoded;

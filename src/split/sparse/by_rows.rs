@@ -36,13 +36,8 @@ pub(crate) fn search_rows<C: Criterion>(
     let samples = node.samples.ids();
     let best = Best::with_bar(search, node, 0.0);
     let in_block = drawn.is_some() && uses_block(search, samples.len());
-    let mut groups = Groups::new(
-        at,
-        columns,
-        scan,
-        winner,
-        if in_block && search.draws_in_order() { best.in_order() } else { best },
-    );
+    let best = if in_block && search.draws_in_order() { best.in_order() } else { best };
+    let mut groups = Groups::new(at, columns, scan, winner, best);
     match drawn {
         None => gather.for_each(columns, samples, |feature, entries| groups.visit(feature, entries)),
         Some(features) if in_block => {
