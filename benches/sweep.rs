@@ -65,9 +65,13 @@ const SWEEPS: &[(&str, &[&str], &str)] = &[
     ("CODED_UP_TO", &["2048", "0", "256", "512", "1024"], "encode"),
     ("ROWS_PER_CODE", &["4", "1", "2", "8", "16"], "encode"),
     ("ASK_AHEAD_FROM", &["200000", "0", "1000000"], "dense, large, sqrt"),
-    ("NEAR_CELLS", &["131072", "32768", "65536", "262144", "1048576"], "dense, large"),
+    ("NEAR_BYTES", &["1048576", "131072", "262144", "524288", "2097152"], "dense, large"),
+    ("NEAR_BYTES", &["1048576", "131072", "262144", "524288", "2097152"], "dense, large, copied"),
     ("SPREAD", &["16", "4", "8", "32", "64"], "dense, large"),
-    ("SAVED_PER_LEVEL", &["0.6", "0.2", "0.4", "0.8", "1.2"], "dense, large"),
+    ("SAVED_PER_LEVEL", &["1.0", "0.2", "0.4", "0.6", "1.5"], "dense, large"),
+    ("SAVED_PER_LEVEL", &["1.0", "0.4", "0.6", "1.5", "2.5"], "dense, large, copied"),
+    ("ROW_MAJOR_FROM", &["16777216", "0", "1000000000"], "dense, large"),
+    ("ROW_MAJOR_FROM", &["16777216", "1000000000"], "dense, large, copied"),
     ("PARALLEL_FROM", &["200000", "20000", "60000", "600000", "2000000"], "dense, two threads"),
     ("CELL_COST", &["2.0", "0.5", "1.0", "4.0"], "dense, two threads"),
 ];
@@ -152,6 +156,12 @@ fn growth(name: &str) -> (Dataset, Target, TreeParams, usize) {
         let x = Array2::from_shape_fn((n, d), |_| random.uniform());
         Dataset::from_dense_with(x.view(), ordinals, &runtime).expect("finite")
     };
+    // Columns of a hundred values.
+    let bytes = |n: usize, d: usize| {
+        let mut random = Random::new(1);
+        let x = Array2::from_shape_fn((n, d), |_| (random.uniform() as f32 * 100.0).floor());
+        Dataset::from_dense(x.view(), &runtime).expect("finite")
+    };
     let classes = |n: usize| random_classes(n, 2, 2).expect("classes");
     match name {
         "sparse" => (Csc::random(10_000, 1000, 0.01, 1).encode(&runtime).expect("finite"), classes(10_000), gini, 1),
@@ -172,10 +182,9 @@ fn growth(name: &str) -> (Dataset, Target, TreeParams, usize) {
         }
         "dense, large, sqrt" => {
             // So many columns that no node is walked on a copy of its rows.
-            let mut random = Random::new(1);
-            let x = Array2::from_shape_fn((200_000, 64), |_| (random.uniform() * 100.0).floor());
-            (Dataset::from_dense(x.view(), &runtime).expect("finite"), classes(200_000), sqrt, 1)
+            (bytes(200_000, 256), classes(200_000), sqrt, 1)
         }
+        "dense, large, copied" => (bytes(400_000, 54), classes(400_000), sqrt, 1),
         "dense, two threads" => (dense(100_000, 30, Ordinals::Ranks), classes(100_000), gini, 2),
         other => panic!("no workload {other}"),
     }

@@ -9,14 +9,14 @@ use crate::data::{Columns, Dataset};
 use crate::tuning::tuned;
 
 tuned! {
-    /// Most cells of a copy that stays in the second-level cache: half of 1 MiB (bench `sweep`).
-    fn near_cells() -> usize = 1 << 17;
+    /// Most bytes of the ranks of a copy that stays in the second-level cache (bench `sweep`).
+    fn near_bytes() -> usize = 1 << 20;
     /// A node that has this many times fewer rows than its data set is copied even if the copy
-    /// exceeds [`near_cells`]: each cache line that such a node reads holds one cell of the node.
+    /// exceeds [`near_bytes`]: each cache line that such a node reads holds one cell of the node.
     fn spread() -> usize = 16;
     /// Time that a level of the subtree saves on a copy per cell that it reads, as a share of the
     /// time to copy one cell (bench `sweep`).
-    fn saved_per_level() -> f64 = 0.6;
+    fn saved_per_level() -> f64 = 1.0;
 }
 
 /// The rule that says which subtrees of one data set are copied.
@@ -34,8 +34,8 @@ impl Copies {
     /// `forced` forbids copies.
     pub fn of(data: &Dataset, n_drawn: usize, forced: Option<bool>) -> Option<Self> {
         let (n_samples, n_features) = (data.n_samples(), data.n_features());
-        let is_dense = matches!(data.columns(), Columns::Dense(_));
-        if !is_dense || forced == Some(false) {
+        let Columns::Dense(columns) = data.columns() else { return None };
+        if forced == Some(false) {
             return None;
         }
         if forced == Some(true) {
@@ -43,7 +43,7 @@ impl Copies {
             let max_samples = n_samples.saturating_sub(1);
             return Some(Self { max_samples, max_near_samples: max_samples, n_features_per_draw: 0.0 });
         }
-        let max_near_samples = near_cells() / n_features;
+        let max_near_samples = near_bytes() * n_samples / columns.n_bytes();
         (n_samples > 2 * max_near_samples).then(|| Self {
             max_samples: max_near_samples.max(n_samples / spread()),
             max_near_samples,

@@ -5,11 +5,23 @@ mod column;
 mod dictionary;
 mod distinct;
 pub(super) mod encode;
+mod row_major;
 pub(super) mod take;
+
+use std::sync::OnceLock;
 
 use super::buffer::Buffer;
 pub use super::encoding::Ordinals;
 use super::ordered::Places;
+use crate::tuning::tuned;
+
+use row_major::RowMajor;
+
+tuned! {
+    /// Columns of at least this many bytes are stored row by row besides, once rows are copied. Smaller
+    /// ones are in cache after the first copies (bench `sweep`).
+    fn row_major_from() -> usize = 1 << 24;
+}
 
 /// Most distinct values of a column of `u16`.
 const MAX_NARROW: usize = 1 << 16;
@@ -25,12 +37,42 @@ pub enum Ranks {
     U32(Buffer<u32>),
 }
 
+impl Ranks {
+    fn len(&self) -> usize {
+        match self {
+            Self::U8(ranks) => ranks.len(),
+            Self::U16(ranks) => ranks.len(),
+            Self::U32(ranks) => ranks.len(),
+        }
+    }
+
+    /// The number of bytes of a rank.
+    fn width(&self) -> usize {
+        match self {
+            Self::U8(_) => 1,
+            Self::U16(_) => 2,
+            Self::U32(_) => 4,
+        }
+    }
+}
+
 /// The columns of a dense data set.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub struct DenseColumns {
     columns: Vec<DenseColumn>,
     end_rank: usize,
     is_sparse: bool,
+    /// The same ranks row by row, made when rows are first copied. None if there is not the memory for
+    /// them, and where they are not worth it: if the columns are those of one tree, or if somebody else
+    /// keeps their memory, since a file may be larger than memory.
+    row_major: OnceLock<Option<RowMajor>>,
+}
+
+impl PartialEq for DenseColumns {
+    /// Everything else follows from the columns.
+    fn eq(&self, other: &Self) -> bool {
+        self.columns == other.columns
+    }
 }
 
 /// One column of a dense data set.
@@ -50,12 +92,7 @@ pub struct DenseColumn {
 impl DenseColumn {
     /// The most frequent rank, the bytes of a rank, and whether the column is sparse.
     pub(super) fn outline(&self) -> (u32, u8, bool) {
-        let width = match &self.ranks {
-            Ranks::U8(_) => 1,
-            Ranks::U16(_) => 2,
-            Ranks::U32(_) => 4,
-        };
-        (self.common_rank, width, self.is_sparse)
+        (self.common_rank, self.ranks.width() as u8, self.is_sparse)
     }
 
     /// The rank of a row's value.
@@ -99,7 +136,12 @@ impl DenseColumns {
     pub(super) fn new(columns: Vec<DenseColumn>) -> Self {
         let end_rank = columns.iter().map(|column| column.n_ranks as usize).max().unwrap_or(0);
         let is_sparse = 2 * columns.iter().filter(|column| column.is_sparse).count() > columns.len();
-        Self { columns, end_rank, is_sparse }
+        Self { columns, end_rank, is_sparse, row_major: OnceLock::new() }
+    }
+
+    /// Columns whose memory somebody else keeps.
+    pub(super) fn of_others(columns: Vec<DenseColumn>) -> Self {
+        Self { row_major: OnceLock::from(None), ..Self::new(columns) }
     }
 
     /// The column of a feature.
@@ -114,18 +156,23 @@ impl DenseColumns {
             gather(ranks, samples, &mut part);
             part
         }
-        let column_part = |column: &DenseColumn| DenseColumn {
-            ranks: match &column.ranks {
-                Ranks::U8(ranks) => Ranks::U8(part(ranks, samples).into()),
-                Ranks::U16(ranks) => Ranks::U16(part(ranks, samples).into()),
-                Ranks::U32(ranks) => Ranks::U32(part(ranks, samples).into()),
-            },
-            ..*column
+        let part_of = |ranks: &Ranks| match ranks {
+            Ranks::U8(ranks) => Ranks::U8(part(ranks, samples).into()),
+            Ranks::U16(ranks) => Ranks::U16(part(ranks, samples).into()),
+            Ranks::U32(ranks) => Ranks::U32(part(ranks, samples).into()),
         };
-        Self { columns: self.columns.iter().map(column_part).collect(), ..*self }
+        let is_large = self.n_bytes() >= row_major_from();
+        let row_major = is_large.then(|| self.row_major.get_or_init(|| RowMajor::of(&self.columns)));
+        let ranks = match row_major {
+            Some(Some(rows)) => rows.take(&self.columns, samples),
+            Some(None) | None => self.columns.iter().map(|column| part_of(&column.ranks)).collect(),
+        };
+        let columns = self.columns.iter().zip(ranks).map(|(column, ranks)| DenseColumn { ranks, ..*column }).collect();
+        Self { columns, row_major: OnceLock::new(), ..*self }
     }
 
-    /// These columns with the places of categories as the ranks of some. O(cells of these columns).
+    /// These columns with the places of categories as the ranks of some, for one tree. O(cells of these
+    /// columns).
     pub(super) fn with_places(&self, places: &[Places]) -> Self {
         let mut columns = self.columns.clone();
         for Places { feature, of_ranks } in places {
@@ -143,7 +190,7 @@ impl DenseColumns {
                 Ranks::U32(ranks) => Ranks::U32(ranks.iter().map(|&rank| place(rank)).collect::<Vec<_>>().into()),
             };
         }
-        Self { columns, ..*self }
+        Self { columns, row_major: OnceLock::from(None), ..*self }
     }
 
     /// All ranks are below.
@@ -157,11 +204,6 @@ impl DenseColumns {
     }
 
     pub(crate) fn n_bytes(&self) -> usize {
-        let bytes = |column: &DenseColumn| match &column.ranks {
-            Ranks::U8(ranks) => ranks.len(),
-            Ranks::U16(ranks) => 2 * ranks.len(),
-            Ranks::U32(ranks) => 4 * ranks.len(),
-        };
-        self.columns.iter().map(bytes).sum()
+        self.columns.iter().map(|column| column.ranks.len() * column.ranks.width()).sum()
     }
 }
