@@ -1,13 +1,12 @@
 //! From a dense view to dense columns.
 //!
-//! A block of columns is copied into a column-major tile (an input in C order is then read cache
-//! line by cache line), and each column of the tile is encoded (`column`), columns in parallel.
-//! Peak memory beside the result: per thread, one tile (`TILE` columns of values) and the scratch
-//! of one column.
+//! Some columns are copied into a column-major tile (an input in C order is then read cache line by
+//! cache line), and each column of the tile is encoded (`column`), tiles in parallel. Peak memory
+//! beside the result: per thread, one tile (of at most 64 bytes a row) and the scratch of one column.
 
 use std::ops::Range;
 
-use ndarray::ArrayView2;
+use ndarray::{ArrayView2, Axis};
 
 use super::column::{Encoded, Encoder};
 use super::{DenseColumns, Ordinals};
@@ -21,13 +20,18 @@ use crate::memory;
 use crate::num::SortKey;
 use crate::runtime::Runtime;
 
-/// Columns copied at a time: a cache line of `f64`.
-const TILE: usize = 8;
+/// The bytes of a cache line: a tile has as many columns as cells of a row are in one.
+const LINE: usize = 64;
+/// Rows that are copied at a time: their cells stay in the first-level cache while one column after
+/// the other is copied.
+const BLOCK: usize = 64;
 
 /// A dense matrix of any element type: the part of it that [`encode`] needs.
 pub(in crate::data) trait Tiles: Sync {
     /// The shape: `(n_samples, n_features)`.
     fn shape(&self) -> (usize, usize);
+    /// The most columns of a tile.
+    fn tile_width(&self) -> usize;
     /// The values of some columns, one column after the other.
     fn tile(&self, columns: Range<usize>) -> Result<Floats>;
 }
@@ -35,6 +39,10 @@ pub(in crate::data) trait Tiles: Sync {
 impl<T: Element> Tiles for ArrayView2<'_, T> {
     fn shape(&self) -> (usize, usize) {
         self.dim()
+    }
+
+    fn tile_width(&self) -> usize {
+        LINE / size_of::<T>().max(size_of::<T::Value>())
     }
 
     fn tile(&self, columns: Range<usize>) -> Result<Floats> {
@@ -47,9 +55,10 @@ impl<T: Element> Tiles for ArrayView2<'_, T> {
             }
         } else {
             tile.resize(n_cells, T::Value::ZERO);
-            for (sample, row) in self.rows().into_iter().enumerate() {
-                for (offset, feature) in columns.clone().enumerate() {
-                    tile[offset * n_samples + sample] = row[feature].value();
+            for (start, rows) in (0..).step_by(BLOCK).zip(self.axis_chunks_iter(Axis(0), BLOCK)) {
+                for (column, feature) in tile.chunks_exact_mut(n_samples).zip(columns.clone()) {
+                    let cells = rows.column(feature);
+                    column[start..].iter_mut().zip(&cells).for_each(|(value, cell)| *value = cell.value());
                 }
             }
         }
@@ -66,8 +75,11 @@ pub(in crate::data) fn encode(x: &dyn Tiles, encoding: &Encoding<'_>, runtime: &
     memory::check("the encoded columns of X", least)?;
     // Categories are ranks.
     let ordinals = if encoding.n_categories.is_some() { Ordinals::Ranks } else { encoding.ordinals };
-    let blocks: Vec<usize> = (0..n_features).step_by(TILE).collect();
-    let encoded = runtime.map(blocks, |start| match x.tile(start..(start + TILE).min(n_features))? {
+    // Each thread has as many tiles as the others.
+    let n_tiles = n_features.div_ceil(x.tile_width()).next_multiple_of(runtime.n_threads());
+    let width = n_features.div_ceil(n_tiles);
+    let starts: Vec<usize> = (0..n_features).step_by(width).collect();
+    let encoded = runtime.map(starts, |start| match x.tile(start..(start + width).min(n_features))? {
         Floats::F32(tile) => encode_tile(&tile, n_samples, ordinals, runtime),
         Floats::F64(tile) => encode_tile(&tile, n_samples, ordinals, runtime),
     })?;
