@@ -64,6 +64,7 @@ const SWEEPS: &[(&str, &[&str], &str)] = &[
     ("TEAMS_FROM", &["16384", "0", "1000"], "explain, few columns"),
     ("CODED_UP_TO", &["2048", "0", "256", "512", "1024"], "encode"),
     ("ROWS_PER_CODE", &["4", "1", "2", "8", "16"], "encode"),
+    ("SIDE_BY_SIDE_FROM", &["3", "2", "6", "1000"], "dense, numbers"),
     ("ASK_AHEAD_FROM", &["200000", "0", "1000000"], "dense, large, sqrt"),
     ("NEAR_BYTES", &["1048576", "131072", "262144", "524288", "2097152"], "dense, large"),
     ("NEAR_BYTES", &["1048576", "131072", "262144", "524288", "2097152"], "dense, large, copied"),
@@ -159,7 +160,7 @@ fn growth(name: &str) -> (Dataset, Target, TreeParams, usize) {
     // Columns of a hundred values.
     let bytes = |n: usize, d: usize| {
         let mut random = Random::new(1);
-        let x = Array2::from_shape_fn((n, d), |_| (random.uniform() as f32 * 100.0).floor());
+        let x = Array2::from_shape_fn((n, d), |_| (random.uniform() * 100.0).floor());
         Dataset::from_dense(x.view(), &runtime).expect("finite")
     };
     let classes = |n: usize| random_classes(n, 2, 2).expect("classes");
@@ -179,6 +180,11 @@ fn growth(name: &str) -> (Dataset, Target, TreeParams, usize) {
         "dense, large" => {
             let target = random_numbers(200_000, 2).expect("finite");
             (dense(200_000, 30, Ordinals::Ranks), target, TreeParams::new(CriterionKind::SquaredError), 1)
+        }
+        "dense, numbers" => {
+            let max_features = MaxFeatures::Absolute(5);
+            let params = TreeParams { max_features, ..TreeParams::new(CriterionKind::SquaredError) };
+            (dense(20_000, 10, Ordinals::Ranks), random_numbers(20_000, 2).expect("finite"), params, 1)
         }
         "dense, large, sqrt" => {
             // So many columns that no node is walked on a copy of its rows.

@@ -15,11 +15,13 @@
 
 mod binary;
 mod classes;
+mod columns;
 mod none;
 mod sums;
 
 pub use binary::SmallBinary;
 pub use classes::SmallClasses;
+pub use columns::{BestByColumn, ByColumn, COLUMNS};
 pub use none::NotSmall;
 pub use sums::SmallSums;
 
@@ -129,6 +131,22 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// and returns the highest one as [`score_cuts`](Self::score_cuts) does. O(rows).
     fn score_subsets(&mut self, level: Level, units: &[u32], lefts: &[u32; LANES], scores: &mut [f64; LANES]) -> f64;
 
+    /// Whether [`best_by_column`](Self::best_by_column) is there.
+    fn has_best_by_column(&self) -> bool {
+        false
+    }
+
+    /// The best cut of each of some columns without missing values. `ranks` are those of the node's
+    /// rows. O(rows^2).
+    fn best_by_column(&self, _level: Level, _ranks: &[ByColumn<u32>]) -> BestByColumn {
+        unreachable!("columns are searched one by one")
+    }
+
+    /// The [best cut](Self::best_by_column) of a column of the node.
+    fn cut_of_column(&self, _best: &BestByColumn, _column: usize) -> SmallCut {
+        unreachable!("columns are searched one by one")
+    }
+
     /// Whether each of the subsets that were scored last has the mean of the node. Only for criteria
     /// with one [order](super::Ordered) by means.
     fn have_equal_means(&self) -> bool {
@@ -172,7 +190,9 @@ const BY_RANK: usize = 0;
 const BY_UNIT: usize = 1;
 /// By rank, in a node of at most [`FEW_ROWS`], which have no more cuts.
 const BY_RANK_OF_FEW: usize = 2;
-const FEW_ROWS: usize = LANES / 2;
+/// The most rows of a node that has few: its cuts fill half of the lanes, or its columns are searched
+/// side by side.
+pub const FEW_ROWS: usize = LANES / 2;
 
 /// The number of lanes that may have a cut.
 const fn n_lanes(by: usize) -> usize {
@@ -321,6 +341,26 @@ mod tests {
                     let Some(proof) = &proofs[i] else { continue };
                     for (b, other) in cuts.iter().zip(&proofs).filter_map(|(b, other)| Some((b, other.as_ref()?))) {
                         assert_eq!(a.compare(b), criterion.compare(&totals, proof, other));
+                    }
+                }
+
+                // The last column does not vary.
+                let lanes: Vec<ByColumn<u32>> = ordered
+                    .iter()
+                    .map(|&rank| std::array::from_fn(|i| if i + 1 < COLUMNS { rank } else { 7 }))
+                    .collect();
+                if !rows.has_best_by_column() {
+                    continue;
+                }
+                let best = rows.best_by_column(level, &lanes);
+                assert_eq!(best.scores[COLUMNS - 1], f64::NEG_INFINITY);
+                assert_eq!(best.scores[0], highest);
+                let Some(winner) = (0..cuts.len()).rev().max_by(|&a, &b| cuts[a].compare(&cuts[b])) else { continue };
+                for column in 0..COLUMNS - 1 {
+                    if best.are_close[column] == 0 {
+                        let cut = rows.cut_of_column(&best, column);
+                        assert_eq!((best.lasts[column], cut.compare(&cuts[winner])), (ends[winner], Ordering::Equal));
+                        assert_eq!(cut.weight, cuts[winner].weight);
                     }
                 }
             }

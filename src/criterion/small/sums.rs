@@ -13,6 +13,7 @@
 
 use std::cmp::Ordering;
 
+use super::columns::{BestByColumn, ByColumn, best_by_column};
 use super::{
     BY_RANK, BY_RANK_OF_FEW, BY_UNIT, ByRow, FEW_ROWS, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left,
     higher, highest_of, is_end, n_lanes,
@@ -284,6 +285,18 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         let (lefts, scores) = (std::slice::from_ref(lefts), std::slice::from_mut(scores));
         let score = if C::LOSS == LOGS { score_cuts::<BY_UNIT, LOGS> } else { score_cuts::<BY_UNIT, SQUARES> };
         score(level, units, row_weights, outputs, lefts, *weight as i32, weights, scores)
+    }
+
+    fn has_best_by_column(&self) -> bool {
+        C::LOSS == SQUARES && self.outputs.len() == 1
+    }
+
+    fn best_by_column(&self, level: Level, ranks: &[ByColumn<u32>]) -> BestByColumn {
+        best_by_column(level, ranks, &self.row_weights, &self.outputs[0].row_excesses, self.weight as i32)
+    }
+
+    fn cut_of_column(&self, best: &BestByColumn, column: usize) -> SmallCut {
+        self.cut_by_squares(|_| (best.weights[column], best.excesses[column]))
     }
 
     fn have_equal_means(&self) -> bool {

@@ -6,13 +6,14 @@
 //! column that comes later is read.
 
 mod categories;
+mod columns;
 mod units;
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::criterion::Criterion;
-use crate::criterion::small::{LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows};
+use crate::criterion::small::{COLUMNS, FEW_ROWS, LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows};
 use crate::data::dense::{DenseColumn, Ranks};
 use crate::data::{Columns, DenseColumns};
 use crate::params::{FeatureSampling, Splitter, Tier};
@@ -50,6 +51,8 @@ pub struct SmallScratch<C: Criterion> {
     lasts: [[u32; LANES]; MAX_ROWS / LANES],
     scores: [[f64; LANES]; MAX_ROWS / LANES],
     units: SmallUnits,
+    /// Whether columns of nodes of few rows are searched side by side.
+    are_side_by_side: bool,
 }
 
 /// The best split of a node of a small subtree.
@@ -71,8 +74,10 @@ impl<C: Criterion> SmallScratch<C> {
         if !(is_dense && is_free && search.all_legal()) {
             return None;
         }
+        let rows = C::Small::new(search.criterion)?;
         Some(Box::new(Self {
-            rows: C::Small::new(search.criterion)?,
+            are_side_by_side: rows.has_best_by_column() && columns::are_side_by_side(search),
+            rows,
             samples: [0; MAX_ROWS],
             searched: [0; MAX_ROWS],
             features: Vec::new(),
@@ -107,6 +112,12 @@ impl<C: Criterion> SmallScratch<C> {
             order.draw(search.level, start, &mut features);
             if start == 0 && search.data.n_samples() >= ask_ahead_from() {
                 ask_for(columns, &features, &self.searched[..n]);
+            }
+            if start == 0 && self.are_side_by_side && (3..=FEW_ROWS).contains(&n) {
+                let parts = features.chunks(COLUMNS);
+                n_varying += parts.map(|features| node.search_columns(self, n, features)).sum::<u32>();
+                start = end;
+                continue;
             }
             for (position, &feature) in (start..end).zip(&features) {
                 if are_enough(position, n_varying) {
