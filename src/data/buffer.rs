@@ -14,6 +14,7 @@ pub struct Buffer<T: 'static> {
     start: NonNull<T>,
     len: usize,
     keeper: Arc<dyn Send + Sync>,
+    is_ours: bool,
 }
 
 // SAFETY: a buffer gives shared references alone, and the keeper may be dropped on any thread.
@@ -32,11 +33,23 @@ impl<T> Deref for Buffer<T> {
     }
 }
 
+impl<T> Buffer<T> {
+    /// Whether the memory was allocated here, and is not that of a file or of another owner.
+    pub fn is_ours(&self) -> bool {
+        self.is_ours
+    }
+
+    /// A slice that lies in the same memory.
+    fn share<U>(&self, start: NonNull<U>, len: usize) -> Buffer<U> {
+        Buffer { start, len, keeper: Arc::clone(&self.keeper), is_ours: self.is_ours }
+    }
+}
+
 impl<T: Send + Sync> From<Box<[T]>> for Buffer<T> {
     fn from(items: Box<[T]>) -> Self {
         // The items do not move when their box does.
         let keeper = Arc::new(items);
-        Self { start: NonNull::from(&keeper[..]).cast(), len: keeper.len(), keeper }
+        Self { start: NonNull::from(&keeper[..]).cast(), len: keeper.len(), keeper, is_ours: true }
     }
 }
 
@@ -73,7 +86,7 @@ plain!(u8, u16, u32, u64, f32, f64);
 impl<T: Plain> Buffer<T> {
     /// The bytes of the numbers, as this machine has them in memory.
     pub fn bytes(&self) -> Buffer<u8> {
-        Buffer { start: self.start.cast(), len: size_of_val(&self[..]), keeper: Arc::clone(&self.keeper) }
+        self.share(self.start.cast(), size_of_val(&self[..]))
     }
 }
 
@@ -81,7 +94,7 @@ impl Buffer<u8> {
     /// Some of the bytes.
     pub fn part(&self, range: std::ops::Range<usize>) -> Self {
         let part = &self[range];
-        Self { start: NonNull::from(part).cast(), len: part.len(), keeper: Arc::clone(&self.keeper) }
+        self.share(NonNull::from(part).cast(), part.len())
     }
 
     /// The numbers of which these are the bytes in the order of a file, little-endian; nothing if
@@ -93,7 +106,7 @@ impl Buffer<u8> {
         }
         let start = self.start.cast::<T>();
         if cfg!(target_endian = "little") && start.is_aligned() {
-            return Some(Buffer { start, len: self.len / size_of::<T>(), keeper: Arc::clone(&self.keeper) });
+            return Some(self.share(start, self.len / size_of::<T>()));
         }
         let numbers: Option<Vec<T>> = self.chunks_exact(size_of::<T>()).map(T::from_bytes).collect();
         numbers.map(Buffer::from)
@@ -105,13 +118,13 @@ impl Buffer<u8> {
     ///
     /// The bytes must stay where they are, and must not change, as long as the keeper lives.
     pub unsafe fn kept(bytes: &[u8], keeper: Arc<dyn Send + Sync>) -> Self {
-        Self { start: NonNull::from(bytes).cast(), len: bytes.len(), keeper }
+        Self { start: NonNull::from(bytes).cast(), len: bytes.len(), keeper, is_ours: false }
     }
 }
 
 impl<T> Clone for Buffer<T> {
     fn clone(&self) -> Self {
-        Self { start: self.start, len: self.len, keeper: Arc::clone(&self.keeper) }
+        self.share(self.start, self.len)
     }
 }
 

@@ -161,7 +161,7 @@ impl Dataset {
                 let name = format!("column/{feature}");
                 read_column(find(&name)?, &columns[feature], n_samples).map_err(|reason| damaged(&name, reason))
             };
-            Columns::Dense(DenseColumns::of_others(runtime.map(features, read)?))
+            Columns::Dense(DenseColumns::new(runtime.map(features, read)?))
         };
         let n_categories: Vec<u32> = columns.iter().map(|column| column.n_categories).collect();
         let encoding = Encoding { n_categories: Some(&n_categories), ..Encoding::default() };

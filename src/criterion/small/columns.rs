@@ -7,7 +7,8 @@ use crate::simd::vectorized;
 
 /// The number of columns that are searched side by side.
 pub const COLUMNS: usize = 8;
-/// Scores in floating point that differ by at most this share of one of them are compared exactly.
+/// Scores that differ by at most this share of the other one are compared exactly: more than
+/// [`MARGIN`](super::MARGIN), a share of the greater one.
 const NEAR: f64 = 4.0 * super::MARGIN;
 
 /// A number for each column.

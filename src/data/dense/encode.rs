@@ -9,7 +9,7 @@ use std::ops::Range;
 use ndarray::{ArrayView2, Axis};
 
 use super::column::{Encoded, Encoder};
-use super::{DenseColumns, Ordinals};
+use super::{BLOCK, DenseColumns, LINE, Ordinals};
 use crate::data::element::Element;
 use crate::data::encoding::Encoding;
 use crate::data::floats::{Floats, TableValue};
@@ -20,17 +20,11 @@ use crate::memory;
 use crate::num::SortKey;
 use crate::runtime::Runtime;
 
-/// The bytes of a cache line: a tile has as many columns as cells of a row are in one.
-const LINE: usize = 64;
-/// Rows that are copied at a time: their cells stay in the first-level cache while one column after
-/// the other is copied.
-const BLOCK: usize = 64;
-
 /// A dense matrix of any element type: the part of it that [`encode`] needs.
 pub(in crate::data) trait Tiles: Sync {
     /// The shape: `(n_samples, n_features)`.
     fn shape(&self) -> (usize, usize);
-    /// The most columns of a tile.
+    /// The most columns of a tile: their cells of a row fill a cache line, here or there.
     fn tile_width(&self) -> usize;
     /// The values of some columns, one column after the other.
     fn tile(&self, columns: Range<usize>) -> Result<Floats>;

@@ -23,6 +23,11 @@ tuned! {
     fn row_major_from() -> usize = 1 << 24;
 }
 
+/// The bytes of a cache line.
+const LINE: usize = 64;
+/// Rows that are copied together: their cells stay in the first-level cache while one column after
+/// the other is copied.
+const BLOCK: usize = 64;
 /// Most distinct values of a column of `u16`.
 const MAX_NARROW: usize = 1 << 16;
 
@@ -46,6 +51,15 @@ impl Ranks {
         }
     }
 
+    /// Whether the memory was allocated here.
+    fn is_ours(&self) -> bool {
+        match self {
+            Self::U8(ranks) => ranks.is_ours(),
+            Self::U16(ranks) => ranks.is_ours(),
+            Self::U32(ranks) => ranks.is_ours(),
+        }
+    }
+
     /// The number of bytes of a rank.
     fn width(&self) -> usize {
         match self {
@@ -62,9 +76,8 @@ pub struct DenseColumns {
     columns: Vec<DenseColumn>,
     end_rank: usize,
     is_sparse: bool,
-    /// The same ranks row by row, made when rows are first copied. None if there is not the memory for
-    /// them, and where they are not worth it: if the columns are those of one tree, or if somebody else
-    /// keeps their memory, since a file may be larger than memory.
+    /// The same ranks row by row, made when rows are first copied, if they [can be](RowMajor::of). None
+    /// also for the columns of one tree, for which they are not worth the time.
     row_major: OnceLock<Option<RowMajor>>,
 }
 
@@ -137,11 +150,6 @@ impl DenseColumns {
         let end_rank = columns.iter().map(|column| column.n_ranks as usize).max().unwrap_or(0);
         let is_sparse = 2 * columns.iter().filter(|column| column.is_sparse).count() > columns.len();
         Self { columns, end_rank, is_sparse, row_major: OnceLock::new() }
-    }
-
-    /// Columns whose memory somebody else keeps.
-    pub(super) fn of_others(columns: Vec<DenseColumn>) -> Self {
-        Self { row_major: OnceLock::from(None), ..Self::new(columns) }
     }
 
     /// The column of a feature.

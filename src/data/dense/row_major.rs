@@ -4,15 +4,9 @@
 //! cells is a cache miss. Row by row, all cells of a row are in one or a few cache lines, so that a
 //! row is one miss or a few. `benches/NOTES.md` says what that saves.
 
-use super::{DenseColumn, Ranks};
+use super::{BLOCK, DenseColumn, LINE, Ranks};
 use crate::memory;
 use crate::simd::prefetch;
-
-/// Rows that are copied together: their cells stay in the first-level cache while one column after
-/// the other is copied.
-const BLOCK: usize = 64;
-/// The bytes of a cache line.
-const LINE: usize = 64;
 
 /// The ranks of some columns, row by row.
 #[derive(Debug)]
@@ -25,8 +19,12 @@ pub(super) struct RowMajor {
 }
 
 impl RowMajor {
-    /// The ranks of columns. `None` if there is not the memory for them. O(cells).
+    /// The ranks of columns. `None` if there is not the memory for them, or if the memory of a column is
+    /// not [ours](crate::data::buffer::Buffer::is_ours): a file may be larger than memory. O(cells).
     pub fn of(columns: &[DenseColumn]) -> Option<Self> {
+        if !columns.iter().all(|column| column.ranks.is_ours()) {
+            return None;
+        }
         let mut stride = 0;
         let offset = |column: &DenseColumn| {
             stride += column.ranks.width();
@@ -129,8 +127,25 @@ fn numbers<const N: usize>(bytes: &[u8], starts: &[usize]) -> impl Iterator<Item
 mod tests {
     use proptest::prelude::*;
 
+    use std::sync::Arc;
+
     use super::super::DenseColumns;
     use super::*;
+    use crate::data::buffer::Buffer;
+
+    #[test]
+    #[allow(unsafe_code, reason = "memory that is not ours")]
+    fn columns_of_others_are_not_stored_again() {
+        static BYTES: [u8; 64] = [7; 64];
+        let column =
+            |ranks: Buffer<u8>| DenseColumn { ranks: Ranks::U8(ranks), common_rank: 0, n_ranks: 256, is_sparse: false };
+        // SAFETY: the bytes are static.
+        let kept = unsafe { Buffer::kept(&BYTES, Arc::new(())) };
+        let shared = kept.part(1..64).numbers::<u8>().unwrap().bytes();
+        let ours = column(vec![7; 63].into());
+        assert!(RowMajor::of(std::slice::from_ref(&ours)).is_some());
+        assert!(RowMajor::of(&[ours, column(shared)]).is_none());
+    }
 
     proptest! {
         #[test]

@@ -5,6 +5,7 @@ use crate::criterion::Criterion;
 use crate::criterion::small::{COLUMNS, FEW_ROWS, MARGIN, SmallRows};
 use crate::params::{FeatureSampling, Splitter};
 use crate::split::candidate::Candidate;
+use crate::split::dense::cells::beside;
 use crate::split::dense::lanes::load_lane;
 use crate::split::node::Search;
 use crate::tuning::tuned;
@@ -49,12 +50,9 @@ impl<C: Criterion> SmallNode<'_, C> {
             }
             let cut = scratch.rows.cut_of_column(&best, column);
             if self.beats(&cut) {
-                let (mut above, mut n_left) = (u32::MAX, 0);
-                for ranks in &*ranks {
-                    let goes_left = ranks[column] <= last;
-                    above = if goes_left { above } else { ranks[column].min(above) };
-                    n_left += usize::from(goes_left);
-                }
+                let of_column = &mut scratch.ranks[..n];
+                of_column.iter_mut().zip(&*ranks).for_each(|(rank, ranks)| *rank = ranks[column]);
+                let (_, above, n_left) = beside(self.search.level, of_column, last);
                 self.take((cut, Candidate::between(feature, last, above, n_left)), None);
             }
         }
