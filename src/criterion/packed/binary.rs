@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
-use super::{FEW_BINS, MAX_BINS, Packed, SLACK, Summed, compare_means};
+use super::{FEW_BINS, MAX_BINS, Packed, SLACK, Summed, TURNS, compare_means, in_turns};
 use crate::criterion::binary::{BinaryGini, BinaryPushed, BinaryTotals};
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
@@ -80,22 +80,11 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
         }));
     }
 
-    fn count(&mut self, _node: &BinaryTotals, rows: &Vec<u64>, bins: &[u8], n_bins: usize) {
+    fn count(&mut self, _node: &BinaryTotals, rows: &Vec<u64>, bins: &[u8], n_bins: usize, _with_bounds: bool) {
         self.n_bins = n_bins;
         if n_bins <= FEW_BINS {
-            // Counts rows in turn in four copies, as additions to one bin would wait for each
-            // other.
-            let mut turns = [[0u64; FEW_BINS]; 4];
-            let (rows, rest) = rows.as_chunks::<4>();
-            let (bins, rest_bins) = bins.as_chunks::<4>();
-            for (rows, bins) in rows.iter().zip(bins) {
-                for (turn, (&row, &bin)) in turns.iter_mut().zip(rows.iter().zip(bins)) {
-                    turn[bin as usize % FEW_BINS] += row;
-                }
-            }
-            for (&row, &bin) in rest.iter().zip(rest_bins) {
-                turns[0][bin as usize % FEW_BINS] += row;
-            }
+            let mut turns = [[0u64; FEW_BINS]; TURNS];
+            in_turns(rows, bins, |turn, row, bin| turns[turn][usize::from(bin) % FEW_BINS] += row);
             for (bin, sum) in self.bins[..n_bins].iter_mut().enumerate() {
                 *sum = turns.iter().map(|turn| turn[bin]).sum();
             }

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 
 use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
-use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK, Summed, compare_means, entropy};
+use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK, Summed, TURNS, compare_means, entropy, in_turns};
 use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measure};
 use crate::criterion::entropy::tolerance;
 use crate::criterion::weights::SampleWeights;
@@ -119,29 +119,18 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         }
     }
 
-    fn count(&mut self, _node: &ClassTotals<M::Sum>, rows: &Vec<u64>, bins: &[u8], n_bins: usize) {
+    fn count(&mut self, _node: &ClassTotals<M::Sum>, rows: &Vec<u64>, bins: &[u8], n_bins: usize, _with_bounds: bool) {
         self.n_bins = n_bins;
         let counts = &mut self.bins[..n_bins << self.shift];
         counts.fill(0);
         let slot = |row: u64, bin: u8| ((bin as usize) << self.shift) + row as u32 as usize;
         let of_outputs = rows.chunks_exact(bins.len());
         if n_bins <= FEW_BINS {
-            // Counts rows in turn in four copies, as additions to one bin would wait for each
-            // other.
             let size = counts.len();
             self.turns.clear();
-            self.turns.resize(4 * size, 0);
+            self.turns.resize(TURNS * size, 0);
             for rows in of_outputs {
-                let (rows, rest) = rows.as_chunks::<4>();
-                let (bins, rest_bins) = bins.as_chunks::<4>();
-                for (rows, bins) in rows.iter().zip(bins) {
-                    for (turn, (&row, &bin)) in rows.iter().zip(bins).enumerate() {
-                        self.turns[turn * size + slot(row, bin)] += (row >> 32) as u32;
-                    }
-                }
-                for (&row, &bin) in rest.iter().zip(rest_bins) {
-                    self.turns[slot(row, bin)] += (row >> 32) as u32;
-                }
+                in_turns(rows, bins, |turn, &row, bin| self.turns[turn * size + slot(row, bin)] += (row >> 32) as u32);
             }
             for turn in self.turns.chunks_exact(size) {
                 counts.iter_mut().zip(turn).for_each(|(count, &more)| *count += more);

@@ -27,9 +27,10 @@ use lanes::Cuts;
 /// Most bins of a histogram: the number of a bin is a byte.
 pub const MAX_BINS: usize = 256;
 
-/// Histograms of up to this many bins are counted in several copies, row by row in turn, as
-/// additions to one bin would wait for each other.
+/// Histograms of up to this many bins are counted [in turns](in_turns).
 const FEW_BINS: usize = 16;
+/// The copies of such a histogram.
+const TURNS: usize = 4;
 
 /// Factor that raises bounds by more than their rounding.
 pub const SLACK: f64 = 1.0 + 1e-9;
@@ -91,6 +92,21 @@ fn compare_means((sum, weight): (i64, u64), (other_sum, other_weight): (i64, u64
     (i128::from(sum) * i128::from(other_weight)).cmp(&(i128::from(other_sum) * i128::from(weight)))
 }
 
+/// Calls `add(turn, row, bin)` for all rows, each in its turn. Rows of different turns are to be added
+/// up apart, as additions to one bin would wait for each other.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a loop around one addition")]
+fn in_turns<'a, R>(rows: &'a [R], bins: &[u8], mut add: impl FnMut(usize, &'a R, u8)) {
+    let (rows, rest) = rows.as_chunks::<TURNS>();
+    let (bins, rest_bins) = bins.as_chunks::<TURNS>();
+    for (rows, bins) in rows.iter().zip(bins) {
+        for turn in 0..TURNS {
+            add(turn, &rows[turn], bins[turn]);
+        }
+    }
+    rest.iter().zip(rest_bins).for_each(|(row, &bin)| add(0, row, bin));
+}
+
 /// A number for each bin.
 pub type ByBin = [f64; MAX_BINS];
 
@@ -109,8 +125,8 @@ pub trait Packed<C: Statistics + ?Sized>: Send {
     fn load(&self, criterion: &C, node: &C::Totals, samples: &[u32], rows: &mut Self::Rows);
 
     /// Counts rows into bins: `rows[i]` into the bin `bins[i]`, which is below `n_bins`.
-    /// O(rows + bins).
-    fn count(&mut self, node: &C::Totals, rows: &Self::Rows, bins: &[u8], n_bins: usize);
+    /// [`bounds`](Self::bounds) may be asked for only `with_bounds`. O(rows + bins).
+    fn count(&mut self, node: &C::Totals, rows: &Self::Rows, bins: &[u8], n_bins: usize, with_bounds: bool);
 
     /// Moves the last bin of the histogram, that of missing values, in front of all others.
     /// O(bins).
@@ -221,7 +237,7 @@ mod tests {
             };
             let is_cut = |end: u32| ranks.iter().any(|&rank| rank < end) && ranks.iter().any(|&rank| rank >= end);
             for level in Level::supported() {
-                packed.count(&node, &rows, &bins, n_bins);
+                packed.count(&node, &rows, &bins, n_bins, true);
                 let mut scores = vec![0.0; n_bins];
                 packed.scores(level, &node, &mut scores);
                 for (bin, &score) in scores.iter().enumerate() {

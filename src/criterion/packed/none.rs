@@ -21,7 +21,7 @@ impl<C: Statistics> Packed<C> for NotPacked {
         match *self {}
     }
 
-    fn count(&mut self, _node: &C::Totals, _rows: &(), _bins: &[u8], _n_bins: usize) {
+    fn count(&mut self, _node: &C::Totals, _rows: &(), _bins: &[u8], _n_bins: usize, _with_bounds: bool) {
         match *self {}
     }
 

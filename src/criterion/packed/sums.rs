@@ -9,7 +9,7 @@
 use std::cmp::Ordering;
 
 use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
-use super::{ByBin, Inside, MAX_BINS, Packed, SLACK, Summed, compare_means};
+use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK, Summed, TURNS, compare_means, in_turns};
 use crate::criterion::sums::{LOGS, MAX_OUTPUTS, OverSums, SQUARES, Whole};
 use crate::data::target::COARSE_BITS;
 use crate::simd::{Level, vectorized};
@@ -70,29 +70,36 @@ struct Bin {
     squares: f64,
 }
 
-/// The rows of a node.
+/// The rows of a node: for each output all rows, each as a bin of its own.
 #[derive(Default)]
 pub struct SumRows {
     n: usize,
-    /// For each output, the number of each row, less the whole part of the node's mean.
-    excesses: Vec<i64>,
-    /// The weight of each row; empty if all weights are 1.
-    weights: Vec<u32>,
+    rows: Vec<Bin>,
 }
 
 const ONE_ROW: u64 = 1 << 32;
 
-fn weight_of(sizes: u64) -> u64 {
-    sizes & 0xFFFF_FFFF
-}
-
 impl Bin {
+    /// A row of this weight.
     #[inline]
-    fn add(&mut self, weight: u64, excess: i64) {
-        let product = weight as i64 * excess;
-        self.sizes += ONE_ROW | weight;
-        self.sum += product;
-        self.squares += product as f64 * excess as f64;
+    fn of_row(weight: u64, excess: i64) -> Self {
+        let sum = weight as i64 * excess;
+        Self { sizes: ONE_ROW | weight, sum, squares: sum as f64 * excess as f64 }
+    }
+
+    fn weight(&self) -> u64 {
+        self.sizes & 0xFFFF_FFFF
+    }
+
+    /// Adds the rows of another bin; the squares only if bounds need them.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "one call per row")]
+    fn add<const WITH_SQUARES: bool>(&mut self, rows: &Self) {
+        self.sizes += rows.sizes;
+        self.sum += rows.sum;
+        if WITH_SQUARES {
+            self.squares += rows.squares;
+        }
     }
 }
 
@@ -107,11 +114,31 @@ impl Output {
             below: [0; LANES],
         }
     }
+
+    /// Counts rows into bins.
+    fn count<const WITH_SQUARES: bool>(&mut self, rows: &[Bin], bins: &[u8], n_bins: usize) {
+        let all = &mut self.bins;
+        if n_bins <= FEW_BINS {
+            all[..TURNS * FEW_BINS].fill(Bin::default());
+            in_turns(rows, bins, |turn, row, bin| {
+                all[turn * FEW_BINS + usize::from(bin) % FEW_BINS].add::<WITH_SQUARES>(row);
+            });
+            let (counts, turns) = all.split_at_mut(FEW_BINS);
+            for turn in turns[..(TURNS - 1) * FEW_BINS].chunks_exact(FEW_BINS) {
+                counts.iter_mut().zip(turn).for_each(|(count, more)| count.add::<WITH_SQUARES>(more));
+            }
+        } else {
+            all[..n_bins].fill(Bin::default());
+            for (row, &bin) in rows.iter().zip(bins) {
+                all[usize::from(bin)].add::<WITH_SQUARES>(row);
+            }
+        }
+    }
 }
 
 impl SumRows {
-    fn excesses(&self, output: usize) -> &[i64] {
-        &self.excesses[output * self.n..][..self.n]
+    fn of_output(&self, output: usize) -> &[Bin] {
+        &self.rows[output * self.n..][..self.n]
     }
 }
 
@@ -135,14 +162,14 @@ impl PackedSums {
             let (mut weight, mut sum) = (0, 0);
             for (place, bin) in bins.clone().enumerate() {
                 let bin = &all[bin];
-                weight += weight_of(bin.sizes);
+                weight += bin.weight();
                 sum += bin.sum;
                 ends[place + 1] = sum;
                 let end_weight = weight as i64 as f64;
                 weights[place + 1] = end_weight;
                 // The operations of `SquaredError::squares`, so that scores have its bits.
                 excesses[place + 1] = sum as f64 - end_weight * whole.fraction;
-                let weight = weight_of(bin.sizes) as i64 as f64;
+                let weight = bin.weight() as i64 as f64;
                 let distances = bin.squares - 2.0 * mean * bin.sum as f64 + mean * mean * weight;
                 let distances = (distances + (bin.squares + weight) * 1e-9) * unit;
                 squares[place] = if number == 0 { distances } else { squares[place] + distances };
@@ -169,31 +196,19 @@ impl<C: OverSums> Packed<C> for PackedSums {
 
     fn load(&self, criterion: &C, node: &C::Totals, samples: &[u32], rows: &mut SumRows) {
         rows.n = samples.len();
-        rows.excesses.clear();
+        rows.rows.clear();
         for (output, Output { unit, .. }) in self.outputs.iter().enumerate() {
             let floor = C::whole(node, output, *unit).floor;
-            rows.excesses.extend(samples.iter().map(|&sample| criterion.number(sample, output) - floor));
-        }
-        rows.weights.clear();
-        if !criterion.are_unit() {
-            rows.weights.extend(samples.iter().map(|&sample| criterion.sample_weight(sample) as u32));
+            let row =
+                |&sample: &u32| Bin::of_row(criterion.sample_weight(sample), criterion.number(sample, output) - floor);
+            rows.rows.extend(samples.iter().map(row));
         }
     }
 
-    fn count(&mut self, node: &C::Totals, rows: &SumRows, bins: &[u8], n_bins: usize) {
+    fn count(&mut self, node: &C::Totals, rows: &SumRows, bins: &[u8], n_bins: usize, with_bounds: bool) {
         for (number, output) in self.outputs.iter_mut().enumerate() {
-            let counts = &mut output.bins;
-            counts[..n_bins].fill(Bin::default());
-            let pairs = rows.excesses(number).iter().zip(bins);
-            if rows.weights.is_empty() {
-                for (&excess, &bin) in pairs {
-                    counts[bin as usize].add(1, excess);
-                }
-            } else {
-                for ((&excess, &bin), &weight) in pairs.zip(&rows.weights) {
-                    counts[bin as usize].add(u64::from(weight), excess);
-                }
-            }
+            let count = if with_bounds { Output::count::<true> } else { Output::count::<false> };
+            count(output, rows.of_output(number), bins, n_bins);
         }
         self.add_up::<C>(node, &(0..n_bins));
     }
@@ -205,13 +220,13 @@ impl<C: OverSums> Packed<C> for PackedSums {
     }
 
     fn bin_has_rows(&self, bin: u8) -> bool {
-        weight_of(self.outputs[0].bins[usize::from(bin)].sizes) > 0
+        self.outputs[0].bins[usize::from(bin)].sizes > 0
     }
 
     fn compare_bins(&self, number: usize, a: u8, b: u8) -> Ordering {
         let mean = |bin: u8| {
-            let Bin { sizes, sum, .. } = self.outputs[number].bins[usize::from(bin)];
-            (sum, weight_of(sizes))
+            let bin = &self.outputs[number].bins[usize::from(bin)];
+            (bin.sum, bin.weight())
         };
         compare_means(mean(a), mean(b))
     }
@@ -278,14 +293,8 @@ impl<C: OverSums> Packed<C> for PackedSums {
         }
         let mut missing = [[[0.0; 2]; LANES]; MAX_OUTPUTS];
         for ((number, output), missing) in self.outputs.iter_mut().enumerate().zip(&mut missing) {
-            let slots = output.places.iter_mut().zip(rows.excesses(number));
-            if rows.weights.is_empty() {
-                slots.for_each(|(slot, &excess)| *slot = [excess as f64, 1.0]);
-            } else {
-                for ((slot, &excess), &weight) in slots.zip(&rows.weights) {
-                    *slot = [(i64::from(weight) * excess) as f64, f64::from(weight)];
-                }
-            }
+            let slots = output.places.iter_mut().zip(rows.of_output(number));
+            slots.for_each(|(slot, row)| *slot = [row.sum as f64, row.weight() as f64]);
             *missing = cuts.missing_sums(|[sum, weight]: [f64; 2], place| {
                 let [more, one] = output.places[place];
                 [sum + more, weight + one]
@@ -312,7 +321,7 @@ impl<C: OverSums> Packed<C> for PackedSums {
 
     fn add_below<const N: usize>(&mut self, level: Level, rows: &SumRows, ranks: &[[u32; N]], ends: &[u32; N]) {
         for (number, output) in self.outputs.iter_mut().enumerate() {
-            let (weights, sums) = sums_below(level, rows.excesses(number), &rows.weights, ranks, ends);
+            let (weights, sums) = sums_below(level, rows.of_output(number), ranks, ends);
             self.below[..N].copy_from_slice(&weights);
             output.below[..N].copy_from_slice(&sums);
         }
@@ -467,29 +476,15 @@ vectorized! {
 }
 
 vectorized! {
-    fn sums_below<const N: usize>(
-        excesses: &[i64],
-        weights: &[u32],
-        ranks: &[[u32; N]],
-        ends: &[u32; N],
-    ) -> ([u64; N], [i64; N]) {
-        let (mut n, mut sums) = ([0; N], [0; N]);
-        if weights.is_empty() {
-            for (&excess, ranks) in excesses.iter().zip(ranks) {
-                for lane in 0..N {
-                    n[lane] += u64::from(ranks[lane] < ends[lane]);
-                    sums[lane] += if ranks[lane] < ends[lane] { excess } else { 0 };
-                }
-            }
-        } else {
-            for ((&excess, &weight), ranks) in excesses.iter().zip(weights).zip(ranks) {
-                let (weight, product) = (u64::from(weight), i64::from(weight) * excess);
-                for lane in 0..N {
-                    n[lane] += if ranks[lane] < ends[lane] { weight } else { 0 };
-                    sums[lane] += if ranks[lane] < ends[lane] { product } else { 0 };
-                }
+    /// The weight and the sum of the rows whose rank is below the end, for each column.
+    fn sums_below<const N: usize>(rows: &[Bin], ranks: &[[u32; N]], ends: &[u32; N]) -> ([u64; N], [i64; N]) {
+        let (mut weights, mut sums) = ([0; N], [0; N]);
+        for (row, ranks) in rows.iter().zip(ranks) {
+            for lane in 0..N {
+                weights[lane] += if ranks[lane] < ends[lane] { row.weight() } else { 0 };
+                sums[lane] += if ranks[lane] < ends[lane] { row.sum } else { 0 };
             }
         }
-        (n, sums)
+        (weights, sums)
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn best_cut<C: Criterion>(
     let first_rows = search.data.first_rows(feature)?;
     // There are at most 256 ranks.
     let all = (0..column.n_ranks).map(|rank| rank as u8);
-    packed.count(node.totals, rows, bins, column.n_ranks as usize);
+    packed.count(node.totals, rows, bins, column.n_ranks as usize, false);
     let mut ranks: SmallVec<[u8; 16]> = all.filter(|&rank| packed.bin_has_rows(rank)).collect();
     if ranks.len() == 1 {
         return Some(Outcome::Constant);
@@ -91,7 +91,7 @@ pub(super) fn best_cut<C: Criterion>(
         for bin in bins.iter_mut() {
             *bin = unit_of[usize::from(*bin)];
         }
-        packed.count(node.totals, rows, bins, column.n_ranks as usize);
+        packed.count(node.totals, rows, bins, column.n_ranks as usize, false);
         units = ranks.iter().filter(|rank| rank.unit == rank.number).map(|rank| rank.unit).collect();
     }
     if units.len() > 1 {

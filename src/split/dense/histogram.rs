@@ -60,7 +60,7 @@ pub(crate) fn best_cut<C: Criterion>(
         return Outcome::Constant;
     }
     let missing = (cells.n_missing > 0).then_some(Side::Right);
-    histogram.count(node.totals, rows, &cells.bins, cells.n_bins);
+    histogram.count(node.totals, rows, &cells.bins, cells.n_bins, cells.is_coarse());
     let mut counted = Counted { at, feature, missing, histogram, scratch };
     let mut highest = counted.offer(scan, best);
     if missing.is_some() {
