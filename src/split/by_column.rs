@@ -42,6 +42,10 @@ pub(crate) trait ColumnSearch<C: Criterion>: Sync {
     fn weights(&self) -> Option<&Weights> {
         None
     }
+    /// Whether the column of a feature has been searched, if it is among those that the node draws.
+    fn is_searched(&self, _at: NodeSearch<'_, C>, _feature: u32) -> bool {
+        false
+    }
     /// Whether the column of a feature may win, by the number or the weight of its entries.
     fn may_win(&self, feature: u32, best: &Best<C>) -> bool;
 }
@@ -61,18 +65,26 @@ struct DrawnColumn {
 }
 
 /// What one worker has found so far.
-struct Progress<C: Criterion> {
-    best: Best<C>,
+pub(crate) struct Progress<C: Criterion> {
+    pub best: Best<C>,
     /// How many columns vary in the node. Columns that were passed over because they cannot win are
     /// not counted.
-    n_varying: usize,
+    pub n_varying: usize,
     /// The features that do not vary in the node.
-    constants: Vec<u32>,
+    pub constants: Vec<u32>,
+}
+
+impl<C: Criterion> Progress<C> {
+    /// Nothing yet.
+    pub fn new(best: Best<C>) -> Self {
+        Self { best, n_varying: 0, constants: Vec::new() }
+    }
 }
 
 /// Finds the best split of a node by searching the features that the node draws one by one. `drawn`
 /// lists these features; `None` means all. `work` is an estimate of the cost of the whole search in
-/// nanoseconds: enough work is spread over the threads.
+/// nanoseconds: enough work is spread over the threads. `progress` is what the search of some of them
+/// has found.
 pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
     at: NodeSearch<'_, C>,
     drawn: Option<&[u32]>,
@@ -80,6 +92,7 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
     work: f64,
     scans: &mut Scans<C>,
     scratch: &mut S::Scratch,
+    mut progress: Progress<C>,
 ) -> Result<Found<C>> {
     let NodeSearch { search, node, order } = at;
     let n_features = search.data.n_features() as u32;
@@ -101,19 +114,17 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
         ordered.filter(|drawn| !node.constants.contains(drawn.feature)).collect()
     } else {
         let is_short = |drawn: &DrawnColumn| columns.column_nnz(drawn.feature) < node.samples.len() / 2;
-        let (short, long): (Vec<_>, Vec<_>) =
-            places.map(column).filter(|drawn| unknown(drawn.feature)).partition(is_short);
+        let drawn = places.map(column).filter(|drawn| !columns.is_searched(at, drawn.feature));
+        let (short, long): (Vec<_>, Vec<_>) = drawn.filter(|drawn| unknown(drawn.feature)).partition(is_short);
         [long, short].concat()
     };
 
-    let nothing = || Progress { best: columns.best(at), n_varying: 0, constants: Vec::new() };
-    let mut progress = nothing();
     let n_threads = search.runtime.n_threads();
     if n_threads > 1 && work >= parallel_from() {
         let job_len = ordered.len().div_ceil(JOBS_PER_THREAD * n_threads).max(1);
         let jobs = ordered.chunks(job_len).collect();
         let parts = spread(at, jobs, scans, |job: &[DrawnColumn], scan, lead| {
-            let mut part = nothing();
+            let mut part = Progress::new(columns.best(at));
             let mut scratch = columns.lend();
             for &drawn in job {
                 lead.exchange(at, &mut part.best);

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
-use super::{FEW_BINS, MAX_BINS, Packed, SLACK, Summed, TURNS, compare_means, in_turns};
+use super::{FEW_BINS, MAX_BINS, Packed, SLACK, Summed, TURNS, compare_means, in_turns, masks_without};
 use crate::criterion::binary::{BinaryGini, BinaryPushed, BinaryTotals};
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
@@ -180,6 +180,10 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
         self.below[..N].copy_from_slice(&sums_below(level, rows, ranks, ends));
     }
 
+    fn add_without(&mut self, level: Level, rows: &Vec<u64>, words: &[u64], bits: &[u32; LANES]) {
+        self.below = sums_without(level, rows, words, bits);
+    }
+
     fn pushed(
         &self,
         _criterion: &BinaryGini<'_, W>,
@@ -287,6 +291,19 @@ vectorized! {
         for (&row, ranks) in rows.iter().zip(ranks) {
             for lane in 0..N {
                 sums[lane] += if ranks[lane] < ends[lane] { row } else { 0 };
+            }
+        }
+        sums
+    }
+}
+
+vectorized! {
+    fn sums_without(rows: &[u64], words: &[u64], bits: &[u32; LANES]) -> [u64; LANES] {
+        let mut sums = [0; LANES];
+        for (&row, &word) in rows.iter().zip(words) {
+            let masks = masks_without(word, bits);
+            for lane in 0..LANES {
+                sums[lane] += row & masks[lane];
             }
         }
         sums

@@ -7,7 +7,9 @@
 use std::cmp::Ordering;
 
 use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
-use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK, Summed, TURNS, compare_means, entropy, in_turns};
+use super::{
+    ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK, Summed, TURNS, compare_means, entropy, in_turns, masks_without,
+};
 use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measure};
 use crate::criterion::entropy::tolerance;
 use crate::criterion::weights::SampleWeights;
@@ -46,6 +48,8 @@ pub struct PackedClasses {
     counts: Box<[[i32; LANES]]>,
     /// For each class, the weight of its rows below the end of each column.
     below: Box<[[u32; LANES]]>,
+    /// The same, as it is counted in turns.
+    below_in_turns: Box<[[u32; LANES]]>,
     /// Scratch for the bounds: four sums over the classes by bin, see `inner_bounds`.
     work: Box<[[f64; ENDS]; 4]>,
 }
@@ -100,6 +104,7 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
                 places: vec![[[0; 2]; MAX_PLACES]; criterion.n_outputs].into(),
                 counts: vec![[0; LANES]; n_classes].into(),
                 below: vec![[0; LANES]; n_classes].into(),
+                below_in_turns: vec![[0; LANES]; TURNS * n_classes].into(),
                 work: Box::new([[0.0; ENDS]; 4]),
             }
         })
@@ -242,6 +247,19 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         }
     }
 
+    fn add_without(&mut self, level: Level, rows: &Vec<u64>, words: &[u64], bits: &[u32; LANES]) {
+        let Self { n_classes, below, below_in_turns, .. } = self;
+        below_in_turns.fill([0; LANES]);
+        for rows in rows.chunks_exact(words.len()) {
+            counts_without(level, rows, words, bits, *n_classes, below_in_turns);
+        }
+        below.fill([0; LANES]);
+        for turn in below_in_turns.chunks_exact(*n_classes) {
+            let counts = below.as_flattened_mut().iter_mut().zip(turn.as_flattened());
+            counts.for_each(|(count, &more)| *count += more);
+        }
+    }
+
     fn pushed(
         &self,
         criterion: &ClassCriterion<'_, W, M>,
@@ -279,6 +297,25 @@ vectorized! {
                 counts[lane] += if ranks[lane] < ends[lane] { weight } else { 0 };
             }
         }
+    }
+}
+
+vectorized! {
+    /// Adds, for each bit in its lane, the rows without the bit to the counts of their turn.
+    fn counts_without(
+        rows: &[u64],
+        words: &[u64],
+        bits: &[u32; LANES],
+        n_classes: usize,
+        turns: &mut [[u32; LANES]],
+    ) {
+        in_turns(rows, words, |turn, &row, word| {
+            let (counts, weight) = (&mut turns[turn * n_classes + row as u32 as usize], (row >> 32) as u32);
+            let masks = masks_without(word, bits);
+            for lane in 0..LANES {
+                counts[lane] += weight & masks[lane] as u32;
+            }
+        });
     }
 }
 

@@ -22,7 +22,7 @@ use std::cmp::Ordering;
 
 use super::Statistics;
 use crate::simd::Level;
-use lanes::Cuts;
+use lanes::{Cuts, LANES};
 
 /// Most bins of a histogram: the number of a bin is a byte.
 pub const MAX_BINS: usize = 256;
@@ -92,11 +92,11 @@ fn compare_means((sum, weight): (i64, u64), (other_sum, other_weight): (i64, u64
     (i128::from(sum) * i128::from(other_weight)).cmp(&(i128::from(other_sum) * i128::from(weight)))
 }
 
-/// Calls `add(turn, row, bin)` for all rows, each in its turn. Rows of different turns are to be added
-/// up apart, as additions to one bin would wait for each other.
+/// Calls `add(turn, row, bin)` for all rows and their bins, each row in its turn. Rows of different turns
+/// are to be added up apart, as additions to one number would wait for each other.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a loop around one addition")]
-fn in_turns<'a, R>(rows: &'a [R], bins: &[u8], mut add: impl FnMut(usize, &'a R, u8)) {
+fn in_turns<'a, R, B: Copy>(rows: &'a [R], bins: &[B], mut add: impl FnMut(usize, &'a R, B)) {
     let (rows, rest) = rows.as_chunks::<TURNS>();
     let (bins, rest_bins) = bins.as_chunks::<TURNS>();
     for (rows, bins) in rows.iter().zip(bins) {
@@ -105,6 +105,17 @@ fn in_turns<'a, R>(rows: &'a [R], bins: &[u8], mut add: impl FnMut(usize, &'a R,
         }
     }
     rest.iter().zip(rest_bins).for_each(|(row, &bin)| add(0, row, bin));
+}
+
+/// For each lane, all bits of a number if a word does not have the bit of the lane, else none.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+fn masks_without(word: u64, bits: &[u32; LANES]) -> [u64; LANES] {
+    let mut masks = [0; LANES];
+    for lane in 0..LANES {
+        masks[lane] = (word >> (bits[lane] & 63) & 1).wrapping_sub(1);
+    }
+    masks
 }
 
 /// A number for each bin.
@@ -174,6 +185,10 @@ pub trait Packed<C: Statistics + ?Sized>: Send {
     /// O(rows).
     fn add_below<const N: usize>(&mut self, level: Level, rows: &Self::Rows, ranks: &[[u32; N]], ends: &[u32; N]);
 
+    /// Adds up, for each of some bits side by side, the rows whose word does not have the bit.
+    /// `words[i]` is the word of `rows[i]`. O(rows).
+    fn add_without(&mut self, level: Level, rows: &Self::Rows, words: &[u64], bits: &[u32; LANES]);
+
     /// The state of a scan that has pushed these rows.
     fn pushed(&self, criterion: &C, node: &C::Totals, scan: &mut C::Scan, rows: Summed) -> C::Pushed;
 }
@@ -183,7 +198,8 @@ pub trait Packed<C: Statistics + ?Sized>: Send {
 pub enum Summed {
     /// The rows of this many bins, the first ones.
     Bins(usize),
-    /// The rows that [`Packed::add_below`] added up for the column of this lane.
+    /// The rows that [`Packed::add_below`] or [`Packed::add_without`] added up for the column of this
+    /// lane.
     Lane(usize),
 }
 
@@ -192,7 +208,7 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    use super::lanes::{Keys, LANES, PLACE_BITS};
+    use super::lanes::{Keys, PLACE_BITS};
     use super::*;
     use crate::criterion::{Criterion, Visitor, visit};
     use crate::data::Target;
@@ -237,9 +253,13 @@ mod tests {
             };
             let is_cut = |end: u32| ranks.iter().any(|&rank| rank < end) && ranks.iter().any(|&rank| rank >= end);
             for level in Level::supported() {
-                packed.count(&node, &rows, &bins, n_bins, true);
                 let mut scores = vec![0.0; n_bins];
+                packed.count(&node, &rows, &bins, n_bins, false);
                 packed.scores(level, &node, &mut scores);
+                let without_bounds = scores.clone();
+                packed.count(&node, &rows, &bins, n_bins, true);
+                packed.scores(level, &node, &mut scores);
+                assert_eq!(scores, without_bounds);
                 for (bin, &score) in scores.iter().enumerate() {
                     let end = (bin as u32 + 1) << shift;
                     let cut = (is_cut(end) && bins.contains(&(bin as u8))).then(|| cut(end));
@@ -283,6 +303,11 @@ mod tests {
                         let beside: Vec<Keys> = ranks.iter().map(|&rank| [7, rank, 0, 9, 9, 9, 9, 9]).collect();
                         packed.add_below(level, &rows, &beside, &[9, end, 1, 5, 9, 0, 10, 11]);
                         check(1, &packed);
+                        let above = |place: usize, bit: u32| u64::from(ranks[place] >= end) << bit;
+                        let words: Vec<u64> =
+                            (0..ranks.len()).map(|place| above(place, 63) | above(place, 3)).collect();
+                        packed.add_without(level, &rows, &words, &[3, 0, 63, 1, 2, 0, 0, 3]);
+                        [0, 2, 7].into_iter().for_each(|lane| check(lane, &packed));
                     }
                 }
                 let mut sorted: Vec<u32> =

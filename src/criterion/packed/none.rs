@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::lanes::Cuts;
+use super::lanes::{Cuts, LANES};
 use super::{Packed, Summed};
 use crate::criterion::Statistics;
 use crate::simd::Level;
@@ -54,6 +54,10 @@ impl<C: Statistics> Packed<C> for NotPacked {
     }
 
     fn add_below<const N: usize>(&mut self, _level: Level, _rows: &(), _ranks: &[[u32; N]], _ends: &[u32; N]) {
+        match *self {}
+    }
+
+    fn add_without(&mut self, _level: Level, _rows: &(), _words: &[u64], _bits: &[u32; LANES]) {
         match *self {}
     }
 

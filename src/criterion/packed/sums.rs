@@ -9,7 +9,7 @@
 use std::cmp::Ordering;
 
 use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
-use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK, Summed, TURNS, compare_means, in_turns};
+use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK, Summed, TURNS, compare_means, in_turns, masks_without};
 use crate::criterion::sums::{LOGS, MAX_OUTPUTS, OverSums, SQUARES, Whole};
 use crate::data::target::COARSE_BITS;
 use crate::simd::{Level, vectorized};
@@ -327,6 +327,12 @@ impl<C: OverSums> Packed<C> for PackedSums {
         }
     }
 
+    fn add_without(&mut self, level: Level, rows: &SumRows, words: &[u64], bits: &[u32; LANES]) {
+        for (number, output) in self.outputs.iter_mut().enumerate() {
+            (self.below, output.below) = sums_without(level, rows.of_output(number), words, bits);
+        }
+    }
+
     fn pushed(&self, criterion: &C, node: &C::Totals, scan: &mut C::Scan, rows: Summed) -> C::Pushed {
         match rows {
             Summed::Bins(n_bins) => {
@@ -483,6 +489,23 @@ vectorized! {
             for lane in 0..N {
                 weights[lane] += if ranks[lane] < ends[lane] { row.weight() } else { 0 };
                 sums[lane] += if ranks[lane] < ends[lane] { row.sum } else { 0 };
+            }
+        }
+        (weights, sums)
+    }
+}
+
+vectorized! {
+    /// The weight and the sum of the rows whose word does not have the bit, for each bit.
+    fn sums_without(rows: &[Bin], words: &[u64], bits: &[u32; LANES]) -> ([u64; LANES], [i64; LANES]) {
+        let (mut weights, mut sums) = ([0; LANES], [0; LANES]);
+        for (row, &word) in rows.iter().zip(words) {
+            let masks = masks_without(word, bits);
+            for lane in 0..LANES {
+                weights[lane] += row.weight() & masks[lane];
+            }
+            for lane in 0..LANES {
+                sums[lane] += row.sum & masks[lane] as i64;
             }
         }
         (weights, sums)

@@ -1,6 +1,7 @@
 //! Dense columns: one rank per cell, in the narrowest width that holds the column's distinct
 //! values.
 
+mod bits;
 mod column;
 mod dictionary;
 mod distinct;
@@ -15,6 +16,7 @@ pub use super::encoding::Ordinals;
 use super::ordered::Places;
 use crate::tuning::tuned;
 
+pub use bits::{BitColumns, Place};
 use row_major::RowMajor;
 
 tuned! {
@@ -79,6 +81,8 @@ pub struct DenseColumns {
     /// The same ranks row by row, made when rows are first copied, if they [can be](RowMajor::of). None
     /// also for the columns of one tree, for which they are not worth the time.
     row_major: OnceLock<Option<RowMajor>>,
+    /// The columns of few values as bits, made when a node first searches them. None as for `row_major`.
+    bits: OnceLock<Option<BitColumns>>,
 }
 
 impl PartialEq for DenseColumns {
@@ -149,12 +153,17 @@ impl DenseColumns {
     pub(super) fn new(columns: Vec<DenseColumn>) -> Self {
         let end_rank = columns.iter().map(|column| column.n_ranks as usize).max().unwrap_or(0);
         let is_sparse = 2 * columns.iter().filter(|column| column.is_sparse).count() > columns.len();
-        Self { columns, end_rank, is_sparse, row_major: OnceLock::new() }
+        Self { columns, end_rank, is_sparse, row_major: OnceLock::new(), bits: OnceLock::new() }
     }
 
     /// The column of a feature.
     pub fn column(&self, feature: u32) -> &DenseColumn {
         &self.columns[feature as usize]
+    }
+
+    /// The columns of few values as bits, if they [can be](BitColumns::of).
+    pub fn bits(&self) -> Option<&BitColumns> {
+        self.bits.get_or_init(|| BitColumns::of(&self.columns)).as_ref()
     }
 
     /// The columns of some rows.
@@ -176,7 +185,11 @@ impl DenseColumns {
             Some(None) | None => self.columns.iter().map(|column| part_of(&column.ranks)).collect(),
         };
         let columns = self.columns.iter().zip(ranks).map(|(column, ranks)| DenseColumn { ranks, ..*column }).collect();
-        Self { columns, row_major: OnceLock::new(), ..*self }
+        let bits = match self.bits.get() {
+            Some(bits) => OnceLock::from(bits.as_ref().map(|bits| bits.take(samples))),
+            None => OnceLock::new(),
+        };
+        Self { columns, row_major: OnceLock::new(), bits, ..*self }
     }
 
     /// These columns with the places of categories as the ranks of some, for one tree. O(cells of these
@@ -198,7 +211,7 @@ impl DenseColumns {
                 Ranks::U32(ranks) => Ranks::U32(ranks.iter().map(|&rank| place(rank)).collect::<Vec<_>>().into()),
             };
         }
-        Self { columns, row_major: OnceLock::from(None), ..*self }
+        Self { columns, row_major: OnceLock::from(None), bits: OnceLock::from(None), ..*self }
     }
 
     /// All ranks are below.

@@ -11,8 +11,8 @@ use crate::criterion::packed::{ByBin, MAX_BINS, Packed, Summed};
 use crate::data::dense::DenseColumn;
 use crate::rng::Side;
 use crate::split::best::Best;
-use crate::split::candidate::{Candidate, Cut};
 use crate::split::dense::cells::Cells;
+use crate::split::dense::offer_loose;
 use crate::split::entries::{Entry, SortScratch};
 use crate::split::node::{NodeSearch, Outcome};
 use crate::split::scan::{Pass, Start};
@@ -119,7 +119,7 @@ impl<C: Criterion> Counted<'_, C> {
             for bin in 0..n_value_bins {
                 let score = self.scratch.scores[first + bin];
                 if score >= least && score > f64::NEG_INFINITY {
-                    self.offer_after(bin, all_legal, scan, best);
+                    self.offer_after(bin, scan, best);
                 }
             }
         }
@@ -141,22 +141,11 @@ impl<C: Criterion> Counted<'_, C> {
     }
 
     /// Offers the cut after a bin of values.
-    fn offer_after(&self, bin: usize, all_legal: bool, scan: &mut C::Scan, best: &mut Best<C>) {
-        let NodeSearch { search, node, order } = self.at;
-        let (criterion, totals, feature) = (search.criterion, node.totals, self.feature);
-        let pushed = self.histogram.pushed(criterion, totals, scan, Summed::Bins(self.first() + bin + 1));
-        let score = criterion.score(totals, scan, pushed);
-        if !best.may_win(score) {
-            return;
-        }
-        let n_left = if all_legal { 0 } else { self.n_before(bin + 1) };
-        if all_legal || search.is_legal(node, feature, (Side::Left, n_left), (scan, pushed)) {
-            let last_left = self.scratch.cells.last_rank(bin);
-            let cut = Cut::Before(last_left + 1);
-            let candidate =
-                Candidate { feature, last_left, missing: self.missing, order: 0, cut, n_left, is_loose: true };
-            best.offer(criterion, totals, order, (scan, pushed), score, candidate);
-        }
+    fn offer_after(&self, bin: usize, scan: &mut C::Scan, best: &mut Best<C>) {
+        let NodeSearch { search, node, .. } = self.at;
+        let pushed = self.histogram.pushed(search.criterion, node.totals, scan, Summed::Bins(self.first() + bin + 1));
+        let cut = (self.feature, self.scratch.cells.last_rank(bin), self.missing);
+        offer_loose(self.at, cut, (scan, pushed), || self.n_before(bin + 1), best);
     }
 
     /// Offers the cuts within the open bins of values.

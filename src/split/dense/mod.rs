@@ -3,13 +3,15 @@
 //!
 //! * Two rows: `pair`.
 //! * Few rows: the drawn columns side by side, through a sorting network (`network`).
-//! * Many rows: each column counted in bins (`histogram`).
+//! * Many rows: each column counted in bins (`histogram`), but the cuts of columns of few values
+//!   eight at a time (`bits`).
 //! * A random threshold per column: no order at all, whatever the number of rows (`random`).
 //! * Categories of which there are few: counted (`categories`).
 //! * All else: each column filled (`column`) and given to the scan that all storages share. This is
 //!   for criteria and weights without packed forms, for columns in which one value is very
 //!   frequent, and for columns with too many ranks for the network.
 
+mod bits;
 mod categories;
 mod cells;
 pub(crate) mod column;
@@ -26,12 +28,12 @@ use crate::tuning::tuned;
 
 use crate::criterion::Criterion;
 use crate::data::DenseColumns;
-use crate::data::dense::Ranks;
+use crate::data::dense::{BitColumns, Ranks};
 use crate::error::Result;
 use crate::params::{Splitter, Tier};
 use crate::rng::{NodeKey, Side};
 use crate::split::best::Best;
-use crate::split::by_column::{ColumnSearch, search_columns};
+use crate::split::by_column::{ColumnSearch, Progress, search_columns};
 use crate::split::candidate::{Candidate, Cut};
 use crate::split::dense::categories::search_categorical;
 use crate::split::dense::cells::{Cells, beside};
@@ -42,6 +44,7 @@ use crate::split::node::{NodeSearch, Outcome};
 use crate::split::samples::SampleSet;
 use crate::split::spread::{Scans, Spare};
 
+use bits::BitScratch;
 use histogram::HistogramScratch;
 use network::SmallScratch;
 use random::RandomScratch;
@@ -64,6 +67,7 @@ pub(crate) struct DenseScratch<C: Criterion> {
     spare: Spare<ColumnScratch<C>>,
     small: SmallScratch,
     random: RandomScratch,
+    bits: BitScratch,
     /// The ranks of the winning column of the node `winner_of`, if its search had to load them: the
     /// partition reads them next.
     winner: Cells,
@@ -79,6 +83,7 @@ impl<C: Criterion> DenseScratch<C> {
             spare: Spare::default(),
             small: SmallScratch::default(),
             random: RandomScratch::default(),
+            bits: BitScratch::default(),
             winner: Cells::default(),
             winner_of: None,
         }
@@ -131,7 +136,7 @@ pub(crate) fn best_split<C: Criterion>(
         };
         return Ok(Found { best, constants: None, heritage: None });
     }
-    let DenseScratch { rows, columns: buffers, spare, small, random, winner, winner_of } = scratch;
+    let DenseScratch { rows, columns: buffers, spare, small, random, bits: of_bits, winner, winner_of } = scratch;
     let are_few_columns = search.n_drawn() < LANES;
     let histogram_from = if are_few_columns { histogram_of_few_columns_from() } else { histogram_from() };
     let tier = forced.unwrap_or(if samples.len() >= histogram_from {
@@ -156,9 +161,14 @@ pub(crate) fn best_split<C: Criterion>(
         }
         _ => None,
     };
-    let one_by_one = DenseSearch { criterion: search.criterion, columns, samples, rows, spare };
+    let mut progress = Progress::new(Best::new());
+    let bits = rows.and_then(|_| columns.bits());
+    if let (Some(rows), Some(bits), Some(packed)) = (rows, bits, &mut buffers.packed) {
+        bits::search(at, bits, drawn, rows, packed, &mut scans.own, of_bits, &mut progress)?;
+    }
+    let one_by_one = DenseSearch { criterion: search.criterion, columns, samples, rows, bits, spare };
     let work = (samples.len() * search.n_drawn()) as f64 * cell_cost();
-    let mut found = search_columns(at, drawn, &one_by_one, work, scans, buffers)?;
+    let mut found = search_columns(at, drawn, &one_by_one, work, scans, buffers, progress)?;
     // `Search::divide` counts the rows of sets of categories.
     if let Some(best) = found.best.as_mut().filter(|best| best.is_loose && !matches!(best.cut, Cut::Ranks(_))) {
         tighten(at, columns, best, winner);
@@ -174,6 +184,8 @@ struct DenseSearch<'a, C: Criterion> {
     samples: &'a [u32],
     /// The node's rows in packed form, if its columns are to be counted in bins.
     rows: Option<&'a RowsOf<C>>,
+    /// The columns of few values as bits, if those that the node draws have been searched.
+    bits: Option<&'a BitColumns>,
     /// Buffers to lend to other workers.
     spare: &'a Spare<ColumnScratch<C>>,
 }
@@ -227,8 +239,36 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
         true
     }
 
+    fn is_searched(&self, at: NodeSearch<'_, C>, feature: u32) -> bool {
+        self.bits.is_some_and(|bits| bits::place_of(at, bits, feature).is_some())
+    }
+
     fn column_nnz(&self, _feature: u32) -> usize {
         self.samples.len()
+    }
+}
+
+/// Offers a cut after the rank `last_left` of a feature, with missing values on a side, that pushes these
+/// rows. Between which ranks of the node the cut lies, and the number of rows on its left, need not be
+/// known yet; `n_left` tells that number.
+fn offer_loose<C: Criterion>(
+    at: NodeSearch<'_, C>,
+    (feature, last_left, missing): (u32, u32, Option<Side>),
+    (scan, pushed): (&C::Scan, C::Pushed),
+    n_left: impl Fn() -> usize,
+    best: &mut Best<C>,
+) {
+    let NodeSearch { search, node, order } = at;
+    let score = search.criterion.score(node.totals, scan, pushed);
+    if !best.may_win(score) {
+        return;
+    }
+    let all_legal = search.all_legal();
+    let n_left = if all_legal { 0 } else { n_left() };
+    if all_legal || search.is_legal(node, feature, (Side::Left, n_left), (scan, pushed)) {
+        let cut = Cut::Before(last_left + 1);
+        let candidate = Candidate { feature, last_left, missing, order: 0, cut, n_left, is_loose: true };
+        best.offer(search.criterion, node.totals, order, (scan, pushed), score, candidate);
     }
 }
 

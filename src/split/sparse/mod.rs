@@ -22,7 +22,7 @@ use crate::data::SparseColumns;
 use crate::error::Result;
 use crate::params::Strategy;
 use crate::split::best::Best;
-use crate::split::by_column::{ColumnSearch, search_columns};
+use crate::split::by_column::{ColumnSearch, Progress, search_columns};
 use crate::split::entries::Entry;
 use crate::split::found::Found;
 use crate::split::node::{Node, NodeColumn, NodeSearch, Outcome, Search};
@@ -161,7 +161,7 @@ fn search_anew<C: Criterion>(
         members.insert_all(ids);
     }
     let one_by_one = SparseSearch { columns, members: kept.unwrap_or(members), weights, costs };
-    let found = search_columns(at, drawn, &one_by_one, work, scans, entries);
+    let found = search_columns(at, drawn, &one_by_one, work, scans, entries, Progress::new(one_by_one.best(at)));
     if kept.is_none() {
         members.remove_all(ids);
     }

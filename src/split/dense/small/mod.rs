@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use crate::criterion::Criterion;
 use crate::criterion::small::{COLUMNS, FEW_ROWS, LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows};
-use crate::data::dense::{DenseColumn, Ranks};
+use crate::data::dense::{BitColumns, DenseColumn, Place, Ranks};
 use crate::data::{Columns, DenseColumns};
 use crate::params::{FeatureSampling, Splitter, Tier};
 use crate::rng::{NodeKey, Side};
@@ -32,6 +32,12 @@ tuned! {
     /// draws before it searches the first of them: each is a cache miss, and the misses of all
     /// columns overlap (bench `sweep`).
     fn ask_ahead_from() -> usize = 200_000;
+}
+
+tuned! {
+    /// A node asks first which columns of few values vary if it draws this many of them per word of
+    /// their bits (bench `sweep`).
+    fn bits_per_word() -> f64 = 3.0;
 }
 
 /// How many features a node draws at a time, once those that it draws in any case do not vary.
@@ -53,6 +59,10 @@ pub struct SmallScratch<C: Criterion> {
     units: SmallUnits,
     /// Whether columns of nodes of few rows are searched side by side.
     are_side_by_side: bool,
+    /// Whether nodes ask first which columns of few values vary, and for each word of these columns, the
+    /// bits that vary in the node.
+    asks_bits: bool,
+    varying_bits: Vec<u64>,
 }
 
 /// The best split of a node of a small subtree.
@@ -69,9 +79,9 @@ impl<C: Criterion> SmallScratch<C> {
     /// Makes scratch, if the nodes of small subtrees are searched in this way: if the columns are
     /// dense, all cuts are legal, and the criterion has the statistics.
     pub fn new(search: &Search<'_, C>) -> Option<Box<Self>> {
-        let is_dense = matches!(search.data.columns(), Columns::Dense(_));
+        let Columns::Dense(columns) = search.data.columns() else { return None };
         let is_free = matches!(search.params.force_tier, None | Some(Tier::Small));
-        if !(is_dense && is_free && search.all_legal()) {
+        if !(is_free && search.all_legal()) {
             return None;
         }
         let rows = C::Small::new(search.criterion)?;
@@ -85,6 +95,8 @@ impl<C: Criterion> SmallScratch<C> {
             lasts: [[0; LANES]; MAX_ROWS / LANES],
             scores: [[0.0; LANES]; MAX_ROWS / LANES],
             units: SmallUnits::new(),
+            asks_bits: asks_bits(columns, search.n_drawn()),
+            varying_bits: Vec::new(),
         }))
     }
 
@@ -102,6 +114,10 @@ impl<C: Criterion> SmallScratch<C> {
             FeatureSampling::All => (n_drawn, 1),
             FeatureSampling::Active => (0, n_drawn),
         };
+        let bits = columns.bits().filter(|_| self.asks_bits);
+        if let Some(bits) = bits {
+            self.find_varying_bits(bits, n);
+        }
         let mut node = SmallNode { search, key, columns, best: None };
         let mut features = std::mem::take(&mut self.features);
         let (mut start, mut n_varying) = (0, 0);
@@ -123,6 +139,9 @@ impl<C: Criterion> SmallScratch<C> {
                 if are_enough(position, n_varying) {
                     break 'draw;
                 }
+                if bits.and_then(|bits| bits.place(feature)).is_some_and(|place| self.is_constant(place)) {
+                    continue;
+                }
                 n_varying += u32::from(node.search_column(self, n, feature));
                 if node.is_decided(&self.rows, n) {
                     break 'draw;
@@ -137,6 +156,22 @@ impl<C: Criterion> SmallScratch<C> {
 }
 
 impl<C: Criterion> SmallScratch<C> {
+    /// Finds the cuts of columns of few values that have rows on both sides among the `n` rows of the node.
+    fn find_varying_bits(&mut self, bits: &BitColumns, n: usize) {
+        self.varying_bits.clear();
+        self.varying_bits.extend((0..bits.n_words() as u32).map(|number| {
+            let words = bits.words(number);
+            let words = self.searched[..n].iter().map(|&sample| words[sample as usize]);
+            let (all, any) = words.fold((u64::MAX, 0), |(all, any), word| (all & word, any | word));
+            any & !all
+        }));
+    }
+
+    /// Whether a column of few values does not vary in the node.
+    fn is_constant(&self, place: Place) -> bool {
+        self.varying_bits[place.word as usize] & place.bits() == 0
+    }
+
     /// Sets the ranks after which a column is cut, between the extremes of its values: the ranks of
     /// the rows, or the `n_cuts` first ones if that is fewer. A cut after a rank that no row has is
     /// the same as one of a lower rank, so it does not win. Returns the number of chunks of
@@ -386,6 +421,12 @@ impl<C: Criterion> SmallNode<'_, C> {
     fn beats(&self, cut: &SmallCut) -> bool {
         self.best.as_ref().is_none_or(|best| cut.compare(&best.cut) == Ordering::Greater)
     }
+}
+
+/// Whether a node that draws `n_drawn` columns asks first which columns of few values vary: it reads all
+/// words of its rows for that.
+fn asks_bits(columns: &DenseColumns, n_drawn: usize) -> bool {
+    columns.bits().is_some_and(|bits| bits.share() * n_drawn as f64 >= bits_per_word() * bits.n_words() as f64)
 }
 
 /// Puts `new` in the place of the rank `old`.

@@ -1,0 +1,173 @@
+//! The columns of few values as bits: a column of `v` values has `v - 1` cuts, and for each of them a
+//! bit that says on which side of the cut a row is. A word of a row has the bits of up to 64 cuts.
+//!
+//! A node reads one word of a row where it would read the ranks of many columns. That pays for one-hot
+//! tables, and for others in which most columns have few values.
+
+use super::{BLOCK, DenseColumn, Ranks, gather};
+use crate::memory;
+use crate::tuning::tuned;
+
+tuned! {
+    /// Columns of at most this many values are also stored as bits (bench `sweep`).
+    fn bits_up_to() -> usize = 6;
+    /// But only if they have at least this many cuts together (bench `sweep`).
+    fn bits_from() -> usize = 4;
+}
+
+/// The bits of a word.
+const WORD: usize = u64::BITS as usize;
+
+/// The columns of few values.
+#[derive(Debug)]
+pub struct BitColumns {
+    n_rows: usize,
+    /// By column; `None` for a column of many values.
+    places: Box<[Option<Place>]>,
+    /// The first words of all rows, then their second words, and so on.
+    words: Vec<u64>,
+}
+
+/// Where the bits of a column are.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// The number of the word.
+    pub word: u32,
+    /// The bit of the lowest cut, between the ranks 0 and 1: it is set in rows above the cut. The bits of
+    /// the next cuts follow.
+    pub first: u32,
+    /// The number of cuts.
+    pub n_cuts: u32,
+}
+
+impl Place {
+    /// The bits of the column.
+    pub fn bits(&self) -> u64 {
+        ((1 << self.n_cuts) - 1) << self.first
+    }
+}
+
+impl BitColumns {
+    /// The columns of few ranks among some columns. `None` if they are too few, if there is not the
+    /// memory for them, or if the memory of one is not [ours](crate::data::buffer::Buffer::is_ours): a
+    /// file may be larger than memory. O(cells of these columns, times their values).
+    pub(super) fn of(columns: &[DenseColumn]) -> Option<Self> {
+        let most_values = bits_up_to().min(WORD);
+        // By bit: the ranks of the column, and the rank before the cut.
+        let mut cuts: Vec<Option<(&[u8], u8)>> = Vec::new();
+        let mut places = vec![None; columns.len()];
+        for (place, column) in places.iter_mut().zip(columns) {
+            let n_ranks = column.n_ranks as usize;
+            let Ranks::U8(ranks) = &column.ranks else { continue };
+            if n_ranks > most_values {
+                continue;
+            }
+            if !ranks.is_ours() {
+                return None;
+            }
+            // A column of one value has one cut as well, which no node has rows on both sides of.
+            let n_cuts = n_ranks.max(2) - 1;
+            if cuts.len() % WORD + n_cuts > WORD {
+                cuts.resize(cuts.len().next_multiple_of(WORD), None);
+            }
+            let (word, first) = (cuts.len() / WORD, cuts.len() % WORD);
+            *place = Some(Place { word: word as u32, first: first as u32, n_cuts: n_cuts as u32 });
+            cuts.extend((0..n_cuts).map(|cut| Some((&ranks[..], cut as u8))));
+        }
+        if cuts.len() < bits_from() {
+            return None;
+        }
+        let n_rows = columns.first()?.ranks.len();
+        let n_words = cuts.len().div_ceil(WORD);
+        let mut words = memory::zeros("the bits of X", n_rows.checked_mul(n_words)?).ok()?;
+        for (words, cuts) in words.chunks_exact_mut(n_rows.max(1)).zip(cuts.chunks(WORD)) {
+            for (words, start) in words.chunks_mut(BLOCK).zip((0..).step_by(BLOCK)) {
+                // Eight bits at a time, which are bytes of vector registers.
+                for (cuts, shift) in cuts.chunks(8).zip((0..).step_by(8)) {
+                    let mut bytes = [0; BLOCK];
+                    for (bit, &(ranks, cut)) in (0..).zip(cuts).filter_map(|(bit, cut)| Some((bit, cut.as_ref()?))) {
+                        let ranks = bytes.iter_mut().zip(&ranks[start..]);
+                        ranks.for_each(|(byte, &rank)| *byte |= u8::from(rank > cut).wrapping_neg() & 1 << bit);
+                    }
+                    words.iter_mut().zip(bytes).for_each(|(word, byte)| *word |= u64::from(byte) << shift);
+                }
+            }
+        }
+        Some(Self { n_rows, places: places.into(), words })
+    }
+
+    /// Where the bits of a column are; `None` if the column has many values.
+    #[inline]
+    pub fn place(&self, feature: u32) -> Option<Place> {
+        self.places[feature as usize]
+    }
+
+    /// The words of this number, by row.
+    pub fn words(&self, number: u32) -> &[u64] {
+        &self.words[number as usize * self.n_rows..][..self.n_rows]
+    }
+
+    /// The share of the features that have bits.
+    pub fn share(&self) -> f64 {
+        self.places.iter().flatten().count() as f64 / self.places.len() as f64
+    }
+
+    /// The number of words of a row.
+    pub fn n_words(&self) -> usize {
+        self.words.len() / self.n_rows.max(1)
+    }
+
+    /// The same columns of some rows, in this order. O(rows), for each word.
+    pub(super) fn take(&self, rows: &[u32]) -> Self {
+        let mut words = vec![0; self.n_words() * rows.len()];
+        for (number, words) in (0..).zip(words.chunks_exact_mut(rows.len().max(1))) {
+            gather::<u64, u64>(self.words(number), rows, words);
+        }
+        Self { n_rows: rows.len(), places: self.places.clone(), words }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::DenseColumns;
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn bits_are_sides_of_cuts(
+            n_ranks in proptest::collection::vec(1..2 * bits_up_to() as u32, 1..100),
+            n_rows in 1usize..200,
+            seed: u32,
+        ) {
+            let number = |i: usize| (i as u32).wrapping_add(seed).wrapping_mul(0x9E37_79B9) >> 8;
+            let column = |(feature, &n_ranks): (usize, &u32)| {
+                let ranks: Vec<u8> = (0..n_rows).map(|row| (number(feature * n_rows + row) % n_ranks) as u8).collect();
+                DenseColumn { ranks: Ranks::U8(ranks.into()), common_rank: 0, n_ranks, is_sparse: false }
+            };
+            let columns = DenseColumns::new(n_ranks.iter().enumerate().map(column).collect());
+            let rows: Vec<u32> = (0..n_rows as u32).filter(|&row| number(row as usize) % 3 > 0).collect();
+            let (whole, part) = (columns.bits(), columns.subset(&rows));
+            prop_assert_eq!(whole.is_some(), part.bits().is_some());
+            for columns in [&columns, &part] {
+                let Some(bits) = columns.bits() else { continue };
+                let mut seen = vec![0u64; bits.n_words()];
+                for (feature, &n_ranks) in (0..).zip(&n_ranks) {
+                    let place = bits.place(feature);
+                    prop_assert_eq!(place.is_some(), n_ranks as usize <= bits_up_to());
+                    let Some(place) = place else { continue };
+                    prop_assert_eq!(place.n_cuts, n_ranks.max(2) - 1);
+                    prop_assert_eq!(seen[place.word as usize] & place.bits(), 0);
+                    seen[place.word as usize] |= place.bits();
+                    for (row, &word) in (0..).zip(bits.words(place.word)) {
+                        for cut in 0..place.n_cuts {
+                            let is_above = word >> (place.first + cut) & 1 != 0;
+                            prop_assert_eq!(is_above, columns.column(feature).rank(row) > cut);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
