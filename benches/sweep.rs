@@ -48,6 +48,10 @@ const SWEEPS: &[(&str, &[&str], &str)] = &[
     ("HISTOGRAM_OF_FEW_COLUMNS_FROM", &["65", "96", "128", "256"], "dense, sqrt"),
     ("ALL_BINS_FROM", &["1024", "256", "512", "2048", "4096"], "dense"),
     ("FEW_BINS", &["64", "16", "32", "128", "256"], "dense"),
+    ("BITS_UP_TO", &["6", "0", "2", "4", "8", "16"], "dense, few values"),
+    ("BITS_UP_TO", &["6", "0", "2", "4", "8", "16"], "dense, few values, sqrt"),
+    ("BITS_FROM", &["4", "2", "8", "16", "1000"], "dense, few values, sqrt"),
+    ("BITS_PER_WORD", &["3.0", "1.0", "2.0", "4.0", "1000"], "dense, few values, sqrt"),
     ("LARGE_FROM", &["256", "128", "512", "1024", "4096"], "dense, random"),
     ("FORGETFUL_UP_TO", &["64", "0", "16", "256"], "dense, random"),
     ("INDEX_FROM", &["1024", "64", "256", "4096", "65536"], "dense, random"),
@@ -163,8 +167,16 @@ fn growth(name: &str) -> (Dataset, Target, TreeParams, usize) {
         let x = Array2::from_shape_fn((n, d), |_| (random.uniform() * 100.0).floor());
         Dataset::from_dense(x.view(), &runtime).expect("finite")
     };
+    // Columns of 2, 4, ..., 16 values.
+    let few_values = |n: usize, d: usize| {
+        let mut random = Random::new(1);
+        let x = Array2::from_shape_fn((n, d), |(_, column)| (random.uniform() * (2u32 << (column % 4)) as f32).floor());
+        Dataset::from_dense(x.view(), &runtime).expect("finite")
+    };
     let classes = |n: usize| random_classes(n, 2, 2).expect("classes");
     match name {
+        "dense, few values" => (few_values(20_000, 60), classes(20_000), gini, 1),
+        "dense, few values, sqrt" => (few_values(50_000, 60), classes(50_000), sqrt, 1),
         "sparse" => (Csc::random(10_000, 1000, 0.01, 1).encode(&runtime).expect("finite"), classes(10_000), gini, 1),
         "text" => {
             let data = Csc::random(10_000, 50_000, 0.002, 1).encode(&runtime).expect("finite");
