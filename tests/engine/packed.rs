@@ -115,6 +115,17 @@ proptest! {
 }
 
 #[test]
+fn outputs_whose_weights_are_rounded_apart_are_packed() {
+    let x = Array2::from_shape_fn((3, 1), |(row, _)| row as f64);
+    // The root weighs 1.2. With the unit 1, each class of the first output has no weight, and the only
+    // class of the second output all of it.
+    let y = Y::Classes { values: vec![0, 0, 1, 0, 2, 0], n_classes: vec![3, 2] };
+    let params = TreeParams::new(CriterionKind::Gini);
+    let tree = grow(&encode(&x.view(), &runtime(1)), &y, Some(&[0.4; 3]), &params, &runtime(1));
+    check(&tree, 1.0, &x);
+}
+
+#[test]
 fn shares_take_little_room() {
     let n = 3000;
     let x = Array2::from_shape_fn((n, 4), |(row, column)| noise(column as u64, row));

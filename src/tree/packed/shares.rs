@@ -73,6 +73,13 @@ impl Shares {
         let width = n_values / tree.n_classes.len();
         let mut counts = Vec::new();
         add_counts(&mut counts, tree.nodes.first()?, tree.value(0), unit)?;
+        // The weights of classes that are no multiples of the unit may be rounded to other sums in each
+        // output.
+        let mut weights = counts.chunks_exact(width).map(|counts| counts.iter().sum::<u64>());
+        let weight = weights.next()?;
+        if weights.any(|other| other != weight) {
+            return None;
+        }
         let formula = Formula::by_root(&counts, width, tree.nodes[0].impurity);
         // From the last node of the preorder to the first one, so that the counts of few subtrees
         // wait for those of their siblings, those of a left child behind those of its sibling. What
