@@ -52,6 +52,7 @@ const SWEEPS: &[(&str, &[&str], &str)] = &[
     ("BITS_UP_TO", &["6", "0", "2", "4", "8", "16"], "dense, few values, sqrt"),
     ("BITS_FROM", &["4", "2", "8", "16", "1000"], "dense, few values, sqrt"),
     ("BITS_PER_WORD", &["3.0", "1.0", "2.0", "4.0", "1000"], "dense, few values, sqrt"),
+    ("RANDOM_BITS_PER_WORD", &["1.5", "0.0", "1.0", "2.0", "1000"], "dense, few values, random"),
     ("LARGE_FROM", &["256", "128", "512", "1024", "4096"], "dense, random"),
     ("FORGETFUL_UP_TO", &["64", "0", "16", "256"], "dense, random"),
     ("INDEX_FROM", &["1024", "64", "256", "4096", "65536"], "dense, random"),
@@ -176,6 +177,7 @@ fn growth(name: &str) -> (Dataset, Target, TreeParams, usize) {
     let classes = |n: usize| random_classes(n, 2, 2).expect("classes");
     match name {
         "dense, few values" => (few_values(20_000, 60), classes(20_000), gini, 1),
+        "dense, few values, random" => (few_values(50_000, 60), classes(50_000), random, 1),
         "dense, few values, sqrt" => (few_values(50_000, 60), classes(50_000), sqrt, 1),
         "sparse" => (Csc::random(10_000, 1000, 0.01, 1).encode(&runtime).expect("finite"), classes(10_000), gini, 1),
         "text" => {

@@ -181,7 +181,7 @@ pub trait Packed<C: Statistics + ?Sized>: Send {
     fn lane_scores(&mut self, level: Level, node: &C::Totals, rows: &Self::Rows, cuts: Cuts<'_>) -> bool;
 
     /// Adds up, for each of some columns side by side, the rows whose rank is below the column's
-    /// end. `ranks[i]` has the ranks of `rows[i]`. At most [`LANES`](lanes::LANES) columns.
+    /// end. `ranks[i]` has the ranks of `rows[i]`. At most [`LANES`] columns.
     /// O(rows).
     fn add_below<const N: usize>(&mut self, level: Level, rows: &Self::Rows, ranks: &[[u32; N]], ends: &[u32; N]);
 
@@ -307,7 +307,9 @@ mod tests {
                         let words: Vec<u64> =
                             (0..ranks.len()).map(|place| above(place, 63) | above(place, 3)).collect();
                         packed.add_without(level, &rows, &words, &[3, 0, 63, 1, 2, 0, 0, 3]);
-                        [0, 2, 7].into_iter().for_each(|lane| check(lane, &packed));
+                        for lane in [0, 2, 7] {
+                            check(lane, &packed);
+                        }
                     }
                 }
                 let mut sorted: Vec<u32> =

@@ -22,6 +22,8 @@ const WORD: usize = u64::BITS as usize;
 #[derive(Debug)]
 pub struct BitColumns {
     n_rows: usize,
+    /// How many columns have bits.
+    n_columns: usize,
     /// By column; `None` for a column of many values.
     places: Box<[Option<Place>]>,
     /// The first words of all rows, then their second words, and so on.
@@ -93,7 +95,8 @@ impl BitColumns {
                 }
             }
         }
-        Some(Self { n_rows, places: places.into(), words })
+        let n_columns = places.iter().flatten().count();
+        Some(Self { n_rows, n_columns, places: places.into(), words })
     }
 
     /// Where the bits of a column are; `None` if the column has many values.
@@ -107,9 +110,9 @@ impl BitColumns {
         &self.words[number as usize * self.n_rows..][..self.n_rows]
     }
 
-    /// The share of the features that have bits.
-    pub fn share(&self) -> f64 {
-        self.places.iter().flatten().count() as f64 / self.places.len() as f64
+    /// How many columns of a word a node draws that draws `n_drawn` of all columns, on average.
+    pub fn drawn_per_word(&self, n_drawn: usize) -> f64 {
+        (self.n_columns * n_drawn) as f64 / (self.places.len() * self.n_words()) as f64
     }
 
     /// The number of words of a row.
@@ -123,7 +126,7 @@ impl BitColumns {
         for (number, words) in (0..).zip(words.chunks_exact_mut(rows.len().max(1))) {
             gather::<u64, u64>(self.words(number), rows, words);
         }
-        Self { n_rows: rows.len(), places: self.places.clone(), words }
+        Self { n_rows: rows.len(), n_columns: self.n_columns, places: self.places.clone(), words }
     }
 }
 

@@ -161,7 +161,7 @@ impl DenseColumns {
         &self.columns[feature as usize]
     }
 
-    /// The columns of few values as bits, if they [can be](BitColumns::of).
+    /// The columns of few values as bits, if there are enough of them.
     pub fn bits(&self) -> Option<&BitColumns> {
         self.bits.get_or_init(|| BitColumns::of(&self.columns)).as_ref()
     }

@@ -11,8 +11,9 @@ use crate::criterion::packed::{ByBin, MAX_BINS, Packed, Summed};
 use crate::data::dense::DenseColumn;
 use crate::rng::Side;
 use crate::split::best::Best;
+use crate::split::candidate::Candidate;
 use crate::split::dense::cells::Cells;
-use crate::split::dense::offer_loose;
+use crate::split::dense::offer;
 use crate::split::entries::{Entry, SortScratch};
 use crate::split::node::{NodeSearch, Outcome};
 use crate::split::scan::{Pass, Start};
@@ -144,8 +145,10 @@ impl<C: Criterion> Counted<'_, C> {
     fn offer_after(&self, bin: usize, scan: &mut C::Scan, best: &mut Best<C>) {
         let NodeSearch { search, node, .. } = self.at;
         let pushed = self.histogram.pushed(search.criterion, node.totals, scan, Summed::Bins(self.first() + bin + 1));
-        let cut = (self.feature, self.scratch.cells.last_rank(bin), self.missing);
-        offer_loose(self.at, cut, (scan, pushed), || self.n_before(bin + 1), best);
+        let last = self.scratch.cells.last_rank(bin);
+        let cut = Candidate::between(self.feature, last, last + 1, 0);
+        let candidate = Candidate { missing: self.missing, is_loose: true, ..cut };
+        offer(self.at, candidate, (scan, pushed), || self.n_before(bin + 1), best);
     }
 
     /// Offers the cuts within the open bins of values.

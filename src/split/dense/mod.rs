@@ -148,7 +148,7 @@ pub(crate) fn best_split<C: Criterion>(
     });
     let rows = match (search.params.splitter, tier, &mut buffers.packed) {
         (Splitter::Random, _, Some(packed)) if forced != Some(Tier::Sort) => {
-            return random::best_split(at, columns, drawn, rows, packed, &mut scans.own, random);
+            return random::best_split(at, columns, drawn, rows, packed, &mut scans.own, random, of_bits);
         }
         (Splitter::Best, Tier::Network, packed)
             if samples.len() <= network::MAX_ROWS && columns.end_rank() <= network::MAX_RANKS =>
@@ -164,7 +164,9 @@ pub(crate) fn best_split<C: Criterion>(
     let mut progress = Progress::new(Best::new());
     let bits = rows.and_then(|_| columns.bits());
     if let (Some(rows), Some(bits), Some(packed)) = (rows, bits, &mut buffers.packed) {
-        bits::search(at, bits, drawn, rows, packed, &mut scans.own, of_bits, &mut progress)?;
+        let features = (0..search.data.n_features() as u32).filter(|_| drawn.is_none());
+        let features = features.chain(drawn.into_iter().flatten().copied());
+        bits::search(at, bits, features, rows, packed, &mut scans.own, of_bits, &mut progress)?;
     }
     let one_by_one = DenseSearch { criterion: search.criterion, columns, samples, rows, bits, spare };
     let work = (samples.len() * search.n_drawn()) as f64 * cell_cost();
@@ -248,28 +250,28 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
     }
 }
 
-/// Offers a cut after the rank `last_left` of a feature, with missing values on a side, that pushes these
-/// rows. Between which ranks of the node the cut lies, and the number of rows on its left, need not be
-/// known yet; `n_left` tells that number.
-fn offer_loose<C: Criterion>(
+/// Offers a candidate that pushes these rows. `n_left` tells how many rows go left, for which a loose
+/// candidate is asked only if not all cuts are legal. Returns whether the candidate is the best now.
+#[inline]
+fn offer<C: Criterion>(
     at: NodeSearch<'_, C>,
-    (feature, last_left, missing): (u32, u32, Option<Side>),
+    candidate: Candidate,
     (scan, pushed): (&C::Scan, C::Pushed),
     n_left: impl Fn() -> usize,
     best: &mut Best<C>,
-) {
+) -> bool {
     let NodeSearch { search, node, order } = at;
     let score = search.criterion.score(node.totals, scan, pushed);
     if !best.may_win(score) {
-        return;
+        return false;
     }
     let all_legal = search.all_legal();
-    let n_left = if all_legal { 0 } else { n_left() };
-    if all_legal || search.is_legal(node, feature, (Side::Left, n_left), (scan, pushed)) {
-        let cut = Cut::Before(last_left + 1);
-        let candidate = Candidate { feature, last_left, missing, order: 0, cut, n_left, is_loose: true };
-        best.offer(search.criterion, node.totals, order, (scan, pushed), score, candidate);
+    let n_left = if all_legal && candidate.is_loose { 0 } else { n_left() };
+    if !(all_legal || search.is_legal(node, candidate.feature, (Side::Left, n_left), (scan, pushed))) {
+        return false;
     }
+    best.offer(search.criterion, node.totals, order, (scan, pushed), score, Candidate { n_left, ..candidate });
+    best.feature() == Some(candidate.feature)
 }
 
 /// Replaces the ranks beside a loose cut by the nearest ranks that the node has, and counts the

@@ -19,10 +19,13 @@ use crate::data::DenseColumns;
 use crate::error::Result;
 use crate::rng::{NodeKey, Side};
 use crate::split::best::Best;
+use crate::split::by_column::Progress;
 use crate::split::candidate::{Candidate, Cut, threshold_between};
+use crate::split::dense::bits::{self, BitScratch};
 use crate::split::dense::categories::search_categorical;
 use crate::split::dense::column::RowsOf;
 use crate::split::dense::lanes::{extremes, extremes_below, load_lane, n_below, rotate};
+use crate::split::dense::offer;
 use crate::split::found::Found;
 use crate::split::node::NodeSearch;
 use crate::split::samples::SampleSet;
@@ -31,8 +34,11 @@ tuned! {
     /// From this many rows on, a node takes one column after the other (bench `sweep`).
     fn large_from() -> usize = 256;
     /// A node of at most this many rows does not hand on which columns are constant: finding that
-    /// out again costs its children less (bench `sweep`).
+    /// out again costs its children less. Nor does it read columns of few values as bits (bench `sweep`).
     fn forgetful_up_to() -> usize = 64;
+    /// Columns of few values are read as bits if a node draws at least this many of them per word
+    /// (bench `sweep`).
+    fn random_bits_per_word() -> f64 = 1.5;
 }
 
 /// Buffers of one worker. Each search assumes that they are dirty.
@@ -72,6 +78,7 @@ impl RandomScratch {
 }
 
 /// The best split of a node, with one random threshold per column.
+#[allow(clippy::too_many_arguments, reason = "columns of a node, and scratch")]
 pub(crate) fn best_split<C: Criterion>(
     at: NodeSearch<'_, C>,
     columns: &DenseColumns,
@@ -80,6 +87,7 @@ pub(crate) fn best_split<C: Criterion>(
     packed: &mut C::Packed,
     scan: &mut C::Scan,
     scratch: &mut RandomScratch,
+    of_bits: &mut BitScratch,
 ) -> Result<Found<C>> {
     let NodeSearch { search, node, .. } = at;
     let samples = node.samples.ids();
@@ -87,15 +95,21 @@ pub(crate) fn best_split<C: Criterion>(
     at.list_features(drawn, features, categorical);
     let best_conceivable = if features.len() > LANES { at.best_conceivable(scan) } else { None };
     packed.load(search.criterion, node.totals, samples, rows);
-    let best = Best::below(best_conceivable, search.data.is_plain());
+    *winner = None;
+    let bits = if samples.len() > forgetful_up_to() { columns.bits() } else { None };
+    let bits = bits.filter(|bits| bits.drawn_per_word(search.n_drawn()) >= random_bits_per_word());
+    let in_order = search.data.is_plain() && bits.is_none();
+    let mut progress = Progress::new(Best::below(best_conceivable, in_order));
+    if let Some(bits) = bits {
+        bits::search(at, bits, features.iter().copied(), rows, packed, scan, of_bits, &mut progress)?;
+        features.retain(|&feature| bits::place_of(at, bits, feature).is_none());
+    }
     if samples.len() < large_from() {
         let ranks = resized(side_by_side, samples.len());
-        RandomCuts { at, columns, rows, packed, scan, ranks, best, winner, constants: Vec::new() }
-            .run(features, categorical)
+        RandomCuts { at, columns, rows, packed, scan, ranks, winner, progress }.run(features, categorical)
     } else {
         let ranks = resized(alone, samples.len());
-        RandomCuts { at, columns, rows, packed, scan, ranks, best, winner, constants: Vec::new() }
-            .run(features, categorical)
+        RandomCuts { at, columns, rows, packed, scan, ranks, winner, progress }.run(features, categorical)
     }
 }
 
@@ -115,11 +129,10 @@ struct RandomCuts<'a, C: Criterion, const N: usize> {
     scan: &'a mut C::Scan,
     /// For each row of the node, its rank in each column of the batch.
     ranks: &'a mut [[u32; N]],
-    best: Best<C>,
     /// The node and the lane of the best candidate, if that candidate is of the batch whose ranks
     /// are loaded.
     winner: &'a mut Option<(NodeKey, usize)>,
-    constants: Vec<u32>,
+    progress: Progress<C>,
 }
 
 impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
@@ -128,39 +141,45 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
     fn run(mut self, features: &[u32], categorical: &[u32]) -> Result<Found<C>> {
         let NodeSearch { search, node, order } = self.at;
         let n_features = search.data.n_features() as u32;
-        let mut n_varying = 0;
         for batch in features.chunks(N) {
             search.runtime.check_interrupt()?;
-            n_varying += self.search(batch);
-            if self.best.is_final(search.criterion, node.totals) {
+            self.search(batch);
+            if self.progress.best.is_final(search.criterion, node.totals) {
                 break;
             }
         }
         if !categorical.is_empty() {
-            n_varying += search_categorical(self.at, self.columns, categorical, None, self.scan, &mut self.best)?;
+            self.search_categorical(categorical)?;
         }
         for position in search.n_drawn() as u32..n_features {
-            if n_varying > 0 {
+            if self.progress.n_varying > 0 {
                 break;
             }
             search.runtime.check_interrupt()?;
             let feature = order.at(position);
-            n_varying += if search.data.is_categorical(feature) {
-                search_categorical(self.at, self.columns, &[feature], None, self.scan, &mut self.best)?
+            if search.data.is_categorical(feature) {
+                self.search_categorical(&[feature])?;
             } else {
-                self.search(&[feature])
-            };
+                self.search(&[feature]);
+            }
         }
-        if self.best.feature().is_some_and(|feature| search.data.is_categorical(feature)) {
+        let Progress { best, constants, .. } = self.progress;
+        if best.feature().is_some_and(|feature| search.data.is_categorical(feature)) {
             // Categorical columns are not loaded into lanes.
             *self.winner = None;
         }
-        let constants = node.constants.with(&self.constants, |_| node.samples.len());
-        Ok(Found { best: self.best.candidate(), constants, heritage: None })
+        let constants = node.constants.with(&constants, |_| node.samples.len());
+        Ok(Found { best: best.candidate(), constants, heritage: None })
     }
 
-    /// Offers the cuts of each column of the batch. Returns the number of columns that vary.
-    fn search(&mut self, batch: &[u32]) -> usize {
+    fn search_categorical(&mut self, features: &[u32]) -> Result<()> {
+        let Self { at, columns, ref mut scan, ref mut progress, .. } = *self;
+        progress.n_varying += search_categorical(at, columns, features, None, scan, &mut progress.best)?;
+        Ok(())
+    }
+
+    /// Offers the cuts of each column of the batch.
+    fn search(&mut self, batch: &[u32]) {
         let NodeSearch { search, node, .. } = self.at;
         let (data, level) = (search.data, search.level);
         *self.winner = None;
@@ -202,7 +221,6 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
             }
         }
         self.packed.add_below(level, self.rows, self.ranks, &ends);
-        let mut n_varying = 0;
         let candidate = |lane: usize, n_left: u32, side| Candidate {
             feature: batch[lane],
             last_left: ends[lane].saturating_sub(1),
@@ -218,11 +236,11 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
                 self.offer(lane, candidate(lane, n_left[lane], Side::Right));
             } else if !is_part_missing {
                 if node.samples.len() > forgetful_up_to() {
-                    self.constants.push(feature);
+                    self.progress.constants.push(feature);
                 }
                 continue;
             }
-            n_varying += 1;
+            self.progress.n_varying += 1;
         }
         if let Some(missing) = missing.filter(|missing| missing.n != [0; N]) {
             // First the cut between values and missing values, then the threshold with missing
@@ -244,7 +262,6 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
                 self.offer(lane, candidate(lane, n_left[lane] + n_missing[lane], Side::Left));
             }
         }
-        n_varying
     }
 
     /// The missing values of the columns of a batch; `None` if the data set has none.
@@ -266,16 +283,10 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
     /// Offers a cut of the column in `lane`. The rows on the left of the cut have been added up
     /// there.
     fn offer(&mut self, lane: usize, candidate: Candidate) {
-        let NodeSearch { search, node, order } = self.at;
-        let criterion = search.criterion;
-        let pushed = self.packed.pushed(criterion, node.totals, self.scan, Summed::Lane(lane));
-        let score = criterion.score(node.totals, self.scan, pushed);
-        let legal = |scan| search.is_legal(node, candidate.feature, (Side::Left, candidate.n_left), (scan, pushed));
-        if self.best.may_win(score) && legal(self.scan) {
-            self.best.offer(criterion, node.totals, order, (self.scan, pushed), score, candidate);
-            if self.best.feature() == Some(candidate.feature) {
-                *self.winner = Some((node.key, lane));
-            }
+        let NodeSearch { search, node, .. } = self.at;
+        let pushed = self.packed.pushed(search.criterion, node.totals, self.scan, Summed::Lane(lane));
+        if offer(self.at, candidate, (self.scan, pushed), || candidate.n_left, &mut self.progress.best) {
+            *self.winner = Some((node.key, lane));
         }
     }
 }

@@ -35,8 +35,8 @@ tuned! {
 }
 
 tuned! {
-    /// A node asks first which columns of few values vary if it draws this many of them per word of
-    /// their bits (bench `sweep`).
+    /// A node asks first which columns of few values vary, for which it reads all words of its rows, if
+    /// it draws at least this many of these columns per word (bench `sweep`).
     fn bits_per_word() -> f64 = 3.0;
 }
 
@@ -95,7 +95,7 @@ impl<C: Criterion> SmallScratch<C> {
             lasts: [[0; LANES]; MAX_ROWS / LANES],
             scores: [[0.0; LANES]; MAX_ROWS / LANES],
             units: SmallUnits::new(),
-            asks_bits: asks_bits(columns, search.n_drawn()),
+            asks_bits: columns.bits().is_some_and(|bits| bits.drawn_per_word(search.n_drawn()) >= bits_per_word()),
             varying_bits: Vec::new(),
         }))
     }
@@ -421,12 +421,6 @@ impl<C: Criterion> SmallNode<'_, C> {
     fn beats(&self, cut: &SmallCut) -> bool {
         self.best.as_ref().is_none_or(|best| cut.compare(&best.cut) == Ordering::Greater)
     }
-}
-
-/// Whether a node that draws `n_drawn` columns asks first which columns of few values vary: it reads all
-/// words of its rows for that.
-fn asks_bits(columns: &DenseColumns, n_drawn: usize) -> bool {
-    columns.bits().is_some_and(|bits| bits.share() * n_drawn as f64 >= bits_per_word() * bits.n_words() as f64)
 }
 
 /// Puts `new` in the place of the rank `old`.
