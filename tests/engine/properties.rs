@@ -193,6 +193,35 @@ fn storage_and_kernels_do_not_show_in_large_data() {
     }
 }
 
+/// Dense columns of few values are searched as bits, several words a row; sparse ones are not.
+#[test]
+fn columns_of_few_values_are_as_good_as_sparse_ones() {
+    let x = Array2::from_shape_fn((700, 60), |(row, column)| {
+        (noise(1, row * 60 + column) * (2 + column % 6) as f64).floor()
+    });
+    let weights: Vec<f64> = (0..x.nrows()).map(|row| (noise(4, row) * 4.0).ceil()).collect();
+    let sparse = Sparse::<f64, i32>::new(&x, Format::Csc, |v| v).dataset(&runtime(1));
+    for criterion in CRITERIA {
+        let y = large_target(&x, criterion);
+        for (splitter, max_features, least, weights) in [
+            (Splitter::Best, MaxFeatures::All, 1, None),
+            (Splitter::Best, MaxFeatures::Sqrt, 1, Some(&weights[..])),
+            (Splitter::Best, MaxFeatures::Sqrt, 7, None),
+            (Splitter::Random, MaxFeatures::All, 1, Some(&weights[..])),
+            (Splitter::Random, MaxFeatures::Absolute(20), 7, None),
+        ] {
+            let min_samples_leaf = Count::Absolute(least);
+            let params = TreeParams { splitter, min_samples_leaf, max_features, ..TreeParams::new(criterion) };
+            let expected = grow(&sparse, &y, weights, &params, &runtime(1));
+            assert!(expected.node_count() > 20);
+            for level in Level::supported() {
+                let params = TreeParams { force_level: Some(level), ..params.clone() };
+                assert!(grow_dense(&x, &y, weights, &params) == expected, "{params:?}");
+            }
+        }
+    }
+}
+
 /// Columns of more values than a histogram has bins, some of them close to the target, many of them
 /// tied.
 fn wide_cases() -> impl Strategy<Value = (Array2<f64>, Y, Option<Vec<f64>>, TreeParams)> {
