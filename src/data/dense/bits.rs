@@ -49,6 +49,13 @@ impl Place {
     }
 }
 
+/// The bits that all of some words have, and those that any of them has.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+pub fn all_and_any(words: impl Iterator<Item = u64>) -> [u64; 2] {
+    words.fold([u64::MAX, 0], |[all, any], word| [all & word, any | word])
+}
+
 impl BitColumns {
     /// The columns of few ranks among some columns. `None` if they are too few, if there is not the
     /// memory for them, or if the memory of one is not [ours](crate::data::buffer::Buffer::is_ours): a

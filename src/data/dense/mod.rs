@@ -16,7 +16,7 @@ pub use super::encoding::Ordinals;
 use super::ordered::Places;
 use crate::tuning::tuned;
 
-pub use bits::{BitColumns, Place};
+pub use bits::{BitColumns, Place, all_and_any};
 use row_major::RowMajor;
 
 tuned! {

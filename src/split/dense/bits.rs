@@ -4,7 +4,7 @@
 use crate::criterion::Criterion;
 use crate::criterion::packed::lanes::LANES;
 use crate::criterion::packed::{Packed, Summed};
-use crate::data::dense::{BitColumns, Place, gather};
+use crate::data::dense::{BitColumns, Place, all_and_any, gather};
 use crate::error::Result;
 use crate::params::Splitter;
 use crate::simd::vectorized;
@@ -59,7 +59,7 @@ pub(super) fn search<C: Criterion>(
     for columns in columns.chunk_by(|(a, _), (b, _)| a.word == b.word) {
         search.runtime.check_interrupt()?;
         gather(bits.words(columns[0].0.word), node.samples.ids(), words);
-        let [all, any] = all_and_any(search.level, words);
+        let [all, any] = bits_of(search.level, words);
         cuts.clear();
         for &(place, feature) in columns {
             // A row has the bits of as many cuts as its rank is.
@@ -102,8 +102,8 @@ pub(super) fn search<C: Criterion>(
 }
 
 vectorized! {
-    /// The bits that all of some words have, and those that any of them has.
-    fn all_and_any(words: &[u64]) -> [u64; 2] {
-        words.iter().fold([u64::MAX, 0], |[all, any], &word| [all & word, any | word])
+    /// See [`all_and_any`].
+    fn bits_of(words: &[u64]) -> [u64; 2] {
+        all_and_any(words.iter().copied())
     }
 }

@@ -164,8 +164,8 @@ pub(crate) fn best_split<C: Criterion>(
     let mut progress = Progress::new(Best::new());
     let bits = rows.and_then(|_| columns.bits());
     if let (Some(rows), Some(bits), Some(packed)) = (rows, bits, &mut buffers.packed) {
-        let features = (0..search.data.n_features() as u32).filter(|_| drawn.is_none());
-        let features = features.chain(drawn.into_iter().flatten().copied());
+        let n_of_all = if drawn.is_none() { search.data.n_features() as u32 } else { 0 };
+        let features = (0..n_of_all).chain(drawn.into_iter().flatten().copied());
         bits::search(at, bits, features, rows, packed, &mut scans.own, of_bits, &mut progress)?;
     }
     let one_by_one = DenseSearch { criterion: search.criterion, columns, samples, rows, bits, spare };

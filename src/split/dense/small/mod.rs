@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use crate::criterion::Criterion;
 use crate::criterion::small::{COLUMNS, FEW_ROWS, LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows};
-use crate::data::dense::{BitColumns, DenseColumn, Place, Ranks};
+use crate::data::dense::{BitColumns, DenseColumn, Place, Ranks, all_and_any};
 use crate::data::{Columns, DenseColumns};
 use crate::params::{FeatureSampling, Splitter, Tier};
 use crate::rng::{NodeKey, Side};
@@ -161,8 +161,7 @@ impl<C: Criterion> SmallScratch<C> {
         self.varying_bits.clear();
         self.varying_bits.extend((0..bits.n_words() as u32).map(|number| {
             let words = bits.words(number);
-            let words = self.searched[..n].iter().map(|&sample| words[sample as usize]);
-            let (all, any) = words.fold((u64::MAX, 0), |(all, any), word| (all & word, any | word));
+            let [all, any] = all_and_any(self.searched[..n].iter().map(|&sample| words[sample as usize]));
             any & !all
         }));
     }
