@@ -13,24 +13,38 @@ pub(super) struct Correlation {
     /// By category: the weight of its rows, and the weighted sum of their numbers.
     pub weights: Vec<f64>,
     pub sums: Vec<f64>,
-    /// Over all rows: the sum of squared weights, and the weighted sum of squared numbers.
+    pub totals: Totals,
+}
+
+/// The sums over all rows that do not depend on their categories.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Totals {
+    /// The sum of squared weights.
     weight_squares: f64,
+    /// The weighted sum of squared numbers.
     squares: f64,
+}
+
+impl Totals {
+    /// Adds a row.
+    #[inline]
+    pub fn add(&mut self, number: f64, Mass { weight, squares }: Mass) {
+        self.weight_squares += squares;
+        self.squares += weight * number * number;
+    }
 }
 
 impl Correlation {
     pub fn new(n_categories: usize) -> Self {
         let zeros = || vec![0.0; n_categories];
-        Self { weights: zeros(), sums: zeros(), weight_squares: 0.0, squares: 0.0 }
+        Self { weights: zeros(), sums: zeros(), totals: Totals::default() }
     }
 
-    /// Adds a row.
+    /// Adds a row to its category, but not to the totals.
     #[inline]
-    pub fn add(&mut self, category: usize, number: f64, Mass { weight, squares }: Mass) {
+    pub fn add(&mut self, category: usize, number: f64, weight: f64) {
         self.weights[category] += weight;
         self.sums[category] += weight * number;
-        self.weight_squares += squares;
-        self.squares += weight * number * number;
     }
 
     /// The correlation with the numbers of the categories, in standard errors of that of as many
@@ -40,7 +54,7 @@ impl Correlation {
         if coefficient == 0.0 {
             return 0.0;
         }
-        coefficient * self.weights.iter().sum::<f64>() / self.weight_squares.sqrt()
+        coefficient * self.weights.iter().sum::<f64>() / self.totals.weight_squares.sqrt()
     }
 
     /// The correlation with the numbers of the categories; 0 if a number does not vary.
@@ -54,7 +68,7 @@ impl Correlation {
             // The numbers of the rows are centred too.
             (number - mean_of_categories) * (sum - weight * mean)
         });
-        let scale = (categories().map(variance).sum::<f64>() * (self.squares - weight * mean * mean)).sqrt();
+        let scale = (categories().map(variance).sum::<f64>() * (self.totals.squares - weight * mean * mean)).sqrt();
         if scale > 0.0 { products.sum::<f64>() / scale } else { 0.0 }
     }
 }
@@ -69,7 +83,8 @@ mod tests {
             let mut sums = Correlation::new(4);
             let rows = [(0, 2.0), (1, 3.0), (2, 5.0), (3, 3.0), (3, 5.0)];
             for ((category, number), weight) in rows.into_iter().zip(weights) {
-                sums.add(category, number, Mass { weight, squares: weight * weight });
+                sums.add(category, number, weight);
+                sums.totals.add(number, Mass { weight, squares: weight * weight });
             }
             sums.n_errors(&[1.0, 2.0, 3.0, 4.0])
         };

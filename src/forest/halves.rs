@@ -10,6 +10,7 @@
 //! whose weight is k counts as k rows if all weights are whole numbers, and otherwise as one.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::data::target::TargetValues;
 use crate::data::{Dataset, Target};
@@ -85,7 +86,7 @@ impl KnownRows {
         let is_whole = |&row: &usize| weight(row).fract() == 0.0;
         let are_counts = rows.iter().all(is_whole)
             && rows.iter().map(|&row| weight(row)).sum::<f64>() <= MOST_COPIES * rows.len() as f64;
-        let mut firsts = HashMap::new();
+        let mut firsts = HashMap::with_capacity_and_hasher(rows.len(), BuildHasherDefault::<IsHash>::default());
         let mut equals = vec![Equals::default(); n_samples];
         for &row in &rows {
             let of_contents: &mut Equals = &mut equals[*firsts.entry(contents[row]).or_insert(row)];
@@ -107,6 +108,24 @@ impl KnownRows {
         let key = NodeKey::root(seed, 0);
         let rows = self.contents.iter().zip(&self.equals);
         rows.map(|(&contents, equals)| key.in_second_half(contents, equals.n_rows)).collect()
+    }
+}
+
+/// A hasher of numbers that are hashes already.
+#[derive(Default)]
+struct IsHash(u64);
+
+impl Hasher for IsHash {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _bytes: &[u8]) {
+        unreachable!("only numbers are hashed");
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
     }
 }
 

@@ -22,7 +22,7 @@ use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::sync::OnceLock;
 
-use super::correlation::{Correlation, Mass};
+use super::correlation::{Correlation, Mass, Totals};
 use super::halves::{Equals, FirstCome, KnownRows};
 use crate::data::target::TargetValues;
 use crate::data::{Dataset, Places, Target};
@@ -127,11 +127,12 @@ pub(super) fn with_orders<'d>(
     }
     let numbers = Numbers::new(rows);
     let sides = LazyCell::new(|| Sides::new(rows));
+    let numbered = LazyCell::new(|| NumberedRows::new(rows, &numbers));
     let mut places = Vec::new();
     for categories in all {
         runtime.check_interrupt()?;
         let feature = categories.feature;
-        let Order { categories: order, is_of_use } = order_of(data, rows, categories, &sides, &numbers);
+        let Order { categories: order, is_of_use } = order_of(data, rows, categories, (&sides, &numbered), &numbers);
         let of_ranks = (is_of_use || order.len() <= MANY_CATEGORIES).then(|| {
             let mut places = vec![u32::MAX; data.n_ranks(feature)];
             for (place, &category) in (0..).zip(&order) {
@@ -263,6 +264,39 @@ impl<'a> Numbers<'a> {
     }
 }
 
+/// The rows on either side, where targets are single numbers: what all features need of them.
+struct NumberedRows {
+    /// A row is here twice if rows that equal it are on both sides.
+    rows: Vec<u32>,
+    of_rows: Vec<NumberedRow>,
+    /// The sums over the rows of each side.
+    totals: [Totals; 2],
+}
+
+struct NumberedRow {
+    side: usize,
+    number: f64,
+    mass: Mass,
+}
+
+impl NumberedRows {
+    fn new(rows: &TreeRows<'_>, numbers: &Numbers<'_>) -> Self {
+        let n_rows = rows.target.n_samples();
+        let mut numbered =
+            Self { rows: Vec::with_capacity(n_rows), of_rows: Vec::with_capacity(n_rows), totals: Default::default() };
+        for row in 0..n_rows {
+            let mut number = 0.0;
+            numbers.visit(row, |_, value| number = value);
+            rows.visit_sides(row, |side, mass| {
+                numbered.rows.push(row as u32);
+                numbered.of_rows.push(NumberedRow { side, number, mass });
+                numbered.totals[side].add(number, mass);
+            });
+        }
+        numbered
+    }
+}
+
 /// An order of categories.
 struct Order {
     categories: Vec<u32>,
@@ -275,7 +309,10 @@ fn order_of(
     data: &Dataset,
     rows: &TreeRows<'_>,
     categories: &Categories,
-    sides: &LazyCell<Sides, impl FnOnce() -> Sides>,
+    (sides, numbered): (
+        &LazyCell<Sides, impl FnOnce() -> Sides>,
+        &LazyCell<NumberedRows, impl FnOnce() -> NumberedRows>,
+    ),
     numbers: &Numbers<'_>,
 ) -> Order {
     let (n, n_categories) = (numbers.n, categories.ranks.len());
@@ -288,15 +325,14 @@ fn order_of(
     if n == 1 {
         // The axis is known, so all rows can be looked at in one pass, those that put categories in
         // order with a correlation of their own: a branch on the side would be mispredicted.
-        rows.visit_ranks(data, categories.feature, 0..rows.target.n_samples() as u32, |row, rank| {
+        let mut of_rows = numbered.of_rows.iter();
+        rows.visit_ranks(data, categories.feature, numbered.rows.iter().copied(), |_, rank| {
+            let Some(&NumberedRow { side, number, mass: Mass { weight, squares } }) = of_rows.next() else { return };
             let category = category(rank);
-            let mut number = 0.0;
-            numbers.visit(row, |_, value| number = value);
-            rows.visit_sides(row, |side, mass| {
-                sums[side].add(category, number, mass);
-                square_sums[category] += if side == CHECKS { 0.0 } else { mass.squares };
-            });
+            sums[side].add(category, number, weight);
+            square_sums[category] += if side == CHECKS { 0.0 } else { squares };
         });
+        sums.iter_mut().zip(numbered.totals).for_each(|(sums, totals)| sums.totals = totals);
         (weight_sums, means) = (sums[ORDERS].weights.clone(), sums[ORDERS].sums.clone());
     } else {
         rows.visit_ranks(data, categories.feature, sides.orders.iter().copied(), |row, rank| {
@@ -339,7 +375,8 @@ fn order_of(
                 numbers.visit(row, |at, value| number += axis[at] * value);
                 rows.visit_sides(row, |other, mass| {
                     if other == side {
-                        sums[side].add(category(rank), number, mass);
+                        sums[side].add(category(rank), number, mass.weight);
+                        sums[side].totals.add(number, mass);
                     }
                 });
             });
@@ -348,7 +385,7 @@ fn order_of(
     let mut order: Vec<u32> = (0..n_categories as u32).collect();
     let largest = coordinates.iter().fold(0.0, |largest: f64, coordinate| largest.max(coordinate.abs()));
     let scale = if largest > 0.0 { TIE / largest } else { 0.0 };
-    order.sort_by_key(|&category| (coordinates[category as usize] * scale).round() as i64);
+    order.sort_by_cached_key(|&category| (coordinates[category as usize] * scale).round() as i64);
     let is_confirmed = match rows.sample {
         Sample::Bag(_) => true,
         Sample::Halves(..) => {

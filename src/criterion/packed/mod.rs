@@ -380,7 +380,9 @@ mod tests {
                     _ => Target::classification(&classes, &vec![n_classes; n_outputs], weights.as_deref()),
                 };
                 let check = Check { samples: &samples, ranks: &ranks, shift };
-                prop_assert!(visit(kind, &target.unwrap(), check, &Runtime::unstoppable()).unwrap());
+                let is_packed = visit(kind, &target.unwrap(), check, &Runtime::unstoppable()).unwrap();
+                // Sums of numbers that are no counts may be too wide for Poisson deviance.
+                prop_assert!(is_packed || kind == CriterionKind::Poisson && !is_count);
             }
         }
     }

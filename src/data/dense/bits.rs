@@ -22,6 +22,8 @@ const WORD: usize = u64::BITS as usize;
 #[derive(Debug)]
 pub struct BitColumns {
     n_rows: usize,
+    /// The number of words of a row.
+    n_words: usize,
     /// How many columns have bits.
     n_columns: usize,
     /// By column; `None` for a column of many values.
@@ -103,7 +105,7 @@ impl BitColumns {
             }
         }
         let n_columns = places.iter().flatten().count();
-        Some(Self { n_rows, n_columns, places: places.into(), words })
+        Some(Self { n_rows, n_words, n_columns, places: places.into(), words })
     }
 
     /// Where the bits of a column are; `None` if the column has many values.
@@ -124,16 +126,17 @@ impl BitColumns {
 
     /// The number of words of a row.
     pub fn n_words(&self) -> usize {
-        self.words.len() / self.n_rows.max(1)
+        self.n_words
     }
 
     /// The same columns of some rows, in this order. O(rows), for each word.
     pub(super) fn take(&self, rows: &[u32]) -> Self {
-        let mut words = vec![0; self.n_words() * rows.len()];
+        let mut words = vec![0; self.n_words * rows.len()];
         for (number, words) in (0..).zip(words.chunks_exact_mut(rows.len().max(1))) {
             gather::<u64, u64>(self.words(number), rows, words);
         }
-        Self { n_rows: rows.len(), n_columns: self.n_columns, places: self.places.clone(), words }
+        let places = self.places.clone();
+        Self { n_rows: rows.len(), n_words: self.n_words, n_columns: self.n_columns, places, words }
     }
 }
 

@@ -17,6 +17,7 @@
 //! order of the codes. O(E + C log C) per order, for E entries and C categories of the column in
 //! the node. Classes that the node does not have cost nothing.
 
+mod at_random;
 mod units;
 
 use std::cmp::Ordering;
@@ -32,6 +33,7 @@ use crate::split::entries::{Entry, SortScratch, entries_vary, samples_of};
 use crate::split::node::{Node, NodeColumn, NodeSearch, Outcome, Search};
 use crate::split::scan::Pass;
 use crate::split::subsets;
+pub(super) use at_random::RandomSubset;
 use units::Units;
 
 /// The weight of a unit, and the weighted sum of the numbers by whose mean the units are ordered.
@@ -148,25 +150,19 @@ impl<C: Criterion> Categorical<'_, C> {
         }
     }
 
-    /// An order with two places. A random subset of the units has one place, all other units have
-    /// the other place. Neither set is empty.
+    /// An order with two places: that of a [`RandomSubset`] of the units, and that of all others.
     fn order_at_random(&self, key: NodeKey) -> Order {
-        let data = self.at.search.data;
-        let first_rows = data.first_rows(self.column.feature).unwrap_or_default();
-        let mut numbers = Vec::with_capacity(self.units.len());
+        let all = self.at.search.data.first_rows(self.column.feature).unwrap_or_default();
+        let mut first_rows = Vec::with_capacity(self.units.len());
         for &(rank, unit) in &self.units.ranks {
-            // A unit of several categories takes the number of its first category. Units are
-            // numbered in the order of these categories.
-            if unit as usize == numbers.len() {
-                numbers.push(key.category(self.column.feature, first_rows[rank as usize]));
+            // A unit of several categories is named by its first category. Units are numbered in the
+            // order of these categories.
+            if unit as usize == first_rows.len() {
+                first_rows.push(all[rank as usize]);
             }
         }
-        let mut places: Vec<u32> = numbers.iter().map(|number| (number & 1) as u32).collect();
-        if places.iter().all(|&place| place == places[0])
-            && let Some(least) = (0..numbers.len()).min_by_key(|&unit| numbers[unit])
-        {
-            places[least] = 1 - places[least];
-        }
+        let left = RandomSubset::of(key, self.column.feature, first_rows.iter().copied());
+        let places = first_rows.into_iter().map(|first_row| u32::from(!left.has(first_row))).collect();
         Order { number: 0, places, sums: Vec::new() }
     }
 
@@ -256,11 +252,16 @@ pub(crate) fn search<C: Criterion>(
 }
 
 impl<C: Criterion> Search<'_, C> {
+    /// Whether columns of categories are split at random, and each category is a unit of its own.
+    pub(super) fn splits_categories_at_random(&self) -> bool {
+        self.params.splitter == Splitter::Random && self.params.min_samples_category <= 1
+    }
+
     /// Works out a split on a categorical feature whose categories have no places: returns for each
     /// row of the node, in their order, whether the row goes left, and sets how many do if the split
     /// is loose. `None` for all other features.
-    /// Unless the cut says which ranks go left, the order of the categories is made once more for
-    /// this, in O(W + C log C) for W rows and C categories, or in that time for each class of the
+    /// Unless the cut says which ranks go left, or random subsets go left, the order of the categories is
+    /// made once more for this, in O(W + C log C) for W rows and C categories, or in that time for each class of the
     /// node.
     pub fn divide(&self, node: &Node<'_, C>, split: &mut Candidate) -> Result<Option<Vec<bool>>> {
         let data = self.data;
@@ -278,6 +279,13 @@ impl<C: Criterion> Search<'_, C> {
                 split.is_loose = false;
             }
             return Ok(Some(goes_left));
+        }
+        if self.splits_categories_at_random() {
+            let first_rows = data.first_rows(split.feature).unwrap_or_default();
+            let mut names = Vec::with_capacity(samples.len());
+            data.visit_ranks(split.feature, rows(), |_, rank| names.push(first_rows[rank as usize]));
+            let left = RandomSubset::of(node.key, split.feature, names.iter().copied());
+            return Ok(Some(names.into_iter().map(|first_row| left.has(first_row)).collect()));
         }
         let order = node.key.feature_order(data.n_features());
         let at = NodeSearch { search: self, node, order: &order };

@@ -11,10 +11,11 @@ use crate::criterion::packed::{MAX_BINS, Packed, Summed};
 use crate::data::DenseColumns;
 use crate::data::dense::{DenseColumn, Ranks, gather};
 use crate::error::Result;
+use crate::params::Splitter;
 use crate::rng::Side;
 use crate::split::best::Best;
 use crate::split::candidate::{Candidate, Cut};
-use crate::split::categorical::sorted;
+use crate::split::categorical::{RandomSubset, sorted};
 use crate::split::dense::column::{RowsOf, fill_column};
 use crate::split::entries::SortScratch;
 use crate::split::node::{NodeSearch, Outcome};
@@ -147,6 +148,10 @@ impl<C: Criterion> Counted<'_, C> {
     fn offer_orders(&mut self, scan: &mut C::Scan, best: &mut Best<C>) {
         let NodeSearch { search, node, .. } = self.at;
         let (criterion, n_units) = (search.criterion, self.units.len());
+        if search.params.splitter == Splitter::Random {
+            self.offer_at_random(scan, best);
+            return;
+        }
         if let Some(orders) = subsets::orders(criterion, n_units) {
             for (number, order) in orders.iter().enumerate() {
                 self.offer(order.iter().map(|&unit| unit.into()), number, scan, best);
@@ -181,10 +186,25 @@ impl<C: Criterion> Counted<'_, C> {
         }
     }
 
+    /// Offers the cut that has a random subset of the units on the left.
+    fn offer_at_random(&mut self, scan: &mut C::Scan, best: &mut Best<C>) {
+        let NodeSearch { search, node, .. } = self.at;
+        let all = search.data.first_rows(self.feature).unwrap_or_default();
+        // Units are named by their first categories, whose ranks stand for the units.
+        let first_row = |unit: u8| all[usize::from(unit)];
+        let left = RandomSubset::of(node.key, self.feature, self.units.iter().copied().map(first_row));
+        let (mut order, right): (SmallVec<[u8; 16]>, SmallVec<[u8; 16]>) =
+            self.units.iter().copied().partition(|&unit| left.has(first_row(unit)));
+        let n_left = order.len();
+        order.extend(right);
+        self.packed.put_in_order(node.totals, &order);
+        self.offer_cut(&order, n_left - 1, 0, scan, best);
+    }
+
     /// Offers the cuts of an order of the units.
     fn offer(&mut self, order: impl Iterator<Item = u32>, number: usize, scan: &mut C::Scan, best: &mut Best<C>) {
         let order: SmallVec<[u8; 16]> = order.map(|unit| self.units[unit as usize]).collect();
-        let NodeSearch { search, node, order: features } = self.at;
+        let NodeSearch { search, node, .. } = self.at;
         let (criterion, totals) = (search.criterion, node.totals);
         self.packed.put_in_order(totals, &order);
         let mut scores: SmallVec<[f64; 16]> = smallvec![0.0; order.len()];
@@ -195,31 +215,37 @@ impl<C: Criterion> Counted<'_, C> {
             least = least.max(highest - 2.0 * criterion.tolerance(totals, highest));
         }
         for (place, _) in scores.iter().enumerate().filter(|&(_, &score)| score >= least && score > f64::NEG_INFINITY) {
-            let pushed = self.packed.pushed(criterion, totals, scan, Summed::Bins(place + 1));
-            let score = criterion.score(totals, scan, pushed);
-            if !best.may_win(score) {
-                continue;
-            }
-            let (mut left, mut n_left) = ([0; 4], 0);
-            for &Rank { number: rank, n_rows, .. } in
-                self.ranks.iter().filter(|rank| order[..=place].contains(&rank.unit))
-            {
-                left[usize::from(rank / 64)] |= 1 << (rank % 64);
-                n_left += n_rows;
-            }
-            let all_legal = search.all_legal();
-            if all_legal || search.is_legal(node, self.feature, (Side::Left, n_left), (scan, pushed)) {
-                let candidate = Candidate {
-                    feature: self.feature,
-                    last_left: place as u32,
-                    missing: None,
-                    order: number as u32,
-                    cut: Cut::Ranks(left),
-                    n_left,
-                    is_loose: all_legal,
-                };
-                best.offer(criterion, totals, features, (scan, pushed), score, candidate);
-            }
+            self.offer_cut(&order, place, number, scan, best);
+        }
+    }
+
+    /// Offers the cut after a place of an order, in which the units have been put.
+    fn offer_cut(&self, order: &[u8], place: usize, number: usize, scan: &mut C::Scan, best: &mut Best<C>) {
+        let NodeSearch { search, node, order: features } = self.at;
+        let (criterion, totals) = (search.criterion, node.totals);
+        let pushed = self.packed.pushed(criterion, totals, scan, Summed::Bins(place + 1));
+        let score = criterion.score(totals, scan, pushed);
+        if !best.may_win(score) {
+            return;
+        }
+        let (mut left, mut n_left) = ([0; 4], 0);
+        for &Rank { number: rank, n_rows, .. } in self.ranks.iter().filter(|rank| order[..=place].contains(&rank.unit))
+        {
+            left[usize::from(rank / 64)] |= 1 << (rank % 64);
+            n_left += n_rows;
+        }
+        let all_legal = search.all_legal();
+        if all_legal || search.is_legal(node, self.feature, (Side::Left, n_left), (scan, pushed)) {
+            let candidate = Candidate {
+                feature: self.feature,
+                last_left: place as u32,
+                missing: None,
+                order: number as u32,
+                cut: Cut::Ranks(left),
+                n_left,
+                is_loose: all_legal,
+            };
+            best.offer(criterion, totals, features, (scan, pushed), score, candidate);
         }
     }
 }

@@ -9,18 +9,21 @@
 //!
 //! Where a column has missing values in the node, three cuts are offered: the threshold with
 //! missing values on either side, and missing values against all values.
-
-use crate::criterion::packed::{Packed, Summed};
-use crate::tuning::tuned;
+//!
+//! Categories are counted in bins if they are few (`categories`). Of many, each row is asked on which
+//! side of a random subset its category is.
 
 use crate::criterion::Criterion;
 use crate::criterion::packed::lanes::LANES;
+use crate::criterion::packed::{Packed, Summed};
 use crate::data::DenseColumns;
+use crate::data::dense::Ranks;
 use crate::error::Result;
 use crate::rng::{NodeKey, Side};
 use crate::split::best::Best;
 use crate::split::by_column::Progress;
 use crate::split::candidate::{Candidate, Cut, threshold_between};
+use crate::split::categorical::RandomSubset;
 use crate::split::dense::bits::{self, BitScratch};
 use crate::split::dense::categories::search_categorical;
 use crate::split::dense::column::RowsOf;
@@ -29,6 +32,7 @@ use crate::split::dense::offer;
 use crate::split::found::Found;
 use crate::split::node::NodeSearch;
 use crate::split::samples::SampleSet;
+use crate::tuning::tuned;
 
 tuned! {
     /// From this many rows on, a node takes one column after the other (bench `sweep`).
@@ -173,9 +177,37 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
     }
 
     fn search_categorical(&mut self, features: &[u32]) -> Result<()> {
-        let Self { at, columns, ref mut scan, ref mut progress, .. } = *self;
-        progress.n_varying += search_categorical(at, columns, features, None, scan, &mut progress.best)?;
+        for &feature in features {
+            let are_bytes = matches!(self.columns.column(feature).ranks, Ranks::U8(_));
+            if self.at.search.splits_categories_at_random() && !are_bytes {
+                self.at.search.runtime.check_interrupt()?;
+                self.cut_categories(feature);
+                continue;
+            }
+            let Self { at, columns, rows, ref mut packed, ref mut scan, ref mut progress, .. } = *self;
+            progress.n_varying +=
+                search_categorical(at, columns, &[feature], Some((packed, rows)), scan, &mut progress.best)?;
+        }
         Ok(())
+    }
+
+    /// Offers the cut of a column of many categories that has a [`RandomSubset`] of them on the left. O(rows).
+    fn cut_categories(&mut self, feature: u32) {
+        let NodeSearch { search, node, .. } = self.at;
+        let first_rows = search.data.first_rows(feature).unwrap_or_default();
+        *self.winner = None;
+        // First the names of the categories, then the places 0 and 1 of both sides.
+        let (column, samples) = (self.columns.column(feature), node.samples.ids());
+        load_lane(column, samples, self.ranks, 0, |rank, _| first_rows[rank as usize]);
+        if self.ranks.iter().all(|names| names[0] == self.ranks[0][0]) {
+            return;
+        }
+        let left = RandomSubset::of(node.key, feature, self.ranks.iter().map(|names| names[0]));
+        self.ranks.iter_mut().for_each(|names| names[0] = u32::from(!left.has(names[0])));
+        self.packed.add_below(search.level, self.rows, self.ranks, &[1; N]);
+        let n_left = self.ranks.iter().map(|places| usize::from(places[0] == 0)).sum();
+        self.offer(0, Candidate::between(feature, 0, 1, n_left));
+        self.progress.n_varying += 1;
     }
 
     /// Offers the cuts of each column of the batch.

@@ -4,18 +4,27 @@
 //! `split::categorical`; then the places of the rows in the order are searched as the ranks of a
 //! number are.
 
-use super::{SmallBest, SmallNode, SmallScratch};
+use smallvec::SmallVec;
+
+use super::units::{FEW_RANKS, ranks_of, set_of};
+use super::{Left, SmallBest, SmallNode, SmallScratch};
 use crate::criterion::Criterion;
 use crate::criterion::small::{ByRow, LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows};
 use crate::params::Splitter;
 use crate::split::candidate::Candidate;
+use crate::split::categorical::RandomSubset;
 use crate::split::subsets::{self, Subsets};
 
 impl<C: Criterion> SmallNode<'_, C> {
     /// Offers the cuts of a categorical column that varies.
     pub(super) fn search_categories(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32) {
         let SmallScratch { units, ranks, rows, .. } = &mut *scratch;
-        units.group(self.search.data, feature, &ranks[..n], self.search.params.min_samples_category);
+        if self.search.splits_categories_at_random() {
+            self.cut_categories_at_random(scratch, n, feature);
+            return;
+        }
+        let least_rows = self.search.params.min_samples_category;
+        units.group(self.search.data, feature, &ranks[..n], least_rows);
         let n_units = units.len();
         if n_units == 1 {
             return;
@@ -46,6 +55,37 @@ impl<C: Criterion> SmallNode<'_, C> {
             let Some(number) = scratch.rows.sort_units(i, &mut order[..n_units]) else { break };
             (0..).zip(&order[..n_units]).for_each(|(place, &unit)| places[usize::from(unit)] = place);
             self.offer_places(scratch, feature, n_units, number, &places, &of_rows[..n]);
+        }
+    }
+
+    /// Offers the cut that has a [`RandomSubset`] of the categories on the left. O(rows).
+    fn cut_categories_at_random(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32) {
+        let first_rows = self.search.data.first_rows(feature).unwrap_or_default();
+        let first_row = |rank: u32| first_rows[rank as usize];
+        // Places take the place of ranks, which are not needed any more if they are few.
+        let places = &mut scratch.ranks[..n];
+        let (mut few, mut many) = (0, SmallVec::<[u32; 2 * LANES]>::new());
+        let are_few = first_rows.len() <= FEW_RANKS;
+        if are_few {
+            let all = set_of(places.iter().copied());
+            let left = RandomSubset::of(self.key, feature, ranks_of(all).map(first_row));
+            few = set_of(ranks_of(all).filter(|&rank| left.has(first_row(rank))));
+            for rank in places.iter_mut() {
+                *rank = u32::from(few >> (*rank % u64::BITS) & 1 == 0);
+            }
+        } else {
+            many.extend_from_slice(places);
+            let left = RandomSubset::of(self.key, feature, many.iter().copied().map(first_row));
+            for rank in places.iter_mut() {
+                *rank = u32::from(!left.has(first_row(*rank)));
+            }
+        }
+        let cut = scratch.rows.cut_below(places, 1);
+        if cut.score > f64::NEG_INFINITY && self.beats(&cut) {
+            let n_left = places.iter().filter(|&&place| place == 0).count();
+            let many_left = many.iter().zip(&*places).filter(|&(_, &place)| place == 0).map(|(&rank, _)| rank);
+            let left = if are_few { Left::Few(few) } else { Left::of_many(many_left) };
+            self.best = Some(SmallBest { cut, candidate: Candidate::between(feature, 0, 1, n_left), left });
         }
     }
 
@@ -101,7 +141,8 @@ impl<C: Criterion> SmallNode<'_, C> {
         if let Some((cut, candidate)) = self.best_cut(scratch, of_rows.len(), feature, 0..n_places as u32 - 1) {
             let goes_left = |unit: u8| u32::from(places[usize::from(unit)]) <= candidate.last_left;
             let left = scratch.units.ranks_where(goes_left);
-            self.best = Some(SmallBest { cut, candidate: Candidate { order: number, ..candidate }, left });
+            let candidate = Candidate { order: number, ..candidate };
+            self.best = Some(SmallBest { cut, candidate, left });
         }
     }
 }

@@ -5,9 +5,10 @@ use smallvec::SmallVec;
 use crate::criterion::small::ByRow;
 use crate::data::Dataset;
 use crate::rng::NodeKey;
+use crate::split::categorical::RandomSubset;
 
 /// Ranks below this are bits of a word.
-const FEW_RANKS: usize = u64::BITS as usize;
+pub(super) const FEW_RANKS: usize = u64::BITS as usize;
 
 /// The categories of a column in a node, grouped into units as in `split::categorical`: all
 /// categories with too few rows are one unit together, every other category is a unit of its own.
@@ -54,11 +55,7 @@ impl SmallUnits {
         categories.clear();
         *are_few = first_rows.len() <= FEW_RANKS;
         if *are_few {
-            let mut occur = ranks.iter().fold(0u64, |occur, &rank| occur | 1 << (rank % u64::BITS));
-            while occur != 0 {
-                categories.push(category(occur.trailing_zeros()));
-                occur &= occur - 1;
-            }
+            categories.extend(ranks_of(set_of(ranks.iter().copied())).map(category));
         } else {
             by_rank.clear();
             by_rank.extend(ranks.iter().map(|&rank| (rank, 0)));
@@ -86,39 +83,41 @@ impl SmallUnits {
         }
     }
 
-    /// Sets `places` to 0 for a random subset of the units, and to 1 for all others. Neither set is
-    /// empty.
+    /// Sets the places of units to 0 for a [`RandomSubset`], and to 1 for all others.
     pub fn place_at_random(&self, key: NodeKey, feature: u32, places: &mut ByRow<u8>) {
-        let mut least = (u64::MAX, 0);
-        let mut n_second = 0;
-        let mut next = 0;
+        // A unit of several categories is named by its first category. Units are numbered in the order
+        // of these categories.
+        let mut first_rows = SmallVec::<[u32; 16]>::new();
         for &(first_row, _, unit) in &self.categories {
-            // A unit of several categories takes the number of its first category.
-            if usize::from(unit) == next {
-                let number = key.category(feature, first_row);
-                let place = (number & 1) as u8;
-                places[next] = place;
-                n_second += usize::from(place);
-                least = least.min((number, next));
-                next += 1;
+            if usize::from(unit) == first_rows.len() {
+                first_rows.push(first_row);
             }
         }
-        if n_second == 0 || n_second == self.n {
-            places[least.1] = 1 - places[least.1];
+        let left = RandomSubset::of(key, feature, first_rows.iter().copied());
+        for (place, &first_row) in places.iter_mut().zip(&first_rows) {
+            *place = u8::from(!left.has(first_row));
         }
     }
 
     /// The ranks that go left if these units do.
     pub fn ranks_where(&self, goes_left: impl Fn(u8) -> bool) -> Left {
-        let left = || self.categories.iter().filter(move |category| goes_left(category.2)).map(|category| category.1);
-        if self.categories.iter().all(|&(_, rank, _)| (rank as usize) < FEW_RANKS) {
-            Left::Few(left().fold(0, |ranks, rank| ranks | 1 << rank))
-        } else {
-            let mut ranks: Vec<u32> = left().collect();
-            ranks.sort_unstable();
-            Left::Many(ranks)
-        }
+        let left = self.categories.iter().filter(|category| goes_left(category.2)).map(|category| category.1);
+        if self.are_few { Left::Few(set_of(left)) } else { Left::of_many(left) }
     }
+}
+
+/// A set of ranks below [`FEW_RANKS`], with a bit for each.
+pub(super) fn set_of(ranks: impl Iterator<Item = u32>) -> u64 {
+    ranks.fold(0, |set, rank| set | 1 << (rank % u64::BITS))
+}
+
+/// The ranks of a [set](set_of), which ascend.
+pub(super) fn ranks_of(mut set: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let first = (set != 0).then(|| set.trailing_zeros())?;
+        set &= set - 1;
+        Some(first)
+    })
 }
 
 /// The ranks of a column that go left.
@@ -131,4 +130,14 @@ pub enum Left {
     Few(u64),
     /// These ranks, which ascend.
     Many(Vec<u32>),
+}
+
+impl Left {
+    /// Of these ranks, some of which may be equal.
+    pub(super) fn of_many(ranks: impl Iterator<Item = u32>) -> Self {
+        let mut ranks: Vec<u32> = ranks.collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        Self::Many(ranks)
+    }
 }
