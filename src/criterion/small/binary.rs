@@ -137,6 +137,16 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
         self.unpack(sum_where(ranks, &self.packed, |rank| rank < end))
     }
 
+    fn cuts_with_missing(&self, ranks: &[u32], end: u32, missing: u32) -> [SmallCut; 3] {
+        let (mut below, mut absent) = (0, 0);
+        for (&rank, &row) in ranks.iter().zip(&self.packed) {
+            below += row & -i32::from(rank < end);
+            absent += row & -i32::from(rank == missing);
+        }
+        // The excesses of all rows add up to 0.
+        [below, self.node.weight as i32 - absent, below + absent].map(|sum| self.unpack(sum))
+    }
+
     fn add_units(&mut self, units: &[u8], n_units: usize) {
         self.units[..n_units].fill(0);
         for (&unit, row) in units.iter().zip(&self.packed) {

@@ -48,6 +48,25 @@ struct Sums {
 }
 
 impl SmallClasses {
+    /// Some cuts. `lefts(ranks, weights, all)` tells the weights of the rows of one class that go left, of
+    /// which all weigh `all`.
+    #[inline]
+    fn cuts<const N: usize>(&self, ranks: &[u32], lefts: impl Fn(&[u32], &[i32], i32) -> [i32; N]) -> [SmallCut; N] {
+        let mut sums = [(0, 0, 0); N];
+        let mut start = 0;
+        for &(group_end, count) in &self.groups {
+            let rows = start..usize::from(group_end);
+            start = rows.end;
+            let lefts = lefts(&ranks[rows.clone()], &self.grouped[rows], count);
+            for ((weight, inside, outside), left) in sums.iter_mut().zip(lefts) {
+                *weight += left;
+                *inside += left * left;
+                *outside += (count - left) * (count - left);
+            }
+        }
+        sums.map(|(weight, inside, outside)| self.cut_of(weight, numerator(self.weight, weight, inside, outside)))
+    }
+
     fn cut_of(&self, left: i32, numerator: i32) -> SmallCut {
         let denominator = left * (self.weight - left);
         SmallCut {
@@ -200,17 +219,21 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
     }
 
     fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut {
-        let (mut weight, mut inside, mut outside, mut start) = (0, 0, 0, 0);
-        for &(group_end, count) in &self.groups {
-            let rows = start..usize::from(group_end);
-            start = rows.end;
-            let rows = ranks[rows.clone()].iter().zip(&self.grouped[rows]);
-            let left: i32 = rows.map(|(&rank, &w)| w & -i32::from(rank < end)).sum();
-            weight += left;
-            inside += left * left;
-            outside += (count - left) * (count - left);
-        }
-        self.cut_of(weight, numerator(self.weight, weight, inside, outside))
+        let [cut] = self.cuts(ranks, |ranks, weights, _| {
+            [ranks.iter().zip(weights).map(|(&rank, &w)| w & -i32::from(rank < end)).sum()]
+        });
+        cut
+    }
+
+    fn cuts_with_missing(&self, ranks: &[u32], end: u32, missing: u32) -> [SmallCut; 3] {
+        self.cuts(ranks, |ranks, weights, all| {
+            let (mut below, mut absent) = (0, 0);
+            for (&rank, &w) in ranks.iter().zip(weights) {
+                below += w & -i32::from(rank < end);
+                absent += w & -i32::from(rank == missing);
+            }
+            [below, all - absent, below + absent]
+        })
     }
 
     fn add_units(&mut self, units: &[u8], n_units: usize) {

@@ -166,6 +166,11 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// O(rows).
     fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut;
 
+    /// The cuts of a column with rows of the rank `missing`, above all others: those of a rank below
+    /// `end` on the left; all rows but the missing ones; those below `end` and the missing ones. There must
+    /// be rows on both sides. O(rows).
+    fn cuts_with_missing(&self, ranks: &[u32], end: u32, missing: u32) -> [SmallCut; 3];
+
     /// Adds up the rows of each unit of categories: `units[i]`, below `n_units`, is the unit of row
     /// `i` in the order of `ranks`. O(rows).
     fn add_units(&mut self, units: &[u8], n_units: usize);
@@ -262,6 +267,16 @@ mod tests {
         ranks: &'a [u32],
     }
 
+    /// The cuts with missing values are those of ranks that put them last or first.
+    fn check_with_missing<C: Criterion>(rows: &C::Small, ranks: &[u32], end: u32, missing: u32) {
+        let first: Vec<u32> = ranks.iter().map(|&rank| if rank == missing { 0 } else { rank + 1 }).collect();
+        let expected = [rows.cut_below(ranks, end), rows.cut_below(ranks, missing), rows.cut_below(&first, end + 1)];
+        for (cut, expected) in rows.cuts_with_missing(ranks, end, missing).iter().zip(expected) {
+            assert_eq!((cut.weight, cut.score.to_bits()), (expected.weight, expected.score.to_bits()));
+            assert_eq!((cut.numerator, cut.denominator), (expected.numerator, expected.denominator));
+        }
+    }
+
     impl Visitor for Check<'_> {
         /// Whether the criterion has small statistics, and the numbers are small enough.
         type Output = bool;
@@ -336,6 +351,9 @@ mod tests {
                     let below = rows.cut_below(&ordered, ends[i] + 1);
                     assert_eq!((below.weight, below.score.to_bits()), (a.weight, a.score.to_bits()));
                     assert_eq!((below.numerator, below.denominator), (a.numerator, a.denominator));
+                    if ends[i] + 1 < missing {
+                        check_with_missing::<C>(&rows, &ordered, ends[i] + 1, missing);
+                    }
                     assert!(a.score <= rows.most_score() * (1.0 + MARGIN));
                     assert_eq!(a.score == f64::NEG_INFINITY, proofs[i].is_none());
                     let Some(proof) = &proofs[i] else { continue };

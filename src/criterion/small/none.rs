@@ -79,6 +79,10 @@ impl<C: Statistics> SmallRows<C> for NotSmall {
         match *self {}
     }
 
+    fn cuts_with_missing(&self, _ranks: &[u32], _end: u32, _missing: u32) -> [SmallCut; 3] {
+        match *self {}
+    }
+
     fn add_units(&mut self, _units: &[u8], _n_units: usize) {
         match *self {}
     }

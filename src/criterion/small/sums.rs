@@ -13,6 +13,8 @@
 
 use std::cmp::Ordering;
 
+use smallvec::SmallVec;
+
 use super::columns::{BestByColumn, ByColumn, best_by_column};
 use super::{
     BY_RANK, BY_RANK_OF_FEW, BY_UNIT, ByRow, FEW_ROWS, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left,
@@ -84,11 +86,11 @@ impl SmallSums {
 
     /// The cut that has `left(output)` on its left: its weight, and the excess of an output.
     #[inline]
-    fn cut_by_squares(&self, left: impl Fn(&Output) -> (i32, i64)) -> SmallCut {
+    fn cut_by_squares(&self, left: impl Fn(usize, &Output) -> (i32, i64)) -> SmallCut {
         let (mut weight, mut square, mut numerator) = (0, 0.0, 0);
-        for output in &self.outputs {
+        for (number, output) in self.outputs.iter().enumerate() {
             let excess;
-            (weight, excess) = left(output);
+            (weight, excess) = left(number, output);
             square += output.whole.part::<SQUARES>(f64::from(weight), excess as f64);
             let excess = u128::from(excess.unsigned_abs()) << output.shift;
             numerator += excess * excess;
@@ -99,13 +101,13 @@ impl SmallSums {
     }
 
     /// As [`cut_by_squares`](Self::cut_by_squares), for logarithms.
-    fn cut_by_logs(&self, left: impl Fn(&Output) -> (i32, i64)) -> SmallCut {
+    fn cut_by_logs(&self, left: impl Fn(usize, &Output) -> (i32, i64)) -> SmallCut {
         let (mut weight, mut score, mut numerator) = (0, 0.0, ABOVE_ALL);
         let Some(log2) = self.log2 else { unreachable!("the loss has logarithms") };
         let log = |of: i64| i128::from(log2.log2(of as u64));
-        for output in &self.outputs {
+        for (number, output) in self.outputs.iter().enumerate() {
             let excess;
-            (weight, excess) = left(output);
+            (weight, excess) = left(number, output);
             score += output.whole.part::<LOGS>(f64::from(weight), excess as f64);
             let side = |sum: i64, weight: i64| i128::from(sum) * (log(sum) - log(weight));
             let weight = i64::from(weight);
@@ -296,7 +298,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
     }
 
     fn cut_of_column(&self, best: &BestByColumn, column: usize) -> SmallCut {
-        self.cut_by_squares(|_| (best.weights[column], best.excesses[column]))
+        self.cut_by_squares(|_, _| (best.weights[column], best.excesses[column]))
     }
 
     fn have_equal_means(&self) -> bool {
@@ -308,13 +310,31 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
     }
 
     fn cut(&self, i: usize) -> SmallCut {
-        let left = |output: &Output| (self.lefts.as_flattened()[i], output.excesses.as_flattened()[i]);
+        let left = |_, output: &Output| (self.lefts.as_flattened()[i], output.excesses.as_flattened()[i]);
         if C::LOSS == LOGS { self.cut_by_logs(left) } else { self.cut_by_squares(left) }
     }
 
     fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut {
-        let left = |output: &Output| sums_where(ranks, &self.row_weights, &output.row_excesses, |rank| rank < end);
+        let left = |_, output: &Output| sums_where(ranks, &self.row_weights, &output.row_excesses, |rank| rank < end);
         if C::LOSS == LOGS { self.cut_by_logs(left) } else { self.cut_by_squares(left) }
+    }
+
+    fn cuts_with_missing(&self, ranks: &[u32], end: u32, missing: u32) -> [SmallCut; 3] {
+        let row_weights = &self.row_weights;
+        // For each output, the weights and the excesses on the left.
+        let lefts: SmallVec<[_; 1]> = (self.outputs.iter())
+            .map(|Output { row_excesses, totals, .. }| {
+                let (below, excess) = sums_where(ranks, row_weights, row_excesses, |rank| rank < end);
+                let (absent, missing) = sums_where(ranks, row_weights, row_excesses, |rank| rank == missing);
+                // For squares, the excesses of all rows add up to 0.
+                let all = if C::LOSS == LOGS { totals.sum } else { 0 };
+                [(below, excess), (self.weight as i32 - absent, all - missing), (below + absent, excess + missing)]
+            })
+            .collect();
+        std::array::from_fn(|cut| {
+            let left = |number: usize, _: &Output| lefts[number][cut];
+            if C::LOSS == LOGS { self.cut_by_logs(left) } else { self.cut_by_squares(left) }
+        })
     }
 
     fn add_units(&mut self, units: &[u8], n_units: usize) {

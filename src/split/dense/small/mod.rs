@@ -301,15 +301,18 @@ impl<C: Criterion> SmallNode<'_, C> {
             return;
         };
         let Range { start: lowest, end: highest } = extremes;
-        let random = (lowest < highest).then(|| self.random_cut(&scratch.ranks[..n], feature, lowest..highest));
-        if let Some(random) = random {
-            self.offer_cut(scratch, n, random, Some((missing, Side::Right)));
-        }
         let values = Candidate::between(feature, highest, missing, 0);
-        self.offer_cut(scratch, n, values, Some((missing, Side::Right)));
-        if let Some(random) = random {
-            replace(&mut scratch.ranks[..n], missing, 0);
-            self.offer_cut(scratch, n, random, Some((missing, Side::Left)));
+        let right = Some((missing, Side::Right));
+        if lowest == highest {
+            self.offer_cut(scratch, n, values, right);
+            return;
+        }
+        let random = self.random_cut(&scratch.ranks[..n], feature, lowest..highest);
+        let cuts = scratch.rows.cuts_with_missing(&scratch.ranks[..n], random.last_left + 1, missing);
+        let missing_left = Some((missing, Side::Left));
+        for (cut, (candidate, side)) in cuts.into_iter().zip([(random, right), (values, right), (random, missing_left)])
+        {
+            self.offer(scratch, n, cut, candidate, side);
         }
     }
 
@@ -396,12 +399,27 @@ impl<C: Criterion> SmallNode<'_, C> {
         Candidate { cut, ..Candidate::between(feature, last, last + 1, 0) }
     }
 
-    /// Offers a cut of the column whose ranks are loaded. `missing` is as in [`take`](Self::take).
+    /// Offers a cut of the column whose ranks are loaded. `missing` is as in [`take`](Self::take), but
+    /// missing values do not go left.
     fn offer_cut(&mut self, scratch: &SmallScratch<C>, n: usize, candidate: Candidate, missing: Option<(u32, Side)>) {
-        let (ranks, last) = (&scratch.ranks[..n], candidate.last_left);
-        let cut = scratch.rows.cut_below(ranks, last + 1);
+        let cut = scratch.rows.cut_below(&scratch.ranks[..n], candidate.last_left + 1);
+        self.offer(scratch, n, cut, candidate, missing);
+    }
+
+    /// Offers a cut of the column whose ranks are loaded. `missing` is as in [`take`](Self::take).
+    #[inline]
+    fn offer(
+        &mut self,
+        scratch: &SmallScratch<C>,
+        n: usize,
+        cut: SmallCut,
+        candidate: Candidate,
+        missing: Option<(u32, Side)>,
+    ) {
         if cut.score > f64::NEG_INFINITY && self.beats(&cut) {
-            let n_left = ranks.iter().filter(|&&rank| rank <= last).count();
+            let moved = missing.filter(|&(_, side)| side == Side::Left).map(|(rank, _)| rank);
+            let goes_left = |rank| rank <= candidate.last_left || Some(rank) == moved;
+            let n_left = scratch.ranks[..n].iter().filter(|&&rank| goes_left(rank)).count();
             self.take((cut, Candidate { n_left, ..candidate }), missing);
         }
     }
@@ -419,13 +437,6 @@ impl<C: Criterion> SmallNode<'_, C> {
 
     fn beats(&self, cut: &SmallCut) -> bool {
         self.best.as_ref().is_none_or(|best| cut.compare(&best.cut) == Ordering::Greater)
-    }
-}
-
-/// Puts `new` in the place of the rank `old`.
-fn replace(ranks: &mut [u32], old: u32, new: u32) {
-    for rank in ranks {
-        *rank = if *rank == old { new } else { *rank };
     }
 }
 
