@@ -28,19 +28,19 @@ struct Reader<'a, C: Criterion> {
 }
 
 /// What one worker has found.
-struct Progress<C: Criterion> {
+struct Findings<C: Criterion> {
     best: Best<C>,
     /// The slots of the columns that were read, and what each has given.
     read: Vec<(u32, Outcome)>,
 }
 
 impl<C: Criterion> Reader<'_, C> {
-    fn progress(&self) -> Progress<C> {
-        Progress { best: Best::with_bar(self.at.search, self.at.node, self.known.bounds.drift()), read: Vec::new() }
+    fn nothing_found(&self) -> Findings<C> {
+        Findings { best: Best::with_bar(self.at.search, self.at.node, self.known.bounds.drift()), read: Vec::new() }
     }
 
     /// Reads the column of a slot and offers its cuts.
-    fn read(&self, slot: u32, scan: &mut C::Scan, entries: &mut Vec<Entry>, progress: &mut Progress<C>) {
+    fn read(&self, slot: u32, scan: &mut C::Scan, entries: &mut Vec<Entry>, findings: &mut Findings<C>) {
         let column = self.known.column(self.data, slot);
         let common_rank = column.zero_rank();
         let entries = match column {
@@ -49,8 +49,8 @@ impl<C: Criterion> Reader<'_, C> {
         };
         let feature = self.known.feature(self.data, slot);
         let column = NodeColumn::new(feature, entries, self.at.node.samples.len(), common_rank);
-        let outcome = self.at.evaluate(column, scan, &mut progress.best);
-        progress.read.push((slot, outcome));
+        let outcome = self.at.evaluate(column, scan, &mut findings.best);
+        findings.read.push((slot, outcome));
     }
 
     /// Reads columns, given by bound and slot, until a column cannot win. The columns must be in
@@ -61,16 +61,16 @@ impl<C: Criterion> Reader<'_, C> {
         slots: impl Iterator<Item = (f64, u32)>,
         scan: &mut C::Scan,
         entries: &mut Vec<Entry>,
-        progress: &mut Progress<C>,
+        findings: &mut Findings<C>,
         exchange: impl Fn(&mut Best<C>),
     ) -> Result<()> {
         for (bound, slot) in slots {
-            exchange(&mut progress.best);
-            if !progress.best.admits(bound) {
+            exchange(&mut findings.best);
+            if !findings.best.admits(bound) {
                 break;
             }
             self.at.search.runtime.check_interrupt()?;
-            self.read(slot, scan, entries, progress);
+            self.read(slot, scan, entries, findings);
         }
         Ok(())
     }
@@ -82,18 +82,18 @@ impl<C: Criterion> Reader<'_, C> {
         slots: &[(f64, u32)],
         scans: &mut Scans<C>,
         entries: &mut Vec<Entry>,
-        progress: &mut Progress<C>,
+        findings: &mut Findings<C>,
     ) -> Result<()> {
         let n_threads = self.at.search.runtime.n_threads();
         let length = |slot| self.known.bounds.weight(slot).min(self.at.node.samples.len() as u64);
         let work = || slots.iter().map(|&(_, slot)| length(slot) as f64 * ENTRY_COST).sum::<f64>();
         if n_threads == 1 || slots.len() < n_threads || work() < parallel_from() {
-            return self.read_all(slots.iter().copied(), &mut scans.own, entries, progress, |_| ());
+            return self.read_all(slots.iter().copied(), &mut scans.own, entries, findings, |_| ());
         }
         let n_jobs = (n_threads * JOBS_PER_THREAD).min(slots.len());
-        let so_far = progress.best.score();
+        let so_far = findings.best.score();
         let parts = spread(self.at, (0..n_jobs).collect(), scans, |job, scan, lead| {
-            let mut part = self.progress();
+            let mut part = self.nothing_found();
             if let Some(score) = so_far {
                 part.best.follow(self.at.search.criterion, self.at.node.totals, score);
             }
@@ -102,8 +102,8 @@ impl<C: Criterion> Reader<'_, C> {
             Ok(part)
         })?;
         for part in parts {
-            progress.best.merge(self.at.search.criterion, self.at.node.totals, self.at.order, part.best);
-            progress.read.extend(part.read);
+            findings.best.merge(self.at.search.criterion, self.at.node.totals, self.at.order, part.best);
+            findings.read.extend(part.read);
         }
         Ok(())
     }
@@ -122,11 +122,11 @@ pub(crate) fn best_split<C: Criterion>(
     let reader = Reader { at, data, known };
     let SearchScratch { entries, candidates, effort, .. } = scratch;
     candidates.clear();
-    let mut progress = reader.progress();
+    let mut findings = reader.nothing_found();
     if let Some(leader) = known.leader {
-        reader.read(leader, &mut scans.own, entries, &mut progress);
+        reader.read(leader, &mut scans.own, entries, &mut findings);
     }
-    if let Some(bar) = progress.best.bar() {
+    if let Some(bar) = findings.best.bar() {
         known.bounds.candidates(bar, |slot, bound| {
             if Some(slot) != known.leader {
                 candidates.push((bound, slot));
@@ -134,8 +134,8 @@ pub(crate) fn best_split<C: Criterion>(
         });
     }
     sort_by_bound(candidates);
-    reader.read_spread(candidates, scans, entries, &mut progress)?;
-    let Progress { best, read, .. } = progress;
+    reader.read_spread(candidates, scans, entries, &mut findings)?;
+    let Findings { best, read, .. } = findings;
     *effort += Effort { n_columns: known.bounds.n_columns() as u64, n_read: read.len() as u64 };
     if search.params.splitter == Splitter::Best {
         let (criterion, totals) = (search.criterion, node.totals);

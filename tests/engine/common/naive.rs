@@ -313,9 +313,20 @@ impl Grower<'_> {
     fn waiting(&self, rows: &[usize], path: Vec<bool>, key: NodeKey, limits: &Limits) -> Option<Waiting> {
         let cut = self.split(rows, path.len() as u64, key, limits)?;
         let (left, right) = self.sides(rows, &cut);
-        let cost = |rows: &[usize]| self.weight(rows) as f64 * self.impurity(rows);
-        let decrease = cost(rows) - (cost(&left) + cost(&right));
-        let improvement = if decrease > 1e-12 * cost(rows) { to_31_bits(decrease) } else { 0.0 };
+        let (cost, decrease) = match self.params.criterion {
+            CriterionKind::Entropy | CriterionKind::Poisson => {
+                let cost = |rows: &[usize]| self.weight(rows) as f64 * self.impurity(rows);
+                (cost(rows), cost(rows) - (cost(&left) + cost(&right)))
+            }
+            // In floating point, a small decrease of a high cost would not have 31 bits.
+            _ => {
+                let cost = |rows: &[usize]| self.weighted_impurity(rows);
+                let children = cost(&left).plus(&cost(&right));
+                let minus = Fraction { numerator: BigInt::from(-1), denominator: BigInt::from(1) };
+                (cost(rows).to_f64(), cost(rows).plus(&children.times(&minus)).to_f64())
+            }
+        };
+        let improvement = if decrease > 1e-12 * cost { to_31_bits(decrease) } else { 0.0 };
         let limits = self.limits_below(cut.feature, &left, &right, limits);
         Some(Waiting { improvement, path, left, right, key, limits })
     }

@@ -1,9 +1,12 @@
 //! The columns of a node of few rows side by side (see `criterion::small::columns`).
 
+use smallvec::SmallVec;
+
 use super::{SmallNode, SmallScratch};
 use crate::criterion::Criterion;
-use crate::criterion::small::{COLUMNS, FEW_ROWS, MARGIN, SmallRows};
+use crate::criterion::small::{ByColumn, COLUMNS, FEW_ROWS, MARGIN, SmallRows};
 use crate::params::{FeatureSampling, Splitter};
+use crate::rng::Side;
 use crate::split::candidate::Candidate;
 use crate::split::dense::cells::beside;
 use crate::split::dense::lanes::load_lane;
@@ -17,43 +20,105 @@ tuned! {
 }
 
 /// Whether nodes of few rows may search their columns side by side: where all of these are searched
-/// for their best cuts, and are numbers, none of them missing.
+/// for their best cuts, and are numbers.
 pub(super) fn are_side_by_side<C: Criterion>(search: &Search<'_, C>) -> bool {
     search.params.splitter == Splitter::Best
         && search.params.feature_sampling == FeatureSampling::All
         && search.n_drawn() >= side_by_side_from()
         && !search.data.has_categories()
-        && !search.data.has_missing()
+}
+
+/// A column in one of the lanes.
+#[derive(Clone, Copy)]
+struct Lane {
+    feature: u32,
+    /// The rank of missing values and the side to which they go, if the node has any in the column.
+    missing: Option<(u32, Side)>,
 }
 
 impl<C: Criterion> SmallNode<'_, C> {
-    /// Searches at most [`COLUMNS`] columns of a node of `n` rows, at most [`FEW_ROWS`]. Returns how many
-    /// of them vary.
+    /// Searches the columns of a node of `n` rows, at most [`FEW_ROWS`]. Returns how many of them vary.
+    ///
+    /// A column with missing values in the node takes two lanes: one in which their rank is above all
+    /// others, and one in which it is 0, below all others.
     pub(super) fn search_columns(&mut self, scratch: &mut SmallScratch<C>, n: usize, features: &[u32]) -> u32 {
         let mut ranks = [[0; COLUMNS]; FEW_ROWS];
         let ranks = &mut ranks[..n];
-        for (column, &feature) in features.iter().enumerate() {
-            load_lane(self.columns.column(feature), &scratch.searched[..n], ranks, column, |rank, _| rank);
+        let load = |scratch: &SmallScratch<C>, ranks: &mut [ByColumn<u32>], lane, feature| {
+            load_lane(self.columns.column(feature), &scratch.searched[..n], ranks, lane, |rank, _| rank);
+        };
+        let mut n_varying = 0;
+        if !self.search.data.has_missing() {
+            for features in features.chunks(COLUMNS) {
+                for (lane, &feature) in features.iter().enumerate() {
+                    load(scratch, ranks, lane, feature);
+                }
+                let lane = |lane: usize| Lane { feature: features[lane], missing: None };
+                n_varying += self.search_lanes(scratch, ranks, features.len(), lane);
+            }
+            return n_varying;
         }
+        let mut lanes = SmallVec::<[Lane; COLUMNS]>::new();
+        for &feature in features {
+            if lanes.len() + 1 >= COLUMNS {
+                n_varying += self.search_lanes(scratch, ranks, lanes.len(), |lane| lanes[lane]);
+                lanes.clear();
+            }
+            let lane = lanes.len();
+            load(scratch, ranks, lane, feature);
+            let missing = self.search.data.missing_rank(feature);
+            let missing = missing.filter(|&missing| ranks.iter().any(|ranks| ranks[lane] == missing));
+            lanes.push(Lane { feature, missing: missing.map(|missing| (missing, Side::Right)) });
+            if let Some(missing) = missing {
+                for ranks in &mut *ranks {
+                    ranks[lane + 1] = if ranks[lane] == missing { 0 } else { ranks[lane] };
+                }
+                lanes.push(Lane { feature, missing: Some((missing, Side::Left)) });
+            }
+        }
+        n_varying + self.search_lanes(scratch, ranks, lanes.len(), |lane| lanes[lane])
+    }
+
+    /// Searches the columns in the lanes. Returns how many of them vary.
+    #[inline]
+    fn search_lanes(
+        &mut self,
+        scratch: &mut SmallScratch<C>,
+        ranks: &[ByColumn<u32>],
+        n_lanes: usize,
+        lanes: impl Fn(usize) -> Lane,
+    ) -> u32 {
+        let n = ranks.len();
         let best = scratch.rows.best_by_column(self.search.level, ranks);
         let mut n_varying = 0;
-        for (column, &feature) in features.iter().enumerate() {
-            let (score, last) = (best.scores[column], best.lasts[column]);
-            n_varying += u32::from(score > f64::NEG_INFINITY);
+        let mut searched = None;
+        for lane in 0..n_lanes {
+            let Lane { feature, missing } = lanes(lane);
+            let (score, last) = (best.scores[lane], best.lasts[lane]);
+            let are_missing_left = matches!(missing, Some((_, Side::Left)));
+            n_varying += u32::from(score > f64::NEG_INFINITY && !are_missing_left);
             let is_low = |other: f64| score < other * (1.0 - MARGIN);
-            if score == f64::NEG_INFINITY || self.best.as_ref().is_some_and(|best| is_low(best.cut.score)) {
+            // The cut between missing values and all others is one of those of the lane before.
+            let is_known = are_missing_left && (last == 0 && best.are_close[lane] == 0 || searched == Some(feature));
+            if is_known || score == f64::NEG_INFINITY || self.best.as_ref().is_some_and(|best| is_low(best.cut.score)) {
                 continue;
             }
-            if best.are_close[column] != 0 {
+            if best.are_close[lane] != 0 {
                 self.search_column(scratch, n, feature);
+                searched = Some(feature);
                 continue;
             }
-            let cut = scratch.rows.cut_of_column(&best, column);
+            let cut = scratch.rows.cut_of_column(&best, lane);
             if self.beats(&cut) {
+                // Those in which missing values have their own rank.
+                let lane = lane - usize::from(are_missing_left);
                 let of_column = &mut scratch.ranks[..n];
-                of_column.iter_mut().zip(&*ranks).for_each(|(rank, ranks)| *rank = ranks[column]);
-                let (_, above, n_left) = beside(self.search.level, of_column, last);
-                self.take((cut, Candidate::between(feature, last, above, n_left)), None);
+                of_column.iter_mut().zip(ranks).for_each(|(rank, ranks)| *rank = ranks[lane]);
+                let (_, above, mut n_left) = beside(self.search.level, of_column, last);
+                if let Some((missing, Side::Left)) = missing {
+                    n_left += of_column.iter().filter(|&&rank| rank == missing).count();
+                }
+                self.take((cut, Candidate::between(feature, last, above, n_left)), missing);
             }
         }
         n_varying

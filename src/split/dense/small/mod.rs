@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::criterion::Criterion;
-use crate::criterion::small::{COLUMNS, FEW_ROWS, LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows};
+use crate::criterion::small::{FEW_ROWS, LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows};
 use crate::data::dense::{BitColumns, DenseColumn, Place, Ranks, all_and_any};
 use crate::data::{Columns, DenseColumns};
 use crate::params::{FeatureSampling, Splitter, Tier};
@@ -130,8 +130,7 @@ impl<C: Criterion> SmallScratch<C> {
                 ask_for(columns, &features, &self.searched[..n]);
             }
             if start == 0 && self.are_side_by_side && (3..=FEW_ROWS).contains(&n) {
-                let parts = features.chunks(COLUMNS);
-                n_varying += parts.map(|features| node.search_columns(self, n, features)).sum::<u32>();
+                n_varying += node.search_columns(self, n, &features);
                 start = end;
                 continue;
             }
@@ -476,18 +475,23 @@ fn gather(column: &DenseColumn, samples: &[u32], missing: Option<u32>, out: &mut
         out: &mut [u32; MAX_ROWS],
     ) -> Extremes {
         let (mut lowest, mut highest) = (u32::MAX, 0);
-        for (out, &sample) in out.iter_mut().zip(samples) {
+        let rows = out.iter_mut().zip(samples);
+        let Some(missing) = missing else {
+            for (out, &sample) in rows {
+                let rank = ranks[sample as usize].into();
+                *out = rank;
+                lowest = rank.min(lowest);
+                highest = rank.max(highest);
+            }
+            return Extremes { lowest, highest, highest_value: highest };
+        };
+        let mut highest_value = 0;
+        for (out, &sample) in rows {
             let rank = ranks[sample as usize].into();
             *out = rank;
             lowest = rank.min(lowest);
             highest = rank.max(highest);
-        }
-        let mut highest_value = highest;
-        if missing == Some(highest) {
-            highest_value = 0;
-            for &rank in &out[..samples.len()] {
-                highest_value = if rank < highest { rank.max(highest_value) } else { highest_value };
-            }
+            highest_value = if rank < missing { rank.max(highest_value) } else { highest_value };
         }
         Extremes { lowest, highest, highest_value }
     }
