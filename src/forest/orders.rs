@@ -127,12 +127,13 @@ pub(super) fn with_orders<'d>(
     }
     let numbers = Numbers::new(rows);
     let sides = LazyCell::new(|| Sides::new(rows));
-    let numbered = LazyCell::new(|| NumberedRows::new(rows, &numbers));
+    let numbered = (numbers.n == 1).then(|| NumberedRows::new(rows, &numbers));
     let mut places = Vec::new();
     for categories in all {
         runtime.check_interrupt()?;
         let feature = categories.feature;
-        let Order { categories: order, is_of_use } = order_of(data, rows, categories, (&sides, &numbered), &numbers);
+        let Order { categories: order, is_of_use } =
+            order_of(data, rows, categories, &sides, numbered.as_ref(), &numbers);
         let of_ranks = (is_of_use || order.len() <= MANY_CATEGORIES).then(|| {
             let mut places = vec![u32::MAX; data.n_ranks(feature)];
             for (place, &category) in (0..).zip(&order) {
@@ -309,10 +310,8 @@ fn order_of(
     data: &Dataset,
     rows: &TreeRows<'_>,
     categories: &Categories,
-    (sides, numbered): (
-        &LazyCell<Sides, impl FnOnce() -> Sides>,
-        &LazyCell<NumberedRows, impl FnOnce() -> NumberedRows>,
-    ),
+    sides: &LazyCell<Sides, impl FnOnce() -> Sides>,
+    numbered: Option<&NumberedRows>,
     numbers: &Numbers<'_>,
 ) -> Order {
     let (n, n_categories) = (numbers.n, categories.ranks.len());
@@ -322,7 +321,7 @@ fn order_of(
     let mut means = vec![0.0; n_categories * n];
     let (mut weight_sums, mut square_sums) = (vec![0.0; n_categories], vec![0.0; n_categories]);
     let mut sums = [ORDERS, CHECKS].map(|_| Correlation::new(n_categories));
-    if n == 1 {
+    if let Some(numbered) = numbered {
         // The axis is known, so all rows can be looked at in one pass, those that put categories in
         // order with a correlation of their own: a branch on the side would be mispredicted.
         let mut of_rows = numbered.of_rows.iter();

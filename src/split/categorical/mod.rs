@@ -260,9 +260,9 @@ impl<C: Criterion> Search<'_, C> {
     /// Works out a split on a categorical feature whose categories have no places: returns for each
     /// row of the node, in their order, whether the row goes left, and sets how many do if the split
     /// is loose. `None` for all other features.
-    /// Unless the cut says which ranks go left, or random subsets go left, the order of the categories is
-    /// made once more for this, in O(W + C log C) for W rows and C categories, or in that time for each class of the
-    /// node.
+    /// Unless the cut says which ranks go left, or random subsets go left, the order of the categories
+    /// is made once more for this, in O(W + C log C) for W rows and C categories, or in that time for
+    /// each class of the node.
     pub fn divide(&self, node: &Node<'_, C>, split: &mut Candidate) -> Result<Option<Vec<bool>>> {
         let data = self.data;
         if !data.is_categorical(split.feature) {

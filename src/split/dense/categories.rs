@@ -12,11 +12,11 @@ use crate::data::DenseColumns;
 use crate::data::dense::{DenseColumn, Ranks, gather};
 use crate::error::Result;
 use crate::params::Splitter;
-use crate::rng::Side;
 use crate::split::best::Best;
 use crate::split::candidate::{Candidate, Cut};
 use crate::split::categorical::{RandomSubset, sorted};
 use crate::split::dense::column::{RowsOf, fill_column};
+use crate::split::dense::offer;
 use crate::split::entries::SortScratch;
 use crate::split::node::{NodeSearch, Outcome};
 use crate::split::subsets;
@@ -221,31 +221,23 @@ impl<C: Criterion> Counted<'_, C> {
 
     /// Offers the cut after a place of an order, in which the units have been put.
     fn offer_cut(&self, order: &[u8], place: usize, number: usize, scan: &mut C::Scan, best: &mut Best<C>) {
-        let NodeSearch { search, node, order: features } = self.at;
-        let (criterion, totals) = (search.criterion, node.totals);
-        let pushed = self.packed.pushed(criterion, totals, scan, Summed::Bins(place + 1));
-        let score = criterion.score(totals, scan, pushed);
-        if !best.may_win(score) {
-            return;
-        }
-        let (mut left, mut n_left) = ([0; 4], 0);
-        for &Rank { number: rank, n_rows, .. } in self.ranks.iter().filter(|rank| order[..=place].contains(&rank.unit))
-        {
+        let NodeSearch { search, node, .. } = self.at;
+        let ranks_left = || self.ranks.iter().filter(|rank| order[..=place].contains(&rank.unit));
+        let mut left = [0; 4];
+        for &Rank { number: rank, .. } in ranks_left() {
             left[usize::from(rank / 64)] |= 1 << (rank % 64);
-            n_left += n_rows;
         }
-        let all_legal = search.all_legal();
-        if all_legal || search.is_legal(node, self.feature, (Side::Left, n_left), (scan, pushed)) {
-            let candidate = Candidate {
-                feature: self.feature,
-                last_left: place as u32,
-                missing: None,
-                order: number as u32,
-                cut: Cut::Ranks(left),
-                n_left,
-                is_loose: all_legal,
-            };
-            best.offer(criterion, totals, features, (scan, pushed), score, candidate);
-        }
+        let candidate = Candidate {
+            feature: self.feature,
+            last_left: place as u32,
+            missing: None,
+            order: number as u32,
+            cut: Cut::Ranks(left),
+            n_left: 0,
+            is_loose: search.all_legal(),
+        };
+        let pushed = self.packed.pushed(search.criterion, node.totals, scan, Summed::Bins(place + 1));
+        let n_left = || ranks_left().map(|rank| rank.n_rows).sum();
+        offer(self.at, candidate, (scan, pushed), n_left, best);
     }
 }

@@ -13,6 +13,8 @@
 //! Categories are counted in bins if they are few (`categories`). Of many, each row is asked on which
 //! side of a random subset its category is.
 
+use smallvec::SmallVec;
+
 use crate::criterion::Criterion;
 use crate::criterion::packed::lanes::LANES;
 use crate::criterion::packed::{Packed, Summed};
@@ -176,23 +178,25 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
         Ok(Found { best: best.candidate(), constants, heritage: None })
     }
 
+    /// Searches columns of categories.
     fn search_categorical(&mut self, features: &[u32]) -> Result<()> {
-        for &feature in features {
-            let are_bytes = matches!(self.columns.column(feature).ranks, Ranks::U8(_));
-            if self.at.search.splits_categories_at_random() && !are_bytes {
-                self.at.search.runtime.check_interrupt()?;
-                self.cut_categories(feature);
-                continue;
-            }
-            let Self { at, columns, rows, ref mut packed, ref mut scan, ref mut progress, .. } = *self;
-            progress.n_varying +=
-                search_categorical(at, columns, &[feature], Some((packed, rows)), scan, &mut progress.best)?;
+        let Self { at, columns, rows, .. } = *self;
+        let are_asked = at.search.splits_categories_at_random();
+        let is_asked = |&feature: &u32| are_asked && !matches!(columns.column(feature).ranks, Ranks::U8(_));
+        let (asked, others): (SmallVec<[u32; LANES]>, SmallVec<[u32; LANES]>) =
+            features.iter().copied().partition(is_asked);
+        let Self { packed, scan, progress, .. } = self;
+        progress.n_varying += search_categorical(at, columns, &others, Some((packed, rows)), scan, &mut progress.best)?;
+        for feature in asked {
+            at.search.runtime.check_interrupt()?;
+            self.ask_rows(feature);
         }
         Ok(())
     }
 
-    /// Offers the cut of a column of many categories that has a [`RandomSubset`] of them on the left. O(rows).
-    fn cut_categories(&mut self, feature: u32) {
+    /// Offers the cut of a column that has a [`RandomSubset`] of its categories on the left: asks each row
+    /// on which side its category is. O(rows).
+    fn ask_rows(&mut self, feature: u32) {
         let NodeSearch { search, node, .. } = self.at;
         let first_rows = search.data.first_rows(feature).unwrap_or_default();
         *self.winner = None;

@@ -23,8 +23,7 @@ impl<C: Criterion> SmallNode<'_, C> {
             self.cut_categories_at_random(scratch, n, feature);
             return;
         }
-        let least_rows = self.search.params.min_samples_category;
-        units.group(self.search.data, feature, &ranks[..n], least_rows);
+        units.group(self.search.data, feature, &ranks[..n], self.search.params.min_samples_category);
         let n_units = units.len();
         if n_units == 1 {
             return;
@@ -62,7 +61,7 @@ impl<C: Criterion> SmallNode<'_, C> {
     fn cut_categories_at_random(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32) {
         let first_rows = self.search.data.first_rows(feature).unwrap_or_default();
         let first_row = |rank: u32| first_rows[rank as usize];
-        // Places take the place of ranks, which are not needed any more if they are few.
+        // The ranks become places: 0 on the left, 1 on the right. Only many ranks are needed once more.
         let places = &mut scratch.ranks[..n];
         let (mut few, mut many) = (0, SmallVec::<[u32; 2 * LANES]>::new());
         let are_few = first_rows.len() <= FEW_RANKS;
