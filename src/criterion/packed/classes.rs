@@ -435,7 +435,7 @@ vectorized! {
                 middle[bin] += excess * excess;
                 let own = high[bin] - low[bin];
                 squares[bin] += own * distance;
-                peaks[bin] = if own > peaks[bin] { own } else { peaks[bin] };
+                peaks[bin] = own.max(peaks[bin]);
             }
         }
         let none = all_squares * node_weight;

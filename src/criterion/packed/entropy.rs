@@ -93,7 +93,7 @@ vectorized! {
                 let own = end[bin] - start[bin];
                 let with_all = high[bin] - slopes[bin] * own;
                 bounds[bin] += if with_all > low[bin] { with_all } else { low[bin] };
-                peaks[bin] = if own > peaks[bin] { own } else { peaks[bin] };
+                peaks[bin] = own.max(peaks[bin]);
             }
         }
         for bin in 0..n {

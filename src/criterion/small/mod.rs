@@ -15,13 +15,13 @@
 
 mod binary;
 mod classes;
-mod columns;
 mod none;
+mod packed;
+mod rounded;
 mod sums;
 
 pub use binary::SmallBinary;
 pub use classes::SmallClasses;
-pub use columns::{BestByColumn, ByColumn, COLUMNS};
 pub use none::NotSmall;
 pub use sums::SmallSums;
 
@@ -44,6 +44,13 @@ pub const LANES: usize = 16;
 
 /// One number for each row of a node.
 pub type ByRow<T> = [T; MAX_ROWS];
+
+/// The number of columns of a node of few rows that are searched side by side: the few cuts of one column
+/// do not fill a register, and most of the time of such a node goes into what is done once per column.
+pub const COLUMNS: usize = 8;
+
+/// A number for each of these columns.
+pub type ByColumn<T> = [T; COLUMNS];
 
 /// A cut, as far as its rank among the cuts of a node depends on it.
 #[derive(Debug, Clone, Copy)]
@@ -111,7 +118,8 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// Scores the cuts of a column. Cut number `i` sends rows of at most the rank `lasts[i]` left,
     /// where `lasts[i]` is at least the least rank of the node. Sets `scores[i]` to its score, or
     /// to minus infinity if all rows go left. Returns the highest score. `ranks` are those of the
-    /// node's rows. O(rows * cuts).
+    /// node's rows. Scores may be rounded, and have a unit of their own: see [`least_close`](Self::least_close).
+    /// O(rows * cuts).
     fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64;
 
     /// Scores the cuts of the column that was [scored](Self::score_cuts) last again, with the rows
@@ -131,20 +139,41 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// and returns the highest one as [`score_cuts`](Self::score_cuts) does. O(rows).
     fn score_subsets(&mut self, level: Level, units: &[u32], lefts: &[u32; LANES], scores: &mut [f64; LANES]) -> f64;
 
-    /// Whether [`best_by_column`](Self::best_by_column) is there.
-    fn has_best_by_column(&self) -> bool {
+    /// Whether [`score_columns`](Self::score_columns) is there.
+    fn scores_columns(&self) -> bool {
         false
     }
 
-    /// The best cut of each of some columns without missing values. `ranks` are those of the node's
-    /// rows. O(rows^2).
-    fn best_by_column(&self, _level: Level, _ranks: &[ByColumn<u32>]) -> BestByColumn {
+    /// As [`score_cuts`](Self::score_cuts), for [`COLUMNS`] columns of a node of at most [`FEW_ROWS`]. `ranks`
+    /// are those of the node's rows in each column. Each column is cut after the ranks of all rows, and
+    /// `scores` are those of the cuts after the ranks of each row. Returns the highest score of each column:
+    /// minus infinity if the column does not vary. O(rows^2).
+    fn score_columns(
+        &mut self,
+        _level: Level,
+        _ranks: &[ByColumn<u32>],
+        _scores: &mut [ByColumn<f64>],
+    ) -> ByColumn<f64> {
         unreachable!("columns are searched one by one")
     }
 
-    /// The [best cut](Self::best_by_column) of a column of the node.
-    fn cut_of_column(&self, _best: &BestByColumn, _column: usize) -> SmallCut {
-        unreachable!("columns are searched one by one")
+    /// The least score that the best of some cuts may have if the highest score of these cuts is this one, both
+    /// as [`score_cuts`](Self::score_cuts), [`score_with`](Self::score_with) or
+    /// [`score_columns`](Self::score_columns) finds them.
+    fn least_close(&self, highest: f64) -> f64 {
+        least_close(highest)
+    }
+
+    /// The least score, as found, of a cut that may be as good as a [`SmallCut`] of this score.
+    fn least_to_win(&self, score: f64) -> f64 {
+        least_close(score)
+    }
+
+    /// Cut number `i` of the column that was scored last, which sends rows of at most the rank `last` left.
+    /// `ranks` are those of the node's rows in the column, and `missing_left` is the rank of missing
+    /// values if they are on the left. O(rows).
+    fn scored_cut(&self, i: usize, _ranks: &[u32], _last: u32, _missing_left: Option<u32>) -> SmallCut {
+        self.cut(i)
     }
 
     /// Whether each of the subsets that were scored last has the mean of the node. Only for criteria
@@ -159,7 +188,7 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
         unreachable!("the criterion has several orders")
     }
 
-    /// Cut number `i` of those that were [scored](Self::score_cuts) last.
+    /// Cut number `i` of those that were [scored](Self::score_subsets) last.
     fn cut(&self, i: usize) -> SmallCut;
 
     /// The cut that sends rows of a rank below `end` left. There must be rows on both sides.
@@ -212,22 +241,27 @@ fn goes_left<const BY: usize>(row: u32, left: u32) -> bool {
     if BY == BY_UNIT { row & left != 0 } else { row <= left }
 }
 
+/// The least score that must be compared exactly with this one, if scores are those of [`SmallCut`].
+pub fn least_close(score: f64) -> f64 {
+    score * (1.0 - MARGIN)
+}
+
 /// The higher one of two scores in each lane.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-fn higher(mut highest: [f64; LANES], scores: &[f64; LANES]) -> [f64; LANES] {
-    for lane in 0..LANES {
+fn higher<const N: usize>(mut highest: [f64; N], scores: &[f64; N]) -> [f64; N] {
+    for lane in 0..N {
         highest[lane] = if scores[lane] > highest[lane] { scores[lane] } else { highest[lane] };
     }
     highest
 }
 
-/// The highest of some scores.
+/// The highest of some scores; their number is a power of two.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-fn highest_of(mut scores: [f64; LANES]) -> f64 {
+fn highest_of<const N: usize>(mut scores: [f64; N]) -> f64 {
     // By halves: one score after the other would wait for each other.
-    let mut n = LANES;
+    let mut n = N;
     while n > 1 {
         n /= 2;
         for lane in 0..n {
@@ -267,13 +301,17 @@ mod tests {
         ranks: &'a [u32],
     }
 
+    fn assert_same(cut: &SmallCut, expected: &SmallCut) {
+        assert_eq!((cut.weight, cut.score.to_bits()), (expected.weight, expected.score.to_bits()));
+        assert_eq!((cut.numerator, cut.denominator), (expected.numerator, expected.denominator));
+    }
+
     /// The cuts with missing values are those of ranks that put them last or first.
     fn check_with_missing<C: Criterion>(rows: &C::Small, ranks: &[u32], end: u32, missing: u32) {
         let first: Vec<u32> = ranks.iter().map(|&rank| if rank == missing { 0 } else { rank + 1 }).collect();
         let expected = [rows.cut_below(ranks, end), rows.cut_below(ranks, missing), rows.cut_below(&first, end + 1)];
         for (cut, expected) in rows.cuts_with_missing(ranks, end, missing).iter().zip(expected) {
-            assert_eq!((cut.weight, cut.score.to_bits()), (expected.weight, expected.score.to_bits()));
-            assert_eq!((cut.numerator, cut.denominator), (expected.numerator, expected.denominator));
+            assert_same(cut, &expected);
         }
     }
 
@@ -333,24 +371,30 @@ mod tests {
                 let below = below.as_chunks().0;
                 let mut scores = vec![[0.0; LANES]; below.len()];
                 let highest = rows.score_cuts(level, &moved, below, &mut scores);
-                let cuts: Vec<u64> = (0..scores.len() * LANES).map(|i| rows.cut(i).score.to_bits()).collect();
                 let mut again = scores.clone();
                 rows.score_cuts(level, &ordered, below, &mut again);
                 assert_eq!(rows.score_with(level, &ordered, missing, below, &mut again), highest);
                 assert_eq!(scores, again);
-                assert!((0..).zip(cuts).all(|(i, cut)| rows.cut(i).score.to_bits() == cut));
+                let cuts = below.as_flattened().iter().zip(scores.as_flattened()).enumerate();
+                for (i, (&last, _)) in cuts.filter(|&(_, (_, &score))| score > f64::NEG_INFINITY) {
+                    assert_same(&rows.scored_cut(i, &ordered, last, Some(missing)), &rows.cut_below(&moved, last + 1));
+                }
 
                 let mut scores = vec![[0.0; LANES]; lasts.len() / LANES];
                 let highest = rows.score_cuts(level, &ordered, lasts.as_chunks().0, &mut scores);
                 let scores = scores.as_flattened();
                 assert_eq!(highest, scores.iter().copied().fold(f64::NEG_INFINITY, f64::max));
                 assert!(scores[proofs.len()..].iter().all(|&score| score == f64::NEG_INFINITY));
-                let cuts: Vec<SmallCut> = (0..proofs.len()).map(|i| rows.cut(i)).collect();
+                let cut = |i: usize| rows.scored_cut(i, &ordered, ends[i], None);
+                let cuts: Vec<SmallCut> = (0..proofs.len()).map(cut).collect();
+                let are_rounded = rows.scores_columns();
                 for (i, a) in cuts.iter().enumerate() {
-                    assert_eq!(a.score.to_bits(), scores[i].to_bits());
-                    let below = rows.cut_below(&ordered, ends[i] + 1);
-                    assert_eq!((below.weight, below.score.to_bits()), (a.weight, a.score.to_bits()));
-                    assert_eq!((below.numerator, below.denominator), (a.numerator, a.denominator));
+                    assert!(are_rounded || a.score.to_bits() == scores[i].to_bits());
+                    let is_best = cuts.iter().all(|b| a.compare(b) != Ordering::Less);
+                    assert!(!is_best || scores[i] >= rows.least_close(highest));
+                    let mut worse = cuts.iter().filter(|b| a.compare(b) != Ordering::Less);
+                    assert!(worse.all(|b| scores[i] >= rows.least_to_win(b.score)));
+                    assert_same(a, &rows.cut_below(&ordered, ends[i] + 1));
                     if ends[i] + 1 < missing {
                         check_with_missing::<C>(&rows, &ordered, ends[i] + 1, missing);
                     }
@@ -362,7 +406,7 @@ mod tests {
                     }
                 }
 
-                if !rows.has_best_by_column() {
+                if !rows.scores_columns() || ordered.len() > FEW_ROWS {
                     continue;
                 }
                 // The last column does not vary.
@@ -370,16 +414,15 @@ mod tests {
                     .iter()
                     .map(|&rank| std::array::from_fn(|i| if i + 1 < COLUMNS { rank } else { 7 }))
                     .collect();
-                let best = rows.best_by_column(level, &lanes);
-                assert_eq!(best.scores[COLUMNS - 1], f64::NEG_INFINITY);
-                assert_eq!(best.scores[0], highest);
-                let Some(winner) = (0..cuts.len()).rev().max_by(|&a, &b| cuts[a].compare(&cuts[b])) else { continue };
-                for column in 0..COLUMNS - 1 {
-                    if best.are_close[column] == 0 {
-                        let cut = rows.cut_of_column(&best, column);
-                        assert_eq!((best.lasts[column], cut.compare(&cuts[winner])), (ends[winner], Ordering::Equal));
-                        assert_eq!(cut.weight, cuts[winner].weight);
-                    }
+                let mut lanes_scores = vec![[0.0; COLUMNS]; lanes.len()];
+                let highest_of_all = rows.score_columns(level, &lanes, &mut lanes_scores);
+                assert_eq!(
+                    highest_of_all,
+                    std::array::from_fn(|i| if i + 1 < COLUMNS { highest } else { f64::NEG_INFINITY })
+                );
+                for (scores_of_row, rank) in lanes_scores.iter().zip(&ordered) {
+                    let i = ends.binary_search(rank).unwrap();
+                    assert!(scores_of_row[..COLUMNS - 1].iter().all(|&score| score == scores[i]));
                 }
             }
             Ok(true)

@@ -15,10 +15,10 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-use super::columns::{BestByColumn, ByColumn, best_by_column};
+use super::rounded::Rounded;
 use super::{
-    BY_RANK, BY_RANK_OF_FEW, BY_UNIT, ByRow, FEW_ROWS, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left,
-    higher, highest_of, is_end, n_lanes,
+    BY_RANK, BY_RANK_OF_FEW, BY_UNIT, ByColumn, ByRow, FEW_ROWS, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows,
+    goes_left, higher, highest_of, is_end, least_close, n_lanes,
 };
 use crate::criterion::sums::{LOGS, NarrowTotals, OverSums, SQUARES, Whole};
 use crate::num::log2::Log2;
@@ -49,6 +49,8 @@ pub struct SmallSums {
     outputs: Box<[Output]>,
     /// For logarithms.
     log2: Option<Log2>,
+    /// For squares of one output.
+    rounded: Option<Rounded>,
 }
 
 /// The numbers of one output.
@@ -153,6 +155,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
             outputs: (0..n_outputs).map(output).collect(),
             // Their tables take a millisecond to make.
             log2: (C::LOSS == LOGS).then(Log2::new),
+            rounded: (C::LOSS == SQUARES && n_outputs == 1).then(Rounded::new),
         })
     }
 
@@ -248,9 +251,16 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
                 *row_excess = i64::from(self.weights[place]) * (scale * output.numbers[place] - less);
             }
         }
+        if let (Some(rounded), [output]) = (&mut self.rounded, &*self.outputs) {
+            let (weights, excesses) = (&self.row_weights[..places.len()], &output.row_excesses[..places.len()]);
+            rounded.set(self.weight as i32, weights, excesses, output.whole.factor);
+        }
     }
 
     fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64 {
+        if let Some(rounded) = &mut self.rounded {
+            return rounded.rows.score_cuts(level, ranks, lasts, scores);
+        }
         let Self { row_weights, weight, lefts, outputs, .. } = self;
         let weight = *weight as i32;
         // Most nodes have few rows, which need half as many divisions.
@@ -271,6 +281,9 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         lasts: &[[u32; LANES]],
         scores: &mut [[f64; LANES]],
     ) -> f64 {
+        if let Some(rounded) = &mut self.rounded {
+            return rounded.rows.score_with(level, ranks, missing, scores);
+        }
         let Self { row_weights, weight, lefts, outputs, .. } = self;
         let (weight, lefts) = (*weight as i32, &mut lefts[..lasts.len()]);
         let score = match (C::LOSS, ranks.len() <= FEW_ROWS) {
@@ -289,16 +302,32 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         score(level, units, row_weights, outputs, lefts, *weight as i32, weights, scores)
     }
 
-    fn has_best_by_column(&self) -> bool {
-        C::LOSS == SQUARES && self.outputs.len() == 1
+    fn scores_columns(&self) -> bool {
+        self.rounded.is_some()
     }
 
-    fn best_by_column(&self, level: Level, ranks: &[ByColumn<u32>]) -> BestByColumn {
-        best_by_column(level, ranks, &self.row_weights, &self.outputs[0].row_excesses, self.weight as i32)
+    fn score_columns(&mut self, level: Level, ranks: &[ByColumn<u32>], scores: &mut [ByColumn<f64>]) -> ByColumn<f64> {
+        let Some(rounded) = &self.rounded else { unreachable!("columns are searched one by one") };
+        rounded.rows.score_columns(level, ranks, scores)
     }
 
-    fn cut_of_column(&self, best: &BestByColumn, column: usize) -> SmallCut {
-        self.cut_by_squares(|_, _| (best.weights[column], best.excesses[column]))
+    fn least_close(&self, highest: f64) -> f64 {
+        self.rounded.as_ref().map_or_else(|| least_close(highest), |rounded| rounded.least_close(highest))
+    }
+
+    fn least_to_win(&self, score: f64) -> f64 {
+        self.rounded.as_ref().map_or_else(|| least_close(score), |rounded| rounded.least_to_win(score))
+    }
+
+    fn scored_cut(&self, i: usize, ranks: &[u32], last: u32, missing_left: Option<u32>) -> SmallCut {
+        match (&self.rounded, missing_left) {
+            (None, _) => SmallRows::<C>::cut(self, i),
+            (Some(_), None) => SmallRows::<C>::cut_below(self, ranks, last + 1),
+            (Some(_), Some(missing)) => {
+                let [_, _, cut] = SmallRows::<C>::cuts_with_missing(self, ranks, last + 1, missing);
+                cut
+            }
+        }
     }
 
     fn have_equal_means(&self) -> bool {

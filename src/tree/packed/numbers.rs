@@ -9,6 +9,7 @@
 
 use super::Fault;
 use super::bytes::{Reader, are_integers, write_difference, write_integer, write_number};
+use crate::num::nearest;
 use crate::tree::records::{Record, Records};
 
 #[derive(Debug, PartialEq)]
@@ -94,7 +95,7 @@ impl Numbers {
                 write_integer(&mut records, record.n_samples as u64);
                 match weights {
                     Weights::Rows => {}
-                    Weights::Multiples(unit) => write_integer(&mut records, (record.weight / unit).round() as u64),
+                    Weights::Multiples(unit) => write_integer(&mut records, nearest(record.weight / unit)),
                     Weights::Any => write_number(&mut records, record.weight, 0.0),
                 }
                 if !leaves_are_pure {
@@ -210,7 +211,7 @@ impl Weights {
         for node in tree.ids().rev() {
             multiples[node] = match nodes[node].children() {
                 Some([left, right]) => multiples[left].wrapping_add(multiples[right]),
-                None => (nodes[node].weight / unit).round() as u64,
+                None => nearest(nodes[node].weight / unit),
             };
             if (multiples[node] as f64 * unit).to_bits() != nodes[node].weight.to_bits() {
                 return Self::Any;

@@ -8,6 +8,7 @@
 use super::Fault;
 use super::bytes::{Reader, are_integers, write_integer, write_number};
 use crate::num::log2::{Log2, ULP};
+use crate::num::nearest;
 use crate::tree::leaves::{LeafShares, LeafSharesBuilder};
 use crate::tree::records::{Record, Records};
 
@@ -235,15 +236,15 @@ impl Shares {
 
 /// Appends the class counts of a leaf, in units. Fails if its weight is none that counts can have.
 fn add_counts(counts: &mut Vec<u64>, leaf: &Record, value: &[f64], unit: f64) -> Option<()> {
-    let total = (leaf.weight / unit).round();
-    if !(1.0..=MAX_WEIGHT as f64).contains(&total) {
+    let total = nearest(leaf.weight / unit);
+    if !(1..=MAX_WEIGHT).contains(&total) {
         return None;
     }
     // Most leaves are of one class.
     counts.extend(value.iter().map(|&share| match share {
         0.0 => 0,
-        1.0 => total as u64,
-        _ => (share * total).round() as u64,
+        1.0 => total,
+        _ => nearest(share * total as f64),
     }));
     Some(())
 }

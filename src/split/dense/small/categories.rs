@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::units::{FEW_RANKS, ranks_of, set_of};
 use super::{Left, SmallBest, SmallNode, SmallScratch};
 use crate::criterion::Criterion;
-use crate::criterion::small::{ByRow, LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows};
+use crate::criterion::small::{ByRow, LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows, least_close};
 use crate::params::Splitter;
 use crate::split::candidate::Candidate;
 use crate::split::categorical::RandomSubset;
@@ -98,6 +98,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         }
         let Subsets { lefts, places } = Subsets::of(n_units);
         let highest = rows.score_subsets(self.search.level, bits, lefts, &mut scores[0]);
+        let rows = &*rows;
         // If one order is enough, its cuts have the units of lower means on the left, and the best
         // subsets are such cuts, unless all means are equal. The cut with fewer units on the left is
         // the lower one.
@@ -110,7 +111,12 @@ impl<C: Criterion> SmallNode<'_, C> {
             let n_left = if by_mean { left(cut).count_ones() } else { 0 };
             n_left * LANES as u32 + cut as u32
         };
-        let Some((cut, number)) = self.winner(rows, number, &scores[0], highest) else { return };
+        if self.is_low(highest, least_close) {
+            return;
+        }
+        let close = scores[0].iter().enumerate().filter(|&(_, &score)| score >= least_close(highest));
+        let close = close.map(|(cut, _)| (number(cut), move || rows.cut(cut)));
+        let Some((cut, number)) = self.winner(close) else { return };
         let number = number as usize % LANES;
         let (left, (order, place)) = (left(number), places[number]);
         let n_left = bits.iter().filter(|&&bit| bit & left != 0).count();

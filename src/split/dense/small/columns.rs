@@ -1,14 +1,12 @@
-//! The columns of a node of few rows side by side (see `criterion::small::columns`).
+//! The columns of a node of few rows side by side, one per lane of a vector register.
 
 use smallvec::SmallVec;
 
 use super::{SmallNode, SmallScratch};
 use crate::criterion::Criterion;
-use crate::criterion::small::{ByColumn, COLUMNS, FEW_ROWS, MARGIN, SmallRows};
+use crate::criterion::small::{ByColumn, COLUMNS, FEW_ROWS, SmallRows};
 use crate::params::{FeatureSampling, Splitter};
 use crate::rng::Side;
-use crate::split::candidate::Candidate;
-use crate::split::dense::cells::beside;
 use crate::split::dense::lanes::load_lane;
 use crate::split::node::Search;
 use crate::tuning::tuned;
@@ -89,36 +87,22 @@ impl<C: Criterion> SmallNode<'_, C> {
         lanes: impl Fn(usize) -> Lane,
     ) -> u32 {
         let n = ranks.len();
-        let best = scratch.rows.best_by_column(self.search.level, ranks);
+        let mut scores = [[0.0; COLUMNS]; FEW_ROWS];
+        let scores = &mut scores[..n];
+        let highest = scratch.rows.score_columns(self.search.level, ranks, scores);
         let mut n_varying = 0;
-        let mut searched = None;
         for lane in 0..n_lanes {
             let Lane { feature, missing } = lanes(lane);
-            let (score, last) = (best.scores[lane], best.lasts[lane]);
             let are_missing_left = matches!(missing, Some((_, Side::Left)));
-            n_varying += u32::from(score > f64::NEG_INFINITY && !are_missing_left);
-            let is_low = |other: f64| score < other * (1.0 - MARGIN);
-            // The cut between missing values and all others is one of those of the lane before.
-            let is_known = are_missing_left && (last == 0 && best.are_close[lane] == 0 || searched == Some(feature));
-            if is_known || score == f64::NEG_INFINITY || self.best.as_ref().is_some_and(|best| is_low(best.cut.score)) {
+            n_varying += u32::from(highest[lane] > f64::NEG_INFINITY && !are_missing_left);
+            if self.is_low(highest[lane], |score| scratch.rows.least_to_win(score)) {
                 continue;
             }
-            if best.are_close[lane] != 0 {
-                self.search_column(scratch, n, feature);
-                searched = Some(feature);
-                continue;
-            }
-            let cut = scratch.rows.cut_of_column(&best, lane);
-            if self.beats(&cut) {
-                // Those in which missing values have their own rank.
-                let lane = lane - usize::from(are_missing_left);
-                let of_column = &mut scratch.ranks[..n];
-                of_column.iter_mut().zip(ranks).for_each(|(rank, ranks)| *rank = ranks[lane]);
-                let (_, above, mut n_left) = beside(self.search.level, of_column, last);
-                if let Some((missing, Side::Left)) = missing {
-                    n_left += of_column.iter().filter(|&&rank| rank == missing).count();
-                }
-                self.take((cut, Candidate::between(feature, last, above, n_left)), missing);
+            let of_column = &mut scratch.ranks[..n];
+            of_column.iter_mut().zip(ranks).for_each(|(rank, ranks)| *rank = ranks[lane]);
+            let cuts = of_column.iter().zip(&*scores).map(|(&last, scores)| (last, scores[lane]));
+            if let Some(offered) = self.best_by_rank(&scratch.rows, of_column, feature, cuts, highest[lane], None) {
+                self.take(offered, missing);
             }
         }
         n_varying

@@ -86,7 +86,7 @@ impl<C: Criterion> SmallScratch<C> {
         }
         let rows = C::Small::new(search.criterion)?;
         Some(Box::new(Self {
-            are_side_by_side: rows.has_best_by_column() && columns::are_side_by_side(search),
+            are_side_by_side: rows.scores_columns() && columns::are_side_by_side(search),
             rows,
             samples: [0; MAX_ROWS],
             searched: [0; MAX_ROWS],
@@ -342,45 +342,63 @@ impl<C: Criterion> SmallNode<'_, C> {
         missing: Option<(u32, Side)>,
     ) -> Option<(SmallCut, Candidate)> {
         let SmallScratch { rows, ranks, lasts, scores, .. } = scratch;
-        let (ranks, lasts, scores) = (&ranks[..n], &lasts[..n_chunks], &scores[..n_chunks]);
-        let lasts = lasts.as_flattened();
-        let (cut, last) = self.winner(rows, |cut| lasts[cut], scores.as_flattened(), highest)?;
+        let (lasts, scores) = (lasts[..n_chunks].as_flattened(), scores[..n_chunks].as_flattened());
+        let cuts = lasts.iter().copied().zip(scores.iter().copied());
+        let missing_left = missing.filter(|&(_, side)| side == Side::Left).map(|(rank, _)| rank);
+        self.best_by_rank(rows, &ranks[..n], feature, cuts, highest, missing_left)
+    }
+
+    /// As [`best_of_cuts`](Self::best_of_cuts). `cuts` have the last rank on the left and the score of each cut,
+    /// in the order in which they were scored. `ranks` are those of the node's rows in the column.
+    #[inline]
+    fn best_by_rank(
+        &self,
+        rows: &C::Small,
+        ranks: &[u32],
+        feature: u32,
+        cuts: impl Iterator<Item = (u32, f64)>,
+        highest: f64,
+        missing_left: Option<u32>,
+    ) -> Option<(SmallCut, Candidate)> {
+        if self.is_low(highest, |score| rows.least_to_win(score)) {
+            return None;
+        }
+        let least = rows.least_close(highest);
+        let close = cuts.enumerate().filter(|&(_, (_, score))| score >= least);
+        let close = close.map(|(i, (last, _))| (last, move || rows.scored_cut(i, ranks, last, missing_left)));
+        let (cut, last) = self.winner(close)?;
         let (_, above, mut n_left) = beside(self.search.level, ranks, last);
-        if let Some((missing, Side::Left)) = missing {
+        if let Some(missing) = missing_left {
             n_left += ranks.iter().filter(|&&rank| rank == missing).count();
         }
         Some((cut, Candidate::between(feature, last, above, n_left)))
     }
 
-    /// The best of the cuts that were scored last, whose `highest` score is given, and its number, if
-    /// it is better than the best candidate so far. Of equally good cuts, that of the lowest number;
-    /// cuts of one number are the same.
-    fn winner(
-        &self,
-        rows: &C::Small,
-        number: impl Fn(usize) -> u32,
-        scores: &[f64],
-        highest: f64,
-    ) -> Option<(SmallCut, u32)> {
-        let is_low = |best: &SmallBest| highest < best.cut.score * (1.0 - MARGIN);
-        if highest == f64::NEG_INFINITY || self.best.as_ref().is_some_and(is_low) {
-            return None;
-        }
-        let least = highest * (1.0 - MARGIN);
+    /// Whether none of some cuts wins, whose highest score is this one. `least_to_win` says which score the best
+    /// of them needs to win against a cut of another score.
+    #[inline]
+    fn is_low(&self, highest: f64, least_to_win: impl FnOnce(f64) -> f64) -> bool {
+        highest == f64::NEG_INFINITY || self.best.as_ref().is_some_and(|best| highest < least_to_win(best.cut.score))
+    }
+
+    /// The best one of some cuts and its place, if it is better than the best candidate so far. `cuts` have
+    /// the place of each cut and what makes the cut. Of equally good cuts, that of the lowest place wins. Cuts of
+    /// one place are the same, so that one of them is made.
+    #[inline]
+    fn winner<F: FnOnce() -> SmallCut>(&self, cuts: impl Iterator<Item = (u32, F)>) -> Option<(SmallCut, u32)> {
         let mut winner: Option<(SmallCut, u32)> = None;
-        let are_close = scores.iter().enumerate().filter(|&(_, &score)| score >= least);
-        for (i, number) in are_close.map(|(i, _)| (i, number(i))) {
-            if winner.is_some_and(|(_, other)| other == number) {
+        for (place, cut) in cuts {
+            if winner.is_some_and(|(_, other)| other == place) {
                 continue;
             }
-            let cut = rows.cut(i);
-            let wins = winner.is_none_or(|(other, other_number)| match cut.compare(&other) {
+            let cut = cut();
+            let wins = winner.is_none_or(|(other, other_place)| match cut.compare(&other) {
                 Ordering::Greater => true,
-                Ordering::Equal => number < other_number,
+                Ordering::Equal => place < other_place,
                 Ordering::Less => false,
             });
             if wins {
-                winner = Some((cut, number));
+                winner = Some((cut, place));
             }
         }
         winner.filter(|(cut, _)| self.beats(cut))
