@@ -79,6 +79,11 @@ pub struct SumRows {
 
 const ONE_ROW: u64 = 1 << 32;
 
+/// The weight of rows whose [sizes](Bin::sizes) are these.
+fn weight_of(sizes: u64) -> u64 {
+    sizes & 0xFFFF_FFFF
+}
+
 impl Bin {
     /// A row of this weight.
     #[inline]
@@ -88,7 +93,7 @@ impl Bin {
     }
 
     fn weight(&self) -> u64 {
-        self.sizes & 0xFFFF_FFFF
+        weight_of(self.sizes)
     }
 
     /// Adds the rows of another bin; the squares only if bounds need them.
@@ -484,14 +489,17 @@ vectorized! {
 vectorized! {
     /// The weight and the sum of the rows whose rank is below the end, for each column.
     fn sums_below<const N: usize>(rows: &[Bin], ranks: &[[u32; N]], ends: &[u32; N]) -> ([u64; N], [i64; N]) {
-        let (mut weights, mut sums) = ([0; N], [0; N]);
+        let (mut sizes, mut sums) = ([0; N], [0; N]);
         for (row, ranks) in rows.iter().zip(ranks) {
             for lane in 0..N {
-                weights[lane] += if ranks[lane] < ends[lane] { row.weight() } else { 0 };
-                sums[lane] += if ranks[lane] < ends[lane] { row.sum } else { 0 };
+                // A choice of the row or 0 becomes a branch, or reads of distant numbers, which take four times as
+                // long (`benches/NOTES.md`).
+                let mask = -i64::from(ranks[lane] < ends[lane]);
+                sizes[lane] += row.sizes & mask as u64;
+                sums[lane] += row.sum & mask;
             }
         }
-        (weights, sums)
+        (sizes.map(weight_of), sums)
     }
 }
 
