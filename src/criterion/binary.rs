@@ -15,7 +15,7 @@ use super::small::SmallBinary;
 use super::weights::{Moment, SampleWeights};
 use super::{Bounded, Ordered, QUOTIENT_SLACK, Statistics};
 use crate::data::target::Classes;
-use crate::num::{Exact, Ratio, Wide};
+use crate::num::{Exact, Ratio, Wide, quotient};
 
 /// Gini impurity of the two classes of one output.
 pub struct BinaryGini<'a, W> {
@@ -101,7 +101,7 @@ impl<W: SampleWeights> Statistics for BinaryGini<'_, W> {
     fn impurity(&self, totals: &BinaryTotals) -> f64 {
         // 1 - p^2 - (1 - p)^2 = 2 p (1 - p). The numerator is an exact integer, as in `gini`.
         let (weight, second) = (u128::from(totals.weight), u128::from(totals.second));
-        (2 * second * (weight - second)) as f64 / (weight * weight) as f64
+        quotient(2 * second * (weight - second), weight * weight)
     }
 
     fn n_values(&self) -> usize {

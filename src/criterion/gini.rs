@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use super::QUOTIENT_SLACK;
 use super::classes::{Measure, Sides};
 use super::weights::Moment;
-use crate::num::{Exact, Ratio, Wide};
+use crate::num::{Exact, Ratio, Wide, quotient};
 
 /// Gini impurity; `S` is the integer type of sums of squared counts.
 #[derive(Default)]
@@ -28,8 +28,8 @@ impl<S: Moment> Measure for Gini<S> {
 
     fn impurity(&self, sum: S, weight: u64, n_outputs: usize) -> f64 {
         // The numerator is an exact integer, and 0 for a pure node.
-        let square = i128::from(weight) * i128::from(weight);
-        (square * n_outputs as i128 - sum.to_i128()) as f64 / square as f64
+        let square = u128::from(weight) * u128::from(weight);
+        quotient(square * n_outputs as u128 - sum.to_i128() as u128, square)
     }
 
     fn score_of_none(&self, sum: S, weight: u64, _n_outputs: usize) -> f64 {

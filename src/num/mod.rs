@@ -7,6 +7,6 @@ mod order;
 mod radix;
 mod wide;
 
-pub use order::{SortKey, bit_length, exponent, mid_threshold, nearest, scale_by_power_of_two};
+pub use order::{SortKey, bit_length, exponent, mid_threshold, nearest, quotient, scale_by_power_of_two};
 pub use radix::RadixSort;
 pub use wide::{Exact, Ratio, Wide};

@@ -117,6 +117,16 @@ pub fn nearest(number: f64) -> u64 {
     below.saturating_add(u64::from(number - below as f64 >= 0.5))
 }
 
+/// The quotient of two integers that are rounded first. Integers of 64 bits, as most are, need no calls of
+/// functions for wider ones.
+#[inline]
+pub fn quotient(dividend: u128, divisor: u128) -> f64 {
+    match (u64::try_from(dividend), u64::try_from(divisor)) {
+        (Ok(dividend), Ok(divisor)) => dividend as f64 / divisor as f64,
+        _ => dividend as f64 / divisor as f64,
+    }
+}
+
 /// `value * 2^exponent`, correctly rounded unless the result is subnormal. Any exponent is allowed,
 /// also if 2^exponent itself is out of range.
 pub fn scale_by_power_of_two(mut value: f64, mut exponent: i32) -> f64 {
