@@ -492,8 +492,8 @@ vectorized! {
         let (mut sizes, mut sums) = ([0; N], [0; N]);
         for (row, ranks) in rows.iter().zip(ranks) {
             for lane in 0..N {
-                // A choice of the row or 0 becomes a branch, or reads of distant numbers, which take four times as
-                // long (`benches/NOTES.md`).
+                // A choice of the row or 0 becomes a branch, or reads of distant numbers, which take four
+                // times as long (`benches/NOTES.md`).
                 let mask = -i64::from(ranks[lane] < ends[lane]);
                 sizes[lane] += row.sizes & mask as u64;
                 sums[lane] += row.sum & mask;

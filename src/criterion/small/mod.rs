@@ -118,8 +118,8 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// Scores the cuts of a column. Cut number `i` sends rows of at most the rank `lasts[i]` left,
     /// where `lasts[i]` is at least the least rank of the node. Sets `scores[i]` to its score, or
     /// to minus infinity if all rows go left. Returns the highest score. `ranks` are those of the
-    /// node's rows. Scores may be rounded, and have a unit of their own: see [`least_close`](Self::least_close).
-    /// O(rows * cuts).
+    /// node's rows. Scores may be rounded, and have a unit of their own: see
+    /// [`least_close`](Self::least_close). O(rows * cuts).
     fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64;
 
     /// Scores the cuts of the column that was [scored](Self::score_cuts) last again, with the rows
@@ -144,10 +144,11 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
         false
     }
 
-    /// As [`score_cuts`](Self::score_cuts), for [`COLUMNS`] columns of a node of at most [`FEW_ROWS`]. `ranks`
-    /// are those of the node's rows in each column. Each column is cut after the ranks of all rows, and
-    /// `scores` are those of the cuts after the ranks of each row. Returns the highest score of each column:
-    /// minus infinity if the column does not vary. O(rows^2).
+    /// As [`score_cuts`](Self::score_cuts), for [`COLUMNS`] columns of a node of at most
+    /// [`FEW_ROWS`]. `ranks` are those of the node's rows in each column. Each column is cut after
+    /// the ranks of all rows, and `scores` are those of the cuts after the ranks of each row.
+    /// Returns the highest score of each column: minus infinity if the column does not vary.
+    /// O(rows^2).
     fn score_columns(
         &mut self,
         _level: Level,
@@ -157,8 +158,8 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
         unreachable!("columns are searched one by one")
     }
 
-    /// The least score that the best of some cuts may have if the highest score of these cuts is this one, both
-    /// as [`score_cuts`](Self::score_cuts), [`score_with`](Self::score_with) or
+    /// The least score that the best of some cuts may have if the highest score of these cuts is
+    /// this one, both as [`score_cuts`](Self::score_cuts), [`score_with`](Self::score_with) or
     /// [`score_columns`](Self::score_columns) finds them.
     fn least_close(&self, highest: f64) -> f64 {
         least_close(highest)

@@ -1,8 +1,8 @@
-//! Excesses of a coarser unit, in which the columns of a node are searched for the cuts that may be the best
-//! ones. The exact excesses of these cuts, which need 64 bits, are added up afterwards.
+//! Excesses of a coarser unit, in which the columns of a node are searched for the cuts that may be
+//! the best ones. The exact excesses of these cuts, which need 64 bits, are added up afterwards.
 //!
-//! A score is the square of `D / sqrt(w (W - w))`, `D` being the excess on the left. A rounded `D` is off by
-//! at most half of the number of rows, and `w (W - w)` is at least `W - 1`.
+//! A score is the square of `D / sqrt(w (W - w))`, `D` being the excess on the left. A rounded `D`
+//! is off by at most half of the number of rows, and `w (W - w)` is at least `W - 1`.
 
 use super::MARGIN;
 use super::packed::{EXCESS_BITS, PackedRows};
@@ -10,6 +10,8 @@ use super::packed::{EXCESS_BITS, PackedRows};
 /// The rows of a node.
 pub(super) struct Rounded {
     pub rows: PackedRows,
+    /// Whether the rows are those of the node. Nodes that are cut at random do not need them.
+    is_current: bool,
     /// How far the root of a score may be from that of the rounded score.
     error: f64,
     /// One over the unit of the roots of rounded scores.
@@ -18,13 +20,27 @@ pub(super) struct Rounded {
 
 impl Rounded {
     pub fn new() -> Self {
-        Self { rows: PackedRows::new(), error: 0.0, per_unit: 1.0 }
+        Self { rows: PackedRows::new(), is_current: false, error: 0.0, per_unit: 1.0 }
     }
 
-    /// Takes a node of this weight, whose rows have these weights and excesses. `unit` is that of excesses.
-    pub fn set(&mut self, weight: i32, weights: &[i32], excesses: &[i64], unit: f64) {
-        // As the excesses add up to 0, no sum of some of them is farther from 0. It is given one bit less than
-        // there are, since the errors of up to 256 rows may add up to 128.
+    /// Begins another node, whose rows are [loaded](Self::load) when they are needed.
+    pub fn begin(&mut self) {
+        self.is_current = false;
+    }
+
+    /// Takes the node of this weight, whose rows have these weights and excesses, unless that has
+    /// been done. `unit` is that of excesses.
+    #[inline]
+    pub fn load(&mut self, weight: i32, weights: &[i32], excesses: &[i64], unit: f64) {
+        if !self.is_current {
+            self.set(weight, weights, excesses, unit);
+            self.is_current = true;
+        }
+    }
+
+    fn set(&mut self, weight: i32, weights: &[i32], excesses: &[i64], unit: f64) {
+        // As the excesses add up to 0, no sum of some of them is farther from 0. It is given one
+        // bit less than there are, since the errors of up to 256 rows may add up to 128.
         let most = excesses.iter().map(|excess| excess.unsigned_abs()).sum::<u64>() / 2;
         let shift = (u64::BITS - most.leading_zeros()).saturating_sub(EXCESS_BITS - 1);
         let half = (1 << shift) >> 1;

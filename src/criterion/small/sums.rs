@@ -86,6 +86,15 @@ impl SmallSums {
         }
     }
 
+    /// The rounded rows of the node, of which there are `n`.
+    #[inline]
+    fn rounded(&mut self, n: usize) -> Option<&mut Rounded> {
+        let Self { rounded, outputs, row_weights, weight, .. } = self;
+        let (Some(rounded), [output]) = (rounded, &**outputs) else { return None };
+        rounded.load(*weight as i32, &row_weights[..n], &output.row_excesses[..n], output.whole.factor);
+        Some(rounded)
+    }
+
     /// The cut that has `left(output)` on its left: its weight, and the excess of an output.
     #[inline]
     fn cut_by_squares(&self, left: impl Fn(usize, &Output) -> (i32, i64)) -> SmallCut {
@@ -251,14 +260,13 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
                 *row_excess = i64::from(self.weights[place]) * (scale * output.numbers[place] - less);
             }
         }
-        if let (Some(rounded), [output]) = (&mut self.rounded, &*self.outputs) {
-            let (weights, excesses) = (&self.row_weights[..places.len()], &output.row_excesses[..places.len()]);
-            rounded.set(self.weight as i32, weights, excesses, output.whole.factor);
+        if let Some(rounded) = &mut self.rounded {
+            rounded.begin();
         }
     }
 
     fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64 {
-        if let Some(rounded) = &mut self.rounded {
+        if let Some(rounded) = self.rounded(ranks.len()) {
             return rounded.rows.score_cuts(level, ranks, lasts, scores);
         }
         let Self { row_weights, weight, lefts, outputs, .. } = self;
@@ -307,7 +315,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
     }
 
     fn score_columns(&mut self, level: Level, ranks: &[ByColumn<u32>], scores: &mut [ByColumn<f64>]) -> ByColumn<f64> {
-        let Some(rounded) = &self.rounded else { unreachable!("columns are searched one by one") };
+        let Some(rounded) = self.rounded(ranks.len()) else { unreachable!("columns are searched one by one") };
         rounded.rows.score_columns(level, ranks, scores)
     }
 

@@ -348,8 +348,9 @@ impl<C: Criterion> SmallNode<'_, C> {
         self.best_by_rank(rows, &ranks[..n], feature, cuts, highest, missing_left)
     }
 
-    /// As [`best_of_cuts`](Self::best_of_cuts). `cuts` have the last rank on the left and the score of each cut,
-    /// in the order in which they were scored. `ranks` are those of the node's rows in the column.
+    /// As [`best_of_cuts`](Self::best_of_cuts). `cuts` have the last rank on the left and the score
+    /// of each cut, in the order in which they were scored. `ranks` are those of the node's rows in
+    /// the column.
     #[inline]
     fn best_by_rank(
         &self,
@@ -374,16 +375,16 @@ impl<C: Criterion> SmallNode<'_, C> {
         Some((cut, Candidate::between(feature, last, above, n_left)))
     }
 
-    /// Whether none of some cuts wins, whose highest score is this one. `least_to_win` says which score the best
-    /// of them needs to win against a cut of another score.
+    /// Whether none of some cuts wins, whose highest score is this one. `least_to_win` says which
+    /// score the best of them needs to win against a cut of another score.
     #[inline]
     fn is_low(&self, highest: f64, least_to_win: impl FnOnce(f64) -> f64) -> bool {
         highest == f64::NEG_INFINITY || self.best.as_ref().is_some_and(|best| highest < least_to_win(best.cut.score))
     }
 
-    /// The best one of some cuts and its place, if it is better than the best candidate so far. `cuts` have
-    /// the place of each cut and what makes the cut. Of equally good cuts, that of the lowest place wins. Cuts of
-    /// one place are the same, so that one of them is made.
+    /// The best one of some cuts and its place, if it is better than the best candidate so far.
+    /// `cuts` have the place of each cut and what makes the cut. Of equally good cuts, that of the
+    /// lowest place wins. Cuts of one place are the same, so that one of them is made.
     #[inline]
     fn winner<F: FnOnce() -> SmallCut>(&self, cuts: impl Iterator<Item = (u32, F)>) -> Option<(SmallCut, u32)> {
         let mut winner: Option<(SmallCut, u32)> = None;
