@@ -124,7 +124,12 @@ def test_a_frame_of_small_numbers_is_one_matrix_in_single_precision():
     coded, categories = learn(small, mask, 1)
     assert coded.dtype == np.float32
     assert encode(small, mask, categories).dtype == np.float32
-    assert learn(small.astype({"i": int}), mask, 1)[0].dtype == np.float64
+    most = 2**24
+    for number in (-most, most):
+        wide = learn(small.assign(i=number), mask, 1)[0]
+        assert wide.dtype == np.float32
+        assert (wide[:, 2] == number).all()
+        assert learn(small.assign(i=number + np.sign(number)), mask, 1)[0].dtype == np.float64
 
 
 # --- Sparse columns -----------------------------------------------------------------------------

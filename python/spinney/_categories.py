@@ -20,6 +20,7 @@ from sklearn.utils import check_array
 
 from spinney._arrays import convert_objects, secure_sparse, to_native
 from spinney._frames import (
+    SINGLE,
     get_columns,
     get_names,
     is_frame,
@@ -28,12 +29,17 @@ from spinney._frames import (
     is_sparse_frame,
     to_numbers,
 )
-from spinney._levels import factorize, find_levels, is_missing, list_items, make_object_array
+from spinney._levels import (
+    Levels,
+    factorize,
+    find_levels,
+    is_missing,
+    list_items,
+    make_object_array,
+)
 from spinney._spinney import Columns
 
 _ANYTHING: dict[str, Any] = {"dtype": None, "ensure_all_finite": False}
-# Single precision has all codes below this.
-_SINGLE = 2**24
 # Double precision tells integers below this apart.
 _DOUBLE = 2**53
 
@@ -124,7 +130,7 @@ def encode(X: Any, mask: NDArray[np.bool_], categories: Categories, owner: Any =
         look_up = LookUp(categories)
         if owner is not None:
             _LOOK_UPS[owner] = look_up
-    return _recode(_check(X), mask, _read_column, look_up.find_codes)
+    return _recode(_check(X), mask, _read_values, look_up.find_codes)
 
 
 def restore_sparse(X: Any, mask: NDArray[np.bool_], categories: Categories) -> Any:
@@ -154,7 +160,7 @@ def convert_frame(X: Any) -> Any:
     """Return X; if it is a data frame with a column that NumPy does not convert, as a matrix."""
     if is_plain(X) or is_sparse_frame(X):
         return X
-    return _recode_dense(X, np.zeros(X.shape[1], dtype=bool), _read_column, LookUp([]).find_codes)
+    return _recode_dense(X, np.zeros(X.shape[1], dtype=bool), _read_values, LookUp([]).find_codes)
 
 
 def count_categories(categories: Categories | None) -> list[int] | None:
@@ -182,8 +188,8 @@ def have_same_categories(one: Categories | None, other: Categories | None) -> bo
     return len(one) == len(other) and all(map(agree, one, other))
 
 
-Reader = Callable[[Any, str], tuple[NDArray[Any], NDArray[np.intp]]]
-"""A function from a column and its name to values and, for each row, the index of its value."""
+Reader = Callable[[Any, str], Levels]
+"""A function from a column and its name to its values."""
 
 Coder = Callable[[int, NDArray[Any]], NDArray[np.float64]]
 """A function from a feature and values of its column to the codes of these values."""
@@ -235,11 +241,11 @@ def _recode_dense(
 ) -> NDArray[np.floating[Any]]:
     """Return a matrix of codes and numbers, made column by column.
 
-    It is in single precision if that has the codes and all numbers of the types of the columns.
+    It is in single precision if that has the codes and, by type or value, all numbers.
     """
     if isinstance(X, np.ndarray):
         columns, names = list(X.T), [f"at index {feature}" for feature in range(X.shape[1])]
-        is_exact = X.dtype.itemsize * (2 if X.dtype.kind in "iu" else 1) <= 4 and X.dtype != object
+        is_exact = is_small(X)
     else:
         if X.shape[0] == 0:
             # In the words of scikit-learn, which checks matrices but not the columns of a frame.
@@ -248,27 +254,28 @@ def _recode_dense(
             )
         columns, names = get_columns(X), [repr(name) for name in get_names(X)]
         is_exact = all(map(is_small, (columns[feature] for feature in np.flatnonzero(~mask))))
-    is_single = is_exact and X.shape[0] < _SINGLE
+    is_single = is_exact and X.shape[0] <= SINGLE
     coded = np.empty(X.shape, dtype=np.float32 if is_single else np.float64, order="F")
     if isinstance(X, np.ndarray) and not mask.all():
         numbers = check_array(X[:, ~mask], ensure_all_finite=False, ensure_min_samples=0)
         coded[:, ~mask] = convert_objects(numbers)
     for feature, column in enumerate(columns):
         if mask[feature]:
-            values, codes = read(column, names[feature])
-            _translate(codes, find_codes(feature, values), coded[:, feature])
-        elif not isinstance(column, np.ndarray):
+            levels = read(column, names[feature])
+            _translate(levels, find_codes(feature, levels.values), coded[:, feature])
+        elif not isinstance(X, np.ndarray):
             coded[:, feature] = to_numbers(column, names[feature])
     return coded
 
 
-def _read_column(column: Any, name: str) -> tuple[NDArray[Any], NDArray[np.intp]]:  # noqa: ARG001 - a `Reader`
+def _read_values(column: Any, name: str) -> Levels:  # noqa: ARG001 - a `Reader`
     """Return values of a column of a query; what cannot be hashed is a category of its own."""
     try:
-        return factorize(column)
+        values, places = factorize(column)
     except TypeError:
         cells = column.tolist() if isinstance(column, np.ndarray) else column.to_list()
-        return factorize(make_object_array([_make_hashable(cell) for cell in cells]))
+        values, places = factorize(make_object_array([_make_hashable(cell) for cell in cells]))
+    return Levels(values, places, None)
 
 
 def _make_hashable(value: Any) -> Any:
@@ -294,13 +301,13 @@ def _recode_sparse(X: Any, mask: NDArray[np.bool_], find_codes: Coder) -> Any:
     filled: list[tuple[NDArray[Any], int, float]] = []
     for feature in np.flatnonzero(mask).tolist():
         own = entries[ends[feature] : ends[feature + 1]]
-        values, codes = find_levels(X.data[own], f"at index {feature}")
+        levels = find_levels(X.data[own], f"at index {feature}")
         has_unstored = own.shape[0] < n_samples
-        if has_unstored and not (values.shape[0] > 0 and values[0] == 0):
+        if has_unstored and not (levels.values.shape[0] > 0 and levels.values[0] == 0):
             # 0 occurs in the rows without an entry, though in no entry.
-            values, codes = np.insert(values, 0, 0.0), np.where(codes < 0, codes, codes + 1)
-        new_codes = find_codes(feature, values)
-        X.data[own] = _translate(codes, new_codes, np.empty(codes.shape))
+            levels = levels.with_zero()
+        new_codes = find_codes(feature, levels.values)
+        X.data[own] = _translate(levels, new_codes, np.empty(own.shape))
         if has_unstored and new_codes[0] != 0.0:
             # 0 did not occur in `fit`. So its code is not 0 and has to be stored.
             unstored = np.setdiff1d(np.arange(n_samples), rows[own], assume_unique=True)
@@ -312,12 +319,13 @@ def _recode_sparse(X: Any, mask: NDArray[np.bool_], find_codes: Coder) -> Any:
     return X
 
 
-def _translate(
-    codes: NDArray[np.intp], new_codes: NDArray[np.float64], out: NDArray[Any]
-) -> NDArray[Any]:
-    """Set `out` to the new code of each row, NaN for the code -1, of missing values; return it."""
+def _translate(levels: Levels, new_codes: NDArray[np.float64], out: NDArray[Any]) -> NDArray[Any]:
+    """Set `out` to the new code of the value of each row, NaN where it is missing; return it."""
+    # The last entry is that of -1, which stands for missing values.
     table = np.append(new_codes, np.nan).astype(out.dtype)
-    return np.take(table, codes, mode="wrap", out=out)
+    if levels.of_places is not None:
+        table = table.take(levels.of_places)
+    return np.take(table, levels.places, mode="wrap", out=out)
 
 
 def _repeat_per_entry(X: Any, values: NDArray[Any]) -> NDArray[Any]:

@@ -9,11 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-Series = Any
-"""A column of a frame, as a `narwhals.Series`."""
+Column = Any
+"""A column of a frame: an array of numbers, a series of pandas that is categorical, or else a
+`narwhals.Series`. The first two are read as they are: narwhals takes longer to look at such a
+column than it takes to read 10,000 rows."""
+
+SINGLE = 2**24
+"""Single precision has all integers up to this."""
 
 # Columns of these types are exact in single precision.
 _SMALL_TYPES = {nw.Boolean, nw.Float32, nw.Int8, nw.Int16, nw.UInt8, nw.UInt16}
+# How pandas names its categorical type.
+_CATEGORY = "category"
+_CATEGORICAL_TYPES = (nw.Categorical, nw.Enum)
 # Each value of a column of these types is several.
 _NESTED_TYPES = (nw.Array, nw.List, nw.Struct)
 
@@ -48,16 +56,26 @@ def is_sparse_frame(X: Any) -> bool:
     return _is_like_pandas(X) and all(getattr(dtype, "fill_value", None) == 0 for dtype in X.dtypes)
 
 
-def get_columns(X: Any) -> list[Series]:
+def get_columns(X: Any) -> list[Column]:
     """Return the columns of a frame."""
-    return list(_read_frame(X).iter_columns())
+    if not _is_like_pandas(X):
+        return list(nw.from_native(X, eager_only=True).iter_columns())
+    return [_read_pandas_column(column) for _, column in X.items()]
 
 
 def are_categorical(X: Any) -> NDArray[np.bool_]:
     """Return for each column of a frame whether its type is categorical."""
-    # The types of no rows are known without a look at any value.
-    types = _read_frame(X.iloc[:0] if _is_like_pandas(X) else X).schema.values()
-    return np.array([isinstance(of, (nw.Categorical, nw.Enum)) for of in types], dtype=bool)
+    if not _is_like_pandas(X):
+        types = nw.from_native(X, eager_only=True).schema.values()
+        return np.array([isinstance(of, _CATEGORICAL_TYPES) for of in types], dtype=bool)
+    dtypes = list(X.dtypes)
+    mask = np.array([dtype.name == _CATEGORY for dtype in dtypes], dtype=bool)
+    for place, dtype in enumerate(dtypes):
+        if not (mask[place] or isinstance(dtype, np.dtype)):
+            # A type of pyarrow may be one of categories. It is known without a look at any value.
+            of = nw.from_native(X.iloc[:0, place], series_only=True).dtype
+            mask[place] = isinstance(of, _CATEGORICAL_TYPES)
+    return mask
 
 
 def take_columns(X: Any, start: int, end: int) -> Any:
@@ -72,12 +90,17 @@ def get_names(X: Any) -> list[Any]:
     return list(X.columns if _is_like_pandas(X) else nw.from_native(X, eager_only=True).columns)
 
 
-def is_small(column: Series) -> bool:
-    """Return whether single precision has every number that the type of a column may have."""
-    return column.dtype in _SMALL_TYPES
+def is_small(column: Column) -> bool:
+    """Return whether single precision has every number of a column."""
+    if not isinstance(column, np.ndarray):
+        is_of_small_type: bool = _as_series(column).dtype in _SMALL_TYPES
+        return is_of_small_type
+    if column.dtype.kind in "iu" and column.size > 0:
+        return max(-int(column.min()), int(column.max())) <= SINGLE
+    return bool(column.dtype.itemsize <= 4)
 
 
-def to_numbers(column: Series, name: Any) -> NDArray[Any]:
+def to_numbers(column: Column, name: Any) -> NDArray[Any]:
     """Return the numbers of a column, NaN where they are missing.
 
     Raises
@@ -87,6 +110,9 @@ def to_numbers(column: Series, name: Any) -> NDArray[Any]:
     ValueError, TypeError
         If a value is no number.
     """
+    if isinstance(column, np.ndarray):
+        return column
+    column = _as_series(column)
     if column.dtype.is_temporal():
         raise TypeError(
             f"Column {name} holds values of the type {column.dtype}, which are no numbers. "
@@ -116,24 +142,24 @@ def to_numbers(column: Series, name: Any) -> NDArray[Any]:
         ) from None
 
 
-def factorize(column: Series) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def factorize(column: Column) -> tuple[NDArray[Any], NDArray[np.integer[Any]]]:
     """Return values of a column and, for each row, the index of its value; -1 if it is missing.
 
-    There may be values that no row has, and values that are missing.
+    There may be values that no row has, and values that are missing. The column is no array.
 
     Raises
     ------
     TypeError
         If the values cannot be hashed or sorted.
     """
-    if isinstance(column.dtype, _NESTED_TYPES):
-        raise TypeError(f"values of the type {column.dtype} cannot be sorted")
-    native = column.to_native()
+    native = column.to_native() if isinstance(column, nw.Series) else column
     # The accessor `cat` of pandas would make a series of the codes.
     array: Any = getattr(native, "array", None)
     codes = getattr(array, "codes", None)
     if codes is not None:
         return array.categories.to_numpy(), codes
+    if isinstance(column.dtype, _NESTED_TYPES):
+        raise TypeError(f"values of the type {column.dtype} cannot be sorted")
     if hasattr(native, "factorize"):
         codes, values = native.factorize()
         return values.to_numpy(), codes
@@ -156,7 +182,7 @@ def _factorize_arrow(native: Any) -> tuple[NDArray[Any], NDArray[np.intp]]:
     return encoded.dictionary.to_numpy(zero_copy_only=False), codes.astype(np.intp)
 
 
-def _factorize_polars(column: Series) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _factorize_polars(column: nw.Series[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     if column.dtype == nw.String:
         column = column.cast(nw.Categorical)
     native = column.to_native()
@@ -176,10 +202,12 @@ def _is_like_pandas(X: Any) -> bool:
     return hasattr(X, "iloc")
 
 
-def _read_frame(X: Any) -> nw.DataFrame[Any]:
-    """Return a frame as narwhals reads it; one like those of pandas with places for names."""
-    if _is_like_pandas(X):
-        # Several columns may have one name, which narwhals refuses.
-        X = X.copy(deep=False)
-        X.columns = [str(place) for place in range(X.shape[1])]
-    return nw.from_native(X, eager_only=True)
+def _read_pandas_column(column: Any) -> Column:
+    dtype = column.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
+        return column.to_numpy()
+    return column if dtype.name == _CATEGORY else _as_series(column)
+
+
+def _as_series(column: Any) -> nw.Series[Any]:
+    return column if isinstance(column, nw.Series) else nw.from_native(column, series_only=True)
