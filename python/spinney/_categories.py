@@ -322,10 +322,12 @@ def _recode_sparse(X: Any, mask: NDArray[np.bool_], find_codes: Coder) -> Any:
 def _translate(levels: Levels, new_codes: NDArray[np.float64], out: NDArray[Any]) -> NDArray[Any]:
     """Set `out` to the new code of the value of each row, NaN where it is missing; return it."""
     # The last entry is that of -1, which stands for missing values.
-    table = np.append(new_codes, np.nan).astype(out.dtype)
+    table = np.empty(new_codes.shape[0] + 1, dtype=out.dtype)
+    table[:-1] = new_codes
+    table[-1] = np.nan
     if levels.of_places is not None:
         table = table.take(levels.of_places)
-    return np.take(table, levels.places, mode="wrap", out=out)
+    return table.take(levels.places, mode="wrap", out=out)
 
 
 def _repeat_per_entry(X: Any, values: NDArray[Any]) -> NDArray[Any]:

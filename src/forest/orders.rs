@@ -93,6 +93,15 @@ impl TreeRows<'_> {
         }
     }
 
+    /// The weight of a row, or of all rows that equal it, on both sides.
+    #[inline]
+    fn weight(&self, row: usize) -> f64 {
+        match self.sample {
+            Sample::Bag(_) => self.target.weights().get(row) as f64,
+            Sample::Halves(known, _) => known.of(row).weight,
+        }
+    }
+
     /// Calls `visit` with some of the rows and their ranks of a feature.
     fn visit_ranks(
         &self,
@@ -125,7 +134,7 @@ pub(super) fn with_orders<'d>(
     if all.is_empty() {
         return Ok(Cow::Borrowed(data));
     }
-    let numbers = Numbers::new(rows);
+    let numbers = Numbers::new(rows, known);
     let sides = LazyCell::new(|| Sides::new(rows));
     let numbered = (numbers.n == 1).then(|| NumberedRows::new(rows, &numbers));
     let mut places = Vec::new();
@@ -149,10 +158,13 @@ pub(super) fn with_orders<'d>(
     data.with_places(&places, runtime).map(Cow::Owned)
 }
 
-/// What all trees on the same rows know of the categories of these rows. Made by the first tree.
+/// What all trees on the same rows know of the categories and targets of these rows. Made by the first
+/// tree.
 #[derive(Default)]
 pub(super) struct KnownCategories {
     of_features: OnceLock<Vec<Categories>>,
+    /// See [`Numbers::scales`].
+    scales: OnceLock<Vec<Scale>>,
 }
 
 /// The rows of positive weight on either side.
@@ -211,12 +223,19 @@ impl Categories {
 struct Numbers<'a> {
     target: &'a Target,
     n: usize,
-    /// For each output of numbers, the mean and the inverse of the standard deviation.
-    scales: Vec<(f64, f64)>,
+    /// By output; empty for classes.
+    scales: &'a [Scale],
+}
+
+/// The scale of an output of numbers: their mean, and the inverse of their standard deviation.
+#[derive(Clone, Copy)]
+struct Scale {
+    mean: f64,
+    factor: f64,
 }
 
 impl<'a> Numbers<'a> {
-    fn new(rows: &TreeRows<'a>) -> Self {
+    fn new(rows: &TreeRows<'a>, known: &'a KnownCategories) -> Self {
         let target = rows.target;
         let TargetValues::Numbers(numbers) = target.values() else {
             let TargetValues::Classes(classes) = target.values() else {
@@ -224,25 +243,20 @@ impl<'a> Numbers<'a> {
             };
             let n_classes = classes.first.last().map_or(0, |&n| n as usize);
             let n = if n_classes == 2 && target.n_outputs() == 1 { 1 } else { n_classes };
-            return Self { target, n, scales: Vec::new() };
+            return Self { target, n, scales: &[] };
         };
         let n = target.n_outputs();
-        let weight = |row: usize| {
-            let mut weight = 0.0;
-            rows.visit_sides(row, |_, mass| weight += mass.weight);
-            weight
-        };
-        let total: f64 = (0..target.n_samples()).map(weight).sum();
         let scale = |output: usize| {
+            let total: f64 = (0..target.n_samples()).map(|row| rows.weight(row)).sum();
             let mean_of = |number: &dyn Fn(f64) -> f64| {
                 let values = numbers.raw.iter().skip(output).step_by(n).enumerate();
-                values.map(|(row, &value)| weight(row) * number(value)).sum::<f64>() / total
+                values.map(|(row, &value)| rows.weight(row) * number(value)).sum::<f64>() / total
             };
             let mean = mean_of(&|value| value);
             let squares = mean_of(&|value| (value - mean).powi(2));
-            (mean, if squares > 0.0 { 1.0 / squares.sqrt() } else { 0.0 })
+            Scale { mean, factor: if squares > 0.0 { 1.0 / squares.sqrt() } else { 0.0 } }
         };
-        Self { target, n, scales: (0..n).map(scale).collect() }
+        Self { target, n, scales: known.scales.get_or_init(|| (0..n).map(scale).collect()) }
     }
 
     /// Calls `visit` with each number of a row that is not 0.
@@ -257,8 +271,8 @@ impl<'a> Numbers<'a> {
             }
             TargetValues::Numbers(numbers) => {
                 let raw = &numbers.raw[row * n_outputs..][..n_outputs];
-                for (at, (value, (mean, scale))) in raw.iter().zip(&self.scales).enumerate() {
-                    visit(at, (value - mean) * scale);
+                for (at, (value, Scale { mean, factor })) in raw.iter().zip(self.scales).enumerate() {
+                    visit(at, (value - mean) * factor);
                 }
             }
         }
@@ -276,9 +290,12 @@ struct NumberedRows {
 
 struct NumberedRow {
     side: usize,
-    number: f64,
-    mass: Mass,
+    sums: RowSums,
 }
+
+/// Sums over rows: of weights, of weighted numbers, and of squared weights. They lie together, and the
+/// last is padding, so that a row costs two additions of vector registers.
+type RowSums = [f64; 4];
 
 impl NumberedRows {
     fn new(rows: &TreeRows<'_>, numbers: &Numbers<'_>) -> Self {
@@ -290,7 +307,8 @@ impl NumberedRows {
             numbers.visit(row, |_, value| number = value);
             rows.visit_sides(row, |side, mass| {
                 numbered.rows.push(row as u32);
-                numbered.of_rows.push(NumberedRow { side, number, mass });
+                let sums = [mass.weight, mass.weight * number, mass.squares, 0.0];
+                numbered.of_rows.push(NumberedRow { side, sums });
                 numbered.totals[side].add(number, mass);
             });
         }
@@ -323,15 +341,19 @@ fn order_of(
     let mut sums = [ORDERS, CHECKS].map(|_| Correlation::new(n_categories));
     if let Some(numbered) = numbered {
         // The axis is known, so all rows can be looked at in one pass, those that put categories in
-        // order with a correlation of their own: a branch on the side would be mispredicted.
+        // order with sums of their own: a branch on the side would be mispredicted.
+        let mut of_categories = vec![[RowSums::default(); 2]; n_categories];
         let mut of_rows = numbered.of_rows.iter();
         rows.visit_ranks(data, categories.feature, numbered.rows.iter().copied(), |_, rank| {
-            let Some(&NumberedRow { side, number, mass: Mass { weight, squares } }) = of_rows.next() else { return };
-            let category = category(rank);
-            sums[side].add(category, number, weight);
-            square_sums[category] += if side == CHECKS { 0.0 } else { squares };
+            let Some(NumberedRow { side, sums }) = of_rows.next() else { return };
+            let of_category = &mut of_categories[category(rank)][side % 2];
+            of_category.iter_mut().zip(sums).for_each(|(sum, of_row)| *sum += of_row);
         });
-        sums.iter_mut().zip(numbered.totals).for_each(|(sums, totals)| sums.totals = totals);
+        for (side, (sums, totals)) in sums.iter_mut().zip(numbered.totals).enumerate() {
+            let part = |part: usize| of_categories.iter().map(move |sums| sums[side][part]);
+            *sums = Correlation { weights: part(0).collect(), sums: part(1).collect(), totals };
+        }
+        square_sums = of_categories.iter().map(|sums| sums[ORDERS][2]).collect();
         (weight_sums, means) = (sums[ORDERS].weights.clone(), sums[ORDERS].sums.clone());
     } else {
         rows.visit_ranks(data, categories.feature, sides.orders.iter().copied(), |row, rank| {
