@@ -21,7 +21,7 @@ _SOUGHT = 6
 
 
 class Levels(NamedTuple):
-    """A column as values, and the value of each row by an index into a list of places.
+    """A column as values, and for each row the place of its value.
 
     The places are those of the values where the column came from, such as the categories of a
     series of pandas. So the column is read once: what is found out about values, of which there are
@@ -247,6 +247,6 @@ def _sort(values: list[Any], name: str) -> list[Any]:
 
 
 def _is_zero(value: Any) -> bool:
-    # A string is known for none at once, which the abstract class finds out slowly.
+    # Most categories are strings, and to ask the abstract class about them is slow.
     is_number = not isinstance(value, str) and isinstance(value, Number)
     return is_number and bool(value == 0)

@@ -289,12 +289,14 @@ struct NumberedRows {
 }
 
 struct NumberedRow {
+    /// The side on which the row is.
     side: usize,
+    /// What the row adds to the sums.
     sums: RowSums,
 }
 
-/// Sums over rows: of weights, of weighted numbers, and of squared weights. They lie together, and the
-/// last is padding, so that a row costs two additions of vector registers.
+/// Sums over rows: of weights, of weighted numbers, and of squared weights. The last number is padding,
+/// so that adding a row takes two additions of vector registers.
 type RowSums = [f64; 4];
 
 impl NumberedRows {
@@ -346,7 +348,7 @@ fn order_of(
         let mut of_rows = numbered.of_rows.iter();
         rows.visit_ranks(data, categories.feature, numbered.rows.iter().copied(), |_, rank| {
             let Some(NumberedRow { side, sums }) = of_rows.next() else { return };
-            let of_category = &mut of_categories[category(rank)][side % 2];
+            let of_category = &mut of_categories[category(rank)][*side];
             of_category.iter_mut().zip(sums).for_each(|(sum, of_row)| *sum += of_row);
         });
         for (side, (sums, totals)) in sums.iter_mut().zip(numbered.totals).enumerate() {
