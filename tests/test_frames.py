@@ -219,7 +219,9 @@ def test_columns_of_one_name_are_read_by_place():
     X = pd.DataFrame({0: [1.5, 2.5], "c": pd.Categorical(["b", "a"]), "d": [3, 4]})
     X.columns = pd.Index([0, "c", "c"], dtype=object)
     assert are_categorical(X).tolist() == [False, True, False]
-    assert [column.to_list() for column in get_columns(X)] == [[1.5, 2.5], ["b", "a"], [3, 4]]
+    for mask in ([False] * 3, [False, True, False], [True] * 3):
+        columns = get_columns(X, np.array(mask))
+        assert [list(column) for column in columns] == [[1.5, 2.5], ["b", "a"], [3, 4]]
     assert X.columns.tolist() == [0, "c", "c"]
 
 

@@ -252,7 +252,7 @@ def _recode_dense(
             raise ValueError(
                 f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required."
             )
-        columns, names = get_columns(X), [repr(name) for name in get_names(X)]
+        columns, names = get_columns(X, mask), [repr(name) for name in get_names(X)]
         is_exact = all(map(is_small, (columns[feature] for feature in np.flatnonzero(~mask))))
     is_single = is_exact and X.shape[0] <= SINGLE
     coded = np.empty(X.shape, dtype=np.float32 if is_single else np.float64, order="F")

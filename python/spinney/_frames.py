@@ -56,11 +56,12 @@ def is_sparse_frame(X: Any) -> bool:
     return _is_like_pandas(X) and all(getattr(dtype, "fill_value", None) == 0 for dtype in X.dtypes)
 
 
-def get_columns(X: Any) -> list[Column]:
-    """Return the columns of a frame."""
+def get_columns(X: Any, mask: NDArray[np.bool_]) -> list[Column]:
+    """Return the columns of a frame, given which of them are to be read as categories."""
     if not _is_like_pandas(X):
         return list(nw.from_native(X, eager_only=True).iter_columns())
-    return [_read_pandas_column(column) for _, column in X.items()]
+    columns = zip(X.items(), mask.tolist(), strict=True)
+    return [_read_pandas_column(column, is_categorical) for (_, column), is_categorical in columns]
 
 
 def are_categorical(X: Any) -> NDArray[np.bool_]:
@@ -202,9 +203,9 @@ def _is_like_pandas(X: Any) -> bool:
     return hasattr(X, "iloc")
 
 
-def _read_pandas_column(column: Any) -> Column:
+def _read_pandas_column(column: Any, is_categorical: bool) -> Column:
     dtype = column.dtype
-    if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf" and not is_categorical:
         return column.to_numpy()
     return column if dtype.name == _CATEGORY else _as_series(column)
 

@@ -82,9 +82,9 @@ def _find_used(n: int, places: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
     occurs = np.zeros(n + 1, dtype=bool)
     first, others = places[:_LOOKED_AT_FIRST], places[_LOOKED_AT_FIRST:]
     occurs[first.astype(np.intp)] = True
-    unseen = (~occurs[:-1]).nonzero()[0].tolist()
-    if len(unseen) <= _SOUGHT:
-        for place in unseen:
+    unseen = (~occurs[:-1]).nonzero()[0]
+    if unseen.shape[0] <= _SOUGHT:
+        for place in unseen.tolist():
             occurs[place] = (others == place).any()
     else:
         # NumPy takes three times as long to look up by narrower indices.
