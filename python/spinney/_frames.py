@@ -69,10 +69,11 @@ def are_categorical(X: Any) -> NDArray[np.bool_]:
     if not _is_like_pandas(X):
         types = nw.from_native(X, eager_only=True).schema.values()
         return np.array([isinstance(of, _CATEGORICAL_TYPES) for of in types], dtype=bool)
-    dtypes = list(X.dtypes)
-    mask = np.array([dtype.name == _CATEGORY for dtype in dtypes], dtype=bool)
-    for place, dtype in enumerate(dtypes):
-        if not (mask[place] or isinstance(dtype, np.dtype)):
+    mask = np.zeros(X.shape[1], dtype=bool)
+    for place, dtype in enumerate(X.dtypes):
+        if dtype.name == _CATEGORY:
+            mask[place] = True
+        elif not isinstance(dtype, np.dtype):
             # A type of pyarrow may be one of categories. It is known without a look at any value.
             of = nw.from_native(X.iloc[:0, place], series_only=True).dtype
             mask[place] = isinstance(of, _CATEGORICAL_TYPES)
@@ -94,8 +95,7 @@ def get_names(X: Any) -> list[Any]:
 def is_small(column: Column) -> bool:
     """Return whether single precision has every number of a column."""
     if not isinstance(column, np.ndarray):
-        is_of_small_type: bool = _as_series(column).dtype in _SMALL_TYPES
-        return is_of_small_type
+        return bool(_as_series(column).dtype in _SMALL_TYPES)
     if column.dtype.kind in "iu" and column.size > 0:
         return max(-int(column.min()), int(column.max())) <= SINGLE
     return bool(column.dtype.itemsize <= 4)
