@@ -11,7 +11,9 @@ use crate::error::Result;
 use crate::rng::{NodeKey, Side};
 use crate::split::limits::Limits;
 use crate::split::samples::SampleSet;
-use crate::split::{Candidate, ConstantFeatures, Division, Found, Heirs, Heritage, Node, Scratch, Search, Wanted};
+use crate::split::{
+    Candidate, ConstantFeatures, Division, Found, Heirs, Heritage, Node, Scratch, Search, ThresholdRule, Wanted,
+};
 use crate::tree::sets::{CategorySet, Rule};
 
 /// A node that has been reached and not yet expanded.
@@ -101,35 +103,47 @@ struct Parts<C: Criterion> {
 /// that does not occur in the node.
 #[derive(Debug)]
 pub struct Split {
-    /// The winning cut. Its `missing` is always set, also if the node has no missing values: then
-    /// missing values follow the heavier child, or the right one if both weigh the same.
-    cut: Candidate,
-    /// The category set, if the feature is categorical. Categories that do not occur in the node
-    /// follow the heavier child.
-    set: Option<CategorySet>,
+    feature: u32,
+    /// If the node has no missing values, they follow the heavier child, or the right one if both weigh
+    /// the same.
+    missing_go_left: bool,
+    values: SplitValues,
+}
+
+/// Which of the values that are not missing go left.
+#[derive(Debug)]
+enum SplitValues {
+    /// Those up to a threshold. It is computed later, as the values of ranks lie in tables far apart.
+    UpTo(ThresholdRule),
+    /// Those of a set of categories. Categories that do not occur in the node follow the heavier child.
+    Of(CategorySet),
 }
 
 impl Split {
     /// A split whose [`missing`](Candidate::missing) is set, with a set if the feature is
     /// categorical.
-    pub(super) fn new(cut: Candidate, set: Option<CategorySet>) -> Self {
-        Self { cut, set }
+    pub(super) fn new(cut: &Candidate, set: Option<CategorySet>) -> Self {
+        let values = set.map_or_else(|| SplitValues::UpTo(cut.threshold_rule()), SplitValues::Of);
+        Self { feature: cut.feature, missing_go_left: cut.missing_go_left(), values }
     }
 
     /// The feature on which the node is split.
     pub fn feature(&self) -> u32 {
-        self.cut.feature
+        self.feature
     }
 
     /// Whether missing values go left.
     pub fn missing_go_left(&self) -> bool {
-        self.cut.missing_go_left()
+        self.missing_go_left
     }
 
     /// The threshold or the category set that says which of the values that are not missing go
     /// left.
     pub fn rule(&self, data: &Dataset) -> Rule<'_> {
-        self.set.as_ref().map_or_else(|| Rule::Threshold(self.cut.threshold(data)), Rule::Categories)
+        match &self.values {
+            SplitValues::UpTo(rule) => Rule::Threshold(rule.threshold(data, self.feature)),
+            SplitValues::Of(set) => Rule::Categories(set),
+        }
     }
 }
 
@@ -207,7 +221,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
         let (set, missing) =
             codes::of_split(search.data, cut.feature, self.samples.ids().split_at(parts.n_left), heavier).unzip();
         cut.missing = missing.or(cut.missing).or(Some(heavier));
-        Ok(Expansion::Split(Fork { split: Split { cut, set }, node: self, parts }))
+        Ok(Expansion::Split(Fork { split: Split::new(&cut, set), node: self, parts }))
     }
 
     /// Partitions the rows of the node: by `goes_left`, which has an element per row, or by the cut

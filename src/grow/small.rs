@@ -14,11 +14,10 @@ use super::policy::{Follow, Policy};
 use crate::criterion::Criterion;
 use crate::criterion::packed::lanes::LANES;
 use crate::criterion::small::{MAX_ROWS, SmallRows};
-use crate::data::Columns;
 use crate::error::Result;
 use crate::params::Tier;
 use crate::rng::{NodeKey, Side};
-use crate::split::{Left, Search, SmallScratch, SmallSplit};
+use crate::split::{Search, SmallScratch, SmallSplit};
 use crate::tuning::tuned;
 
 tuned! {
@@ -42,14 +41,13 @@ struct Waiting<L> {
 /// A node, as the policy sees it.
 struct SmallFacts<'a, C: Criterion> {
     criterion: &'a C,
-    rows: &'a C::Small,
-    samples: &'a [u32],
+    scratch: &'a SmallScratch<C>,
     depth: u64,
 }
 
 impl<C: Criterion> NodeFacts for SmallFacts<'_, C> {
     fn samples(&self) -> &[u32] {
-        self.samples
+        self.scratch.samples()
     }
 
     fn depth(&self) -> u64 {
@@ -57,26 +55,16 @@ impl<C: Criterion> NodeFacts for SmallFacts<'_, C> {
     }
 
     fn weight(&self) -> u64 {
-        self.rows.weight()
+        self.scratch.rows.weight()
     }
 
     fn impurity(&self) -> f64 {
-        self.rows.impurity(self.criterion)
+        self.scratch.rows.impurity(self.criterion)
     }
 
     fn write_value(&self, value: &mut [f64]) {
-        self.rows.write_value(self.criterion, self.samples, value);
+        self.scratch.rows.write_value(self.criterion, self.samples(), value);
     }
-}
-
-/// The facts of the node of `n` rows that was entered last.
-fn facts<'a, C: Criterion>(
-    search: &Search<'a, C>,
-    scratch: &'a SmallScratch<C>,
-    n: usize,
-    depth: u64,
-) -> SmallFacts<'a, C> {
-    SmallFacts { criterion: search.criterion, rows: &scratch.rows, samples: &scratch.samples[..n], depth }
 }
 
 /// Loads the rows of a node, if its subtree can be walked in this way.
@@ -89,9 +77,7 @@ pub(super) fn load<C: Criterion>(
     let is_forced = search.params.force_tier == Some(Tier::Small);
     let tuned = if search.n_drawn() < LANES { small_of_few_columns_up_to() } else { small_up_to() };
     let most = if is_forced { MAX_ROWS } else { tuned.min(MAX_ROWS) };
-    search.params.min_impurity_decrease <= 0.0
-        && (2..=most).contains(&ids.len())
-        && scratch.rows.load(search.criterion, ids)
+    search.params.min_impurity_decrease <= 0.0 && (2..=most).contains(&ids.len()) && scratch.load(search.criterion, ids)
 }
 
 /// Walks the subtree of a node whose rows have been [loaded](load). Nodes are visited in preorder,
@@ -105,28 +91,24 @@ pub(super) fn walk<'l, C: Criterion, P: Policy>(
     scratch: &mut SmallScratch<C>,
 ) -> Result<()> {
     search.runtime.check_interrupt()?;
-    let ids = root.samples.ids();
-    let mut places: [u8; MAX_ROWS] = std::array::from_fn(|place| place as u8);
+    let criterion = search.criterion;
     let first = policy.n_recorded(finds);
     let mut deepest = root.depth;
     // The right children whose left siblings' subtrees are not walked yet.
     let mut waiting: SmallVec<[Waiting<P::Load<'l>>; 16]> = SmallVec::new();
-    let mut node = Waiting { start: 0, end: ids.len(), depth: root.depth, key: root.key, load };
+    let mut node = Waiting { start: 0, end: root.samples.ids().len(), depth: root.depth, key: root.key, load };
     loop {
         let Waiting { start, end, depth, key, mut load } = node;
         deepest = deepest.max(depth);
-        let places = &mut places[start..end];
-        for (sample, &place) in scratch.samples.iter_mut().zip(&*places) {
-            *sample = ids[usize::from(place)];
-        }
-        scratch.rows.enter(places);
-        policy.visit(search, &facts(search, scratch, places.len(), depth), &mut load, finds)?;
+        scratch.enter(start..end);
+        policy.visit(search, &SmallFacts { criterion, scratch, depth }, &mut load, finds)?;
         let must_stop = depth >= search.params.max_depth
-            || (places.len() as u64) < search.params.min_samples_split
+            || ((end - start) as u64) < search.params.min_samples_split
             || scratch.rows.is_pure();
-        let found = if must_stop { None } else { scratch.best_split(search, key, places) };
+        let found = if must_stop { None } else { scratch.best_split(search, key) };
         let next = if let Some(found) = found {
-            let (split, n_left) = divide(search, ids, places, found, scratch);
+            let split = split_of(search, found, scratch);
+            let n_left = found.candidate.n_left;
             let middle = start + n_left;
             let child = |side, load| {
                 let (start, end) = if side == Side::Left { (start, middle) } else { (middle, end) };
@@ -141,7 +123,7 @@ pub(super) fn walk<'l, C: Criterion, P: Policy>(
                 }
             }
         } else {
-            policy.finish_leaf(search, &facts(search, scratch, places.len(), depth), load, finds);
+            policy.finish_leaf(search, &SmallFacts { criterion, scratch, depth }, load, finds);
             waiting.pop()
         };
         match next {
@@ -153,58 +135,15 @@ pub(super) fn walk<'l, C: Criterion, P: Policy>(
     Ok(())
 }
 
-/// Moves the places of the rows that go left to the front. Returns the split, and how many rows go
-/// left.
-fn divide<C: Criterion>(
-    search: &Search<'_, C>,
-    ids: &[u32],
-    places: &mut [u8],
-    found: SmallSplit,
-    scratch: &mut SmallScratch<C>,
-) -> (Split, usize) {
-    let SmallSplit { mut candidate, weight, left } = found;
+/// The split of the node that was searched last.
+fn split_of<C: Criterion>(search: &Search<'_, C>, found: SmallSplit, scratch: &SmallScratch<C>) -> Split {
+    let SmallSplit { mut candidate, weight } = found;
     let heavier = if weight > scratch.rows.weight() - weight { Side::Left } else { Side::Right };
-    let n_left = partition(search, ids, places, candidate.feature, &left);
-    debug_assert_eq!(n_left, candidate.n_left, "the search says how many rows go left");
     let mut set = None;
     candidate.missing = candidate.missing.or(Some(heavier));
     if search.data.has_codes(candidate.feature) {
-        for (sample, &place) in scratch.samples.iter_mut().zip(&*places) {
-            *sample = ids[usize::from(place)];
-        }
-        let rows = scratch.samples[..places.len()].split_at(n_left);
+        let rows = scratch.samples().split_at(candidate.n_left);
         (set, candidate.missing) = codes::of_split(search.data, candidate.feature, rows, heavier).unzip();
     }
-    (Split::new(candidate, set), n_left)
-}
-
-/// Moves the places of the rows that go left to the front and keeps the order on both sides.
-/// Returns how many rows go left.
-fn partition<C: Criterion>(search: &Search<'_, C>, ids: &[u32], places: &mut [u8], feature: u32, left: &Left) -> usize {
-    let Columns::Dense(columns) = search.data.columns() else { return 0 };
-    let column = columns.column(feature);
-    let rank = |place: u8| column.rank(ids[usize::from(place)]);
-    match left {
-        &Left::UpTo(last) => partition_by(places, |place| rank(place) <= last),
-        &Left::UpToAnd(last, missing) => partition_by(places, |place| rank(place) <= last || rank(place) == missing),
-        Left::Few(ranks) => partition_by(places, |place| ranks >> rank(place) & 1 != 0),
-        Left::Many(ranks) => partition_by(places, |place| ranks.binary_search(&rank(place)).is_ok()),
-    }
-}
-
-fn partition_by(places: &mut [u8], goes_left: impl Fn(u8) -> bool) -> usize {
-    let mut right = [0; MAX_ROWS];
-    let (mut n_left, mut n_right) = (0, 0);
-    for at in 0..places.len() {
-        let place = places[at];
-        let goes_left = goes_left(place);
-        // The place is written to both sides: n_left <= at, and the slot at n_right is not used
-        // yet.
-        places[n_left] = place;
-        right[n_right] = place;
-        n_left += usize::from(goes_left);
-        n_right += usize::from(!goes_left);
-    }
-    places[n_left..].copy_from_slice(&right[..n_right]);
-    n_left
+    Split::new(&candidate, set)
 }

@@ -9,4 +9,4 @@ mod wide;
 
 pub use order::{SortKey, bit_length, exponent, mid_threshold, nearest, quotient, scale_by_power_of_two};
 pub use radix::RadixSort;
-pub use wide::{Exact, Ratio, Wide};
+pub use wide::{Exact, Ratio, Wide, quotient_by_two_to_128};

@@ -159,6 +159,18 @@ impl<const LIMBS: usize> Exact for Wide<LIMBS> {
     }
 }
 
+/// The quotient of two integers, rounded down to a multiple of 2^-128, times 2^128. [`Wide`] integers round
+/// the product to the same number, but take longer. `None` if the quotient is below 1 or not below 2^64.
+pub fn quotient_by_two_to_128(dividend: u128, divisor: u64) -> Option<f64> {
+    const TWO_TO_64: f64 = (1u128 << 64) as f64;
+    let whole = dividend / u128::from(divisor);
+    let high = u64::try_from(whole).ok().filter(|&high| high > 0)?;
+    let rest = dividend - whole * u128::from(divisor);
+    let low = ((rest << 64) / u128::from(divisor)) as u64;
+    // The next 64 bits are less than half of the last bit of this number.
+    Some((high as f64 * TWO_TO_64 + low as f64) * TWO_TO_64)
+}
+
 /// A non-negative rational number with an exact order.
 #[derive(Debug, Clone, Copy)]
 pub struct Ratio {
@@ -191,6 +203,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn quotients_are_those_of_wide_integers(dividend: u128, fewer in 0u32..128, divisor in 1u64.., less in 0u32..63) {
+            let (dividend, divisor) = (dividend >> fewer, (divisor >> less).max(1));
+            let whole = dividend / u128::from(divisor);
+            let expected = Wide::<4>::from(dividend).shifted(128).divided(divisor).to_f64();
+            let quotient = quotient_by_two_to_128(dividend, divisor);
+            prop_assert_eq!(quotient.is_some(), (1..1 << 64).contains(&whole));
+            prop_assert_eq!(quotient.unwrap_or(expected).to_bits(), expected.to_bits());
+        }
+
         #[test]
         fn arithmetic_agrees_with_big_integers(a: u128, b: u128, c: u128, bits in 0u32..200) {
             let (wa, wb, wc): (Wide, Wide, Wide) = (Wide::from(a), Wide::from(b), Wide::from(c));

@@ -79,17 +79,53 @@ impl Candidate {
         }
     }
 
-    /// The threshold: values up to this one go left. Infinity if missing values are parted from all
-    /// values. A cut of categories has none.
-    pub fn threshold(&self, data: &Dataset) -> f64 {
+    /// From which values the threshold is computed. A cut of categories has none.
+    pub fn threshold_rule(&self) -> ThresholdRule {
         match self.cut {
-            Cut::Random { key, lowest, highest } => random_threshold(data, key, self.feature, lowest, highest),
-            Cut::Before(first_right) if data.missing_rank(self.feature) == Some(first_right) => f64::INFINITY,
-            Cut::Before(first_right) => {
-                let value = |rank| data.value(self.feature, rank);
-                mid_threshold(value(self.last_left), value(first_right))
-            }
+            Cut::Random { key, lowest, highest } => ThresholdRule::Random { key, lowest, highest },
+            Cut::Before(first_right) => ThresholdRule::Between { last_left: self.last_left, first_right },
             Cut::Ranks(_) => unreachable!("categories have no threshold"),
+        }
+    }
+
+    /// The threshold. A cut of categories has none.
+    pub fn threshold(&self, data: &Dataset) -> f64 {
+        self.threshold_rule().threshold(data, self.feature)
+    }
+}
+
+/// From which values a threshold is computed; see [`Cut`].
+#[derive(Debug, Clone, Copy)]
+pub enum ThresholdRule {
+    /// Half way between the values of two ranks.
+    Between {
+        /// The last rank that goes left.
+        last_left: u32,
+        /// The first rank that goes right.
+        first_right: u32,
+    },
+    /// See [`Cut::Random`].
+    Random {
+        /// The key of the node.
+        key: NodeKey,
+        /// The rank of the least value.
+        lowest: u32,
+        /// The rank of the greatest value.
+        highest: u32,
+    },
+}
+
+impl ThresholdRule {
+    /// The threshold: values up to this one go left. Infinity if missing values are parted from all
+    /// values.
+    pub fn threshold(self, data: &Dataset, feature: u32) -> f64 {
+        match self {
+            Self::Random { key, lowest, highest } => random_threshold(data, key, feature, lowest, highest),
+            Self::Between { first_right, .. } if data.missing_rank(feature) == Some(first_right) => f64::INFINITY,
+            Self::Between { last_left, first_right } => {
+                let value = |rank| data.value(feature, rank);
+                mid_threshold(value(last_left), value(first_right))
+            }
         }
     }
 }

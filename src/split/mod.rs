@@ -39,9 +39,9 @@ pub mod sparse;
 mod spread;
 mod subsets;
 
-pub use candidate::{Candidate, Cut};
+pub use candidate::{Candidate, Cut, ThresholdRule};
 pub use constants::ConstantFeatures;
-pub use dense::small::{Left, SmallScratch, SmallSplit};
+pub use dense::small::{SmallScratch, SmallSplit};
 pub use found::Found;
 pub use node::{Node, Search};
 pub use sparse::heritage::{Division, Heirs, Heritage, Wanted};

@@ -23,9 +23,9 @@ pub struct SmallBinary {
 impl SmallBinary {
     fn unpack(&self, sum: i32) -> SmallCut {
         let (weight, excess) = unpacked(sum);
-        let (weight, excess) = (weight as u64, u64::from(excess.unsigned_abs()));
-        let (numerator, denominator) = (excess * excess, weight * (self.node.weight - weight));
-        let score = numerator as f64 / denominator as f64;
+        let (weight, excess) = (weight as u32, u64::from(excess.unsigned_abs()));
+        let (numerator, denominator) = (excess * excess, weight * (self.node.weight as u32 - weight));
+        let score = numerator as f64 / f64::from(denominator);
         SmallCut { score, numerator: numerator.into(), denominator, weight }
     }
 }
@@ -77,7 +77,7 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
         criterion.write_value(&self.node, samples, value);
     }
 
-    fn begin(&mut self, places: &[u8], _samples: &mut [u32]) {
+    fn begin(&mut self, places: &mut [u8], _samples: &mut [u32]) {
         let (weight, second) = (self.node.weight as i32, self.node.second as i32);
         let Self { weights, seconds, packed, .. } = self;
         let rows = places.iter().map(|&place| {

@@ -25,6 +25,9 @@ pub struct SmallClasses {
     /// The node's weight, and the weight of each class.
     weight: i32,
     counts: ByRow<i32>,
+    /// Whether the rows of a node of the subtree have been put in the order of their classes. They keep this
+    /// order in the nodes below.
+    are_grouped: bool,
     /// The weights of the node's rows, class by class.
     grouped: ByRow<i32>,
     /// The groups that are not empty: the end of the group, and the weight of its class.
@@ -72,8 +75,17 @@ impl SmallClasses {
         SmallCut {
             score: f64::from(numerator) / f64::from(denominator),
             numerator: numerator as u128,
-            denominator: denominator as u64,
-            weight: left as u64,
+            denominator: denominator as u32,
+            weight: left as u32,
+        }
+    }
+
+    /// Puts the rows of a node in the order of their classes.
+    fn group(&self, places: &mut [u8], samples: &mut [u32]) {
+        let mut rows: SmallVec<[(u8, u32); 128]> = places.iter().copied().zip(samples.iter().copied()).collect();
+        rows.sort_by_key(|&(place, _)| self.classes[usize::from(place)]);
+        for ((place, sample), &row) in places.iter_mut().zip(samples).zip(&rows) {
+            (*place, *sample) = row;
         }
     }
 
@@ -93,6 +105,7 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
             n_slots: criterion.n_slots() as u32,
             weight: 0,
             counts: [0; MAX_ROWS],
+            are_grouped: false,
             grouped: [0; MAX_ROWS],
             groups: SmallVec::new(),
             group_slots: SmallVec::new(),
@@ -114,6 +127,7 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
             }
         }
         self.slots.sort_unstable();
+        self.are_grouped = false;
         let mut total = 0;
         for ((weight, class), &sample) in self.weights.iter_mut().zip(&mut self.classes).zip(samples) {
             let w = criterion.weights.weight(sample);
@@ -154,33 +168,25 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         }
     }
 
-    fn begin(&mut self, places: &[u8], samples: &mut [u32]) {
-        // Where the rows of each class begin.
-        let mut nexts = [0u16; MAX_ROWS];
-        for &place in places {
-            nexts[usize::from(self.classes[usize::from(place)])] += 1;
+    fn begin(&mut self, places: &mut [u8], samples: &mut [u32]) {
+        if !self.are_grouped {
+            self.group(places, samples);
+            self.are_grouped = true;
         }
         self.groups.clear();
         self.group_slots.clear();
-        let mut end = 0;
-        for ((next, &count), &slot) in nexts.iter_mut().zip(&self.counts).zip(&self.slots) {
-            let size = *next;
-            *next = end;
-            end += size;
-            if size > 0 {
-                self.groups.push((end, count));
-                self.group_slots.push(slot);
+        let mut last = None;
+        for (end, (&place, weight)) in (1..).zip(places.iter().zip(&mut self.grouped)) {
+            let class = self.classes[usize::from(place)];
+            *weight = self.weights[usize::from(place)];
+            if last != Some(class) {
+                last = Some(class);
+                self.groups.push((end, self.counts[usize::from(class)]));
+                self.group_slots.push(self.slots[usize::from(class)]);
+            } else if let Some((group_end, _)) = self.groups.last_mut() {
+                *group_end = end;
             }
         }
-        let mut ordered = [0; MAX_ROWS];
-        for (&place, &sample) in places.iter().zip(&*samples) {
-            let place = usize::from(place);
-            let next = &mut nexts[usize::from(self.classes[place])];
-            self.grouped[usize::from(*next)] = self.weights[place];
-            ordered[usize::from(*next)] = sample;
-            *next += 1;
-        }
-        samples.copy_from_slice(&ordered[..samples.len()]);
     }
 
     /// Two classes cannot be parted better than completely.

@@ -61,9 +61,9 @@ pub struct SmallCut {
     /// The exact numerator of the score.
     pub numerator: u128,
     /// The exact denominator of the score: the product of the weights of both sides.
-    pub denominator: u64,
+    pub denominator: u32,
     /// The weight of the rows on the left.
-    pub weight: u64,
+    pub weight: u32,
 }
 
 impl SmallCut {
@@ -106,9 +106,10 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// See [`Statistics::write_value`]; the same bits.
     fn write_value(&self, criterion: &C, samples: &[u32], value: &mut [f64]);
 
-    /// Begins the search of the node. Changes the order of its rows to that in which `ranks` are to
-    /// be given. O(rows).
-    fn begin(&mut self, places: &[u8], samples: &mut [u32]);
+    /// Begins the search of the node. Changes the order of its rows, of which `samples` are the ids, to
+    /// that in which `ranks` are to be given. Rows of a node below one that was searched come in the order
+    /// in which its search left them. O(rows).
+    fn begin(&mut self, places: &mut [u8], samples: &mut [u32]);
 
     /// No cut of the node has a higher score, up to [`MARGIN`].
     fn most_score(&self) -> f64 {
@@ -342,8 +343,9 @@ mod tests {
                 // Such a node is not searched.
                 return Ok(true);
             }
-            let mut ordered = node.clone();
-            rows.begin(places, &mut ordered);
+            let (mut ordered_places, mut ordered) = (places.to_vec(), node.clone());
+            rows.begin(&mut ordered_places, &mut ordered);
+            assert!(ordered_places.iter().zip(&ordered).all(|(&place, &id)| samples[usize::from(place)] == id));
             let ordered: Vec<u32> = ordered.iter().map(|&sample| rank_of(sample)).collect();
             let mut ends = ranks.to_vec();
             ends.sort_unstable();

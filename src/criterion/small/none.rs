@@ -36,7 +36,7 @@ impl<C: Statistics> SmallRows<C> for NotSmall {
         match *self {}
     }
 
-    fn begin(&mut self, _places: &[u8], _samples: &mut [u32]) {
+    fn begin(&mut self, _places: &mut [u8], _samples: &mut [u32]) {
         match *self {}
     }
 

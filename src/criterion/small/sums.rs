@@ -106,9 +106,9 @@ impl SmallSums {
             let excess = u128::from(excess.unsigned_abs()) << output.shift;
             numerator += excess * excess;
         }
-        let weight = weight as u64;
-        let denominator = weight * (self.weight as u64 - weight);
-        SmallCut { score: square / denominator as f64, numerator, denominator, weight }
+        let weight = weight as u32;
+        let denominator = weight * (self.weight as u32 - weight);
+        SmallCut { score: square / f64::from(denominator), numerator, denominator, weight }
     }
 
     /// As [`cut_by_squares`](Self::cut_by_squares), for logarithms.
@@ -129,7 +129,7 @@ impl SmallSums {
             score: score + offset(&self.outputs),
             numerator: numerator as u128,
             denominator: 1,
-            weight: weight as u64,
+            weight: weight as u32,
         }
     }
 }
@@ -250,11 +250,11 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         }
     }
 
-    fn begin(&mut self, places: &[u8], _samples: &mut [u32]) {
+    fn begin(&mut self, places: &mut [u8], _samples: &mut [u32]) {
         for output in &mut self.outputs {
             let rows = self.row_weights.iter_mut().zip(&mut output.row_excesses);
             let (scale, less) = if C::LOSS == LOGS { (1, 0) } else { (self.weight, output.totals.sum) };
-            for ((row_weight, row_excess), &place) in rows.zip(places) {
+            for ((row_weight, row_excess), &place) in rows.zip(&*places) {
                 let place = usize::from(place);
                 *row_weight = self.weights[place];
                 *row_excess = i64::from(self.weights[place]) * (scale * output.numbers[place] - less);

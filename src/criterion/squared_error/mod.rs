@@ -31,7 +31,7 @@ use super::sums::{
 use super::weights::{Moment, SampleWeights};
 use super::{Ordered, QUOTIENT_SLACK, Statistics};
 use crate::data::target::{ABOVE_ZERO, COARSE_BITS, FINE_BITS, Numbers, above_zero};
-use crate::num::{Exact, Ratio, Wide, exponent, scale_by_power_of_two};
+use crate::num::{Exact, Ratio, Wide, exponent, quotient_by_two_to_128, scale_by_power_of_two};
 
 use bounds::Span;
 
@@ -126,7 +126,13 @@ impl<'a, W: SampleWeights> SquaredError<'a, W> {
             Some(square) => scaled.divided(square),
             None => scaled.divided(weight).divided(weight),
         };
-        scale_by_power_of_two(quotient.to_f64(), -2 * self.numbers.scale[output] - QUOTIENT_BITS as i32)
+        self.unscaled_variance(quotient.to_f64(), output)
+    }
+
+    /// The variance in the unit of the targets as given, from one in fixed-point units that is multiplied by 2
+    /// to the power of [`QUOTIENT_BITS`].
+    fn unscaled_variance(&self, quotient: f64, output: usize) -> f64 {
+        scale_by_power_of_two(quotient, -2 * self.numbers.scale[output] - QUOTIENT_BITS as i32)
     }
 
     /// What a node with these samples predicts for an output. `exact` is as in
@@ -394,7 +400,12 @@ impl<W: SampleWeights> OverSums for SquaredError<'_, W> {
     }
 
     fn narrow_impurity(&self, output: usize, totals: &NarrowTotals) -> f64 {
-        self.variance(<W::Moment as Moment>::Exact::from(totals.variance), totals.weight, output)
+        let &NarrowTotals { weight, variance, .. } = totals;
+        // The weight of a small subtree squared has 20 bits.
+        match quotient_by_two_to_128(variance, weight * weight) {
+            Some(quotient) => self.unscaled_variance(quotient, output),
+            None => self.variance(<W::Moment as Moment>::Exact::from(variance), weight, output),
+        }
     }
 
     fn narrow_value(&self, output: usize, samples: &[u32], totals: &NarrowTotals) -> f64 {

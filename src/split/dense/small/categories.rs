@@ -4,26 +4,24 @@
 //! `split::categorical`; then the places of the rows in the order are searched as the ranks of a
 //! number are.
 
-use smallvec::SmallVec;
-
 use super::units::{FEW_RANKS, ranks_of, set_of};
-use super::{Left, SmallBest, SmallNode, SmallScratch};
+use super::{CutAt, SmallNode, SmallScratch};
 use crate::criterion::Criterion;
 use crate::criterion::small::{ByRow, LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows, least_close};
 use crate::params::Splitter;
-use crate::split::candidate::Candidate;
 use crate::split::categorical::RandomSubset;
 use crate::split::subsets::{self, Subsets};
 
 impl<C: Criterion> SmallNode<'_, C> {
     /// Offers the cuts of a categorical column that varies.
     pub(super) fn search_categories(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32) {
-        let SmallScratch { units, ranks, rows, .. } = &mut *scratch;
+        let SmallScratch { units, ranks, current, rows, .. } = &mut *scratch;
+        let ranks = &ranks[*current][..n];
         if self.search.splits_categories_at_random() {
             self.cut_categories_at_random(scratch, n, feature);
             return;
         }
-        units.group(self.search.data, feature, &ranks[..n], self.search.params.min_samples_category);
+        units.group(self.search.data, feature, ranks, self.search.params.min_samples_category);
         let n_units = units.len();
         if n_units == 1 {
             return;
@@ -37,7 +35,7 @@ impl<C: Criterion> SmallNode<'_, C> {
             return;
         }
         let (mut of_rows, mut places) = ([0; MAX_ROWS], [0; MAX_ROWS]);
-        of_rows.iter_mut().zip(&ranks[..n]).for_each(|(of_row, &rank)| *of_row = units.unit(rank));
+        of_rows.iter_mut().zip(ranks).for_each(|(of_row, &rank)| *of_row = units.unit(rank));
         if is_random {
             units.place_at_random(self.key, feature, &mut places);
             self.offer_places(scratch, feature, 2, 0, &places, &of_rows[..n]);
@@ -61,38 +59,30 @@ impl<C: Criterion> SmallNode<'_, C> {
     fn cut_categories_at_random(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32) {
         let first_rows = self.search.data.first_rows(feature).unwrap_or_default();
         let first_row = |rank: u32| first_rows[rank as usize];
-        // The ranks become places: 0 on the left, 1 on the right. Only many ranks are needed once more.
-        let places = &mut scratch.ranks[..n];
-        let (mut few, mut many) = (0, SmallVec::<[u32; 2 * LANES]>::new());
-        let are_few = first_rows.len() <= FEW_RANKS;
-        if are_few {
+        // The ranks become places: 0 on the left, 1 on the right.
+        let places = &mut scratch.ranks[scratch.current][..n];
+        if first_rows.len() <= FEW_RANKS {
             let all = set_of(places.iter().copied());
             let left = RandomSubset::of(self.key, feature, ranks_of(all).map(first_row));
-            few = set_of(ranks_of(all).filter(|&rank| left.has(first_row(rank))));
+            let left = set_of(ranks_of(all).filter(|&rank| left.has(first_row(rank))));
             for rank in places.iter_mut() {
-                *rank = u32::from(few >> (*rank % u64::BITS) & 1 == 0);
+                *rank = u32::from(left >> (*rank % u64::BITS) & 1 == 0);
             }
         } else {
-            many.extend_from_slice(places);
-            let left = RandomSubset::of(self.key, feature, many.iter().copied().map(first_row));
+            let left = RandomSubset::of(self.key, feature, places.iter().copied().map(first_row));
             for rank in places.iter_mut() {
                 *rank = u32::from(!left.has(first_row(*rank)));
             }
         }
         let cut = scratch.rows.cut_below(places, 1);
-        if cut.score > f64::NEG_INFINITY && self.beats(&cut) {
-            let n_left = places.iter().filter(|&&place| place == 0).count();
-            let many_left = many.iter().zip(&*places).filter(|&(_, &place)| place == 0).map(|(&rank, _)| rank);
-            let left = if are_few { Left::Few(few) } else { Left::of_many(many_left) };
-            self.best = Some(SmallBest { cut, candidate: Candidate::between(feature, 0, 1, n_left), left });
-        }
+        self.offer(scratch, n, cut, CutAt::between(feature, 0, 1), None);
     }
 
     /// Offers the best subset of a few units of categories.
     fn offer_subsets(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32, n_units: usize) {
-        let SmallScratch { units, ranks, rows, scores, .. } = &mut *scratch;
+        let SmallScratch { units, ranks, current, rows, scores, .. } = &mut *scratch;
         // The ranks are not needed any more.
-        let bits = &mut ranks[..n];
+        let bits = &mut ranks[*current][..n];
         for rank in bits.iter_mut() {
             *rank = 1 << units.unit(*rank);
         }
@@ -119,14 +109,13 @@ impl<C: Criterion> SmallNode<'_, C> {
         let Some((cut, number)) = self.winner(close) else { return };
         let number = number as usize % LANES;
         let (left, (order, place)) = (left(number), places[number]);
-        let n_left = bits.iter().filter(|&&bit| bit & left != 0).count();
-        let weight = if left == lefts[number] { cut.weight } else { rows.weight() - cut.weight };
-        let between = Candidate::between(feature, place.into(), u32::from(place) + 1, n_left);
-        self.best = Some(SmallBest {
-            cut: SmallCut { weight, ..cut },
-            candidate: Candidate { order: order.into(), ..between },
-            left: units.ranks_where(|unit| left >> unit & 1 != 0),
-        });
+        let weight = if left == lefts[number] { cut.weight } else { rows.weight() as u32 - cut.weight };
+        // Units become places on either side of the cut.
+        for bit in bits.iter_mut() {
+            *bit = if *bit & left != 0 { 0 } else { u32::MAX };
+        }
+        let at = CutAt::between(feature, place.into(), u32::from(place) + 1);
+        self.take(scratch, n, (SmallCut { weight, ..cut }, CutAt { order: order.into(), ..at }), None);
     }
 
     /// Offers the best cut of an order of categories. `number` is that of the order, `places` has
@@ -140,14 +129,13 @@ impl<C: Criterion> SmallNode<'_, C> {
         places: &ByRow<u8>,
         of_rows: &[u8],
     ) {
-        for (rank, &unit) in scratch.ranks.iter_mut().zip(of_rows) {
+        let n = of_rows.len();
+        self.begin_column(scratch);
+        for (rank, &unit) in scratch.ranks_mut(n).iter_mut().zip(of_rows) {
             *rank = places[usize::from(unit)].into();
         }
-        if let Some((cut, candidate)) = self.best_cut(scratch, of_rows.len(), feature, 0..n_places as u32 - 1) {
-            let goes_left = |unit: u8| u32::from(places[usize::from(unit)]) <= candidate.last_left;
-            let left = scratch.units.ranks_where(goes_left);
-            let candidate = Candidate { order: number, ..candidate };
-            self.best = Some(SmallBest { cut, candidate, left });
+        if let Some((cut, at)) = self.best_cut(scratch, n, feature, 0..n_places as u32 - 1) {
+            self.take(scratch, n, (cut, CutAt { order: number, ..at }), None);
         }
     }
 }

@@ -43,7 +43,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         let mut ranks = [[0; COLUMNS]; FEW_ROWS];
         let ranks = &mut ranks[..n];
         let load = |scratch: &SmallScratch<C>, ranks: &mut [ByColumn<u32>], lane, feature| {
-            load_lane(self.columns.column(feature), &scratch.searched[..n], ranks, lane, |rank, _| rank);
+            load_lane(self.columns.column(feature), scratch.samples(), ranks, lane, |rank, _| rank);
         };
         let mut n_varying = 0;
         if !self.search.data.has_missing() {
@@ -98,11 +98,12 @@ impl<C: Criterion> SmallNode<'_, C> {
             if self.is_low(highest[lane], |score| scratch.rows.least_to_win(score)) {
                 continue;
             }
-            let of_column = &mut scratch.ranks[..n];
-            of_column.iter_mut().zip(ranks).for_each(|(rank, ranks)| *rank = ranks[lane]);
+            self.begin_column(scratch);
+            scratch.ranks_mut(n).iter_mut().zip(ranks).for_each(|(rank, ranks)| *rank = ranks[lane]);
+            let of_column = scratch.ranks(n);
             let cuts = of_column.iter().zip(&*scores).map(|(&last, scores)| (last, scores[lane]));
             if let Some(offered) = self.best_by_rank(&scratch.rows, of_column, feature, cuts, highest[lane], None) {
-                self.take(offered, missing);
+                self.take(scratch, n, offered, missing);
             }
         }
         n_varying

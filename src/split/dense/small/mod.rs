@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::criterion::Criterion;
-use crate::criterion::small::{FEW_ROWS, LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows};
+use crate::criterion::small::{ByRow, FEW_ROWS, LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows};
 use crate::data::dense::{BitColumns, DenseColumn, Place, Ranks, all_and_any};
 use crate::data::{Columns, DenseColumns};
 use crate::params::{FeatureSampling, Splitter, Tier};
@@ -24,7 +24,6 @@ use crate::split::dense::cells::beside;
 use crate::split::node::Search;
 use crate::tuning::tuned;
 
-pub use units::Left;
 use units::SmallUnits;
 
 tuned! {
@@ -45,14 +44,19 @@ const BATCH: u32 = 16;
 
 /// Buffers of one worker.
 pub struct SmallScratch<C: Criterion> {
-    /// The rows of the subtree.
+    /// The numbers of the rows of the subtree.
     pub rows: C::Small,
-    /// The ids of the rows of the node, in the order of its places.
-    pub samples: [u32; MAX_ROWS],
-    /// The ids of these rows, in the order in which they are searched.
-    searched: [u32; MAX_ROWS],
+    /// The places and the ids of these rows. A node is a range of both.
+    places: ByRow<u8>,
+    samples: ByRow<u32>,
+    /// The node that was entered last.
+    node: Range<usize>,
     features: Vec<u32>,
-    ranks: [u32; MAX_ROWS],
+    /// The ranks of the node's rows in the column that is searched, and in the column of the best candidate
+    /// so far. A column of categories has places in an order or units in the place of ranks.
+    ranks: [ByRow<u32>; 2],
+    /// Which of the two are those of the column that is searched.
+    current: usize,
     /// The ranks after which the column is cut, and the scores of these cuts.
     lasts: [[u32; LANES]; MAX_ROWS / LANES],
     scores: [[f64; LANES]; MAX_ROWS / LANES],
@@ -66,13 +70,41 @@ pub struct SmallScratch<C: Criterion> {
 }
 
 /// The best split of a node of a small subtree.
+#[derive(Clone, Copy)]
 pub struct SmallSplit {
     /// The split. Where the node has no missing numbers in the column, their side is not set.
     pub candidate: Candidate,
     /// The weight of the rows that go left.
     pub weight: u64,
-    /// The ranks of the rows that go left.
-    pub left: Left,
+}
+
+/// Where a column is cut. A [`Candidate`] takes more room, and most are not the best.
+#[derive(Clone, Copy)]
+struct CutAt {
+    feature: u32,
+    /// See [`Candidate::last_left`].
+    last_left: u32,
+    /// See [`Candidate::order`].
+    order: u32,
+    beside: Beside,
+}
+
+/// See [`Cut`].
+#[derive(Clone, Copy)]
+enum Beside {
+    /// The first rank that goes right.
+    Next(u32),
+    Random {
+        lowest: u32,
+        highest: u32,
+    },
+}
+
+impl CutAt {
+    /// A cut between two ranks.
+    fn between(feature: u32, last_left: u32, first_right: u32) -> Self {
+        Self { feature, last_left, order: 0, beside: Beside::Next(first_right) }
+    }
 }
 
 impl<C: Criterion> SmallScratch<C> {
@@ -88,10 +120,12 @@ impl<C: Criterion> SmallScratch<C> {
         Some(Box::new(Self {
             are_side_by_side: rows.scores_columns() && columns::are_side_by_side(search),
             rows,
+            places: [0; MAX_ROWS],
             samples: [0; MAX_ROWS],
-            searched: [0; MAX_ROWS],
+            node: 0..0,
             features: Vec::new(),
-            ranks: [0; MAX_ROWS],
+            ranks: [[0; MAX_ROWS]; 2],
+            current: 0,
             lasts: [[0; LANES]; MAX_ROWS / LANES],
             scores: [[0.0; LANES]; MAX_ROWS / LANES],
             units: SmallUnits::new(),
@@ -100,13 +134,33 @@ impl<C: Criterion> SmallScratch<C> {
         }))
     }
 
-    /// The best split of the node that `rows` has entered, whose rows are at `places` and have the
-    /// ids in `samples`. `None` if no feature varies.
-    pub fn best_split(&mut self, search: &Search<'_, C>, key: NodeKey, places: &[u8]) -> Option<SmallSplit> {
+    /// Loads the rows of a subtree, at most [`MAX_ROWS`]. Returns false if it is not searched in this way.
+    pub fn load(&mut self, criterion: &C, samples: &[u32]) -> bool {
+        let is_small = self.rows.load(criterion, samples);
+        if is_small {
+            self.places = std::array::from_fn(|place| place as u8);
+            self.samples[..samples.len()].copy_from_slice(samples);
+        }
+        is_small
+    }
+
+    /// Enters a node: a range of the rows of the subtree.
+    pub fn enter(&mut self, node: Range<usize>) {
+        self.rows.enter(&self.places[node.clone()]);
+        self.node = node;
+    }
+
+    /// The ids of the rows of the node.
+    pub fn samples(&self) -> &[u32] {
+        &self.samples[self.node.clone()]
+    }
+
+    /// The best split of the node. `None` if no feature varies. The rows that go left are moved to the
+    /// front of the node.
+    pub fn best_split(&mut self, search: &Search<'_, C>, key: NodeKey) -> Option<SmallSplit> {
         let Columns::Dense(columns) = search.data.columns() else { return None };
-        let n = places.len();
-        self.searched[..n].copy_from_slice(&self.samples[..n]);
-        self.rows.begin(places, &mut self.searched[..n]);
+        let n = self.node.len();
+        self.rows.begin(&mut self.places[self.node.clone()], &mut self.samples[self.node.clone()]);
         let order = key.feature_order(search.data.n_features());
         let (n_features, n_drawn) = (search.data.n_features() as u32, search.n_drawn() as u32);
         // How many of the features must be looked at in any case, and how many must vary.
@@ -116,7 +170,7 @@ impl<C: Criterion> SmallScratch<C> {
         };
         let bits = columns.bits().filter(|_| self.asks_bits);
         if let Some(bits) = bits {
-            self.find_varying_bits(bits, n);
+            self.find_varying_bits(bits);
         }
         let mut node = SmallNode { search, key, columns, best: None };
         let mut features = std::mem::take(&mut self.features);
@@ -127,7 +181,7 @@ impl<C: Criterion> SmallScratch<C> {
             features.resize((end - start) as usize, 0);
             order.draw(search.level, start, &mut features);
             if start == 0 && search.data.n_samples() >= ask_ahead_from() {
-                ask_for(columns, &features, &self.searched[..n]);
+                ask_for(columns, &features, self.samples());
             }
             if start == 0 && self.are_side_by_side && (3..=FEW_ROWS).contains(&n) {
                 n_varying += node.search_columns(self, n, &features);
@@ -149,18 +203,27 @@ impl<C: Criterion> SmallScratch<C> {
             start = end;
         }
         self.features = features;
-        let SmallBest { cut, candidate, left } = node.best?;
-        Some(SmallSplit { candidate, weight: cut.weight, left })
+        let SmallBest { cut, at, missing, ranks } = node.best?;
+        let rows = (&mut self.places[self.node.clone()], &mut self.samples[self.node.clone()]);
+        let n_left = partition(rows, &self.ranks[ranks], at.last_left);
+        let between = Candidate::between(at.feature, at.last_left, 0, n_left);
+        let cut_at = match at.beside {
+            Beside::Next(rank) => Cut::Before(rank),
+            Beside::Random { lowest, highest } => Cut::Random { key, lowest, highest },
+        };
+        let candidate = Candidate { cut: cut_at, order: at.order, missing, ..between };
+        Some(SmallSplit { candidate, weight: cut.weight.into() })
     }
 }
 
 impl<C: Criterion> SmallScratch<C> {
-    /// Finds the cuts of columns of few values that have rows on both sides among the `n` rows of the node.
-    fn find_varying_bits(&mut self, bits: &BitColumns, n: usize) {
+    /// Finds the cuts of columns of few values that have rows on both sides in the node.
+    fn find_varying_bits(&mut self, bits: &BitColumns) {
+        let samples = &self.samples[self.node.clone()];
         self.varying_bits.clear();
         self.varying_bits.extend((0..bits.n_words() as u32).map(|number| {
             let words = bits.words(number);
-            let [all, any] = all_and_any(self.searched[..n].iter().map(|&sample| words[sample as usize]));
+            let [all, any] = all_and_any(samples.iter().map(|&sample| words[sample as usize]));
             any & !all
         }));
     }
@@ -177,11 +240,12 @@ impl<C: Criterion> SmallScratch<C> {
     fn set_cuts(&mut self, n: usize, extremes: Range<u32>, n_cuts: u32) -> usize {
         let n_chunks = n.min(n_cuts as usize).div_ceil(LANES);
         let lasts = &mut self.lasts.as_flattened_mut()[..n_chunks * LANES];
+        let ranks = &self.ranks[self.current];
         if n_chunks < n.div_ceil(LANES) {
             lasts.iter_mut().zip(extremes.start..).for_each(|(last, rank)| *last = rank);
         } else {
             let (lasts, padding) = lasts.split_at_mut(n);
-            lasts.copy_from_slice(&self.ranks[..n]);
+            lasts.copy_from_slice(&ranks[..n]);
             padding.fill(extremes.end);
         }
         n_chunks
@@ -189,7 +253,18 @@ impl<C: Criterion> SmallScratch<C> {
 
     /// Scores the cuts of the column whose ranks are loaded.
     fn score_cuts(&mut self, level: Level, n: usize, n_chunks: usize) -> f64 {
-        self.rows.score_cuts(level, &self.ranks[..n], &self.lasts[..n_chunks], &mut self.scores[..n_chunks])
+        let ranks = &self.ranks[self.current][..n];
+        self.rows.score_cuts(level, ranks, &self.lasts[..n_chunks], &mut self.scores[..n_chunks])
+    }
+
+    /// The ranks of the `n` rows of the node in the column that is searched.
+    fn ranks(&self, n: usize) -> &[u32] {
+        &self.ranks[self.current][..n]
+    }
+
+    /// As [`ranks`](Self::ranks), to be changed.
+    fn ranks_mut(&mut self, n: usize) -> &mut [u32] {
+        &mut self.ranks[self.current][..n]
     }
 }
 
@@ -204,8 +279,11 @@ struct SmallNode<'a, C> {
 /// The best candidate so far.
 struct SmallBest {
     cut: SmallCut,
-    candidate: Candidate,
-    left: Left,
+    at: CutAt,
+    /// The side of missing numbers, if the node has any in the column.
+    missing: Option<Side>,
+    /// Which of the two lists of ranks are those of the column. Rows of ranks up to `at.last_left` go left.
+    ranks: usize,
 }
 
 impl<C: Criterion> SmallNode<'_, C> {
@@ -215,12 +293,18 @@ impl<C: Criterion> SmallNode<'_, C> {
         self.best.as_ref().is_some_and(|best| n == 2 || best.cut.score >= rows.most_score() * (1.0 - MARGIN))
     }
 
+    /// Begins a column, whose ranks take the place of those that are not of the best candidate.
+    fn begin_column(&self, scratch: &mut SmallScratch<C>) {
+        scratch.current = self.best.as_ref().map_or(0, |best| 1 - best.ranks);
+    }
+
     /// Searches a column. Returns whether it varies.
     fn search_column(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32) -> bool {
-        let SmallScratch { searched, ranks, .. } = &mut *scratch;
         let missing = self.search.data.missing_rank(feature);
+        self.begin_column(scratch);
+        let SmallScratch { samples, node, ranks, current, .. } = &mut *scratch;
         let Extremes { lowest, highest, highest_value } =
-            gather(self.columns.column(feature), &searched[..n], missing, ranks);
+            gather(self.columns.column(feature), &samples[node.clone()], missing, &mut ranks[*current]);
         if lowest == highest {
             return false;
         }
@@ -232,12 +316,11 @@ impl<C: Criterion> SmallNode<'_, C> {
         match self.search.params.splitter {
             // The only cut parts the two rows, wherever the threshold is.
             splitter if n == 2 && missing.is_none() => {
-                let cut = match splitter {
-                    Splitter::Best => Cut::Before(highest),
-                    Splitter::Random => Cut::Random { key: self.key, lowest, highest },
+                let beside = match splitter {
+                    Splitter::Best => Beside::Next(highest),
+                    Splitter::Random => Beside::Random { lowest, highest },
                 };
-                let candidate = Candidate { cut, ..Candidate::between(feature, lowest, highest, 0) };
-                self.offer_cut(scratch, n, candidate, None);
+                self.offer_cut(scratch, n, CutAt { feature, last_left: lowest, order: 0, beside }, None);
             }
             Splitter::Best => self.search_numbers(scratch, n, feature, extremes, missing),
             Splitter::Random => self.cut_numbers_at_random(scratch, n, feature, extremes, missing),
@@ -259,7 +342,7 @@ impl<C: Criterion> SmallNode<'_, C> {
     ) {
         let Some(missing) = missing else {
             if let Some(offered) = self.best_cut(scratch, n, feature, extremes) {
-                self.take(offered, None);
+                self.take(scratch, n, offered, None);
             }
             return;
         };
@@ -271,14 +354,15 @@ impl<C: Criterion> SmallNode<'_, C> {
         let score = scratch.score_cuts(level, n, n_chunks);
         let right = Some((missing, Side::Right));
         if let Some(offered) = self.best_of_cuts(scratch, n, feature, n_chunks, score, right) {
-            self.take(offered, right);
+            self.take(scratch, n, offered, right);
         }
         if lowest < highest {
-            let SmallScratch { rows, ranks, lasts, scores, .. } = &mut *scratch;
-            let score = rows.score_with(level, &ranks[..n], missing, &lasts[..n_chunks], &mut scores[..n_chunks]);
+            let SmallScratch { rows, ranks, current, lasts, scores, .. } = &mut *scratch;
+            let (ranks, lasts) = (&ranks[*current][..n], &lasts[..n_chunks]);
+            let score = rows.score_with(level, ranks, missing, lasts, &mut scores[..n_chunks]);
             let left = Some((missing, Side::Left));
             if let Some(offered) = self.best_of_cuts(scratch, n, feature, n_chunks, score, left) {
-                self.take(offered, left);
+                self.take(scratch, n, offered, left);
             }
         }
     }
@@ -295,23 +379,22 @@ impl<C: Criterion> SmallNode<'_, C> {
         missing: Option<u32>,
     ) {
         let Some(missing) = missing else {
-            let random = self.random_cut(&scratch.ranks[..n], feature, extremes);
+            let random = self.random_cut(scratch.ranks(n), feature, extremes);
             self.offer_cut(scratch, n, random, None);
             return;
         };
         let Range { start: lowest, end: highest } = extremes;
-        let values = Candidate::between(feature, highest, missing, 0);
+        let values = CutAt::between(feature, highest, missing);
         let right = Some((missing, Side::Right));
         if lowest == highest {
             self.offer_cut(scratch, n, values, right);
             return;
         }
-        let random = self.random_cut(&scratch.ranks[..n], feature, lowest..highest);
-        let cuts = scratch.rows.cuts_with_missing(&scratch.ranks[..n], random.last_left + 1, missing);
+        let random = self.random_cut(scratch.ranks(n), feature, lowest..highest);
+        let cuts = scratch.rows.cuts_with_missing(scratch.ranks(n), random.last_left + 1, missing);
         let missing_left = Some((missing, Side::Left));
-        for (cut, (candidate, side)) in cuts.into_iter().zip([(random, right), (values, right), (random, missing_left)])
-        {
-            self.offer(scratch, n, cut, candidate, side);
+        for (cut, (at, side)) in cuts.into_iter().zip([(random, right), (values, right), (random, missing_left)]) {
+            self.offer(scratch, n, cut, at, side);
         }
     }
 
@@ -323,7 +406,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         n: usize,
         feature: u32,
         extremes: Range<u32>,
-    ) -> Option<(SmallCut, Candidate)> {
+    ) -> Option<(SmallCut, CutAt)> {
         let n_cuts = extremes.end - extremes.start;
         let n_chunks = scratch.set_cuts(n, extremes, n_cuts);
         let highest = scratch.score_cuts(self.search.level, n, n_chunks);
@@ -340,12 +423,12 @@ impl<C: Criterion> SmallNode<'_, C> {
         n_chunks: usize,
         highest: f64,
         missing: Option<(u32, Side)>,
-    ) -> Option<(SmallCut, Candidate)> {
-        let SmallScratch { rows, ranks, lasts, scores, .. } = scratch;
+    ) -> Option<(SmallCut, CutAt)> {
+        let SmallScratch { rows, lasts, scores, .. } = scratch;
         let (lasts, scores) = (lasts[..n_chunks].as_flattened(), scores[..n_chunks].as_flattened());
         let cuts = lasts.iter().copied().zip(scores.iter().copied());
         let missing_left = missing.filter(|&(_, side)| side == Side::Left).map(|(rank, _)| rank);
-        self.best_by_rank(rows, &ranks[..n], feature, cuts, highest, missing_left)
+        self.best_by_rank(rows, scratch.ranks(n), feature, cuts, highest, missing_left)
     }
 
     /// As [`best_of_cuts`](Self::best_of_cuts). `cuts` have the last rank on the left and the score
@@ -360,7 +443,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         cuts: impl Iterator<Item = (u32, f64)>,
         highest: f64,
         missing_left: Option<u32>,
-    ) -> Option<(SmallCut, Candidate)> {
+    ) -> Option<(SmallCut, CutAt)> {
         if self.is_low(highest, |score| rows.least_to_win(score)) {
             return None;
         }
@@ -368,11 +451,8 @@ impl<C: Criterion> SmallNode<'_, C> {
         let close = cuts.enumerate().filter(|&(_, (_, score))| score >= least);
         let close = close.map(|(i, (last, _))| (last, move || rows.scored_cut(i, ranks, last, missing_left)));
         let (cut, last) = self.winner(close)?;
-        let (_, above, mut n_left) = beside(self.search.level, ranks, last);
-        if let Some(missing) = missing_left {
-            n_left += ranks.iter().filter(|&&rank| rank == missing).count();
-        }
-        Some((cut, Candidate::between(feature, last, above, n_left)))
+        let (_, above, _) = beside(self.search.level, ranks, last);
+        Some((cut, CutAt::between(feature, last, above)))
     }
 
     /// Whether none of some cuts wins, whose highest score is this one. `least_to_win` says which
@@ -405,57 +485,75 @@ impl<C: Criterion> SmallNode<'_, C> {
         winner.filter(|(cut, _)| self.beats(cut))
     }
 
-    /// The random cut of a column of numbers between two of its ranks. How many rows go left is not
-    /// set.
-    fn random_cut(&self, ranks: &[u32], feature: u32, extremes: Range<u32>) -> Candidate {
+    /// The random cut of a column of numbers between two of its ranks.
+    fn random_cut(&self, ranks: &[u32], feature: u32, extremes: Range<u32>) -> CutAt {
         let data = self.search.data;
         let Range { start: lowest, end: highest } = extremes;
         let (low, high) = (data.value(feature, lowest), data.value(feature, highest));
         let threshold = threshold_between(self.key, feature, low, high);
-        let last = data.rank_between(feature, threshold, lowest, ranks);
-        let cut = Cut::Random { key: self.key, lowest, highest };
-        Candidate { cut, ..Candidate::between(feature, last, last + 1, 0) }
+        let last_left = data.rank_between(feature, threshold, lowest, ranks);
+        CutAt { feature, last_left, order: 0, beside: Beside::Random { lowest, highest } }
     }
 
-    /// Offers a cut of the column whose ranks are loaded. `missing` is as in [`take`](Self::take), but
+    /// Offers a cut of the column of numbers that is searched. `missing` is as in [`take`](Self::take), but
     /// missing values do not go left.
-    fn offer_cut(&mut self, scratch: &SmallScratch<C>, n: usize, candidate: Candidate, missing: Option<(u32, Side)>) {
-        let cut = scratch.rows.cut_below(&scratch.ranks[..n], candidate.last_left + 1);
-        self.offer(scratch, n, cut, candidate, missing);
+    fn offer_cut(&mut self, scratch: &mut SmallScratch<C>, n: usize, at: CutAt, missing: Option<(u32, Side)>) {
+        let cut = scratch.rows.cut_below(scratch.ranks(n), at.last_left + 1);
+        self.offer(scratch, n, cut, at, missing);
     }
 
-    /// Offers a cut of the column whose ranks are loaded. `missing` is as in [`take`](Self::take).
+    /// Offers a cut of the column of numbers that is searched. `missing` is as in [`take`](Self::take).
     #[inline]
     fn offer(
         &mut self,
-        scratch: &SmallScratch<C>,
+        scratch: &mut SmallScratch<C>,
         n: usize,
         cut: SmallCut,
-        candidate: Candidate,
+        at: CutAt,
         missing: Option<(u32, Side)>,
     ) {
         if cut.score > f64::NEG_INFINITY && self.beats(&cut) {
-            let moved = missing.filter(|&(_, side)| side == Side::Left).map(|(rank, _)| rank);
-            let goes_left = |rank| rank <= candidate.last_left || Some(rank) == moved;
-            let n_left = scratch.ranks[..n].iter().filter(|&&rank| goes_left(rank)).count();
-            self.take((cut, Candidate { n_left, ..candidate }), missing);
+            self.take(scratch, n, (cut, at), missing);
         }
     }
 
-    /// Takes a cut of a column of numbers that is better than the best so far. `missing` is the rank
-    /// of missing values and the side to which they go, if the node has any in the column.
-    fn take(&mut self, (cut, candidate): (SmallCut, Candidate), missing: Option<(u32, Side)>) {
-        let left = match missing {
-            Some((missing, Side::Left)) => Left::UpToAnd(candidate.last_left, missing),
-            _ => Left::UpTo(candidate.last_left),
-        };
-        let candidate = Candidate { missing: missing.map(|(_, side)| side), ..candidate };
-        self.best = Some(SmallBest { cut, candidate, left });
+    /// Takes a cut of the column that is searched, which is better than the best so far. `missing` is
+    /// the rank of missing numbers and the side to which they go, if the node has any in the column. A cut
+    /// with them on the left is the last of its column, so their rank can become one of the left.
+    fn take(
+        &mut self,
+        scratch: &mut SmallScratch<C>,
+        n: usize,
+        (cut, at): (SmallCut, CutAt),
+        missing: Option<(u32, Side)>,
+    ) {
+        if let Some((missing, Side::Left)) = missing {
+            scratch.ranks_mut(n).iter_mut().filter(|rank| **rank == missing).for_each(|rank| *rank = 0);
+        }
+        self.best = Some(SmallBest { cut, at, missing: missing.map(|(_, side)| side), ranks: scratch.current });
     }
 
     fn beats(&self, cut: &SmallCut) -> bool {
         self.best.as_ref().is_none_or(|best| cut.compare(&best.cut) == Ordering::Greater)
     }
+}
+
+/// Moves rows of ranks up to `last` to the front and keeps the order on both sides. Rows have places and
+/// ids. Returns how many these are.
+fn partition((places, samples): (&mut [u8], &mut [u32]), ranks: &[u32], last: u32) -> usize {
+    let mut right = ([0; MAX_ROWS], [0; MAX_ROWS]);
+    let (mut n_left, mut n_right) = (0, 0);
+    for (at, &rank) in (0..places.len()).zip(ranks) {
+        let (place, sample) = (places[at], samples[at]);
+        // The row is written to both sides: n_left <= at, and the slot at n_right is not used yet.
+        (places[n_left], samples[n_left]) = (place, sample);
+        (right.0[n_right], right.1[n_right]) = (place, sample);
+        n_left += usize::from(rank <= last);
+        n_right += usize::from(rank > last);
+    }
+    places[n_left..].copy_from_slice(&right.0[..n_right]);
+    samples[n_left..].copy_from_slice(&right.1[..n_right]);
+    n_left
 }
 
 /// The lowest and the highest of some ranks, and the highest one of a value: 0 if all are missing.

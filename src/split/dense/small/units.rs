@@ -98,12 +98,6 @@ impl SmallUnits {
             *place = u8::from(!left.has(first_row));
         }
     }
-
-    /// The ranks that go left if these units do.
-    pub fn ranks_where(&self, goes_left: impl Fn(u8) -> bool) -> Left {
-        let left = self.categories.iter().filter(|category| goes_left(category.2)).map(|category| category.1);
-        if self.are_few { Left::Few(set_of(left)) } else { Left::of_many(left) }
-    }
 }
 
 /// A set of ranks below [`FEW_RANKS`], with a bit for each.
@@ -118,26 +112,4 @@ pub(super) fn ranks_of(mut set: u64) -> impl Iterator<Item = u32> {
         set &= set - 1;
         Some(first)
     })
-}
-
-/// The ranks of a column that go left.
-pub enum Left {
-    /// All ranks up to this one.
-    UpTo(u32),
-    /// All ranks up to the first one, and the second one: that of missing values.
-    UpToAnd(u32, u32),
-    /// The ranks whose bits are set; all ranks of the node are below 64.
-    Few(u64),
-    /// These ranks, which ascend.
-    Many(Vec<u32>),
-}
-
-impl Left {
-    /// Of these ranks, some of which may be equal.
-    pub(super) fn of_many(ranks: impl Iterator<Item = u32>) -> Self {
-        let mut ranks: Vec<u32> = ranks.collect();
-        ranks.sort_unstable();
-        ranks.dedup();
-        Self::Many(ranks)
-    }
 }
