@@ -120,11 +120,22 @@ enum SplitValues {
 }
 
 impl Split {
-    /// A split whose [`missing`](Candidate::missing) is set, with a set if the feature is
-    /// categorical.
-    pub(super) fn new(cut: &Candidate, set: Option<CategorySet>) -> Self {
-        let values = set.map_or_else(|| SplitValues::UpTo(cut.threshold_rule()), SplitValues::Of);
-        Self { feature: cut.feature, missing_go_left: cut.missing_go_left(), values }
+    /// The split of a node by a feature, if `children` are the rows on the left and on the right, of which
+    /// the `heavier` side weighs more. `missing` is the side of missing numbers, if the node has any, and
+    /// `threshold` that of numbers.
+    pub(super) fn of(
+        data: &Dataset,
+        feature: u32,
+        children: (&[u32], &[u32]),
+        heavier: Side,
+        missing: Option<Side>,
+        threshold: impl FnOnce() -> ThresholdRule,
+    ) -> Self {
+        let (values, missing) = match codes::of_split(data, feature, children, heavier) {
+            Some((set, missing)) => (SplitValues::Of(set), missing),
+            None => (SplitValues::UpTo(threshold()), missing.unwrap_or(heavier)),
+        };
+        Self { feature, missing_go_left: missing == Side::Left, values }
     }
 
     /// The feature on which the node is split.
@@ -218,10 +229,9 @@ impl<'s, C: Criterion> Pending<'s, C> {
         let (left, right) =
             if parts.left_is_small { (&parts.small, &parts.large) } else { (&parts.large, &parts.small) };
         let heavier = if weight(left) > weight(right) { Side::Left } else { Side::Right };
-        let (set, missing) =
-            codes::of_split(search.data, cut.feature, self.samples.ids().split_at(parts.n_left), heavier).unzip();
-        cut.missing = missing.or(cut.missing).or(Some(heavier));
-        Ok(Expansion::Split(Fork { split: Split::new(&cut, set), node: self, parts }))
+        let rows = self.samples.ids().split_at(parts.n_left);
+        let split = Split::of(search.data, cut.feature, rows, heavier, cut.missing, || cut.threshold_rule());
+        Ok(Expansion::Split(Fork { split, node: self, parts }))
     }
 
     /// Partitions the rows of the node: by `goes_left`, which has an element per row, or by the cut

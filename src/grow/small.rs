@@ -7,7 +7,6 @@
 
 use smallvec::SmallVec;
 
-use super::codes;
 use super::expand::{Pending, Split};
 use super::facts::NodeFacts;
 use super::policy::{Follow, Policy};
@@ -107,8 +106,10 @@ pub(super) fn walk<'l, C: Criterion, P: Policy>(
             || scratch.rows.is_pure();
         let found = if must_stop { None } else { scratch.best_split(search, key) };
         let next = if let Some(found) = found {
-            let split = split_of(search, found, scratch);
-            let n_left = found.candidate.n_left;
+            let SmallSplit { feature, threshold, missing, n_left, weight } = found;
+            let heavier = if weight > scratch.rows.weight() - weight { Side::Left } else { Side::Right };
+            let rows = scratch.samples().split_at(n_left);
+            let split = Split::of(search.data, feature, rows, heavier, missing, || threshold);
             let middle = start + n_left;
             let child = |side, load| {
                 let (start, end) = if side == Side::Left { (start, middle) } else { (middle, end) };
@@ -133,17 +134,4 @@ pub(super) fn walk<'l, C: Criterion, P: Policy>(
     }
     policy.finish_preorder(first, deepest - root.depth, finds);
     Ok(())
-}
-
-/// The split of the node that was searched last.
-fn split_of<C: Criterion>(search: &Search<'_, C>, found: SmallSplit, scratch: &SmallScratch<C>) -> Split {
-    let SmallSplit { mut candidate, weight } = found;
-    let heavier = if weight > scratch.rows.weight() - weight { Side::Left } else { Side::Right };
-    let mut set = None;
-    candidate.missing = candidate.missing.or(Some(heavier));
-    if search.data.has_codes(candidate.feature) {
-        let rows = scratch.samples().split_at(candidate.n_left);
-        (set, candidate.missing) = codes::of_split(search.data, candidate.feature, rows, heavier).unzip();
-    }
-    Split::new(&candidate, set)
 }

@@ -104,6 +104,8 @@ pub enum ThresholdRule {
         /// The first rank that goes right.
         first_right: u32,
     },
+    /// It is known.
+    At(f64),
     /// See [`Cut::Random`].
     Random {
         /// The key of the node.
@@ -120,6 +122,7 @@ impl ThresholdRule {
     /// values.
     pub fn threshold(self, data: &Dataset, feature: u32) -> f64 {
         match self {
+            Self::At(threshold) => threshold,
             Self::Random { key, lowest, highest } => random_threshold(data, key, feature, lowest, highest),
             Self::Between { first_right, .. } if data.missing_rank(feature) == Some(first_right) => f64::INFINITY,
             Self::Between { last_left, first_right } => {

@@ -28,18 +28,12 @@ pub(crate) fn orders<C: Criterion>(criterion: &C, n_units: usize) -> Option<&'st
     if criterion.n_orders() > 1 { ORDERS.get(n_units).copied() } else { None }
 }
 
-/// The cuts of these orders, each cut once.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Subsets {
-    /// For each cut, a bit for each unit on the left. Lanes without a cut have all units.
-    pub lefts: [u32; LANES],
-    /// For each cut, the number of its order, and the last place on the left.
-    pub places: [(u8, u8); LANES],
-}
+/// For each cut, a bit for each unit on the left. Lanes without a cut have all units.
+type Lefts = [u32; LANES];
 
 /// The cuts of [`ORDERS`], by number of units.
-const SUBSETS: [Subsets; MAX_UNITS + 1] = {
-    let mut subsets = [Subsets { lefts: [0; LANES], places: [(0, 0); LANES] }; MAX_UNITS + 1];
+const SUBSETS: [Lefts; MAX_UNITS + 1] = {
+    let mut subsets = [[0; LANES]; MAX_UNITS + 1];
     let mut n_units = 0;
     while n_units <= MAX_UNITS {
         subsets[n_units] = cuts(ORDERS[n_units], n_units);
@@ -48,10 +42,10 @@ const SUBSETS: [Subsets; MAX_UNITS + 1] = {
     subsets
 };
 
-/// The cuts of some orders, each cut once.
-const fn cuts(orders: &[&[u8]], n_units: usize) -> Subsets {
+/// The cuts of some orders, each cut once, in the order of the orders and of their places.
+const fn cuts(orders: &[&[u8]], n_units: usize) -> Lefts {
     let all = (1 << n_units) - 1;
-    let mut subsets = Subsets { lefts: [all; LANES], places: [(0, 0); LANES] };
+    let mut lefts = [all; LANES];
     let (mut n_cuts, mut number) = (0, 0);
     while number < orders.len() {
         let (mut left, mut place) = (0, 0);
@@ -59,26 +53,24 @@ const fn cuts(orders: &[&[u8]], n_units: usize) -> Subsets {
             left |= 1 << orders[number][place];
             let (mut is_new, mut i) = (true, 0);
             while i < n_cuts {
-                is_new = is_new && subsets.lefts[i] != left && subsets.lefts[i] != all & !left;
+                is_new = is_new && lefts[i] != left && lefts[i] != all & !left;
                 i += 1;
             }
             if is_new {
-                subsets.lefts[n_cuts] = left;
-                subsets.places[n_cuts] = (number as u8, place as u8);
+                lefts[n_cuts] = left;
                 n_cuts += 1;
             }
             place += 1;
         }
         number += 1;
     }
-    subsets
+    lefts
 }
 
-impl Subsets {
-    /// The cuts of the orders that [`orders`] returns for so many units.
-    pub fn of(n_units: usize) -> &'static Self {
-        &SUBSETS[n_units]
-    }
+/// The cuts of the orders that [`orders`] returns for so many units, each cut once: a bit for each unit on the
+/// left. Lanes without a cut have all units.
+pub(crate) fn lefts(n_units: usize) -> &'static Lefts {
+    &SUBSETS[n_units]
 }
 
 #[cfg(test)]
@@ -91,19 +83,24 @@ mod tests {
     fn each_subset_is_one_cut() {
         for (n_units, orders) in ORDERS.iter().enumerate().skip(2) {
             let all = (1u32 << n_units) - 1;
-            let Subsets { lefts, places } = Subsets::of(n_units);
+            let lefts = lefts(n_units);
             let n_cuts = (1 << (n_units - 1)) - 1;
             let cuts: BTreeSet<u32> = lefts[..n_cuts].iter().map(|&left| left.min(all & !left)).collect();
             assert!(cuts.len() == n_cuts && cuts.iter().all(|left| (1..all).contains(left)));
             assert!(lefts[n_cuts..].iter().all(|&left| left == all));
-            assert!(places[..n_cuts].is_sorted());
-            for (&left, &(number, place)) in lefts.iter().zip(places).take(n_cuts) {
-                let order = orders[usize::from(number)];
+            for order in *orders {
                 let mut units = order.to_vec();
                 units.sort_unstable();
                 assert!(units.into_iter().eq(0..n_units as u8));
-                assert_eq!(order[..=usize::from(place)].iter().fold(0, |left, unit| left | 1u32 << unit), left);
             }
+            // The first order that has the cut, and the place of the cut in it.
+            let first_place = |&left: &u32| {
+                let is_cut =
+                    |order: &[u8], n: usize| order[..n].iter().fold(0, |left, unit| left | 1u32 << unit) == left;
+                let place = |order: &&[u8]| (1..n_units).find(|&n| is_cut(order, n));
+                orders.iter().enumerate().find_map(|(number, order)| Some((number, place(order)?))).unwrap()
+            };
+            assert!(lefts[..n_cuts].iter().map(first_place).is_sorted());
         }
     }
 }

@@ -146,16 +146,16 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
     }
 
     /// The mean excess of some rows grows with their share of the second class.
-    fn sort_units(&mut self, i: usize, units: &mut [u8]) -> Option<u32> {
+    fn sort_units(&mut self, i: usize, units: &mut [u8]) -> bool {
         let mean = |unit: u8| unpacked(self.units[usize::from(unit)]);
         if i > 0 {
-            return None;
+            return false;
         }
         units.sort_unstable_by(|&a, &b| {
             let ((weight, excess), (other_weight, other_excess)) = (mean(a), mean(b));
             // The excess of a part of the node is below 2^18, and weights are below 2^10.
             (excess * other_weight).cmp(&(other_excess * weight)).then(a.cmp(&b))
         });
-        Some(0)
+        true
     }
 }

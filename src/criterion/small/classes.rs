@@ -20,8 +20,6 @@ pub struct SmallClasses {
     classes: ByRow<u8>,
     /// The slot of each class of the rows, ascending.
     slots: SmallVec<[u32; 8]>,
-    /// The number of slots of the target.
-    n_slots: u32,
     /// The node's weight, and the weight of each class.
     weight: i32,
     counts: ByRow<i32>,
@@ -32,8 +30,6 @@ pub struct SmallClasses {
     grouped: ByRow<i32>,
     /// The groups that are not empty: the end of the group, and the weight of its class.
     groups: SmallVec<[(u16, i32); 8]>,
-    /// The slots of these classes, ascending.
-    group_slots: SmallVec<[u32; 8]>,
     /// The cuts that were scored last.
     cuts: [Sums; MAX_ROWS / LANES],
     /// Units of categories: their number, their weights, and group by group their weights in it.
@@ -102,13 +98,11 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
             weights: [0; MAX_ROWS],
             classes: [0; MAX_ROWS],
             slots: SmallVec::new(),
-            n_slots: criterion.n_slots() as u32,
             weight: 0,
             counts: [0; MAX_ROWS],
             are_grouped: false,
             grouped: [0; MAX_ROWS],
             groups: SmallVec::new(),
-            group_slots: SmallVec::new(),
             cuts: [Sums { left: [0; LANES], numerator: [0; LANES] }; MAX_ROWS / LANES],
             n_units: 0,
             unit_weights: [0; MAX_ROWS],
@@ -174,7 +168,6 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
             self.are_grouped = true;
         }
         self.groups.clear();
-        self.group_slots.clear();
         let mut last = None;
         for (end, (&place, weight)) in (1..).zip(places.iter().zip(&mut self.grouped)) {
             let class = self.classes[usize::from(place)];
@@ -182,7 +175,6 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
             if last != Some(class) {
                 last = Some(class);
                 self.groups.push((end, self.counts[usize::from(class)]));
-                self.group_slots.push(self.slots[usize::from(class)]);
             } else if let Some((group_end, _)) = self.groups.last_mut() {
                 *group_end = end;
             }
@@ -273,18 +265,18 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
     /// backwards, up to units of equal shares. The score of a cut is convex in the weight that is
     /// moved from one side to the other, so that a cut among such units scores no more than the
     /// better one of the cuts beside them all.
-    fn sort_units(&mut self, i: usize, units: &mut [u8]) -> Option<u32> {
-        let Self { n_units, unit_weights, unit_counts, unit_classes, group_slots, .. } = self;
-        let n_orders = if group_slots.len() == 2 { 1 } else { group_slots.len() };
+    fn sort_units(&mut self, i: usize, units: &mut [u8]) -> bool {
+        let Self { n_units, unit_weights, unit_counts, unit_classes, groups, .. } = self;
+        let n_orders = if groups.len() == 2 { 1 } else { groups.len() };
         let counts = |group: usize| &unit_counts[group * *n_units..][..*n_units];
         if i < n_orders {
             let counts = counts(i);
             let product = |a: u8, b: u8| counts[usize::from(a)] * unit_weights[usize::from(b)];
             units.sort_unstable_by(|&a, &b| product(a, b).cmp(&product(b, a)).then(a.cmp(&b)));
-            return Some(group_slots[i]);
+            return true;
         }
         if i > n_orders || n_orders == 1 {
-            return None;
+            return false;
         }
         unit_classes.clear();
         for group in 0..n_orders {
@@ -293,7 +285,7 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         let coordinates = unit_classes.component(*n_units);
         let coordinate = |unit: u8| coordinates[usize::from(unit)];
         units.sort_unstable_by(|&a, &b| coordinate(a).total_cmp(&coordinate(b)).then(a.cmp(&b)));
-        Some(self.n_slots)
+        true
     }
 }
 

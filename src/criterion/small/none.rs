@@ -87,7 +87,7 @@ impl<C: Statistics> SmallRows<C> for NotSmall {
         match *self {}
     }
 
-    fn sort_units(&mut self, _i: usize, _units: &mut [u8]) -> Option<u32> {
+    fn sort_units(&mut self, _i: usize, _units: &mut [u8]) -> bool {
         match *self {}
     }
 }

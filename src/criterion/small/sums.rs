@@ -388,12 +388,12 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
     }
 
     /// An order by the means of each target.
-    fn sort_units(&mut self, i: usize, units: &mut [u8]) -> Option<u32> {
-        let output = self.outputs.get(i)?;
+    fn sort_units(&mut self, i: usize, units: &mut [u8]) -> bool {
+        let Some(output) = self.outputs.get(i) else { return false };
         let excess = |unit: u8| i128::from(output.unit_excesses[usize::from(unit)]);
         let weight = |unit: u8| i128::from(self.unit_weights[usize::from(unit)]);
         units.sort_unstable_by(|&a, &b| (excess(a) * weight(b)).cmp(&(excess(b) * weight(a))).then(a.cmp(&b)));
-        Some(i as u32)
+        true
     }
 }
 

@@ -10,7 +10,7 @@ use crate::criterion::Criterion;
 use crate::criterion::small::{ByRow, LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows, least_close};
 use crate::params::Splitter;
 use crate::split::categorical::RandomSubset;
-use crate::split::subsets::{self, Subsets};
+use crate::split::subsets;
 
 impl<C: Criterion> SmallNode<'_, C> {
     /// Offers the cuts of a categorical column that varies.
@@ -38,7 +38,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         of_rows.iter_mut().zip(ranks).for_each(|(of_row, &rank)| *of_row = units.unit(rank));
         if is_random {
             units.place_at_random(self.key, feature, &mut places);
-            self.offer_places(scratch, feature, 2, 0, &places, &of_rows[..n]);
+            self.offer_places(scratch, feature, 2, &places, &of_rows[..n]);
             return;
         }
         rows.add_units(&of_rows[..n], n_units);
@@ -49,9 +49,11 @@ impl<C: Criterion> SmallNode<'_, C> {
         }
         for i in 0.. {
             let mut order: ByRow<u8> = std::array::from_fn(|unit| unit as u8);
-            let Some(number) = scratch.rows.sort_units(i, &mut order[..n_units]) else { break };
+            if !scratch.rows.sort_units(i, &mut order[..n_units]) {
+                break;
+            }
             (0..).zip(&order[..n_units]).for_each(|(place, &unit)| places[usize::from(unit)] = place);
-            self.offer_places(scratch, feature, n_units, number, &places, &of_rows[..n]);
+            self.offer_places(scratch, feature, n_units, &places, &of_rows[..n]);
         }
     }
 
@@ -86,7 +88,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         for rank in bits.iter_mut() {
             *rank = 1 << units.unit(*rank);
         }
-        let Subsets { lefts, places } = Subsets::of(n_units);
+        let lefts = subsets::lefts(n_units);
         let highest = rows.score_subsets(self.search.level, bits, lefts, &mut scores[0]);
         let rows = &*rows;
         // If one order is enough, its cuts have the units of lower means on the left, and the best
@@ -108,24 +110,21 @@ impl<C: Criterion> SmallNode<'_, C> {
         let close = close.map(|(cut, _)| (number(cut), move || rows.cut(cut)));
         let Some((cut, number)) = self.winner(close) else { return };
         let number = number as usize % LANES;
-        let (left, (order, place)) = (left(number), places[number]);
+        let left = left(number);
         let weight = if left == lefts[number] { cut.weight } else { rows.weight() as u32 - cut.weight };
         // Units become places on either side of the cut.
         for bit in bits.iter_mut() {
-            *bit = if *bit & left != 0 { 0 } else { u32::MAX };
+            *bit = u32::from(*bit & left == 0);
         }
-        let at = CutAt::between(feature, place.into(), u32::from(place) + 1);
-        self.take(scratch, n, (SmallCut { weight, ..cut }, CutAt { order: order.into(), ..at }), None);
+        self.take(scratch, n, (SmallCut { weight, ..cut }, CutAt::between(feature, 0, 1)), None);
     }
 
-    /// Offers the best cut of an order of categories. `number` is that of the order, `places` has
-    /// the place of each unit, below `n_places`, and `of_rows` has the unit of each row.
+    /// Offers the best cut of an order of categories. `places` has the place of each unit, below `n_places`, and `of_rows` has the unit of each row.
     fn offer_places(
         &mut self,
         scratch: &mut SmallScratch<C>,
         feature: u32,
         n_places: usize,
-        number: u32,
         places: &ByRow<u8>,
         of_rows: &[u8],
     ) {
@@ -134,8 +133,8 @@ impl<C: Criterion> SmallNode<'_, C> {
         for (rank, &unit) in scratch.ranks_mut(n).iter_mut().zip(of_rows) {
             *rank = places[usize::from(unit)].into();
         }
-        if let Some((cut, at)) = self.best_cut(scratch, n, feature, 0..n_places as u32 - 1) {
-            self.take(scratch, n, (cut, CutAt { order: number, ..at }), None);
+        if let Some(offered) = self.best_cut(scratch, n, feature, 0..n_places as u32 - 1) {
+            self.take(scratch, n, offered, None);
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::data::{Columns, DenseColumns};
 use crate::params::{FeatureSampling, Splitter, Tier};
 use crate::rng::{NodeKey, Side};
 use crate::simd::{Level, prefetch};
-use crate::split::candidate::{Candidate, Cut, threshold_between};
+use crate::split::candidate::{ThresholdRule, threshold_between};
 use crate::split::dense::cells::beside;
 use crate::split::node::Search;
 use crate::tuning::tuned;
@@ -72,38 +72,31 @@ pub struct SmallScratch<C: Criterion> {
 /// The best split of a node of a small subtree.
 #[derive(Clone, Copy)]
 pub struct SmallSplit {
-    /// The split. Where the node has no missing numbers in the column, their side is not set.
-    pub candidate: Candidate,
-    /// The weight of the rows that go left.
+    /// The feature that is cut.
+    pub feature: u32,
+    /// Which values go left, if they are numbers.
+    pub threshold: ThresholdRule,
+    /// The side of missing numbers, if the node has any in the column.
+    pub missing: Option<Side>,
+    /// The number of rows that go left.
+    pub n_left: usize,
+    /// Their weight.
     pub weight: u64,
 }
 
-/// Where a column is cut. A [`Candidate`] takes more room, and most are not the best.
+/// Where a column is cut.
 #[derive(Clone, Copy)]
 struct CutAt {
     feature: u32,
-    /// See [`Candidate::last_left`].
+    /// The last rank that goes left.
     last_left: u32,
-    /// See [`Candidate::order`].
-    order: u32,
-    beside: Beside,
-}
-
-/// See [`Cut`].
-#[derive(Clone, Copy)]
-enum Beside {
-    /// The first rank that goes right.
-    Next(u32),
-    Random {
-        lowest: u32,
-        highest: u32,
-    },
+    threshold: ThresholdRule,
 }
 
 impl CutAt {
     /// A cut between two ranks.
     fn between(feature: u32, last_left: u32, first_right: u32) -> Self {
-        Self { feature, last_left, order: 0, beside: Beside::Next(first_right) }
+        Self { feature, last_left, threshold: ThresholdRule::Between { last_left, first_right } }
     }
 }
 
@@ -203,16 +196,10 @@ impl<C: Criterion> SmallScratch<C> {
             start = end;
         }
         self.features = features;
-        let SmallBest { cut, at, missing, ranks } = node.best?;
+        let SmallBest { cut, at: CutAt { feature, last_left, threshold }, missing, ranks } = node.best?;
         let rows = (&mut self.places[self.node.clone()], &mut self.samples[self.node.clone()]);
-        let n_left = partition(rows, &self.ranks[ranks], at.last_left);
-        let between = Candidate::between(at.feature, at.last_left, 0, n_left);
-        let cut_at = match at.beside {
-            Beside::Next(rank) => Cut::Before(rank),
-            Beside::Random { lowest, highest } => Cut::Random { key, lowest, highest },
-        };
-        let candidate = Candidate { cut: cut_at, order: at.order, missing, ..between };
-        Some(SmallSplit { candidate, weight: cut.weight.into() })
+        let n_left = partition(rows, &self.ranks[ranks], last_left);
+        Some(SmallSplit { feature, threshold, missing, n_left, weight: cut.weight.into() })
     }
 }
 
@@ -316,11 +303,11 @@ impl<C: Criterion> SmallNode<'_, C> {
         match self.search.params.splitter {
             // The only cut parts the two rows, wherever the threshold is.
             splitter if n == 2 && missing.is_none() => {
-                let beside = match splitter {
-                    Splitter::Best => Beside::Next(highest),
-                    Splitter::Random => Beside::Random { lowest, highest },
+                let threshold = match splitter {
+                    Splitter::Best => ThresholdRule::Between { last_left: lowest, first_right: highest },
+                    Splitter::Random => ThresholdRule::Random { key: self.key, lowest, highest },
                 };
-                self.offer_cut(scratch, n, CutAt { feature, last_left: lowest, order: 0, beside }, None);
+                self.offer_cut(scratch, n, CutAt { feature, last_left: lowest, threshold }, None);
             }
             Splitter::Best => self.search_numbers(scratch, n, feature, extremes, missing),
             Splitter::Random => self.cut_numbers_at_random(scratch, n, feature, extremes, missing),
@@ -492,7 +479,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         let (low, high) = (data.value(feature, lowest), data.value(feature, highest));
         let threshold = threshold_between(self.key, feature, low, high);
         let last_left = data.rank_between(feature, threshold, lowest, ranks);
-        CutAt { feature, last_left, order: 0, beside: Beside::Random { lowest, highest } }
+        CutAt { feature, last_left, threshold: ThresholdRule::At(threshold) }
     }
 
     /// Offers a cut of the column of numbers that is searched. `missing` is as in [`take`](Self::take), but
