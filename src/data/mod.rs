@@ -338,12 +338,18 @@ impl Dataset {
         self.values.rank_above(feature as usize, threshold, ranks) as u32
     }
 
-    /// A rank that divides some ranks of `feature` as `threshold` divides their values: those up to
-    /// it have values up to the threshold. `lowest` is the lowest of the ranks, and is not above the
-    /// threshold. O(ranks).
+    /// A threshold between the values of the `extremes` of some ranks of `feature`, which `threshold` chooses,
+    /// and a rank that divides the ranks as the threshold divides their values: those up to it have values
+    /// up to the threshold. The least value is not above the threshold. O(ranks).
     #[inline]
-    pub(crate) fn rank_between(&self, feature: u32, threshold: f64, lowest: u32, ranks: &[u32]) -> u32 {
-        self.values.rank_between(feature as usize, threshold, lowest, ranks)
+    pub(crate) fn cut_between(
+        &self,
+        feature: u32,
+        extremes: Range<u32>,
+        ranks: &[u32],
+        threshold: impl FnOnce(f64, f64) -> f64,
+    ) -> (u32, f64) {
+        self.values.cut_between(feature as usize, extremes, ranks, threshold)
     }
 
     /// Ranks of a feature that the first one above `threshold` is among, or is the one after: few,

@@ -225,27 +225,37 @@ impl ValueTable {
             }
     }
 
-    /// See [`Dataset::rank_between`](super::Dataset::rank_between).
+    /// See [`Dataset::cut_between`](super::Dataset::cut_between).
     #[inline]
-    pub(crate) fn rank_between(&self, feature: usize, threshold: f64, lowest: u32, ranks: &[u32]) -> u32 {
-        // The highest rank of a value up to the threshold, found without branches on values, which
-        // would be mispredicted.
-        fn last(lowest: u32, ranks: &[u32], is_left: impl Fn(u32) -> bool) -> u32 {
-            ranks.iter().fold(lowest, |last, &rank| last.max(rank & u32::from(is_left(rank)).wrapping_neg()))
+    pub(crate) fn cut_between(
+        &self,
+        feature: usize,
+        extremes: Range<u32>,
+        ranks: &[u32],
+        threshold: impl FnOnce(f64, f64) -> f64,
+    ) -> (u32, f64) {
+        fn cut<F: SortKey>(
+            values: &[F],
+            extremes: Range<u32>,
+            ranks: &[u32],
+            threshold: impl FnOnce(f64, f64) -> f64,
+        ) -> (u32, f64) {
+            let value = |rank: u32| values[rank as usize].widen();
+            let threshold = threshold(value(extremes.start), value(extremes.end));
+            // The highest rank of a value up to the threshold, found without branches on values, which
+            // would be mispredicted.
+            let later = |last: u32, &rank: &u32| last.max(rank & u32::from(value(rank) <= threshold).wrapping_neg());
+            (ranks.iter().fold(extremes.start, later), threshold)
         }
         if self.is_keyed(feature) {
-            return self.ranks_around(feature, threshold).start as u32 - 1;
+            let value = |rank: u32| f32::from_key(rank).widen();
+            let threshold = threshold(value(extremes.start), value(extremes.end));
+            return (self.ranks_around(feature, threshold).start as u32 - 1, threshold);
         }
         let range = self.indptr[feature]..self.indptr[feature + 1];
         match &self.values {
-            Floats::F32(values) => {
-                let values = &values[range];
-                last(lowest, ranks, |rank| f64::from(values[rank as usize]) <= threshold)
-            }
-            Floats::F64(values) => {
-                let values = &values[range];
-                last(lowest, ranks, |rank| values[rank as usize] <= threshold)
-            }
+            Floats::F32(values) => cut(&values[range], extremes, ranks, threshold),
+            Floats::F64(values) => cut(&values[range], extremes, ranks, threshold),
         }
     }
 

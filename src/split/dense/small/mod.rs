@@ -474,11 +474,8 @@ impl<C: Criterion> SmallNode<'_, C> {
 
     /// The random cut of a column of numbers between two of its ranks.
     fn random_cut(&self, ranks: &[u32], feature: u32, extremes: Range<u32>) -> CutAt {
-        let data = self.search.data;
-        let Range { start: lowest, end: highest } = extremes;
-        let (low, high) = (data.value(feature, lowest), data.value(feature, highest));
-        let threshold = threshold_between(self.key, feature, low, high);
-        let last_left = data.rank_between(feature, threshold, lowest, ranks);
+        let threshold = |low, high| threshold_between(self.key, feature, low, high);
+        let (last_left, threshold) = self.search.data.cut_between(feature, extremes, ranks, threshold);
         CutAt { feature, last_left, threshold: ThresholdRule::At(threshold) }
     }
 
