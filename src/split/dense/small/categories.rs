@@ -4,8 +4,9 @@
 //! `split::categorical`; then the places of the rows in the order are searched as the ranks of a
 //! number are.
 
+use super::SmallScratch;
+use super::node::{CutAt, SmallNode};
 use super::units::{FEW_RANKS, ranks_of, set_of};
-use super::{CutAt, SmallNode, SmallScratch};
 use crate::criterion::Criterion;
 use crate::criterion::small::{ByRow, LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows, least_close};
 use crate::params::Splitter;

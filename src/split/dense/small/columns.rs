@@ -2,7 +2,8 @@
 
 use smallvec::SmallVec;
 
-use super::{SmallNode, SmallScratch};
+use super::SmallScratch;
+use super::node::SmallNode;
 use crate::criterion::Criterion;
 use crate::criterion::small::{ByColumn, COLUMNS, FEW_ROWS, SmallRows};
 use crate::params::{FeatureSampling, Splitter};
