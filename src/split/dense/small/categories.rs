@@ -120,7 +120,8 @@ impl<C: Criterion> SmallNode<'_, C> {
         self.take(scratch, n, (SmallCut { weight, ..cut }, CutAt::between(feature, 0, 1)), None);
     }
 
-    /// Offers the best cut of an order of categories. `places` has the place of each unit, below `n_places`, and `of_rows` has the unit of each row.
+    /// Offers the best cut of an order of categories. `places` has the place of each unit, below `n_places`,
+    /// and `of_rows` has the unit of each row.
     fn offer_places(
         &mut self,
         scratch: &mut SmallScratch<C>,
