@@ -338,9 +338,10 @@ impl Dataset {
         self.values.rank_above(feature as usize, threshold, ranks) as u32
     }
 
-    /// A threshold between the values of the `extremes` of some ranks of `feature`, which `threshold` chooses,
-    /// and a rank that divides the ranks as the threshold divides their values: those up to it have values
-    /// up to the threshold. The least value is not above the threshold. O(ranks).
+    /// A rank of `feature` and a threshold that divide some ranks and their values alike: ranks up to the
+    /// returned rank have values up to the threshold. `extremes` are the lowest and the highest of the
+    /// ranks. `threshold` chooses the threshold between the values of these two, and not below the lower
+    /// one. O(ranks).
     #[inline]
     pub(crate) fn cut_between(
         &self,

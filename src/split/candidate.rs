@@ -104,7 +104,7 @@ pub enum ThresholdRule {
         /// The first rank that goes right.
         first_right: u32,
     },
-    /// It is known.
+    /// This threshold, which the search has computed.
     At(f64),
     /// See [`Cut::Random`].
     Random {

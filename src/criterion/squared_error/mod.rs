@@ -129,8 +129,8 @@ impl<'a, W: SampleWeights> SquaredError<'a, W> {
         self.unscaled_variance(quotient.to_f64(), output)
     }
 
-    /// The variance in the unit of the targets as given, from one in fixed-point units that is multiplied by 2
-    /// to the power of [`QUOTIENT_BITS`].
+    /// The variance in the unit of the targets as given, from one in fixed-point units times
+    /// `2^QUOTIENT_BITS`.
     fn unscaled_variance(&self, quotient: f64, output: usize) -> f64 {
         scale_by_power_of_two(quotient, -2 * self.numbers.scale[output] - QUOTIENT_BITS as i32)
     }
