@@ -2,8 +2,7 @@
 //!
 //! It visits the same nodes as the driver, with the same keys and the same splits, and calls the
 //! same functions of the policy for each. But nothing is made for a node but a few
-//! numbers: the node is a range of an array of bytes, the places of its rows among the rows of the
-//! subtree. `benches/NOTES.md` says what that saves.
+//! numbers: its rows are a range of a list. `benches/NOTES.md` says what that saves.
 
 use smallvec::SmallVec;
 
@@ -16,7 +15,7 @@ use crate::criterion::small::{MAX_ROWS, SmallRows};
 use crate::error::Result;
 use crate::params::Tier;
 use crate::rng::{NodeKey, Side};
-use crate::split::{Search, SmallScratch, SmallSplit};
+use crate::split::{Search, SmallNodeRows, SmallScratch, SmallSplit};
 use crate::tuning::tuned;
 
 tuned! {
@@ -30,8 +29,7 @@ tuned! {
 
 /// A node that waits to be visited.
 struct Waiting<L> {
-    start: usize,
-    end: usize,
+    rows: SmallNodeRows,
     depth: u64,
     key: NodeKey,
     load: L,
@@ -95,27 +93,28 @@ pub(super) fn walk<'l, C: Criterion, P: Policy>(
     let mut deepest = root.depth;
     // The right children whose left siblings' subtrees are not walked yet.
     let mut waiting: SmallVec<[Waiting<P::Load<'l>>; 16]> = SmallVec::new();
-    let mut node = Waiting { start: 0, end: root.samples.ids().len(), depth: root.depth, key: root.key, load };
+    let mut node =
+        Waiting { rows: SmallNodeRows::root(root.samples.ids().len()), depth: root.depth, key: root.key, load };
     loop {
-        let Waiting { start, end, depth, key, mut load } = node;
+        let Waiting { rows, depth, key, mut load } = node;
+        let n = rows.n_samples();
         deepest = deepest.max(depth);
-        scratch.enter(start..end);
+        scratch.enter(rows);
         policy.visit(search, &SmallFacts { criterion, scratch, depth }, &mut load, finds)?;
-        let must_stop = depth >= search.params.max_depth
-            || ((end - start) as u64) < search.params.min_samples_split
-            || scratch.rows.is_pure();
+        let must_stop =
+            depth >= search.params.max_depth || (n as u64) < search.params.min_samples_split || scratch.rows.is_pure();
         let found = if must_stop { None } else { scratch.best_split(search, key) };
         let next = if let Some(found) = found {
             let SmallSplit { feature, threshold, missing, n_left, weight } = found;
             let heavier = if weight > scratch.rows.weight() - weight { Side::Left } else { Side::Right };
             let rows = scratch.samples().split_at(n_left);
             let split = Split::of(search.data, feature, rows, heavier, missing, || threshold);
-            let middle = start + n_left;
+            let children = scratch.children(n_left);
             let child = |side, load| {
-                let (start, end) = if side == Side::Left { (start, middle) } else { (middle, end) };
-                Waiting { start, end, depth: depth + 1, key: key.child(side), load }
+                let rows = children[usize::from(side == Side::Right)].clone();
+                Waiting { rows, depth: depth + 1, key: key.child(side), load }
             };
-            match policy.follow(search, &split, [n_left, end - middle], load) {
+            match policy.follow(search, &split, [n_left, n - n_left], load) {
                 Follow::One(side, load) => Some(child(side, load)),
                 Follow::Both(left, right) => {
                     policy.keep(split, &left, finds);

@@ -41,7 +41,7 @@ mod subsets;
 
 pub use candidate::{Candidate, Cut, ThresholdRule};
 pub use constants::ConstantFeatures;
-pub use dense::small::{SmallScratch, SmallSplit};
+pub use dense::small::{SmallNodeRows, SmallScratch, SmallSplit};
 pub use found::Found;
 pub use node::{Node, Search};
 pub use sparse::heritage::{Division, Heirs, Heritage, Wanted};

@@ -41,9 +41,9 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
         })
     }
 
-    fn load(&mut self, criterion: &BinaryGini<'_, W>, samples: &[u32]) -> bool {
+    fn load(&mut self, criterion: &BinaryGini<'_, W>, samples: &mut [u32]) -> bool {
         let mut total = 0;
-        for ((weight, second), &sample) in self.weights.iter_mut().zip(&mut self.seconds).zip(samples) {
+        for ((weight, second), &sample) in self.weights.iter_mut().zip(&mut self.seconds).zip(&*samples) {
             let w = criterion.weights.weight(sample);
             total += w;
             *weight = w as u16;
@@ -77,7 +77,11 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
         criterion.write_value(&self.node, samples, value);
     }
 
-    fn begin(&mut self, places: &mut [u8], _samples: &mut [u32]) {
+    fn row_weight(&self, place: u8) -> u32 {
+        self.weights[usize::from(place)].into()
+    }
+
+    fn begin(&mut self, places: &[u8]) {
         let (weight, second) = (self.node.weight as i32, self.node.second as i32);
         let Self { weights, seconds, packed, .. } = self;
         let rows = places.iter().map(|&place| {

@@ -1,7 +1,8 @@
 //! Gini impurity of the classes of one output in small subtrees; see `criterion::gini`.
 //!
-//! The classes of the subtree's rows are numbered among themselves. The rows of a node are searched
-//! class by class, so that the sums of one class at all cuts stay in registers.
+//! The classes of the subtree's rows are numbered among themselves. The rows of the subtree, and so
+//! those of each node, are in the order of their classes: so they are searched class by class, and the sums
+//! of one class at all cuts stay in registers.
 
 use smallvec::SmallVec;
 
@@ -23,9 +24,6 @@ pub struct SmallClasses {
     /// The node's weight, and the weight of each class.
     weight: i32,
     counts: ByRow<i32>,
-    /// Whether the rows of a node of the subtree have been put in the order of their classes. They keep this
-    /// order in the nodes below.
-    are_grouped: bool,
     /// The weights of the node's rows, class by class.
     grouped: ByRow<i32>,
     /// The groups that are not empty: the end of the group, and the weight of its class.
@@ -76,15 +74,6 @@ impl SmallClasses {
         }
     }
 
-    /// Puts the rows of a node in the order of their classes.
-    fn group(&self, places: &mut [u8], samples: &mut [u32]) {
-        let mut rows: SmallVec<[(u8, u32); 128]> = places.iter().copied().zip(samples.iter().copied()).collect();
-        rows.sort_by_key(|&(place, _)| self.classes[usize::from(place)]);
-        for ((place, sample), &row) in places.iter_mut().zip(samples).zip(&rows) {
-            (*place, *sample) = row;
-        }
-    }
-
     fn counts(&self) -> &[i32] {
         &self.counts[..self.slots.len()]
     }
@@ -100,7 +89,6 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
             slots: SmallVec::new(),
             weight: 0,
             counts: [0; MAX_ROWS],
-            are_grouped: false,
             grouped: [0; MAX_ROWS],
             groups: SmallVec::new(),
             cuts: [Sums { left: [0; LANES], numerator: [0; LANES] }; MAX_ROWS / LANES],
@@ -111,24 +99,19 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         })
     }
 
-    fn load(&mut self, criterion: &ClassCriterion<'_, W, M>, samples: &[u32]) -> bool {
+    fn load(&mut self, criterion: &ClassCriterion<'_, W, M>, samples: &mut [u32]) -> bool {
         let slot = |sample: u32| criterion.classes.slots[sample as usize];
+        samples.sort_by_key(|&sample| slot(sample));
         self.slots.clear();
-        for &sample in samples {
-            let slot = slot(sample);
-            if !self.slots.contains(&slot) {
+        let mut total = 0;
+        for ((weight, class), &sample) in self.weights.iter_mut().zip(&mut self.classes).zip(&*samples) {
+            let (w, slot) = (criterion.weights.weight(sample), slot(sample));
+            if self.slots.last() != Some(&slot) {
                 self.slots.push(slot);
             }
-        }
-        self.slots.sort_unstable();
-        self.are_grouped = false;
-        let mut total = 0;
-        for ((weight, class), &sample) in self.weights.iter_mut().zip(&mut self.classes).zip(samples) {
-            let w = criterion.weights.weight(sample);
             total += w;
             *weight = w as i32;
-            let slot = slot(sample);
-            *class = self.slots.iter().take_while(|&&other| other < slot).count() as u8;
+            *class = (self.slots.len() - 1) as u8;
         }
         total <= MAX_WEIGHT
     }
@@ -162,11 +145,11 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         }
     }
 
-    fn begin(&mut self, places: &mut [u8], samples: &mut [u32]) {
-        if !self.are_grouped {
-            self.group(places, samples);
-            self.are_grouped = true;
-        }
+    fn row_weight(&self, place: u8) -> u32 {
+        self.weights[usize::from(place)] as u32
+    }
+
+    fn begin(&mut self, places: &[u8]) {
         self.groups.clear();
         let mut last = None;
         for (end, (&place, weight)) in (1..).zip(places.iter().zip(&mut self.grouped)) {

@@ -87,9 +87,9 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// The buffers; `None` if the criterion has no statistics of small subtrees.
     fn new(criterion: &C) -> Option<Self>;
 
-    /// Loads the rows of a subtree, at most [`MAX_ROWS`]. Returns false if their numbers are too
-    /// large. O(rows).
-    fn load(&mut self, criterion: &C, samples: &[u32]) -> bool;
+    /// Loads the rows of a subtree, at most [`MAX_ROWS`], and changes their order to that in which all its
+    /// nodes are to have their rows. Returns false if their numbers are too large. O(rows).
+    fn load(&mut self, criterion: &C, samples: &mut [u32]) -> bool;
 
     /// Adds up the rows of a node. O(rows).
     fn enter(&mut self, places: &[u8]);
@@ -106,10 +106,12 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// See [`Statistics::write_value`]; the same bits.
     fn write_value(&self, criterion: &C, samples: &[u32], value: &mut [f64]);
 
-    /// Begins the search of the node. Changes the order of its rows, of which `samples` are the ids, to
-    /// that in which `ranks` are to be given. Rows of a node below one that was searched come in the order
-    /// in which its search left them. O(rows).
-    fn begin(&mut self, places: &mut [u8], samples: &mut [u32]);
+    /// The weight of a row of the subtree.
+    fn row_weight(&self, place: u8) -> u32;
+
+    /// Begins the search of the node, whose rows are in the order of [`load`](Self::load), as ranks are
+    /// to be. O(rows).
+    fn begin(&mut self, places: &[u8]);
 
     /// No cut of the node has a higher score, up to [`MARGIN`].
     fn most_score(&self) -> f64 {
@@ -324,11 +326,13 @@ mod tests {
         fn visit<C: Criterion>(self, criterion: &C) -> Result<bool> {
             let Self { samples, places, ranks } = self;
             let Some(mut rows) = C::Small::new(criterion) else { return Ok(false) };
-            if !rows.load(criterion, samples) {
+            let mut samples = samples.to_vec();
+            let before = samples.clone();
+            if !rows.load(criterion, &mut samples) {
                 return Ok(false);
             }
+            assert!(before.iter().all(|sample| samples.contains(sample)));
             let node: Vec<u32> = places.iter().map(|&place| samples[usize::from(place)]).collect();
-            let rank_of = |sample: u32| ranks[node.iter().position(|&other| other == sample).unwrap()];
             let totals = criterion.totals(&node);
             rows.enter(places);
             assert_eq!(rows.weight(), criterion.weight(&totals));
@@ -343,10 +347,9 @@ mod tests {
                 // Such a node is not searched.
                 return Ok(true);
             }
-            let (mut ordered_places, mut ordered) = (places.to_vec(), node.clone());
-            rows.begin(&mut ordered_places, &mut ordered);
-            assert!(ordered_places.iter().zip(&ordered).all(|(&place, &id)| samples[usize::from(place)] == id));
-            let ordered: Vec<u32> = ordered.iter().map(|&sample| rank_of(sample)).collect();
+            rows.begin(places);
+            let weights = places.iter().map(|&place| u64::from(rows.row_weight(place)));
+            assert_eq!(weights.sum::<u64>(), rows.weight());
             let mut ends = ranks.to_vec();
             ends.sort_unstable();
             ends.dedup();
@@ -369,26 +372,26 @@ mod tests {
             let missing = *ends.last().unwrap();
             let mut below = ends[..ends.len() - 1].to_vec();
             below.resize(below.len().next_multiple_of(LANES), below.last().copied().unwrap_or_default());
-            let moved: Vec<u32> = ordered.iter().map(|&rank| if rank == missing { 0 } else { rank }).collect();
+            let moved: Vec<u32> = ranks.iter().map(|&rank| if rank == missing { 0 } else { rank }).collect();
             for level in Level::supported() {
                 let below = below.as_chunks().0;
                 let mut scores = vec![[0.0; LANES]; below.len()];
                 let highest = rows.score_cuts(level, &moved, below, &mut scores);
                 let mut again = scores.clone();
-                rows.score_cuts(level, &ordered, below, &mut again);
-                assert_eq!(rows.score_with(level, &ordered, missing, below, &mut again), highest);
+                rows.score_cuts(level, ranks, below, &mut again);
+                assert_eq!(rows.score_with(level, ranks, missing, below, &mut again), highest);
                 assert_eq!(scores, again);
                 let cuts = below.as_flattened().iter().zip(scores.as_flattened()).enumerate();
                 for (i, (&last, _)) in cuts.filter(|&(_, (_, &score))| score > f64::NEG_INFINITY) {
-                    assert_same(&rows.scored_cut(i, &ordered, last, Some(missing)), &rows.cut_below(&moved, last + 1));
+                    assert_same(&rows.scored_cut(i, ranks, last, Some(missing)), &rows.cut_below(&moved, last + 1));
                 }
 
                 let mut scores = vec![[0.0; LANES]; lasts.len() / LANES];
-                let highest = rows.score_cuts(level, &ordered, lasts.as_chunks().0, &mut scores);
+                let highest = rows.score_cuts(level, ranks, lasts.as_chunks().0, &mut scores);
                 let scores = scores.as_flattened();
                 assert_eq!(highest, scores.iter().copied().fold(f64::NEG_INFINITY, f64::max));
                 assert!(scores[proofs.len()..].iter().all(|&score| score == f64::NEG_INFINITY));
-                let cut = |i: usize| rows.scored_cut(i, &ordered, ends[i], None);
+                let cut = |i: usize| rows.scored_cut(i, ranks, ends[i], None);
                 let cuts: Vec<SmallCut> = (0..proofs.len()).map(cut).collect();
                 let are_rounded = rows.scores_columns();
                 for (i, a) in cuts.iter().enumerate() {
@@ -397,9 +400,9 @@ mod tests {
                     assert!(!is_best || scores[i] >= rows.least_close(highest));
                     let mut worse = cuts.iter().filter(|b| a.compare(b) != Ordering::Less);
                     assert!(worse.all(|b| scores[i] >= rows.least_to_win(b.score)));
-                    assert_same(a, &rows.cut_below(&ordered, ends[i] + 1));
+                    assert_same(a, &rows.cut_below(ranks, ends[i] + 1));
                     if ends[i] + 1 < missing {
-                        check_with_missing::<C>(&rows, &ordered, ends[i] + 1, missing);
+                        check_with_missing::<C>(&rows, ranks, ends[i] + 1, missing);
                     }
                     assert!(a.score <= rows.most_score() * (1.0 + MARGIN));
                     assert_eq!(a.score == f64::NEG_INFINITY, proofs[i].is_none());
@@ -409,21 +412,19 @@ mod tests {
                     }
                 }
 
-                if !rows.scores_columns() || ordered.len() > FEW_ROWS {
+                if !rows.scores_columns() || ranks.len() > FEW_ROWS {
                     continue;
                 }
                 // The last column does not vary.
-                let lanes: Vec<ByColumn<u32>> = ordered
-                    .iter()
-                    .map(|&rank| std::array::from_fn(|i| if i + 1 < COLUMNS { rank } else { 7 }))
-                    .collect();
+                let lanes: Vec<ByColumn<u32>> =
+                    ranks.iter().map(|&rank| std::array::from_fn(|i| if i + 1 < COLUMNS { rank } else { 7 })).collect();
                 let mut lanes_scores = vec![[0.0; COLUMNS]; lanes.len()];
                 let highest_of_all = rows.score_columns(level, &lanes, &mut lanes_scores);
                 assert_eq!(
                     highest_of_all,
                     std::array::from_fn(|i| if i + 1 < COLUMNS { highest } else { f64::NEG_INFINITY })
                 );
-                for (scores_of_row, rank) in lanes_scores.iter().zip(&ordered) {
+                for (scores_of_row, rank) in lanes_scores.iter().zip(ranks) {
                     let i = ends.binary_search(rank).unwrap();
                     assert!(scores_of_row[..COLUMNS - 1].iter().all(|&score| score == scores[i]));
                 }

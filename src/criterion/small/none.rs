@@ -12,7 +12,7 @@ impl<C: Statistics> SmallRows<C> for NotSmall {
         None
     }
 
-    fn load(&mut self, _criterion: &C, _samples: &[u32]) -> bool {
+    fn load(&mut self, _criterion: &C, _samples: &mut [u32]) -> bool {
         match *self {}
     }
 
@@ -36,7 +36,11 @@ impl<C: Statistics> SmallRows<C> for NotSmall {
         match *self {}
     }
 
-    fn begin(&mut self, _places: &mut [u8], _samples: &mut [u32]) {
+    fn begin(&mut self, _places: &[u8]) {
+        match *self {}
+    }
+
+    fn row_weight(&self, _place: u8) -> u32 {
         match *self {}
     }
 

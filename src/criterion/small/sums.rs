@@ -168,9 +168,9 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         })
     }
 
-    fn load(&mut self, criterion: &C, samples: &[u32]) -> bool {
+    fn load(&mut self, criterion: &C, samples: &mut [u32]) -> bool {
         let mut total = 0;
-        for (weight, &sample) in self.weights.iter_mut().zip(samples) {
+        for (weight, &sample) in self.weights.iter_mut().zip(&*samples) {
             let w = criterion.sample_weight(sample);
             total += w;
             *weight = w as i32;
@@ -182,7 +182,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         self.outputs.iter_mut().enumerate().all(|(number, output)| {
             output.origin = if C::LOSS == LOGS { 0 } else { criterion.number(samples[0], number) };
             let (mut least, mut most) = (0, 0);
-            for (distance, &sample) in output.numbers.iter_mut().zip(samples) {
+            for (distance, &sample) in output.numbers.iter_mut().zip(&*samples) {
                 *distance = criterion.number(sample, number) - output.origin;
                 least = (*distance).min(least);
                 most = (*distance).max(most);
@@ -250,11 +250,15 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         }
     }
 
-    fn begin(&mut self, places: &mut [u8], _samples: &mut [u32]) {
+    fn row_weight(&self, place: u8) -> u32 {
+        self.weights[usize::from(place)] as u32
+    }
+
+    fn begin(&mut self, places: &[u8]) {
         for output in &mut self.outputs {
             let rows = self.row_weights.iter_mut().zip(&mut output.row_excesses);
             let (scale, less) = if C::LOSS == LOGS { (1, 0) } else { (self.weight, output.totals.sum) };
-            for ((row_weight, row_excess), &place) in rows.zip(&*places) {
+            for ((row_weight, row_excess), &place) in rows.zip(places) {
                 let place = usize::from(place);
                 *row_weight = self.weights[place];
                 *row_excess = i64::from(self.weights[place]) * (scale * output.numbers[place] - less);

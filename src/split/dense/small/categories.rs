@@ -78,7 +78,7 @@ impl<C: Criterion> SmallNode<'_, C> {
             }
         }
         let cut = scratch.rows.cut_below(places, 1);
-        self.offer(scratch, n, cut, CutAt::between(feature, 0, 1), None);
+        self.offer(scratch, n, cut, CutAt::after(feature, 0), None);
     }
 
     /// Offers the best subset of a few units of categories.
@@ -117,7 +117,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         for bit in bits.iter_mut() {
             *bit = u32::from(*bit & left == 0);
         }
-        self.take(scratch, n, (SmallCut { weight, ..cut }, CutAt::between(feature, 0, 1)), None);
+        self.take(scratch, n, (SmallCut { weight, ..cut }, CutAt::after(feature, 0)), None);
     }
 
     /// Offers the best cut of an order of categories. `places` has the place of each unit, below `n_places`,

@@ -22,11 +22,12 @@ use crate::params::{FeatureSampling, Tier};
 use crate::rng::{NodeKey, Side};
 use crate::simd::Level;
 use crate::split::candidate::ThresholdRule;
+use crate::split::dense::cells::beside;
 use crate::split::node::Search;
 use crate::tuning::tuned;
 
 use node::{CutAt, SmallBest, SmallNode};
-use rows::{ask_for, partition};
+use rows::{Rows, ask_for};
 use units::SmallUnits;
 
 tuned! {
@@ -49,11 +50,12 @@ const BATCH: u32 = 16;
 pub struct SmallScratch<C: Criterion> {
     /// The numbers of the rows of the subtree.
     pub rows: C::Small,
-    /// The places and the ids of these rows. A node is a range of both.
-    places: ByRow<u8>,
-    samples: ByRow<u32>,
+    /// These rows, twice: the search of a node copies its rows from one list to the other.
+    lists: [Rows; 2],
     /// The node that was entered last.
-    node: Range<usize>,
+    node: SmallNodeRows,
+    /// Whether the statistics have begun the search of this node.
+    has_begun: bool,
     features: Vec<u32>,
     /// The ranks of the node's rows in the column that is searched, and in the column of the best candidate
     /// so far. A column of categories has places in an order or units in the place of ranks.
@@ -70,6 +72,25 @@ pub struct SmallScratch<C: Criterion> {
     /// bits that vary in the node.
     asks_bits: bool,
     varying_bits: Vec<u64>,
+}
+
+/// The rows of a node of a small subtree: a range of one of the two lists of rows.
+#[derive(Clone)]
+pub struct SmallNodeRows {
+    list: usize,
+    range: Range<usize>,
+}
+
+impl SmallNodeRows {
+    /// The root of a subtree of this many rows.
+    pub fn root(n: usize) -> Self {
+        Self { list: 0, range: 0..n }
+    }
+
+    /// The number of rows.
+    pub fn n_samples(&self) -> usize {
+        self.range.len()
+    }
 }
 
 /// The best split of a node of a small subtree.
@@ -100,9 +121,9 @@ impl<C: Criterion> SmallScratch<C> {
         Some(Box::new(Self {
             are_side_by_side: rows.scores_columns() && columns::are_side_by_side(search),
             rows,
-            places: [0; MAX_ROWS],
-            samples: [0; MAX_ROWS],
-            node: 0..0,
+            lists: [Rows::new(), Rows::new()],
+            node: SmallNodeRows::root(0),
+            has_begun: false,
             features: Vec::new(),
             ranks: [[0; MAX_ROWS]; 2],
             current: 0,
@@ -116,31 +137,46 @@ impl<C: Criterion> SmallScratch<C> {
 
     /// Loads the rows of a subtree, at most [`MAX_ROWS`]. Returns false if it is not searched in this way.
     pub fn load(&mut self, criterion: &C, samples: &[u32]) -> bool {
-        let is_small = self.rows.load(criterion, samples);
-        if is_small {
-            self.places = std::array::from_fn(|place| place as u8);
-            self.samples[..samples.len()].copy_from_slice(samples);
-        }
-        is_small
+        let Rows { places, samples: ids } = &mut self.lists[0];
+        *places = std::array::from_fn(|place| place as u8);
+        ids[..samples.len()].copy_from_slice(samples);
+        self.rows.load(criterion, &mut ids[..samples.len()])
     }
 
-    /// Enters a node: a range of the rows of the subtree.
-    pub fn enter(&mut self, node: Range<usize>) {
-        self.rows.enter(&self.places[node.clone()]);
+    /// Enters a node.
+    pub fn enter(&mut self, node: SmallNodeRows) {
+        self.rows.enter(&self.lists[node.list].places[node.range.clone()]);
         self.node = node;
+        self.has_begun = false;
     }
 
-    /// The ids of the rows of the node.
+    /// The ids of the rows of the node. Once its best split is found, those that go left come first.
     pub fn samples(&self) -> &[u32] {
-        &self.samples[self.node.clone()]
+        &self.lists[self.node.list].samples[self.node.range.clone()]
     }
 
-    /// The best split of the node. `None` if no feature varies. The rows that go left are moved to the
-    /// front of the node.
+    /// The left and the right child of the node, whose best split sends so many rows left.
+    pub fn children(&self, n_left: usize) -> [SmallNodeRows; 2] {
+        let SmallNodeRows { list, ref range } = self.node;
+        let middle = range.start + n_left;
+        [range.start..middle, middle..range.end].map(|range| SmallNodeRows { list, range })
+    }
+
+    /// Begins the search of the node by statistics, unless that has been done.
+    fn begin(&mut self) {
+        if !self.has_begun {
+            self.rows.begin(&self.lists[self.node.list].places[self.node.range.clone()]);
+            self.has_begun = true;
+        }
+    }
+
+    /// The best split of the node. `None` if no feature varies.
     pub fn best_split(&mut self, search: &Search<'_, C>, key: NodeKey) -> Option<SmallSplit> {
         let Columns::Dense(columns) = search.data.columns() else { return None };
-        let n = self.node.len();
-        self.rows.begin(&mut self.places[self.node.clone()], &mut self.samples[self.node.clone()]);
+        let n = self.node.n_samples();
+        if !SmallNode::<C>::is_pair(n) {
+            self.begin();
+        }
         let order = key.feature_order(search.data.n_features());
         let (n_features, n_drawn) = (search.data.n_features() as u32, search.n_drawn() as u32);
         // How many of the features must be looked at in any case, and how many must vary.
@@ -184,8 +220,16 @@ impl<C: Criterion> SmallScratch<C> {
         }
         self.features = features;
         let SmallBest { cut, at: CutAt { feature, last_left, threshold }, missing, ranks } = node.best?;
-        let rows = (&mut self.places[self.node.clone()], &mut self.samples[self.node.clone()]);
-        let n_left = partition(rows, &self.ranks[ranks], last_left);
+        // Of the columns of numbers that were the best so far, only the last one is looked at for the next rank.
+        let threshold = threshold.unwrap_or_else(|| {
+            let (_, first_right, _) = beside(search.level, &self.ranks[ranks][..n], last_left);
+            ThresholdRule::Between { last_left, first_right }
+        });
+        let SmallNodeRows { list, range } = &mut self.node;
+        let [first, second] = &mut self.lists;
+        let (rows, out) = if *list == 0 { (first, second) } else { (second, first) };
+        let n_left = rows.partition(range, &self.ranks[ranks], last_left, out);
+        *list = 1 - *list;
         Some(SmallSplit { feature, threshold, missing, n_left, weight: cut.weight.into() })
     }
 }
@@ -193,7 +237,7 @@ impl<C: Criterion> SmallScratch<C> {
 impl<C: Criterion> SmallScratch<C> {
     /// Finds the cuts of columns of few values that have rows on both sides in the node.
     fn find_varying_bits(&mut self, bits: &BitColumns) {
-        let samples = &self.samples[self.node.clone()];
+        let samples = &self.lists[self.node.list].samples[self.node.range.clone()];
         self.varying_bits.clear();
         self.varying_bits.extend((0..bits.n_words() as u32).map(|number| {
             let words = bits.words(number);

@@ -11,7 +11,6 @@ use crate::data::DenseColumns;
 use crate::params::Splitter;
 use crate::rng::{NodeKey, Side};
 use crate::split::candidate::{ThresholdRule, threshold_between};
-use crate::split::dense::cells::beside;
 use crate::split::node::Search;
 
 /// Where a column is cut.
@@ -20,13 +19,14 @@ pub(super) struct CutAt {
     pub feature: u32,
     /// The last rank that goes left.
     pub last_left: u32,
-    pub threshold: ThresholdRule,
+    /// If there is none, it is half way to the next rank.
+    pub threshold: Option<ThresholdRule>,
 }
 
 impl CutAt {
-    /// A cut between two ranks.
-    pub(super) fn between(feature: u32, last_left: u32, first_right: u32) -> Self {
-        Self { feature, last_left, threshold: ThresholdRule::Between { last_left, first_right } }
+    /// A cut between a rank and the next one.
+    pub(super) fn after(feature: u32, last_left: u32) -> Self {
+        Self { feature, last_left, threshold: None }
     }
 }
 
@@ -49,6 +49,25 @@ pub(super) struct SmallBest {
 }
 
 impl<C: Criterion> SmallNode<'_, C> {
+    /// Whether a node of `n` rows has two, which every column of numbers that varies parts alike, so that
+    /// nothing is scored.
+    pub(super) fn is_pair(n: usize) -> bool {
+        n == 2 && !C::FORBIDS_CUTS
+    }
+
+    /// Parts the two rows of a node by the column of numbers that is searched.
+    fn part_pair(&mut self, scratch: &mut SmallScratch<C>, feature: u32, extremes: Range<u32>) {
+        let Range { start: lowest, end: highest } = extremes;
+        let threshold = match self.search.params.splitter {
+            Splitter::Best => ThresholdRule::Between { last_left: lowest, first_right: highest },
+            Splitter::Random => ThresholdRule::Random { key: self.key, lowest, highest },
+        };
+        let left = scratch.node.range.start + usize::from(scratch.ranks(2)[0] != lowest);
+        let weight = scratch.rows.row_weight(scratch.lists[scratch.node.list].places[left]);
+        let cut = SmallCut { score: f64::INFINITY, numerator: 0, denominator: 1, weight };
+        self.take(scratch, 2, (cut, CutAt { feature, last_left: lowest, threshold: Some(threshold) }), None);
+    }
+
     /// Whether no column that is drawn later can win: in a node of two rows, whose cuts all part
     /// the two, and where the best cut has the highest conceivable score.
     pub(super) fn is_decided(&self, rows: &C::Small, n: usize) -> bool {
@@ -64,26 +83,25 @@ impl<C: Criterion> SmallNode<'_, C> {
     pub(super) fn search_column(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32) -> bool {
         let missing = self.search.data.missing_rank(feature);
         self.begin_column(scratch);
-        let SmallScratch { samples, node, ranks, current, .. } = &mut *scratch;
+        let SmallScratch { lists, node, ranks, current, .. } = &mut *scratch;
+        let samples = &lists[node.list].samples[node.range.clone()];
         let Extremes { lowest, highest, highest_value } =
-            gather(self.columns.column(feature), &samples[node.clone()], missing, &mut ranks[*current]);
+            gather(self.columns.column(feature), samples, missing, &mut ranks[*current]);
         if lowest == highest {
             return false;
         }
-        if self.search.data.is_categorical(feature) {
+        let is_categorical = self.search.data.is_categorical(feature);
+        let (extremes, missing) = (lowest..highest_value, missing.filter(|&missing| missing == highest));
+        if Self::is_pair(n) && !is_categorical && missing.is_none() {
+            self.part_pair(scratch, feature, lowest..highest);
+            return true;
+        }
+        scratch.begin();
+        if is_categorical {
             self.search_categories(scratch, n, feature);
             return true;
         }
-        let (extremes, missing) = (lowest..highest_value, missing.filter(|&missing| missing == highest));
         match self.search.params.splitter {
-            // The only cut parts the two rows, wherever the threshold is.
-            splitter if n == 2 && missing.is_none() => {
-                let threshold = match splitter {
-                    Splitter::Best => ThresholdRule::Between { last_left: lowest, first_right: highest },
-                    Splitter::Random => ThresholdRule::Random { key: self.key, lowest, highest },
-                };
-                self.offer_cut(scratch, n, CutAt { feature, last_left: lowest, threshold }, None);
-            }
             Splitter::Best => self.search_numbers(scratch, n, feature, extremes, missing),
             Splitter::Random => self.cut_numbers_at_random(scratch, n, feature, extremes, missing),
         }
@@ -146,7 +164,7 @@ impl<C: Criterion> SmallNode<'_, C> {
             return;
         };
         let Range { start: lowest, end: highest } = extremes;
-        let values = CutAt::between(feature, highest, missing);
+        let values = CutAt::after(feature, highest);
         let right = Some((missing, Side::Right));
         if lowest == highest {
             self.offer_cut(scratch, n, values, right);
@@ -213,8 +231,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         let close = cuts.enumerate().filter(|&(_, (_, score))| score >= least);
         let close = close.map(|(i, (last, _))| (last, move || rows.scored_cut(i, ranks, last, missing_left)));
         let (cut, last) = self.winner(close)?;
-        let (_, above, _) = beside(self.search.level, ranks, last);
-        Some((cut, CutAt::between(feature, last, above)))
+        Some((cut, CutAt::after(feature, last)))
     }
 
     /// Whether none of some cuts wins, whose highest score is this one. `least_to_win` says which
@@ -254,7 +271,7 @@ impl<C: Criterion> SmallNode<'_, C> {
     fn random_cut(&self, ranks: &[u32], feature: u32, extremes: Range<u32>) -> CutAt {
         let threshold = |low, high| threshold_between(self.key, feature, low, high);
         let (last_left, threshold) = self.search.data.cut_between(feature, extremes, ranks, threshold);
-        CutAt { feature, last_left, threshold: ThresholdRule::At(threshold) }
+        CutAt { feature, last_left, threshold: Some(ThresholdRule::At(threshold)) }
     }
 
     /// Offers a cut of the column of numbers that is searched. `missing` is as in [`take`](Self::take), but

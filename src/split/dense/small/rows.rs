@@ -1,26 +1,43 @@
-//! The ranks of the rows of a node in a column, and the partition of these rows.
+//! The rows of a node: their ranks in a column, and their partition.
+
+use std::ops::Range;
 
 use crate::criterion::small::{ByRow, MAX_ROWS};
 use crate::data::DenseColumns;
 use crate::data::dense::{DenseColumn, Ranks};
 use crate::simd::prefetch;
 
-/// Moves rows of ranks up to `last` to the front and keeps the order on both sides. Rows have places and
-/// ids. Returns how many these are.
-pub(super) fn partition((places, samples): (&mut [u8], &mut [u32]), ranks: &[u32], last: u32) -> usize {
-    let mut right = ([0; MAX_ROWS], [0; MAX_ROWS]);
-    let (mut n_left, mut n_right) = (0, 0);
-    for (at, &rank) in (0..places.len()).zip(ranks) {
-        let (place, sample) = (places[at], samples[at]);
-        // The row is written to both sides: n_left <= at, and the slot at n_right is not used yet.
-        (places[n_left], samples[n_left]) = (place, sample);
-        (right.0[n_right], right.1[n_right]) = (place, sample);
-        n_left += usize::from(rank <= last);
-        n_right += usize::from(rank > last);
+/// Some rows of a small subtree: their places and their ids.
+pub(super) struct Rows {
+    pub places: ByRow<u8>,
+    pub samples: ByRow<u32>,
+}
+
+impl Rows {
+    /// No rows.
+    pub(super) fn new() -> Self {
+        Self { places: [0; MAX_ROWS], samples: [0; MAX_ROWS] }
     }
-    places[n_left..].copy_from_slice(&right.0[..n_right]);
-    samples[n_left..].copy_from_slice(&right.1[..n_right]);
-    n_left
+
+    /// Copies the rows of a node to `out`, those of ranks up to `last` first. The order is kept on both sides.
+    /// Returns how many these are.
+    pub(super) fn partition(&self, node: &Range<usize>, ranks: &[u32], last: u32, out: &mut Self) -> usize {
+        let ranks = &ranks[..node.len()];
+        // Adding up takes registers, and then every row has one way to go: no list of the others is
+        // copied back.
+        let n_left = ranks.iter().map(|&rank| u32::from(rank <= last)).sum::<u32>() as usize;
+        let rows = self.places[node.clone()].iter().zip(&self.samples[node.clone()]);
+        let (places, samples) = (&mut out.places[node.clone()], &mut out.samples[node.clone()]);
+        let (mut left, mut right) = (0, n_left);
+        for ((&place, &sample), &rank) in rows.zip(ranks) {
+            let is_left = rank <= last;
+            let at = if is_left { left } else { right };
+            (places[at], samples[at]) = (place, sample);
+            left += usize::from(is_left);
+            right += usize::from(!is_left);
+        }
+        n_left
+    }
 }
 
 /// The lowest and the highest of some ranks, and the highest one of a value: 0 if all are missing.
