@@ -84,6 +84,7 @@ impl NodeKey {
     }
 
     /// The order in which the node draws its features.
+    #[inline]
     pub fn feature_order(self, n_features: usize) -> Permutation {
         Permutation::new(combine(self.0, Purpose::Features as u64), n_features)
     }

@@ -111,7 +111,7 @@ pub(super) fn walk<'l, C: Criterion, P: Policy>(
             let split = Split::of(search.data, feature, rows, heavier, missing, || threshold);
             let children = scratch.children(n_left);
             let child = |side, load| {
-                let rows = children[usize::from(side == Side::Right)].clone();
+                let rows = children[usize::from(side == Side::Right)];
                 Waiting { rows, depth: depth + 1, key: key.child(side), load }
             };
             match policy.follow(search, &split, [n_left, n - n_left], load) {

@@ -20,6 +20,7 @@ enum Kind {
 }
 
 impl Permutation {
+    #[inline]
     pub(super) fn new(key: u64, n: usize) -> Self {
         debug_assert!(n > 0);
         Self(if n > SHUFFLE_UP_TO {
@@ -47,17 +48,10 @@ impl Permutation {
 
     /// Sets `out` to the features at the positions from `start` on. Far cheaper than a call of
     /// [`at`](Self::at) per position (bench `draw`).
+    #[inline]
     pub fn draw(&self, level: Level, start: u32, out: &mut [u32]) {
         match &self.0 {
-            Kind::Shuffle(shuffle) => {
-                // Taken one by one: wide reads behind the loop would wait for the bytes that it writes.
-                shuffle.run(start as usize + out.len(), |position, feature| {
-                    if let Some(at) = position.checked_sub(start as usize) {
-                        out[at] = feature.into();
-                    }
-                    false
-                });
-            }
+            Kind::Shuffle(shuffle) => shuffle.draw(start as usize, out),
             Kind::Network(network) => draw(level, network, start, out),
         }
     }
@@ -93,24 +87,51 @@ struct Shuffle {
 }
 
 impl Shuffle {
+    /// All features in order.
+    const ORDERED: [u8; SHUFFLE_UP_TO] = {
+        let (mut features, mut i) = ([0; SHUFFLE_UP_TO], 0);
+        while i < SHUFFLE_UP_TO {
+            features[i] = i as u8;
+            i += 1;
+        }
+        features
+    };
+
+    /// Draws the feature at a position, if those before have been drawn.
+    #[inline]
+    fn step(self, i: usize, features: &mut [u8; SHUFFLE_UP_TO]) -> u8 {
+        // The random number is a step of `SplitMix64`. It is mapped to the features that are left.
+        let random = mix(self.key.wrapping_add(GOLDEN.wrapping_mul(i as u64 + 1)));
+        let chosen = i + high_product(random, (usize::from(self.n) - i) as u64) as usize;
+        features.swap(i, chosen);
+        features[i]
+    }
+
     /// Shuffles until the features at the positions `0..k` are final, and returns all features.
     /// Ends earlier if `stop` holds for a position and its feature.
-    #[inline]
     fn run(self, k: usize, mut stop: impl FnMut(usize, u8) -> bool) -> [u8; SHUFFLE_UP_TO] {
-        let n = usize::from(self.n);
-        debug_assert!(k <= n);
-        let mut features: [u8; SHUFFLE_UP_TO] = std::array::from_fn(|i| i as u8);
+        debug_assert!(k <= usize::from(self.n));
+        let mut features = Self::ORDERED;
         for i in 0..k {
-            // The random number is a step of `SplitMix64`. It is mapped to the features that are
-            // left.
-            let random = mix(self.key.wrapping_add(GOLDEN.wrapping_mul(i as u64 + 1)));
-            let chosen = i + high_product(random, (n - i) as u64) as usize;
-            features.swap(i, chosen);
-            if stop(i, features[i]) {
+            let feature = self.step(i, &mut features);
+            if stop(i, feature) {
                 break;
             }
         }
         features
+    }
+
+    /// See [`Permutation::draw`].
+    fn draw(self, start: usize, out: &mut [u32]) {
+        debug_assert!(start + out.len() <= usize::from(self.n));
+        let mut features = Self::ORDERED;
+        for i in 0..start {
+            self.step(i, &mut features);
+        }
+        // Taken one by one: wide reads behind the loop would wait for the bytes that it writes.
+        for (i, out) in (start..).zip(out) {
+            *out = self.step(i, &mut features).into();
+        }
     }
 
     fn position(self, feature: u32) -> u32 {
@@ -179,6 +200,7 @@ impl Hash {
 }
 
 impl Network {
+    #[inline(never)]
     fn new(key: u64, n: u32) -> Self {
         // `bits / 2` is rounded down, so that the high half has at least nine values. With 31 bits
         // the high half would have one value too many for 16 bits, so the low half gets one bit

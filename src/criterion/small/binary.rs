@@ -1,7 +1,7 @@
 //! Gini impurity of two classes in small subtrees; see `criterion::binary` for the formulas.
 
 use super::packed::{PackedRows, unpacked};
-use super::{ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows};
+use super::{ByRow, ExactScore, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows};
 use crate::criterion::Statistics;
 use crate::criterion::binary::{BinaryGini, BinaryTotals};
 use crate::criterion::weights::SampleWeights;
@@ -21,12 +21,21 @@ pub struct SmallBinary {
 }
 
 impl SmallBinary {
+    /// The cut with this packed sum on its left.
+    #[inline]
     fn unpack(&self, sum: i32) -> SmallCut {
+        let ExactScore { numerator, denominator } = self.exact_of(sum);
+        let score = numerator as u64 as f64 / f64::from(denominator);
+        SmallCut { score, weight: unpacked(sum).0 as u32 }
+    }
+
+    /// Its exact score, whose numerator has 36 bits.
+    #[inline]
+    fn exact_of(&self, sum: i32) -> ExactScore {
         let (weight, excess) = unpacked(sum);
         let (weight, excess) = (weight as u32, u64::from(excess.unsigned_abs()));
-        let (numerator, denominator) = (excess * excess, weight * (self.node.weight as u32 - weight));
-        let score = numerator as f64 / f64::from(denominator);
-        SmallCut { score, numerator: numerator.into(), denominator, weight }
+        let numerator = u128::from(excess * excess);
+        ExactScore { numerator, denominator: weight * (self.node.weight as u32 - weight) }
     }
 }
 
@@ -100,6 +109,12 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
         self.packed.score_cuts(level, ranks, lasts, scores)
     }
 
+    /// Let `W` be the weight of the node. Scores are at most `W^2 / 4`, and as quotients whose denominators are at
+    /// most that, they differ by at least the inverse of its square: for this weight, relatively by 2^-48.
+    fn are_scores_exact(&self) -> bool {
+        self.node.weight <= 512
+    }
+
     fn score_subsets(&mut self, level: Level, units: &[u32], lefts: &[u32; LANES], scores: &mut [f64; LANES]) -> f64 {
         self.packed.score_subsets(level, units, lefts, scores)
     }
@@ -112,23 +127,30 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
         unpacked(self.packed.sum(i)).1 < 0
     }
 
-    fn score_with(
+    fn score_again(
         &mut self,
         level: Level,
         ranks: &[u32],
-        missing: u32,
         _lasts: &[[u32; LANES]],
         scores: &mut [[f64; LANES]],
     ) -> f64 {
-        self.packed.score_with(level, ranks, missing, scores)
+        self.packed.score_again(level, ranks, scores)
     }
 
     fn cut(&self, i: usize) -> SmallCut {
         self.unpack(self.packed.sum(i))
     }
 
+    fn exact(&self, i: usize) -> ExactScore {
+        self.exact_of(self.packed.sum(i))
+    }
+
     fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut {
         self.unpack(self.packed.sum_where(ranks, |rank| rank < end))
+    }
+
+    fn exact_below(&self, ranks: &[u32], end: u32) -> ExactScore {
+        self.exact_of(self.packed.sum_where(ranks, |rank| rank < end))
     }
 
     fn cuts_with_missing(&self, ranks: &[u32], end: u32, missing: u32) -> [SmallCut; 3] {

@@ -7,7 +7,8 @@
 use smallvec::SmallVec;
 
 use super::{
-    BY_RANK, BY_UNIT, ByRow, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left, higher, highest_of, is_end,
+    BY_RANK, BY_UNIT, ByRow, ExactScore, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left, higher,
+    highest_of, is_end,
 };
 use crate::criterion::classes::{ClassCriterion, Measure};
 use crate::criterion::component::ClassWeights;
@@ -44,11 +45,18 @@ struct Sums {
     numerator: [i32; LANES],
 }
 
+/// One of them.
+#[derive(Clone, Copy)]
+struct Sum {
+    left: i32,
+    numerator: i32,
+}
+
 impl SmallClasses {
-    /// Some cuts. `lefts(ranks, weights, all)` tells the weights of the rows of one class that go left, of
-    /// which all weigh `all`.
+    /// The sums of some cuts. `lefts(ranks, weights, all)` tells the weights of the rows of one class that go
+    /// left, of which all weigh `all`.
     #[inline]
-    fn cuts<const N: usize>(&self, ranks: &[u32], lefts: impl Fn(&[u32], &[i32], i32) -> [i32; N]) -> [SmallCut; N] {
+    fn sums<const N: usize>(&self, ranks: &[u32], lefts: impl Fn(&[u32], &[i32], i32) -> [i32; N]) -> [Sum; N] {
         let mut sums = [(0, 0, 0); N];
         let mut start = 0;
         for &(group_end, count) in &self.groups {
@@ -61,17 +69,32 @@ impl SmallClasses {
                 *outside += (count - left) * (count - left);
             }
         }
-        sums.map(|(weight, inside, outside)| self.cut_of(weight, numerator(self.weight, weight, inside, outside)))
+        sums.map(|(left, inside, outside)| Sum { left, numerator: numerator(self.weight, left, inside, outside) })
     }
 
-    fn cut_of(&self, left: i32, numerator: i32) -> SmallCut {
-        let denominator = left * (self.weight - left);
-        SmallCut {
-            score: f64::from(numerator) / f64::from(denominator),
-            numerator: numerator as u128,
-            denominator: denominator as u32,
-            weight: left as u32,
-        }
+    /// The sum of the cut that sends rows of a rank below `end` left.
+    #[inline]
+    fn sum_below(&self, ranks: &[u32], end: u32) -> Sum {
+        let [sum] = self.sums(ranks, |ranks, weights, _| {
+            [ranks.iter().zip(weights).map(|(&rank, &w)| w & -i32::from(rank < end)).sum()]
+        });
+        sum
+    }
+
+    /// The sum of cut number `i` of those that were scored last.
+    fn sum(&self, i: usize) -> Sum {
+        let Sums { left, numerator } = &self.cuts[i / LANES];
+        Sum { left: left[i % LANES], numerator: numerator[i % LANES] }
+    }
+
+    fn cut_of(&self, sum: Sum) -> SmallCut {
+        let denominator = sum.left * (self.weight - sum.left);
+        SmallCut { score: f64::from(sum.numerator) / f64::from(denominator), weight: sum.left as u32 }
+    }
+
+    fn exact_of(&self, sum: Sum) -> ExactScore {
+        let denominator = sum.left * (self.weight - sum.left);
+        ExactScore { numerator: sum.numerator as u128, denominator: denominator as u32 }
     }
 
     fn counts(&self) -> &[i32] {
@@ -101,7 +124,11 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
 
     fn load(&mut self, criterion: &ClassCriterion<'_, W, M>, samples: &mut [u32]) -> bool {
         let slot = |sample: u32| criterion.classes.slots[sample as usize];
-        samples.sort_by_key(|&sample| slot(sample));
+        // The class above the row, in one integer.
+        let key = |&sample: &u32| u64::from(slot(sample)) << u32::BITS | u64::from(sample);
+        let mut sorted: SmallVec<[u64; 128]> = samples.iter().map(key).collect();
+        sorted.sort_unstable();
+        samples.iter_mut().zip(&sorted).for_each(|(sample, &key)| *sample = key as u32);
         self.slots.clear();
         let mut total = 0;
         for ((weight, class), &sample) in self.weights.iter_mut().zip(&mut self.classes).zip(&*samples) {
@@ -174,18 +201,15 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         score_cuts::<BY_RANK>(level, ranks, grouped, groups, lasts, *weight, cuts, scores)
     }
 
-    fn score_with(
-        &mut self,
-        level: Level,
-        ranks: &[u32],
-        missing: u32,
-        lasts: &[[u32; LANES]],
-        scores: &mut [[f64; LANES]],
-    ) -> f64 {
-        // Squares do not add up, so the rows are added up anew. No rank is below 0.
-        let mut moved = [0; MAX_ROWS];
-        moved.iter_mut().zip(ranks).for_each(|(new, &rank)| *new = if rank == missing { 0 } else { rank });
-        SmallRows::<ClassCriterion<'_, W, M>>::score_cuts(self, level, &moved[..ranks.len()], lasts, scores)
+    /// Squares do not add up, so the rows are added up anew.
+    fn score_again(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64 {
+        SmallRows::<ClassCriterion<'_, W, M>>::score_cuts(self, level, ranks, lasts, scores)
+    }
+
+    /// Scores are at most the weight of the node, and as quotients whose denominators are below 2^18, they
+    /// differ by at least 2^-36: relatively by 2^-46.
+    fn are_scores_exact(&self) -> bool {
+        true
     }
 
     fn score_subsets(&mut self, level: Level, units: &[u32], lefts: &[u32; LANES], scores: &mut [f64; LANES]) -> f64 {
@@ -195,26 +219,31 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
     }
 
     fn cut(&self, i: usize) -> SmallCut {
-        let Sums { left, numerator } = &self.cuts[i / LANES];
-        self.cut_of(left[i % LANES], numerator[i % LANES])
+        self.cut_of(self.sum(i))
+    }
+
+    fn exact(&self, i: usize) -> ExactScore {
+        self.exact_of(self.sum(i))
     }
 
     fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut {
-        let [cut] = self.cuts(ranks, |ranks, weights, _| {
-            [ranks.iter().zip(weights).map(|(&rank, &w)| w & -i32::from(rank < end)).sum()]
-        });
-        cut
+        self.cut_of(self.sum_below(ranks, end))
+    }
+
+    fn exact_below(&self, ranks: &[u32], end: u32) -> ExactScore {
+        self.exact_of(self.sum_below(ranks, end))
     }
 
     fn cuts_with_missing(&self, ranks: &[u32], end: u32, missing: u32) -> [SmallCut; 3] {
-        self.cuts(ranks, |ranks, weights, all| {
+        let sums = self.sums(ranks, |ranks, weights, all| {
             let (mut below, mut absent) = (0, 0);
             for (&rank, &w) in ranks.iter().zip(weights) {
                 below += w & -i32::from(rank < end);
                 absent += w & -i32::from(rank == missing);
             }
             [below, all - absent, below + absent]
-        })
+        });
+        sums.map(|sum| self.cut_of(sum))
     }
 
     fn add_units(&mut self, units: &[u8], n_units: usize) {

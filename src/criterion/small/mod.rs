@@ -55,28 +55,38 @@ pub type ByColumn<T> = [T; COLUMNS];
 /// A cut, as far as its rank among the cuts of a node depends on it.
 #[derive(Debug, Clone, Copy)]
 pub struct SmallCut {
-    /// The score: the higher, the better the split. It is the quotient of the next two numbers, of
-    /// which only a few roundings are allowed to differ.
+    /// The score: the higher, the better the split. Only a few roundings are allowed to make it differ from
+    /// the exact score.
     pub score: f64,
-    /// The exact numerator of the score.
-    pub numerator: u128,
-    /// The exact denominator of the score: the product of the weights of both sides.
-    pub denominator: u32,
     /// The weight of the rows on the left.
     pub weight: u32,
 }
 
 impl SmallCut {
-    /// The exact order of the cuts of one node; the greater one is the better split.
+    /// Whether the scores of two cuts differ by so little that they do not tell which one is better.
+    #[inline]
+    fn is_close(&self, other: &Self) -> bool {
+        (self.score - other.score).abs() <= self.score.max(other.score) * MARGIN
+    }
+}
+
+/// The exact score of a cut, as a quotient.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExactScore {
+    /// The numerator.
+    pub numerator: u128,
+    /// The denominator: the product of the weights of both sides, or 1.
+    pub denominator: u32,
+}
+
+impl ExactScore {
+    /// The exact order of two scores.
     pub fn compare(&self, other: &Self) -> Ordering {
-        if (self.score - other.score).abs() > self.score.max(other.score) * MARGIN {
-            return self.score.total_cmp(&other.score);
-        }
         if self.denominator == other.denominator {
             return self.numerator.cmp(&other.numerator);
         }
         let ratio =
-            |cut: &Self| Ratio { numerator: Wide::from(cut.numerator), denominator: u128::from(cut.denominator) };
+            |score: &Self| Ratio { numerator: Wide::from(score.numerator), denominator: score.denominator.into() };
         ratio(self).compare(&ratio(other))
     }
 }
@@ -125,17 +135,26 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// [`least_close`](Self::least_close). O(rows * cuts).
     fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64;
 
-    /// Scores the cuts of the column that was [scored](Self::score_cuts) last again, with the rows
-    /// of the rank `missing` on the left of all cuts. This rank is above all `lasts`, which are the
-    /// same as before, as `ranks` are. O(rows + cuts), or O(rows * cuts).
-    fn score_with(
-        &mut self,
-        level: Level,
-        ranks: &[u32],
-        missing: u32,
-        lasts: &[[u32; LANES]],
-        scores: &mut [[f64; LANES]],
-    ) -> f64;
+    /// Scores the cuts of the column that was [scored](Self::score_cuts) last again. `lasts` are the same as
+    /// before, and so are `ranks`, but for rows on the right of all cuts that now have rank 0, as no other
+    /// row has. O(rows + cuts), or O(rows * cuts).
+    fn score_again(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64;
+
+    /// The exact order of the cuts of the node; the greater one is the better split. `exactly` tells the order
+    /// by exact scores, and is called only where scores are close.
+    #[inline]
+    fn compare(&self, cut: &SmallCut, other: &SmallCut, exactly: impl FnOnce() -> Ordering) -> Ordering {
+        if self.are_scores_exact() || !cut.is_close(other) {
+            return cut.score.partial_cmp(&other.score).unwrap_or(Ordering::Equal);
+        }
+        exactly()
+    }
+
+    /// Whether different exact scores of cuts of the node are so far apart that they do not round to the same
+    /// number.
+    fn are_scores_exact(&self) -> bool {
+        false
+    }
 
     /// Scores subsets of the units of a column of categories: cut number `i` sends the rows left
     /// whose unit, a bit, is one of `lefts[i]`. `units` are those of the node's rows. Sets the scores
@@ -162,7 +181,7 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     }
 
     /// The least score that the best of some cuts may have if the highest score of these cuts is
-    /// this one, both as [`score_cuts`](Self::score_cuts), [`score_with`](Self::score_with) or
+    /// this one, both as [`score_cuts`](Self::score_cuts), [`score_again`](Self::score_again) or
     /// [`score_columns`](Self::score_columns) finds them.
     fn least_close(&self, highest: f64) -> f64 {
         least_close(highest)
@@ -174,9 +193,8 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     }
 
     /// Cut number `i` of the column that was scored last, which sends rows of at most the rank `last` left.
-    /// `ranks` are those of the node's rows in the column, and `missing_left` is the rank of missing
-    /// values if they are on the left. O(rows).
-    fn scored_cut(&self, i: usize, _ranks: &[u32], _last: u32, _missing_left: Option<u32>) -> SmallCut {
+    /// `ranks` are those of the node's rows in the column. O(rows).
+    fn scored_cut(&self, i: usize, _ranks: &[u32], _last: u32) -> SmallCut {
         self.cut(i)
     }
 
@@ -195,9 +213,15 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// Cut number `i` of those that were [scored](Self::score_subsets) last.
     fn cut(&self, i: usize) -> SmallCut;
 
+    /// The exact score of this cut.
+    fn exact(&self, i: usize) -> ExactScore;
+
     /// The cut that sends rows of a rank below `end` left. There must be rows on both sides.
     /// O(rows).
     fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut;
+
+    /// The exact score of this cut. O(rows).
+    fn exact_below(&self, ranks: &[u32], end: u32) -> ExactScore;
 
     /// The cuts of a column with rows of the rank `missing`, above all others: those of a rank below
     /// `end` on the left; all rows but the missing ones; those below `end` and the missing ones. There must
@@ -307,7 +331,6 @@ mod tests {
 
     fn assert_same(cut: &SmallCut, expected: &SmallCut) {
         assert_eq!((cut.weight, cut.score.to_bits()), (expected.weight, expected.score.to_bits()));
-        assert_eq!((cut.numerator, cut.denominator), (expected.numerator, expected.denominator));
     }
 
     /// The cuts with missing values are those of ranks that put them last or first.
@@ -316,6 +339,27 @@ mod tests {
         let expected = [rows.cut_below(ranks, end), rows.cut_below(ranks, missing), rows.cut_below(&first, end + 1)];
         for (cut, expected) in rows.cuts_with_missing(ranks, end, missing).iter().zip(expected) {
             assert_same(cut, &expected);
+        }
+    }
+
+    /// Columns side by side have the scores of the cuts after each of the ranks `ends`. The last column does
+    /// not vary.
+    fn check_columns<C: Criterion>(
+        rows: &mut C::Small,
+        level: Level,
+        ranks: &[u32],
+        (ends, scores): (&[u32], &[f64]),
+        highest: f64,
+    ) {
+        let column = |rank, i| if i + 1 < COLUMNS { rank } else { 7 };
+        let lanes: Vec<ByColumn<u32>> = ranks.iter().map(|&rank| std::array::from_fn(|i| column(rank, i))).collect();
+        let mut lanes_scores = vec![[0.0; COLUMNS]; lanes.len()];
+        let highest_of_all = rows.score_columns(level, &lanes, &mut lanes_scores);
+        let expected = std::array::from_fn(|i| if i + 1 < COLUMNS { highest } else { f64::NEG_INFINITY });
+        assert_eq!(highest_of_all, expected);
+        for (scores_of_row, rank) in lanes_scores.iter().zip(ranks) {
+            let i = ends.binary_search(rank).unwrap();
+            assert!(scores_of_row[..COLUMNS - 1].iter().all(|&score| score == scores[i]));
         }
     }
 
@@ -379,11 +423,11 @@ mod tests {
                 let highest = rows.score_cuts(level, &moved, below, &mut scores);
                 let mut again = scores.clone();
                 rows.score_cuts(level, ranks, below, &mut again);
-                assert_eq!(rows.score_with(level, ranks, missing, below, &mut again), highest);
+                assert_eq!(rows.score_again(level, &moved, below, &mut again), highest);
                 assert_eq!(scores, again);
                 let cuts = below.as_flattened().iter().zip(scores.as_flattened()).enumerate();
                 for (i, (&last, _)) in cuts.filter(|&(_, (_, &score))| score > f64::NEG_INFINITY) {
-                    assert_same(&rows.scored_cut(i, ranks, last, Some(missing)), &rows.cut_below(&moved, last + 1));
+                    assert_same(&rows.scored_cut(i, &moved, last), &rows.cut_below(&moved, last + 1));
                 }
 
                 let mut scores = vec![[0.0; LANES]; lasts.len() / LANES];
@@ -391,15 +435,18 @@ mod tests {
                 let scores = scores.as_flattened();
                 assert_eq!(highest, scores.iter().copied().fold(f64::NEG_INFINITY, f64::max));
                 assert!(scores[proofs.len()..].iter().all(|&score| score == f64::NEG_INFINITY));
-                let cut = |i: usize| rows.scored_cut(i, ranks, ends[i], None);
+                let cut = |i: usize| rows.scored_cut(i, ranks, ends[i]);
                 let cuts: Vec<SmallCut> = (0..proofs.len()).map(cut).collect();
                 let are_rounded = rows.scores_columns();
+                let exact: Vec<ExactScore> = ends.iter().map(|&end| rows.exact_below(ranks, end + 1)).collect();
+                let compare = |i: usize, j: usize| rows.compare(&cuts[i], &cuts[j], || exact[i].compare(&exact[j]));
                 for (i, a) in cuts.iter().enumerate() {
                     assert!(are_rounded || a.score.to_bits() == scores[i].to_bits());
-                    let is_best = cuts.iter().all(|b| a.compare(b) != Ordering::Less);
+                    let is_best = (0..cuts.len()).all(|j| compare(i, j) != Ordering::Less);
+                    assert!(are_rounded || rows.exact(i) == exact[i]);
                     assert!(!is_best || scores[i] >= rows.least_close(highest));
-                    let mut worse = cuts.iter().filter(|b| a.compare(b) != Ordering::Less);
-                    assert!(worse.all(|b| scores[i] >= rows.least_to_win(b.score)));
+                    let mut worse = (0..cuts.len()).filter(|&j| compare(i, j) != Ordering::Less);
+                    assert!(worse.all(|j| scores[i] >= rows.least_to_win(cuts[j].score)));
                     assert_same(a, &rows.cut_below(ranks, ends[i] + 1));
                     if ends[i] + 1 < missing {
                         check_with_missing::<C>(&rows, ranks, ends[i] + 1, missing);
@@ -407,26 +454,13 @@ mod tests {
                     assert!(a.score <= rows.most_score() * (1.0 + MARGIN));
                     assert_eq!(a.score == f64::NEG_INFINITY, proofs[i].is_none());
                     let Some(proof) = &proofs[i] else { continue };
-                    for (b, other) in cuts.iter().zip(&proofs).filter_map(|(b, other)| Some((b, other.as_ref()?))) {
-                        assert_eq!(a.compare(b), criterion.compare(&totals, proof, other));
+                    for (j, other) in proofs.iter().enumerate().filter_map(|(j, other)| Some((j, other.as_ref()?))) {
+                        assert_eq!(compare(i, j), criterion.compare(&totals, proof, other));
                     }
                 }
 
-                if !rows.scores_columns() || ranks.len() > FEW_ROWS {
-                    continue;
-                }
-                // The last column does not vary.
-                let lanes: Vec<ByColumn<u32>> =
-                    ranks.iter().map(|&rank| std::array::from_fn(|i| if i + 1 < COLUMNS { rank } else { 7 })).collect();
-                let mut lanes_scores = vec![[0.0; COLUMNS]; lanes.len()];
-                let highest_of_all = rows.score_columns(level, &lanes, &mut lanes_scores);
-                assert_eq!(
-                    highest_of_all,
-                    std::array::from_fn(|i| if i + 1 < COLUMNS { highest } else { f64::NEG_INFINITY })
-                );
-                for (scores_of_row, rank) in lanes_scores.iter().zip(ranks) {
-                    let i = ends.binary_search(rank).unwrap();
-                    assert!(scores_of_row[..COLUMNS - 1].iter().all(|&score| score == scores[i]));
+                if rows.scores_columns() && ranks.len() <= FEW_ROWS {
+                    check_columns::<C>(&mut rows, level, ranks, (&ends, scores), highest);
                 }
             }
             Ok(true)
@@ -438,7 +472,7 @@ mod tests {
         fn small_statistics_agree_with_scans(
             (numbers, ranks, weights, is_in) in (2..=MAX_ROWS).prop_flat_map(|n| (
                 vec(-1000..1000i32, n),
-                vec(0..40u32, n),
+                vec(1..41u32, n),
                 prop_oneof![Just(None), vec((1..4u8).prop_map(f64::from), n).prop_map(Some)],
                 vec(any::<bool>(), n),
             )),

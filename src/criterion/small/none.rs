@@ -1,6 +1,6 @@
 //! The statistics of small subtrees of criteria that have none.
 
-use super::{LANES, SmallCut, SmallRows};
+use super::{ExactScore, LANES, SmallCut, SmallRows};
 use crate::criterion::Statistics;
 use crate::simd::Level;
 
@@ -64,14 +64,21 @@ impl<C: Statistics> SmallRows<C> for NotSmall {
         match *self {}
     }
 
-    fn score_with(
+    fn score_again(
         &mut self,
         _level: Level,
         _ranks: &[u32],
-        _missing: u32,
         _lasts: &[[u32; LANES]],
         _scores: &mut [[f64; LANES]],
     ) -> f64 {
+        match *self {}
+    }
+
+    fn exact(&self, _i: usize) -> ExactScore {
+        match *self {}
+    }
+
+    fn exact_below(&self, _ranks: &[u32], _end: u32) -> ExactScore {
         match *self {}
     }
 

@@ -87,14 +87,14 @@ impl PackedRows {
         score_cuts::<BY_UNIT, LANES>(level, units, rows, lefts, *weight, sums, scores)
     }
 
-    /// See [`SmallRows::score_with`](super::SmallRows::score_with).
-    pub fn score_with(&mut self, level: Level, ranks: &[u32], missing: u32, scores: &mut [[f64; LANES]]) -> f64 {
+    /// See [`SmallRows::score_again`](super::SmallRows::score_again).
+    pub fn score_again(&mut self, level: Level, ranks: &[u32], scores: &mut [[f64; LANES]]) -> f64 {
         let Self { rows, sums, weight } = self;
         let scores = scores.as_flattened_mut();
         if ranks.len() > FEW_ROWS {
-            return score_moved::<LANES>(level, ranks, missing, rows, *weight, sums, scores);
+            return score_moved::<LANES>(level, ranks, rows, *weight, sums, scores);
         }
-        score_moved::<FEW_ROWS>(level, ranks, missing, rows, *weight, sums, &mut scores[..FEW_ROWS])
+        score_moved::<FEW_ROWS>(level, ranks, rows, *weight, sums, &mut scores[..FEW_ROWS])
     }
 
     /// See [`SmallRows::score_columns`](super::SmallRows::score_columns).
@@ -159,16 +159,15 @@ vectorized! {
 }
 
 vectorized! {
-    /// Scores the cuts that were scored last again, with the rows of a rank on the left of all.
+    /// Scores the cuts that were scored last again, with the rows of rank 0 on the left of all.
     fn score_moved<const N: usize>(
         ranks: &[u32],
-        missing: u32,
         rows: &[i32],
         node_weight: i32,
         sums: &mut [i32],
         scores: &mut [f64],
     ) -> f64 {
-        let moved = sum_where(ranks, rows, |rank| rank == missing);
+        let moved = sum_where(ranks, rows, |rank| rank == 0);
         let mut highest = [f64::NEG_INFINITY; N];
         for (sums, scores) in sums.as_chunks_mut::<N>().0.iter_mut().zip(scores.as_chunks_mut().0) {
             for sum in sums.iter_mut() {

@@ -17,8 +17,8 @@ use smallvec::SmallVec;
 
 use super::rounded::Rounded;
 use super::{
-    BY_RANK, BY_RANK_OF_FEW, BY_UNIT, ByColumn, ByRow, FEW_ROWS, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows,
-    goes_left, higher, highest_of, is_end, least_close, n_lanes,
+    BY_RANK, BY_RANK_OF_FEW, BY_UNIT, ByColumn, ByRow, ExactScore, FEW_ROWS, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut,
+    SmallRows, goes_left, higher, highest_of, is_end, least_close, n_lanes,
 };
 use crate::criterion::sums::{LOGS, NarrowTotals, OverSums, SQUARES, Whole};
 use crate::num::log2::Log2;
@@ -97,40 +97,68 @@ impl SmallSums {
 
     /// The cut that has `left(output)` on its left: its weight, and the excess of an output.
     #[inline]
-    fn cut_by_squares(&self, left: impl Fn(usize, &Output) -> (i32, i64)) -> SmallCut {
-        let (mut weight, mut square, mut numerator) = (0, 0.0, 0);
+    fn cut_of<C: OverSums>(&self, left: impl Fn(usize, &Output) -> (i32, i64)) -> SmallCut {
+        let (mut weight, mut parts) = (0, 0.0);
         for (number, output) in self.outputs.iter().enumerate() {
             let excess;
             (weight, excess) = left(number, output);
-            square += output.whole.part::<SQUARES>(f64::from(weight), excess as f64);
+            let (weight, excess) = (f64::from(weight), excess as f64);
+            parts += match C::LOSS {
+                LOGS => output.whole.part::<LOGS>(weight, excess),
+                _ => output.whole.part::<SQUARES>(weight, excess),
+            };
+        }
+        let weight = weight as u32;
+        let score = match C::LOSS {
+            LOGS => parts + offset(&self.outputs),
+            _ => parts / f64::from(self.product(weight)),
+        };
+        SmallCut { score, weight }
+    }
+
+    /// The exact score of this cut.
+    fn exact_of<C: OverSums>(&self, left: impl Fn(usize, &Output) -> (i32, i64)) -> ExactScore {
+        if C::LOSS == LOGS { self.exact_by_logs(left) } else { self.exact_by_squares(left) }
+    }
+
+    fn exact_by_squares(&self, left: impl Fn(usize, &Output) -> (i32, i64)) -> ExactScore {
+        let (mut weight, mut numerator) = (0, 0);
+        for (number, output) in self.outputs.iter().enumerate() {
+            let excess;
+            (weight, excess) = left(number, output);
             let excess = u128::from(excess.unsigned_abs()) << output.shift;
             numerator += excess * excess;
         }
-        let weight = weight as u32;
-        let denominator = weight * (self.weight as u32 - weight);
-        SmallCut { score: square / f64::from(denominator), numerator, denominator, weight }
+        ExactScore { numerator, denominator: self.product(weight as u32) }
     }
 
-    /// As [`cut_by_squares`](Self::cut_by_squares), for logarithms.
-    fn cut_by_logs(&self, left: impl Fn(usize, &Output) -> (i32, i64)) -> SmallCut {
-        let (mut weight, mut score, mut numerator) = (0, 0.0, ABOVE_ALL);
+    fn exact_by_logs(&self, left: impl Fn(usize, &Output) -> (i32, i64)) -> ExactScore {
+        let mut numerator = ABOVE_ALL;
         let Some(log2) = self.log2 else { unreachable!("the loss has logarithms") };
         let log = |of: i64| i128::from(log2.log2(of as u64));
         for (number, output) in self.outputs.iter().enumerate() {
-            let excess;
-            (weight, excess) = left(number, output);
-            score += output.whole.part::<LOGS>(f64::from(weight), excess as f64);
+            let (weight, excess) = left(number, output);
             let side = |sum: i64, weight: i64| i128::from(sum) * (log(sum) - log(weight));
             let weight = i64::from(weight);
             let both = side(excess, weight) + side(output.totals.sum - excess, self.weight - weight);
             numerator += both << output.shift;
         }
-        SmallCut {
-            score: score + offset(&self.outputs),
-            numerator: numerator as u128,
-            denominator: 1,
-            weight: weight as u32,
-        }
+        ExactScore { numerator: numerator as u128, denominator: 1 }
+    }
+
+    /// The product of the weights of both sides of a cut.
+    fn product(&self, left: u32) -> u32 {
+        left * (self.weight as u32 - left)
+    }
+
+    /// The weight and the excess on the left of cut number `i` of those that were scored last.
+    fn scored(&self, i: usize) -> impl Fn(usize, &Output) -> (i32, i64) {
+        move |_, output| (self.lefts.as_flattened()[i], output.excesses.as_flattened()[i])
+    }
+
+    /// The weight and the excess of the rows of a rank below `end`.
+    fn below(&self, ranks: &[u32], end: u32) -> impl Fn(usize, &Output) -> (i32, i64) {
+        move |_, output| sums_where(ranks, &self.row_weights, &output.row_excesses, |rank| rank < end)
     }
 }
 
@@ -285,16 +313,9 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         score(level, ranks, row_weights, outputs, lasts, weight, lefts, scores)
     }
 
-    fn score_with(
-        &mut self,
-        level: Level,
-        ranks: &[u32],
-        missing: u32,
-        lasts: &[[u32; LANES]],
-        scores: &mut [[f64; LANES]],
-    ) -> f64 {
+    fn score_again(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64 {
         if let Some(rounded) = &mut self.rounded {
-            return rounded.rows.score_with(level, ranks, missing, scores);
+            return rounded.rows.score_again(level, ranks, scores);
         }
         let Self { row_weights, weight, lefts, outputs, .. } = self;
         let (weight, lefts) = (*weight as i32, &mut lefts[..lasts.len()]);
@@ -304,7 +325,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
             (_, true) => score_moved::<BY_RANK_OF_FEW, SQUARES>,
             (_, false) => score_moved::<BY_RANK, SQUARES>,
         };
-        score(level, ranks, missing, row_weights, outputs, weight, lefts, scores)
+        score(level, ranks, row_weights, outputs, weight, lefts, scores)
     }
 
     fn score_subsets(&mut self, level: Level, units: &[u32], lefts: &[u32; LANES], scores: &mut [f64; LANES]) -> f64 {
@@ -331,14 +352,10 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         self.rounded.as_ref().map_or_else(|| least_close(score), |rounded| rounded.least_to_win(score))
     }
 
-    fn scored_cut(&self, i: usize, ranks: &[u32], last: u32, missing_left: Option<u32>) -> SmallCut {
-        match (&self.rounded, missing_left) {
-            (None, _) => SmallRows::<C>::cut(self, i),
-            (Some(_), None) => SmallRows::<C>::cut_below(self, ranks, last + 1),
-            (Some(_), Some(missing)) => {
-                let [_, _, cut] = SmallRows::<C>::cuts_with_missing(self, ranks, last + 1, missing);
-                cut
-            }
+    fn scored_cut(&self, i: usize, ranks: &[u32], last: u32) -> SmallCut {
+        match &self.rounded {
+            None => SmallRows::<C>::cut(self, i),
+            Some(_) => SmallRows::<C>::cut_below(self, ranks, last + 1),
         }
     }
 
@@ -351,13 +368,19 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
     }
 
     fn cut(&self, i: usize) -> SmallCut {
-        let left = |_, output: &Output| (self.lefts.as_flattened()[i], output.excesses.as_flattened()[i]);
-        if C::LOSS == LOGS { self.cut_by_logs(left) } else { self.cut_by_squares(left) }
+        self.cut_of::<C>(self.scored(i))
+    }
+
+    fn exact(&self, i: usize) -> ExactScore {
+        self.exact_of::<C>(self.scored(i))
     }
 
     fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut {
-        let left = |_, output: &Output| sums_where(ranks, &self.row_weights, &output.row_excesses, |rank| rank < end);
-        if C::LOSS == LOGS { self.cut_by_logs(left) } else { self.cut_by_squares(left) }
+        self.cut_of::<C>(self.below(ranks, end))
+    }
+
+    fn exact_below(&self, ranks: &[u32], end: u32) -> ExactScore {
+        self.exact_of::<C>(self.below(ranks, end))
     }
 
     fn cuts_with_missing(&self, ranks: &[u32], end: u32, missing: u32) -> [SmallCut; 3] {
@@ -372,10 +395,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
                 [(below, excess), (self.weight as i32 - absent, all - missing), (below + absent, excess + missing)]
             })
             .collect();
-        std::array::from_fn(|cut| {
-            let left = |number: usize, _: &Output| lefts[number][cut];
-            if C::LOSS == LOGS { self.cut_by_logs(left) } else { self.cut_by_squares(left) }
-        })
+        std::array::from_fn(|cut| self.cut_of::<C>(|number, _| lefts[number][cut]))
     }
 
     fn add_units(&mut self, units: &[u8], n_units: usize) {
@@ -457,9 +477,9 @@ vectorized! {
 }
 
 vectorized! {
+    /// Scores the cuts that were scored last again, with the rows of rank 0 on the left of all.
     fn score_moved<const BY: usize, const LOSS: usize>(
         ranks: &[u32],
-        missing: u32,
         row_weights: &ByRow<i32>,
         outputs: &mut [Output],
         node_weight: i32,
@@ -468,7 +488,7 @@ vectorized! {
     ) -> f64 {
         let offset = if LOSS == LOGS { offset(outputs) } else { 0.0 };
         for (number, output) in outputs.iter_mut().enumerate() {
-            let (weight, excess) = sums_where(ranks, row_weights, &output.row_excesses, |rank| rank == missing);
+            let (weight, excess) = sums_where(ranks, row_weights, &output.row_excesses, |rank| rank == 0);
             for ((excesses, lefts), scores) in output.excesses.iter_mut().zip(&mut *lefts).zip(&mut *scores) {
                 for lane in 0..n_lanes(BY) {
                     lefts[lane] += if number == 0 { weight } else { 0 };

@@ -161,6 +161,9 @@ impl<'a, W: SampleWeights> SquaredError<'a, W> {
     /// depend on the order of samples. Exact if all targets are equal.
     fn refined_mean(&self, samples: &[u32], output: usize) -> f64 {
         let raw = |sample: u32| self.numbers.raw[sample as usize * self.n_outputs + output];
+        if let [sample] = *samples {
+            return raw(sample);
+        }
         let extremes = |(low, high): (f64, f64), &sample: &u32| (low.min(raw(sample)), high.max(raw(sample)));
         let (low, high) = samples.iter().fold((f64::INFINITY, f64::NEG_INFINITY), extremes);
         if low == high {

@@ -91,7 +91,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         }
         let lefts = subsets::lefts(n_units);
         let highest = rows.score_subsets(self.search.level, bits, lefts, &mut scores[0]);
-        let rows = &*rows;
+        let rows = &scratch.rows;
         // If one order is enough, its cuts have the units of lower means on the left, and the best
         // subsets are such cuts, unless all means are equal. The cut with fewer units on the left is
         // the lower one.
@@ -107,17 +107,18 @@ impl<C: Criterion> SmallNode<'_, C> {
         if self.is_low(highest, least_close) {
             return;
         }
-        let close = scores[0].iter().enumerate().filter(|&(_, &score)| score >= least_close(highest));
+        let close = scratch.scores[0].iter().enumerate().filter(|&(_, &score)| score >= least_close(highest));
         let close = close.map(|(cut, _)| (number(cut), move || rows.cut(cut)));
-        let Some((cut, number)) = self.winner(close) else { return };
-        let number = number as usize % LANES;
+        let cut_of = |number: u32| number as usize % LANES;
+        let Some((cut, number)) = Self::winner(rows, close, |number| rows.exact(cut_of(number))) else { return };
+        let number = cut_of(number);
         let left = left(number);
         let weight = if left == lefts[number] { cut.weight } else { rows.weight() as u32 - cut.weight };
         // Units become places on either side of the cut.
-        for bit in bits.iter_mut() {
+        for bit in scratch.ranks_mut(n) {
             *bit = u32::from(*bit & left == 0);
         }
-        self.take(scratch, n, (SmallCut { weight, ..cut }, CutAt::after(feature, 0)), None);
+        self.offer(scratch, n, SmallCut { weight, ..cut }, CutAt::after(feature, 0), None);
     }
 
     /// Offers the best cut of an order of categories. `places` has the place of each unit, below `n_places`,
@@ -135,8 +136,6 @@ impl<C: Criterion> SmallNode<'_, C> {
         for (rank, &unit) in scratch.ranks_mut(n).iter_mut().zip(of_rows) {
             *rank = places[usize::from(unit)].into();
         }
-        if let Some(offered) = self.best_cut(scratch, n, feature, 0..n_places as u32 - 1) {
-            self.take(scratch, n, offered, None);
-        }
+        self.offer_cuts(scratch, n, feature, 0..n_places as u32 - 1);
     }
 }

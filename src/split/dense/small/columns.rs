@@ -31,8 +31,8 @@ pub(super) fn are_side_by_side<C: Criterion>(search: &Search<'_, C>) -> bool {
 #[derive(Clone, Copy)]
 struct Lane {
     feature: u32,
-    /// The rank of missing values and the side to which they go, if the node has any in the column.
-    missing: Option<(u32, Side)>,
+    /// The side to which missing values go, if the node has any in the column.
+    missing: Option<Side>,
 }
 
 impl<C: Criterion> SmallNode<'_, C> {
@@ -67,12 +67,12 @@ impl<C: Criterion> SmallNode<'_, C> {
             load(scratch, ranks, lane, feature);
             let missing = self.search.data.missing_rank(feature);
             let missing = missing.filter(|&missing| ranks.iter().any(|ranks| ranks[lane] == missing));
-            lanes.push(Lane { feature, missing: missing.map(|missing| (missing, Side::Right)) });
+            lanes.push(Lane { feature, missing: missing.map(|_| Side::Right) });
             if let Some(missing) = missing {
                 for ranks in &mut *ranks {
                     ranks[lane + 1] = if ranks[lane] == missing { 0 } else { ranks[lane] };
                 }
-                lanes.push(Lane { feature, missing: Some((missing, Side::Left)) });
+                lanes.push(Lane { feature, missing: Some(Side::Left) });
             }
         }
         n_varying + self.search_lanes(scratch, ranks, lanes.len(), |lane| lanes[lane])
@@ -94,18 +94,15 @@ impl<C: Criterion> SmallNode<'_, C> {
         let mut n_varying = 0;
         for lane in 0..n_lanes {
             let Lane { feature, missing } = lanes(lane);
-            let are_missing_left = matches!(missing, Some((_, Side::Left)));
+            let are_missing_left = missing == Some(Side::Left);
             n_varying += u32::from(highest[lane] > f64::NEG_INFINITY && !are_missing_left);
             if self.is_low(highest[lane], |score| scratch.rows.least_to_win(score)) {
                 continue;
             }
             self.begin_column(scratch);
             scratch.ranks_mut(n).iter_mut().zip(ranks).for_each(|(rank, ranks)| *rank = ranks[lane]);
-            let of_column = scratch.ranks(n);
-            let cuts = of_column.iter().zip(&*scores).map(|(&last, scores)| (last, scores[lane]));
-            if let Some(offered) = self.best_by_rank(&scratch.rows, of_column, feature, cuts, highest[lane], None) {
-                self.take(scratch, n, offered, missing);
-            }
+            let cuts = ranks.iter().zip(&*scores).map(|(ranks, scores)| (ranks[lane], scores[lane]));
+            self.offer_by_rank(scratch, n, feature, cuts, highest[lane], missing);
         }
         n_varying
     }

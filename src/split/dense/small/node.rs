@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::SmallScratch;
-use super::rows::{Extremes, gather};
+use super::rows::{Extremes, gather, part_alike};
 use crate::criterion::Criterion;
-use crate::criterion::small::{MARGIN, SmallCut, SmallRows};
+use crate::criterion::small::{ExactScore, MARGIN, SmallCut, SmallRows, least_close};
 use crate::data::DenseColumns;
 use crate::params::Splitter;
 use crate::rng::{NodeKey, Side};
@@ -62,10 +62,10 @@ impl<C: Criterion> SmallNode<'_, C> {
             Splitter::Best => ThresholdRule::Between { last_left: lowest, first_right: highest },
             Splitter::Random => ThresholdRule::Random { key: self.key, lowest, highest },
         };
-        let left = scratch.node.range.start + usize::from(scratch.ranks(2)[0] != lowest);
-        let weight = scratch.rows.row_weight(scratch.lists[scratch.node.list].places[left]);
-        let cut = SmallCut { score: f64::INFINITY, numerator: 0, denominator: 1, weight };
-        self.take(scratch, 2, (cut, CutAt { feature, last_left: lowest, threshold: Some(threshold) }), None);
+        let left = usize::from(scratch.ranks(2)[0] != lowest);
+        let weight = scratch.rows.row_weight(scratch.places()[left]);
+        let cut = SmallCut { score: f64::INFINITY, weight };
+        self.take(scratch, (cut, CutAt { feature, last_left: lowest, threshold: Some(threshold) }), None);
     }
 
     /// Whether no column that is drawn later can win: in a node of two rows, whose cuts all part
@@ -84,7 +84,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         let missing = self.search.data.missing_rank(feature);
         self.begin_column(scratch);
         let SmallScratch { lists, node, ranks, current, .. } = &mut *scratch;
-        let samples = &lists[node.list].samples[node.range.clone()];
+        let samples = lists[node.list].samples(node.range());
         let Extremes { lowest, highest, highest_value } =
             gather(self.columns.column(feature), samples, missing, &mut ranks[*current]);
         if lowest == highest {
@@ -121,9 +121,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         missing: Option<u32>,
     ) {
         let Some(missing) = missing else {
-            if let Some(offered) = self.best_cut(scratch, n, feature, extremes) {
-                self.take(scratch, n, offered, None);
-            }
+            self.offer_cuts(scratch, n, feature, extremes);
             return;
         };
         let level = self.search.level;
@@ -132,19 +130,28 @@ impl<C: Criterion> SmallNode<'_, C> {
         let n_chunks = scratch.set_cuts(n, extremes, highest - lowest + 1);
         scratch.lasts[..n_chunks].as_flattened_mut().iter_mut().for_each(|last| *last = highest.min(*last));
         let score = scratch.score_cuts(level, n, n_chunks);
-        let right = Some((missing, Side::Right));
-        if let Some(offered) = self.best_of_cuts(scratch, n, feature, n_chunks, score, right) {
-            self.take(scratch, n, offered, right);
-        }
+        self.offer_scored(scratch, n, feature, n_chunks, score, Some(Side::Right));
         if lowest < highest {
+            self.move_missing_left(scratch, n, missing);
             let SmallScratch { rows, ranks, current, lasts, scores, .. } = &mut *scratch;
             let (ranks, lasts) = (&ranks[*current][..n], &lasts[..n_chunks]);
-            let score = rows.score_with(level, ranks, missing, lasts, &mut scores[..n_chunks]);
-            let left = Some((missing, Side::Left));
-            if let Some(offered) = self.best_of_cuts(scratch, n, feature, n_chunks, score, left) {
-                self.take(scratch, n, offered, left);
-            }
+            let score = rows.score_again(level, ranks, lasts, &mut scores[..n_chunks]);
+            self.offer_scored(scratch, n, feature, n_chunks, score, Some(Side::Left));
         }
+    }
+
+    /// Gives missing values of the column that is searched the rank 0, which no value has, so that they are
+    /// on the left of all cuts.
+    fn move_missing_left(&self, scratch: &mut SmallScratch<C>, n: usize, missing: u32) {
+        let before = scratch.current;
+        self.begin_column(scratch);
+        if scratch.current != before {
+            // The ranks as they were are those of the best candidate.
+            let [first, second] = &mut scratch.ranks;
+            let (from, to) = if before == 0 { (first, second) } else { (second, first) };
+            to[..n].copy_from_slice(&from[..n]);
+        }
+        scratch.ranks_mut(n).iter_mut().filter(|rank| **rank == missing).for_each(|rank| *rank = 0);
     }
 
     /// Offers the random cut of a column of numbers as [`search_numbers`](Self::search_numbers) does
@@ -160,78 +167,75 @@ impl<C: Criterion> SmallNode<'_, C> {
     ) {
         let Some(missing) = missing else {
             let random = self.random_cut(scratch.ranks(n), feature, extremes);
-            self.offer_cut(scratch, n, random, None);
+            let cut = scratch.rows.cut_below(scratch.ranks(n), random.last_left + 1);
+            self.offer(scratch, n, cut, random, None);
             return;
         };
         let Range { start: lowest, end: highest } = extremes;
         let values = CutAt::after(feature, highest);
-        let right = Some((missing, Side::Right));
         if lowest == highest {
-            self.offer_cut(scratch, n, values, right);
+            let cut = scratch.rows.cut_below(scratch.ranks(n), highest + 1);
+            self.offer(scratch, n, cut, values, Some(Side::Right));
             return;
         }
         let random = self.random_cut(scratch.ranks(n), feature, lowest..highest);
         let cuts = scratch.rows.cuts_with_missing(scratch.ranks(n), random.last_left + 1, missing);
-        let missing_left = Some((missing, Side::Left));
-        for (cut, (at, side)) in cuts.into_iter().zip([(random, right), (values, right), (random, missing_left)]) {
-            self.offer(scratch, n, cut, at, side);
+        let [right, of_values, left] = cuts;
+        self.offer(scratch, n, right, random, Some(Side::Right));
+        self.offer(scratch, n, of_values, values, Some(Side::Right));
+        if !self.is_low(left.score, least_close) {
+            self.move_missing_left(scratch, n, missing);
+            self.offer(scratch, n, left, random, Some(Side::Left));
         }
     }
 
-    /// The best cut of a column that varies and has no missing values, if it is better than the best
-    /// candidate so far.
-    pub(super) fn best_cut(
-        &self,
-        scratch: &mut SmallScratch<C>,
-        n: usize,
-        feature: u32,
-        extremes: Range<u32>,
-    ) -> Option<(SmallCut, CutAt)> {
+    /// Offers the cuts of a column that varies and has no missing values.
+    pub(super) fn offer_cuts(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32, extremes: Range<u32>) {
         let n_cuts = extremes.end - extremes.start;
         let n_chunks = scratch.set_cuts(n, extremes, n_cuts);
         let highest = scratch.score_cuts(self.search.level, n, n_chunks);
-        self.best_of_cuts(scratch, n, feature, n_chunks, highest, None)
+        self.offer_scored(scratch, n, feature, n_chunks, highest, None);
     }
 
-    /// The best of the cuts of a column, whose `highest` score is given, if it is better than the
-    /// best candidate so far. `missing` is as in [`take`](Self::take).
-    fn best_of_cuts(
-        &self,
+    /// Offers the cuts of a column that have been scored, whose `highest` score is given. `missing` is as in
+    /// [`take`](Self::take).
+    fn offer_scored(
+        &mut self,
         scratch: &SmallScratch<C>,
         n: usize,
         feature: u32,
         n_chunks: usize,
         highest: f64,
-        missing: Option<(u32, Side)>,
-    ) -> Option<(SmallCut, CutAt)> {
-        let SmallScratch { rows, lasts, scores, .. } = scratch;
+        missing: Option<Side>,
+    ) {
+        let SmallScratch { lasts, scores, .. } = scratch;
         let (lasts, scores) = (lasts[..n_chunks].as_flattened(), scores[..n_chunks].as_flattened());
         let cuts = lasts.iter().copied().zip(scores.iter().copied());
-        let missing_left = missing.filter(|&(_, side)| side == Side::Left).map(|(rank, _)| rank);
-        self.best_by_rank(rows, scratch.ranks(n), feature, cuts, highest, missing_left)
+        self.offer_by_rank(scratch, n, feature, cuts, highest, missing);
     }
 
-    /// As [`best_of_cuts`](Self::best_of_cuts). `cuts` have the last rank on the left and the score
-    /// of each cut, in the order in which they were scored. `ranks` are those of the node's rows in
-    /// the column.
+    /// As [`offer_scored`](Self::offer_scored). `cuts` have the last rank on the left and the score
+    /// of each cut, in the order in which they were scored.
     #[inline]
-    pub(super) fn best_by_rank(
-        &self,
-        rows: &C::Small,
-        ranks: &[u32],
+    pub(super) fn offer_by_rank(
+        &mut self,
+        scratch: &SmallScratch<C>,
+        n: usize,
         feature: u32,
         cuts: impl Iterator<Item = (u32, f64)>,
         highest: f64,
-        missing_left: Option<u32>,
-    ) -> Option<(SmallCut, CutAt)> {
+        missing: Option<Side>,
+    ) {
+        let (rows, ranks) = (&scratch.rows, scratch.ranks(n));
         if self.is_low(highest, |score| rows.least_to_win(score)) {
-            return None;
+            return;
         }
         let least = rows.least_close(highest);
         let close = cuts.enumerate().filter(|&(_, (_, score))| score >= least);
-        let close = close.map(|(i, (last, _))| (last, move || rows.scored_cut(i, ranks, last, missing_left)));
-        let (cut, last) = self.winner(close)?;
-        Some((cut, CutAt::after(feature, last)))
+        let close = close.map(|(i, (last, _))| (last, move || rows.scored_cut(i, ranks, last)));
+        if let Some((cut, last)) = Self::winner(rows, close, |last| rows.exact_below(ranks, last + 1)) {
+            self.offer(scratch, n, cut, CutAt::after(feature, last), missing);
+        }
     }
 
     /// Whether none of some cuts wins, whose highest score is this one. `least_to_win` says which
@@ -241,13 +245,14 @@ impl<C: Criterion> SmallNode<'_, C> {
         highest == f64::NEG_INFINITY || self.best.as_ref().is_some_and(|best| highest < least_to_win(best.cut.score))
     }
 
-    /// The best one of some cuts and its place, if it is better than the best candidate so far.
-    /// `cuts` have the place of each cut and what makes the cut. Of equally good cuts, that of the
-    /// lowest place wins. Cuts of one place are the same, so that one of them is made.
+    /// The best one of some cuts, and its place. `cuts` have the place of each cut and what makes the cut, and
+    /// `exact` tells the exact score of the cut at a place. Of equally good cuts, that of the lowest place
+    /// wins. Cuts of one place are the same, so that one of them is made.
     #[inline]
     pub(super) fn winner<F: FnOnce() -> SmallCut>(
-        &self,
+        rows: &C::Small,
         cuts: impl Iterator<Item = (u32, F)>,
+        exact: impl Fn(u32) -> ExactScore,
     ) -> Option<(SmallCut, u32)> {
         let mut winner: Option<(SmallCut, u32)> = None;
         for (place, cut) in cuts {
@@ -255,16 +260,18 @@ impl<C: Criterion> SmallNode<'_, C> {
                 continue;
             }
             let cut = cut();
-            let wins = winner.is_none_or(|(other, other_place)| match cut.compare(&other) {
-                Ordering::Greater => true,
-                Ordering::Equal => place < other_place,
-                Ordering::Less => false,
+            let wins = winner.is_none_or(|(other, other_place)| {
+                match rows.compare(&cut, &other, || exact(place).compare(&exact(other_place))) {
+                    Ordering::Greater => true,
+                    Ordering::Equal => place < other_place,
+                    Ordering::Less => false,
+                }
             });
             if wins {
                 winner = Some((cut, place));
             }
         }
-        winner.filter(|(cut, _)| self.beats(cut))
+        winner
     }
 
     /// The random cut of a column of numbers between two of its ranks.
@@ -274,45 +281,37 @@ impl<C: Criterion> SmallNode<'_, C> {
         CutAt { feature, last_left, threshold: Some(ThresholdRule::At(threshold)) }
     }
 
-    /// Offers a cut of the column of numbers that is searched. `missing` is as in [`take`](Self::take), but
-    /// missing values do not go left.
-    fn offer_cut(&mut self, scratch: &mut SmallScratch<C>, n: usize, at: CutAt, missing: Option<(u32, Side)>) {
-        let cut = scratch.rows.cut_below(scratch.ranks(n), at.last_left + 1);
-        self.offer(scratch, n, cut, at, missing);
-    }
-
-    /// Offers a cut of the column of numbers that is searched. `missing` is as in [`take`](Self::take).
+    /// Offers a cut of the column that is searched. `missing` is as in [`take`](Self::take).
     #[inline]
     pub(super) fn offer(
         &mut self,
-        scratch: &mut SmallScratch<C>,
+        scratch: &SmallScratch<C>,
         n: usize,
         cut: SmallCut,
         at: CutAt,
-        missing: Option<(u32, Side)>,
+        missing: Option<Side>,
     ) {
-        if cut.score > f64::NEG_INFINITY && self.beats(&cut) {
-            self.take(scratch, n, (cut, at), missing);
+        let is_better = |best: &SmallBest| {
+            let rows = &scratch.rows;
+            let order = rows.compare(&cut, &best.cut, || {
+                let (ranks, last) = (scratch.ranks(n), at.last_left);
+                let (of_best, last_of_best) = (&scratch.ranks[best.ranks][..n], best.at.last_left);
+                // Columns often part the few rows of a node alike.
+                if part_alike((ranks, last), (of_best, last_of_best)) {
+                    return Ordering::Equal;
+                }
+                rows.exact_below(ranks, last + 1).compare(&rows.exact_below(of_best, last_of_best + 1))
+            });
+            order == Ordering::Greater
+        };
+        if cut.score > f64::NEG_INFINITY && self.best.as_ref().is_none_or(is_better) {
+            self.take(scratch, (cut, at), missing);
         }
     }
 
     /// Takes a cut of the column that is searched, which is better than the best so far. `missing` is
-    /// the rank of missing numbers and the side to which they go, if the node has any in the column. A cut
-    /// with them on the left is the last of its column, so their rank can become one of the left.
-    pub(super) fn take(
-        &mut self,
-        scratch: &mut SmallScratch<C>,
-        n: usize,
-        (cut, at): (SmallCut, CutAt),
-        missing: Option<(u32, Side)>,
-    ) {
-        if let Some((missing, Side::Left)) = missing {
-            scratch.ranks_mut(n).iter_mut().filter(|rank| **rank == missing).for_each(|rank| *rank = 0);
-        }
-        self.best = Some(SmallBest { cut, at, missing: missing.map(|(_, side)| side), ranks: scratch.current });
-    }
-
-    fn beats(&self, cut: &SmallCut) -> bool {
-        self.best.as_ref().is_none_or(|best| cut.compare(&best.cut) == Ordering::Greater)
+    /// the side to which missing numbers go, if the node has any in the column.
+    fn take(&mut self, scratch: &SmallScratch<C>, (cut, at): (SmallCut, CutAt), missing: Option<Side>) {
+        self.best = Some(SmallBest { cut, at, missing, ranks: scratch.current });
     }
 }

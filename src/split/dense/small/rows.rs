@@ -9,8 +9,8 @@ use crate::simd::prefetch;
 
 /// Some rows of a small subtree: their places and their ids.
 pub(super) struct Rows {
-    pub places: ByRow<u8>,
-    pub samples: ByRow<u32>,
+    places: ByRow<u8>,
+    samples: ByRow<u32>,
 }
 
 impl Rows {
@@ -19,25 +19,50 @@ impl Rows {
         Self { places: [0; MAX_ROWS], samples: [0; MAX_ROWS] }
     }
 
+    /// Takes the rows of a subtree. Returns their ids, whose order may be changed: places follow from it.
+    pub(super) fn load(&mut self, samples: &[u32]) -> &mut [u32] {
+        self.places = std::array::from_fn(|place| place as u8);
+        let ids = &mut self.samples[..samples.len()];
+        ids.copy_from_slice(samples);
+        ids
+    }
+
+    /// The places of the rows of a node.
+    pub(super) fn places(&self, node: Range<usize>) -> &[u8] {
+        &self.places[node]
+    }
+
+    /// The ids of these rows.
+    pub(super) fn samples(&self, node: Range<usize>) -> &[u32] {
+        &self.samples[node]
+    }
+
     /// Copies the rows of a node to `out`, those of ranks up to `last` first. The order is kept on both sides.
     /// Returns how many these are.
-    pub(super) fn partition(&self, node: &Range<usize>, ranks: &[u32], last: u32, out: &mut Self) -> usize {
+    pub(super) fn partition(&self, node: Range<usize>, ranks: &[u32], last: u32, out: &mut Self) -> usize {
         let ranks = &ranks[..node.len()];
-        // Adding up takes registers, and then every row has one way to go: no list of the others is
-        // copied back.
+        // If it is known how many rows go left, each row goes to its place at once.
         let n_left = ranks.iter().map(|&rank| u32::from(rank <= last)).sum::<u32>() as usize;
         let rows = self.places[node.clone()].iter().zip(&self.samples[node.clone()]);
-        let (places, samples) = (&mut out.places[node.clone()], &mut out.samples[node.clone()]);
+        let (places, samples) = (&mut out.places[node.clone()], &mut out.samples[node]);
         let (mut left, mut right) = (0, n_left);
         for ((&place, &sample), &rank) in rows.zip(ranks) {
             let is_left = rank <= last;
-            let at = if is_left { left } else { right };
-            (places[at], samples[at]) = (place, sample);
+            let to = if is_left { left } else { right };
+            (places[to], samples[to]) = (place, sample);
             left += usize::from(is_left);
             right += usize::from(!is_left);
         }
         n_left
     }
+}
+
+/// Whether two cuts part the same rows in the same way, or with sides exchanged. Of each cut, the ranks of the
+/// rows are given, and the last rank on the left.
+pub(super) fn part_alike((ranks, last): (&[u32], u32), (others, other_last): (&[u32], u32)) -> bool {
+    let rows = ranks.iter().zip(others);
+    let n_alike = rows.map(|(&rank, &other)| u32::from((rank <= last) == (other <= other_last))).sum::<u32>() as usize;
+    n_alike == 0 || n_alike == ranks.len()
 }
 
 /// The lowest and the highest of some ranks, and the highest one of a value: 0 if all are missing.
