@@ -50,7 +50,7 @@ const BATCH: u32 = 16;
 pub struct SmallScratch<C: Criterion> {
     /// The numbers of the rows of the subtree.
     pub rows: C::Small,
-    /// These rows, twice: the search of a node copies its rows from one list to the other.
+    /// Two lists of these rows: the search of a node copies the rows of the node from one list to the other.
     lists: [Rows; 2],
     /// The node that was entered last.
     node: SmallNodeRows,
@@ -228,7 +228,7 @@ impl<C: Criterion> SmallScratch<C> {
         }
         self.features = features;
         let SmallBest { cut, at: CutAt { feature, last_left, threshold }, missing, ranks } = node.best?;
-        // Of the columns of numbers that were the best so far, only the last one is looked at for the next rank.
+        // The next rank is looked for here, once per node, and not for each column that was the best for a while.
         let threshold = threshold.unwrap_or_else(|| {
             let (_, first_right, _) = beside(search.level, &self.ranks[ranks][..n], last_left);
             ThresholdRule::Between { last_left, first_right }

@@ -49,8 +49,8 @@ pub(super) struct SmallBest {
 }
 
 impl<C: Criterion> SmallNode<'_, C> {
-    /// Whether a node of `n` rows has two, which every column of numbers that varies parts alike, so that
-    /// nothing is scored.
+    /// Whether a node of `n` rows is a pair, which needs no scores: every column of numbers that varies parts
+    /// the two rows alike.
     pub(super) fn is_pair(n: usize) -> bool {
         n == 2 && !C::FORBIDS_CUTS
     }
