@@ -109,8 +109,9 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
         self.packed.score_cuts(level, ranks, lasts, scores)
     }
 
-    /// Let `W` be the weight of the node. Scores are at most `W^2 / 4`, and as quotients whose denominators are at
-    /// most that, they differ by at least the inverse of its square: for this weight, relatively by 2^-48.
+    /// Let `W` be the weight of the node. Scores are at most `W^2 / 4`, and quotients whose denominators are
+    /// at most that. So different ones differ by at least the inverse of its square: for this weight,
+    /// relatively by 2^-48.
     fn are_scores_exact(&self) -> bool {
         self.node.weight <= 512
     }

@@ -140,8 +140,8 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// row has. O(rows + cuts), or O(rows * cuts).
     fn score_again(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64;
 
-    /// The exact order of the cuts of the node; the greater one is the better split. `exactly` tells the order
-    /// by exact scores, and is called only where scores are close.
+    /// The exact order of the cuts of the node; the greater one is the better split. `exactly` tells the
+    /// order by exact scores, and is called only where scores are close.
     #[inline]
     fn compare(&self, cut: &SmallCut, other: &SmallCut, exactly: impl FnOnce() -> Ordering) -> Ordering {
         if self.are_scores_exact() || !cut.is_close(other) {

@@ -15,11 +15,12 @@ use crate::split::subsets;
 
 impl<C: Criterion> SmallNode<'_, C> {
     /// Offers the cuts of a categorical column that varies.
-    pub(super) fn search_categories(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32) {
-        let SmallScratch { units, ranks, current, rows, .. } = &mut *scratch;
+    pub(super) fn search_categories(&mut self, scratch: &mut SmallScratch<C>, feature: u32) {
+        let SmallScratch { units, node, ranks, current, rows, .. } = &mut *scratch;
+        let n = node.n_samples();
         let ranks = &ranks[*current][..n];
         if self.search.splits_categories_at_random() {
-            self.cut_categories_at_random(scratch, n, feature);
+            self.cut_categories_at_random(scratch, feature);
             return;
         }
         units.group(self.search.data, feature, ranks, self.search.params.min_samples_category);
@@ -32,7 +33,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         // a cut of this order.
         let has_best_in_order = !C::FORBIDS_CUTS || subsets::orders(self.search.criterion, n_units).is_some();
         if n_units <= subsets::MAX_UNITS && !is_random && has_best_in_order {
-            self.offer_subsets(scratch, n, feature, n_units);
+            self.offer_subsets(scratch, feature, n_units);
             return;
         }
         let (mut of_rows, mut places) = ([0; MAX_ROWS], [0; MAX_ROWS]);
@@ -59,11 +60,11 @@ impl<C: Criterion> SmallNode<'_, C> {
     }
 
     /// Offers the cut that has a [`RandomSubset`] of the categories on the left. O(rows).
-    fn cut_categories_at_random(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32) {
+    fn cut_categories_at_random(&mut self, scratch: &mut SmallScratch<C>, feature: u32) {
         let first_rows = self.search.data.first_rows(feature).unwrap_or_default();
         let first_row = |rank: u32| first_rows[rank as usize];
         // The ranks become places: 0 on the left, 1 on the right.
-        let places = &mut scratch.ranks[scratch.current][..n];
+        let places = &mut scratch.ranks[scratch.current][..scratch.node.n_samples()];
         if first_rows.len() <= FEW_RANKS {
             let all = set_of(places.iter().copied());
             let left = RandomSubset::of(self.key, feature, ranks_of(all).map(first_row));
@@ -78,14 +79,14 @@ impl<C: Criterion> SmallNode<'_, C> {
             }
         }
         let cut = scratch.rows.cut_below(places, 1);
-        self.offer(scratch, n, cut, CutAt::after(feature, 0), None);
+        self.offer(scratch, cut, CutAt::after(feature, 0), None);
     }
 
     /// Offers the best subset of a few units of categories.
-    fn offer_subsets(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32, n_units: usize) {
-        let SmallScratch { units, ranks, current, rows, scores, .. } = &mut *scratch;
+    fn offer_subsets(&mut self, scratch: &mut SmallScratch<C>, feature: u32, n_units: usize) {
+        let SmallScratch { units, node, ranks, current, rows, scores, .. } = &mut *scratch;
         // The ranks are not needed any more.
-        let bits = &mut ranks[*current][..n];
+        let bits = &mut ranks[*current][..node.n_samples()];
         for rank in bits.iter_mut() {
             *rank = 1 << units.unit(*rank);
         }
@@ -115,10 +116,10 @@ impl<C: Criterion> SmallNode<'_, C> {
         let left = left(number);
         let weight = if left == lefts[number] { cut.weight } else { rows.weight() as u32 - cut.weight };
         // Units become places on either side of the cut.
-        for bit in scratch.ranks_mut(n) {
+        for bit in scratch.ranks_mut() {
             *bit = u32::from(*bit & left == 0);
         }
-        self.offer(scratch, n, SmallCut { weight, ..cut }, CutAt::after(feature, 0), None);
+        self.offer(scratch, SmallCut { weight, ..cut }, CutAt::after(feature, 0), None);
     }
 
     /// Offers the best cut of an order of categories. `places` has the place of each unit, below `n_places`,
@@ -131,11 +132,10 @@ impl<C: Criterion> SmallNode<'_, C> {
         places: &ByRow<u8>,
         of_rows: &[u8],
     ) {
-        let n = of_rows.len();
         self.begin_column(scratch);
-        for (rank, &unit) in scratch.ranks_mut(n).iter_mut().zip(of_rows) {
+        for (rank, &unit) in scratch.ranks_mut().iter_mut().zip(of_rows) {
             *rank = places[usize::from(unit)].into();
         }
-        self.offer_cuts(scratch, n, feature, 0..n_places as u32 - 1);
+        self.offer_cuts(scratch, feature, 0..n_places as u32 - 1);
     }
 }

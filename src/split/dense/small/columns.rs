@@ -36,13 +36,13 @@ struct Lane {
 }
 
 impl<C: Criterion> SmallNode<'_, C> {
-    /// Searches the columns of a node of `n` rows, at most [`FEW_ROWS`]. Returns how many of them vary.
+    /// Searches the columns of a node of at most [`FEW_ROWS`]. Returns how many of them vary.
     ///
     /// A column with missing values in the node takes two lanes: one in which their rank is above all
     /// others, and one in which it is 0, below all others.
-    pub(super) fn search_columns(&mut self, scratch: &mut SmallScratch<C>, n: usize, features: &[u32]) -> u32 {
+    pub(super) fn search_columns(&mut self, scratch: &mut SmallScratch<C>, features: &[u32]) -> u32 {
         let mut ranks = [[0; COLUMNS]; FEW_ROWS];
-        let ranks = &mut ranks[..n];
+        let ranks = &mut ranks[..scratch.node.n_samples()];
         let load = |scratch: &SmallScratch<C>, ranks: &mut [ByColumn<u32>], lane, feature| {
             load_lane(self.columns.column(feature), scratch.samples(), ranks, lane, |rank, _| rank);
         };
@@ -87,9 +87,8 @@ impl<C: Criterion> SmallNode<'_, C> {
         n_lanes: usize,
         lanes: impl Fn(usize) -> Lane,
     ) -> u32 {
-        let n = ranks.len();
         let mut scores = [[0.0; COLUMNS]; FEW_ROWS];
-        let scores = &mut scores[..n];
+        let scores = &mut scores[..ranks.len()];
         let highest = scratch.rows.score_columns(self.search.level, ranks, scores);
         let mut n_varying = 0;
         for lane in 0..n_lanes {
@@ -100,9 +99,9 @@ impl<C: Criterion> SmallNode<'_, C> {
                 continue;
             }
             self.begin_column(scratch);
-            scratch.ranks_mut(n).iter_mut().zip(ranks).for_each(|(rank, ranks)| *rank = ranks[lane]);
+            scratch.ranks_mut().iter_mut().zip(ranks).for_each(|(rank, ranks)| *rank = ranks[lane]);
             let cuts = ranks.iter().zip(&*scores).map(|(ranks, scores)| (ranks[lane], scores[lane]));
-            self.offer_by_rank(scratch, n, feature, cuts, highest[lane], missing);
+            self.offer_by_rank(scratch, feature, cuts, highest[lane], missing);
         }
         n_varying
     }

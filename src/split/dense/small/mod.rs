@@ -208,7 +208,7 @@ impl<C: Criterion> SmallScratch<C> {
                 ask_for(columns, &features, self.samples());
             }
             if start == 0 && self.are_side_by_side && (3..=FEW_ROWS).contains(&n) {
-                n_varying += node.search_columns(self, n, &features);
+                n_varying += node.search_columns(self, &features);
                 start = end;
                 continue;
             }
@@ -219,7 +219,7 @@ impl<C: Criterion> SmallScratch<C> {
                 if bits.and_then(|bits| bits.place(feature)).is_some_and(|place| self.is_constant(place)) {
                     continue;
                 }
-                n_varying += u32::from(node.search_column(self, n, feature));
+                n_varying += u32::from(node.search_column(self, feature));
                 if node.is_decided(&self.rows, n) {
                     break 'draw;
                 }
@@ -228,7 +228,8 @@ impl<C: Criterion> SmallScratch<C> {
         }
         self.features = features;
         let SmallBest { cut, at: CutAt { feature, last_left, threshold }, missing, ranks } = node.best?;
-        // The next rank is looked for here, once per node, and not for each column that was the best for a while.
+        // The next rank is looked for here, once per node, and not for each column that was the best for
+        // a while.
         let threshold = threshold.unwrap_or_else(|| {
             let (_, first_right, _) = beside(search.level, &self.ranks[ranks][..n], last_left);
             ThresholdRule::Between { last_left, first_right }
@@ -262,7 +263,8 @@ impl<C: Criterion> SmallScratch<C> {
     /// the rows, or the `n_cuts` first ones if that is fewer. A cut after a rank that no row has is
     /// the same as one of a lower rank, so it does not win. Returns the number of chunks of
     /// [`LANES`] cuts.
-    fn set_cuts(&mut self, n: usize, extremes: Range<u32>, n_cuts: u32) -> usize {
+    fn set_cuts(&mut self, extremes: Range<u32>, n_cuts: u32) -> usize {
+        let n = self.node.n_samples();
         let n_chunks = n.min(n_cuts as usize).div_ceil(LANES);
         let lasts = &mut self.lasts.as_flattened_mut()[..n_chunks * LANES];
         let ranks = &self.ranks[self.current];
@@ -277,18 +279,18 @@ impl<C: Criterion> SmallScratch<C> {
     }
 
     /// Scores the cuts of the column whose ranks are loaded.
-    fn score_cuts(&mut self, level: Level, n: usize, n_chunks: usize) -> f64 {
-        let ranks = &self.ranks[self.current][..n];
+    fn score_cuts(&mut self, level: Level, n_chunks: usize) -> f64 {
+        let ranks = &self.ranks[self.current][..self.node.n_samples()];
         self.rows.score_cuts(level, ranks, &self.lasts[..n_chunks], &mut self.scores[..n_chunks])
     }
 
-    /// The ranks of the `n` rows of the node in the column that is searched.
-    fn ranks(&self, n: usize) -> &[u32] {
-        &self.ranks[self.current][..n]
+    /// The ranks of the rows of the node in the column that is searched.
+    fn ranks(&self) -> &[u32] {
+        &self.ranks[self.current][..self.node.n_samples()]
     }
 
     /// As [`ranks`](Self::ranks), to be changed.
-    fn ranks_mut(&mut self, n: usize) -> &mut [u32] {
-        &mut self.ranks[self.current][..n]
+    fn ranks_mut(&mut self) -> &mut [u32] {
+        &mut self.ranks[self.current][..self.node.n_samples()]
     }
 }

@@ -62,7 +62,7 @@ impl<C: Criterion> SmallNode<'_, C> {
             Splitter::Best => ThresholdRule::Between { last_left: lowest, first_right: highest },
             Splitter::Random => ThresholdRule::Random { key: self.key, lowest, highest },
         };
-        let left = usize::from(scratch.ranks(2)[0] != lowest);
+        let left = usize::from(scratch.ranks()[0] != lowest);
         let weight = scratch.rows.row_weight(scratch.places()[left]);
         let cut = SmallCut { score: f64::INFINITY, weight };
         self.take(scratch, (cut, CutAt { feature, last_left: lowest, threshold: Some(threshold) }), None);
@@ -80,7 +80,7 @@ impl<C: Criterion> SmallNode<'_, C> {
     }
 
     /// Searches a column. Returns whether it varies.
-    pub(super) fn search_column(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32) -> bool {
+    pub(super) fn search_column(&mut self, scratch: &mut SmallScratch<C>, feature: u32) -> bool {
         let missing = self.search.data.missing_rank(feature);
         self.begin_column(scratch);
         let SmallScratch { lists, node, ranks, current, .. } = &mut *scratch;
@@ -92,18 +92,18 @@ impl<C: Criterion> SmallNode<'_, C> {
         }
         let is_categorical = self.search.data.is_categorical(feature);
         let (extremes, missing) = (lowest..highest_value, missing.filter(|&missing| missing == highest));
-        if Self::is_pair(n) && !is_categorical && missing.is_none() {
+        if Self::is_pair(samples.len()) && !is_categorical && missing.is_none() {
             self.part_pair(scratch, feature, lowest..highest);
             return true;
         }
         scratch.begin();
         if is_categorical {
-            self.search_categories(scratch, n, feature);
+            self.search_categories(scratch, feature);
             return true;
         }
         match self.search.params.splitter {
-            Splitter::Best => self.search_numbers(scratch, n, feature, extremes, missing),
-            Splitter::Random => self.cut_numbers_at_random(scratch, n, feature, extremes, missing),
+            Splitter::Best => self.search_numbers(scratch, feature, extremes, missing),
+            Splitter::Random => self.cut_numbers_at_random(scratch, feature, extremes, missing),
         }
         true
     }
@@ -115,43 +115,43 @@ impl<C: Criterion> SmallNode<'_, C> {
     fn search_numbers(
         &mut self,
         scratch: &mut SmallScratch<C>,
-        n: usize,
         feature: u32,
         extremes: Range<u32>,
         missing: Option<u32>,
     ) {
         let Some(missing) = missing else {
-            self.offer_cuts(scratch, n, feature, extremes);
+            self.offer_cuts(scratch, feature, extremes);
             return;
         };
         let level = self.search.level;
         let Range { start: lowest, end: highest } = extremes;
         // The last cut parts all values from missing values.
-        let n_chunks = scratch.set_cuts(n, extremes, highest - lowest + 1);
+        let n_chunks = scratch.set_cuts(extremes, highest - lowest + 1);
         scratch.lasts[..n_chunks].as_flattened_mut().iter_mut().for_each(|last| *last = highest.min(*last));
-        let score = scratch.score_cuts(level, n, n_chunks);
-        self.offer_scored(scratch, n, feature, n_chunks, score, Some(Side::Right));
+        let score = scratch.score_cuts(level, n_chunks);
+        self.offer_scored(scratch, feature, n_chunks, score, Some(Side::Right));
         if lowest < highest {
-            self.move_missing_left(scratch, n, missing);
-            let SmallScratch { rows, ranks, current, lasts, scores, .. } = &mut *scratch;
-            let (ranks, lasts) = (&ranks[*current][..n], &lasts[..n_chunks]);
+            self.move_missing_left(scratch, missing);
+            let SmallScratch { rows, node, ranks, current, lasts, scores, .. } = &mut *scratch;
+            let (ranks, lasts) = (&ranks[*current][..node.n_samples()], &lasts[..n_chunks]);
             let score = rows.score_again(level, ranks, lasts, &mut scores[..n_chunks]);
-            self.offer_scored(scratch, n, feature, n_chunks, score, Some(Side::Left));
+            self.offer_scored(scratch, feature, n_chunks, score, Some(Side::Left));
         }
     }
 
     /// Gives missing values of the column that is searched the rank 0, which no value has, so that they are
     /// on the left of all cuts.
-    fn move_missing_left(&self, scratch: &mut SmallScratch<C>, n: usize, missing: u32) {
+    fn move_missing_left(&self, scratch: &mut SmallScratch<C>, missing: u32) {
         let before = scratch.current;
         self.begin_column(scratch);
         if scratch.current != before {
             // The ranks as they were are those of the best candidate.
+            let n = scratch.node.n_samples();
             let [first, second] = &mut scratch.ranks;
             let (from, to) = if before == 0 { (first, second) } else { (second, first) };
             to[..n].copy_from_slice(&from[..n]);
         }
-        scratch.ranks_mut(n).iter_mut().filter(|rank| **rank == missing).for_each(|rank| *rank = 0);
+        scratch.ranks_mut().iter_mut().filter(|rank| **rank == missing).for_each(|rank| *rank = 0);
     }
 
     /// Offers the random cut of a column of numbers as [`search_numbers`](Self::search_numbers) does
@@ -160,41 +160,40 @@ impl<C: Criterion> SmallNode<'_, C> {
     fn cut_numbers_at_random(
         &mut self,
         scratch: &mut SmallScratch<C>,
-        n: usize,
         feature: u32,
         extremes: Range<u32>,
         missing: Option<u32>,
     ) {
         let Some(missing) = missing else {
-            let random = self.random_cut(scratch.ranks(n), feature, extremes);
-            let cut = scratch.rows.cut_below(scratch.ranks(n), random.last_left + 1);
-            self.offer(scratch, n, cut, random, None);
+            let random = self.random_cut(scratch.ranks(), feature, extremes);
+            let cut = scratch.rows.cut_below(scratch.ranks(), random.last_left + 1);
+            self.offer(scratch, cut, random, None);
             return;
         };
         let Range { start: lowest, end: highest } = extremes;
         let values = CutAt::after(feature, highest);
         if lowest == highest {
-            let cut = scratch.rows.cut_below(scratch.ranks(n), highest + 1);
-            self.offer(scratch, n, cut, values, Some(Side::Right));
+            let cut = scratch.rows.cut_below(scratch.ranks(), highest + 1);
+            self.offer(scratch, cut, values, Some(Side::Right));
             return;
         }
-        let random = self.random_cut(scratch.ranks(n), feature, lowest..highest);
-        let cuts = scratch.rows.cuts_with_missing(scratch.ranks(n), random.last_left + 1, missing);
+        let random = self.random_cut(scratch.ranks(), feature, lowest..highest);
+        let cuts = scratch.rows.cuts_with_missing(scratch.ranks(), random.last_left + 1, missing);
         let [right, of_values, left] = cuts;
-        self.offer(scratch, n, right, random, Some(Side::Right));
-        self.offer(scratch, n, of_values, values, Some(Side::Right));
+        self.offer(scratch, right, random, Some(Side::Right));
+        self.offer(scratch, of_values, values, Some(Side::Right));
         if !self.is_low(left.score, least_close) {
-            self.move_missing_left(scratch, n, missing);
-            self.offer(scratch, n, left, random, Some(Side::Left));
+            self.move_missing_left(scratch, missing);
+            self.offer(scratch, left, random, Some(Side::Left));
         }
     }
 
     /// Offers the cuts of a column that varies and has no missing values.
-    pub(super) fn offer_cuts(&mut self, scratch: &mut SmallScratch<C>, n: usize, feature: u32, extremes: Range<u32>) {
+    pub(super) fn offer_cuts(&mut self, scratch: &mut SmallScratch<C>, feature: u32, extremes: Range<u32>) {
         let n_cuts = extremes.end - extremes.start;
-        let n_chunks = scratch.set_cuts(n, extremes, n_cuts);
-        let highest = scratch.score_cuts(self.search.level, n, n_chunks);
-        self.offer_scored(scratch, n, feature, n_chunks, highest, None);
+        let n_chunks = scratch.set_cuts(extremes, n_cuts);
+        let highest = scratch.score_cuts(self.search.level, n_chunks);
+        self.offer_scored(scratch, feature, n_chunks, highest, None);
     }
 
     /// Offers the cuts of a column that have been scored, whose `highest` score is given. `missing` is as in
@@ -202,7 +201,6 @@ impl<C: Criterion> SmallNode<'_, C> {
     fn offer_scored(
         &mut self,
         scratch: &SmallScratch<C>,
-        n: usize,
         feature: u32,
         n_chunks: usize,
         highest: f64,
@@ -211,7 +209,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         let SmallScratch { lasts, scores, .. } = scratch;
         let (lasts, scores) = (lasts[..n_chunks].as_flattened(), scores[..n_chunks].as_flattened());
         let cuts = lasts.iter().copied().zip(scores.iter().copied());
-        self.offer_by_rank(scratch, n, feature, cuts, highest, missing);
+        self.offer_by_rank(scratch, feature, cuts, highest, missing);
     }
 
     /// As [`offer_scored`](Self::offer_scored). `cuts` have the last rank on the left and the score
@@ -220,13 +218,12 @@ impl<C: Criterion> SmallNode<'_, C> {
     pub(super) fn offer_by_rank(
         &mut self,
         scratch: &SmallScratch<C>,
-        n: usize,
         feature: u32,
         cuts: impl Iterator<Item = (u32, f64)>,
         highest: f64,
         missing: Option<Side>,
     ) {
-        let (rows, ranks) = (&scratch.rows, scratch.ranks(n));
+        let (rows, ranks) = (&scratch.rows, scratch.ranks());
         if self.is_low(highest, |score| rows.least_to_win(score)) {
             return;
         }
@@ -234,7 +231,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         let close = cuts.enumerate().filter(|&(_, (_, score))| score >= least);
         let close = close.map(|(i, (last, _))| (last, move || rows.scored_cut(i, ranks, last)));
         if let Some((cut, last)) = Self::winner(rows, close, |last| rows.exact_below(ranks, last + 1)) {
-            self.offer(scratch, n, cut, CutAt::after(feature, last), missing);
+            self.offer(scratch, cut, CutAt::after(feature, last), missing);
         }
     }
 
@@ -245,8 +242,8 @@ impl<C: Criterion> SmallNode<'_, C> {
         highest == f64::NEG_INFINITY || self.best.as_ref().is_some_and(|best| highest < least_to_win(best.cut.score))
     }
 
-    /// The best one of some cuts, and its place. `cuts` have the place of each cut and what makes the cut, and
-    /// `exact` tells the exact score of the cut at a place. Of equally good cuts, that of the lowest place
+    /// The best one of some cuts, and its place. `cuts` have the place of each cut and what makes the cut,
+    /// and `exact` tells the exact score of the cut at a place. Of equally good cuts, that of the lowest place
     /// wins. Cuts of one place are the same, so that one of them is made.
     #[inline]
     pub(super) fn winner<F: FnOnce() -> SmallCut>(
@@ -283,19 +280,12 @@ impl<C: Criterion> SmallNode<'_, C> {
 
     /// Offers a cut of the column that is searched. `missing` is as in [`take`](Self::take).
     #[inline]
-    pub(super) fn offer(
-        &mut self,
-        scratch: &SmallScratch<C>,
-        n: usize,
-        cut: SmallCut,
-        at: CutAt,
-        missing: Option<Side>,
-    ) {
+    pub(super) fn offer(&mut self, scratch: &SmallScratch<C>, cut: SmallCut, at: CutAt, missing: Option<Side>) {
         let is_better = |best: &SmallBest| {
             let rows = &scratch.rows;
             let order = rows.compare(&cut, &best.cut, || {
-                let (ranks, last) = (scratch.ranks(n), at.last_left);
-                let (of_best, last_of_best) = (&scratch.ranks[best.ranks][..n], best.at.last_left);
+                let (ranks, last) = (scratch.ranks(), at.last_left);
+                let (of_best, last_of_best) = (&scratch.ranks[best.ranks][..ranks.len()], best.at.last_left);
                 // Columns often part the few rows of a node alike.
                 if part_alike((ranks, last), (of_best, last_of_best)) {
                     return Ordering::Equal;

@@ -37,8 +37,8 @@ impl Rows {
         &self.samples[node]
     }
 
-    /// Copies the rows of a node to `out`, those of ranks up to `last` first. The order is kept on both sides.
-    /// Returns how many these are.
+    /// Copies the rows of a node to `out`, those of ranks up to `last` first. The order is kept on both
+    /// sides. Returns how many rows these are.
     pub(super) fn partition(&self, node: Range<usize>, ranks: &[u32], last: u32, out: &mut Self) -> usize {
         let ranks = &ranks[..node.len()];
         // If it is known how many rows go left, each row goes to its place at once.
@@ -57,8 +57,8 @@ impl Rows {
     }
 }
 
-/// Whether two cuts part the same rows in the same way, or with sides exchanged. Of each cut, the ranks of the
-/// rows are given, and the last rank on the left.
+/// Whether two cuts part the same rows in the same way, or with sides exchanged. Each cut has the ranks of
+/// the rows, and the last rank on the left.
 pub(super) fn part_alike((ranks, last): (&[u32], u32), (others, other_last): (&[u32], u32)) -> bool {
     let rows = ranks.iter().zip(others);
     let n_alike = rows.map(|(&rank, &other)| u32::from((rank <= last) == (other <= other_last))).sum::<u32>() as usize;
