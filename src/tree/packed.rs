@@ -12,6 +12,7 @@
 
 mod bytes;
 mod numbers;
+mod pack;
 mod parts;
 mod shares;
 
@@ -63,7 +64,7 @@ pub struct PackedTree {
 }
 
 /// Aligned to four bytes, so that there is no padding.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[repr(C, packed(4))]
 struct Split {
     /// The bits of the threshold: by them, not by its value, splits are equal.
@@ -111,33 +112,20 @@ impl PackedTree {
 
     /// Packs a tree of records.
     pub(crate) fn of(tree: &Records, unit: f64) -> Self {
-        let [split_ids, leaf_ids] = tree.splits_and_leaves();
-        // The number of each node among those of its kind.
-        let mut numbers = vec![0; tree.nodes.len()];
-        (0..).zip(&split_ids).for_each(|(number, &node)| numbers[node as usize] = number);
-        (LEAF..).zip(&leaf_ids).for_each(|(number, &node)| numbers[node as usize] = number);
-        let split = |&node: &u32| {
-            let record = &tree.nodes[node as usize];
-            let threshold = if tree.is_categorical(record) {
-                SET | tree.sets.start(record.threshold as usize) as u64
-            } else {
-                record.threshold.to_bits()
-            };
-            let missing_left = if record.missing_go_left { MISSING_LEFT } else { 0 };
-            let children = record.children.map(|child| numbers[child as usize]);
-            Split { threshold, feature: record.feature as u32 | missing_left, children }
-        };
         let is_of_shares = tree.n_classes.iter().any(|&n| n > 1);
-        let shares = if is_of_shares { Shares::new(tree, unit) } else { None };
+        let shares = if is_of_shares { Shares::pack(tree, unit) } else { None };
+        let (splits, statistics) = if let Some((splits, shares)) = shares {
+            (splits, Statistics::Shares(shares))
+        } else {
+            let (splits, numbers) = Numbers::pack(tree, unit);
+            (splits, Statistics::Numbers(numbers))
+        };
         Self {
             n_features: tree.n_features,
             n_classes: tree.n_classes.clone(),
             max_depth: tree.max_depth,
-            splits: split_ids.iter().map(split).collect(),
-            statistics: match shares {
-                Some(shares) => Statistics::Shares(shares),
-                None => Statistics::Numbers(Numbers::new(tree, &split_ids, &leaf_ids, unit)),
-            },
+            splits,
+            statistics,
             n_categories: Arc::clone(&tree.n_categories),
             sets: tree.sets.words().into(),
             leaves: MadeLeafShares::default(),

@@ -106,30 +106,9 @@ impl Records {
         n_values(&self.n_classes)
     }
 
-    /// What a node predicts.
-    pub fn value(&self, node: usize) -> &[f64] {
-        let n_values = self.n_values();
-        &self.values[node * n_values..][..n_values]
-    }
-
     /// The ids of the nodes in preorder.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = usize> + Clone {
         self.order.iter().map(|&node| node as usize)
-    }
-
-    /// The ids of the splits and of the leaves, both in preorder. O(nodes).
-    pub fn splits_and_leaves(&self) -> [Vec<u32>; 2] {
-        let mut ids = [(); 2].map(|()| vec![0; self.order.len()]);
-        let mut lengths = [0; 2];
-        for &node in &self.order {
-            // Each id is written behind both lists. Whether a node is a leaf cannot be predicted,
-            // so a branch would cost more.
-            let kind = usize::from(self.nodes[node as usize].children().is_none());
-            (ids[0][lengths[0]], ids[1][lengths[1]]) = (node, node);
-            lengths[kind] += 1;
-        }
-        ids.iter_mut().zip(lengths).for_each(|(ids, length)| ids.truncate(length));
-        ids
     }
 
     /// Whether a node splits on a categorical feature.

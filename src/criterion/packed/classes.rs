@@ -5,8 +5,10 @@
 //! each row has several: sums of squares add up over classes and outputs alike.
 
 use std::cmp::Ordering;
+use std::sync::OnceLock;
 
 use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
+use super::masks::ClassMasks;
 use super::{
     ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK, Summed, TURNS, compare_means, entropy, in_turns, masks_without,
 };
@@ -16,7 +18,7 @@ use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
 
 /// Most classes of all outputs together: the counts of all bins should stay in the second-level cache.
-const MAX_CLASSES: usize = 64;
+pub(super) const MAX_CLASSES: usize = 64;
 /// If the square of a node's weight times the number of outputs is below this, sums of its squared
 /// class weights fit in an `i32`.
 const SMALL_BELOW: u64 = 1 << 30;
@@ -28,6 +30,8 @@ pub struct PackedClasses {
     n_outputs: usize,
     n_first: usize,
     n_classes: usize,
+    /// Whether all weights are known to be 1.
+    are_unit: bool,
     /// For each order of categories, the class whose shares it sorts by.
     order_classes: Box<[u32]>,
     /// The counts of a bin begin at its number times `2^shift`.
@@ -56,6 +60,16 @@ pub struct PackedClasses {
 
 const ENDS: usize = MAX_BINS + 1;
 
+/// The rows of a node.
+#[derive(Default)]
+pub struct ClassRows {
+    /// For each row, the class in the low half and the weight in the high half: all rows with their
+    /// classes of the first output, then all rows with those of the second, and so on.
+    rows: Vec<u64>,
+    /// The same rows as bits, made when they are first needed.
+    masks: OnceLock<ClassMasks>,
+}
+
 impl PackedClasses {
     /// Sets `weights` and `ends` from these bins.
     fn add_up(&mut self, order: &(impl ExactSizeIterator<Item = usize> + Clone)) {
@@ -81,9 +95,7 @@ impl PackedClasses {
 }
 
 impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedClasses {
-    /// For each row, the class in the low half and the weight in the high half: all rows with their
-    /// classes of the first output, then all rows with those of the second, and so on.
-    type Rows = Vec<u64>;
+    type Rows = ClassRows;
 
     fn new(criterion: &ClassCriterion<'_, W, M>) -> Option<Self> {
         let n_classes = criterion.n_slots();
@@ -94,6 +106,7 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
                 n_outputs: criterion.n_outputs,
                 n_first: criterion.classes.first[1] as usize,
                 n_classes,
+                are_unit: criterion.weights.are_unit(),
                 order_classes: criterion.orders().map(|(_, slot)| slot).collect(),
                 shift,
                 bins: vec![0; MAX_BINS << shift],
@@ -115,21 +128,23 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         criterion: &ClassCriterion<'_, W, M>,
         _node: &ClassTotals<M::Sum>,
         samples: &[u32],
-        rows: &mut Vec<u64>,
+        rows: &mut ClassRows,
     ) {
+        let ClassRows { rows, masks } = rows;
         rows.clear();
+        masks.take();
         for output in 0..self.n_outputs {
             let slot = |sample: u32| criterion.classes.slots[sample as usize * self.n_outputs + output];
             rows.extend(samples.iter().map(|&sample| u64::from(slot(sample)) | criterion.weights.weight(sample) << 32));
         }
     }
 
-    fn count(&mut self, _node: &ClassTotals<M::Sum>, rows: &Vec<u64>, bins: &[u8], n_bins: usize, _with_bounds: bool) {
+    fn count(&mut self, _node: &ClassTotals<M::Sum>, rows: &ClassRows, bins: &[u8], n_bins: usize, _with_bounds: bool) {
         self.n_bins = n_bins;
         let counts = &mut self.bins[..n_bins << self.shift];
         counts.fill(0);
         let slot = |row: u64, bin: u8| ((bin as usize) << self.shift) + row as u32 as usize;
-        let of_outputs = rows.chunks_exact(bins.len());
+        let of_outputs = rows.rows.chunks_exact(bins.len());
         if n_bins <= FEW_BINS {
             let size = counts.len();
             self.turns.clear();
@@ -202,11 +217,11 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         inner_bounds(level, weights, ends, counts, weight, n_outputs, has_best_at_ends, &mut self.work, bounds);
     }
 
-    fn lane_scores(&mut self, level: Level, node: &ClassTotals<M::Sum>, rows: &Vec<u64>, cuts: Cuts<'_>) -> bool {
+    fn lane_scores(&mut self, level: Level, node: &ClassTotals<M::Sum>, rows: &ClassRows, cuts: Cuts<'_>) -> bool {
         if !M::IS_SQUARED_DISTANCE || node.weight * node.weight >= SMALL_BELOW / self.n_outputs as u64 {
             return false;
         }
-        for (places, rows) in self.places.iter_mut().zip(rows.chunks_exact(cuts.keys.len())) {
+        for (places, rows) in self.places.iter_mut().zip(rows.rows.chunks_exact(cuts.keys.len())) {
             for (slot, &row) in places.iter_mut().zip(rows) {
                 *slot = [row as u32, (row >> 32) as u32];
             }
@@ -235,22 +250,29 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         true
     }
 
-    fn add_below<const N: usize>(&mut self, level: Level, rows: &Vec<u64>, ranks: &[[u32; N]], ends: &[u32; N]) {
-        self.below.fill([0; LANES]);
-        for rows in rows.chunks_exact(ranks.len()) {
-            counts_below(level, rows, ranks, ends, &mut self.below);
+    fn add_below<const N: usize>(&mut self, level: Level, rows: &ClassRows, ranks: &[[u32; N]], ends: &[u32; N]) {
+        let Self { n_classes, below, .. } = self;
+        below.fill([0; LANES]);
+        if N == 1 && self.are_unit {
+            let masks = rows.masks.get_or_init(|| ClassMasks::of(ranks.len(), *n_classes, &rows.rows));
+            let counts = masks.count_below(level, ranks.as_flattened(), ends[0]);
+            below.iter_mut().zip(counts).for_each(|(below, count)| below[0] = count);
+            return;
+        }
+        for rows in rows.rows.chunks_exact(ranks.len()) {
+            counts_below(level, rows, ranks, ends, below);
         }
         if N == 1 {
-            for counts in &mut self.below {
+            for counts in below {
                 counts[0] = counts.iter().sum();
             }
         }
     }
 
-    fn add_without(&mut self, level: Level, rows: &Vec<u64>, words: &[u64], bits: &[u32; LANES]) {
+    fn add_without(&mut self, level: Level, rows: &ClassRows, words: &[u64], bits: &[u32; LANES]) {
         let Self { n_classes, below, below_in_turns, .. } = self;
         below_in_turns.fill([0; LANES]);
-        for rows in rows.chunks_exact(words.len()) {
+        for rows in rows.rows.chunks_exact(words.len()) {
             counts_without(level, rows, words, bits, *n_classes, below_in_turns);
         }
         below.fill([0; LANES]);

@@ -10,6 +10,7 @@ mod binary;
 mod classes;
 mod entropy;
 pub mod lanes;
+mod masks;
 mod none;
 mod sums;
 

@@ -235,11 +235,10 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
                 let (w, q) = (i64::from(self.weights[place]), output.numbers[place]);
                 weight += w;
                 sum += w * q;
-                squares += (w * q).unsigned_abs() as u128 * q.unsigned_abs() as u128;
+                squares += i128::from(w * q) * i128::from(q);
             }
             self.weight = weight;
-            let magnitude = u128::from(sum.unsigned_abs());
-            let variance = weight as u128 * squares - magnitude * magnitude;
+            let variance = (i128::from(weight) * squares - i128::from(sum) * i128::from(sum)) as u128;
             let mut terms = 0;
             if C::LOSS == LOGS {
                 let rows = places.iter().map(|&place| usize::from(place));

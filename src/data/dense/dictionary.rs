@@ -73,9 +73,9 @@ impl<V: TableValue> Dictionary<V> {
         let counts = count(codes, N_BYTES);
         let present = || counts.iter().zip(0..).filter(|&(&count, _)| count > 0);
         places.clear();
-        places.resize(N_BYTES, 0);
         for (place, (_, value)) in (0..).zip(present()) {
-            places[value] = place;
+            places.resize(value, 0);
+            places.push(place);
         }
         Some(Distinct {
             values: present().map(|(_, value)| V::from_wide(value as f64)).collect(),
@@ -156,6 +156,12 @@ fn count(codes: &[u16], n_codes: usize) -> Vec<u32> {
 
 impl<V: SortKey> Cells for Dictionary<V> {
     fn ranks<R: Copy>(&self, first_rank: u32, missing_rank: u32, narrow: impl Fn(u32) -> R) -> Box<[R]> {
+        // Integers that are codes are often the categories or the small counts of a table, of which all up to
+        // the highest one occur: then they are the ranks, too. Ranks begin at 0 if no value is missing.
+        let are_places = self.places.iter().zip(0..).all(|(&place, code)| place == code);
+        if are_places && first_rank == 0 {
+            return self.codes.iter().map(|&code| narrow(code.into())).collect();
+        }
         let ranks: Vec<R> = self.places.iter().map(|&place| narrow(first_rank + place)).collect();
         let missing = narrow(missing_rank);
         self.codes.iter().map(|&code| ranks.get(usize::from(code)).copied().unwrap_or(missing)).collect()

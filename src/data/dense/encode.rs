@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use ndarray::{ArrayView2, Axis};
+use ndarray::{ArrayView2, Axis, s};
 
 use super::column::{Encoded, Encoder};
 use super::{BLOCK, DenseColumns, LINE, Ordinals};
@@ -49,10 +49,15 @@ impl<T: Element> Tiles for ArrayView2<'_, T> {
             }
         } else {
             tile.resize(n_cells, T::Value::ZERO);
-            for (start, rows) in (0..).step_by(BLOCK).zip(self.axis_chunks_iter(Axis(0), BLOCK)) {
-                for (column, feature) in tile.chunks_exact_mut(n_samples).zip(columns.clone()) {
-                    let cells = rows.column(feature);
-                    column[start..].iter_mut().zip(&cells).for_each(|(value, cell)| *value = cell.value());
+            let mut block = vec![T::Value::ZERO; columns.len() * BLOCK];
+            let rows_of_tile = self.slice(s![.., columns]);
+            for (start, rows) in (0..).step_by(BLOCK).zip(rows_of_tile.axis_chunks_iter(Axis(0), BLOCK)) {
+                for (place, row) in rows.rows().into_iter().enumerate() {
+                    row.iter().enumerate().for_each(|(column, cell)| block[column * BLOCK + place] = cell.value());
+                }
+                let n = rows.nrows();
+                for (column, values) in tile.chunks_exact_mut(n_samples).zip(block.chunks_exact(BLOCK)) {
+                    column[start..][..n].copy_from_slice(&values[..n]);
                 }
             }
         }

@@ -27,8 +27,7 @@ tuned! {
 
 /// The bytes of a cache line.
 const LINE: usize = 64;
-/// Rows that are copied together: their cells stay in the first-level cache while one column after
-/// the other is copied.
+/// Rows that are copied together, from rows to columns or back: their cells stay in the first-level cache.
 const BLOCK: usize = 64;
 /// Most distinct values of a column of `u16`.
 const MAX_NARROW: usize = 1 << 16;
@@ -119,6 +118,15 @@ impl DenseColumn {
             Ranks::U8(ranks) => ranks[sample as usize].into(),
             Ranks::U16(ranks) => ranks[sample as usize].into(),
             Ranks::U32(ranks) => ranks[sample as usize],
+        }
+    }
+
+    /// Sets `out[i]` to the rank of the row `samples[i]`. O(rows).
+    pub(crate) fn gather(&self, samples: &[u32], out: &mut [u32]) {
+        match &self.ranks {
+            Ranks::U8(ranks) => gather(ranks, samples, out),
+            Ranks::U16(ranks) => gather(ranks, samples, out),
+            Ranks::U32(ranks) => gather(ranks, samples, out),
         }
     }
 

@@ -220,7 +220,12 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
         let (data, level) = (search.data, search.level);
         *self.winner = None;
         for (lane, &feature) in batch.iter().enumerate() {
-            load_lane(self.columns.column(feature), node.samples.ids(), self.ranks, lane, |rank, _| rank);
+            let (column, samples) = (self.columns.column(feature), node.samples.ids());
+            if N == 1 {
+                column.gather(samples, self.ranks.as_flattened_mut());
+            } else {
+                load_lane(column, samples, self.ranks, lane, |rank, _| rank);
+            }
         }
         let missing = self.missing(batch);
         let (lowest, highest) = match &missing {

@@ -24,6 +24,55 @@ pub fn write_number(bytes: &mut Vec<u8>, value: f64, guess: f64) {
     write_difference(bytes, value.to_bits() as i64, bits(guess));
 }
 
+/// Bytes that are added from the last one to the first one.
+pub struct Backwards(Vec<u8>);
+
+impl Backwards {
+    /// No bytes yet, and room for so many.
+    pub fn with_capacity(n_bytes: usize) -> Self {
+        Self(Vec::with_capacity(n_bytes))
+    }
+
+    /// Adds an integer in front of all others.
+    pub fn add_integer(&mut self, value: u64) {
+        let begin = self.0.len();
+        write_integer(&mut self.0, value);
+        self.turn_round(begin);
+    }
+
+    /// Adds integers, each in front of all others.
+    pub fn add_integers<const N: usize>(&mut self, values: [u64; N]) {
+        if values.iter().all(|&value| value < 0x80) {
+            self.0.extend_from_slice(&values.map(|value| value as u8));
+        } else {
+            for value in values {
+                self.add_integer(value);
+            }
+        }
+    }
+
+    /// Adds a number in front of all others, given what it might be.
+    pub fn add_number(&mut self, value: f64, guess: f64) {
+        let begin = self.0.len();
+        write_number(&mut self.0, value, guess);
+        self.turn_round(begin);
+    }
+
+    fn turn_round(&mut self, begin: usize) {
+        // Most integers take a byte.
+        if self.0.len() > begin + 1 {
+            self.0[begin..].reverse();
+        }
+    }
+
+    /// The bytes, from the first one on.
+    pub fn into_bytes(self) -> Box<[u8]> {
+        let Self(mut bytes) = self;
+        bytes.reverse();
+        bytes.into()
+    }
+}
+
 /// The bits of a guess. Those of a NaN that comes out of a calculation depend on the platform.
 fn bits(guess: f64) -> i64 {
     if guess.is_nan() { 0 } else { guess.to_bits() as i64 }

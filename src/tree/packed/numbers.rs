@@ -7,21 +7,28 @@
 //! between the children. So nothing is lost for any criterion, and with squared error a split
 //! takes some three bytes.
 
-use super::Fault;
 use super::bytes::{Reader, are_integers, write_difference, write_integer, write_number};
+use super::pack::{TakeNodes, pack};
+use super::{Fault, Split};
 use crate::num::nearest;
 use crate::tree::records::{Record, Records};
 
 #[derive(Debug, PartialEq)]
 pub struct Numbers {
+    pub form: Form,
+    /// What the leaves predict, in preorder.
+    pub values: Box<[f64]>,
+    pub records: Box<[u8]>,
+}
+
+/// What is written of each node.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Form {
     pub weights: Weights,
     /// Whether the rows of a split are those of its children, so that they are not written.
     pub rows_add_up: bool,
     /// Whether the impurity of all leaves is 0, so that it is not written.
     pub leaves_are_pure: bool,
-    /// What the leaves predict, in preorder.
-    pub values: Box<[f64]>,
-    pub records: Box<[u8]>,
 }
 
 /// How the weights of nodes are written.
@@ -44,6 +51,10 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
+    fn values(&self, node: usize) -> &[f64] {
+        &self.values[node * self.n_values..][..self.n_values]
+    }
+
     fn weights(&self, [left, right]: [usize; 2]) -> [f64; 2] {
         [left, right].map(|child| self.nodes[child].weight)
     }
@@ -57,9 +68,8 @@ impl Known<'_> {
 
     /// The variance of a split whose values are known, by that of its children.
     fn impurity(&self, node: usize, children: [usize; 2]) -> f64 {
-        let values = |node: usize| &self.values[node * self.n_values..][..self.n_values];
         let of_child = |child: usize| {
-            let squares = values(child).iter().zip(values(node)).map(|(of_child, of_node)| {
+            let squares = self.values(child).iter().zip(self.values(node)).map(|(of_child, of_node)| {
                 let distance = of_child - of_node;
                 distance * distance
             });
@@ -75,57 +85,129 @@ impl Known<'_> {
     }
 }
 
+/// The numbers of the nodes that have been taken.
+struct Packing<'a> {
+    known: Known<'a>,
+    form: Form,
+    /// The weights of the children whose parents are to come, as multiples of the unit.
+    multiples: Vec<u64>,
+    /// How many of the values of leaves belong to leaves that are to come.
+    n_before: usize,
+    values: Box<[f64]>,
+    records: Vec<u8>,
+}
+
+impl<'a> Packing<'a> {
+    fn new(tree: &'a Records, form: Form) -> Self {
+        let n_values = tree.n_values();
+        let n_before = (tree.order.len() / 2 + 1) * n_values;
+        Self {
+            known: Known { nodes: &tree.nodes, values: &tree.values, n_values },
+            form,
+            multiples: Vec::new(),
+            n_before,
+            values: vec![0.0; n_before].into(),
+            // Some two bytes for each number of a node.
+            records: Vec::with_capacity(4 * tree.order.len()),
+        }
+    }
+
+    /// Notes the weight of a node as a multiple of the unit. Fails if it is none.
+    fn add_multiple(&mut self, node: &Record, multiple: u64, unit: f64) -> Result<(), Form> {
+        self.multiples.push(multiple);
+        if (multiple as f64 * unit).to_bits() == node.weight.to_bits() {
+            Ok(())
+        } else {
+            Err(Form { weights: Weights::Any, ..self.form })
+        }
+    }
+}
+
+impl TakeNodes for Packing<'_> {
+    /// A form that asks for less.
+    type Misfit = Form;
+
+    fn take_leaf(&mut self, leaf: usize) -> Result<(), Form> {
+        let record = &self.known.nodes[leaf];
+        write_integer(&mut self.records, record.n_samples as u64);
+        match self.form.weights {
+            Weights::Rows => {}
+            Weights::Multiples(unit) => {
+                let multiple = nearest(record.weight / unit);
+                self.add_multiple(record, multiple, unit)?;
+                write_integer(&mut self.records, multiple);
+            }
+            Weights::Any => write_number(&mut self.records, record.weight, 0.0),
+        }
+        if !self.form.leaves_are_pure {
+            write_number(&mut self.records, record.impurity, 0.0);
+        }
+        let values = self.known.values(leaf);
+        self.n_before -= values.len();
+        self.values[self.n_before..][..values.len()].copy_from_slice(values);
+        Ok(())
+    }
+
+    fn take_split(&mut self, split: usize, children: [usize; 2]) -> Result<(), Form> {
+        let Self { known, form, records, .. } = self;
+        let record = &known.nodes[split];
+        let n_rows = known.sum_of_rows(children);
+        if !form.rows_add_up {
+            write_difference(records, record.n_samples, n_rows);
+        } else if record.n_samples != n_rows {
+            return Err(Form { rows_add_up: false, ..*form });
+        }
+        let [left, right] = known.weights(children);
+        if form.weights == Weights::Any {
+            write_number(records, record.weight, left + right);
+        }
+        for (at, &value) in known.values(split).iter().enumerate() {
+            write_number(records, value, known.value(at, children));
+        }
+        write_number(records, record.impurity, known.impurity(split, children));
+        if let Weights::Multiples(unit) = form.weights {
+            let [left, right] = [self.multiples.pop(), self.multiples.pop()].map(Option::unwrap_or_default);
+            self.add_multiple(record, left.wrapping_add(right), unit)?;
+        }
+        Ok(())
+    }
+}
+
+impl Form {
+    /// The form of a tree, the weights of whose leaves are probably multiples of `unit`.
+    fn of(tree: &Records, unit: f64) -> Self {
+        let (mut are_rows, mut leaves_are_pure) = (true, true);
+        for record in tree.ids().map(|node| &tree.nodes[node]) {
+            are_rows &= record.weight.to_bits() == (record.n_samples as f64).to_bits();
+            leaves_are_pure &= record.children().is_some() | (record.impurity.to_bits() == 0);
+        }
+        let weights = if are_rows { Weights::Rows } else { Weights::Multiples(unit) };
+        Self { weights, rows_add_up: true, leaves_are_pure }
+    }
+}
+
 impl Numbers {
-    /// The statistics of a tree, the weights of whose leaves are probably multiples of `unit`.
-    pub fn new(tree: &Records, splits: &[u32], leaves: &[u32], unit: f64) -> Self {
-        let known = Known { nodes: &tree.nodes, values: &tree.values, n_values: tree.n_values() };
-        let record = |&node: &u32| &tree.nodes[node as usize];
-        let weights = Weights::of(tree, unit);
-        let adds_up = |split: &Record| {
-            let children = split.children.map(|child| child as usize);
-            split.n_samples == known.sum_of_rows(children)
-        };
-        let rows_add_up = splits.iter().map(record).all(adds_up);
-        let leaves_are_pure = leaves.iter().map(record).all(|leaf| leaf.impurity.to_bits() == 0);
-        // Some two bytes for each number of a node.
-        let mut records = Vec::with_capacity(4 * tree.order.len());
-        for node in tree.ids().rev() {
-            let record = &tree.nodes[node];
-            let Some(children) = record.children() else {
-                write_integer(&mut records, record.n_samples as u64);
-                match weights {
-                    Weights::Rows => {}
-                    Weights::Multiples(unit) => write_integer(&mut records, nearest(record.weight / unit)),
-                    Weights::Any => write_number(&mut records, record.weight, 0.0),
+    /// The splits of a tree, and its statistics. The weights of the leaves are probably multiples of `unit`.
+    pub fn pack(tree: &Records, unit: f64) -> (Box<[Split]>, Self) {
+        let mut form = Form::of(tree, unit);
+        loop {
+            let mut packing = Packing::new(tree, form);
+            match pack(tree, &mut packing) {
+                Ok(splits) => {
+                    let Packing { values, records, .. } = packing;
+                    return (splits, Self { form, values, records: records.into() });
                 }
-                if !leaves_are_pure {
-                    write_number(&mut records, record.impurity, 0.0);
-                }
-                continue;
-            };
-            if !rows_add_up {
-                write_difference(&mut records, record.n_samples, known.sum_of_rows(children));
+                // At most twice: there are two things that may not be as expected.
+                Err(other) => form = other,
             }
-            if weights == Weights::Any {
-                let sum: f64 = known.weights(children).iter().sum();
-                write_number(&mut records, record.weight, sum);
-            }
-            for (at, &value) in tree.value(node).iter().enumerate() {
-                write_number(&mut records, value, known.value(at, children));
-            }
-            write_number(&mut records, record.impurity, known.impurity(node, children));
         }
-        let mut values = Vec::with_capacity(leaves.len() * tree.n_values());
-        for &leaf in leaves {
-            values.extend(tree.value(leaf as usize));
-        }
-        Self { weights, rows_add_up, leaves_are_pure, values: values.into(), records: records.into() }
     }
 
     /// Checks what comes from outside. The error says which part of it cannot be that of a tree
     /// with so many splits.
     pub fn check(&self, n_splits: usize, n_values: usize) -> Result<(), Fault> {
-        if let Weights::Multiples(unit) = self.weights
+        let Form { weights, rows_add_up, leaves_are_pure } = self.form;
+        if let Weights::Multiples(unit) = weights
             && !(unit.is_finite() && unit > 0.0)
         {
             return Err(("index", "the unit of weights".into()));
@@ -133,8 +215,8 @@ impl Numbers {
         if self.values.len() != (n_splits + 1) * n_values || !self.values.iter().all(|value| value.is_finite()) {
             return Err(("leaves", "the values of leaves".into()));
         }
-        let per_leaf = 1 + usize::from(self.weights != Weights::Rows) + usize::from(!self.leaves_are_pure);
-        let per_split = usize::from(!self.rows_add_up) + usize::from(self.weights == Weights::Any) + n_values + 1;
+        let per_leaf = 1 + usize::from(weights != Weights::Rows) + usize::from(!leaves_are_pure);
+        let per_split = usize::from(!rows_add_up) + usize::from(weights == Weights::Any) + n_values + 1;
         if !are_integers(&self.records, (n_splits + 1) * per_leaf + n_splits * per_split) {
             return Err(("statistics", "the records of nodes".into()));
         }
@@ -157,11 +239,12 @@ impl Numbers {
 
     /// Adds the statistics of all nodes to a tree that has nothing but its links, in preorder.
     pub fn add_to(&self, tree: &mut Records) {
+        let Form { weights, rows_add_up, leaves_are_pure } = self.form;
         let (n, n_values) = (tree.nodes.len(), tree.n_values());
         let Records { nodes, values, .. } = tree;
         *values = vec![0.0; n * n_values];
         // Of each node, its weight in units.
-        let mut multiples = vec![0u64; if matches!(self.weights, Weights::Multiples(_)) { n } else { 0 }];
+        let mut multiples = vec![0u64; if matches!(weights, Weights::Multiples(_)) { n } else { 0 }];
         let mut leaf = self.values.len() / n_values;
         let mut reader = Reader(&self.records);
         for node in (0..n).rev() {
@@ -169,7 +252,7 @@ impl Numbers {
                 leaf -= 1;
                 values[node * n_values..][..n_values].copy_from_slice(&self.values[leaf * n_values..][..n_values]);
                 nodes[node].n_samples = reader.integer() as i64;
-                nodes[node].weight = match self.weights {
+                nodes[node].weight = match weights {
                     Weights::Rows => nodes[node].n_samples as f64,
                     Weights::Multiples(unit) => {
                         multiples[node] = reader.integer();
@@ -177,14 +260,14 @@ impl Numbers {
                     }
                     Weights::Any => reader.number(0.0),
                 };
-                if !self.leaves_are_pure {
+                if !leaves_are_pure {
                     nodes[node].impurity = reader.number(0.0);
                 }
                 continue;
             };
             let n_rows = Known { nodes, values, n_values }.sum_of_rows(children);
-            nodes[node].n_samples = if self.rows_add_up { n_rows } else { reader.difference(n_rows) };
-            nodes[node].weight = match self.weights {
+            nodes[node].n_samples = if rows_add_up { n_rows } else { reader.difference(n_rows) };
+            nodes[node].weight = match weights {
                 Weights::Rows => nodes[node].n_samples as f64,
                 Weights::Multiples(unit) => {
                     let [left, right] = children;
@@ -198,25 +281,5 @@ impl Numbers {
             }
             nodes[node].impurity = reader.number(Known { nodes, values, n_values }.impurity(node, children));
         }
-    }
-}
-
-impl Weights {
-    fn of(tree: &Records, unit: f64) -> Self {
-        let nodes = &tree.nodes;
-        if tree.ids().all(|node| nodes[node].weight.to_bits() == (nodes[node].n_samples as f64).to_bits()) {
-            return Self::Rows;
-        }
-        let mut multiples = vec![0u64; nodes.len()];
-        for node in tree.ids().rev() {
-            multiples[node] = match nodes[node].children() {
-                Some([left, right]) => multiples[left].wrapping_add(multiples[right]),
-                None => nearest(nodes[node].weight / unit),
-            };
-            if (multiples[node] as f64 * unit).to_bits() != nodes[node].weight.to_bits() {
-                return Self::Any;
-            }
-        }
-        Self::Multiples(unit)
     }
 }

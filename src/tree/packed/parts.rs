@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use super::numbers::{Numbers, Weights};
+use super::numbers::{Form, Numbers, Weights};
 use super::shares::{Formula, Shares};
 use super::{LEAF, MISSING_LEFT, Made, MadeLeafShares, PackedTree, SET, Split, Statistics};
 use crate::tree::sets::CategorySets;
@@ -60,14 +60,14 @@ struct Flags {
 
 enum Kind {
     Shares(Formula),
-    Numbers { weights: Weights, rows_add_up: bool, leaves_are_pure: bool },
+    Numbers(Form),
 }
 
 impl Flags {
     fn to_word(&self) -> u64 {
         let (kind, details) = match self.kind {
             Kind::Shares(formula) => (0, u64::from(formula == Formula::Entropy)),
-            Kind::Numbers { weights, rows_add_up, leaves_are_pure } => {
+            Kind::Numbers(Form { weights, rows_add_up, leaves_are_pure }) => {
                 let weights = match weights {
                     Weights::Rows => 0,
                     Weights::Multiples(_) => 1,
@@ -85,7 +85,7 @@ impl Flags {
         let kind = match (word >> 9 & 3, details) {
             (0, 0) => Kind::Shares(Formula::Gini),
             (0, 1) => Kind::Shares(Formula::Entropy),
-            (1, 0..16) => Kind::Numbers {
+            (1, 0..16) => Kind::Numbers(Form {
                 weights: match details & 3 {
                     0 => Weights::Rows,
                     1 => Weights::Multiples(unit),
@@ -94,7 +94,7 @@ impl Flags {
                 },
                 rows_add_up: details & 4 != 0,
                 leaves_are_pure: details & 8 != 0,
-            },
+            }),
             _ => return None,
         };
         let (feature_bytes, threshold_bytes) = ((word & 15) as usize, (word >> 4 & 15) as usize);
@@ -119,12 +119,11 @@ impl PackedTree {
                 parts.statistics.extend(&shares.impurities);
                 (Kind::Shares(shares.formula), shares.unit)
             }
-            Statistics::Numbers(Numbers { weights, rows_add_up, leaves_are_pure, values, records }) => {
+            Statistics::Numbers(Numbers { form, values, records }) => {
                 parts.leaves.extend(values.iter().flat_map(|value| value.to_le_bytes()));
                 parts.statistics.extend(records);
-                let unit = if let Weights::Multiples(unit) = *weights { unit } else { 1.0 };
-                let (rows_add_up, leaves_are_pure) = (*rows_add_up, *leaves_are_pure);
-                (Kind::Numbers { weights: *weights, rows_add_up, leaves_are_pure }, unit)
+                let unit = if let Weights::Multiples(unit) = form.weights { unit } else { 1.0 };
+                (Kind::Numbers(*form), unit)
             }
         };
         let flags = self.write_splits(&mut parts.splits, kind);
@@ -185,11 +184,11 @@ impl PackedTree {
                 shares.check(n_splits, &shape.n_classes)?;
                 Statistics::Shares(shares)
             }
-            Kind::Numbers { weights, rows_add_up, leaves_are_pure } => {
+            Kind::Numbers(form) => {
                 let n_values = n_values(&shape.n_classes);
                 let values = parts.leaves.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
                 let records = parts.statistics.into();
-                let numbers = Numbers { weights, rows_add_up, leaves_are_pure, values, records };
+                let numbers = Numbers { form, values, records };
                 numbers.check(n_splits, n_values)?;
                 Statistics::Numbers(numbers)
             }
@@ -235,12 +234,12 @@ impl<'a> Columns<'a> {
         let per_leaf = match flags.kind {
             // A record has at least an integer for the rows, and three for each output.
             Kind::Shares(_) => 1 + 3 * shape.n_classes.len(),
-            Kind::Numbers { .. } => n_values(&shape.n_classes).saturating_mul(8),
+            Kind::Numbers(_) => n_values(&shape.n_classes).saturating_mul(8),
         };
         let n_bytes = per_leaf.checked_mul(n_splits + 1);
         let fits = match flags.kind {
             Kind::Shares(_) => n_bytes.is_some_and(|least| least <= parts.leaves.len()),
-            Kind::Numbers { .. } => n_bytes == Some(parts.leaves.len()),
+            Kind::Numbers(_) => n_bytes == Some(parts.leaves.len()),
         };
         if !fits {
             return Err(("leaves", format!("{} bytes for {} leaves", parts.leaves.len(), n_splits + 1)));

@@ -5,8 +5,9 @@
 //! shares, weights and counts of all splits are sums and quotients of these. An impurity is written
 //! as its distance from the one that follows from the counts.
 
-use super::Fault;
-use super::bytes::{Reader, are_integers, write_integer, write_number};
+use super::bytes::{Backwards, Reader, are_integers};
+use super::pack::{TakeNodes, pack};
+use super::{Fault, Split};
 use crate::num::log2::{Log2, ULP};
 use crate::num::nearest;
 use crate::tree::leaves::{LeafShares, LeafSharesBuilder};
@@ -47,92 +48,181 @@ impl Formula {
     fn impurity(self, counts: &[u64], width: usize) -> f64 {
         let weight: u64 = counts[..width].iter().sum();
         let of_output = |counts: &[u64]| match self {
-            Self::Gini if u32::try_from(weight).is_ok() => {
-                let squares: u64 = counts.iter().map(|&count| count * count).sum();
-                (weight * weight - squares) as f64 / (weight * weight) as f64
-            }
-            Self::Gini => {
-                let square = |count: u64| u128::from(count) * u128::from(count);
-                let squares: u128 = counts.iter().map(|&count| square(count)).sum();
-                (square(weight) - squares) as f64 / square(weight) as f64
-            }
-            Self::Entropy => {
-                let log2 = Log2::new();
-                let cost = log2.x_log2_x(weight) - counts.iter().map(|&count| log2.x_log2_x(count)).sum::<i128>();
-                cost as f64 / weight as f64 * ULP
-            }
+            Self::Gini => gini(counts, weight),
+            Self::Entropy => entropy(counts, weight),
         };
-        counts.chunks_exact(width).map(of_output).sum::<f64>() / (counts.len() / width) as f64
+        counts.chunks(width).map(of_output).sum::<f64>() / (counts.len() / width) as f64
     }
 }
 
-impl Shares {
-    /// The shares of a tree whose leaves have weights that are multiples of `unit`. Nothing if the
-    /// statistics of the tree do not come back bit for bit.
-    pub fn new(tree: &Records, unit: f64) -> Option<Self> {
+fn gini(counts: &[u64], weight: u64) -> f64 {
+    if weight >= 1 << 31 {
+        return gini_of_many(counts, weight);
+    }
+    // Signed integers of 64 bits become numbers in one step.
+    let squares: i64 = counts.iter().map(|&count| count as i64 * count as i64).sum();
+    let square = (weight * weight) as i64;
+    (square - squares) as f64 / square as f64
+}
+
+/// Out of line: in line, its numbers of 128 bits would be made for all weights.
+#[cold]
+fn gini_of_many(counts: &[u64], weight: u64) -> f64 {
+    let square = |count: u64| u128::from(count) * u128::from(count);
+    let squares: u128 = counts.iter().map(|&count| square(count)).sum();
+    (square(weight) - squares) as f64 / square(weight) as f64
+}
+
+fn entropy(counts: &[u64], weight: u64) -> f64 {
+    let log2 = Log2::new();
+    let cost = log2.x_log2_x(weight) - counts.iter().map(|&count| log2.x_log2_x(count)).sum::<i128>();
+    cost as f64 / weight as f64 * ULP
+}
+
+/// The class counts of the nodes that have been taken.
+struct Packing<'a> {
+    tree: &'a Records,
+    n_values: usize,
+    width: usize,
+    unit: f64,
+    formula: Formula,
+    /// The counts of the nodes whose parents are to come, `n_values` each.
+    counts: Vec<u64>,
+    records: Backwards,
+    impurities: Backwards,
+}
+
+impl<'a> Packing<'a> {
+    fn new(tree: &'a Records, unit: f64) -> Option<Self> {
         let n_values = tree.n_values();
         let width = n_values / tree.n_classes.len();
         let mut counts = Vec::new();
-        add_counts(&mut counts, tree.nodes.first()?, tree.value(0), unit)?;
+        let root = tree.nodes.first()?;
+        add_counts(&mut counts, root, &tree.values[..n_values], unit)?;
         // The weights of classes that are no multiples of the unit may be rounded to other sums in each
         // output.
-        let mut weights = counts.chunks_exact(width).map(|counts| counts.iter().sum::<u64>());
+        let mut weights = counts.chunks(width).map(|counts| counts.iter().sum::<u64>());
         let weight = weights.next()?;
         if weights.any(|other| other != weight) {
             return None;
         }
-        let formula = Formula::by_root(&counts, width, tree.nodes[0].impurity);
-        // From the last node of the preorder to the first one, so that the counts of few subtrees
-        // wait for those of their siblings, those of a left child behind those of its sibling. What
-        // is written is turned round in the end.
+        let formula = Formula::by_root(&counts, width, root.impurity);
         counts.clear();
         let n_splits = tree.order.len() / 2;
-        let (mut records, mut impurities) = (Vec::with_capacity(4 * (n_splits + 1)), Vec::with_capacity(n_splits));
-        for node in tree.ids().rev() {
-            let (record, value) = (&tree.nodes[node], tree.value(node));
-            if let Some(children) = record.children() {
-                let [left, right] = children.map(|child| tree.nodes[child].n_samples);
-                if record.n_samples != left.wrapping_add(right) || record.n_samples < 0 {
-                    return None;
-                }
-                add_up(&mut counts, n_values);
-            } else {
-                add_counts(&mut counts, record, value, unit)?;
-            }
-            let counts = &counts[counts.len() - n_values..];
-            if !give_back(counts, record, value, width, unit) {
-                return None;
-            }
-            let guess = || formula.impurity(counts, width);
-            if record.children().is_some() {
-                let begin = impurities.len();
-                write_number(&mut impurities, record.impurity, guess());
-                impurities[begin..].reverse();
-                continue;
-            }
-            let begin = records.len();
-            write_integer(&mut records, record.n_samples as u64);
-            let mut is_pure = true;
-            for counts in counts.chunks_exact(width) {
-                let classes = || counts.iter().enumerate().filter(|&(_, &count)| count > 0);
-                let n_classes = classes().count();
-                is_pure &= n_classes == 1;
-                write_integer(&mut records, n_classes as u64);
-                for (class, &count) in classes() {
-                    write_integer(&mut records, class as u64);
-                    write_integer(&mut records, count);
-                }
-            }
-            if !is_pure {
-                write_number(&mut records, record.impurity, guess());
-            } else if record.impurity != 0.0 {
-                return None;
-            }
-            records[begin..].reverse();
+        let records = Backwards::with_capacity(4 * (n_splits + 1));
+        let impurities = Backwards::with_capacity(n_splits);
+        Some(Self { tree, n_values, width, unit, formula, counts, records, impurities })
+    }
+
+    fn value(&self, node: usize) -> &'a [f64] {
+        &self.tree.values[node * self.n_values..][..self.n_values]
+    }
+
+    /// The counts of the node that was taken last.
+    fn last_counts(&self) -> &[u64] {
+        &self.counts[self.counts.len() - self.n_values..]
+    }
+
+    /// The class of all rows of a node of one output, if they are of one class.
+    fn only_class(&self, value: &[f64]) -> Option<usize> {
+        let (mut class, mut n_ones, mut n_zeros) = (0, 0, 0);
+        for (i, &share) in value.iter().enumerate() {
+            class += if share == 1.0 { i } else { 0 };
+            n_ones += usize::from(share == 1.0);
+            n_zeros += usize::from(share == 0.0);
         }
-        records.reverse();
-        impurities.reverse();
-        Some(Self { unit, formula, records: records.into(), impurities: impurities.into() })
+        (n_ones == 1 && n_zeros + 1 == value.len() && value.len() == self.width).then_some(class)
+    }
+
+    /// Takes a leaf of one output and one class, as most leaves are.
+    fn take_pure_leaf(&mut self, leaf: &Record, class: usize) -> Result<(), Unfit> {
+        let weight = nearest(leaf.weight / self.unit);
+        if !(1..=MAX_WEIGHT).contains(&weight) || weight as f64 * self.unit != leaf.weight {
+            return Err(Unfit);
+        }
+        self.counts.resize(self.counts.len() + self.width, 0);
+        let first = self.counts.len() - self.width;
+        self.counts[first + class] = weight;
+        self.records.add_integers([weight, class as u64, 1, leaf.n_samples as u64]);
+        Ok(())
+    }
+
+    /// Fails unless the weight and the values of a node follow from its class counts in units, which are the
+    /// last ones. Returns that weight.
+    fn give_back(&self, node: usize) -> Result<u64, Unfit> {
+        let counts = self.last_counts();
+        let total = |counts: &[u64]| counts.iter().fold(0u64, |total, &count| total.saturating_add(count));
+        let weight = total(&counts[..self.width]);
+        // Counted without branches on counts, which would be mispredicted.
+        let shares = counts.iter().map(|&count| count as i64 as f64 / weight as i64 as f64);
+        let n_others = || shares.zip(self.value(node)).filter(|(share, value)| share != *value).count();
+        let are_given = (1..=MAX_WEIGHT).contains(&weight)
+            && self.tree.nodes[node].weight == weight as f64 * self.unit
+            && counts[self.width..].chunks(self.width).all(|counts| total(counts) == weight)
+            && n_others() == 0;
+        if are_given { Ok(weight) } else { Err(Unfit) }
+    }
+}
+
+/// No class counts give the statistics of a tree back.
+struct Unfit;
+
+impl TakeNodes for Packing<'_> {
+    type Misfit = Unfit;
+
+    fn take_leaf(&mut self, leaf: usize) -> Result<(), Unfit> {
+        let record = &self.tree.nodes[leaf];
+        let value = self.value(leaf);
+        if let Some(class) = self.only_class(value)
+            && record.impurity == 0.0
+        {
+            return self.take_pure_leaf(record, class);
+        }
+        add_counts(&mut self.counts, record, value, self.unit).ok_or(Unfit)?;
+        let weight = self.give_back(leaf)?;
+        let Self { width, formula, counts, records, .. } = self;
+        let counts = &counts[counts.len() - value.len()..];
+        if counts.iter().any(|&count| count != 0 && count != weight) {
+            records.add_number(record.impurity, formula.impurity(counts, *width));
+        } else if record.impurity != 0.0 {
+            return Err(Unfit);
+        }
+        for counts in counts.chunks(*width).rev() {
+            let mut n_classes = 0;
+            for (class, &count) in counts.iter().enumerate().rev().filter(|&(_, &count)| count > 0) {
+                records.add_integer(count);
+                records.add_integer(class as u64);
+                n_classes += 1;
+            }
+            records.add_integer(n_classes);
+        }
+        records.add_integer(record.n_samples as u64);
+        Ok(())
+    }
+
+    fn take_split(&mut self, split: usize, children: [usize; 2]) -> Result<(), Unfit> {
+        let nodes = &self.tree.nodes;
+        let record = &nodes[split];
+        let [left, right] = children.map(|child| nodes[child].n_samples);
+        if record.n_samples != left.wrapping_add(right) || record.n_samples < 0 {
+            return Err(Unfit);
+        }
+        add_up(&mut self.counts, self.n_values);
+        self.give_back(split)?;
+        let guess = self.formula.impurity(self.last_counts(), self.width);
+        self.impurities.add_number(record.impurity, guess);
+        Ok(())
+    }
+}
+
+impl Shares {
+    /// The splits of a tree whose leaves have weights that are multiples of `unit`, and its shares. Nothing if
+    /// the statistics of the tree do not come back bit for bit.
+    pub fn pack(tree: &Records, unit: f64) -> Option<(Box<[Split]>, Self)> {
+        let mut packing = Packing::new(tree, unit)?;
+        let splits = pack(tree, &mut packing).ok()?;
+        let Packing { formula, records, impurities, .. } = packing;
+        Some((splits, Self { unit, formula, records: records.into_bytes(), impurities: impurities.into_bytes() }))
     }
 
     /// Checks bytes from outside. The error says which of them cannot be those of a tree with so
@@ -256,21 +346,6 @@ fn add_up(counts: &mut Vec<u64>, n_values: usize) {
     let right = &mut others[n_left - n_values..];
     right.iter_mut().zip(left).for_each(|(right, left)| *right = right.saturating_add(*left));
     counts.truncate(n_left);
-}
-
-/// Whether the weight and the values of a node follow from its class counts in units.
-fn give_back(counts: &[u64], node: &Record, value: &[f64], width: usize, unit: f64) -> bool {
-    let total = |counts: &[u64]| counts.iter().fold(0u64, |total, &count| total.saturating_add(count));
-    let weight = total(&counts[..width]);
-    let share = |count: u64| match count {
-        0 => 0.0,
-        _ if count == weight => 1.0,
-        _ => count as f64 / weight as f64,
-    };
-    (1..=MAX_WEIGHT).contains(&weight)
-        && node.weight == weight as f64 * unit
-        && counts.chunks_exact(width).all(|counts| total(counts) == weight)
-        && counts.iter().zip(value).all(|(&count, &value)| value == share(count))
 }
 
 /// Visits the classes of an output with their weights; returns their number.

@@ -1,0 +1,93 @@
+//! The rows of a large node as bits, class by class: 64 rows of weight 1 are counted at once.
+//!
+//! The counts of the classes on one side of a cut are then those of the bits that the rows of the class and
+//! the rows of this side have in common. To add up the rows one by one takes ten times as many steps, as
+//! each step waits for the count of the row before if it is of the same class (`benches/NOTES.md`).
+
+use super::TURNS;
+use super::classes::MAX_CLASSES;
+use crate::simd::{Level, vectorized};
+
+/// The rows of a word.
+const ROWS: usize = u64::BITS as usize;
+
+/// For each class, which rows of a node are of the class.
+pub struct ClassMasks {
+    n_classes: usize,
+    /// The bits of the first 64 rows, a word for each class; then those of the next 64 rows, and so on.
+    words: Vec<u64>,
+}
+
+impl ClassMasks {
+    /// The masks of rows that have their classes, below `n_classes`, in their low halves. With several outputs
+    /// a row has several classes: there are `n_rows` rows for each output. O(rows).
+    pub fn of(n_rows: usize, n_classes: usize, rows: &[u64]) -> Self {
+        let mut words = vec![0u64; n_rows.div_ceil(ROWS) * n_classes];
+        for rows in rows.chunks_exact(n_rows) {
+            let blocks = words.chunks_mut(TURNS * n_classes).zip(rows.chunks(TURNS * ROWS));
+            for (words, rows) in blocks {
+                // The words of a block in turn: two bits of one word would wait for each other.
+                for place in 0..ROWS {
+                    for (word, row) in rows.iter().skip(place).step_by(ROWS).enumerate() {
+                        words[word * n_classes + *row as u32 as usize] |= 1 << place;
+                    }
+                }
+            }
+        }
+        Self { n_classes, words }
+    }
+
+    /// The number of rows of each class whose rank is below `end`. O(rows).
+    pub fn count_below(&self, level: Level, ranks: &[u32], end: u32) -> [u32; MAX_CLASSES] {
+        count_below(level, &self.words, self.n_classes, ranks, end)
+    }
+}
+
+vectorized! {
+    fn count_below(words: &[u64], n_classes: usize, ranks: &[u32], end: u32) -> [u32; MAX_CLASSES] {
+        let bit = |(place, &rank): (usize, &u32)| u64::from(rank < end) << place;
+        let (chunks, rest) = ranks.as_chunks::<ROWS>();
+        let of_chunks = chunks.iter().map(|ranks| ranks.iter().enumerate().map(bit).sum());
+        let of_rest = std::iter::once_with(|| rest.iter().enumerate().map(bit).sum());
+        let mut counts = [0; MAX_CLASSES];
+        for (words, below) in words.chunks_exact(n_classes).zip(of_chunks.chain(of_rest)) {
+            let below: u64 = below;
+            for (count, word) in counts.iter_mut().zip(words) {
+                *count += (word & below).count_ones();
+            }
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn masks_count_what_rows_count(
+            rows in vec((0..5u32, 0..3u32, 0..9u32), 1..300),
+            end in 0..10u32,
+        ) {
+            // Two outputs, of five and of three classes.
+            let weight = 1 << 32;
+            let of_outputs: Vec<u64> =
+                rows.iter().map(|row| row.0).chain(rows.iter().map(|row| 5 + row.1)).map(|class| weight | u64::from(class)).collect();
+            let ranks: Vec<u32> = rows.iter().map(|row| row.2).collect();
+            let expected: Vec<u32> = (0..8)
+                .map(|class| {
+                    let is_of = |row: &&(u32, u32, u32)| row.2 < end && (row.0 == class || 5 + row.1 == class);
+                    rows.iter().filter(is_of).count() as u32
+                })
+                .collect();
+            let masks = ClassMasks::of(rows.len(), 8, &of_outputs);
+            for level in Level::supported() {
+                prop_assert_eq!(&masks.count_below(level, &ranks, end)[..8], &expected[..]);
+            }
+        }
+    }
+}
