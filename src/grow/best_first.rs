@@ -48,7 +48,7 @@ pub fn grow<C: Criterion>(search: &Search<'_, C>, root: Pending<'_, C>, max_leaf
     while n_leaves < max_leaf_nodes
         && let Some(Waiting { id: parent, split, left, right, .. }) = waiting.pop()
     {
-        part.splits.push((parent, split));
+        part.keep(parent, split);
         n_leaves += 1;
         for (place, child) in [left, right].into_iter().enumerate() {
             let id = part.add(weight_unit, &child.facts(search.criterion), Some((parent, place)))?;

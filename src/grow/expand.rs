@@ -148,6 +148,14 @@ impl Split {
         self.missing_go_left
     }
 
+    /// The threshold, if it need not be looked up.
+    pub fn known_threshold(&self) -> Option<f64> {
+        match self.values {
+            SplitValues::UpTo(ThresholdRule::At(threshold)) => Some(threshold),
+            _ => None,
+        }
+    }
+
     /// The threshold or the category set that says which of the values that are not missing go
     /// left.
     pub fn rule(&self, data: &Dataset) -> Rule<'_> {

@@ -243,7 +243,7 @@ impl Policy for Record<'_> {
 
     fn keep(&self, split: Split, left: &Option<Link>, finds: &mut TaskPart) {
         if let Some(link) = left {
-            finds.part.splits.push((link.node, split));
+            finds.part.keep(link.node, split);
         }
     }
 

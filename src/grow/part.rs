@@ -8,11 +8,12 @@ use crate::data::Dataset;
 use crate::error::Result;
 use crate::tree::builder::TreeBuilder;
 use crate::tree::records::Records;
+use crate::tree::sets::Rule;
 
-/// A part of a tree: its nodes, and the splits of those that are split so far.
+/// A part of a tree: its nodes, and the splits that these do not have yet.
 pub struct Part {
     pub nodes: TreeBuilder,
-    pub splits: Vec<(usize, Split)>,
+    splits: Vec<(usize, Split)>,
 }
 
 impl Part {
@@ -34,6 +35,17 @@ impl Part {
         Ok(id)
     }
 
+    /// Takes the split of a node.
+    pub fn keep(&mut self, node: usize, split: Split) {
+        match split.known_threshold() {
+            Some(threshold) => {
+                let (feature, missing_go_left) = (split.feature(), split.missing_go_left());
+                self.nodes.split(node, feature, Rule::Threshold(threshold), missing_go_left);
+            }
+            None => self.splits.push((node, split)),
+        }
+    }
+
     /// Moves the nodes of another part behind the nodes of this one. Returns the new id of the
     /// first of them.
     pub fn append(&mut self, other: &mut Self) -> Result<usize> {
@@ -44,8 +56,8 @@ impl Part {
 
     /// The whole tree, if this part holds all nodes. Leaves the part without nodes.
     pub fn finish(&mut self, data: &Dataset, n_classes: Vec<u32>) -> Records {
-        // All thresholds are looked up at the end, together: each costs two cache misses, and the
-        // misses of several look-ups overlap.
+        // Thresholds that have to be looked up are so at the end, together: each costs two cache misses, and
+        // the misses of several look-ups overlap.
         for (node, split) in self.splits.drain(..) {
             let (feature, missing_go_left) = (split.feature(), split.missing_go_left());
             self.nodes.split(node, feature, split.rule(data), missing_go_left);

@@ -10,15 +10,14 @@ use std::sync::OnceLock;
 use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
 use super::masks::ClassMasks;
 use super::{
-    ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK, Summed, TURNS, compare_means, entropy, in_turns, masks_without,
+    ByBin, FEW_BINS, Inside, MAX_BINS, MAX_CLASSES, Packed, SLACK, Summed, TURNS, compare_means, entropy, in_turns,
+    masks_without,
 };
 use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measure};
 use crate::criterion::entropy::tolerance;
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
 
-/// Most classes of all outputs together: the counts of all bins should stay in the second-level cache.
-pub(super) const MAX_CLASSES: usize = 64;
 /// If the square of a node's weight times the number of outputs is below this, sums of its squared
 /// class weights fit in an `i32`.
 const SMALL_BELOW: u64 = 1 << 30;

@@ -4,8 +4,7 @@
 //! the rows of this side have in common. To add up the rows one by one takes ten times as many steps, as
 //! each step waits for the count of the row before if it is of the same class (`benches/NOTES.md`).
 
-use super::TURNS;
-use super::classes::MAX_CLASSES;
+use super::{MAX_CLASSES, TURNS};
 use crate::simd::{Level, vectorized};
 
 /// The rows of a word.
@@ -73,10 +72,9 @@ mod tests {
             rows in vec((0..5u32, 0..3u32, 0..9u32), 1..300),
             end in 0..10u32,
         ) {
-            // Two outputs, of five and of three classes.
-            let weight = 1 << 32;
-            let of_outputs: Vec<u64> =
-                rows.iter().map(|row| row.0).chain(rows.iter().map(|row| 5 + row.1)).map(|class| weight | u64::from(class)).collect();
+            // Two outputs, of five and of three classes. Each row weighs 1.
+            let classes = rows.iter().map(|row| row.0).chain(rows.iter().map(|row| 5 + row.1));
+            let of_outputs: Vec<u64> = classes.map(|class| 1 << 32 | u64::from(class)).collect();
             let ranks: Vec<u32> = rows.iter().map(|row| row.2).collect();
             let expected: Vec<u32> = (0..8)
                 .map(|class| {

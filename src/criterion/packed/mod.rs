@@ -28,9 +28,12 @@ use lanes::{Cuts, LANES};
 /// Most bins of a histogram: the number of a bin is a byte.
 pub const MAX_BINS: usize = 256;
 
+/// Most classes of all outputs together: the counts of all bins should stay in the second-level cache.
+const MAX_CLASSES: usize = 64;
+
 /// Histograms of up to this many bins are counted [in turns](in_turns).
 const FEW_BINS: usize = 16;
-/// The copies of such a histogram.
+/// The copies of such a histogram, and words of bits that are set in turn.
 const TURNS: usize = 4;
 
 /// Factor that raises bounds by more than their rounding.

@@ -80,6 +80,11 @@ impl Known<'_> {
         (left * left_weight + right * right_weight) / (left_weight + right_weight)
     }
 
+    fn sum_of_weights(&self, children: [usize; 2]) -> f64 {
+        let [left, right] = self.weights(children);
+        left + right
+    }
+
     fn sum_of_rows(&self, [left, right]: [usize; 2]) -> i64 {
         self.nodes[left].n_samples.wrapping_add(self.nodes[right].n_samples)
     }
@@ -157,9 +162,8 @@ impl TakeNodes for Packing<'_> {
         } else if record.n_samples != n_rows {
             return Err(Form { rows_add_up: false, ..*form });
         }
-        let [left, right] = known.weights(children);
         if form.weights == Weights::Any {
-            write_number(records, record.weight, left + right);
+            write_number(records, record.weight, known.sum_of_weights(children));
         }
         for (at, &value) in known.values(split).iter().enumerate() {
             write_number(records, value, known.value(at, children));
@@ -274,7 +278,7 @@ impl Numbers {
                     multiples[node] = multiples[left].wrapping_add(multiples[right]);
                     multiples[node] as f64 * unit
                 }
-                Weights::Any => reader.number(Known { nodes, values, n_values }.weights(children).iter().sum()),
+                Weights::Any => reader.number(Known { nodes, values, n_values }.sum_of_weights(children)),
             };
             for at in 0..n_values {
                 values[node * n_values + at] = reader.number(Known { nodes, values, n_values }.value(at, children));

@@ -67,6 +67,7 @@ fn gini(counts: &[u64], weight: u64) -> f64 {
 
 /// Out of line: in line, its numbers of 128 bits would be made for all weights.
 #[cold]
+#[inline(never)]
 fn gini_of_many(counts: &[u64], weight: u64) -> f64 {
     let square = |count: u64| u128::from(count) * u128::from(count);
     let squares: u128 = counts.iter().map(|&count| square(count)).sum();
