@@ -74,9 +74,11 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
 
     fn load(&self, criterion: &BinaryGini<'_, W>, _node: &BinaryTotals, samples: &[u32], rows: &mut Vec<u64>) {
         rows.clear();
+        // Copies of what does not change: behind a reference it would be read anew for each row.
+        let BinaryGini { classes, weights, .. } = *criterion;
         rows.extend(samples.iter().map(|&sample| {
-            let w = criterion.weights.weight(sample);
-            pack(w, w * u64::from(criterion.classes[sample as usize]))
+            let w = weights.weight(sample);
+            pack(w, w * u64::from(classes[sample as usize]))
         }));
     }
 

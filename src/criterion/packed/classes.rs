@@ -132,9 +132,11 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         let ClassRows { rows, masks } = rows;
         rows.clear();
         masks.take();
-        for output in 0..self.n_outputs {
-            let slot = |sample: u32| criterion.classes.slots[sample as usize * self.n_outputs + output];
-            rows.extend(samples.iter().map(|&sample| u64::from(slot(sample)) | criterion.weights.weight(sample) << 32));
+        // Copies of what does not change: behind a reference it would be read anew for each row.
+        let (slots, weights, n_outputs) = (&criterion.classes.slots[..], criterion.weights, self.n_outputs);
+        for output in 0..n_outputs {
+            let slot = |sample: u32| slots[sample as usize * n_outputs + output];
+            rows.extend(samples.iter().map(|&sample| u64::from(slot(sample)) | weights.weight(sample) << 32));
         }
     }
 

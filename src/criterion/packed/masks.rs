@@ -23,13 +23,20 @@ impl ClassMasks {
     pub fn of(n_rows: usize, n_classes: usize, rows: &[u64]) -> Self {
         let mut words = vec![0u64; n_rows.div_ceil(ROWS) * n_classes];
         for rows in rows.chunks_exact(n_rows) {
-            let blocks = words.chunks_mut(TURNS * n_classes).zip(rows.chunks(TURNS * ROWS));
-            for (words, rows) in blocks {
+            let (blocks, rest) = rows.as_chunks::<{ TURNS * ROWS }>();
+            let mut words = words.chunks_mut(TURNS * n_classes);
+            for (rows, words) in blocks.iter().zip(&mut words) {
                 // The words of a block in turn: two bits of one word would wait for each other.
                 for place in 0..ROWS {
-                    for (word, row) in rows.iter().skip(place).step_by(ROWS).enumerate() {
-                        words[word * n_classes + *row as u32 as usize] |= 1 << place;
+                    for word in 0..TURNS {
+                        words[word * n_classes + rows[word * ROWS + place] as u32 as usize] |= 1 << place;
                     }
+                }
+            }
+            let words = words.next().unwrap_or_default();
+            for (words, rows) in words.chunks_mut(n_classes).zip(rest.chunks(ROWS)) {
+                for (place, &row) in rows.iter().enumerate() {
+                    words[row as u32 as usize] |= 1 << place;
                 }
             }
         }
