@@ -1,8 +1,8 @@
 //! The rows of a large node as bits, class by class: 64 rows of weight 1 are counted at once.
 //!
-//! The counts of the classes on one side of a cut are then those of the bits that the rows of the class and
-//! the rows of this side have in common. To add up the rows one by one takes ten times as many steps, as
-//! each step waits for the count of the row before if it is of the same class (`benches/NOTES.md`).
+//! The rows of a class that are on one side of a cut are the bits that the class and the side have in
+//! common. Rows that are added up one by one wait for the row before, if that is of the same class
+//! (`benches/NOTES.md`).
 
 use super::{MAX_CLASSES, TURNS};
 use crate::simd::{Level, vectorized};
@@ -18,8 +18,8 @@ pub struct ClassMasks {
 }
 
 impl ClassMasks {
-    /// The masks of rows that have their classes, below `n_classes`, in their low halves. With several outputs
-    /// a row has several classes: there are `n_rows` rows for each output. O(rows).
+    /// The masks of rows that have their classes, below `n_classes`, in their low halves. With several
+    /// outputs a row has several classes: there are `n_rows` rows for each output. O(rows).
     pub fn of(n_rows: usize, n_classes: usize, rows: &[u64]) -> Self {
         let mut words = vec![0u64; n_rows.div_ceil(ROWS) * n_classes];
         for rows in rows.chunks_exact(n_rows) {

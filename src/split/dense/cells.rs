@@ -35,11 +35,8 @@ pub(crate) struct Cells {
 impl Cells {
     /// Sets `ranks` and leaves the bins as they are. O(rows).
     pub fn load_ranks(&mut self, column: &DenseColumn, samples: &[u32]) {
-        match &column.ranks {
-            Ranks::U8(ranks) => load(ranks, samples, &mut self.ranks),
-            Ranks::U16(ranks) => load(ranks, samples, &mut self.ranks),
-            Ranks::U32(ranks) => load(ranks, samples, &mut self.ranks),
-        }
+        self.ranks.resize(samples.len(), 0);
+        column.gather(samples, &mut self.ranks);
     }
 
     /// Sets ranks and bins: at most `max_bins` bins of values, and one of missing values. A column
@@ -57,7 +54,8 @@ impl Cells {
         self.n_missing = 0;
         self.end = missing_rank.unwrap_or(u32::MAX);
         if let Ranks::U8(ranks) = &column.ranks {
-            load(ranks, samples, &mut self.bins);
+            self.bins.resize(samples.len(), 0);
+            gather(ranks, samples, &mut self.bins);
             let (lowest, highest) = range_of_bytes(level, &self.bins);
             (self.base, self.shift, self.n_bins) = (lowest.into(), 0, usize::from(highest - lowest) + 1);
             if missing_rank == Some(highest.into()) {
@@ -117,11 +115,6 @@ impl Cells {
     pub fn n_up_to(&self, level: Level, bin: usize) -> usize {
         n_up_to(level, &self.bins, bin as u8)
     }
-}
-
-fn load<R: Copy + Into<T>, T: Copy + Default>(ranks: &[R], samples: &[u32], out: &mut Vec<T>) {
-    out.resize(samples.len(), T::default());
-    gather(ranks, samples, out);
 }
 
 vectorized! {

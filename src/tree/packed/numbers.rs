@@ -61,9 +61,7 @@ impl Known<'_> {
 
     /// What a split predicts in one of its values, by what its children predict.
     fn value(&self, at: usize, children: [usize; 2]) -> f64 {
-        let [left, right] = children.map(|child| self.values[child * self.n_values + at]);
-        let [left_weight, right_weight] = self.weights(children);
-        (left * left_weight + right * right_weight) / (left_weight + right_weight)
+        self.mean(children.map(|child| self.values[child * self.n_values + at]), children)
     }
 
     /// The variance of a split whose values are known, by that of its children.
@@ -75,7 +73,11 @@ impl Known<'_> {
             });
             self.nodes[child].impurity + squares.sum::<f64>() / self.n_values as f64
         };
-        let [left, right] = children.map(of_child);
+        self.mean(children.map(of_child), children)
+    }
+
+    /// The mean of two numbers, by the weights of the children to which they belong.
+    fn mean(&self, [left, right]: [f64; 2], children: [usize; 2]) -> f64 {
         let [left_weight, right_weight] = self.weights(children);
         (left * left_weight + right * right_weight) / (left_weight + right_weight)
     }

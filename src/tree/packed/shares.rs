@@ -217,8 +217,8 @@ impl TakeNodes for Packing<'_> {
 }
 
 impl Shares {
-    /// The splits of a tree whose leaves have weights that are multiples of `unit`, and its shares. Nothing if
-    /// the statistics of the tree do not come back bit for bit.
+    /// The splits of a tree whose leaves have weights that are multiples of `unit`, and its shares. Nothing
+    /// if the statistics of the tree do not come back bit for bit.
     pub fn pack(tree: &Records, unit: f64) -> Option<(Box<[Split]>, Self)> {
         let mut packing = Packing::new(tree, unit)?;
         let splits = pack(tree, &mut packing).ok()?;

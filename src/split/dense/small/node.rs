@@ -242,9 +242,9 @@ impl<C: Criterion> SmallNode<'_, C> {
         highest == f64::NEG_INFINITY || self.best.as_ref().is_some_and(|best| highest < least_to_win(best.cut.score))
     }
 
-    /// The best one of some cuts, and its place. `cuts` have the place of each cut and what makes the cut,
-    /// and `exact` tells the exact score of the cut at a place. Of equally good cuts, that of the lowest place
-    /// wins. Cuts of one place are the same, so that one of them is made.
+    /// The best one of some cuts, and its place. `cuts` have the place of each cut and what makes the
+    /// cut, and `exact` tells the exact score of the cut at a place. Of equally good cuts, that of the
+    /// lowest place wins. Cuts of one place are the same, so that one of them is made.
     #[inline]
     pub(super) fn winner<F: FnOnce() -> SmallCut>(
         rows: &C::Small,
