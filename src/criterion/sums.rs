@@ -43,8 +43,10 @@ pub trait OverSums: Statistics {
     /// The unit of an output, see [`Whole::factor`].
     fn unit(&self, output: usize) -> f64;
 
-    /// The number of a sample in an output, one that has [few bits](Self::n_narrow_outputs).
-    fn number(&self, sample: u32, output: usize) -> i64;
+    /// Tells the weight of a sample and its number in an output, one that has
+    /// [few bits](Self::n_narrow_outputs). Made once for a loop over samples, it keeps what does not change in
+    /// registers.
+    fn rows(&self, output: usize) -> impl Fn(u32) -> (u64, i64);
 
     /// The sums of a node in an output of this [unit](Self::unit).
     fn whole(node: &Self::Totals, output: usize, unit: f64) -> Whole;

@@ -64,6 +64,37 @@ impl<C: Criterion> NodeFacts for SmallFacts<'_, C> {
     }
 }
 
+/// A node of one row, as the policy sees it. Half of all nodes are of this kind where targets are numbers.
+struct RowFacts<'a, C: Criterion> {
+    criterion: &'a C,
+    rows: &'a C::Small,
+    place: u8,
+    sample: &'a [u32; 1],
+    depth: u64,
+}
+
+impl<C: Criterion> NodeFacts for RowFacts<'_, C> {
+    fn samples(&self) -> &[u32] {
+        self.sample
+    }
+
+    fn depth(&self) -> u64 {
+        self.depth
+    }
+
+    fn weight(&self) -> u64 {
+        self.rows.row_weight(self.place).into()
+    }
+
+    fn impurity(&self) -> f64 {
+        self.rows.row_impurity(self.place)
+    }
+
+    fn write_value(&self, value: &mut [f64]) {
+        self.rows.write_row_value(self.criterion, self.place, self.sample[0], value);
+    }
+}
+
 /// Loads the rows of a node, if its subtree can be walked in this way.
 pub(super) fn load<C: Criterion>(
     search: &Search<'_, C>,
@@ -99,6 +130,17 @@ pub(super) fn walk<'l, C: Criterion, P: Policy>(
         let Waiting { rows, depth, key, mut load } = node;
         let n = rows.n_samples();
         deepest = deepest.max(depth);
+        if n == 1 {
+            let (place, sample) = scratch.row(rows);
+            let facts = RowFacts { criterion, rows: &scratch.rows, place, sample: &[sample], depth };
+            policy.visit(search, &facts, &mut load, finds)?;
+            policy.finish_leaf(search, &facts, load, finds);
+            match waiting.pop() {
+                Some(next) => node = next,
+                None => break,
+            }
+            continue;
+        }
         scratch.enter(rows);
         policy.visit(search, &SmallFacts { criterion, scratch, depth }, &mut load, finds)?;
         let must_stop =

@@ -56,6 +56,25 @@ impl Permutation {
         }
     }
 
+    /// What `visit` makes of the first feature in the order of the draw of which it makes something.
+    #[inline]
+    pub fn find<T>(&self, level: Level, mut visit: impl FnMut(u32) -> Option<T>) -> Option<T> {
+        match &self.0 {
+            Kind::Shuffle(shuffle) => {
+                let mut features = Shuffle::ORDERED;
+                (0..usize::from(shuffle.n)).find_map(|i| visit(shuffle.step(i, &mut features).into()))
+            }
+            Kind::Network(network) => {
+                let mut features = [0; LANES];
+                (0..network.n).step_by(LANES).find_map(|start| {
+                    let features = &mut features[..LANES.min((network.n - start) as usize)];
+                    draw(level, network, start, features);
+                    features.iter().find_map(|&feature| visit(feature))
+                })
+            }
+        }
+    }
+
     /// Sets `out` to the features at the positions `0..k`, in this order.
     pub fn first(&self, level: Level, k: u32, out: &mut Vec<u32>) {
         out.clear();

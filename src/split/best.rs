@@ -111,6 +111,11 @@ impl<C: Criterion> Best<C> {
         self.position = position;
     }
 
+    /// The position that was [set](Self::set_position) last.
+    pub fn position(&self) -> Option<u32> {
+        self.position
+    }
+
     /// Raises the floor, the bar, and with it the least weight of a column to the level of a
     /// candidate with this score, which another worker may have found.
     pub fn follow(&mut self, criterion: &C, node: &C::Totals, score: f64) {

@@ -30,6 +30,8 @@ pub(crate) trait ColumnSearch<C: Criterion>: Sync {
         scratch: &mut Self::Scratch,
         best: &mut Best<C>,
     ) -> Outcome;
+    /// Offers the cuts that the search of some columns with this scratch has postponed.
+    fn finish(&self, _at: NodeSearch<'_, C>, _scan: &mut C::Scan, _scratch: &mut Self::Scratch, _best: &mut Best<C>) {}
     /// Makes the `Best` of a worker that has found nothing yet.
     fn best(&self, at: NodeSearch<'_, C>) -> Best<C>;
     /// Fetches the part of a feature's column that will be read first, so that the cache misses of
@@ -131,6 +133,8 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
                 visit(at, columns, drawn, scan, &mut scratch, &mut part)?;
             }
             lead.exchange(at, &mut part.best);
+            columns.finish(at, scan, &mut scratch, &mut part.best);
+            lead.exchange(at, &mut part.best);
             columns.take_back(scratch);
             Ok(part)
         })?;
@@ -155,6 +159,7 @@ pub(crate) fn search_columns<C: Criterion, S: ColumnSearch<C>>(
         let Some(drawn) = rest.next() else { break };
         visit(at, columns, drawn, &mut scans.own, scratch, &mut progress)?;
     }
+    columns.finish(at, &mut scans.own, scratch, &mut progress.best);
     let constants = node.constants.with(&progress.constants, |feature| columns.column_nnz(feature));
     Ok(Found { best: progress.best.candidate(), constants, heritage: None })
 }

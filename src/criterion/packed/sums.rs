@@ -204,9 +204,11 @@ impl<C: OverSums> Packed<C> for PackedSums {
         rows.rows.clear();
         for (output, Output { unit, .. }) in self.outputs.iter().enumerate() {
             let floor = C::whole(node, output, *unit).floor;
-            let row =
-                |&sample: &u32| Bin::of_row(criterion.sample_weight(sample), criterion.number(sample, output) - floor);
-            rows.rows.extend(samples.iter().map(row));
+            let row = criterion.rows(output);
+            rows.rows.extend(samples.iter().map(|&sample| {
+                let (weight, number) = row(sample);
+                Bin::of_row(weight, number - floor)
+            }));
         }
     }
 

@@ -490,8 +490,9 @@ impl OverSums for Poisson<'_> {
     }
 
     #[inline]
-    fn number(&self, sample: u32, output: usize) -> i64 {
-        self.counts(sample)[output] >> self.narrow[output]
+    fn rows(&self, output: usize) -> impl Fn(u32) -> (u64, i64) {
+        let (weights, shift) = (self.moments.weights, self.narrow[output]);
+        move |sample| (weights.weight(sample), self.counts(sample)[output] >> shift)
     }
 
     fn whole(node: &Self::Totals, output: usize, unit: f64) -> Whole {

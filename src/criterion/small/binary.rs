@@ -90,6 +90,11 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
         self.weights[usize::from(place)].into()
     }
 
+    fn write_row_value(&self, _criterion: &BinaryGini<'_, W>, place: u8, _sample: u32, value: &mut [f64]) {
+        value.fill(0.0);
+        value[usize::from(self.seconds[usize::from(place)] > 0)] = 1.0;
+    }
+
     fn begin(&mut self, places: &[u8]) {
         let (weight, second) = (self.node.weight as i32, self.node.second as i32);
         let Self { weights, seconds, packed, .. } = self;

@@ -176,6 +176,11 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         self.weights[usize::from(place)] as u32
     }
 
+    fn write_row_value(&self, _criterion: &ClassCriterion<'_, W, M>, place: u8, _sample: u32, value: &mut [f64]) {
+        value.fill(0.0);
+        value[self.slots[usize::from(self.classes[usize::from(place)])] as usize] = 1.0;
+    }
+
     fn begin(&mut self, places: &[u8]) {
         self.groups.clear();
         let mut last = None;

@@ -119,6 +119,14 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// The weight of a row of the subtree.
     fn row_weight(&self, place: u8) -> u32;
 
+    /// The [impurity](Self::impurity) of a node of one row. No node need be entered.
+    fn row_impurity(&self, _place: u8) -> f64 {
+        0.0
+    }
+
+    /// What a node of one row [predicts](Self::write_value), whose id is `sample`. No node need be entered.
+    fn write_row_value(&self, criterion: &C, place: u8, sample: u32, value: &mut [f64]);
+
     /// Begins the search of the node, whose rows are in the order of [`load`](Self::load), as ranks are
     /// to be. O(rows).
     fn begin(&mut self, places: &[u8]);
@@ -363,6 +371,18 @@ mod tests {
         }
     }
 
+    /// A node of one row has the same impurity and value, whether it is entered or not.
+    fn check_row<C: Criterion>(criterion: &C, rows: &mut C::Small, place: u8, sample: u32) {
+        let [mut value, mut expected] = [vec![-1.0; criterion.n_values()], vec![0.0; criterion.n_values()]];
+        let impurity = rows.row_impurity(place);
+        rows.write_row_value(criterion, place, sample, &mut value);
+        rows.enter(&[place]);
+        rows.write_value(criterion, &[sample], &mut expected);
+        assert_eq!(impurity.to_bits(), rows.impurity(criterion).to_bits());
+        assert_eq!(u64::from(rows.row_weight(place)), rows.weight());
+        assert_eq!(value, expected);
+    }
+
     impl Visitor for Check<'_> {
         /// Whether the criterion has small statistics, and the numbers are small enough.
         type Output = bool;
@@ -392,6 +412,8 @@ mod tests {
                 return Ok(true);
             }
             rows.begin(places);
+            check_row(criterion, &mut rows, places[0], node[0]);
+            rows.enter(places);
             let weights = places.iter().map(|&place| u64::from(rows.row_weight(place)));
             assert_eq!(weights.sum::<u64>(), rows.weight());
             let mut ends = ranks.to_vec();

@@ -44,6 +44,10 @@ impl<C: Statistics> SmallRows<C> for NotSmall {
         match *self {}
     }
 
+    fn write_row_value(&self, _criterion: &C, _place: u8, _sample: u32, _value: &mut [f64]) {
+        match *self {}
+    }
+
     fn score_cuts(
         &mut self,
         _level: Level,

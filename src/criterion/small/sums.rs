@@ -208,10 +208,11 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         }
         let log2 = self.log2;
         self.outputs.iter_mut().enumerate().all(|(number, output)| {
-            output.origin = if C::LOSS == LOGS { 0 } else { criterion.number(samples[0], number) };
+            let row = criterion.rows(number);
+            output.origin = if C::LOSS == LOGS { 0 } else { row(samples[0]).1 };
             let (mut least, mut most) = (0, 0);
             for (distance, &sample) in output.numbers.iter_mut().zip(&*samples) {
-                *distance = criterion.number(sample, number) - output.origin;
+                *distance = row(sample).1 - output.origin;
                 least = (*distance).min(least);
                 most = (*distance).max(most);
             }
@@ -279,6 +280,17 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
 
     fn row_weight(&self, place: u8) -> u32 {
         self.weights[usize::from(place)] as u32
+    }
+
+    fn row_impurity(&self, place: u8) -> f64 {
+        let has_zero = C::LOSS == LOGS && self.outputs.iter().any(|output| output.numbers[usize::from(place)] == 0);
+        if has_zero { f64::INFINITY } else { 0.0 }
+    }
+
+    fn write_row_value(&self, criterion: &C, _place: u8, sample: u32, value: &mut [f64]) {
+        for (number, value) in value.iter_mut().enumerate() {
+            *value = criterion.narrow_value(number, &[sample], &NarrowTotals::default());
+        }
     }
 
     fn begin(&mut self, places: &[u8]) {

@@ -380,8 +380,9 @@ impl<W: SampleWeights> OverSums for SquaredError<'_, W> {
     }
 
     #[inline]
-    fn number(&self, sample: u32, output: usize) -> i64 {
-        self.numbers.fixed[sample as usize * self.n_outputs + output]
+    fn rows(&self, output: usize) -> impl Fn(u32) -> (u64, i64) {
+        let (numbers, weights, n_outputs) = (&self.numbers.fixed[..], self.weights, self.n_outputs);
+        move |sample| (weights.weight(sample), numbers[sample as usize * n_outputs + output])
     }
 
     fn whole(node: &Self::Totals, output: usize, unit: f64) -> Whole {

@@ -24,36 +24,131 @@ tuned! {
     fn all_bins_from() -> usize = 1024;
     /// The most bins of values in the histogram of a node with fewer rows (bench `sweep`).
     fn few_bins() -> usize = 64;
+    /// The most columns of a node whose open bins are searched last (bench `sweep`).
+    fn max_postponed() -> usize = 8;
+    /// A node of more rows has none: its columns would not be in cache any more (bench `sweep`).
+    fn postponed_up_to() -> usize = 1 << 14;
 }
 
 /// Buffers of one worker. Each search assumes that they are dirty.
 #[derive(Debug)]
 pub(crate) struct HistogramScratch {
-    cells: Cells,
+    column: BinnedColumn,
+    /// As many entries as a node with open bins had rows. The first ones are the rows of open bins.
+    candidates: Vec<Entry>,
     open: SortScratch,
-    scores: Box<ByBin>,
 }
 
-impl Default for HistogramScratch {
-    fn default() -> Self {
-        Self { cells: Cells::default(), open: SortScratch::default(), scores: Box::new([0.0; MAX_BINS]) }
+impl HistogramScratch {
+    pub fn new() -> Self {
+        Self { column: BinnedColumn::new(), candidates: Vec::new(), open: SortScratch::default() }
     }
 }
 
-/// Offers the cuts of a column to `best`. `rows` are the rows of the node in packed form.
+/// The cells of a column in a node, and a number for each bin of their histogram.
+#[derive(Debug)]
+struct BinnedColumn {
+    cells: Cells,
+    /// The scores of the cuts after the bins, then bounds of the scores of the cuts within the bins.
+    scores: Box<ByBin>,
+}
+
+impl BinnedColumn {
+    fn new() -> Self {
+        Self { cells: Cells::default(), scores: Box::new([0.0; MAX_BINS]) }
+    }
+}
+
+/// Columns whose open bins are searched when all columns of the node have been counted: by then the best
+/// candidate is so good that half of these bins can be closed.
+pub(crate) struct Postponed<C: Criterion> {
+    columns: Vec<PostponedColumn<C>>,
+    /// How many of them are to be searched. The others are buffers.
+    n: usize,
+    /// How many of them were searched last.
+    n_searched: usize,
+}
+
+struct PostponedColumn<C: Criterion> {
+    feature: u32,
+    position: Option<u32>,
+    histogram: Box<C::Packed>,
+    column: BinnedColumn,
+}
+
+impl<C: Criterion> Postponed<C> {
+    pub fn new() -> Self {
+        Self { columns: Vec::new(), n: 0, n_searched: 0 }
+    }
+
+    /// Takes a column, and gives buffers in its place. Returns false if there are too many columns.
+    fn take(
+        &mut self,
+        at: NodeSearch<'_, C>,
+        feature: u32,
+        position: Option<u32>,
+        histogram: &mut Box<C::Packed>,
+        column: &mut BinnedColumn,
+    ) -> bool {
+        if self.n == max_postponed() || at.node.samples.len() > postponed_up_to() {
+            return false;
+        }
+        if self.n == self.columns.len() {
+            let Some(histogram) = C::Packed::new(at.search.criterion).map(Box::new) else { return false };
+            self.columns.push(PostponedColumn { feature, position, histogram, column: BinnedColumn::new() });
+        }
+        let taken = &mut self.columns[self.n];
+        (taken.feature, taken.position) = (feature, position);
+        std::mem::swap(&mut taken.histogram, histogram);
+        std::mem::swap(&mut taken.column, column);
+        self.n += 1;
+        true
+    }
+
+    /// Offers the cuts within the bins of all columns that are still open.
+    pub fn search(
+        &mut self,
+        at: NodeSearch<'_, C>,
+        scratch: &mut HistogramScratch,
+        scan: &mut C::Scan,
+        best: &mut Best<C>,
+    ) {
+        self.n_searched = std::mem::take(&mut self.n);
+        for taken in &mut self.columns[..self.n_searched] {
+            let PostponedColumn { feature, position, histogram, column } = taken;
+            best.set_position(*position);
+            let HistogramScratch { candidates, open, .. } = &mut *scratch;
+            Counted { at, feature: *feature, missing: None, histogram, column, candidates, open }
+                .search_open(scan, best);
+        }
+    }
+
+    /// Puts the cells of a column with the ranks of all rows of the node in the place of `cells`. Returns false if
+    /// the column is not one of those that were searched last.
+    pub fn give_cells(&mut self, feature: u32, cells: &mut Cells) -> bool {
+        let searched = &mut self.columns[..self.n_searched];
+        let taken = searched.iter_mut().find(|taken| taken.feature == feature);
+        taken.map(|taken| std::mem::swap(&mut taken.column.cells, cells)).is_some()
+    }
+}
+
+/// Offers the cuts of a column to `best`. `rows` are the rows of the node in packed form. Cuts within open bins
+/// may be postponed.
 #[allow(clippy::too_many_arguments, reason = "a column of a node, and scratch")]
 pub(crate) fn best_cut<C: Criterion>(
     at: NodeSearch<'_, C>,
     feature: u32,
     column: &DenseColumn,
     rows: &<C::Packed as Packed<C>>::Rows,
-    histogram: &mut C::Packed,
+    histogram: &mut Box<C::Packed>,
     scratch: &mut HistogramScratch,
+    postponed: &mut Postponed<C>,
     scan: &mut C::Scan,
     best: &mut Best<C>,
 ) -> Outcome {
     let NodeSearch { search, node, .. } = at;
-    let cells = &mut scratch.cells;
+    let HistogramScratch { column: binned, candidates, open } = scratch;
+    let cells = &mut binned.cells;
     let n_samples = node.samples.len();
     let max_bins = if n_samples < all_bins_from() { few_bins() } else { MAX_BINS };
     cells.load_bins(column, search.data.missing_rank(feature), node.samples.ids(), search.level, max_bins);
@@ -62,12 +157,17 @@ pub(crate) fn best_cut<C: Criterion>(
     }
     let missing = (cells.n_missing > 0).then_some(Side::Right);
     histogram.count(node.totals, rows, &cells.bins, cells.n_bins, cells.is_coarse());
-    let mut counted = Counted { at, feature, missing, histogram, scratch };
+    let mut counted = Counted { at, feature, missing, histogram, column: binned, candidates, open };
     let mut highest = counted.offer(scan, best);
     if missing.is_some() {
+        counted.search_open(scan, best);
         counted.histogram.rotate(node.totals);
         counted.missing = Some(Side::Left);
         highest = highest.max(counted.offer(scan, best));
+        counted.search_open(scan, best);
+    } else if counted.is_any_open(best) && !postponed.take(at, feature, best.position(), histogram, binned) {
+        let mut counted = Counted { at, feature, missing, histogram, column: binned, candidates, open };
+        counted.search_open(scan, best);
     }
     Outcome::Highest(highest)
 }
@@ -80,7 +180,9 @@ struct Counted<'a, C: Criterion> {
     /// missing values that go left is the first of the histogram, of those that go right the last.
     missing: Option<Side>,
     histogram: &'a mut C::Packed,
-    scratch: &'a mut HistogramScratch,
+    column: &'a mut BinnedColumn,
+    candidates: &'a mut Vec<Entry>,
+    open: &'a mut SortScratch,
 }
 
 impl<C: Criterion> Counted<'_, C> {
@@ -91,61 +193,74 @@ impl<C: Criterion> Counted<'_, C> {
 
     /// The number of bins without the bin of missing values.
     fn n_value_bins(&self) -> usize {
-        self.scratch.cells.n_bins - usize::from(self.missing.is_some())
+        self.column.cells.n_bins - usize::from(self.missing.is_some())
     }
 
     /// The number of rows on the left of the cut before a bin of values. O(rows).
     fn n_before(&self, bin: usize) -> usize {
-        let cells = &self.scratch.cells;
+        let cells = &self.column.cells;
         let n_missing = if self.missing == Some(Side::Left) { cells.n_missing } else { 0 };
         n_missing + if bin == 0 { 0 } else { cells.n_up_to(self.at.search.level, bin - 1) }
     }
 
-    /// Offers all cuts that may win. With missing values on the left, this leaves out the cut
-    /// between missing values and all values, which has been offered with missing values on the
-    /// right. Returns the highest score of a cut between two bins.
+    /// Offers all cuts between two bins that may win, and bounds the scores of the cuts within bins. With missing
+    /// values on the left, this leaves out the cut between missing values and all values, which has been offered
+    /// with missing values on the right. Returns the highest score of a cut between two bins.
     fn offer(&mut self, scan: &mut C::Scan, best: &mut Best<C>) -> f64 {
         let NodeSearch { search, node, .. } = self.at;
         let (criterion, totals, level) = (search.criterion, node.totals, search.level);
-        let (first, n_bins, n_value_bins) = (self.first(), self.scratch.cells.n_bins, self.n_value_bins());
+        let (first, n_bins, n_value_bins) = (self.first(), self.column.cells.n_bins, self.n_value_bins());
         let all_legal = search.all_legal();
-        self.histogram.scores(level, totals, &mut self.scratch.scores[..n_bins]);
-        self.scratch.scores[..first].fill(f64::NEG_INFINITY);
-        let highest = maximum(&self.scratch.scores[..n_bins]);
+        self.histogram.scores(level, totals, &mut self.column.scores[..n_bins]);
+        self.column.scores[..first].fill(f64::NEG_INFINITY);
+        let highest = maximum(&self.column.scores[..n_bins]);
         let mut least = best.floor();
         if all_legal && highest > f64::NEG_INFINITY {
             least = least.max(highest - 2.0 * criterion.tolerance(totals, highest));
         }
         if highest >= least {
             for bin in 0..n_value_bins {
-                let score = self.scratch.scores[first + bin];
+                let score = self.column.scores[first + bin];
                 if score >= least && score > f64::NEG_INFINITY {
                     self.offer_after(bin, scan, best);
                 }
             }
         }
-        if self.scratch.cells.is_coarse() {
-            let bounds = &mut self.scratch.scores[..n_bins];
-            self.histogram.bounds(level, totals, all_legal, bounds);
-            let floor = best.floor();
-            let mut is_open = [false; MAX_BINS];
-            let mut any = false;
-            for (is_open, &bound) in is_open.iter_mut().zip(&bounds[first..first + n_value_bins]) {
-                *is_open = bound >= floor && bound > f64::NEG_INFINITY;
-                any |= *is_open;
-            }
-            if any {
-                self.search_within(&is_open, scan, best);
-            }
+        if self.column.cells.is_coarse() {
+            self.histogram.bounds(level, totals, all_legal, &mut self.column.scores[..n_bins]);
         }
         highest
+    }
+
+    /// Whether a cut within a bin may win, and which bins have one: bins of values with these bounds.
+    fn bounds_within(&self) -> &[f64] {
+        let first = self.first();
+        if self.column.cells.is_coarse() { &self.column.scores[first..first + self.n_value_bins()] } else { &[] }
+    }
+
+    /// Whether a cut within a bin of values may win.
+    fn is_any_open(&self, best: &Best<C>) -> bool {
+        self.bounds_within().iter().any(|&bound| is_open(bound, best))
+    }
+
+    /// Offers the cuts within the bins of values that may win.
+    fn search_open(&mut self, scan: &mut C::Scan, best: &mut Best<C>) {
+        let mut are_open = [false; MAX_BINS];
+        let mut any = false;
+        for (open, &bound) in are_open.iter_mut().zip(self.bounds_within()) {
+            *open = is_open(bound, best);
+            any |= *open;
+        }
+        if any {
+            self.search_within(&are_open, scan, best);
+        }
     }
 
     /// Offers the cut after a bin of values.
     fn offer_after(&self, bin: usize, scan: &mut C::Scan, best: &mut Best<C>) {
         let NodeSearch { search, node, .. } = self.at;
         let pushed = self.histogram.pushed(search.criterion, node.totals, scan, Summed::Bins(self.first() + bin + 1));
-        let last = self.scratch.cells.last_rank(bin);
+        let last = self.column.cells.last_rank(bin);
         let cut = Candidate::between(self.feature, last, last + 1, 0);
         let candidate = Candidate { missing: self.missing, is_loose: true, ..cut };
         offer(self.at, candidate, (scan, pushed), || self.n_before(bin + 1), best);
@@ -154,18 +269,20 @@ impl<C: Criterion> Counted<'_, C> {
     /// Offers the cuts within the open bins of values.
     fn search_within(&mut self, is_open: &[bool; MAX_BINS], scan: &mut C::Scan, best: &mut Best<C>) {
         let at = self.at;
-        let HistogramScratch { cells, open, .. } = &mut *self.scratch;
+        let Self { column: BinnedColumn { cells, .. }, candidates, open, .. } = self;
         let samples = at.node.samples.ids();
-        let entries = &mut open.entries;
-        entries.resize(samples.len(), Entry::default());
-        let mut n = 0;
+        if candidates.len() < samples.len() {
+            candidates.resize(samples.len(), Entry::default());
+        }
+        let (candidates, mut n) = (&mut candidates[..samples.len()], 0);
         for ((&bin, &rank), &sample) in cells.bins.iter().zip(&cells.ranks).zip(samples) {
-            entries[n] = Entry::new(rank, sample);
+            candidates[n] = Entry::new(rank, sample);
             n += usize::from(is_open[bin as usize]);
         }
-        entries.truncate(n);
+        open.entries.clear();
+        open.entries.extend_from_slice(&candidates[..n]);
         open.sort();
-        let HistogramScratch { cells, open, .. } = &*self.scratch;
+        let Self { column: BinnedColumn { cells, .. }, open, .. } = &*self;
         let mut rest = &open.entries[..];
         for bin in (0..self.n_value_bins()).filter(|&bin| is_open[bin]) {
             let (entries, others) = rest.split_at(rest.partition_point(|entry| entry.rank() <= cells.last_rank(bin)));
@@ -181,6 +298,11 @@ impl<C: Criterion> Counted<'_, C> {
             pass.run(entries.iter().copied(), start, None, scan, best);
         }
     }
+}
+
+/// Whether a cut may win whose score is at most this bound.
+fn is_open<C: Criterion>(bound: f64, best: &Best<C>) -> bool {
+    bound >= best.floor() && bound > f64::NEG_INFINITY
 }
 
 /// The highest of some scores, none of which is NaN.

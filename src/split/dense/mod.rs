@@ -45,7 +45,7 @@ use crate::split::samples::SampleSet;
 use crate::split::spread::{Scans, Spare};
 
 use bits::BitScratch;
-use histogram::HistogramScratch;
+use histogram::{HistogramScratch, Postponed};
 use network::SmallScratch;
 use random::RandomScratch;
 
@@ -96,6 +96,7 @@ struct ColumnScratch<C: Criterion> {
     codes: Vec<u8>,
     sort: SortScratch,
     bins: HistogramScratch,
+    postponed: Postponed<C>,
 }
 
 impl<C: Criterion> ColumnScratch<C> {
@@ -104,7 +105,8 @@ impl<C: Criterion> ColumnScratch<C> {
             packed: C::Packed::new(criterion).map(Box::new),
             codes: Vec::new(),
             sort: SortScratch::default(),
-            bins: HistogramScratch::default(),
+            bins: HistogramScratch::new(),
+            postponed: Postponed::new(),
         }
     }
 }
@@ -173,7 +175,10 @@ pub(crate) fn best_split<C: Criterion>(
     let mut found = search_columns(at, drawn, &one_by_one, work, scans, buffers, progress)?;
     // `Search::divide` counts the rows of sets of categories.
     if let Some(best) = found.best.as_mut().filter(|best| best.is_loose && !matches!(best.cut, Cut::Ranks(_))) {
-        tighten(at, columns, best, winner);
+        if !buffers.postponed.give_cells(best.feature, winner) {
+            winner.load_ranks(columns.column(best.feature), samples);
+        }
+        tighten(at, best, &winner.ranks);
         *winner_of = Some(node.key);
     }
     Ok(found)
@@ -215,7 +220,8 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
         let is_categorical = at.search.data.is_categorical(feature);
         if let (Some(rows), Some(packed)) = (self.rows, &mut scratch.packed) {
             if !column.is_sparse && !is_categorical {
-                return histogram::best_cut(at, feature, column, rows, packed, &mut scratch.bins, scan, best);
+                let (bins, postponed) = (&mut scratch.bins, &mut scratch.postponed);
+                return histogram::best_cut(at, feature, column, rows, packed, bins, postponed, scan, best);
             }
             if is_categorical
                 && let Some(outcome) =
@@ -227,6 +233,10 @@ impl<C: Criterion> ColumnSearch<C> for DenseSearch<'_, C> {
         let is_sorted = at.search.params.splitter == Splitter::Best && !is_categorical;
         let column = fill_column(feature, column, self.samples, is_sorted, &mut scratch.sort);
         at.evaluate(column, scan, best)
+    }
+
+    fn finish(&self, at: NodeSearch<'_, C>, scan: &mut C::Scan, scratch: &mut ColumnScratch<C>, best: &mut Best<C>) {
+        scratch.postponed.search(at, &mut scratch.bins, scan, best);
     }
 
     fn best(&self, _at: NodeSearch<'_, C>) -> Best<C> {
@@ -275,13 +285,12 @@ fn offer<C: Criterion>(
 }
 
 /// Replaces the ranks beside a loose cut by the nearest ranks that the node has, and counts the
-/// rows that go left. Leaves the ranks of the column in `cells`. O(rows).
-fn tighten<C: Criterion>(at: NodeSearch<'_, C>, columns: &DenseColumns, split: &mut Candidate, cells: &mut Cells) {
-    cells.load_ranks(columns.column(split.feature), at.node.samples.ids());
-    let (last_left, first_right, mut n_left) = beside(at.search.level, &cells.ranks, split.last_left);
+/// rows that go left. `ranks` are those of the node's rows in the column of the cut. O(rows).
+fn tighten<C: Criterion>(at: NodeSearch<'_, C>, split: &mut Candidate, ranks: &[u32]) {
+    let (last_left, first_right, mut n_left) = beside(at.search.level, ranks, split.last_left);
     if split.missing == Some(Side::Left) {
         let missing_rank = at.search.data.missing_rank(split.feature);
-        n_left += cells.ranks.iter().filter(|&&rank| Some(rank) == missing_rank).count();
+        n_left += ranks.iter().filter(|&&rank| Some(rank) == missing_rank).count();
     }
     *split = Candidate { last_left, cut: Cut::Before(first_right), n_left, is_loose: false, ..*split };
 }

@@ -16,12 +16,12 @@ use std::ops::Range;
 
 use crate::criterion::Criterion;
 use crate::criterion::small::{ByRow, FEW_ROWS, LANES, MAX_ROWS, SmallRows};
-use crate::data::Columns;
 use crate::data::dense::{BitColumns, Place, all_and_any};
-use crate::params::{FeatureSampling, Tier};
+use crate::data::{Columns, DenseColumns};
+use crate::params::{FeatureSampling, Splitter, Tier};
 use crate::rng::{NodeKey, Side};
 use crate::simd::Level;
-use crate::split::candidate::ThresholdRule;
+use crate::split::candidate::{ThresholdRule, random_threshold};
 use crate::split::dense::cells::beside;
 use crate::split::node::Search;
 use crate::tuning::tuned;
@@ -115,6 +115,15 @@ pub struct SmallSplit {
     pub weight: u64,
 }
 
+/// The threshold between two rows, which have these ranks in the column of the split.
+fn pair_threshold<C>(search: &Search<'_, C>, key: NodeKey, feature: u32, ranks: Range<u32>) -> ThresholdRule {
+    let Range { start: lowest, end: highest } = ranks;
+    match search.params.splitter {
+        Splitter::Best => ThresholdRule::Between { last_left: lowest, first_right: highest },
+        Splitter::Random => ThresholdRule::At(random_threshold(search.data, key, feature, lowest, highest)),
+    }
+}
+
 impl<C: Criterion> SmallScratch<C> {
     /// Makes scratch, if the nodes of small subtrees are searched in this way: if the columns are
     /// dense, all cuts are legal, and the criterion has the statistics.
@@ -145,6 +154,12 @@ impl<C: Criterion> SmallScratch<C> {
     /// Loads the rows of a subtree, at most [`MAX_ROWS`]. Returns false if it is not searched in this way.
     pub fn load(&mut self, criterion: &C, samples: &[u32]) -> bool {
         self.rows.load(criterion, self.lists[0].load(samples))
+    }
+
+    /// The place and the id of the row of a node that has one.
+    pub fn row(&self, node: SmallNodeRows) -> (u8, u32) {
+        let rows = &self.lists[node.list];
+        (rows.places(node.range())[0], rows.samples(node.range())[0])
     }
 
     /// Enters a node.
@@ -182,7 +197,11 @@ impl<C: Criterion> SmallScratch<C> {
     pub fn best_split(&mut self, search: &Search<'_, C>, key: NodeKey) -> Option<SmallSplit> {
         let Columns::Dense(columns) = search.data.columns() else { return None };
         let n = self.node.n_samples();
-        if !SmallNode::<C>::is_pair(n) {
+        if SmallNode::<C>::is_pair(n) {
+            if search.data.is_plain() {
+                return self.part_pair(search, columns, key);
+            }
+        } else {
             self.begin();
         }
         let order = key.feature_order(search.data.n_features());
@@ -243,6 +262,24 @@ impl<C: Criterion> SmallScratch<C> {
 }
 
 impl<C: Criterion> SmallScratch<C> {
+    /// Parts a node of two rows by the first drawn column in which they differ. All columns must be numbers
+    /// without missing values.
+    fn part_pair(&mut self, search: &Search<'_, C>, columns: &DenseColumns, key: NodeKey) -> Option<SmallSplit> {
+        let [first, second] = self.samples() else { unreachable!("the node has two rows") };
+        let order = key.feature_order(search.data.n_features());
+        let (feature, ranks) = order.find(search.level, |feature| {
+            let column = columns.column(feature);
+            let ranks = [column.rank(*first), column.rank(*second)];
+            (ranks[0] != ranks[1]).then_some((feature, ranks))
+        })?;
+        if ranks[1] < ranks[0] {
+            self.lists[self.node.list].swap(self.node.start, self.node.start + 1);
+        }
+        let threshold = pair_threshold(search, key, feature, ranks[0].min(ranks[1])..ranks[0].max(ranks[1]));
+        let weight = self.rows.row_weight(self.places()[0]).into();
+        Some(SmallSplit { feature, threshold, missing: None, n_left: 1, weight })
+    }
+
     /// Finds the cuts of columns of few values that have rows on both sides in the node.
     fn find_varying_bits(&mut self, bits: &BitColumns) {
         let samples = self.lists[self.node.list].samples(self.node.range());

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::SmallScratch;
 use super::rows::{Extremes, gather, part_alike};
+use super::{SmallScratch, pair_threshold};
 use crate::criterion::Criterion;
 use crate::criterion::small::{ExactScore, MARGIN, SmallCut, SmallRows, least_close};
 use crate::data::DenseColumns;
@@ -57,11 +57,8 @@ impl<C: Criterion> SmallNode<'_, C> {
 
     /// Parts the two rows of a node by the column of numbers that is searched.
     fn part_pair(&mut self, scratch: &mut SmallScratch<C>, feature: u32, extremes: Range<u32>) {
-        let Range { start: lowest, end: highest } = extremes;
-        let threshold = match self.search.params.splitter {
-            Splitter::Best => ThresholdRule::Between { last_left: lowest, first_right: highest },
-            Splitter::Random => ThresholdRule::Random { key: self.key, lowest, highest },
-        };
+        let lowest = extremes.start;
+        let threshold = pair_threshold(self.search, self.key, feature, extremes);
         let left = usize::from(scratch.ranks()[0] != lowest);
         let weight = scratch.rows.row_weight(scratch.places()[left]);
         let cut = SmallCut { score: f64::INFINITY, weight };

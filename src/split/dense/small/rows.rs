@@ -37,6 +37,12 @@ impl Rows {
         &self.samples[node]
     }
 
+    /// Swaps two rows.
+    pub(super) fn swap(&mut self, a: usize, b: usize) {
+        self.places.swap(a, b);
+        self.samples.swap(a, b);
+    }
+
     /// Copies the rows of a node to `out`, those of ranks up to `last` first. The order is kept on both
     /// sides. Returns how many rows these are.
     pub(super) fn partition(&self, node: Range<usize>, ranks: &[u32], last: u32, out: &mut Self) -> usize {
