@@ -163,6 +163,7 @@ fn high_product(random: u64, n: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::Level;
     use std::collections::HashMap;
 
     #[test]
@@ -175,6 +176,14 @@ mod tests {
                 assert!(!std::mem::replace(&mut seen[feature as usize], true));
                 assert_eq!(order.position(feature), position);
             }
+            let mut visited = Vec::new();
+            let found: Option<()> = order.find(Level::widest(), |feature| {
+                visited.push(feature);
+                None
+            });
+            assert!(found.is_none());
+            assert_eq!(visited, (0..n as u32).map(|position| order.at(position)).collect::<Vec<_>>());
+            assert_eq!(order.find(Level::widest(), Some), Some(visited[0]));
         }
     }
 

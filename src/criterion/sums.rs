@@ -21,7 +21,7 @@ pub trait OverSums: Statistics {
     const LOSS: usize;
 
     /// The number of outputs. `None` if there are more than [`MAX_OUTPUTS`], if a weight may need
-    /// more than 32 bits, or if a sum of weights times [numbers](Self::number) or of weights times
+    /// more than 32 bits, or if a sum of weights times [numbers](Self::rows) or of weights times
     /// differences between numbers may need more than 64 bits; 53 bits for logarithms.
     fn n_narrow_outputs(&self) -> Option<usize>;
 

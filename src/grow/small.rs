@@ -10,22 +10,10 @@ use super::expand::{Pending, Split};
 use super::facts::NodeFacts;
 use super::policy::{Follow, Policy};
 use crate::criterion::Criterion;
-use crate::criterion::packed::lanes::LANES;
-use crate::criterion::small::{MAX_ROWS, SmallRows};
+use crate::criterion::small::SmallRows;
 use crate::error::Result;
-use crate::params::Tier;
 use crate::rng::{NodeKey, Side};
 use crate::split::{Search, SmallNodeRows, SmallScratch, SmallSplit};
-use crate::tuning::tuned;
-
-tuned! {
-    /// Subtrees of at most this many rows are walked in this way; at most [`MAX_ROWS`] (bench
-    /// `sweep`).
-    fn small_up_to() -> usize = 64;
-    /// The most rows of such a subtree where nodes draw fewer than [`LANES`] columns: more of a node's
-    /// time then goes into what does not depend on its rows (bench `sweep`).
-    fn small_of_few_columns_up_to() -> usize = 96;
-}
 
 /// A node that waits to be visited.
 struct Waiting<L> {
@@ -102,10 +90,7 @@ pub(super) fn load<C: Criterion>(
     scratch: &mut Option<Box<SmallScratch<C>>>,
 ) -> bool {
     let (Some(scratch), ids) = (scratch, node.samples.ids()) else { return false };
-    let is_forced = search.params.force_tier == Some(Tier::Small);
-    let tuned = if search.n_drawn() < LANES { small_of_few_columns_up_to() } else { small_up_to() };
-    let most = if is_forced { MAX_ROWS } else { tuned.min(MAX_ROWS) };
-    search.params.min_impurity_decrease <= 0.0 && (2..=most).contains(&ids.len()) && scratch.load(search.criterion, ids)
+    search.params.min_impurity_decrease <= 0.0 && ids.len() > 1 && scratch.load(search.criterion, ids)
 }
 
 /// Walks the subtree of a node whose rows have been [loaded](load). Nodes are visited in preorder,

@@ -36,8 +36,13 @@ impl TreeBuilder {
             return Err(Error::TooLarge { what: "the number of nodes", limit: MAX_NODES as u64, got: id as u64 + 1 });
         }
         self.nodes.push(Record { impurity, n_samples: n_samples as i64, weight, ..Record::LEAF });
-        self.values.resize((id + 1) * self.n_values, 0.0);
-        Ok((id, &mut self.values[id * self.n_values..]))
+        let start = self.values.len();
+        if self.n_values == 1 {
+            self.values.push(0.0);
+        } else {
+            self.values.resize(start + self.n_values, 0.0);
+        }
+        Ok((id, &mut self.values[start..]))
     }
 
     /// Turns a leaf into a split. [`link`](Self::link) adds its children later.

@@ -19,7 +19,7 @@ use crate::criterion::Criterion;
 use crate::criterion::packed::lanes::LANES;
 use crate::criterion::packed::{Packed, Summed};
 use crate::data::DenseColumns;
-use crate::data::dense::Ranks;
+use crate::data::dense::{BitColumns, Ranks};
 use crate::error::Result;
 use crate::rng::{NodeKey, Side};
 use crate::split::best::Best;
@@ -32,13 +32,13 @@ use crate::split::dense::column::RowsOf;
 use crate::split::dense::lanes::{extremes, extremes_below, load_lane, n_below, rotate};
 use crate::split::dense::offer;
 use crate::split::found::Found;
-use crate::split::node::NodeSearch;
+use crate::split::node::{NodeSearch, Search};
 use crate::split::samples::SampleSet;
 use crate::tuning::tuned;
 
 tuned! {
     /// From this many rows on, a node takes one column after the other (bench `sweep`).
-    fn large_from() -> usize = 256;
+    fn large_from() -> usize = 32;
     /// A node of at most this many rows does not hand on which columns are constant: finding that
     /// out again costs its children less. Nor does it read columns of few values as bits (bench `sweep`).
     fn forgetful_up_to() -> usize = 64;
@@ -83,6 +83,11 @@ impl RandomScratch {
     }
 }
 
+/// The columns of few values as bits, if large nodes read them.
+pub(crate) fn bits_of<'c, C: Criterion>(search: &Search<'_, C>, columns: &'c DenseColumns) -> Option<&'c BitColumns> {
+    columns.bits().filter(|bits| bits.drawn_per_word(search.n_drawn()) >= random_bits_per_word())
+}
+
 /// The best split of a node, with one random threshold per column.
 #[allow(clippy::too_many_arguments, reason = "columns of a node, and scratch")]
 pub(crate) fn best_split<C: Criterion>(
@@ -102,8 +107,7 @@ pub(crate) fn best_split<C: Criterion>(
     let best_conceivable = if features.len() > LANES { at.best_conceivable(scan) } else { None };
     packed.load(search.criterion, node.totals, samples, rows);
     *winner = None;
-    let bits = if samples.len() > forgetful_up_to() { columns.bits() } else { None };
-    let bits = bits.filter(|bits| bits.drawn_per_word(search.n_drawn()) >= random_bits_per_word());
+    let bits = if samples.len() > forgetful_up_to() { bits_of(search, columns) } else { None };
     let in_order = search.data.is_plain() && bits.is_none();
     let mut progress = Progress::new(Best::below(best_conceivable, in_order));
     if let Some(bits) = bits {

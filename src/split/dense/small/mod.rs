@@ -15,6 +15,7 @@ mod units;
 use std::ops::Range;
 
 use crate::criterion::Criterion;
+use crate::criterion::packed::lanes::LANES as SIDE_BY_SIDE;
 use crate::criterion::small::{ByRow, FEW_ROWS, LANES, MAX_ROWS, SmallRows};
 use crate::data::dense::{BitColumns, Place, all_and_any};
 use crate::data::{Columns, DenseColumns};
@@ -23,6 +24,7 @@ use crate::rng::{NodeKey, Side};
 use crate::simd::Level;
 use crate::split::candidate::{ThresholdRule, random_threshold};
 use crate::split::dense::cells::beside;
+use crate::split::dense::random::bits_of;
 use crate::split::node::Search;
 use crate::tuning::tuned;
 
@@ -43,11 +45,24 @@ tuned! {
     fn bits_per_word() -> f64 = 3.0;
 }
 
+tuned! {
+    /// Subtrees of at most this many rows are small; at most [`MAX_ROWS`] (bench `sweep`).
+    fn small_up_to() -> usize = 64;
+    /// The most rows of a small subtree where nodes draw fewer columns than the searches of large nodes read side
+    /// by side: more of a node's time then goes into what does not depend on its rows (bench `sweep`).
+    fn small_of_few_columns_up_to() -> usize = 96;
+    /// The same where thresholds are random, whose search takes no time by the square of the rows, unless large
+    /// nodes read columns of few values as bits (bench `sweep`).
+    fn small_of_few_random_up_to() -> usize = MAX_ROWS;
+}
+
 /// How many features a node draws at a time, once those that it draws in any case do not vary.
 const BATCH: u32 = 16;
 
 /// Buffers of one worker.
 pub struct SmallScratch<C: Criterion> {
+    /// The most rows of a small subtree.
+    most_rows: usize,
     /// The numbers of the rows of the subtree.
     pub rows: C::Small,
     /// Two lists of these rows: the search of a node copies the rows of the node from one list to the other.
@@ -134,7 +149,14 @@ impl<C: Criterion> SmallScratch<C> {
             return None;
         }
         let rows = C::Small::new(search.criterion)?;
+        let tuned = match search.params.splitter {
+            _ if search.n_drawn() >= SIDE_BY_SIDE => small_up_to(),
+            Splitter::Random if bits_of(search, columns).is_none() => small_of_few_random_up_to(),
+            Splitter::Best | Splitter::Random => small_of_few_columns_up_to(),
+        };
+        let is_forced = search.params.force_tier == Some(Tier::Small);
         Some(Box::new(Self {
+            most_rows: if is_forced { MAX_ROWS } else { tuned.min(MAX_ROWS) },
             are_side_by_side: rows.scores_columns() && columns::are_side_by_side(search),
             rows,
             lists: [Rows::new(), Rows::new()],
@@ -151,9 +173,9 @@ impl<C: Criterion> SmallScratch<C> {
         }))
     }
 
-    /// Loads the rows of a subtree, at most [`MAX_ROWS`]. Returns false if it is not searched in this way.
+    /// Loads the rows of a subtree. Returns false if it is not searched in this way.
     pub fn load(&mut self, criterion: &C, samples: &[u32]) -> bool {
-        self.rows.load(criterion, self.lists[0].load(samples))
+        samples.len() <= self.most_rows && self.rows.load(criterion, self.lists[0].load(samples))
     }
 
     /// The place and the id of the row of a node that has one.
