@@ -56,7 +56,7 @@ impl Permutation {
         }
     }
 
-    /// What `visit` makes of the first feature in the order of the draw of which it makes something.
+    /// Visits the features in the order of the draw until `visit` returns something, which is returned.
     #[inline]
     pub fn find<T>(&self, level: Level, mut visit: impl FnMut(u32) -> Option<T>) -> Option<T> {
         match &self.0 {

@@ -6,6 +6,8 @@
 //! best candidate. Most cells of a node are read once and counted once, and never compared. O(rows
 //! + bins) per column, and O(m log m) for the m rows of open bins.
 
+mod postponed;
+
 use crate::criterion::Criterion;
 use crate::criterion::packed::{ByBin, MAX_BINS, Packed, Summed};
 use crate::data::dense::DenseColumn;
@@ -19,15 +21,13 @@ use crate::split::node::{NodeSearch, Outcome};
 use crate::split::scan::{Pass, Start};
 use crate::tuning::tuned;
 
+pub(crate) use postponed::Postponed;
+
 tuned! {
     /// From this many rows on, a histogram has all its bins (bench `sweep`).
     fn all_bins_from() -> usize = 1024;
     /// The most bins of values in the histogram of a node with fewer rows (bench `sweep`).
     fn few_bins() -> usize = 64;
-    /// The most columns of a node whose open bins are searched last (bench `sweep`).
-    fn max_postponed() -> usize = 8;
-    /// A node of more rows has none: its columns would not be in cache any more (bench `sweep`).
-    fn postponed_up_to() -> usize = 1 << 14;
 }
 
 /// Buffers of one worker. Each search assumes that they are dirty.
@@ -56,79 +56,6 @@ struct BinnedColumn {
 impl BinnedColumn {
     fn new() -> Self {
         Self { cells: Cells::default(), scores: Box::new([0.0; MAX_BINS]) }
-    }
-}
-
-/// Columns whose open bins are searched when all columns of the node have been counted: by then the best
-/// candidate is so good that half of these bins can be closed.
-pub(crate) struct Postponed<C: Criterion> {
-    columns: Vec<PostponedColumn<C>>,
-    /// How many of them are to be searched. The others are buffers.
-    n: usize,
-    /// How many of them were searched last.
-    n_searched: usize,
-}
-
-struct PostponedColumn<C: Criterion> {
-    feature: u32,
-    position: Option<u32>,
-    histogram: Box<C::Packed>,
-    column: BinnedColumn,
-}
-
-impl<C: Criterion> Postponed<C> {
-    pub fn new() -> Self {
-        Self { columns: Vec::new(), n: 0, n_searched: 0 }
-    }
-
-    /// Takes a column, and gives buffers in its place. Returns false if there are too many columns.
-    fn take(
-        &mut self,
-        at: NodeSearch<'_, C>,
-        feature: u32,
-        position: Option<u32>,
-        histogram: &mut Box<C::Packed>,
-        column: &mut BinnedColumn,
-    ) -> bool {
-        if self.n == max_postponed() || at.node.samples.len() > postponed_up_to() {
-            return false;
-        }
-        if self.n == self.columns.len() {
-            let Some(histogram) = C::Packed::new(at.search.criterion).map(Box::new) else { return false };
-            self.columns.push(PostponedColumn { feature, position, histogram, column: BinnedColumn::new() });
-        }
-        let taken = &mut self.columns[self.n];
-        (taken.feature, taken.position) = (feature, position);
-        std::mem::swap(&mut taken.histogram, histogram);
-        std::mem::swap(&mut taken.column, column);
-        self.n += 1;
-        true
-    }
-
-    /// Offers the cuts within the bins of all columns that are still open.
-    pub fn search(
-        &mut self,
-        at: NodeSearch<'_, C>,
-        scratch: &mut HistogramScratch,
-        scan: &mut C::Scan,
-        best: &mut Best<C>,
-    ) {
-        self.n_searched = std::mem::take(&mut self.n);
-        for taken in &mut self.columns[..self.n_searched] {
-            let PostponedColumn { feature, position, histogram, column } = taken;
-            best.set_position(*position);
-            let HistogramScratch { candidates, open, .. } = &mut *scratch;
-            Counted { at, feature: *feature, missing: None, histogram, column, candidates, open }
-                .search_open(scan, best);
-        }
-    }
-
-    /// Puts the cells of a column with the ranks of all rows of the node in the place of `cells`. Returns false if
-    /// the column is not one of those that were searched last.
-    pub fn give_cells(&mut self, feature: u32, cells: &mut Cells) -> bool {
-        let searched = &mut self.columns[..self.n_searched];
-        let taken = searched.iter_mut().find(|taken| taken.feature == feature);
-        taken.map(|taken| std::mem::swap(&mut taken.column.cells, cells)).is_some()
     }
 }
 
@@ -232,7 +159,7 @@ impl<C: Criterion> Counted<'_, C> {
         highest
     }
 
-    /// Whether a cut within a bin may win, and which bins have one: bins of values with these bounds.
+    /// Bounds of the scores of the cuts within the bins of values; empty if each bin has one rank.
     fn bounds_within(&self) -> &[f64] {
         let first = self.first();
         if self.column.cells.is_coarse() { &self.column.scores[first..first + self.n_value_bins()] } else { &[] }
