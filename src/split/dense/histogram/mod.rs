@@ -59,8 +59,8 @@ impl BinnedColumn {
     }
 }
 
-/// Offers the cuts of a column to `best`. `rows` are the rows of the node in packed form. Cuts within open bins
-/// may be postponed.
+/// Offers the cuts of a column to `best`. `rows` are the rows of the node in packed form. Cuts within
+/// open bins may be postponed.
 #[allow(clippy::too_many_arguments, reason = "a column of a node, and scratch")]
 pub(crate) fn best_cut<C: Criterion>(
     at: NodeSearch<'_, C>,
@@ -130,9 +130,10 @@ impl<C: Criterion> Counted<'_, C> {
         n_missing + if bin == 0 { 0 } else { cells.n_up_to(self.at.search.level, bin - 1) }
     }
 
-    /// Offers all cuts between two bins that may win, and bounds the scores of the cuts within bins. With missing
-    /// values on the left, this leaves out the cut between missing values and all values, which has been offered
-    /// with missing values on the right. Returns the highest score of a cut between two bins.
+    /// Offers all cuts between two bins that may win, and bounds the scores of the cuts within bins.
+    /// With missing values on the left, this leaves out the cut between missing values and all values,
+    /// which has been offered with missing values on the right. Returns the highest score of a cut
+    /// between two bins.
     fn offer(&mut self, scan: &mut C::Scan, best: &mut Best<C>) -> f64 {
         let NodeSearch { search, node, .. } = self.at;
         let (criterion, totals, level) = (search.criterion, node.totals, search.level);

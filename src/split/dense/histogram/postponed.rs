@@ -15,8 +15,8 @@ tuned! {
     fn postponed_up_to() -> usize = 1 << 14;
 }
 
-/// Columns whose open bins are searched when all columns of the node have been counted: by then the best
-/// candidate is so good that half of these bins can be closed.
+/// Columns whose open bins are searched when all columns of the node have been counted: by then the
+/// best candidate is so good that half of these bins can be closed.
 pub(crate) struct Postponed<C: Criterion> {
     columns: Vec<PostponedColumn<C>>,
     /// How many of them are to be searched. The others are buffers.
@@ -79,8 +79,8 @@ impl<C: Criterion> Postponed<C> {
         }
     }
 
-    /// Puts the cells of a column with the ranks of all rows of the node in the place of `cells`. Returns false if
-    /// the column is not one of those that were searched last.
+    /// Puts the cells of a column, with the ranks of all rows of the node, in the place of `cells`.
+    /// Returns false if the column is not one of those that were searched last.
     pub fn give_cells(&mut self, feature: u32, cells: &mut Cells) -> bool {
         let searched = &mut self.columns[..self.n_searched];
         let taken = searched.iter_mut().find(|taken| taken.feature == feature);

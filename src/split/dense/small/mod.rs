@@ -48,11 +48,11 @@ tuned! {
 tuned! {
     /// Subtrees of at most this many rows are small; at most [`MAX_ROWS`] (bench `sweep`).
     fn small_up_to() -> usize = 64;
-    /// The most rows of a small subtree where nodes draw fewer columns than the searches of large nodes read side
-    /// by side: more of a node's time then goes into what does not depend on its rows (bench `sweep`).
+    /// The most rows of a small subtree where nodes draw fewer columns than a sorting network holds: more of
+    /// a node's time then goes into what does not depend on its rows (bench `sweep`).
     fn small_of_few_columns_up_to() -> usize = 96;
-    /// The same where thresholds are random, whose search takes no time by the square of the rows, unless large
-    /// nodes read columns of few values as bits (bench `sweep`).
+    /// The same where thresholds are random, as their search does not grow with the square of the rows. Not
+    /// where large nodes read columns of few values as bits (bench `sweep`).
     fn small_of_few_random_up_to() -> usize = MAX_ROWS;
 }
 
