@@ -44,8 +44,8 @@ pub trait OverSums: Statistics {
     fn unit(&self, output: usize) -> f64;
 
     /// Tells the weight of a sample and its number in an output, one that has
-    /// [few bits](Self::n_narrow_outputs). Made once for a loop over samples, it keeps what does not change in
-    /// registers.
+    /// [few bits](Self::n_narrow_outputs). It is made once for a loop over samples, so that what does not
+    /// change stays in registers.
     fn rows(&self, output: usize) -> impl Fn(u32) -> (u64, i64);
 
     /// The sums of a node in an output of this [unit](Self::unit).

@@ -69,8 +69,6 @@ pub struct SmallScratch<C: Criterion> {
     lists: [Rows; 2],
     /// The node that was entered last.
     node: SmallNodeRows,
-    /// Whether the statistics have begun the search of this node.
-    has_begun: bool,
     features: Vec<u32>,
     /// The ranks of the node's rows in the column that is searched, and in the column of the best candidate
     /// so far. A column of categories has places in an order or units in the place of ranks.
@@ -130,15 +128,6 @@ pub struct SmallSplit {
     pub weight: u64,
 }
 
-/// The threshold between two rows, which have these ranks in the column of the split.
-fn pair_threshold<C>(search: &Search<'_, C>, key: NodeKey, feature: u32, ranks: Range<u32>) -> ThresholdRule {
-    let Range { start: lowest, end: highest } = ranks;
-    match search.params.splitter {
-        Splitter::Best => ThresholdRule::Between { last_left: lowest, first_right: highest },
-        Splitter::Random => ThresholdRule::At(random_threshold(search.data, key, feature, lowest, highest)),
-    }
-}
-
 impl<C: Criterion> SmallScratch<C> {
     /// Makes scratch, if the nodes of small subtrees are searched in this way: if the columns are
     /// dense, all cuts are legal, and the criterion has the statistics.
@@ -161,7 +150,6 @@ impl<C: Criterion> SmallScratch<C> {
             rows,
             lists: [Rows::new(), Rows::new()],
             node: SmallNodeRows::root(0),
-            has_begun: false,
             features: Vec::new(),
             ranks: [[0; MAX_ROWS]; 2],
             current: 0,
@@ -188,7 +176,6 @@ impl<C: Criterion> SmallScratch<C> {
     pub fn enter(&mut self, node: SmallNodeRows) {
         self.rows.enter(self.lists[node.list].places(node.range()));
         self.node = node;
-        self.has_begun = false;
     }
 
     /// The ids of the rows of the node. Once its best split is found, those that go left come first.
@@ -207,25 +194,18 @@ impl<C: Criterion> SmallScratch<C> {
         [SmallNodeRows { end: middle, ..self.node }, SmallNodeRows { start: middle, ..self.node }]
     }
 
-    /// Begins the search of the node by statistics, unless that has been done.
-    fn begin(&mut self) {
-        if !self.has_begun {
-            self.rows.begin(self.lists[self.node.list].places(self.node.range()));
-            self.has_begun = true;
-        }
-    }
-
     /// The best split of the node. `None` if no feature varies.
     pub fn best_split(&mut self, search: &Search<'_, C>, key: NodeKey) -> Option<SmallSplit> {
         let Columns::Dense(columns) = search.data.columns() else { return None };
         let n = self.node.n_samples();
-        if SmallNode::<C>::is_pair(n) {
-            if search.data.is_plain() {
-                return self.part_pair(search, columns, key);
+        if n == 2 && !C::FORBIDS_CUTS {
+            let (feature, ranks) = self.first_difference(search, columns, key)?;
+            let highest = ranks[0].max(ranks[1]);
+            if !search.data.is_categorical(feature) && search.data.missing_rank(feature) != Some(highest) {
+                return Some(self.part_pair(search, key, feature, ranks));
             }
-        } else {
-            self.begin();
         }
+        self.rows.begin(self.lists[self.node.list].places(self.node.range()));
         let order = key.feature_order(search.data.n_features());
         let (n_features, n_drawn) = (search.data.n_features() as u32, search.n_drawn() as u32);
         // How many of the features must be looked at in any case, and how many must vary.
@@ -284,22 +264,35 @@ impl<C: Criterion> SmallScratch<C> {
 }
 
 impl<C: Criterion> SmallScratch<C> {
-    /// Parts a node of two rows by the first drawn column in which they differ. All columns must be numbers
-    /// without missing values.
-    fn part_pair(&mut self, search: &Search<'_, C>, columns: &DenseColumns, key: NodeKey) -> Option<SmallSplit> {
+    /// The first drawn column in which the two rows of the node differ, and their ranks in it.
+    fn first_difference(
+        &self,
+        search: &Search<'_, C>,
+        columns: &DenseColumns,
+        key: NodeKey,
+    ) -> Option<(u32, [u32; 2])> {
         let [first, second] = self.samples() else { unreachable!("the node has two rows") };
         let order = key.feature_order(search.data.n_features());
-        let (feature, ranks) = order.find(search.level, |feature| {
+        order.find(search.level, |feature| {
             let column = columns.column(feature);
             let ranks = [column.rank(*first), column.rank(*second)];
             (ranks[0] != ranks[1]).then_some((feature, ranks))
-        })?;
+        })
+    }
+
+    /// Parts the two rows of the node, which have these ranks in a column of numbers. No score is needed, as
+    /// every such column parts them alike.
+    fn part_pair(&mut self, search: &Search<'_, C>, key: NodeKey, feature: u32, ranks: [u32; 2]) -> SmallSplit {
         if ranks[1] < ranks[0] {
             self.lists[self.node.list].swap(self.node.start, self.node.start + 1);
         }
-        let threshold = pair_threshold(search, key, feature, ranks[0].min(ranks[1])..ranks[0].max(ranks[1]));
+        let (lowest, highest) = (ranks[0].min(ranks[1]), ranks[0].max(ranks[1]));
+        let threshold = match search.params.splitter {
+            Splitter::Best => ThresholdRule::Between { last_left: lowest, first_right: highest },
+            Splitter::Random => ThresholdRule::At(random_threshold(search.data, key, feature, lowest, highest)),
+        };
         let weight = self.rows.row_weight(self.places()[0]).into();
-        Some(SmallSplit { feature, threshold, missing: None, n_left: 1, weight })
+        SmallSplit { feature, threshold, missing: None, n_left: 1, weight }
     }
 
     /// Finds the cuts of columns of few values that have rows on both sides in the node.

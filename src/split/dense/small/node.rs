@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use super::SmallScratch;
 use super::rows::{Extremes, gather, part_alike};
-use super::{SmallScratch, pair_threshold};
 use crate::criterion::Criterion;
 use crate::criterion::small::{ExactScore, MARGIN, SmallCut, SmallRows, least_close};
 use crate::data::DenseColumns;
@@ -49,22 +49,6 @@ pub(super) struct SmallBest {
 }
 
 impl<C: Criterion> SmallNode<'_, C> {
-    /// Whether a node of `n` rows is a pair, which needs no scores: every column of numbers that varies parts
-    /// the two rows alike.
-    pub(super) fn is_pair(n: usize) -> bool {
-        n == 2 && !C::FORBIDS_CUTS
-    }
-
-    /// Parts the two rows of a node by the column of numbers that is searched.
-    fn part_pair(&mut self, scratch: &mut SmallScratch<C>, feature: u32, extremes: Range<u32>) {
-        let lowest = extremes.start;
-        let threshold = pair_threshold(self.search, self.key, feature, extremes);
-        let left = usize::from(scratch.ranks()[0] != lowest);
-        let weight = scratch.rows.row_weight(scratch.places()[left]);
-        let cut = SmallCut { score: f64::INFINITY, weight };
-        self.take(scratch, (cut, CutAt { feature, last_left: lowest, threshold: Some(threshold) }), None);
-    }
-
     /// Whether no column that is drawn later can win: in a node of two rows, whose cuts all part
     /// the two, and where the best cut has the highest conceivable score.
     pub(super) fn is_decided(&self, rows: &C::Small, n: usize) -> bool {
@@ -89,11 +73,6 @@ impl<C: Criterion> SmallNode<'_, C> {
         }
         let is_categorical = self.search.data.is_categorical(feature);
         let (extremes, missing) = (lowest..highest_value, missing.filter(|&missing| missing == highest));
-        if Self::is_pair(samples.len()) && !is_categorical && missing.is_none() {
-            self.part_pair(scratch, feature, lowest..highest);
-            return true;
-        }
-        scratch.begin();
         if is_categorical {
             self.search_categories(scratch, feature);
             return true;
