@@ -65,6 +65,8 @@ pub trait TableValue: SortKey + Zero {
     fn floats(values: Vec<Self>) -> Floats;
     /// The values, if they have this type; else nothing.
     fn of(floats: &Floats) -> &[Self];
+    /// Values of this type in memory.
+    fn slice(values: &[Self]) -> FloatSlice<'_>;
 }
 
 macro_rules! table_value {
@@ -89,6 +91,10 @@ macro_rules! table_value {
 
             fn of(floats: &Floats) -> &[$float] {
                 if let Floats::$floats(values) = floats { values } else { &[] }
+            }
+
+            fn slice(values: &[$float]) -> FloatSlice<'_> {
+                FloatSlice::$floats(values)
             }
         }
     };

@@ -95,19 +95,21 @@ impl<T: Copy + Ord> RadixSort<T> {
         mut check: impl FnMut() -> Result<(), E>,
     ) -> Result<(), E> {
         let Self { sorted, counts } = self;
-        counts.resize(1 << digits.bits, 0);
-        sorted.clone_from(items);
+        counts.clear();
+        counts.resize((digits.count as usize) << digits.bits, 0);
+        sorted.resize(items.len(), items[0]);
         // Slices, as the loops below would read the address of a vector anew for each item.
         let (mut from, mut to, counts) = (&mut items[..], &mut sorted[..], &mut counts[..]);
-        let mut are_swapped = false;
-        for place in 0..digits.count {
-            counts.fill(0);
-            for items in from.chunks(ITEMS_PER_CHECK) {
-                check()?;
-                for &item in items {
-                    counts[digits.digit(key(item), place)] += 1;
+        for items in from.chunks(ITEMS_PER_CHECK) {
+            check()?;
+            for &item in items {
+                for place in 0..digits.count {
+                    counts[((place as usize) << digits.bits) + digits.digit(key(item), place)] += 1;
                 }
             }
+        }
+        let mut are_swapped = false;
+        for (place, counts) in (0..).zip(counts.chunks_exact_mut(1 << digits.bits)) {
             if counts[digits.digit(key(from[0]), place)] as usize == from.len() {
                 continue;
             }

@@ -6,6 +6,7 @@
 
 use super::{BLOCK, DenseColumn, Ranks, gather};
 use crate::memory;
+use crate::simd::{Level, vectorized};
 use crate::tuning::tuned;
 
 tuned! {
@@ -58,6 +59,30 @@ pub fn all_and_any(words: impl Iterator<Item = u64>) -> [u64; 2] {
     words.fold([u64::MAX, 0], |[all, any], word| [all & word, any | word])
 }
 
+vectorized! {
+    /// Sets the bits of a word in all rows. The cuts are those of the bits, each as the ranks of a column
+    /// and the rank before the cut.
+    fn write_words(words: &mut [u64], cuts: &[Option<(&[u8], u8)>]) {
+        for (words, start) in words.chunks_mut(BLOCK).zip((0..).step_by(BLOCK)) {
+            // Eight bits at a time, which are bytes of vector registers.
+            for (cuts, shift) in cuts.chunks(8).zip((0..).step_by(8)) {
+                let mut bytes = [0; BLOCK];
+                for (bit, &(ranks, cut)) in (0..).zip(cuts).filter_map(|(bit, cut)| Some((bit, cut.as_ref()?))) {
+                    // Blocks of one length stay in registers.
+                    let ranks = &ranks[start..];
+                    let ranks: [u8; BLOCK] = ranks.first_chunk().copied().unwrap_or_else(|| {
+                        std::array::from_fn(|place| ranks.get(place).copied().unwrap_or(0))
+                    });
+                    bytes = std::array::from_fn(|place| {
+                        bytes[place] | (u8::from(ranks[place] > cut).wrapping_neg() & 1 << bit)
+                    });
+                }
+                words.iter_mut().zip(bytes).for_each(|(word, byte)| *word |= u64::from(byte) << shift);
+            }
+        }
+    }
+}
+
 impl BitColumns {
     /// The columns of few ranks among some columns. `None` if they are too few, if there is not the
     /// memory for them, or if the memory of one is not [ours](crate::data::buffer::Buffer::is_ours): a
@@ -88,21 +113,12 @@ impl BitColumns {
         if cuts.len() < bits_from() {
             return None;
         }
+        let level = Level::widest();
         let n_rows = columns.first()?.ranks.len();
         let n_words = cuts.len().div_ceil(WORD);
         let mut words = memory::zeros("the bits of X", n_rows.checked_mul(n_words)?).ok()?;
         for (words, cuts) in words.chunks_exact_mut(n_rows.max(1)).zip(cuts.chunks(WORD)) {
-            for (words, start) in words.chunks_mut(BLOCK).zip((0..).step_by(BLOCK)) {
-                // Eight bits at a time, which are bytes of vector registers.
-                for (cuts, shift) in cuts.chunks(8).zip((0..).step_by(8)) {
-                    let mut bytes = [0; BLOCK];
-                    for (bit, &(ranks, cut)) in (0..).zip(cuts).filter_map(|(bit, cut)| Some((bit, cut.as_ref()?))) {
-                        let ranks = bytes.iter_mut().zip(&ranks[start..]);
-                        ranks.for_each(|(byte, &rank)| *byte |= u8::from(rank > cut).wrapping_neg() & 1 << bit);
-                    }
-                    words.iter_mut().zip(bytes).for_each(|(word, byte)| *word |= u64::from(byte) << shift);
-                }
-            }
+            write_words(level, words, cuts);
         }
         let n_columns = places.iter().flatten().count();
         Some(Self { n_rows, n_words, n_columns, places: places.into(), words })

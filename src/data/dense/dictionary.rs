@@ -1,8 +1,9 @@
 //! Columns of few distinct values: the cells are coded, and only the distinct values are sorted.
-//! Most columns of ordinary tables are of this kind. Integers that fit in a byte are their own codes;
-//! all other values are looked up in a hash table.
+//! Most columns of ordinary tables are of this kind. Integers of a small range are coded without a
+//! look-up (`integers`); all other values are looked up in a hash table.
 
 use super::distinct::{Cells, Distinct};
+use super::integers::{self, Integers, N_BYTES, count};
 use crate::data::floats::TableValue;
 use crate::num::SortKey;
 use crate::tuning::tuned;
@@ -20,13 +21,9 @@ tuned! {
 const SLOT_BITS: u32 = 12;
 /// The code of missing values.
 const MISSING: u16 = u16::MAX;
-/// The number of integers that are their own codes.
-const N_BYTES: usize = 256;
-/// Cells that are looked at before it is asked whether they are such integers.
-const BLOCK: usize = 512;
 
-/// The codes of the cells of one column. A code is an integer that all cells have as their value, or
-/// the number of a value in the order of first occurrence.
+/// The codes of the cells of one column. A code is how far an integer is above the lowest one, or the
+/// number of a value in the order of first occurrence.
 pub(super) struct Dictionary<V: SortKey> {
     /// By hash: one more than the code of a value, 0 if the slot is free.
     slots: Vec<u16>,
@@ -34,7 +31,7 @@ pub(super) struct Dictionary<V: SortKey> {
     keys: Vec<V::Key>,
     /// By row.
     codes: Vec<u16>,
-    /// By code: the place among the ascending values.
+    /// By code: the place among the ascending values, if the code occurs.
     places: Vec<u32>,
 }
 
@@ -50,35 +47,22 @@ impl<V: TableValue> Dictionary<V> {
         self.code_integers(column).or_else(|| self.code_by_hash(column))
     }
 
-    /// Codes a column of integers from 0 to 255; `None` for any other.
+    /// Codes a column of integers of a small range; `None` for any other.
     fn code_integers(&mut self, column: &[V]) -> Option<Distinct<V>> {
-        // The sum of this number and an integer below it has the integer in its low bits.
-        const OFFSET: f64 = (1u64 << 52) as f64;
         let Self { codes, places, .. } = self;
-        codes.resize(column.len(), 0);
-        for (cells, codes) in column.chunks(BLOCK).zip(codes.chunks_mut(BLOCK)) {
-            let mut are_bytes = true;
-            for (cell, code) in cells.iter().zip(codes) {
-                let value = cell.widen();
-                let sum = value + OFFSET;
-                are_bytes &= sum - OFFSET == value;
-                are_bytes &= value >= 0.0;
-                are_bytes &= value < N_BYTES as f64;
-                *code = sum.to_bits() as u16;
-            }
-            if !are_bytes {
-                return None;
-            }
-        }
-        let counts = count(codes, N_BYTES);
+        let Integers { lowest, n_codes } = integers::code(column, codes)?;
+        let counts = count(codes, n_codes);
         let present = || counts.iter().zip(0..).filter(|&(&count, _)| count > 0);
+        if n_codes > N_BYTES && present().count() > most_codes(column.len()) {
+            return None;
+        }
         places.clear();
-        for (place, (_, value)) in (0..).zip(present()) {
-            places.resize(value, 0);
+        for (place, (_, code)) in (0..).zip(present()) {
+            places.resize(code, 0);
             places.push(place);
         }
         Some(Distinct {
-            values: present().map(|(_, value)| V::from_wide(value as f64)).collect(),
+            values: present().map(|(_, code)| V::from_wide(lowest + code as f64)).collect(),
             counts: present().map(|(&count, _)| count).collect(),
             n_missing: 0,
         })
@@ -90,11 +74,10 @@ impl<V: TableValue> Dictionary<V> {
         let most = most_codes(column.len());
         slots.fill(0);
         keys.clear();
-        codes.clear();
-        codes.reserve(column.len());
-        for &value in column {
+        codes.resize(column.len(), 0);
+        for (&value, row_code) in column.iter().zip(&mut codes[..]) {
             if value.widen().is_nan() {
-                codes.push(MISSING);
+                *row_code = MISSING;
                 continue;
             }
             let key = value.key();
@@ -111,7 +94,7 @@ impl<V: TableValue> Dictionary<V> {
                     _ => slot = (slot + 1) % (1 << SLOT_BITS),
                 }
             };
-            codes.push(code as u16);
+            *row_code = code as u16;
         }
         let counts = count(codes, keys.len());
         let mut order: Vec<(V::Key, u16)> = keys.iter().copied().zip(0..).collect();
@@ -133,31 +116,10 @@ pub(super) fn most_codes(n_rows: usize) -> usize {
     coded_up_to().min(1 << (SLOT_BITS - 1)).min(n_rows / rows_per_code())
 }
 
-/// The number of rows of each code below `n_codes`. O(rows + codes).
-fn count(codes: &[u16], n_codes: usize) -> Vec<u32> {
-    // Rows are counted in turn in four copies, as additions to one number would wait for each
-    // other.
-    let mut turns = [(); 4].map(|()| vec![0u32; n_codes]);
-    let (chunks, rest) = codes.as_chunks::<4>();
-    for codes in chunks {
-        for (turn, &code) in turns.iter_mut().zip(codes) {
-            if let Some(count) = turn.get_mut(usize::from(code)) {
-                *count += 1;
-            }
-        }
-    }
-    for &code in rest {
-        if let Some(count) = turns[0].get_mut(usize::from(code)) {
-            *count += 1;
-        }
-    }
-    (0..n_codes).map(|code| turns.iter().map(|turn| turn[code]).sum()).collect()
-}
-
 impl<V: SortKey> Cells for Dictionary<V> {
     fn ranks<R: Copy>(&self, first_rank: u32, missing_rank: u32, narrow: impl Fn(u32) -> R) -> Box<[R]> {
-        // Integers that are codes are often the categories or the small counts of a table, of which all up to
-        // the highest one occur: then they are the ranks, too. Ranks begin at 0 if no value is missing.
+        // Integers are often the categories or the small counts of a table, of which all between the lowest and
+        // the highest one occur: then codes are the ranks, too. Ranks begin at 0 if no value is missing.
         let are_places = self.places.iter().zip(0..).all(|(&place, code)| place == code);
         if are_places && first_rank == 0 {
             return self.codes.iter().map(|&code| narrow(code.into())).collect();

@@ -49,19 +49,31 @@ impl<T: Element> Tiles for ArrayView2<'_, T> {
             }
         } else {
             tile.resize(n_cells, T::Value::ZERO);
-            let mut block = vec![T::Value::ZERO; columns.len() * BLOCK];
+            let mut block = vec![[T::Value::ZERO; BLOCK]; columns.len()];
             let rows_of_tile = self.slice(s![.., columns]);
             for (start, rows) in (0..).step_by(BLOCK).zip(rows_of_tile.axis_chunks_iter(Axis(0), BLOCK)) {
-                for (place, row) in rows.rows().into_iter().enumerate() {
-                    row.iter().enumerate().for_each(|(column, cell)| block[column * BLOCK + place] = cell.value());
-                }
                 let n = rows.nrows();
-                for (column, values) in tile.chunks_exact_mut(n_samples).zip(block.chunks_exact(BLOCK)) {
+                for (place, row) in rows.rows().into_iter().enumerate() {
+                    // A loop over a slice takes half of the time of a loop over a view.
+                    match row.to_slice() {
+                        Some(cells) => spread(cells, place, &mut block),
+                        None => spread(row, place, &mut block),
+                    }
+                }
+                for (column, values) in tile.chunks_exact_mut(n_samples).zip(&block) {
                     column[start..][..n].copy_from_slice(&values[..n]);
                 }
             }
         }
         Ok(T::Value::floats(tile))
+    }
+}
+
+/// Writes the cells of a row to their place in the columns of a block.
+#[inline]
+fn spread<'a, T: Element + 'a>(cells: impl IntoIterator<Item = &'a T>, place: usize, block: &mut [[T::Value; BLOCK]]) {
+    for (column, cell) in block.iter_mut().zip(cells) {
+        column[place] = cell.value();
     }
 }
 

@@ -6,6 +6,7 @@ mod column;
 mod dictionary;
 mod distinct;
 pub(super) mod encode;
+mod integers;
 mod row_major;
 pub(super) mod take;
 
