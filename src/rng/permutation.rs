@@ -52,6 +52,7 @@ impl Permutation {
     pub fn draw(&self, level: Level, start: u32, out: &mut [u32]) {
         match &self.0 {
             Kind::Shuffle(shuffle) => shuffle.draw(start as usize, out),
+            Kind::Network(network) if out.len() <= LANES => draw_few(level, network, start, out),
             Kind::Network(network) => draw(level, network, start, out),
         }
     }
@@ -68,7 +69,7 @@ impl Permutation {
                 let mut features = [0; LANES];
                 (0..network.n).step_by(LANES).find_map(|start| {
                     let features = &mut features[..LANES.min((network.n - start) as usize)];
-                    draw(level, network, start, features);
+                    draw_few(level, network, start, features);
                     features.iter().find_map(|&feature| visit(feature))
                 })
             }
@@ -162,6 +163,10 @@ impl Shuffle {
         position
     }
 }
+
+/// Numbers that begin with a cache line, so that no vector register is read from two lines.
+#[repr(align(64))]
+struct Aligned([u16; BLOCK]);
 
 /// Number of cycles of the network; a cycle is two rounds. With three cycles the frequencies of
 /// pairs are just about even among 65 to 600 features, with two cycles they are not; four leave a
@@ -267,7 +272,8 @@ impl Network {
         (self.minus(high, self.n_high - shift(cycle, low, n_high)), low)
     }
 
-    /// Sets `out` to what `cycles` make of as many values. Values out of range walk on by `step`.
+    /// Sets the halves to what `cycles` make of these values. There are as many of `n_high` as there are
+    /// halves.
     ///
     /// One cycle goes over all values before the next one begins, so that the processor need not
     /// wait for one value before it works on others.
@@ -278,15 +284,9 @@ impl Network {
         values: impl Iterator<Item = u32>,
         cycles: impl Iterator<Item = &'c Cycle>,
         turn: impl Fn(&Self, &Cycle, (u16, u16), u16) -> (u16, u16),
-        step: impl Fn(&Self, u32) -> u32,
-        out: &mut [u32],
+        (high, low): (&mut [u16], &mut [u16]),
+        n_high: &[u16],
     ) {
-        let (mut high, mut low) = ([0; BLOCK], [0; BLOCK]);
-        // The compiler multiplies in 16 bits only where it sees that both factors have 16 bits: if
-        // they are read from an array of such numbers in the loop itself.
-        let n_high = [self.n_high; BLOCK];
-        let n = out.len().next_multiple_of(LANES);
-        let (high, low, n_high) = (&mut high[..n], &mut low[..n], &n_high[..n]);
         for ((high, low), value) in high.iter_mut().zip(low.iter_mut()).zip(values) {
             (*high, *low) = self.split(value);
         }
@@ -295,14 +295,29 @@ impl Network {
                 (*high, *low) = turn(self, cycle, (*high, *low), n_high);
             }
         }
+    }
+
+    /// Sets `out` to the values of as many halves. Values out of range walk on by `step`.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "compiled for each width of vector registers")]
+    fn join_all(&self, (high, low): (&[u16], &[u16]), step: impl Fn(&Self, u32) -> u32, out: &mut [u32]) {
         let mut most = 0;
-        for ((out, &high), &low) in out.iter_mut().zip(&*high).zip(&*low) {
+        for ((out, &high), &low) in out.iter_mut().zip(high).zip(low) {
             *out = self.join((high, low));
             most = most.max(*out);
         }
         if most >= self.n {
             self.walk_into_range(out, step);
         }
+    }
+
+    /// As many copies of `n_high` as there are values to encipher: the compiler multiplies in 16 bits
+    /// only where it sees that both factors have 16 bits, and that they do if they are read from an array of
+    /// such numbers.
+    #[inline(always)]
+    #[allow(clippy::inline_always, reason = "compiled for each width of vector registers")]
+    fn copies_of_n_high<const N: usize>(&self) -> [u16; N] {
+        std::hint::black_box([self.n_high; N])
     }
 
     /// Lets values out of range walk on by `step`. These are few, so values are looked at side by
@@ -348,20 +363,42 @@ fn shift(cycle: &Cycle, low: u16, n_high: u16) -> u16 {
 }
 
 vectorized! {
+    /// At most [`LANES`] positions, whose halves stay in registers.
+    fn draw_few(network: &Network, start: u32, out: &mut [u32]) {
+        let (mut high, mut low) = ([0; LANES], [0; LANES]);
+        let n_high = network.copies_of_n_high::<LANES>();
+        let positions = (0..LANES as u32).map(|i| start.wrapping_add(i));
+        network.encipher(positions, network.cycles.iter(), Network::turn, (&mut high, &mut low), &n_high);
+        network.join_all((&high, &low), Network::forwards, out);
+    }
+}
+
+vectorized! {
     fn draw(network: &Network, start: u32, out: &mut [u32]) {
+        let (mut high, mut low) = (Aligned([0; BLOCK]), Aligned([0; BLOCK]));
+        let n_high = network.copies_of_n_high::<BLOCK>();
         for (out, start) in out.chunks_mut(BLOCK).zip((start..).step_by(BLOCK)) {
+            let n = out.len().next_multiple_of(LANES);
+            let (high, low) = (&mut high.0[..n], &mut low.0[..n]);
             // The last position of a block of padding may be above the last number.
             let positions = (0..BLOCK as u32).map(|i| start.wrapping_add(i));
-            network.encipher(positions, network.cycles.iter(), Network::turn, Network::forwards, out);
+            network.encipher(positions, network.cycles.iter(), Network::turn, (high, low), &n_high[..n]);
+            network.join_all((high, low), Network::forwards, out);
         }
     }
 }
 
 vectorized! {
     fn positions(network: &Network, features: &[u32], out: &mut [u32]) {
+        let (mut high, mut low) = (Aligned([0; BLOCK]), Aligned([0; BLOCK]));
+        let n_high = network.copies_of_n_high::<BLOCK>();
         for (features, out) in features.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
+            let n = out.len().next_multiple_of(LANES);
+            let (high, low) = (&mut high.0[..n], &mut low.0[..n]);
             let features = features.iter().copied();
-            network.encipher(features, network.cycles.iter().rev(), Network::turn_back, Network::backwards, out);
+            let cycles = network.cycles.iter().rev();
+            network.encipher(features, cycles, Network::turn_back, (high, low), &n_high[..n]);
+            network.join_all((high, low), Network::backwards, out);
         }
     }
 }
