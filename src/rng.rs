@@ -12,6 +12,8 @@ mod poisson;
 pub use permutation::Permutation;
 pub use poisson::PoissonCounts;
 
+use crate::simd::vectorized;
+
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 #[inline]
@@ -32,7 +34,28 @@ fn unmix(x: u64) -> u64 {
 /// A number that depends on both numbers and their order, and hardly ever is that of two others.
 #[inline]
 pub(crate) fn combine(key: u64, word: u64) -> u64 {
-    mix(key.wrapping_add(GOLDEN) ^ mix(word.wrapping_add(GOLDEN)))
+    combine_hashed(key, hashed(word))
+}
+
+/// The part of [`combine`] that depends on the word alone.
+#[inline]
+pub(crate) fn hashed(word: u64) -> u64 {
+    mix(word.wrapping_add(GOLDEN))
+}
+
+/// As [`combine`], for a word that is [hashed].
+#[inline]
+fn combine_hashed(key: u64, hashed: u64) -> u64 {
+    mix(key.wrapping_add(GOLDEN) ^ hashed)
+}
+
+vectorized! {
+    /// [Combines](combine) each key with a word that is [hashed].
+    pub(crate) fn combine_all(keys: &mut [u64], hashed: &[u64]) {
+        for (key, &hashed) in keys.iter_mut().zip(hashed) {
+            *key = combine_hashed(*key, hashed);
+        }
+    }
 }
 
 /// The most coins that are tossed for rows of the same contents.

@@ -12,11 +12,12 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use crate::data::target::TargetValues;
+use crate::data::target::{Classes, Numbers, TargetValues};
 use crate::data::{Dataset, Target};
 use crate::error::Result;
-use crate::rng::{NodeKey, combine};
+use crate::rng::{NodeKey, combine, combine_all, hashed};
 use crate::runtime::Runtime;
+use crate::simd::Level;
 
 /// How many features are compared, besides those whose categories are put in order. Rows that agree
 /// in all of these and in their targets count as equal.
@@ -52,36 +53,45 @@ impl KnownRows {
     ) -> Result<Self> {
         let (n_samples, n_outputs) = (target.n_samples(), target.n_outputs());
         let rows: Vec<usize> = (0..n_samples).filter(|&row| target.weights().is_positive(row)).collect();
-        let mut contents = vec![0; n_samples];
-        let mut add = |row: usize, number: u64| contents[row] = combine(contents[row], number);
+        // The contents of each of these rows.
+        let mut known = vec![0; rows.len()];
+        let of_rows = known.iter_mut().zip(rows.iter().map(|&row| row * n_outputs));
         match target.values() {
-            TargetValues::Numbers(numbers) => {
-                for &row in &rows {
-                    numbers.raw[row * n_outputs..][..n_outputs].iter().for_each(|&y| add(row, bits_of(y)));
-                }
-            }
-            TargetValues::Classes(classes) => {
-                let mut order = FirstCome::new(classes.first[n_outputs] as usize);
-                for &row in &rows {
-                    classes.slots[row * n_outputs..][..n_outputs].iter().for_each(|&slot| add(row, order.number(slot)));
-                }
+            TargetValues::Numbers(Numbers { raw, .. }) => of_rows.for_each(|(known, start)| {
+                *known = raw[start..][..n_outputs].iter().fold(*known, |known, &y| combine(known, bits_of(y)));
+            }),
+            TargetValues::Classes(Classes { slots, first }) => {
+                let mut order = FirstCome::new(first[n_outputs] as usize);
+                of_rows.for_each(|(known, start)| {
+                    let slots = slots[start..][..n_outputs].iter();
+                    *known = slots.fold(*known, |known, &slot| combine(known, order.number(slot)));
+                });
             }
         }
+        // What a feature adds to the contents of all rows.
+        let mut hashes = Vec::with_capacity(rows.len());
+        let level = Level::widest();
         let n_compared = MOST_FEATURES.min(data.n_features() as u32);
         for feature in (0..n_compared).chain(data.features_with_more(most).filter(|&feature| feature >= n_compared)) {
             runtime.check_interrupt()?;
-            let is_categorical = data.is_categorical(feature);
-            let mut order = FirstCome::new(if is_categorical { data.n_ranks(feature) } else { 0 });
-            let missing = data.missing_rank(feature);
-            data.visit_ranks_of(feature, numbers, rows.iter().map(|&row| row as u32), |row, rank| {
-                let number = match (is_categorical, missing == Some(rank)) {
-                    (true, _) => order.number(rank),
-                    (false, true) => u64::MAX,
-                    (false, false) => bits_of(data.value(feature, rank)),
-                };
-                add(row, number);
-            });
+            hashes.clear();
+            let row_numbers = rows.iter().map(|&row| row as u32);
+            if data.is_categorical(feature) {
+                let mut order = FirstCome::new(data.n_ranks(feature));
+                let by_number: Vec<u64> = (0..data.n_ranks(feature) as u64).map(hashed).collect();
+                data.visit_ranks_of(feature, numbers, row_numbers, |_, rank| {
+                    hashes.push(by_number[order.number(rank) as usize]);
+                });
+            } else {
+                let missing = data.missing_rank(feature);
+                let hash =
+                    |rank| hashed(if missing == Some(rank) { u64::MAX } else { bits_of(data.value(feature, rank)) });
+                data.visit_ranks_of(feature, numbers, row_numbers, |_, rank| hashes.push(hash(rank)));
+            }
+            combine_all(level, &mut known, &hashes);
         }
+        let mut contents = vec![0; n_samples];
+        rows.iter().zip(known).for_each(|(&row, known)| contents[row] = known);
         let weight = |row: usize| target.weights().get(row) as f64 * target.weight_unit();
         let is_whole = |&row: &usize| weight(row).fract() == 0.0;
         let are_counts = rows.iter().all(is_whole)
