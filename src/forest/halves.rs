@@ -51,47 +51,11 @@ impl KnownRows {
         most: usize,
         runtime: &Runtime<'_>,
     ) -> Result<Self> {
-        let (n_samples, n_outputs) = (target.n_samples(), target.n_outputs());
+        let n_samples = target.n_samples();
         let rows: Vec<usize> = (0..n_samples).filter(|&row| target.weights().is_positive(row)).collect();
-        // The contents of each of these rows.
-        let mut known = vec![0; rows.len()];
-        let of_rows = known.iter_mut().zip(rows.iter().map(|&row| row * n_outputs));
-        match target.values() {
-            TargetValues::Numbers(Numbers { raw, .. }) => of_rows.for_each(|(known, start)| {
-                *known = raw[start..][..n_outputs].iter().fold(*known, |known, &y| combine(known, bits_of(y)));
-            }),
-            TargetValues::Classes(Classes { slots, first }) => {
-                let mut order = FirstCome::new(first[n_outputs] as usize);
-                of_rows.for_each(|(known, start)| {
-                    let slots = slots[start..][..n_outputs].iter();
-                    *known = slots.fold(*known, |known, &slot| combine(known, order.number(slot)));
-                });
-            }
-        }
-        // What a feature adds to the contents of all rows.
-        let mut hashes = Vec::with_capacity(rows.len());
-        let level = Level::widest();
-        let n_compared = MOST_FEATURES.min(data.n_features() as u32);
-        for feature in (0..n_compared).chain(data.features_with_more(most).filter(|&feature| feature >= n_compared)) {
-            runtime.check_interrupt()?;
-            hashes.clear();
-            let row_numbers = rows.iter().map(|&row| row as u32);
-            if data.is_categorical(feature) {
-                let mut order = FirstCome::new(data.n_ranks(feature));
-                let by_number: Vec<u64> = (0..data.n_ranks(feature) as u64).map(hashed).collect();
-                data.visit_ranks_of(feature, numbers, row_numbers, |_, rank| {
-                    hashes.push(by_number[order.number(rank) as usize]);
-                });
-            } else {
-                let missing = data.missing_rank(feature);
-                let hash =
-                    |rank| hashed(if missing == Some(rank) { u64::MAX } else { bits_of(data.value(feature, rank)) });
-                data.visit_ranks_of(feature, numbers, row_numbers, |_, rank| hashes.push(hash(rank)));
-            }
-            combine_all(level, &mut known, &hashes);
-        }
+        let read = read_contents(data, numbers, target, &rows, most, runtime)?;
         let mut contents = vec![0; n_samples];
-        rows.iter().zip(known).for_each(|(&row, known)| contents[row] = known);
+        rows.iter().zip(read).for_each(|(&row, read)| contents[row] = read);
         let weight = |row: usize| target.weights().get(row) as f64 * target.weight_unit();
         let is_whole = |&row: &usize| weight(row).fract() == 0.0;
         let are_counts = rows.iter().all(is_whole)
@@ -119,6 +83,54 @@ impl KnownRows {
         let rows = self.contents.iter().zip(&self.equals);
         rows.map(|(&contents, equals)| key.in_second_half(contents, equals.n_rows)).collect()
     }
+}
+
+/// The contents of some rows, as in [`KnownRows`]; the other arguments are those of [`KnownRows::new`].
+fn read_contents(
+    data: &Dataset,
+    numbers: Option<&[u32]>,
+    target: &Target,
+    rows: &[usize],
+    most: usize,
+    runtime: &Runtime<'_>,
+) -> Result<Vec<u64>> {
+    let n_outputs = target.n_outputs();
+    let mut contents = vec![0; rows.len()];
+    let of_rows = contents.iter_mut().zip(rows.iter().map(|&row| row * n_outputs));
+    match target.values() {
+        TargetValues::Numbers(Numbers { raw, .. }) => of_rows.for_each(|(contents, start)| {
+            *contents = raw[start..][..n_outputs].iter().fold(*contents, |contents, &y| combine(contents, bits_of(y)));
+        }),
+        TargetValues::Classes(Classes { slots, first }) => {
+            let mut order = FirstCome::new(first[n_outputs] as usize);
+            of_rows.for_each(|(contents, start)| {
+                let slots = slots[start..][..n_outputs].iter();
+                *contents = slots.fold(*contents, |contents, &slot| combine(contents, order.number(slot)));
+            });
+        }
+    }
+    // What a feature adds to the contents of all of them.
+    let mut hashes = Vec::with_capacity(rows.len());
+    let level = Level::widest();
+    let n_compared = MOST_FEATURES.min(data.n_features() as u32);
+    for feature in (0..n_compared).chain(data.features_with_more(most).filter(|&feature| feature >= n_compared)) {
+        runtime.check_interrupt()?;
+        hashes.clear();
+        let row_numbers = rows.iter().map(|&row| row as u32);
+        if data.is_categorical(feature) {
+            let mut order = FirstCome::new(data.n_ranks(feature));
+            let by_number: Vec<u64> = (0..data.n_ranks(feature) as u64).map(hashed).collect();
+            data.visit_ranks_of(feature, numbers, row_numbers, |_, rank| {
+                hashes.push(by_number[order.number(rank) as usize]);
+            });
+        } else {
+            let missing = data.missing_rank(feature);
+            let hash = |rank| hashed(if missing == Some(rank) { u64::MAX } else { bits_of(data.value(feature, rank)) });
+            data.visit_ranks_of(feature, numbers, row_numbers, |_, rank| hashes.push(hash(rank)));
+        }
+        combine_all(level, &mut contents, &hashes);
+    }
+    Ok(contents)
 }
 
 /// A hasher of numbers that are hashes already.

@@ -311,9 +311,9 @@ impl Network {
         }
     }
 
-    /// As many copies of `n_high` as there are values to encipher: the compiler multiplies in 16 bits
-    /// only where it sees that both factors have 16 bits, and that they do if they are read from an array of
-    /// such numbers.
+    /// As many copies of `n_high` as there are values to encipher. The compiler multiplies in 16 bits only
+    /// where it sees that both factors have 16 bits: if it reads them from an array of such numbers. It is not
+    /// to see that all of them are the same number, or it widens that number (`benches/NOTES.md`).
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "compiled for each width of vector registers")]
     fn copies_of_n_high<const N: usize>(&self) -> [u16; N] {

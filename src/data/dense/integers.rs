@@ -44,7 +44,9 @@ pub(super) fn code<V: TableValue>(column: &[V], codes: &mut Vec<u16>) -> Option<
     if !is_exact {
         return None;
     }
-    codes.iter_mut().for_each(|code| *code = code.wrapping_sub(lowest as u16));
+    for code in codes {
+        *code = code.wrapping_sub(lowest as u16);
+    }
     Some(Integers { lowest: f64::from_bits(lowest) - OFFSET, n_codes: (highest - lowest) as usize + 1 })
 }
 
