@@ -214,10 +214,10 @@ class Ratios:
             self.of_tables.setdefault(plan, {}).setdefault(peer, []).append(ratio)
 
     def print(self) -> None:
-        print(f"\n{'':34}{'sets':>6}{'geometric mean':>16}{'worst':>8}")
+        print(f"\n{'':42}{'sets':>6}{'geometric mean':>16}{'worst':>8}")
         for (plan, peer), ratios in self.found.items():
             mean, worst = geometric_mean(ratios), min(ratios)
-            print(f"{plan + ' against ' + peer:34}{len(ratios):>6}{mean:>16.2f}{worst:>8.2f}")
+            print(f"{plan + ' against ' + peer:42}{len(ratios):>6}{mean:>16.2f}{worst:>8.2f}")
         for plan, of_peers in self.of_tables.items():
             means = {peer: geometric_mean(of_peer) for peer, of_peer in of_peers.items()}
             n_tables = max(map(len, of_peers.values()))
@@ -263,27 +263,38 @@ def compare(name: str, data: Table, arguments: argparse.Namespace, ratios: Ratio
             print(cells, flush=True)
 
 
-def by_size(name: str, data: Table, arguments: argparse.Namespace) -> None:
-    """Print which share of the time of our forests goes into nodes of how many rows."""
+def by_size(name: str, data: Table, arguments: argparse.Namespace, ratios: Ratios) -> None:
+    """Print which share of the time of our fits goes into nodes of how many rows.
+
+    Subtrees of at most 64 rows are what a least split of 65 saves. Printed are what they cost for
+    each of their splits, the ratio to scikit-learn, and what it would be if they cost nothing.
+    """
     train, _ = halves(data, arguments.rows)
+    options = {
+        "is_regression": data.is_regression,
+        "n_trees": arguments.trees,
+        "n_jobs": arguments.jobs,
+    }
     for plan in arguments.plans:
-        if plan == "one tree":
-            continue
-        runs = {}
+        models = {"scikit-learn": estimator(sklearn, plan, **options)}
         for least in LEAST_SPLITS:
-            forest = estimator(
-                spinney,
-                plan,
-                is_regression=data.is_regression,
-                n_trees=arguments.trees,
-                n_jobs=arguments.jobs,
-            ).set_params(min_samples_split=least)
-            runs[str(least)] = lambda m=forest: m.fit(train.X, train.y)
+            models[str(least)] = estimator(spinney, plan, **options).set_params(
+                min_samples_split=least
+            )
+        runs = {key: lambda m=model: m.fit(train.X, train.y) for key, model in models.items()}
         timings = time_interleaved(runs, arguments.repeats)
-        seconds = [timing.median for timing in timings.values()]
+        medians = {key: timing.median for key, timing in timings.items()}
+        seconds = [medians[str(least)] for least in LEAST_SPLITS]
         ends = [*seconds[1:], 0.0]
         shares = [before - after for before, after in zip(seconds, ends, strict=True)]
         cells = "".join(f"{100 * share / seconds[0]:>10.0f}" for share in shares)
+        of_small = medians["2"] - medians["65"]
+        n_small = max(n_splits(models["2"]) - n_splits(models["65"]), 1)
+        cells += f"{1e9 * of_small / n_small:>10.0f}"
+        for peer, key in (("scikit-learn", "2"), ("scikit-learn, free", "65")):
+            ratio = medians["scikit-learn"] / medians[key]
+            ratios.add(plan, peer, ratio, is_table=False)
+            cells += f"{ratio:>8.1f}"
         print(f"{name:16}{plan:15}{seconds[0]:>9.4f}{cells}", flush=True)
 
 
@@ -316,7 +327,11 @@ def main() -> int:
     print(f"forests of {arguments.trees} trees, square-root features; seconds of a fit\n")
     if arguments.by_size:
         heads = ("2-16", "17-64", "65-256", "257-1024", "above")
-        print(f"{'rows of a node, % of the time':31}{'s':>9}" + "".join(f"{h:>10}" for h in heads))
+        print(
+            f"{'rows of a node, % of the time':31}{'s':>9}" + "".join(f"{h:>10}" for h in heads),
+            end="",
+        )
+        print(f"{'ns/split':>10}{'ratio':>8}{'free':>8}")
     else:
         heads = f"{'s':>9}{'score':>8}{'ratio':>8}{'splits':>10}{'us/split':>9}"
         print(f"{'':32}{heads}")
@@ -328,7 +343,7 @@ def main() -> int:
             continue
         data = load()
         if arguments.by_size:
-            by_size(name, data, arguments)
+            by_size(name, data, arguments, ratios)
         else:
             compare(name, data, arguments, ratios)
     if ratios.found:
