@@ -70,6 +70,8 @@ const SWEEPS: &[(&str, &[&str], &str)] = &[
     ("SPLITS_PER_ROW", &["4", "0", "1", "16", "64"], "predict, 200 rows"),
     ("TEAMS_FROM", &["16384", "0", "65536", "1000000"], "explain"),
     ("TEAMS_FROM", &["16384", "0", "1000"], "explain, few columns"),
+    ("INTEGERS_UP_TO", &["4096", "256", "1024", "16384"], "encode"),
+    ("CODE_BY_CODE_UP_TO", &["16", "0", "4", "8", "32", "64"], "encode"),
     ("CODED_UP_TO", &["2048", "0", "256", "512", "1024"], "encode"),
     ("ROWS_PER_CODE", &["4", "1", "2", "8", "16"], "encode"),
     ("SIDE_BY_SIDE_FROM", &["3", "2", "6", "1000"], "dense, numbers"),

@@ -53,9 +53,9 @@ impl KnownRows {
     ) -> Result<Self> {
         let n_samples = target.n_samples();
         let rows: Vec<usize> = (0..n_samples).filter(|&row| target.weights().is_positive(row)).collect();
-        let read = read_contents(data, numbers, target, &rows, most, runtime)?;
+        let of_rows = read_contents(data, numbers, target, &rows, most, runtime)?;
         let mut contents = vec![0; n_samples];
-        rows.iter().zip(read).for_each(|(&row, read)| contents[row] = read);
+        rows.iter().zip(of_rows).for_each(|(&row, of_row)| contents[row] = of_row);
         let weight = |row: usize| target.weights().get(row) as f64 * target.weight_unit();
         let is_whole = |&row: &usize| weight(row).fract() == 0.0;
         let are_counts = rows.iter().all(is_whole)

@@ -174,7 +174,8 @@ struct Aligned([u16; BLOCK]);
 const CYCLES: usize = 4;
 /// Number of values that are enciphered together: their halves are in the first-level cache.
 const BLOCK: usize = 256;
-/// A part of a block is as long as a multiple of this, so that vector registers are full.
+/// A part of a block is as long as a multiple of this, so that vector registers are full. As many values are
+/// enciphered in registers (bench `draw`).
 const LANES: usize = 32;
 
 /// A generalised Feistel network over the pairs (high, low) with high below `n_high` and low below

@@ -3,10 +3,17 @@
 
 use crate::data::floats::{FloatSlice, TableValue};
 use crate::simd::{Level, vectorized};
+use crate::tuning::tuned;
 
-/// The range of a column that is coded has at most this many integers, or as many as the column has
-/// rows.
-const MOST: usize = 4096;
+tuned! {
+    /// The range of a column that is coded has at most this many integers, and no more than the column has
+    /// rows (bench `sweep`).
+    fn integers_up_to() -> usize = 4096;
+    /// Columns of at most this many codes are counted code by code (bench `sweep`).
+    fn code_by_code_up_to() -> usize = 16;
+}
+/// No range has more integers than this, so that codes have 16 bits.
+const MOST: usize = 1 << 15;
 /// The range of integers that fit in a byte is coded however few rows there are.
 pub(super) const N_BYTES: usize = 256;
 /// Cells between two looks at the range so far: other columns are given up after the first one.
@@ -14,8 +21,6 @@ const BLOCK: usize = 512;
 /// The sum of this number and an integer between -2^51 and 2^51 has the integer in its low bits.
 const OFFSET: f64 = 1.5 * TWO_52;
 const TWO_52: f64 = (1u64 << 52) as f64;
-/// Columns of at most this many codes are counted code by code.
-const FEW: usize = 16;
 
 /// The range of a column's integers.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +35,7 @@ pub(super) struct Integers {
 /// integers, or if their range is large. O(rows).
 pub(super) fn code<V: TableValue>(column: &[V], codes: &mut Vec<u16>) -> Option<Integers> {
     let level = Level::widest();
-    let most = MOST.min(column.len()).max(N_BYTES) as u64;
+    let most = most_integers(column.len()) as u64;
     codes.resize(column.len(), 0);
     let (mut lowest, mut highest) = (u64::MAX, 0);
     for (values, codes) in column.chunks(BLOCK).zip(codes.chunks_mut(BLOCK)) {
@@ -40,14 +45,20 @@ pub(super) fn code<V: TableValue>(column: &[V], codes: &mut Vec<u16>) -> Option<
             return None;
         }
     }
-    let is_exact = TWO_52.to_bits() <= lowest && highest < (2.0 * TWO_52).to_bits();
-    if !is_exact {
+    // In these sums, and in no others, the last bit stands for 1.
+    let exact = TWO_52.to_bits()..(2.0 * TWO_52).to_bits();
+    if !(exact.contains(&lowest) && exact.contains(&highest)) {
         return None;
     }
     for code in codes {
         *code = code.wrapping_sub(lowest as u16);
     }
     Some(Integers { lowest: f64::from_bits(lowest) - OFFSET, n_codes: (highest - lowest) as usize + 1 })
+}
+
+/// The most integers in the range of a column of so many rows that is coded.
+fn most_integers(n_rows: usize) -> usize {
+    integers_up_to().min(MOST).min(n_rows).max(N_BYTES)
 }
 
 vectorized! {
@@ -78,7 +89,7 @@ vectorized! {
 
 /// The number of rows of each code below `n_codes`; other codes are not counted. O(rows + codes).
 pub(super) fn count(codes: &[u16], n_codes: usize) -> Vec<u32> {
-    if n_codes <= FEW {
+    if n_codes <= code_by_code_up_to() {
         let mut counts = vec![0; n_codes];
         count_few(Level::widest(), codes, &mut counts);
         return counts;
@@ -123,7 +134,7 @@ mod tests {
     fn oracle(column: &[f64]) -> Option<(f64, Vec<u16>, Vec<u32>)> {
         let lowest = column.iter().copied().reduce(f64::min)?;
         let highest = column.iter().copied().reduce(f64::max)?;
-        let most = MOST.min(column.len()).max(N_BYTES) as f64;
+        let most = most_integers(column.len()) as f64;
         let are_coded =
             column.iter().all(|value| value.fract() == 0.0 && value.abs() < TWO_52 / 2.0) && highest - lowest < most;
         let codes: Vec<u16> = are_coded.then(|| column.iter().map(|value| (value - lowest) as u16).collect())?;
