@@ -327,11 +327,8 @@ def main() -> int:
     print(f"forests of {arguments.trees} trees, square-root features; seconds of a fit\n")
     if arguments.by_size:
         heads = ("2-16", "17-64", "65-256", "257-1024", "above")
-        print(
-            f"{'rows of a node, % of the time':31}{'s':>9}" + "".join(f"{h:>10}" for h in heads),
-            end="",
-        )
-        print(f"{'ns/split':>10}{'ratio':>8}{'free':>8}")
+        heads = "".join(f"{head:>10}" for head in (*heads, "ns/split"))
+        print(f"{'rows of a node, % of the time':31}{'s':>9}{heads}{'ratio':>8}{'free':>8}")
     else:
         heads = f"{'s':>9}{'score':>8}{'ratio':>8}{'splits':>10}{'us/split':>9}"
         print(f"{'':32}{heads}")

@@ -313,8 +313,8 @@ impl Network {
     }
 
     /// As many copies of `n_high` as there are values to encipher. The compiler multiplies in 16 bits only
-    /// where it sees that both factors have 16 bits: if it reads them from an array of such numbers. It is not
-    /// to see that all of them are the same number, or it widens that number (`benches/NOTES.md`).
+    /// where it reads both factors from arrays of 16-bit numbers. If it knew that all numbers of one array
+    /// are the same, it would keep that number in 32 bits (`benches/NOTES.md`), so `black_box` hides it.
     #[inline(always)]
     #[allow(clippy::inline_always, reason = "compiled for each width of vector registers")]
     fn copies_of_n_high<const N: usize>(&self) -> [u16; N] {
