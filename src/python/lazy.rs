@@ -39,8 +39,8 @@ impl PyLazyForest {
         let plan = of_forest.plan(x)?;
         let sample_ids = of_forest.sample_ids()?;
         // Nothing is grown.
-        let keep = |plan: Plan, _: &dyn Matrix, data, _: &Runtime<'_>| {
-            LazyForest::new(data, plan.target, plan.valid, sample_ids)
+        let keep = |plan: Plan, _: &dyn Matrix, data, runtime: &Runtime<'_>| {
+            LazyForest::new(data, plan.target, plan.valid, sample_ids, runtime)
         };
         Ok(Self { forest: of_forest.fit(x, plan, 1, keep)?, task: task.unbind() })
     }

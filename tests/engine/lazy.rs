@@ -31,7 +31,7 @@ impl Case {
 
     fn lazy(&self, data: Dataset) -> LazyForest {
         let valid = self.params.check(data.n_samples(), data.n_features()).unwrap();
-        LazyForest::new(data, self.target(), valid, None).unwrap()
+        LazyForest::new(data, self.target(), valid, None, &runtime(1)).unwrap()
     }
 
     fn needs_whole_trees(&self) -> bool {
