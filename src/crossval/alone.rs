@@ -36,7 +36,7 @@ impl<'a> Learner<'a> {
         let target = all.target.alone(&train, fold.sample_weight, runtime)?;
         let spread = target.spread(&train, all.target);
         let data = all.data.identified(&target, Some(&train), runtime)?.into_owned();
-        Ok(Self { data, fold, train, params, target, spread })
+        Ok(Self { fold, train, params, data, target, spread })
     }
 
     /// The bags of the fold's trees, drawn from the training rows alone.

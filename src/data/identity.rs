@@ -94,7 +94,9 @@ impl Feature {
 
     /// Sets a part of the keys of these ranks.
     fn set(&mut self, part: usize, ranks: &[u32], value: impl Fn(u32) -> u64) {
-        ranks.iter().for_each(|&rank| self.keys[rank as usize][part] = value(rank));
+        for &rank in ranks {
+            self.keys[rank as usize][part] = value(rank);
+        }
         let keys = &self.keys;
         self.order.sort_unstable_by_key(|&rank| keys[rank as usize]);
     }
@@ -151,7 +153,9 @@ fn rows_with(all: &RowsOf<'_>, features: &[Feature], tied: &[Vec<u32>], runtime:
     for (feature, ranks) in features.iter().zip(tied).filter(|(_, ranks)| !ranks.is_empty()) {
         runtime.check_interrupt()?;
         let mut is_tied = vec![false; feature.keys.len()];
-        ranks.iter().for_each(|&rank| is_tied[rank as usize] = true);
+        for &rank in ranks {
+            is_tied[rank as usize] = true;
+        }
         let mut of_rows = has_one.iter_mut();
         all.visit_ranks(feature.number, |rank| {
             if let Some(has_one) = of_rows.next() {
@@ -165,7 +169,9 @@ fn rows_with(all: &RowsOf<'_>, features: &[Feature], tied: &[Vec<u32>], runtime:
 /// The place among the rows of the first one that has each of these ranks of a feature; by rank.
 fn first_places(all: &RowsOf<'_>, feature: u32, ranks: &[u32], n_ranks: usize) -> Vec<u64> {
     let mut first = vec![0; n_ranks];
-    ranks.iter().for_each(|&rank| first[rank as usize] = u64::MAX);
+    for &rank in ranks {
+        first[rank as usize] = u64::MAX;
+    }
     let mut n_left = ranks.len();
     for (place, &row) in (0..).zip(all.rows) {
         let row = all.numbers.map_or(row, |numbers| numbers[row as usize]);

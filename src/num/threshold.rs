@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(mid_threshold(1.0, 2.0), 1.5);
         let next = 1.0 + f64::EPSILON;
         assert_eq!(mid_threshold(1.0, next), 1.0);
-        assert_eq!(mid_threshold(-f64::MAX, f64::MAX), 7.006492321624085e-46);
+        assert_eq!(mid_threshold(-f64::MAX, f64::MAX), 7.006_492_321_624_085e-46);
         assert_eq!(mid_threshold(f64::NEG_INFINITY, 0.0), f64::NEG_INFINITY);
         assert_eq!(mid_threshold(0.0, f64::INFINITY), 0.0);
         assert_eq!(mid_threshold(0.0, 5e-324), 0.0);

@@ -29,7 +29,7 @@ impl Case {
         self.y.target(self.weights.as_deref())
     }
 
-    fn lazy(&self, data: Dataset) -> LazyForest {
+    fn lazy(&self, data: &Dataset) -> LazyForest {
         let valid = self.params.check(data.n_samples(), data.n_features()).unwrap();
         LazyForest::new(data, self.target(), valid, None, &runtime(1)).unwrap()
     }
