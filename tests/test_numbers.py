@@ -11,6 +11,7 @@ from oracle import assert_same_tree
 from spinney import (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    ExtraTreesRegressor,
     LazyForestRegressor,
     RandomForestRegressor,
 )
@@ -171,3 +172,15 @@ def test_buffers_beside_a_pickle_need_not_be_aligned(model):
     assert buffers
     moved = [misaligned(np.frombuffer(buffer.raw(), np.uint8)) for buffer in buffers]
     assert_array_equal(pickle.loads(pickled, buffers=moved).predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("weight", [1e290, 1e-310, 3.0])
+@pytest.mark.parametrize("estimator_class", [DecisionTreeRegressor, ExtraTreesRegressor])
+def test_importances_are_shares_whatever_the_unit_of_weights(estimator_class, weight):
+    """Products of weights and impurities do not overflow, and prices of pruning do not either."""
+    X, y = np.arange(8.0)[:, None], np.arange(8.0) * 1e9
+    model = estimator_class(random_state=0).fit(X, y, sample_weight=np.full(8, weight))
+    assert_array_equal(model.feature_importances_, [1.0])
+    path = DecisionTreeRegressor().cost_complexity_pruning_path(X, y, np.full(8, weight))
+    plain = DecisionTreeRegressor().cost_complexity_pruning_path(X, y)
+    np.testing.assert_allclose(path.ccp_alphas, plain.ccp_alphas)

@@ -13,7 +13,8 @@ impl Tree {
     pub fn compute_feature_importances(&self, normalize: bool) -> Result<Vec<f64>> {
         let nodes = self.nodes();
         let mut importances = memory::zeros("feature importances", self.n_features())?;
-        let weighted = |node: usize| nodes.weighted_n_node_samples[node] * nodes.impurity[node];
+        let weight = self.scaled_weights();
+        let weighted = |node: usize| weight(node) * nodes.impurity[node];
         for node in 0..self.node_count() {
             let left = nodes.children_left[node];
             if left != TREE_LEAF {
@@ -25,7 +26,7 @@ impl Tree {
                 }
             }
         }
-        divide(&mut importances, nodes.weighted_n_node_samples[0]);
+        divide(&mut importances, weight(0));
         let total: f64 = importances.iter().sum();
         if normalize && total > 0.0 {
             divide(&mut importances, total);

@@ -34,6 +34,7 @@ mod ways;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::num::{exponent, scale_by_power_of_two};
 use clusters::Clusters;
 use made::Made;
 pub use position::AT_LEAF;
@@ -251,6 +252,14 @@ impl Tree {
     /// Number of leaves.
     pub fn n_leaves(&self) -> usize {
         self.n_leaves
+    }
+
+    /// The weight of a node, times the power of two that makes that of the root about 1: so that products
+    /// with impurities do not overflow. Quotients of them are those of the weights themselves.
+    fn scaled_weights(&self) -> impl Fn(usize) -> f64 + '_ {
+        let weights = &self.nodes().weighted_n_node_samples;
+        let scale = -exponent(weights[0]);
+        move |node| scale_by_power_of_two(weights[node], scale)
     }
 
     /// The arrays of the tree.

@@ -108,8 +108,8 @@ impl Links {
     fn of(tree: &Tree, runtime: &Runtime<'_>) -> Result<Self> {
         let nodes = tree.nodes();
         let n = tree.node_count();
-        let total = nodes.weighted_n_node_samples[0];
-        let cost = |node: usize| nodes.weighted_n_node_samples[node] * nodes.impurity[node] / total;
+        let weight = tree.scaled_weights();
+        let cost = |node: usize| weight(node) * nodes.impurity[node] / weight(0);
         let mut links = Self {
             costs: (0..n).map(cost).collect(),
             alphas: vec![0.0; n],
