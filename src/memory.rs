@@ -66,7 +66,7 @@ macro_rules! zero {
     };
 }
 
-zero!(u8, u16, u32, u64, usize, i32, i64, f32, f64);
+zero!(u8, u16, u32, u64, u128, usize, i32, i64, f32, f64);
 
 #[cfg(test)]
 mod tests {

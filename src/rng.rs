@@ -120,10 +120,9 @@ impl NodeKey {
     }
 
     /// A random number whose lowest bit says whether a category is in the node's random subset of
-    /// the categories of `feature`. The category is named by `first_row`, the row in which it first
-    /// occurs.
-    pub fn category(self, feature: u32, first_row: u32) -> u64 {
-        combine(combine(self.0, Purpose::Categories as u64), u64::from(feature) << 32 | u64::from(first_row))
+    /// the categories of `feature`. The category is named by its identity.
+    pub fn category(self, feature: u32, identity: u32) -> u64 {
+        combine(combine(self.0, Purpose::Categories as u64), u64::from(feature) << 32 | u64::from(identity))
     }
 
     /// How many of `n` rows of these contents are in the second half of the rows of a tree: a binomial

@@ -82,7 +82,39 @@ def as_integers(values):
 
 
 def midpoint(low, high):
-    """Return the threshold between two neighbouring values: left is ``x <= threshold``."""
+    """Return the threshold between two neighbouring values: left is ``x <= threshold``.
+
+    Where single precision tells the values apart but does not hold both, doubles go the way that
+    they go once they are rounded.
+    """
+    with np.errstate(over="ignore"):
+        below, above = float(np.float32(low)), float(np.float32(high))
+        if (below == low and above == high) or below == above:
+            return plain_midpoint(low, high)
+        middle = plain_midpoint(
+            low if math.isinf(below) else below, high if math.isinf(above) else above
+        )
+        last = float(np.float32(middle))
+        if last > middle:
+            last = next_single(last, -math.inf)
+        last = max(last, below)
+        if last >= above:
+            last = next_single(above, -math.inf)
+        # From a double that rounds up, down to the first one that rounds to this number.
+        ends = [min(max(n, -(2.0**128)), 2.0**128) for n in (last, next_single(last, math.inf))]
+        threshold = math.nextafter(sum(ends) / 2, math.inf)
+        while float(np.float32(threshold)) > last:
+            threshold = math.nextafter(threshold, -math.inf)
+        return threshold
+
+
+def next_single(number, towards):
+    """Return the next number of single precision."""
+    return float(np.nextafter(np.float32(number), np.float32(towards)))
+
+
+def plain_midpoint(low, high):
+    """Return the midpoint, or the lower value where that does not separate the two."""
     if math.isinf(low) or math.isinf(high):
         return low
     middle = float((Fraction(low) + Fraction(high)) / 2)

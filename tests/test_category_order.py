@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.model_selection import KFold
 
 import spinney
+from identities import MASK, combine, contents_of_target, identify, mix, word_of
 from oracle import assert_same_tree, bits
 from spinney import (
     DecisionTreeClassifier,
@@ -82,11 +83,11 @@ def standardised(y, weights):
     return centred / np.sqrt(np.average(centred**2, axis=0, weights=weights))
 
 
-def places(column, y, counts, weights):
+def places(X, y, counts, weights):
     """Return the place of each sample's category, and whether the order is of any use."""
     is_out = counts == 0
     sides = [(weights * is_out, weights**2 * is_out), (weights * ~is_out, weights**2 * ~is_out)]
-    return places_by_sides(column, y, *sides)
+    return places_by_sides(X, y, weights, *sides)
 
 
 def correlation(a, b, weights):
@@ -94,10 +95,9 @@ def correlation(a, b, weights):
     return (weights * a * b).sum() / np.sqrt((weights * a * a).sum() * (weights * b * b).sum())
 
 
-def places_by_sides(column, y, ordering, checking, *, are_halves=False):
+def places_by_sides(X, y, weights, ordering, checking, *, are_halves=False):
     """As `places`. Each side has weights, and sums of squared weights of equal samples."""
-    keys = np.where(np.isnan(column), -1, column)
-    levels = list(dict.fromkeys(keys))
+    keys, levels = list_levels(X, y, weights)
     (out, out_squares), (inside, in_squares) = ordering, checking
     numbers = standardised(y, out + inside)
     mean = np.average(numbers, axis=0, weights=out)
@@ -117,7 +117,7 @@ def places_by_sides(column, y, ordering, checking, *, are_halves=False):
         axis /= axis[np.abs(axis).argmax()]
     along = means @ axis
     of_rows = dict(zip(levels, along, strict=True))
-    a, b, w = np.array([of_rows[key] for key in keys]), numbers @ axis, inside
+    a, b, w = np.array([of_rows.get(key, 0) for key in keys]), numbers @ axis, inside
     r = correlation(a, b, w)
     is_of_use = bool(r * w.sum() / np.sqrt(in_squares.sum()) >= LEAST_ERRORS)
     if are_halves:
@@ -126,12 +126,22 @@ def places_by_sides(column, y, ordering, checking, *, are_halves=False):
     rounded = np.round(along / np.abs(along).max() * 2.0**40)
     order = np.lexsort((np.arange(len(levels)), rounded))
     place = dict(zip(np.array(levels)[order], range(len(levels)), strict=True))
-    return np.array([place[key] for key in keys], dtype=float), is_of_use
+    # Samples without weight may have categories that no other sample has.
+    of_rows = [place.get(key, -1) for key in keys]
+    return np.array(of_rows, dtype=float), is_of_use
 
 
-def exact_places(column, y, counts, weights):
+def list_levels(X, y, weights):
+    """Return the category of each sample, and the categories in the order that ties go by."""
+    numbers = identify(X, y, weights, [1])[1]
+    levels = [-1.0 if name == "missing" else name for name in numbers]
+    return np.where(np.isnan(X[:, 1]), -1, X[:, 1]), levels
+
+
+def exact_places(X, y, counts, weights):
     """As `places`, of numbers that are integers, without rounding."""
-    keys = np.where(np.isnan(column), -1, column).tolist()
+    keys, levels = list_levels(X, y, weights)
+    keys = keys.tolist()
     y, counts, weights = (np.asarray(a, dtype=int).tolist() for a in (y, counts, weights))
     rows = [row for row, weight in enumerate(weights) if weight > 0]
     outside = [row for row in rows if counts[row] == 0]
@@ -142,7 +152,7 @@ def exact_places(column, y, counts, weights):
         return Fraction(sum(weights[row] * values[row] for row in rows)) / total if total else 0
 
     along = {}
-    for key in dict.fromkeys(keys):
+    for key in levels:
         own = [row for row in outside if keys[row] == key]
         along[key] = Fraction(0)
         if own:
@@ -150,9 +160,9 @@ def exact_places(column, y, counts, weights):
             n_rows = Fraction(total**2, sum(weights[row] ** 2 for row in own))
             share = n_rows / (n_rows + int(ROWS_OF_ALL))
             along[key] = (mean(y, own) - mean(y, outside)) * share
-    # Categories first occur in the order of the dictionary, and sorting keeps the order of ties.
+    # Sorting keeps the order of ties.
     place = {key: at for at, key in enumerate(sorted(along, key=along.get))}
-    of_rows = [along[key] for key in keys]
+    of_rows = [along.get(key, 0) for key in keys]
     a, b = ([value - mean(values, inside) for value in values] for values in (of_rows, y))
 
     def product(one, other):
@@ -162,7 +172,8 @@ def exact_places(column, y, counts, weights):
     # The correlation times the weight over the root of the squares, and all that squared.
     least = int(LEAST_ERRORS**2) * product(a, a) * product(b, b) * squares
     is_of_use = product(a, b) > 0 and (product(a, b) * weight) ** 2 >= least > 0
-    return np.array([place[key] for key in keys], dtype=float), is_of_use, len(along)
+    of_rows = [place.get(key, -1) for key in keys]
+    return np.array(of_rows, dtype=float), is_of_use, len(along)
 
 
 @st.composite
@@ -189,6 +200,7 @@ def test_orders_are_exact(problem, order):
     """Trees are those of the exact order, however they are grown and whatever the codes."""
     X, y, weights, seed = problem
     task = "two classes" if y.max() == 1 else "regression"
+    target = y if task == "two classes" else y.astype(float)
     params = {
         "n_estimators": 2,
         "random_state": seed,
@@ -197,12 +209,12 @@ def test_orders_are_exact(problem, order):
         "bootstrap": "poisson",
     }
     forest = make(task, **params).fit(X, y, sample_weight=weights)
-    n_ranks = len(np.unique(X[:, 1]))
+    n_ranks = len(np.unique(X[weights > 0, 1]))
     tree_class = DecisionTreeClassifier if "classes" in task else DecisionTreeRegressor
     # The trees of a forest take codes in the place of categories.
     leaves = forest.apply(X).T
     for tree, own, counts in zip(forest.estimators_, leaves, draws(forest, len(X)), strict=True):
-        numbers, is_of_use, n_categories = exact_places(X[:, 1], y, counts, weights)
+        numbers, is_of_use, n_categories = exact_places(X, target, counts, weights)
         if n_ranks <= (FEW if order == "auto" else 2):
             continue
         if n_categories > MANY and not is_of_use:
@@ -240,7 +252,7 @@ def test_trees_are_those_of_places_as_numbers(task, sample):
     max_features = "sqrt" if "classes" in task else 1.0
     pairs = zip(forest.estimators_, draws(forest, len(X)), strict=True)
     for tree, counts in pairs:
-        order, is_of_use = places(X[:, 1], y, counts, np.ones(len(X)))
+        order, is_of_use = places(X, y, counts, np.ones(len(X)))
         assert is_of_use
         numbers = np.column_stack([X[:, 0], order, X[:, 2]])
         twin = tree_class(random_state=tree.random_state, max_features=max_features)
@@ -264,7 +276,7 @@ def test_weights_count_in_the_order(task):
     tree_class = DecisionTreeClassifier if "classes" in task else DecisionTreeRegressor
     for tree, counts in zip(forest.estimators_, draws(forest, len(X)), strict=True):
         # Counts of samples without weight are not known, nor needed.
-        order, _ = places(X[:, 1], y, counts, weights)
+        order, _ = places(X, y, counts, weights)
         numbers = np.column_stack([X[:, 0], order, X[:, 2]])
         twin = tree_class(random_state=tree.random_state)
         twin.fit(numbers, y, sample_weight=counts * weights)
@@ -290,37 +302,22 @@ def test_categories_go_by_their_number():
 
 # --- Halves -------------------------------------------------------------------------------------
 
-GOLDEN, MASK, HALVES = 0x9E3779B97F4A7C15, 2**64 - 1, 7
+HALVES = 7
 # Lesser ones are those of scikit-learn's random states.
 SEED = 2**32 + 3
-
-
-def mix(x):
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & MASK
-    x = (x ^ x >> 27) * 0x94D049BB133111EB & MASK
-    return x ^ x >> 31
-
-
-def combine(key, word):
-    return mix(key + GOLDEN & MASK ^ mix(word + GOLDEN & MASK))
 
 
 def halves(X, y, weights, seed, categorical=(1,)):
     """Return the sides of `places_by_sides`, of whole weights, which are numbers of samples."""
     rows = np.flatnonzero(weights)
-    columns = [y] if y.ndim == 1 else list(y.T)
-    are_labels = [y.dtype.kind == "i"] * len(columns) + [
-        feature in categorical for feature in range(X.shape[1])
-    ]
-    contents = np.zeros(len(X), dtype=object)
-    for column, is_label in zip([*columns, *X.T], are_labels, strict=True):
-        numbers = {}
+    identities = identify(X, y, weights, categorical)
+    contents = contents_of_target(y)
+    for feature, column in enumerate(X.T):
         for row in rows:
-            value = float(column[row])
-            if is_label:
-                word = numbers.setdefault("missing" if np.isnan(value) else value, len(numbers))
+            if feature in categorical:
+                word = identities[feature]["missing" if np.isnan(column[row]) else column[row]]
             else:
-                word = MASK if np.isnan(value) else int((np.array(value) + 0.0).view(np.uint64))
+                word = word_of(column[row])
             contents[row] = combine(contents[row], word)
     firsts, together = {}, np.zeros(len(X), dtype=int)
     for row in rows:
@@ -348,7 +345,7 @@ def test_a_tree_of_all_samples_orders_by_half_of_them(task):
     weights = np.random.default_rng(5).integers(0, 4, len(X)).astype(float)
     sides = halves(X, y, weights, SEED)
     assert sides[0][0].max() > 2
-    order, is_of_use = places_by_sides(X[:, 1], y, *sides, are_halves=True)
+    order, is_of_use = places_by_sides(X, y, weights, *sides, are_halves=True)
     assert is_of_use
     numbers = np.column_stack([X[:, 0], order, X[:, 2]])
     twin = tree_of(task)(random_state=SEED).fit(numbers, y, sample_weight=weights)
@@ -446,7 +443,7 @@ def test_an_order_of_no_use_is_not_used():
         X, y = data("regression", n_levels, effect=0.0, n_rows=1000)
         forest = make("", n_estimators=20).fit(X, y)
         useful = [
-            places(X[:, 1], y, counts, np.ones(len(X)))[1] for counts in draws(forest, len(X))
+            places(X, y, counts, np.ones(len(X)))[1] for counts in draws(forest, len(X))
         ]
         assert sum(useful) < 5
         uses = [1 in tree.tree_.feature for tree in forest.estimators_]

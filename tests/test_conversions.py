@@ -113,6 +113,15 @@ def test_to_sklearn(estimator_class, n_outputs):
 
 
 @every_class
+def test_doubles_go_the_same_way_in_sklearn(estimator_class):
+    """scikit-learn rounds rows to float32; thresholds lie where that changes nothing."""
+    is_class = estimator_class.__name__.endswith("Classifier")
+    X, y = (load_iris if is_class else load_diabetes)(return_X_y=True)
+    estimator = small(estimator_class).fit(X, y)
+    np.testing.assert_array_equal(estimator.to_sklearn().apply(X), estimator.apply(X))
+
+
+@every_class
 def test_thresholds_are_rounded_down(estimator_class):
     """Values of float32 next to each other, and far apart, are told apart as before."""
     rng = np.random.default_rng(0)

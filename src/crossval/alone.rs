@@ -20,7 +20,7 @@ pub(super) struct Learner<'a> {
     /// The numbers of the training rows.
     train: Cow<'a, [u32]>,
     params: ValidForestParams,
-    /// The columns of all rows; the first rows of categories are counted among the training rows.
+    /// The columns of all rows; the identities of categories are those that they have among the training rows.
     data: Dataset,
     /// The target of the training rows alone, from which samples are drawn.
     target: Target,
@@ -35,7 +35,8 @@ impl<'a> Learner<'a> {
         let train = fold.train.list(all.data.n_samples());
         let target = all.target.alone(&train, fold.sample_weight, runtime)?;
         let spread = target.spread(&train, all.target);
-        Ok(Self { data: all.data.on_rows(&train), fold, train, params, target, spread })
+        let data = all.data.identified(&target, Some(&train), runtime)?.into_owned();
+        Ok(Self { fold, train, params, data, target, spread })
     }
 
     /// The bags of the fold's trees, drawn from the training rows alone.

@@ -1,8 +1,9 @@
 //! Which features are categorical, and what tells their categories apart.
 //!
 //! A categorical column holds codes, integers from 0 on. They are ranked as numbers are, but
-//! neither their order nor their values mean anything: where categories have to be told apart for
-//! no other reason, the row counts in which each occurs first.
+//! neither their order nor their values mean anything. Where categories have to be told apart for no
+//! other reason, as in ties, each has an identity: the number of the row in which it first occurs, or,
+//! once there is a target, a number that follows from what its rows hold (`identity`).
 
 use std::sync::Arc;
 
@@ -10,19 +11,19 @@ use super::{Columns, Dataset};
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 
-/// In the place of the first row of a category that does not occur.
-const NOWHERE: u32 = u32::MAX;
+/// In the place of the identity of a category that does not occur.
+pub(super) const NOWHERE: u32 = u32::MAX;
 /// Rows that are looked at before it is asked whether all categories have occurred.
 const BLOCK: usize = 1024;
 
-/// By feature and rank, the first row of a category; nothing for features that are numbers, and no
+/// By feature and rank, the identity of a category; nothing for features that are numbers, and no
 /// features at all if none is categorical.
 #[derive(Debug, Default)]
 #[allow(clippy::struct_field_names, reason = "a number of categories")]
 pub(super) struct Categories {
     /// For each feature, the number of its categories; 0 for a numeric feature.
     pub n_categories: Arc<[u32]>,
-    pub(super) first_rows: Box<[Option<Arc<[u32]>>]>,
+    pub(super) identities: Box<[Option<Arc<[u32]>>]>,
     /// For each feature whose categories have places in an order, the rank of each place; empty if
     /// there is no such feature.
     pub(super) by_place: Box<[Option<Arc<[u32]>>]>,
@@ -31,17 +32,17 @@ pub(super) struct Categories {
 impl Categories {
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.first_rows.is_empty()
+        self.identities.is_empty()
     }
 
     #[inline]
-    pub fn first_rows(&self, feature: u32) -> Option<&[u32]> {
-        self.first_rows.get(feature as usize)?.as_deref()
+    pub fn identities(&self, feature: u32) -> Option<&[u32]> {
+        self.identities.get(feature as usize)?.as_deref()
     }
 
     pub fn n_bytes(&self) -> usize {
-        let first_rows = self.first_rows.iter().flatten().map(|rows| size_of_val(&rows[..])).sum::<usize>();
-        first_rows + size_of_val(&self.first_rows[..]) + size_of_val(&self.n_categories[..])
+        let identities = self.identities.iter().flatten().map(|rows| size_of_val(&rows[..])).sum::<usize>();
+        identities + size_of_val(&self.identities[..]) + size_of_val(&self.n_categories[..])
     }
 
     /// Makes the categories of a data set; `n_categories[f]` is the number of codes of feature `f`,
@@ -64,29 +65,17 @@ impl Categories {
                 Ok(first_rows(data, feature))
             })
         };
-        let first_rows = (0..).zip(n_categories).map(|pair| of_feature(pair).transpose());
+        let identities = (0..).zip(n_categories).map(|pair| of_feature(pair).transpose());
         Ok(Self {
             n_categories: n_categories.into(),
-            first_rows: first_rows.collect::<Result<_>>()?,
+            identities: identities.collect::<Result<_>>()?,
             by_place: Box::default(),
         })
     }
 
-    /// Returns the categories for trees that are grown on these rows of the data set alone, in this
-    /// order: first rows are numbered among these rows.
-    pub fn on_rows(&self, data: &Dataset, rows: &[u32]) -> Self {
-        let of_feature =
-            |(feature, first): (u32, &Option<Arc<[u32]>>)| Some(first_places(data, feature, first.as_deref()?, rows));
-        Self {
-            n_categories: Arc::clone(&self.n_categories),
-            first_rows: (0..).zip(&self.first_rows).map(of_feature).collect(),
-            by_place: Box::default(),
-        }
-    }
-
     /// Number of categories, of all features, that occur or might.
     pub fn len(&self) -> usize {
-        self.first_rows.iter().flatten().map(|first| first.len()).sum()
+        self.identities.iter().flatten().map(|first| first.len()).sum()
     }
 }
 
@@ -120,36 +109,6 @@ fn check_codes(data: &Dataset, feature: u32, n_categories: u32) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// For each rank, the place in `rows` of the first row that has the rank. `first` has the first row
-/// of each rank in the whole data set.
-fn first_places(data: &Dataset, feature: u32, first: &[u32], rows: &[u32]) -> Arc<[u32]> {
-    if !rows.is_sorted() {
-        let mut places = vec![NOWHERE; first.len()];
-        for (place, &row) in (0..).zip(rows) {
-            let first = &mut places[data.rank(feature, row) as usize];
-            *first = place.min(*first);
-        }
-        return places.into();
-    }
-    let place = |&row: &u32| rows.binary_search(&row).map_or(NOWHERE, |place| place as u32);
-    let mut places: Vec<u32> = first.iter().map(place).collect();
-    // The ranks whose first row is not in `rows`. Their next row cannot be before `start`.
-    let lost = || first.iter().zip(&places).filter(|&(&row, &place)| row != NOWHERE && place == NOWHERE);
-    let (mut n_lost, start) = (lost().count(), lost().map(|(&row, _)| row).min());
-    let start = start.map_or(rows.len(), |start| rows.partition_point(|&row| row < start));
-    for (place, &row) in (start as u32..).zip(&rows[start..]) {
-        let first = &mut places[data.rank(feature, row) as usize];
-        if *first == NOWHERE {
-            *first = place;
-            n_lost -= 1;
-            if n_lost == 0 {
-                break;
-            }
-        }
-    }
-    places.into()
 }
 
 /// For each rank of a feature, the first row that has the rank.

@@ -7,16 +7,19 @@
 
 mod buffer;
 mod category;
+pub(crate) mod contents;
 pub mod decode;
 pub mod dense;
 mod element;
 mod encoded;
 mod encoding;
 mod floats;
+mod identity;
 mod learn;
 mod matrix;
 mod ordered;
 mod parts;
+mod proportion;
 pub mod query;
 mod range;
 pub(crate) mod ranking;
@@ -143,7 +146,7 @@ impl Dataset {
     /// then the search takes it for a number.
     #[inline]
     pub fn is_categorical(&self, feature: u32) -> bool {
-        self.first_rows(feature).is_some()
+        self.identities(feature).is_some()
     }
 
     /// The categorical features that have more than `most` categories.
@@ -162,10 +165,19 @@ impl Dataset {
         &self.categories.n_categories
     }
 
-    /// By rank, the first row of each category of a categorical feature.
+    /// By rank, the identity of each category of a categorical feature: a number that no other one has.
     #[inline]
-    pub(crate) fn first_rows(&self, feature: u32) -> Option<&[u32]> {
-        self.categories.first_rows(feature)
+    pub(crate) fn identities(&self, feature: u32) -> Option<&[u32]> {
+        self.categories.identities(feature)
+    }
+
+    /// The ranks of a categorical feature that occur, in the order of the identities of their categories.
+    pub(crate) fn ranks_by_identity(&self, feature: u32) -> Vec<u32> {
+        let identities = self.identities(feature).unwrap_or_default();
+        let occurs = |rank: &u32| identities[*rank as usize] != category::NOWHERE;
+        let mut ranks: Vec<u32> = (0..identities.len() as u32).filter(occurs).collect();
+        ranks.sort_unstable_by_key(|&rank| identities[rank as usize]);
+        ranks
     }
 
     /// The number of distinct values of a feature, and of a sparse one 0 among them; 0 if ranks are
@@ -236,18 +248,7 @@ impl Dataset {
         rows.map_or_else(|| Ok(self.clone()), |rows| self.take(rows, runtime))
     }
 
-    /// Returns the same data for trees that are grown on these rows alone, in this order: the rows
-    /// in which categories first occur are numbered among these rows. Shares columns and values.
-    /// O(1) if nothing is categorical; else O(categories * log(rows)), and O(rows) for a feature
-    /// with categories whose first row is not among these rows, or if the rows do not ascend.
-    pub fn on_rows(&self, rows: &[u32]) -> Self {
-        if !self.has_categories() {
-            return self.clone();
-        }
-        Self { categories: Arc::new(self.categories.on_rows(self, rows)), ..self.clone() }
-    }
-
-    /// How many numbers [`on_rows`](Self::on_rows) does not share: one for each category.
+    /// How many numbers [`identified`](Self::identified) does not share: one for each category.
     pub(crate) fn n_own_numbers(&self) -> usize {
         self.categories.len()
     }

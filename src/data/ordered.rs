@@ -50,17 +50,17 @@ impl Categories {
     /// These categories, with places for those of some features. `n_ranks` is the number of ranks
     /// of a feature.
     fn with_places(&self, places: &[Places], n_ranks: impl Fn(u32) -> usize) -> Self {
-        let mut first_rows = self.first_rows.clone();
-        let mut by_place = vec![None; first_rows.len()];
+        let mut identities = self.identities.clone();
+        let mut by_place = vec![None; identities.len()];
         for Places { feature, of_ranks } in places {
-            first_rows[*feature as usize] = None;
+            identities[*feature as usize] = None;
             let mut ranks = vec![0; n_ranks(*feature)];
             for (rank, &place) in (0..).zip(of_ranks.iter().flatten()) {
                 ranks[place as usize] = rank;
             }
             by_place[*feature as usize] = Some(ranks.into());
         }
-        Self { n_categories: Arc::clone(&self.n_categories), first_rows, by_place: by_place.into() }
+        Self { n_categories: Arc::clone(&self.n_categories), identities, by_place: by_place.into() }
     }
 
     /// The rank of each place of a feature whose categories have places.

@@ -7,6 +7,9 @@ use crate::runtime::Runtime;
 /// The middle half of the distinct targets must span this many units (as a power of two), or finer
 /// units are taken.
 const RESOLUTION_BITS: i32 = 20;
+/// Two targets that differ by less than their size divided by two to this may become one integer: the
+/// difference of their squares, by which variances are computed in doubles, is lost to rounding too.
+const SIZE_BITS: i32 = 25;
 
 /// The values that one output takes.
 pub(super) struct Range {
@@ -17,6 +20,8 @@ pub(super) struct Range {
     extent: f64,
     /// Width of the middle half of the distinct values.
     spread: f64,
+    /// The least difference of two values that is not small for their size ([`SIZE_BITS`]).
+    least_gap: f64,
 }
 
 impl Range {
@@ -29,11 +34,17 @@ impl Range {
         let is_far = low.abs().max(high.abs()) > 8.0 * (high / 2.0 - low / 2.0);
         let center = if is_far { low / 2.0 + high / 2.0 } else { 0.0 };
         let (first, last) = (values.len() / 4, values.len() - 1 - values.len() / 4);
+        let gap = |pair: &[f64]| {
+            let gap = pair[1] - pair[0];
+            let is_small = gap < pair[0].abs().max(pair[1].abs()) * 2f64.powi(-SIZE_BITS);
+            if is_small { f64::INFINITY } else { gap }
+        };
         Ok(Self {
             center,
             peak: low.abs().max(high.abs()),
             extent: (high - center).abs().max((low - center).abs()),
             spread: (values[last.max(first)] / 2.0 - values[first] / 2.0) * 2.0,
+            least_gap: values.windows(2).map(gap).fold(f64::INFINITY, f64::min),
         })
     }
 
@@ -46,8 +57,10 @@ impl Range {
 
     /// Whether fixed-point targets of `bits` bits tell enough of the values apart.
     pub fn is_resolved(&self, bits: u32) -> bool {
-        let units = |scale| scale_by_power_of_two(self.spread, scale);
-        self.scale(bits).is_none_or(|scale| self.spread == 0.0 || units(scale) >= 2f64.powi(RESOLUTION_BITS))
+        self.scale(bits).is_none_or(|scale| {
+            let is_at_least = |width: f64, bits| scale_by_power_of_two(width, scale) >= 2f64.powi(bits);
+            (self.spread == 0.0 || is_at_least(self.spread, RESOLUTION_BITS)) && is_at_least(self.least_gap, 0)
+        })
     }
 }
 

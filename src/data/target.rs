@@ -8,7 +8,8 @@
 //!   (`data::weights`).
 //! * **Regression targets** become multiples of a power of two, chosen per output, around a centre:
 //!   integers below 2^[`COARSE_BITS`], or 2^[`FINE_BITS`] where most values would be squeezed into
-//!   few of those (outliers, long tails). Integers and dyadic fractions of moderate size are exact.
+//!   few of those (outliers, long tails), or where two values that differ by much of their size would
+//!   become one (`data::range`). Integers and dyadic fractions of moderate size are exact.
 //!
 //! These bounds keep the exact comparisons of `num::Wide` and the `i128` sums of the criteria from
 //! overflow. The bounds do not depend on the number of samples, so that a weight of k and k copies
@@ -459,6 +460,18 @@ mod tests {
         distinct.sort_unstable();
         distinct.dedup();
         assert!(distinct.len() > 900);
+    }
+
+    #[test]
+    fn small_targets_beside_large_ones_stay_apart() {
+        let y: Vec<f64> = [0.0, 60.0].into_iter().chain((1..9).map(|i| f64::from(i) * 1e14)).collect();
+        for y in [y.clone(), y.iter().map(|y| -y).collect(), y.iter().map(|y| y * 1e-20).collect()] {
+            let target = Target::regression(&y, 1, None).unwrap();
+            let mut fixed = numbers(&target).fixed.to_vec();
+            fixed.sort_unstable();
+            fixed.dedup();
+            assert_eq!(fixed.len(), y.len(), "{y:?}");
+        }
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! Sample weights as integers.
 //!
 //! Integer multiples of a common unit. It is exact for integers, equal weights, multiples of the
-//! least weight and dyadic fractions, while their total stays below 2^[`WEIGHT_BITS`]; otherwise
-//! weights are rounded to multiples of the power of two that keeps it there. `data::target` says
-//! what the bound is for.
+//! least weight, dyadic fractions, and weights that stand to each other as small integers do, such as
+//! class weights made of counts (`data::proportion`), while their total stays below
+//! 2^[`WEIGHT_BITS`]; otherwise weights are rounded to multiples of the power of two that keeps it
+//! there. `data::target` says what the bound is for.
+//!
+//! Samples of weight 0 do not show: the unit is a function of the positive weights.
 
+use super::proportion::proportion;
 use crate::error::{Error, Result};
 use crate::num::{bit_length, exponent, scale_by_power_of_two};
 use crate::runtime::Runtime;
@@ -132,7 +136,14 @@ pub(super) fn encode_weights(
     };
     check_weights(weights, n_samples)?;
     let positive = || weights.iter().copied().filter(|&w| w > 0.0);
-    let least = positive().fold(f64::INFINITY, f64::min);
+    let (least, largest) = positive().fold((f64::INFINITY, 0f64), |(least, largest), w| (least.min(w), largest.max(w)));
+    if !(largest * positive().count() as f64).is_finite() {
+        return Err(Error::InvalidArgument {
+            name: "sample_weight",
+            got: format!("a largest weight of {largest:e}"),
+            expected: "small enough for a finite total".into(),
+        });
+    }
     for unit in [1.0, least] {
         runtime.check_interrupt()?;
         if let Some(integers) = multiples(weights, unit)
@@ -142,25 +153,30 @@ pub(super) fn encode_weights(
         }
     }
     runtime.check_interrupt()?;
-    // An upper bound of the total that does not depend on the order of summation.
-    let largest = positive().fold(0.0, f64::max);
-    let bound = largest * n_samples as f64;
-    if !bound.is_finite() {
-        return Err(Error::InvalidArgument {
-            name: "sample_weight",
-            got: format!("a largest weight of {largest:e}"),
-            expected: "small enough for a finite total".into(),
-        });
-    }
-    let bits = total_bits(n_outputs) as i32;
-    // The coarsest power of two of which all weights are multiples; if only a coarser one fits,
-    // weights are rounded.
+    let bits = total_bits(n_outputs);
+    // The coarsest power of two of which all weights are multiples.
     let exact = positive().map(lowest_bit).min().unwrap_or(0);
-    let unit = exact.max(exponent(bound) + 1 - bits);
+    let finest = total_exponent(positive(), largest) + 1 - bits as i32;
+    if exact < finest
+        && let Some(proportion) = proportion(weights, 1 << bits)
+    {
+        return Ok((narrowest(proportion.integers, n_outputs), proportion.unit));
+    }
+    // If only a coarser unit fits, weights are rounded.
+    let unit = exact.max(finest);
     let round = |w: f64| scale_by_power_of_two(w, -unit).round_ties_even() as u64;
     // A positive weight takes part, however small.
     let integers = weights.iter().map(|&w| if w > 0.0 { round(w).max(1) } else { 0 }).collect();
     Ok((narrowest(integers, n_outputs), scale_by_power_of_two(1.0, unit)))
+}
+
+/// The exponent of the total of positive weights, of which `largest` is the largest. The weights are
+/// added up as integers, so neither their order nor weights of 0 show.
+fn total_exponent(positive: impl Iterator<Item = f64>, largest: f64) -> i32 {
+    const BITS: i32 = 62;
+    let scale = BITS - exponent(largest);
+    let total: u128 = positive.map(|w| scale_by_power_of_two(w, scale) as u128).sum();
+    total.ilog2() as i32 - scale
 }
 
 /// The weights times `counts`. Fails if nothing is left, or more than the bound on the total
@@ -254,9 +270,11 @@ mod tests {
         assert!(matches!(target.weights(), Weights::Small(w) if **w == [2, 0, 1]));
         assert_eq!(target.weighted_samples(), [0, 2]);
         let target = Target::regression(&[1.0, 2.0], 1, Some(&[0.5, 0.3])).unwrap();
+        assert!(matches!(target.weights(), Weights::Small(w) if **w == [5, 3]));
+        let target = Target::regression(&[1.0, 2.0], 1, Some(&[0.5, 0.1f64.sqrt()])).unwrap();
         let Weights::Large(weights) = target.weights() else { panic!("fractions need scaling") };
         assert!(weights.iter().sum::<u64>() < 1 << WEIGHT_BITS);
-        assert!((weights[1] as f64 * target.weight_unit() - 0.3).abs() < 1e-15);
+        assert!((weights[1] as f64 * target.weight_unit() - 0.1f64.sqrt()).abs() < 1e-15);
         let dyadic = Target::regression(&[1.0, 2.0], 1, Some(&[0.5, 0.75])).unwrap();
         assert!(matches!(dyadic.weights(), Weights::Small(w) if **w == [2, 3]));
         assert_eq!(dyadic.weight_unit(), 0.25);
@@ -270,8 +288,24 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_weight_0_do_not_show() {
+        let runtime = Runtime::unstoppable();
+        for weights in [vec![0.1, 0.2, 0.3, 0.7], vec![0.5, 0.3], vec![1.0, 3.0], vec![1.7, 1e-9, 1e9], vec![0.1]] {
+            let (alone, unit) = encode_weights(Some(&weights), weights.len(), 1, &runtime).unwrap();
+            let mut more = vec![0.0; 900];
+            more.extend_from_slice(&weights);
+            let (beside, unit_beside) = encode_weights(Some(&more), more.len(), 1, &runtime).unwrap();
+            assert_eq!(unit, unit_beside, "{weights:?}");
+            assert!((0..weights.len()).all(|i| alone.get(i) == beside.get(900 + i)), "{weights:?}");
+        }
+    }
+
+    #[test]
     fn bad_weights_are_refused() {
-        for bad in [vec![1.0, f64::NAN], vec![1.0, -1.0], vec![f64::INFINITY, 1.0], vec![0.0, 0.0], vec![1.0]] {
+        let too_large = vec![1e308, 1e308];
+        for bad in
+            [vec![1.0, f64::NAN], vec![1.0, -1.0], vec![f64::INFINITY, 1.0], vec![0.0, 0.0], vec![1.0], too_large]
+        {
             let error = Target::regression(&[1.0, 2.0], 1, Some(&bad)).unwrap_err();
             assert!(error.to_string().contains("sample_weight"), "{error}");
         }

@@ -10,13 +10,14 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use super::copies::drawn_copies;
 use super::halves::KnownRows;
 use super::orders::{self, KnownCategories, Sample, TreeRows};
 use super::{Forest, Member, RowSampler};
 use crate::data::target::TargetValues;
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
-use crate::grow::{SpareParts, grow, grow_packed};
+use crate::grow::{SpareParts, check_lengths, grow, grow_packed};
 use crate::params::{Bootstrap, ValidForestParams};
 use crate::rng::seed_of_tree;
 use crate::runtime::Runtime;
@@ -38,11 +39,13 @@ pub fn grow_forest(
     sample_ids: Option<&[u64]>,
     runtime: &Runtime<'_>,
 ) -> Result<Forest> {
+    check_lengths(data, target)?;
+    let data = data.identified(target, None, runtime)?;
     let bags = Bags::new(target, params, sample_ids)?;
     let spare = SpareParts::default();
     let member = |number| {
         let bag = bags.bag(number, runtime)?;
-        let data = bags.order(data, None, &bag, runtime)?;
+        let data = bags.order(&data, None, &bag, runtime)?;
         // Each tree is one item of work.
         let tree = grow_packed(&data, &bag.target, &params.tree, number, &runtime.serial(), &spare)?;
         runtime.advance();
@@ -55,15 +58,20 @@ pub fn grow_forest(
 /// [`grow`](crate::grow::grow) of tree 0, but one half of the rows puts the categories of some
 /// features in order (`halves`).
 pub fn grow_tree(data: &Dataset, target: &Target, params: &ValidForestParams, runtime: &Runtime<'_>) -> Result<Tree> {
+    check_lengths(data, target)?;
+    let data = data.identified(target, None, runtime)?;
     let bags = Bags::new(target, params, None)?;
     let bag = bags.bag(0, runtime)?;
-    let data = bags.order(data, None, &bag, runtime)?;
+    let data = bags.order(&data, None, &bag, runtime)?;
     grow(&data, &bag.target, &params.tree, 0, runtime)
 }
 
 /// The bags of a forest: on which target, with which weights of the rows, each tree is grown.
 pub(crate) struct Bags<'a> {
     sampler: RowSampler,
+    /// The target with the weights by which rows are drawn, where they are.
+    given: &'a Target,
+    /// The target whose weights are multiplied by the numbers of draws.
     target: Cow<'a, Target>,
     params: &'a ValidForestParams,
     categories: KnownCategories,
@@ -85,8 +93,9 @@ impl<'a> Bags<'a> {
     pub fn new(target: &'a Target, params: &'a ValidForestParams, sample_ids: Option<&[u64]>) -> Result<Self> {
         let sampler = RowSampler::new(target.weights(), target.n_samples(), params.bootstrap, sample_ids)?;
         let drawn_by_weight = matches!(params.bootstrap, Bootstrap::WithReplacement { .. });
+        let given = target;
         let target = if drawn_by_weight { Cow::Owned(target.equally_weighted()) } else { Cow::Borrowed(target) };
-        Ok(Self { sampler, target, params, categories: KnownCategories::default(), rows: OnceLock::new() })
+        Ok(Self { sampler, given, target, params, categories: KnownCategories::default(), rows: OnceLock::new() })
     }
 
     /// The bag of tree number `number`.
@@ -115,13 +124,16 @@ impl<'a> Bags<'a> {
         let Some(most) = most.filter(|&most| data.features_with_more(most).next().is_some()) else {
             return Ok(Cow::Borrowed(data));
         };
-        let target = &*self.target;
+        let target = self.given;
         let order = |sample| {
             let rows = TreeRows { numbers: rows, target, sample };
             orders::with_orders(data, &rows, &self.categories, most, runtime)
         };
         if let Some(counts) = &bag.counts {
-            return order(Sample::Bag(counts));
+            return match drawn_copies(&self.sampler, target, bag.seed, runtime)? {
+                Some(copies) => order(Sample::Copies(&copies)),
+                None => order(Sample::Bag(counts)),
+            };
         }
         let known = if let Some(known) = self.rows.get() {
             known

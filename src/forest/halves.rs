@@ -12,18 +12,12 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use crate::data::target::{Classes, Numbers, TargetValues};
+use super::copies::are_counts;
+use crate::data::contents::{MOST_FEATURES, RowsOf};
 use crate::data::{Dataset, Target};
 use crate::error::Result;
-use crate::rng::{NodeKey, combine, combine_all, hashed};
+use crate::rng::NodeKey;
 use crate::runtime::Runtime;
-use crate::simd::Level;
-
-/// How many features are compared, besides those whose categories are put in order. Rows that agree
-/// in all of these and in their targets count as equal.
-const MOST_FEATURES: u32 = 64;
-/// Whole weights are numbers of rows if there are at most so many rows for each row.
-const MOST_COPIES: f64 = (1u64 << 20) as f64;
 
 /// What all trees on the same rows know of these rows.
 pub(super) struct KnownRows {
@@ -52,14 +46,13 @@ impl KnownRows {
         runtime: &Runtime<'_>,
     ) -> Result<Self> {
         let n_samples = target.n_samples();
-        let rows: Vec<usize> = (0..n_samples).filter(|&row| target.weights().is_positive(row)).collect();
-        let of_rows = read_contents(data, numbers, target, &rows, most, runtime)?;
+        let rows = target.weighted_samples();
+        let of_rows = read_contents(&RowsOf { data, numbers, target, rows: &rows }, most, runtime)?;
         let mut contents = vec![0; n_samples];
-        rows.iter().zip(of_rows).for_each(|(&row, of_row)| contents[row] = of_row);
+        rows.iter().zip(of_rows).for_each(|(&row, of_row)| contents[row as usize] = of_row);
+        let are_counts = are_counts(target, &rows);
+        let rows: Vec<usize> = rows.into_iter().map(|row| row as usize).collect();
         let weight = |row: usize| target.weights().get(row) as f64 * target.weight_unit();
-        let is_whole = |&row: &usize| weight(row).fract() == 0.0;
-        let are_counts = rows.iter().all(is_whole)
-            && rows.iter().map(|&row| weight(row)).sum::<f64>() <= MOST_COPIES * rows.len() as f64;
         let mut firsts = HashMap::with_capacity_and_hasher(rows.len(), BuildHasherDefault::<IsHash>::default());
         let mut equals = vec![Equals::default(); n_samples];
         for &row in &rows {
@@ -85,51 +78,16 @@ impl KnownRows {
     }
 }
 
-/// The contents of some rows, as in [`KnownRows`]; the other arguments are those of [`KnownRows::new`].
-fn read_contents(
-    data: &Dataset,
-    numbers: Option<&[u32]>,
-    target: &Target,
-    rows: &[usize],
-    most: usize,
-    runtime: &Runtime<'_>,
-) -> Result<Vec<u64>> {
-    let n_outputs = target.n_outputs();
-    let mut contents = vec![0; rows.len()];
-    let of_rows = contents.iter_mut().zip(rows.iter().map(|&row| row * n_outputs));
-    match target.values() {
-        TargetValues::Numbers(Numbers { raw, .. }) => of_rows.for_each(|(contents, start)| {
-            *contents = raw[start..][..n_outputs].iter().fold(*contents, |contents, &y| combine(contents, bits_of(y)));
-        }),
-        TargetValues::Classes(Classes { slots, first }) => {
-            let mut order = FirstCome::new(first[n_outputs] as usize);
-            of_rows.for_each(|(contents, start)| {
-                let slots = slots[start..][..n_outputs].iter();
-                *contents = slots.fold(*contents, |contents, &slot| combine(contents, order.number(slot)));
-            });
-        }
-    }
-    // What a feature adds to the contents of all of them.
-    let mut hashes = Vec::with_capacity(rows.len());
-    let level = Level::widest();
+/// The contents of some rows, as in [`KnownRows`]. Features with more than `most` categories are always
+/// compared.
+fn read_contents(rows: &RowsOf<'_>, most: usize, runtime: &Runtime<'_>) -> Result<Vec<u64>> {
+    let data = rows.data;
+    let mut contents = rows.targets();
     let n_compared = MOST_FEATURES.min(data.n_features() as u32);
-    for feature in (0..n_compared).chain(data.features_with_more(most).filter(|&feature| feature >= n_compared)) {
-        runtime.check_interrupt()?;
-        hashes.clear();
-        let row_numbers = rows.iter().map(|&row| row as u32);
-        if data.is_categorical(feature) {
-            let mut order = FirstCome::new(data.n_ranks(feature));
-            let by_number: Vec<u64> = (0..data.n_ranks(feature) as u64).map(hashed).collect();
-            data.visit_ranks_of(feature, numbers, row_numbers, |_, rank| {
-                hashes.push(by_number[order.number(rank) as usize]);
-            });
-        } else {
-            let missing = data.missing_rank(feature);
-            let hash = |rank| hashed(if missing == Some(rank) { u64::MAX } else { bits_of(data.value(feature, rank)) });
-            data.visit_ranks_of(feature, numbers, row_numbers, |_, rank| hashes.push(hash(rank)));
-        }
-        combine_all(level, &mut contents, &hashes);
-    }
+    let features = (0..n_compared).chain(data.features_with_more(most).filter(|&feature| feature >= n_compared));
+    let identity =
+        |feature, rank: u32| data.identities(feature).map_or(0, |identities| identities[rank as usize].into());
+    rows.add_features(&mut contents, features, identity, runtime)?;
     Ok(contents)
 }
 
@@ -148,33 +106,5 @@ impl Hasher for IsHash {
 
     fn write_u64(&mut self, number: u64) {
         self.0 = number;
-    }
-}
-
-/// The bits of a number, the same for both zeros.
-fn bits_of(number: f64) -> u64 {
-    (number + 0.0).to_bits()
-}
-
-/// Numbers ranks in the order in which they first come: codes do not show.
-pub(super) struct FirstCome {
-    /// The number of each rank; `u32::MAX` for ranks that have not come yet.
-    pub numbers: Vec<u32>,
-    n: u32,
-}
-
-impl FirstCome {
-    pub fn new(n_ranks: usize) -> Self {
-        Self { numbers: vec![u32::MAX; n_ranks], n: 0 }
-    }
-
-    /// The number of a rank, which comes now.
-    pub fn number(&mut self, rank: u32) -> u64 {
-        let number = &mut self.numbers[rank as usize];
-        if *number == u32::MAX {
-            *number = self.n;
-            self.n += 1;
-        }
-        u64::from(*number)
     }
 }

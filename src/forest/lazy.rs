@@ -54,8 +54,15 @@ pub struct Kernel {
 impl LazyForest {
     /// Makes the lazy form of the forest that [`grow_forest`](super::grow_forest) would grow of
     /// these arguments.
-    pub fn new(data: Dataset, target: Target, params: ValidForestParams, sample_ids: Option<&[u64]>) -> Result<Self> {
-        crate::grow::check_lengths(&data, &target)?;
+    pub fn new(
+        data: &Dataset,
+        target: Target,
+        params: ValidForestParams,
+        sample_ids: Option<&[u64]>,
+        runtime: &Runtime<'_>,
+    ) -> Result<Self> {
+        crate::grow::check_lengths(data, &target)?;
+        let data = data.identified(&target, None, runtime)?.into_owned();
         // Errors in the draws or the target are found here, not when a prediction is asked for.
         Bags::new(&target, &params, sample_ids)?;
         Ok(Self { data, target, params, sample_ids: sample_ids.map(Into::into) })

@@ -5,6 +5,7 @@
 //! predicts without growing the trees; [`CrossValidation`](crate::crossval::CrossValidation) does
 //! so for the folds of one data set.
 
+mod copies;
 mod correlation;
 pub(crate) mod grow;
 mod halves;

@@ -15,15 +15,16 @@
 //! categories that matter together with other features alone. Up to [`MANY_CATEGORIES`] are cut in
 //! it as in any other order; a column of more does not vary in this tree.
 //!
-//! All sums are added up in the order of the rows, and ties are broken by the rows in which
-//! categories first occur. So an order depends neither on codes nor on how columns are stored.
+//! All sums are added up in the order of the rows, and ties are broken by the identities of the
+//! categories (`data::identity`). So an order depends neither on codes nor on how columns are stored.
 
 use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::sync::OnceLock;
 
+use super::copies::Copies;
 use super::correlation::{Correlation, Mass, Totals};
-use super::halves::{Equals, FirstCome, KnownRows};
+use super::halves::{Equals, KnownRows};
 use crate::data::target::TargetValues;
 use crate::data::{Dataset, Places, Target};
 use crate::error::Result;
@@ -63,6 +64,9 @@ pub(super) enum Sample<'a> {
     /// How often the sample of the tree has each row. The rows that it does not have put categories in
     /// order.
     Bag(&'a [u32]),
+    /// How many of the copies that each row stands for the sample of the tree has. The other copies put
+    /// categories in order.
+    Copies(&'a [Copies]),
     /// The tree has all rows. Of those that equal each row, so many are in the half that does not put
     /// categories in order.
     Halves(&'a KnownRows, &'a [u32]),
@@ -73,13 +77,25 @@ const ORDERS: usize = 0;
 const CHECKS: usize = 1;
 
 impl TreeRows<'_> {
-    /// Calls `visit` with the sides on which a row is, or rows that equal it.
+    /// Calls `visit` with the sides on which a row of positive weight is, or rows that equal it.
     #[inline]
     fn visit_sides(&self, row: usize, mut visit: impl FnMut(usize, Mass)) {
         match self.sample {
             Sample::Bag(counts) => {
                 let weight = self.target.weights().get(row) as f64;
-                visit(usize::from(counts[row] > 0), Mass { weight, squares: weight * weight });
+                if weight > 0.0 {
+                    visit(usize::from(counts[row] > 0), Mass { weight, squares: weight * weight });
+                }
+            }
+            Sample::Copies(copies) => {
+                let Copies { n, n_drawn } = copies[row];
+                let weight = self.target.weights().get(row) as f64;
+                for (side, n_of_side) in [(ORDERS, n - n_drawn), (CHECKS, n_drawn)] {
+                    if n_of_side > 0.0 {
+                        let weight = weight * n_of_side / n;
+                        visit(side, Mass { weight, squares: weight * weight / n_of_side });
+                    }
+                }
             }
             Sample::Halves(known, checking) => {
                 let Equals { n_rows, weight } = known.of(row);
@@ -97,7 +113,7 @@ impl TreeRows<'_> {
     #[inline]
     fn weight(&self, row: usize) -> f64 {
         match self.sample {
-            Sample::Bag(_) => self.target.weights().get(row) as f64,
+            Sample::Bag(_) | Sample::Copies(_) => self.target.weights().get(row) as f64,
             Sample::Halves(known, _) => known.of(row).weight,
         }
     }
@@ -127,7 +143,7 @@ pub(super) fn with_orders<'d>(
     let all = known.of_features.get_or_init(|| {
         // If the call is interrupted, some features are left out, and the call ends below.
         let features = data.features_with_more(most).take_while(|_| runtime.check_interrupt().is_ok());
-        let all = features.map(|feature| Categories::new(data, feature, rows));
+        let all = features.map(|feature| Categories::new(data, feature));
         all.filter(|categories| categories.ranks.len() > most).collect()
     });
     runtime.check_interrupt()?;
@@ -196,7 +212,7 @@ impl Sides {
     }
 }
 
-/// The categories of a feature that some rows have, numbered by the rows in which they first occur.
+/// The categories of a feature that some rows of positive weight have, in the order of their identities.
 struct Categories {
     feature: u32,
     /// The rank of each category.
@@ -206,15 +222,11 @@ struct Categories {
 }
 
 impl Categories {
-    fn new(data: &Dataset, feature: u32, rows: &TreeRows<'_>) -> Self {
-        let mut order = FirstCome::new(data.n_ranks(feature));
-        let mut ranks = Vec::new();
-        rows.visit_ranks(data, feature, 0..rows.target.n_samples() as u32, |_, rank| {
-            if order.number(rank) == ranks.len() as u64 {
-                ranks.push(rank);
-            }
-        });
-        Self { feature, ranks, of_ranks: order.numbers }
+    fn new(data: &Dataset, feature: u32) -> Self {
+        let ranks = data.ranks_by_identity(feature);
+        let mut of_ranks = vec![u32::MAX; data.n_ranks(feature)];
+        (0..).zip(&ranks).for_each(|(category, &rank)| of_ranks[rank as usize] = category);
+        Self { feature, ranks, of_ranks }
     }
 }
 
@@ -410,7 +422,7 @@ fn order_of(
     let scale = if largest > 0.0 { TIE / largest } else { 0.0 };
     order.sort_by_cached_key(|&category| (coordinates[category as usize] * scale).round() as i64);
     let is_confirmed = match rows.sample {
-        Sample::Bag(_) => true,
+        Sample::Bag(_) | Sample::Copies(_) => true,
         Sample::Halves(..) => {
             let [own, other] = sums.each_ref().map(|sums| sums.coefficient(&coordinates));
             other >= LEAST_CONFIRMED * own

@@ -98,6 +98,14 @@ impl RowSampler {
         })
     }
 
+    /// [`Urn::drawn_balls`] for the tree with this seed; none where rows are not drawn by weight.
+    pub(super) fn drawn_balls(&self, seed: u64, size: u64, runtime: &Runtime<'_>) -> Result<Option<Vec<u64>>> {
+        match &self.scheme {
+            Scheme::Urn { urn, n_draws } => urn.drawn_balls(seed, 0, *n_draws, size, runtime),
+            _ => Ok(None),
+        }
+    }
+
     /// The rows that the tree with this seed has not seen, or `None` if every tree sees all rows.
     pub(crate) fn unseen(&self, seed: u64, runtime: &Runtime<'_>) -> Result<Option<Bitset>> {
         let Some(counts) = self.counts(seed, runtime)? else { return Ok(None) };

@@ -3,6 +3,7 @@
 use crate::data::Target;
 use crate::data::target::Weights;
 use crate::error::Result;
+use crate::memory;
 use crate::rng::NodeKey;
 use crate::runtime::Runtime;
 
@@ -55,6 +56,39 @@ impl Urn {
         Ok(counts)
     }
 
+    /// How many balls of each row are in pieces of which the same draws take a ball: the balls of a row are
+    /// divided into pieces of `size`, the last one of which may be smaller. None if each row has one
+    /// ball. O(`n_draws`) times its logarithm.
+    pub fn drawn_balls(
+        &self,
+        seed: u64,
+        tree: u64,
+        n_draws: u64,
+        size: u64,
+        runtime: &Runtime<'_>,
+    ) -> Result<Option<Vec<u64>>> {
+        let Some(ends) = &self.ends else { return Ok(None) };
+        let draws = NodeKey::root(seed, tree).bootstrap();
+        // The row and the first ball of each piece.
+        let mut pieces = memory::reserve("draws", n_draws as usize)?;
+        for i in 0..n_draws {
+            if i % DRAW_BLOCK == 0 {
+                runtime.check_interrupt()?;
+            }
+            let ball = draws.below(self.n_balls, i);
+            let row = self.row(ball);
+            let start = row.checked_sub(1).map_or(0, |before| ends[before]);
+            pieces.push((row as u32, start + (ball - start) / size * size));
+        }
+        pieces.sort_unstable();
+        pieces.dedup();
+        let mut drawn = vec![0; self.n_samples];
+        for (row, first) in pieces {
+            drawn[row as usize] += size.min(ends[row as usize] - first);
+        }
+        Ok(Some(drawn))
+    }
+
     /// The row that a ball belongs to. A row without balls is never returned.
     #[inline]
     fn row(&self, ball: u64) -> usize {
@@ -68,6 +102,25 @@ impl Urn {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pieces_are_drawn_as_copies_are() {
+        let weights = [0.0, 2.0, 1.0, 5.0];
+        let urn = Urn::new(&Target::classification(&[0, 1, 1, 0], &[2], Some(&weights)).unwrap());
+        let copies = Urn::new(&Target::classification(&[0; 8], &[1], None).unwrap());
+        let runtime = Runtime::unstoppable();
+        for seed in 0..20 {
+            let of_copies = copies.draw(seed, 3, 6, &runtime).unwrap();
+            let drawn = |range: std::ops::Range<usize>| of_copies[range].iter().filter(|&&n| n > 0).count() as u64;
+            let expected = vec![0, drawn(0..2), drawn(2..3), drawn(3..8)];
+            assert_eq!(urn.drawn_balls(seed, 3, 6, 1, &runtime).unwrap(), Some(expected));
+            let whole = urn.drawn_balls(seed, 3, 6, 5, &runtime).unwrap().unwrap();
+            let counts = urn.draw(seed, 3, 6, &runtime).unwrap();
+            let all = |(&n, balls): (&u32, [u64; 1])| if n > 0 { balls[0] } else { 0 };
+            assert_eq!(whole, counts.iter().zip([[0], [2], [1], [5]]).map(all).collect::<Vec<_>>());
+        }
+        assert_eq!(copies.drawn_balls(0, 0, 6, 1, &runtime).unwrap(), None);
+    }
 
     #[test]
     fn balls_belong_to_rows_by_weight() {

@@ -322,7 +322,7 @@ mod tests {
         let n = 600;
         let x = Array2::from_shape_fn((n, 4), |(i, j)| ((i * (j + 3) * 7919) % 997) as f64);
         let y: Vec<f64> = (0..n).map(|i| if i == 0 { 1e12 } else { ((i * 31) % 101) as f64 * 0.37 }).collect();
-        let weights: Vec<f64> = (0..n).map(|i| 0.1 + ((i * 37) % 89) as f64 * 0.013_7).collect();
+        let weights: Vec<f64> = (0..n).map(|i| (0.1 + ((i * 37) % 89) as f64 * 0.013_7).sqrt()).collect();
         let target = Target::regression(&y, 1, Some(&weights)).unwrap();
         let stop = AtomicBool::new(false);
         let runtime = Runtime::new(1, &stop);

@@ -5,8 +5,10 @@
 pub mod log2;
 mod order;
 mod radix;
+mod threshold;
 mod wide;
 
-pub use order::{SortKey, bit_length, exponent, mid_threshold, nearest, quotient, scale_by_power_of_two};
+pub use order::{SortKey, bit_length, exponent, nearest, quotient, scale_by_power_of_two};
 pub use radix::RadixSort;
+pub use threshold::{mid_threshold, settled_threshold};
 pub use wide::{Exact, Ratio, Wide, quotient_by_two_to_128};

@@ -1,4 +1,4 @@
-//! The order of floating-point values, and the threshold between two of them.
+//! The order of floating-point values.
 //!
 //! Two values are equal if their bits are equal, with one exception: `-0.0` equals `0.0`. There is
 //! no tolerance.
@@ -100,16 +100,6 @@ macro_rules! sort_key {
 sort_key!(f32, u32, u64);
 sort_key!(f64, u64, u128);
 
-/// The threshold between two neighbouring values, `low < high`: their midpoint if it separates
-/// them, else `low`, as rounding or overflow may make the midpoint useless. Always
-/// `low <= threshold < high`, so `x <= threshold` sends `low` left and `high` right.
-#[inline]
-pub fn mid_threshold(low: f64, high: f64) -> f64 {
-    debug_assert!(low < high);
-    let middle = low / 2.0 + high / 2.0;
-    if low <= middle && middle < high { middle } else { low }
-}
-
 /// The integer next to a number of at least 0, the greater one of two; 0 if it is not a number, and the
 /// greatest integer if it is above all. As `f64::round` does, which is a call on x86-64 without SSE4.1.
 pub fn nearest(number: f64) -> u64 {
@@ -178,17 +168,6 @@ mod tests {
             assert_eq!(f64::from_key(value.key()).to_bits(), value.to_bits());
         }
         assert_eq!((-0.0f32).key(), 0.0f32.key());
-    }
-
-    #[test]
-    fn thresholds_separate() {
-        assert_eq!(mid_threshold(1.0, 2.0), 1.5);
-        let next = 1.0 + f64::EPSILON;
-        assert_eq!(mid_threshold(1.0, next), 1.0);
-        assert_eq!(mid_threshold(-f64::MAX, f64::MAX), 0.0);
-        assert_eq!(mid_threshold(f64::NEG_INFINITY, 0.0), f64::NEG_INFINITY);
-        assert_eq!(mid_threshold(0.0, f64::INFINITY), 0.0);
-        assert_eq!(mid_threshold(0.0, 5e-324), 0.0);
     }
 
     #[test]

@@ -9,8 +9,8 @@ use pyo3::types::IntoPyDict;
 use super::array::{Array1, Array2, csr_matrix, run_with_matrix, table};
 use super::run::run;
 use super::task::{Plan, Task};
-use crate::data::Matrix;
 use crate::data::decode::Decoded;
+use crate::data::{Dataset, Matrix};
 use crate::forest::{Explored, LazyForest};
 use crate::lazy::Traversal;
 use crate::runtime::Runtime;
@@ -39,8 +39,8 @@ impl PyLazyForest {
         let plan = of_forest.plan(x)?;
         let sample_ids = of_forest.sample_ids()?;
         // Nothing is grown.
-        let keep = |plan: Plan, _: &dyn Matrix, data, _: &Runtime<'_>| {
-            LazyForest::new(data, plan.target, plan.valid, sample_ids)
+        let keep = |plan: Plan, _: &dyn Matrix, data: Dataset, runtime: &Runtime<'_>| {
+            LazyForest::new(&data, plan.target, plan.valid, sample_ids, runtime)
         };
         Ok(Self { forest: of_forest.fit(x, plan, 1, keep)?, task: task.unbind() })
     }

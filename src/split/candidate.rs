@@ -1,7 +1,7 @@
 //! A candidate for the split of a node, and the threshold of the candidate.
 
 use crate::data::Dataset;
-use crate::num::mid_threshold;
+use crate::num::{mid_threshold, settled_threshold};
 use crate::rng::{NodeKey, Side};
 
 /// A possible split. Rows whose rank is at most `last_left` go left; `missing` says where missing
@@ -141,7 +141,7 @@ pub(crate) fn random_threshold(data: &Dataset, key: NodeKey, feature: u32, lowes
 
 /// The random threshold of a feature in the node with this key, between two values.
 pub(crate) fn threshold_between(key: NodeKey, feature: u32, low: f64, high: f64) -> f64 {
-    between(low, high, key.threshold_position(feature))
+    settled_threshold(between(low, high, key.threshold_position(feature)), low, high)
 }
 
 /// The threshold at `position` in [0, 1) between two values: `low <= threshold < high`.

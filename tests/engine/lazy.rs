@@ -29,9 +29,9 @@ impl Case {
         self.y.target(self.weights.as_deref())
     }
 
-    fn lazy(&self, data: Dataset) -> LazyForest {
+    fn lazy(&self, data: &Dataset) -> LazyForest {
         let valid = self.params.check(data.n_samples(), data.n_features()).unwrap();
-        LazyForest::new(data, self.target(), valid, None).unwrap()
+        LazyForest::new(data, self.target(), valid, None, &runtime(1)).unwrap()
     }
 
     fn needs_whole_trees(&self) -> bool {
@@ -89,7 +89,7 @@ proptest! {
         let query = Sparse::<f64, i64>::untidy(&case.query, Format::Csr, |v| v, !seed);
         let rows = query.view();
         let query = rows.query(&runtime(1)).unwrap();
-        for lazy in [case.lazy(dense), case.lazy(sparse)] {
+        for lazy in [case.lazy(&dense), case.lazy(&sparse)] {
             let eager = lazy.explore(&case.query.view(), Traversal::Eager, false, &runtime(2)).unwrap();
             prop_assert_eq!(&bits(&eager.values), &expected);
             prop_assert_eq!(eager.visits.n_nodes, n_nodes as u64);
@@ -131,7 +131,7 @@ proptest! {
         let valid = case.params.check(case.x.nrows(), case.x.ncols()).unwrap();
         let forest = grow_forest(&data, &case.target(), &valid, None, &runtime(1)).unwrap();
         let (indptr, indices) = forest.decision_path(&case.query.view(), &runtime(1)).unwrap();
-        let found = case.lazy(data).explore(&case.query.view(), Traversal::Batched, false, &runtime(1)).unwrap();
+        let found = case.lazy(&data).explore(&case.query.view(), Traversal::Batched, false, &runtime(1)).unwrap();
         let lengths: Vec<u64> = indptr.windows(2).map(|ends| (ends[1] - ends[0]) as u64).collect();
         prop_assert_eq!(&found.path_lengths, &lengths);
         let mut nodes = indices;
@@ -148,7 +148,7 @@ proptest! {
         let case = Case { params: ForestParams {
             tree: TreeParams { monotonic_cst: None, ..case.params.tree.clone() }, ..case.params.clone()
         }, ..case };
-        let lazy = case.lazy(encode(&case.x.view(), &runtime(1)));
+        let lazy = case.lazy(&encode(&case.x.view(), &runtime(1)));
         let plain = lazy.explore(&case.query.view(), Traversal::Batched, false, &runtime(1)).unwrap();
         let criterion = case.params.tree.criterion;
         let predicts_means = !matches!(criterion, CriterionKind::AbsoluteError | CriterionKind::Quantile(_));
@@ -228,7 +228,7 @@ fn large_data_agree_too() {
         let valid = case.params.check(n, m).unwrap();
         let data = encode(&x.view(), &runtime(1));
         let forest = grow_forest(&data, &case.target(), &valid, None, &runtime(1)).unwrap();
-        for lazy in [case.lazy(data), case.lazy(sparse())] {
+        for lazy in [case.lazy(&data), case.lazy(&sparse())] {
             for n_query in [1, 7, 150] {
                 let query = query.slice(s![..n_query, ..]);
                 let expected = bits(&forest.predict(&query, &runtime(1)).unwrap());
@@ -267,7 +267,7 @@ fn a_raised_stop_flag_ends_every_traversal() {
     let params = ForestParams::new(TreeParams::new(CriterionKind::SquaredError), 100_000);
     let case = Case { x: x.clone(), y, weights: None, query: x.clone(), params };
     let sparse = Sparse::<f64, i32>::new(&x, Format::Csc, |v| v).dataset(&runtime(1));
-    for lazy in [case.lazy(encode(&x.view(), &runtime(1))), case.lazy(sparse)] {
+    for lazy in [case.lazy(&encode(&x.view(), &runtime(1))), case.lazy(&sparse)] {
         for n_threads in [1, 2] {
             for (traversal, weights) in [
                 (Traversal::Batched, false),
@@ -289,7 +289,7 @@ fn illegal_queries_are_refused() {
     let y = Y::Classes { values: vec![0, 1, 0, 1], n_classes: vec![2] };
     let params = ForestParams::new(TreeParams::new(CriterionKind::Gini), 2);
     let case = Case { x: x.clone(), y, weights: None, query: x.clone(), params };
-    let lazy = case.lazy(encode(&x.view(), &runtime(1)));
+    let lazy = case.lazy(&encode(&x.view(), &runtime(1)));
     let narrow = x.slice(s![.., ..2]);
     let error = lazy.predict(&narrow, Traversal::Batched, &runtime(1)).unwrap_err().to_string();
     assert_eq!(error, "X must have 4 features, as in training. Got 2 features instead.");

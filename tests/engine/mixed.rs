@@ -350,7 +350,7 @@ proptest! {
         let stored = rows.query(&runtime(1)).unwrap();
         let sparse = Sparse::<f64, i32>::untidy(&case.x, FORMATS[seed as usize % 2], |v| v, seed).dataset(&runtime(1));
         for data in [case.dense(), case.categorised(sparse)] {
-            let lazy = LazyForest::new(data, case.y.target(None), valid(), None).unwrap();
+            let lazy = LazyForest::new(&data, case.y.target(None), valid(), None, &runtime(1)).unwrap();
             for traversal in [Traversal::Batched, Traversal::Single, Traversal::Eager] {
                 for n_threads in [1, 3] {
                     let got = lazy.predict(&query.view(), traversal, &runtime(n_threads)).unwrap();

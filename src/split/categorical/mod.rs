@@ -12,9 +12,8 @@
 //! worked out here. ("Climbing trees 2", section "Categorical features", tries one category against
 //! the rest.) A random split draws a subset.
 //!
-//! A missing value is one more category. Categories with equal means are ordered by the rows in
-//! which the categories first occur, so that the split depends neither on the codes nor on the
-//! order of the codes. O(E + C log C) per order, for E entries and C categories of the column in
+//! A missing value is one more category. Categories with equal means are ordered by their identities
+//! (`data::identity`), so that the split depends neither on the codes nor on the order of the codes. O(E + C log C) per order, for E entries and C categories of the column in
 //! the node. Classes that the node does not have cost nothing.
 
 mod at_random;
@@ -152,17 +151,17 @@ impl<C: Criterion> Categorical<'_, C> {
 
     /// An order with two places: that of a [`RandomSubset`] of the units, and that of all others.
     fn order_at_random(&self, key: NodeKey) -> Order {
-        let all = self.at.search.data.first_rows(self.column.feature).unwrap_or_default();
-        let mut first_rows = Vec::with_capacity(self.units.len());
+        let all = self.at.search.data.identities(self.column.feature).unwrap_or_default();
+        let mut identities = Vec::with_capacity(self.units.len());
         for &(rank, unit) in &self.units.ranks {
             // A unit of several categories is named by its first category. Units are numbered in the
             // order of these categories.
-            if unit as usize == first_rows.len() {
-                first_rows.push(all[rank as usize]);
+            if unit as usize == identities.len() {
+                identities.push(all[rank as usize]);
             }
         }
-        let left = RandomSubset::of(key, self.column.feature, first_rows.iter().copied());
-        let places = first_rows.into_iter().map(|first_row| u32::from(!left.has(first_row))).collect();
+        let left = RandomSubset::of(key, self.column.feature, identities.iter().copied());
+        let places = identities.into_iter().map(|identity| u32::from(!left.has(identity))).collect();
         Order { number: 0, places, sums: Vec::new() }
     }
 
@@ -209,8 +208,8 @@ impl<C: Criterion> Categorical<'_, C> {
     }
 }
 
-/// The units, sorted by `compare`. Of equal units, the one with the earlier first row comes first:
-/// units are numbered by first rows. The sort is compiled once, not for each criterion.
+/// The units, sorted by `compare`. Of equal units, the one with the lower identity comes first: units
+/// are numbered by identities. The sort is compiled once, not for each criterion.
 pub(super) fn sorted(n: usize, compare: &dyn Fn(u32, u32) -> Ordering) -> Vec<u32> {
     let mut units: Vec<u32> = (0..n as u32).collect();
     units.sort_unstable_by(|&a, &b| compare(a, b).then(a.cmp(&b)));
@@ -281,11 +280,11 @@ impl<C: Criterion> Search<'_, C> {
             return Ok(Some(goes_left));
         }
         if self.splits_categories_at_random() {
-            let first_rows = data.first_rows(split.feature).unwrap_or_default();
+            let identities = data.identities(split.feature).unwrap_or_default();
             let mut names = Vec::with_capacity(samples.len());
-            data.visit_ranks(split.feature, rows(), |_, rank| names.push(first_rows[rank as usize]));
+            data.visit_ranks(split.feature, rows(), |_, rank| names.push(identities[rank as usize]));
             let left = RandomSubset::of(node.key, split.feature, names.iter().copied());
-            return Ok(Some(names.into_iter().map(|first_row| left.has(first_row)).collect()));
+            return Ok(Some(names.into_iter().map(|identity| left.has(identity)).collect()));
         }
         let order = node.key.feature_order(data.n_features());
         let at = NodeSearch { search: self, node, order: &order };

@@ -14,7 +14,7 @@ pub(super) struct Units {
     pub of_entries: Vec<u32>,
     /// The unit of the rows with the common value; `None` if there are no such rows.
     pub common: Option<u32>,
-    /// The rank and the unit of each category, in the order of the categories' first rows.
+    /// The rank and the unit of each category, in the order of the categories' identities.
     pub ranks: Vec<(u32, u32)>,
     /// The number of rows of each unit.
     pub n_rows: Vec<u32>,
@@ -22,15 +22,15 @@ pub(super) struct Units {
 
 impl Units {
     pub fn new(data: &Dataset, column: NodeColumn<'_>, least_rows: u64) -> Self {
-        let first_rows = data.first_rows(column.feature).unwrap_or_default();
+        let identities = data.identities(column.feature).unwrap_or_default();
         let entries = column.entries;
         // List the categories of the node and count the rows of each. `of_entries` has the place of
         // each entry's category in this list.
         let mut of_entries: Vec<u32> = Vec::with_capacity(entries.len());
         let mut ranks: Vec<u32> = Vec::new();
         let mut n_rows: Vec<u32> = Vec::new();
-        if first_rows.len() <= entries.len() * RANKS_PER_ENTRY {
-            let mut places = vec![u32::MAX; first_rows.len()];
+        if identities.len() <= entries.len() * RANKS_PER_ENTRY {
+            let mut places = vec![u32::MAX; identities.len()];
             for entry in entries {
                 let place = &mut places[entry.rank() as usize];
                 if *place == u32::MAX {
@@ -58,9 +58,9 @@ impl Units {
             ranks.push(column.common_rank);
             n_rows.push(column.n_common as u32);
         }
-        // Number the units in the order of first rows. All small categories share one number.
+        // Number the units in the order of identities. All small categories share one number.
         let mut order: Vec<u32> = (0..ranks.len() as u32).collect();
-        order.sort_unstable_by_key(|&place| first_rows[ranks[place as usize] as usize]);
+        order.sort_unstable_by_key(|&place| identities[ranks[place as usize] as usize]);
         let mut units = vec![0; ranks.len()];
         let mut unit_rows: Vec<u32> = Vec::with_capacity(ranks.len());
         let mut small = None;

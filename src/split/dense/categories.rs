@@ -65,7 +65,7 @@ pub(super) fn best_cut<C: Criterion>(
     let samples = node.samples.ids();
     bins.resize(samples.len(), 0);
     gather(ranks, samples, bins);
-    let first_rows = search.data.first_rows(feature)?;
+    let identities = search.data.identities(feature)?;
     // There are at most 256 ranks.
     let all = (0..column.n_ranks).map(|rank| rank as u8);
     packed.count(node.totals, rows, bins, column.n_ranks as usize, false);
@@ -73,7 +73,7 @@ pub(super) fn best_cut<C: Criterion>(
     if ranks.len() == 1 {
         return Some(Outcome::Constant);
     }
-    sort_by_first_row(&mut ranks, first_rows);
+    sort_by_identity(&mut ranks, identities);
     // Where nothing depends on the numbers of rows, they are not counted.
     let n_rows = (!search.all_legal()).then(|| count(bins, column.n_ranks as usize));
     let mut units = ranks.clone();
@@ -101,9 +101,9 @@ pub(super) fn best_cut<C: Criterion>(
     Some(Outcome::Hopeless)
 }
 
-/// Sorts ranks by the first rows of their categories. Compiled once, not for each criterion.
-fn sort_by_first_row(ranks: &mut [u8], first_rows: &[u32]) {
-    ranks.sort_unstable_by_key(|&rank| first_rows[usize::from(rank)]);
+/// Sorts ranks by the identities of their categories. Compiled once, not for each criterion.
+fn sort_by_identity(ranks: &mut [u8], identities: &[u32]) {
+    ranks.sort_unstable_by_key(|&rank| identities[usize::from(rank)]);
 }
 
 /// Makes one unit of all categories of fewer than `least_rows` rows. The first of them stands for it.
@@ -138,7 +138,7 @@ struct Counted<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
     feature: u32,
     ranks: &'a [Rank],
-    /// The units, in the order of the first rows of their categories.
+    /// The units, in the order of the identities of their categories.
     units: &'a [u8],
     packed: &'a mut C::Packed,
 }
@@ -189,12 +189,12 @@ impl<C: Criterion> Counted<'_, C> {
     /// Offers the cut that has a random subset of the units on the left.
     fn offer_at_random(&mut self, scan: &mut C::Scan, best: &mut Best<C>) {
         let NodeSearch { search, node, .. } = self.at;
-        let all = search.data.first_rows(self.feature).unwrap_or_default();
+        let all = search.data.identities(self.feature).unwrap_or_default();
         // Units are named by their first categories, whose ranks stand for the units.
-        let first_row = |unit: u8| all[usize::from(unit)];
-        let left = RandomSubset::of(node.key, self.feature, self.units.iter().copied().map(first_row));
+        let identity = |unit: u8| all[usize::from(unit)];
+        let left = RandomSubset::of(node.key, self.feature, self.units.iter().copied().map(identity));
         let (mut order, right): (SmallVec<[u8; 16]>, SmallVec<[u8; 16]>) =
-            self.units.iter().copied().partition(|&unit| left.has(first_row(unit)));
+            self.units.iter().copied().partition(|&unit| left.has(identity(unit)));
         let n_left = order.len();
         order.extend(right);
         self.packed.put_in_order(node.totals, &order);

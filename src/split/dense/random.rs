@@ -202,11 +202,11 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
     /// on which side its category is. O(rows).
     fn ask_rows(&mut self, feature: u32) {
         let NodeSearch { search, node, .. } = self.at;
-        let first_rows = search.data.first_rows(feature).unwrap_or_default();
+        let identities = search.data.identities(feature).unwrap_or_default();
         *self.winner = None;
         // First the names of the categories, then the places 0 and 1 of both sides.
         let (column, samples) = (self.columns.column(feature), node.samples.ids());
-        load_lane(column, samples, self.ranks, 0, |rank, _| first_rows[rank as usize]);
+        load_lane(column, samples, self.ranks, 0, |rank, _| identities[rank as usize]);
         if self.ranks.iter().all(|names| names[0] == self.ranks[0][0]) {
             return;
         }

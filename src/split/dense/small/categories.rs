@@ -61,21 +61,21 @@ impl<C: Criterion> SmallNode<'_, C> {
 
     /// Offers the cut that has a [`RandomSubset`] of the categories on the left. O(rows).
     fn cut_categories_at_random(&mut self, scratch: &mut SmallScratch<C>, feature: u32) {
-        let first_rows = self.search.data.first_rows(feature).unwrap_or_default();
-        let first_row = |rank: u32| first_rows[rank as usize];
+        let identities = self.search.data.identities(feature).unwrap_or_default();
+        let identity = |rank: u32| identities[rank as usize];
         // The ranks become places: 0 on the left, 1 on the right.
         let places = &mut scratch.ranks[scratch.current][..scratch.node.n_samples()];
-        if first_rows.len() <= FEW_RANKS {
+        if identities.len() <= FEW_RANKS {
             let all = set_of(places.iter().copied());
-            let left = RandomSubset::of(self.key, feature, ranks_of(all).map(first_row));
-            let left = set_of(ranks_of(all).filter(|&rank| left.has(first_row(rank))));
+            let left = RandomSubset::of(self.key, feature, ranks_of(all).map(identity));
+            let left = set_of(ranks_of(all).filter(|&rank| left.has(identity(rank))));
             for rank in places.iter_mut() {
                 *rank = u32::from(left >> (*rank % u64::BITS) & 1 == 0);
             }
         } else {
-            let left = RandomSubset::of(self.key, feature, places.iter().copied().map(first_row));
+            let left = RandomSubset::of(self.key, feature, places.iter().copied().map(identity));
             for rank in places.iter_mut() {
-                *rank = u32::from(!left.has(first_row(*rank)));
+                *rank = u32::from(!left.has(identity(*rank)));
             }
         }
         let cut = scratch.rows.cut_below(places, 1);

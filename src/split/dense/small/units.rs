@@ -12,10 +12,10 @@ pub(super) const FEW_RANKS: usize = u64::BITS as usize;
 
 /// The categories of a column in a node, grouped into units as in `split::categorical`: all
 /// categories with too few rows are one unit together, every other category is a unit of its own.
-/// Units are numbered by the first row of their categories.
+/// Units are numbered by the identities of their categories.
 pub(super) struct SmallUnits {
     n: usize,
-    /// The first row, the rank and the unit of each category, in the order of first rows.
+    /// The identity, the rank and the unit of each category, in the order of identities.
     categories: SmallVec<[(u32, u32, u8); 16]>,
     /// Whether the column has few ranks. Then the unit of each rank, not used for ranks that the
     /// node does not have.
@@ -49,11 +49,11 @@ impl SmallUnits {
     /// Groups the rows of a node, which have these ranks. Categories of fewer than `least_rows`
     /// rows are one unit. O(rows), or O(rows log(rows)) if the column has many ranks.
     pub fn group(&mut self, data: &Dataset, feature: u32, ranks: &[u32], least_rows: u64) {
-        let first_rows = data.first_rows(feature).unwrap_or_default();
+        let identities = data.identities(feature).unwrap_or_default();
         let Self { n, categories, are_few, by_few_ranks, by_rank } = self;
-        let category = |rank: u32| (first_rows[rank as usize], rank, 0);
+        let category = |rank: u32| (identities[rank as usize], rank, 0);
         categories.clear();
-        *are_few = first_rows.len() <= FEW_RANKS;
+        *are_few = identities.len() <= FEW_RANKS;
         if *are_few {
             categories.extend(ranks_of(set_of(ranks.iter().copied())).map(category));
         } else {
@@ -87,15 +87,15 @@ impl SmallUnits {
     pub fn place_at_random(&self, key: NodeKey, feature: u32, places: &mut ByRow<u8>) {
         // A unit of several categories is named by its first category. Units are numbered in the order
         // of these categories.
-        let mut first_rows = SmallVec::<[u32; 16]>::new();
-        for &(first_row, _, unit) in &self.categories {
-            if usize::from(unit) == first_rows.len() {
-                first_rows.push(first_row);
+        let mut identities = SmallVec::<[u32; 16]>::new();
+        for &(identity, _, unit) in &self.categories {
+            if usize::from(unit) == identities.len() {
+                identities.push(identity);
             }
         }
-        let left = RandomSubset::of(key, feature, first_rows.iter().copied());
-        for (place, &first_row) in places.iter_mut().zip(&first_rows) {
-            *place = u8::from(!left.has(first_row));
+        let left = RandomSubset::of(key, feature, identities.iter().copied());
+        for (place, &identity) in places.iter_mut().zip(&identities) {
+            *place = u8::from(!left.has(identity));
         }
     }
 }
