@@ -3,16 +3,16 @@
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.base import is_classifier
+import scipy.sparse as sp
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris
-from sklearn.metrics import explained_variance_score, f1_score
+from sklearn.metrics import explained_variance_score, f1_score, r2_score
 
 from forests import every_classifier, every_forest, every_regressor, task_of
 from oracle import bits
-from spinney import (
-    RandomForestClassifier,
-)
+from spinney import Dataset, RandomForestClassifier
 
 
 @pytest.fixture(scope="module")
@@ -207,18 +207,91 @@ def test_out_of_bag_needs_a_bootstrap(forest_class):
 
 
 @every_forest
-def test_out_of_bag_of_few_trees_warns(forest_class):
-    """Rows that all trees have seen have zeros."""
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("n_trees", [1, 3])
+def test_samples_that_all_trees_have_seen_are_not_scored(forest_class, n_trees, sampling, weighted):
+    """They have NaN, and the warning counts them; a function of the user gets the others alone."""
     X, y = task_of(forest_class)
-    forest = forest_class(1, bootstrap=True, oob_score=True, random_state=0)
+    weight = np.arange(len(y)) % 3 + 1.0 if weighted else None
+    # Scores by class 0 would not differ if the samples of class 0 were seen alone.
+    y = y + 1 if is_classifier(forest_class()) else y
+    params = {"bootstrap": True, "random_state": 0, **sampling}
+    forest = forest_class(n_trees, oob_score=True, **params)
+    with pytest.warns(UserWarning, match="Some inputs do not have OOB scores") as warned:
+        forest.fit(X, y, sample_weight=weight)
+    values, n_unseen = out_of_bag_by_hand(forest, X)
+    known = n_unseen > 0
+    assert 0 < known.sum() < len(y)
+    assert f" all trees were grown on {(~known).sum()} of {len(y)} samples." in str(warned[0].message)
+    if is_classifier(forest):
+        found = forest.oob_decision_function_
+        labels = forest.classes_[values[known].argmax(axis=1)]
+        assert forest.oob_score_ == np.mean(labels == y[known])
+        of_known = (np.searchsorted(forest.classes_, y)[known], values[known].argmax(axis=1))
+    else:
+        found = forest.oob_prediction_[:, None]
+        assert forest.oob_score_ == r2_score(y[known], values[known, 0])
+        of_known = (y[known], values[known, 0])
+    assert np.isnan(found[~known]).all()
+    np.testing.assert_array_equal(found[known], values[known])
+
+    def score(true, predicted):
+        np.testing.assert_array_equal(true.ravel(), of_known[0])
+        np.testing.assert_array_equal(predicted.ravel(), of_known[1])
+        return "scored"
+
     with pytest.warns(UserWarning, match="Some inputs do not have OOB scores"):
-        forest.fit(X, y)
-    rows = np.unique(forest.estimators_samples_[0])
-    values = (
-        forest.oob_decision_function_ if is_classifier(forest) else forest.oob_prediction_[:, None]
-    )
-    assert not values[rows].any()
-    assert np.delete(values, rows, axis=0).any(axis=1).all()
+        forest.set_params(oob_score=score).fit(X, y, sample_weight=weight)
+    assert forest.oob_score_ == "scored"
+
+
+@every_forest
+def test_seen_samples_of_several_outputs_are_not_scored(forest_class):
+    """A sample is seen or not for all outputs; whole rows count."""
+    X, y = task_of(forest_class)
+    is_class = is_classifier(forest_class())
+    both = np.column_stack([y == 0, y == 1]).astype(int) if is_class else np.column_stack([y, -y])
+    forest = forest_class(2, bootstrap=True, oob_score=True, random_state=0)
+    with pytest.warns(UserWarning, match="Some inputs do not have OOB scores"):
+        forest.fit(X, both)
+    known = np.ones(len(y), dtype=bool)
+    known[np.intersect1d(*forest.estimators_samples_)] = False
+    found = forest.oob_decision_function_ if is_class else forest.oob_prediction_
+    assert np.isnan(found[~known]).all()
+    assert np.isfinite(found[known]).all()
+    if is_class:
+        assert forest.oob_score_ == (found.argmax(axis=1) == both)[known].all(axis=1).mean()
+    else:
+        assert forest.oob_score_ == r2_score(both[known], found[known])
+
+
+@every_forest
+def test_without_unseen_samples_the_score_is_nan(forest_class):
+    """A function of the user is not asked then."""
+    X, y = task_of(forest_class)
+    forest = forest_class(2, bootstrap=True, max_samples=100 * len(y), random_state=0)
+    for score in (True, lambda *_: 1 / 0):
+        with pytest.warns(UserWarning, match=f"were grown on {len(y)} of {len(y)} samples"):
+            forest.set_params(oob_score=score).fit(X, y)
+        assert np.isnan(forest.oob_score_)
+        name = "oob_decision_function_" if is_classifier(forest) else "oob_prediction_"
+        assert np.isnan(getattr(forest, name)).all()
+
+
+@every_forest
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_matrix, pd.DataFrame, Dataset])
+def test_unseen_samples_are_the_same_in_every_storage(forest_class, form):
+    """NaN and scores do not depend on how X is stored."""
+    X, y = task_of(forest_class)
+    forest = forest_class(2, bootstrap=True, oob_score=True, random_state=0)
+    with pytest.warns(UserWarning, match="Some inputs do not have OOB scores"):
+        dense = clone(forest).fit(X, y)
+    with pytest.warns(UserWarning, match="Some inputs do not have OOB scores"):
+        stored = forest.fit(form(X), y)
+    name = "oob_decision_function_" if is_classifier(forest) else "oob_prediction_"
+    np.testing.assert_array_equal(getattr(stored, name), getattr(dense, name))
+    assert stored.oob_score_ == dense.oob_score_
 
 
 @every_forest

@@ -136,12 +136,13 @@ feature_importances_
 forest_
     The compiled forest.
 oob_score_
-    Out-of-bag score. Exists only if `oob_score` is not False.
+    Out-of-bag score of the samples that some tree was not grown on; NaN if there are none. Exists
+    only if `oob_score` is not False.
 oob_decision_function_
-    Out-of-bag probabilities of the training samples, 0 for samples that every tree was
+    Out-of-bag probabilities of the training samples, NaN for samples that every tree was
     grown on. Exists only if `oob_score` is not False.
 oob_prediction_
-    Out-of-bag predictions of the training samples, 0 for samples that every tree was grown
+    Out-of-bag predictions of the training samples, NaN for samples that every tree was grown
     on. Exists only if `oob_score` is not False.
 """
 
@@ -202,22 +203,23 @@ class_weight
     Weights of the classes, by which the weights of their samples are multiplied. A dict
     maps labels to weights; a list has one dict per output. "balanced" gives each class the
     same total weight, `sample_weight` included. "balanced_subsample" does so within the
-    sample of each tree. With `bootstrap=True` and `replace=True` these weights become
+    sample of each tree, where samples weigh what trees weigh them by, see `fit`. With `bootstrap=True` and `replace=True` these weights become
     probabilities to be drawn, but for "balanced_subsample", which is applied after drawing.
     None means 1 for all classes.
 oob_score
     Whether to predict each training sample by the trees that were not grown on it, and to
     score these out-of-bag predictions. True: by accuracy. A callable is called with the
     true classes and the predicted ones, both as indices into `classes_`, and returns the
-    score. Needs a `bootstrap` other than False.
+    score. Samples that every tree was grown on are left out, with a warning. Needs a
+    `bootstrap` other than False.
 """
 
 _FOREST_REGRESSOR = """
 oob_score
     Whether to predict each training sample by the trees that were not grown on it, and to
     score these out-of-bag predictions. True: by R2. A callable is called with the true
-    targets and the predicted ones, and returns the score. Needs a `bootstrap` other than
-    False.
+    targets and the predicted ones, and returns the score. Samples that every tree was grown
+    on are left out, with a warning. Needs a `bootstrap` other than False.
 """
 
 TREE_CLASSIFIER = _ESTIMATOR + _TREE + _CLASSIFIER

@@ -270,8 +270,10 @@ def balance_classes(
     product = np.ones(codes.shape[0])
     for column in codes.T:
         totals = np.bincount(column, weights=sample_weight)
-        # A class whose samples all have weight 0 gets weight 0, instead of a division by 0.
+        # A class whose samples all have weight 0 is no class, and gets weight 0 instead of a
+        # division by 0.
+        n_classes = np.count_nonzero(totals)
         factors = np.zeros_like(totals, dtype=np.float64)
-        np.divide(totals.sum(), totals.shape[0] * totals, out=factors, where=totals > 0)
+        np.divide(totals.sum(), n_classes * totals, out=factors, where=totals > 0)
         product *= factors[column]
     return product

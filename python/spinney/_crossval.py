@@ -159,6 +159,8 @@ def predict_splits(
     params: dict[str, Any],
     n_jobs: int | None,
     verbose: int,
+    *,
+    encode: bool = False,
 ) -> PredictedFolds:
     """Return what estimators fitted to each split predict, bit for bit.
 
@@ -176,6 +178,8 @@ def predict_splits(
         Number of threads; None means the `n_jobs` of the estimator.
     verbose : int
         Whether to report progress, as for forests.
+    encode : bool, default=False
+        Whether the estimators that look predictions up have codes of classes as their classes.
 
     Raises
     ------
@@ -183,7 +187,7 @@ def predict_splits(
         If estimators cannot be fitted to their folds. Errors that have to do with all folds are
         raised as they are.
     """
-    work = SharedWork(estimator, X, y, params, n_jobs)
+    work = SharedWork(estimator, X, y, params, n_jobs, encode=encode)
     folds: list[Fold] = []
     with show_progress(verbose, 0, work.n_trees * len(splits)) as watcher:
         for portion in work.divide(splits):
@@ -226,9 +230,17 @@ class SharedWork:
     """
 
     def __init__(
-        self, estimator: Any, X: Any, y: Any, params: dict[str, Any], n_jobs: int | None
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        params: dict[str, Any],
+        n_jobs: int | None,
+        *,
+        encode: bool = False,
     ) -> None:
         template = self.template = clone(estimator)
+        self._encode = encode
         settings = template._check_params()
         _check_traversal(template)
         if n_jobs is not None:
@@ -301,10 +313,13 @@ class SharedWork:
                 template._check_counts(target.y[split.list_train()])
         else:
             present = [np.flatnonzero(counts) for counts in self._count_classes(split)]
-            labels = [template.classes_] if template.n_outputs_ == 1 else template.classes_
-            attributes = make_class_attributes(
-                [of_output[codes] for of_output, codes in zip(labels, present, strict=True)]
-            )
+            if self._encode:
+                attributes = make_class_attributes(present)
+            else:
+                labels = [template.classes_] if template.n_outputs_ == 1 else template.classes_
+                attributes = make_class_attributes(
+                    [of_output[codes] for of_output, codes in zip(labels, present, strict=True)]
+                )
             if template.class_weight is not None:
                 train = split.list_train()
                 own_codes = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -86,8 +87,8 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
                 self.__dict__.update(before)
                 return self
         if self.oob_score:
-            values = self._predict_oob(X, draws, settings.n_threads)
-            self._set_oob_attributes(values, task.target)
+            values, is_known = self._predict_oob(X, draws, settings.n_threads)
+            self._set_oob_attributes(values, task.target, is_known)
         return self
 
     def _grow(self, X: Any, task: Task, draws: Draws, grown: Forest | None, n_new: int) -> None:
@@ -152,26 +153,46 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
     def _check_oob_target(self, target: EncodedTarget) -> None:
         """Raise ValueError for targets that scikit-learn does not score out of bag."""
 
-    @abstractmethod
-    def _set_oob_attributes(self, values: NDArray[np.float64], target: EncodedTarget) -> None:
-        """Set the attributes of out-of-bag estimates, given what `_predict_oob` returns."""
-
-    def _predict_oob(self, X: Any, draws: Draws, n_threads: int) -> NDArray[np.float64]:
-        """Return the mean for each sample over the trees that were not grown on it; 0 without any.
+    def _predict_oob(
+        self, X: Any, draws: Draws, n_threads: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the mean for each sample over the trees that were not grown on it.
 
         Returns
         -------
         values : ndarray of shape (n_samples, n_values) or (n_samples, n_outputs, n_values)
+            NaN where there are no such trees.
+        is_known : ndarray of shape (n_samples,)
+            Whether there are.
         """
         if getattr(X, "format", None) == "csc":
             X = to_native(sparse.csc_matrix((X.data, X.indices, X.indptr), shape=X.shape).tocsr())
         values, n_trees = self.forest_.predict_oob(X, draws, n_threads)
-        if not n_trees.all():
+        is_known = n_trees > 0
+        n_seen = int(np.count_nonzero(~is_known))
+        if n_seen > 0:
+            values[~is_known] = np.nan
             warn_caller(
-                "Some inputs do not have OOB scores. This probably means too few trees were used "
-                "to compute any reliable OOB estimates."
+                f"Some inputs do not have OOB scores: all trees were grown on {n_seen} of "
+                f"{n_trees.shape[0]} samples. Their out-of-bag predictions are NaN, and oob_score_ "
+                "is that of the others. This probably means too few trees were used to compute any "
+                "reliable OOB estimates."
             )
-        return self._split_outputs(values)
+        return self._split_outputs(values), is_known
+
+    @abstractmethod
+    def _set_oob_attributes(
+        self, values: NDArray[np.float64], target: EncodedTarget, is_known: NDArray[np.bool_]
+    ) -> None:
+        """Set the attributes of out-of-bag estimates, given what `_predict_oob` returns."""
+
+    def _score_oob(
+        self, true: NDArray[np.float64], predicted: NDArray[np.float64], default: Callable[..., Any]
+    ) -> Any:
+        """Return the score of samples that have predictions out of bag; NaN if there are none."""
+        if true.shape[0] == 0:
+            return np.nan
+        return (self.oob_score if callable(self.oob_score) else default)(true, predicted)
 
     # --- Predictions ----------------------------------------------------------------------------
 
@@ -269,13 +290,15 @@ class ForestClassifier(BaggedClassifier, BaseForest):
                 "multiclass, multilabel-indicator."
             )
 
-    def _set_oob_attributes(self, values: NDArray[np.float64], target: EncodedTarget) -> None:
+    def _set_oob_attributes(
+        self, values: NDArray[np.float64], target: EncodedTarget, is_known: NDArray[np.bool_]
+    ) -> None:
         # The last axis is that of the outputs, as in scikit-learn.
         decision = values if self.n_outputs_ == 1 else np.swapaxes(values, 1, 2)
         self.oob_decision_function_ = np.ascontiguousarray(decision)
-        score = self.oob_score if callable(self.oob_score) else accuracy_score
-        codes = target.y.astype(np.float64)
-        self.oob_score_ = score(codes, np.argmax(self.oob_decision_function_, axis=1))
+        codes = target.y[is_known].astype(np.float64)
+        predicted = np.argmax(self.oob_decision_function_[is_known], axis=1)
+        self.oob_score_ = self._score_oob(codes, predicted, accuracy_score)
 
     def _predict_labels(self, X: Any) -> NDArray[Any]:
         # The compiled part holds the probabilities of a block of samples at a time.
@@ -297,7 +320,8 @@ class ForestRegressor(BaggedRegressor, BaseForest):
 
     oob_prediction_: NDArray[np.float64]
 
-    def _set_oob_attributes(self, values: NDArray[np.float64], target: EncodedTarget) -> None:
-        self.oob_prediction_ = values[..., 0]
-        score = self.oob_score if callable(self.oob_score) else r2_score
-        self.oob_score_ = score(target.y, self.oob_prediction_)
+    def _set_oob_attributes(
+        self, values: NDArray[np.float64], target: EncodedTarget, is_known: NDArray[np.bool_]
+    ) -> None:
+        prediction = self.oob_prediction_ = values[..., 0]
+        self.oob_score_ = self._score_oob(target.y[is_known], prediction[is_known], r2_score)

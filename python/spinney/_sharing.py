@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -23,9 +24,11 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 
 from spinney._bagged import BaseBaggedTrees
+from spinney._coded_refits import CodedRefits
 from spinney._crossval import INPUT_ERRORS, FoldError, SharedWork, predict_splits
 from spinney._refits import ROWS, EncodedRefits
 from spinney._splits import Splits, are_partition
+from spinney._target import ClassTarget
 from spinney.dataset import Dataset
 from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from spinney.forest import RandomForestClassifier, RandomForestRegressor
@@ -119,7 +122,8 @@ class CrossValidation:
             classes of all folds are the same. scikit-learn spends a tenth of a millisecond on each
             fold, which is too much for leave-one-out.
         encode : bool
-            Whether to replace the targets by codes of their classes.
+            Whether scikit-learn replaces the targets by codes of their classes. A `class_weight`
+            that names classes is read before that.
         fails : bool
             Whether to raise the error of a fold that cannot be fitted. Otherwise the folds are
             refitted, so that the others get their scores.
@@ -183,18 +187,21 @@ class CrossValidation:
             raise _RefitNeeded(splits.obstacle)
         if join and not are_partition(splits.list_known(), n_samples):
             raise _RefitNeeded("the test sets are not a partition of the samples")
+        labels = y
         if encode:
             y = _encode_classes(y)
+        reads_labels = encode and _weighs_labels(self.estimator)
         start = time.perf_counter()
         try:
             folds = predict_splits(
                 self.estimator,
                 X,
-                y,
+                labels if reads_labels else y,
                 splits.list_known(),
                 params,
                 self.n_jobs,
                 int(self.verbose),
+                encode=reads_labels,
             )
         except FoldError as failed:
             if fails:
@@ -248,11 +255,17 @@ class CrossValidation:
             raise _RefitNeeded("`params` has more than a weight and an id of each sample")
         return given
 
-    def prepare_refits(self) -> dict[str, Any]:
+    def prepare_refits(self, *, encode: bool = False) -> dict[str, Any]:
         """Return arguments with which scikit-learn fits the estimator to each fold.
 
         Forests with `bootstrap="poisson"` get row numbers as `sample_ids`, so that a sample has the
         same counts in all folds.
+
+        Parameters
+        ----------
+        encode : bool, default=False
+            Whether scikit-learn replaces the targets by codes of their classes, before fits whose
+            `class_weight` may name classes.
         """
         estimator, params = self.estimator, self.params
         if self._refits is not None:
@@ -267,6 +280,10 @@ class CrossValidation:
             params = {**(params or {}), "sample_ids": np.arange(_count_rows(self.X))}
             if get_config()["enable_metadata_routing"]:
                 estimator = clone(estimator).set_fit_request(sample_ids=True)
+        if encode and _weighs_labels(estimator):
+            # scikit-learn, which numbers the classes likewise, tells what is wrong with y.
+            with suppress(*INPUT_ERRORS):
+                estimator = CodedRefits(estimator, self.y).make_estimator()
         return {
             "estimator": estimator,
             "X": self.X,
@@ -328,6 +345,13 @@ def _predicts_like_ours(estimator_class: type) -> bool:
     # scikit-learn gives each class its own `set_fit_request` and the like.
     added = {name for name in added if not (name.startswith("set_") and name.endswith("_request"))}
     return not any(hasattr(ours, name) for name in added - _HARMLESS)
+
+
+def _weighs_labels(estimator: Any) -> bool:
+    """Return whether `class_weight` of an estimator of this package names classes."""
+    if not isinstance(estimator, ClassTarget):
+        return False
+    return estimator.class_weight is not None and not isinstance(estimator.class_weight, str)
 
 
 def _encode_classes(y: Any) -> NDArray[np.intp]:

@@ -56,8 +56,8 @@ class RandomForestClassifier(ForestClassifier):
     oob_score : bool or callable, default=False
         Whether to predict each training sample by the trees that were not grown on it, and to score
         these out-of-bag predictions. True: by accuracy. A callable is called with the true classes
-        and the predicted ones, both as indices into `classes_`, and returns the score. Needs a
-        `bootstrap` other than False.
+        and the predicted ones, both as indices into `classes_`, and returns the score. Samples that
+        every tree was grown on are left out, with a warning. Needs a `bootstrap` other than False.
     n_jobs : int, default=None
         Number of threads for `fit` and for predictions. None means 1 unless
         `joblib.parallel_config` sets another number, and -1 means all processors. Results do not
@@ -77,9 +77,9 @@ class RandomForestClassifier(ForestClassifier):
         Weights of the classes, by which the weights of their samples are multiplied. A dict maps
         labels to weights; a list has one dict per output. "balanced" gives each class the same
         total weight, `sample_weight` included. "balanced_subsample" does so within the sample of
-        each tree. With `bootstrap=True` and `replace=True` these weights become probabilities to be
-        drawn, but for "balanced_subsample", which is applied after drawing. None means 1 for all
-        classes.
+        each tree, where samples weigh what trees weigh them by, see `fit`. With `bootstrap=True`
+        and `replace=True` these weights become probabilities to be drawn, but for
+        "balanced_subsample", which is applied after drawing. None means 1 for all classes.
     ccp_alpha : float, default=0.0
         Price of a leaf in minimal cost-complexity pruning. A grown tree is cut back to the subtree
         with the lowest sum of impurity and prices of leaves. 0.0 means no pruning.
@@ -153,10 +153,11 @@ class RandomForestClassifier(ForestClassifier):
     n_outputs_ : int
         Number of outputs (columns of `y`).
     oob_score_ : float
-        Out-of-bag score. Exists only if `oob_score` is not False.
+        Out-of-bag score of the samples that some tree was not grown on; NaN if there are none.
+        Exists only if `oob_score` is not False.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes) or \
             (n_samples, n_classes, n_outputs)
-        Out-of-bag probabilities of the training samples, 0 for samples that every tree was grown
+        Out-of-bag probabilities of the training samples, NaN for samples that every tree was grown
         on. Exists only if `oob_score` is not False.
 
     References
@@ -253,7 +254,8 @@ class RandomForestRegressor(ForestRegressor):
     oob_score : bool or callable, default=False
         Whether to predict each training sample by the trees that were not grown on it, and to score
         these out-of-bag predictions. True: by R2. A callable is called with the true targets and
-        the predicted ones, and returns the score. Needs a `bootstrap` other than False.
+        the predicted ones, and returns the score. Samples that every tree was grown on are left
+        out, with a warning. Needs a `bootstrap` other than False.
     n_jobs : int, default=None
         Number of threads for `fit` and for predictions. None means 1 unless
         `joblib.parallel_config` sets another number, and -1 means all processors. Results do not
@@ -343,10 +345,11 @@ class RandomForestRegressor(ForestRegressor):
     n_outputs_ : int
         Number of outputs (columns of `y`).
     oob_score_ : float
-        Out-of-bag score. Exists only if `oob_score` is not False.
-    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Out-of-bag predictions of the training samples, 0 for samples that every tree was grown on.
+        Out-of-bag score of the samples that some tree was not grown on; NaN if there are none.
         Exists only if `oob_score` is not False.
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Out-of-bag predictions of the training samples, NaN for samples that every tree was grown
+        on. Exists only if `oob_score` is not False.
 
     References
     ----------

@@ -220,7 +220,9 @@ def cross_val_predict(
     """Predict each sample by an estimator that was fitted without it.
 
     Does what :func:`sklearn.model_selection.cross_val_predict` does. For trees, forests and lazy
-    forests of this package all folds share the encoded data, as :func:`cross_validate` describes.
+    forests of this package all folds share the encoded data, as :func:`cross_validate` describes,
+    and `class_weight` names classes by their labels for all methods. scikit-learn's function fits
+    to codes of classes where `method` predicts probabilities, and looks these up in `class_weight`.
 
     Parameters
     ----------
@@ -268,11 +270,12 @@ def cross_val_predict(
     """
     work = CrossValidation(estimator, X, y, groups, cv, params, n_jobs, verbose)
     shared = None
-    if method == "predict":
-        shared = work.share(join=True)
-    elif method in ("predict_proba", "predict_log_proba") and hasattr(estimator, method):
-        # scikit-learn, too, fits to codes where predictions have a column for each class.
-        shared = work.share(join=True, encode=True)
+    # scikit-learn fits to codes where predictions have a column for each class.
+    is_coded = method in ("predict_proba", "predict_log_proba") and hasattr(estimator, method)
+    if method == "predict" or is_coded:
+        shared = work.share(join=True, encode=is_coded)
     return of_sklearn.cross_val_predict(
-        **(shared or work.prepare_refits()), pre_dispatch=pre_dispatch, method=method
+        **(shared or work.prepare_refits(encode=is_coded)),
+        pre_dispatch=pre_dispatch,
+        method=method,
     )

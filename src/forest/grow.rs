@@ -155,25 +155,28 @@ fn counted(target: &Target, counts: &[u32], runtime: &Runtime<'_>) -> Result<Tar
 }
 
 /// The target with the weights multiplied by `counts` and by a factor per class, which makes the
-/// classes of the sample weigh the same. The factor is the number of draws, divided by the number
-/// of draws of the class and by the number of classes drawn; factors are multiplied over the
-/// outputs. This is scikit-learn's "`balanced_subsample`".
+/// classes of the sample weigh the same. The factor is the weight of the sample, draws counted,
+/// divided by that of the class and by the number of classes drawn; factors are multiplied over the
+/// outputs. This is scikit-learn's "`balanced_subsample`", where a weight is as many copies: rows that
+/// are drawn by weight weigh 1 here, so that draws alone count, as there.
 fn balanced(target: &Target, counts: &[u32], runtime: &Runtime<'_>) -> Result<Target> {
     let TargetValues::Classes(classes) = target.values() else { return counted(target, counts, runtime) };
-    let rows = || classes.slots.chunks_exact(target.n_outputs()).zip(counts);
-    let mut draws = vec![0u64; classes.first.last().map_or(0, |&n_slots| n_slots as usize)];
-    for (slots, &count) in rows() {
+    // The weight of each class in the sample, and of the whole sample, in the target's unit.
+    let mut weights = vec![0u128; classes.first.last().map_or(0, |&n_slots| n_slots as usize)];
+    let mut total = 0;
+    for (sample, (slots, &count)) in classes.slots.chunks_exact(target.n_outputs()).zip(counts).enumerate() {
+        let weight = u128::from(target.weights().get(sample)) * u128::from(count);
+        total += weight;
         for &slot in slots {
-            draws[slot as usize] += u64::from(count);
+            weights[slot as usize] += weight;
         }
     }
-    let total: u64 = counts.iter().map(|&count| u64::from(count)).sum();
-    let mut factors = vec![0.0; draws.len()];
+    let mut factors = vec![0.0; weights.len()];
     for output in classes.first.windows(2) {
         let slots = output[0] as usize..output[1] as usize;
-        let n_drawn = draws[slots.clone()].iter().filter(|&&n| n > 0).count();
+        let n_drawn = weights[slots.clone()].iter().filter(|&&weight| weight > 0).count();
         for slot in slots {
-            factors[slot] = total as f64 / (n_drawn as f64 * draws[slot] as f64);
+            factors[slot] = total as f64 / (n_drawn as f64 * weights[slot] as f64);
         }
     }
     let factor = |sample: usize| {

@@ -80,7 +80,7 @@ pub struct ForestParams {
     /// The rows on which each tree is grown.
     pub bootstrap: Bootstrap,
     /// Whether the rows of each tree's sample are weighted such that all classes weigh the same.
-    /// Has no meaning in regression.
+    /// Has no meaning in regression, and none without a bootstrap.
     pub balanced_subsample: bool,
     /// By which rows categories are put in order.
     pub category_order: CategoryOrder,

@@ -275,8 +275,9 @@ fn ids_are_one_per_row() {
     }
 }
 
-/// Each class of a sample weighs as much as the others, whatever its rows weigh: the count of a row
-/// times the number of draws over that of its class and of the classes.
+/// Each class of a sample weighs as much as the others, whatever its rows weigh: the factor of a class
+/// is the weight of the sample over that of the class and the number of classes. With replacement, rows
+/// weigh by their draws alone.
 #[test]
 fn subsamples_are_balanced() {
     let (n, m) = (200, 5);
@@ -297,25 +298,22 @@ fn subsamples_are_balanced() {
         };
         let forest = grow_with(&data, &target, &params, None, 1);
         let sampler = RowSampler::new(target.weights(), n, params.bootstrap, None).unwrap();
+        let with_replacement = matches!(bootstrap, Bootstrap::WithReplacement { .. });
         for (tree, seed) in members(&forest) {
             let counts = sampler.counts(seed, &runtime(1)).unwrap().unwrap();
-            let total: u32 = counts.iter().sum();
+            let drawn = |row: usize| f64::from(counts[row]) * if with_replacement { 1.0 } else { given[row] };
+            let total: f64 = (0..n).map(drawn).sum();
             let factor = |row: usize| {
                 let of_output = |output: usize| {
                     let class = |row: usize| values[row * 2 + output];
-                    let drawn = |c| (0..n).filter(|&row| class(row) == c).map(|row| counts[row]).sum::<u32>();
-                    let n_drawn = (0..n_classes[output]).filter(|&c| drawn(c) > 0).count();
-                    f64::from(total) / (n_drawn as f64 * f64::from(drawn(class(row))))
+                    let weight = |c| (0..n).filter(|&row| class(row) == c).map(drawn).sum::<f64>();
+                    let n_drawn = (0..n_classes[output]).filter(|&c| weight(c) > 0.0).count();
+                    total / (n_drawn as f64 * weight(class(row)))
                 };
                 of_output(0) * of_output(1)
             };
-            let with_replacement = matches!(bootstrap, Bootstrap::WithReplacement { .. });
-            let weight: Vec<f64> = (0..n)
-                .map(|row| match counts[row] {
-                    0 => 0.0,
-                    count => f64::from(count) * if with_replacement { 1.0 } else { given[row] } * factor(row),
-                })
-                .collect();
+            let weight: Vec<f64> =
+                (0..n).map(|row| if counts[row] == 0 { 0.0 } else { drawn(row) * factor(row) }).collect();
             let alone = TreeParams { seed, ..tree_params(CriterionKind::Gini) }.check(n, m).unwrap();
             let sample = y.target(Some(&weight));
             assert!(tree == grow::grow(&data, &sample, &alone, 0, &runtime(1)).unwrap());
