@@ -82,6 +82,15 @@ pub enum Error {
         /// How much was asked for.
         bytes: u64,
     },
+    /// A panic, which is a bug of this crate.
+    #[error(
+        "spinney has failed with the message {message:?}. This is a bug in spinney. Please report it to its issue \
+         tracker, together with the call and what standard error shows of it."
+    )]
+    Panicked {
+        /// What the panic says.
+        message: String,
+    },
     /// The caller asked the running call to stop.
     #[error("the call was interrupted")]
     Interrupted,

@@ -4,6 +4,8 @@
 //! a process that forks between two calls finds no dead threads. Results are collected in the order
 //! of the items, so they do not depend on the schedule.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -126,6 +128,22 @@ impl<'a> Runtime<'a> {
     }
 }
 
+/// Calls `work`; a panic in it becomes an [`Error::Panicked`], made an error of the caller's type. What
+/// `work` may have left half changed must be behind a lock or a `OnceLock`, or not be used any more.
+///
+/// That holds in this crate: the pool of threads is that of the call, results are dropped, locks are
+/// taken although they are poisoned, and what is made once is not made yet.
+pub fn catch<T, E: From<Error>>(work: impl FnOnce() -> std::result::Result<T, E>) -> std::result::Result<T, E> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panicked(&*panic).into()))
+}
+
+/// The error that a panic becomes.
+pub fn panicked(panic: &(dyn Any + Send)) -> Error {
+    let formatted = panic.downcast_ref::<String>().map(String::as_str);
+    let message = formatted.or_else(|| panic.downcast_ref().copied()).unwrap_or("no message");
+    Error::Panicked { message: message.into() }
+}
+
 /// An item of [`Runtime::map`], then its result.
 struct Slot<T, R>(Mutex<(Option<T>, Option<R>)>);
 
@@ -147,5 +165,40 @@ impl<T, R> Slot<T, R> {
 
     fn into_result(self) -> Option<R> {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner).1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(work: impl FnOnce() -> Result<()>) -> String {
+        match catch(work) {
+            Err(Error::Panicked { message }) => message,
+            other => panic!("{other:?} is no panic"),
+        }
+    }
+
+    #[test]
+    fn panics_say_what_they_say() {
+        assert_eq!(message(|| panic!("plain")), "plain");
+        assert_eq!(message(|| panic!("of {}", 2)), "of 2");
+        assert_eq!(message(|| std::panic::panic_any(3)), "no message");
+        assert_eq!(catch(|| Err::<(), Error>(Error::Interrupted)), Err(Error::Interrupted));
+        assert_eq!(catch(|| Ok::<_, Error>(7)), Ok(7));
+    }
+
+    /// On other threads, too, which work on afterwards.
+    #[test]
+    fn a_pool_outlives_a_panic() {
+        for n_threads in [1, 3] {
+            let stop = AtomicBool::new(false);
+            let runtime = Runtime::new(n_threads, &stop);
+            let square = |item: u32| if item == 40 { panic!("item {item}") } else { Ok(item * item) };
+            assert_eq!(message(|| runtime.map((0..100).collect(), square).map(drop)), "item 40");
+            let in_scope = |scope: &rayon::Scope<'_>| scope.spawn(|_| panic!("in a scope"));
+            assert_eq!(message(|| runtime.scope(in_scope)), "in a scope");
+            assert_eq!(runtime.map((0..4).collect(), square), Ok(vec![0, 1, 4, 9]));
+        }
     }
 }

@@ -395,6 +395,47 @@ def test_features_that_no_split_uses_contribute_nothing():
     assert leaf.shap_values(sparse.csr_matrix(X)).nnz == 0
 
 
+ONES = np.array([0, 1, 2, 2, 2, 2, 2, 2])
+# Of most pairs of rows all have one value.
+ALIKE = {
+    "two classes": (spinney.RandomForestClassifier, ONES > 0),
+    "three classes": (spinney.RandomForestClassifier, ONES),
+    "outputs of classes": (spinney.RandomForestClassifier, np.column_stack([ONES, ONES > 0])),
+    "numbers": (spinney.RandomForestRegressor, ONES / 3),
+    "outputs of numbers": (spinney.RandomForestRegressor, np.column_stack([ONES, ONES / 3])),
+    "extra trees": (spinney.ExtraTreesClassifier, ONES),
+}
+
+
+@pytest.mark.parametrize("kind", ALIKE)
+@pytest.mark.parametrize("interactions", [False, True])
+def test_trees_of_one_leaf_contribute_nothing(kind, interactions, tmp_path):
+    """Whichever trees of a forest they are: a thread may meet one before it has any room."""
+    estimator_class, y = ALIKE[kind]
+    X = np.column_stack([np.arange(8), np.arange(8) % 3]).astype(float)
+    seen = set()
+    for seed in range(100):
+        forest = estimator_class(
+            3, max_samples=2, bootstrap=True, random_state=seed, n_jobs=1 + seed % 2
+        ).fit(X, y)
+        if seed % 3 == 0:
+            forest.save(tmp_path / "model")
+            forest = spinney.load(tmp_path / "model")
+        trees = list_trees(forest)
+        seen.add(tuple(tree.node_count == 1 for tree in trees))
+        found = stack_outputs(
+            forest.shap_values(X, interactions=interactions), trees[0].max_n_classes
+        )
+        for row, values in zip(X, found, strict=True):
+            expected, _ = explain_exactly(trees, row, interactions)
+            np.testing.assert_allclose(values.reshape(expected.shape), expected, atol=2e-15)
+        if seed % 3 == 1 and kind == "two classes":
+            forest.explain(X[:1])
+        if len(seen) == 8 and seed > 10:
+            break
+    assert len(seen) == 8
+
+
 def test_frames_with_categories():
     frame = pd.DataFrame({"colour": ["r", "g", "b", "r", None] * 10, "size": np.arange(50.0)})
     y = np.where(frame["colour"] == "r", 2.0, 0.0) + frame["size"] / 50

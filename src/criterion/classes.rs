@@ -135,6 +135,21 @@ impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
         })
     }
 
+    /// The order of this number among [`orders`](Self::orders). O(outputs): there may be many classes, and
+    /// a search asks for each order by its number.
+    fn order_at(&self, number: usize) -> Option<(usize, u32)> {
+        let mut rest = number as u32;
+        self.classes.first.windows(2).enumerate().find_map(|(output, range)| {
+            let first = range[0] + u32::from(range[1] - range[0] == 2);
+            let n_orders = range[1] - first;
+            if rest < n_orders {
+                return Some((output, first + rest));
+            }
+            rest -= n_orders;
+            None
+        })
+    }
+
     #[inline]
     fn slots(&self, sample: u32) -> &[u32] {
         row(&self.classes.slots, sample, self.n_outputs)
@@ -300,12 +315,12 @@ impl<W: SampleWeights, M: Measure> Ordered for ClassCriterion<'_, W, M> {
     }
 
     fn order(&self, order: usize) -> impl Fn(u32) -> u64 {
-        let (output, slot) = self.orders().nth(order).unwrap_or_default();
+        let (output, slot) = self.order_at(order).unwrap_or_default();
         move |sample| u64::from(self.slots(sample)[output] == slot)
     }
 
     fn order_total(&self, totals: &Self::Totals, _samples: &[u32], order: usize) -> u128 {
-        self.orders().nth(order).map_or(0, |(_, slot)| totals.counts[slot as usize].into())
+        self.order_at(order).map_or(0, |(_, slot)| totals.counts[slot as usize].into())
     }
 
     fn n_shares(&self) -> usize {

@@ -11,6 +11,7 @@ use crate::forest::grow::Bags;
 use crate::forest::waves::ask_in_waves;
 use crate::grow::check_lengths;
 use crate::lazy::Reached;
+use crate::memory;
 use crate::runtime::Runtime;
 use crate::tree::predict::divide;
 
@@ -110,8 +111,10 @@ impl CrossValidation<'_> {
         // has the bits of x for each x, -0.0 included. The sums of a forest begin with 0.0, as in
         // its own predictions.
         let nothing = if self.is_tree { -0.0 } else { 0.0 };
-        let zeros = |(fold, n_values): (&&Fold<'_>, &usize)| vec![nothing; fold.test.len() * n_values];
-        let mut values: Vec<Vec<f64>> = folds.iter().zip(n_values).map(zeros).collect();
+        let zeros = |(fold, n_values): (&&Fold<'_>, &usize)| {
+            memory::filled("the result", nothing, fold.test.len().saturating_mul(*n_values))
+        };
+        let mut values: Vec<Vec<f64>> = folds.iter().zip(n_values).map(zeros).collect::<Result<_>>()?;
         let ask = |number: u64, threads: &Runtime<'_>| {
             let answer = ask(number, threads)?;
             for _ in folds {

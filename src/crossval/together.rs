@@ -139,7 +139,7 @@ impl Visitor for Shared<'_> {
             runtime.check_interrupt()?;
             descent.visit(group, &mut stack)?;
         }
-        let mut reached = Reached::new(query.shape().0, false);
+        let mut reached = Reached::new(query.shape().0, false)?;
         reached.append(descent.finds);
         Ok(Some(reached))
     }

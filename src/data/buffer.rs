@@ -17,16 +17,23 @@ pub struct Buffer<T: 'static> {
     is_ours: bool,
 }
 
-// SAFETY: a buffer gives shared references alone, and the keeper may be dropped on any thread.
-unsafe impl<T: Sync> Send for Buffer<T> {}
+// The compiler cannot see through the pointer, and there is no safe type for it: with a reference of
+// any lifetime in its place, a buffer that is dropped would for a moment hold a reference to memory
+// that its keeper has given back; with a trait object that lends the slice, each read of a cell would
+// be a virtual call. So this is the one place with hand-written `Send` and `Sync`.
+//
+// SAFETY: a buffer gives shared references alone, which `T` allows for on any thread, and the keeper is
+// `Send` and `Sync` itself.
+unsafe impl<T: Send + Sync> Send for Buffer<T> {}
 // SAFETY: as above.
-unsafe impl<T: Sync> Sync for Buffer<T> {}
+unsafe impl<T: Send + Sync> Sync for Buffer<T> {}
 
 impl<T> Deref for Buffer<T> {
     type Target = [T];
 
     #[inline]
     fn deref(&self) -> &[T] {
+        debug_assert!(self.start.is_aligned() && self.len <= isize::MAX as usize / size_of::<T>().max(1));
         // SAFETY: the constructors had a slice at this place, which the keeper keeps, and which
         // nobody writes to.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
@@ -41,6 +48,11 @@ impl<T> Buffer<T> {
 
     /// A slice that lies in the same memory.
     fn share<U>(&self, start: NonNull<U>, len: usize) -> Buffer<U> {
+        debug_assert!(
+            start.addr() >= self.start.addr()
+                && start.addr().get() + len * size_of::<U>() <= self.start.addr().get() + self.len * size_of::<T>(),
+            "a part lies within the whole"
+        );
         Buffer { start, len, keeper: Arc::clone(&self.keeper), is_ours: self.is_ours }
     }
 }

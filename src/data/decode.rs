@@ -3,7 +3,11 @@
 
 use super::{Columns, Dataset, SparseColumns};
 use crate::error::Result;
+use crate::memory;
 use crate::runtime::Runtime;
+
+/// What memory is asked for.
+const VALUES: &str = "the values of X";
 
 /// The values of a data set.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +31,7 @@ impl Dataset {
         match self.columns() {
             Columns::Dense(columns) => {
                 let n_features = self.n_features();
-                let mut values = vec![0.0; self.n_samples() * n_features];
+                let mut values: Vec<f64> = memory::zeros(VALUES, self.n_samples().saturating_mul(n_features))?;
                 for feature in 0..n_features as u32 {
                     runtime.check_interrupt()?;
                     let column = columns.column(feature);
@@ -50,7 +54,9 @@ impl Dataset {
 
     fn decode_sparse(&self, columns: &SparseColumns, runtime: &Runtime<'_>) -> Result<Decoded> {
         let nnz = columns.nnz();
-        let (mut indptr, mut indices, mut data) = (vec![0], Vec::with_capacity(nnz), Vec::with_capacity(nnz));
+        let mut indptr = memory::reserve(VALUES, self.n_samples() + 1)?;
+        let (mut indices, mut data) = (memory::reserve(VALUES, nnz)?, memory::reserve(VALUES, nnz)?);
+        indptr.push(0);
         for sample in 0..self.n_samples() {
             runtime.check_in_turn(sample)?;
             let row = columns.row(sample as u32);

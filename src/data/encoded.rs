@@ -61,17 +61,19 @@ impl EncodedMatrix {
 
     /// For each feature the codes of the categories that these rows have, ascending; nothing for
     /// features that are numeric.
-    pub fn present_codes(&self) -> Vec<Option<Vec<u32>>> {
+    pub fn present_codes(&self, runtime: &Runtime<'_>) -> Result<Vec<Option<Vec<u32>>>> {
         let present = |feature: u32| {
-            self.data.is_categorical(feature).then(|| {
+            let find = || -> Result<Vec<u32>> {
                 let mut occurs = vec![false; self.data.n_ranks(feature)];
                 for row in 0..self.n_rows() {
+                    runtime.check_in_turn(row)?;
                     occurs[self.data.rank(feature, self.row(row)) as usize] = true;
                 }
                 let missing = self.data.missing_rank(feature);
                 let ranks = (0..).zip(occurs).filter(|&(rank, occurs)| occurs && missing != Some(rank));
-                ranks.map(|(rank, _)| self.data.value(feature, rank) as u32).collect()
-            })
+                Ok(ranks.map(|(rank, _)| self.data.value(feature, rank) as u32).collect())
+            };
+            self.data.is_categorical(feature).then(find).transpose()
         };
         (0..self.data.n_features() as u32).map(present).collect()
     }

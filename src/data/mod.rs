@@ -193,9 +193,9 @@ impl Dataset {
 
     /// Some rows of a dense data set, in this order, as a data set of their own: near to each other
     /// in memory. Ranks and values are those of the whole. Nothing for a sparse one. O(cells).
-    pub(crate) fn subset(&self, samples: &[u32]) -> Option<Self> {
+    pub(crate) fn subset(&self, samples: &[u32], runtime: &Runtime<'_>) -> Option<Self> {
         let Columns::Dense(columns) = self.columns() else { return None };
-        let columns = Arc::new(Columns::Dense(columns.subset(samples)));
+        let columns = Arc::new(Columns::Dense(columns.subset(samples, runtime)));
         Some(Self { n_samples: samples.len(), columns, ..self.clone() })
     }
 

@@ -11,6 +11,8 @@
 //! What is read may be damaged or forged: all that the engine relies on is checked, in one pass
 //! over the cells. Arrays are not copied.
 
+use std::collections::HashMap;
+
 use super::buffer::{Buffer, Plain};
 use super::dense::{DenseColumn, DenseColumns, Ranks};
 use super::encoding::Encoding;
@@ -125,10 +127,9 @@ impl Dataset {
 
     /// The data set of named arrays that may come from anywhere. O(cells).
     pub fn from_parts(parts: &[Part], runtime: &Runtime<'_>) -> Result<Self> {
-        let find = |name: &str| {
-            let part = parts.iter().find(|(other, _)| other == name);
-            part.map(|(_, bytes)| bytes).ok_or_else(|| damaged(name, "it is not there"))
-        };
+        // A dense data set has as many parts as features, so they are not looked for one by one.
+        let by_name: HashMap<&str, &Buffer<u8>> = parts.iter().map(|(name, bytes)| (&name[..], bytes)).collect();
+        let find = |name: &str| by_name.get(name).copied().ok_or_else(|| damaged(name, "it is not there"));
         let shape = find("shape")?.numbers::<u64>().filter(|_| find("shape").is_ok_and(|bytes| bytes.len() == SHAPE));
         let shape = shape.ok_or_else(|| damaged("shape", "its length is wrong"))?;
         let (is_sparse, width) = match (shape[2], shape[3]) {

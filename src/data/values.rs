@@ -6,7 +6,9 @@
 //!
 //! The table of a feature may exceed every cache, where a binary search is a chain of misses. The
 //! index divides the range of values into equal bins and has the first rank of each: one look-up
-//! leaves few ranks to be searched, unless values are very unevenly spread.
+//! leaves few ranks to be searched, unless values are very unevenly spread. The index of a feature is
+//! made when it is first needed. There is none where the places for the indices of all features would
+//! take more memory than the values, as they do for a billion features that are nearly all 0.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -25,9 +27,13 @@ pub struct ValueTable {
     values: Floats,
     /// By feature; empty if there are none at all.
     has_missing: Box<[bool]>,
-    /// By feature, none for short tables; made when a threshold is first looked up.
-    indices: OnceLock<Box<[Option<RankIndex>]>>,
+    /// By feature, none for short tables; each is made when a threshold of the feature is first looked
+    /// up. Empty if they would take more memory than the values.
+    indices: OnceLock<Box<[FeatureIndex]>>,
 }
+
+/// The index of one feature.
+type FeatureIndex = OnceLock<Option<RankIndex>>;
 
 /// The ranks of equal parts of the range of values.
 #[derive(Debug, Clone)]
@@ -167,12 +173,36 @@ impl ValueTable {
         self.indptr[feature + 1] - self.indptr[feature]
     }
 
-    fn indices(&self) -> &[Option<RankIndex>] {
-        let index = |range: &[usize]| match &self.values {
-            Floats::F32(values) => RankIndex::new(&values[range[0]..range[1]]),
-            Floats::F64(values) => RankIndex::new(&values[range[0]..range[1]]),
-        };
-        self.indices.get_or_init(|| self.indptr.windows(2).map(index).collect())
+    /// The index of a feature, if it has one.
+    #[inline]
+    fn index(&self, feature: usize) -> Option<&RankIndex> {
+        let index = self.indices.get_or_init(|| self.no_indices()).get(feature)?;
+        index.get_or_init(|| self.new_index(feature)).as_ref()
+    }
+
+    /// A place for the index of each feature, unless these places would take more memory than the values.
+    #[cold]
+    fn no_indices(&self) -> Box<[FeatureIndex]> {
+        let n_features = self.indptr.len() - 1;
+        let are_worth_it = n_features.saturating_mul(size_of::<FeatureIndex>()) <= self.value_bytes();
+        (0..if are_worth_it { n_features } else { 0 }).map(|_| OnceLock::new()).collect()
+    }
+
+    /// Makes the index of a feature; none for a short table. O(values of the feature).
+    #[cold]
+    fn new_index(&self, feature: usize) -> Option<RankIndex> {
+        let range = self.indptr[feature]..self.indptr[feature + 1];
+        match &self.values {
+            Floats::F32(values) => RankIndex::new(&values[range]),
+            Floats::F64(values) => RankIndex::new(&values[range]),
+        }
+    }
+
+    fn value_bytes(&self) -> usize {
+        match &self.values {
+            Floats::F32(values) => size_of_val(&values[..]),
+            Floats::F64(values) => size_of_val(&values[..]),
+        }
     }
 
     /// Ranks of a feature that the first one above `threshold` is among, or is the one after.
@@ -183,7 +213,7 @@ impl ValueTable {
             let above = nearest.key() as usize + usize::from(f64::from(nearest) <= threshold);
             return above..above;
         }
-        match &self.indices()[feature] {
+        match self.index(feature) {
             Some(index) => index.ranks(threshold),
             None => 0..self.n_ranks(feature),
         }
@@ -260,15 +290,11 @@ impl ValueTable {
     }
 
     pub(crate) fn n_bytes(&self) -> usize {
-        let values = match &self.values {
-            Floats::F32(values) => size_of_val(&values[..]),
-            Floats::F64(values) => size_of_val(&values[..]),
-        };
         let indices = self.indices.get().map_or(0, |indices| {
-            size_of_val(&indices[..])
-                + indices.iter().flatten().map(|index| size_of_val(&index.starts[..])).sum::<usize>()
+            let made = indices.iter().filter_map(|index| index.get()?.as_ref());
+            size_of_val(&indices[..]) + made.map(|index| size_of_val(&index.starts[..])).sum::<usize>()
         });
-        values + size_of_val(&self.indptr[..]) + size_of_val(&self.has_missing[..]) + indices
+        self.value_bytes() + size_of_val(&self.indptr[..]) + size_of_val(&self.has_missing[..]) + indices
     }
 }
 

@@ -117,7 +117,11 @@ impl Plan {
         let mut groups = Vec::new();
         for range in ranges(&tree, &wanted)? {
             runtime.check_interrupt()?;
-            groups.push(Group::new(&tree, &split_of, range, &wanted, (&values, n_values))?);
+            let group = Group::new(&tree, &split_of, range, &wanted, (&values, n_values))?;
+            // A tree of one leaf has no step, and so no room for products.
+            if !group.steps.is_empty() {
+                groups.push(group);
+            }
         }
         let Covers { tolerances, expected, .. } = covers;
         Ok(Self { tree, splits, features, groups, tolerances, expected, values, n_values })

@@ -15,6 +15,7 @@
 //! the next multiple of 64 after the one before, and what is between them is 0. All integers are
 //! little-endian. The head will be the same in all formats to come.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crc32fast::Hasher;
@@ -34,8 +35,10 @@ const ENTRY: usize = 64;
 const NAME: usize = 40;
 /// What errors call the head and the table.
 const TABLE: &str = "table";
-/// Bytes of which one task computes the checksum.
+/// Bytes of which one task computes the checksum, of one section or of several.
 const BLOCK: usize = 1 << 22;
+/// The most sections of which one task computes the checksums.
+const MANY: usize = 1 << 12;
 
 /// A section, and where its bytes are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +55,8 @@ pub struct Section {
 pub fn frame(sections: &[(&str, &[u8])], runtime: &Runtime<'_>) -> Result<Vec<u8>> {
     let mut table = Vec::with_capacity(sections.len() * ENTRY);
     let mut end = HEAD + sections.len() * ENTRY;
-    for (name, bytes) in sections {
+    let checksums = checksums(&sections.iter().map(|&(_, bytes)| bytes).collect::<Vec<_>>(), runtime)?;
+    for ((name, bytes), checksum) in sections.iter().zip(checksums) {
         if name.len() > NAME || !name.bytes().all(|byte| byte.is_ascii_graphic()) {
             let got = format!("{name:?}");
             return Err(Error::InvalidArgument { name: "the name of a section", got, expected: "printable".into() });
@@ -63,7 +67,7 @@ pub fn frame(sections: &[(&str, &[u8])], runtime: &Runtime<'_>) -> Result<Vec<u8
         entry[..name.len()].copy_from_slice(name.as_bytes());
         entry[40..48].copy_from_slice(&(start as u64).to_le_bytes());
         entry[48..56].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
-        entry[56..60].copy_from_slice(&checksum(bytes, runtime)?.to_le_bytes());
+        entry[56..60].copy_from_slice(&checksum.to_le_bytes());
         table.extend(entry);
     }
     let mut head = Vec::with_capacity(HEAD + table.len());
@@ -108,8 +112,10 @@ pub fn sections(file: &[u8], runtime: &Runtime<'_>) -> Result<Vec<Section>> {
     }
     let mut end = HEAD + table.len();
     let mut sections: Vec<Section> = Vec::with_capacity(n_sections);
-    let mut checksums = Vec::with_capacity(n_sections);
-    for entry in table.chunks_exact(ENTRY) {
+    let mut expected = Vec::with_capacity(n_sections);
+    let mut names = HashSet::with_capacity(n_sections);
+    for (number, entry) in table.chunks_exact(ENTRY).enumerate() {
+        runtime.check_in_turn(number)?;
         let name = entry[..NAME].split(|&byte| byte == 0).next().unwrap_or_default();
         let is_padded = entry[name.len()..NAME].iter().chain(&entry[60..]).all(|&byte| byte == 0);
         let Some(name) = str::from_utf8(name)
@@ -118,7 +124,7 @@ pub fn sections(file: &[u8], runtime: &Runtime<'_>) -> Result<Vec<Section>> {
         else {
             return damaged("the name of a section is illegal".into());
         };
-        if sections.iter().any(|section| section.name == name) {
+        if !names.insert(name) {
             return damaged(format!("two sections have the name {name}"));
         }
         let start = end.next_multiple_of(ALIGNMENT);
@@ -132,14 +138,15 @@ pub fn sections(file: &[u8], runtime: &Runtime<'_>) -> Result<Vec<Section>> {
             return damaged(format!("the bytes before the section {name} are not 0"));
         }
         sections.push(Section { name: name.into(), bytes: start..after });
-        checksums.push(word(entry, 56) as u32);
+        expected.push(word(entry, 56) as u32);
         end = after;
     }
     if end != file.len() {
         return damaged(format!("the sections end at byte {end} of {}", file.len()));
     }
-    for (section, expected) in sections.iter().zip(checksums) {
-        if checksum(&file[section.bytes.clone()], runtime)? != expected {
+    let all: Vec<&[u8]> = sections.iter().map(|section| &file[section.bytes.clone()]).collect();
+    for ((section, found), expected) in sections.iter().zip(checksums(&all, runtime)?).zip(expected) {
+        if found != expected {
             let reason = "its checksum does not agree with its bytes".into();
             return Err(Error::Damaged { section: section.name.clone(), reason });
         }
@@ -147,18 +154,36 @@ pub fn sections(file: &[u8], runtime: &Runtime<'_>) -> Result<Vec<Section>> {
     Ok(sections)
 }
 
-fn checksum(bytes: &[u8], runtime: &Runtime<'_>) -> Result<u32> {
-    let blocks = runtime.map(bytes.chunks(BLOCK).collect(), |block| {
-        runtime.check_interrupt()?;
-        let mut hasher = Hasher::new();
-        hasher.update(block);
-        Ok(hasher)
-    })?;
-    let mut all = Hasher::new();
-    for block in &blocks {
-        all.combine(block);
+/// The checksum of each section. Work is divided at blocks of bytes, whatever sections these are of: a
+/// section may have a tenth of memory, and a file may have a million sections.
+fn checksums(sections: &[&[u8]], runtime: &Runtime<'_>) -> Result<Vec<u32>> {
+    let pieces = (0..).zip(sections).flat_map(|(number, bytes)| bytes.chunks(BLOCK).map(move |piece| (number, piece)));
+    let mut tasks: Vec<Vec<(usize, &[u8])>> = Vec::new();
+    let mut n_bytes = 0;
+    for (number, piece) in pieces {
+        n_bytes += piece.len();
+        match tasks.last_mut().filter(|task| n_bytes <= BLOCK && task.len() < MANY) {
+            Some(task) => task.push((number, piece)),
+            None => {
+                tasks.push(vec![(number, piece)]);
+                n_bytes = piece.len();
+            }
+        }
     }
-    Ok(all.finalize())
+    let hashed = runtime.map(tasks, |task| {
+        runtime.check_interrupt()?;
+        let hash = |(number, piece): (usize, &[u8])| {
+            let mut hasher = Hasher::new();
+            hasher.update(piece);
+            (number, hasher)
+        };
+        Ok(task.into_iter().map(hash).collect::<Vec<_>>())
+    })?;
+    let mut all = vec![Hasher::new(); sections.len()];
+    for (number, hasher) in hashed.iter().flatten() {
+        all[*number].combine(hasher);
+    }
+    Ok(all.into_iter().map(Hasher::finalize).collect())
 }
 
 fn checksum_of_head(head: &[u8], table: &[u8]) -> u32 {

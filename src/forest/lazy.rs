@@ -12,6 +12,7 @@ use crate::data::query::Query;
 use crate::data::{Dataset, Target};
 use crate::error::{Error, Result};
 use crate::lazy::{LazyTree, Reached, Traversal, Visits};
+use crate::memory;
 use crate::params::ValidForestParams;
 use crate::runtime::Runtime;
 use crate::tree::predict::{check_features, divide};
@@ -24,6 +25,10 @@ pub struct LazyForest {
     params: ValidForestParams,
     sample_ids: Option<Box<[u64]>>,
 }
+
+/// What memory for predictions, and for the forest kernel, is asked for.
+const RESULT: &str = "the result";
+const KERNEL: &str = "the forest kernel";
 
 /// The predictions of a forest for some query rows, and how they came about.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,10 +129,17 @@ impl LazyForest {
             Ok(reached)
         };
         let n_values = self.n_values();
+        let n_cells = n_query.saturating_mul(n_values);
+        // Beside the result, a tree at work has the leaf and some lists of the query rows.
+        let per_row = size_of::<u64>() + 5 * size_of::<u32>();
+        memory::check(
+            RESULT,
+            n_cells.saturating_mul(size_of::<f64>()).saturating_add(n_query.saturating_mul(per_row)),
+        )?;
         let mut explored = Explored {
-            values: vec![0.0; n_query * n_values],
+            values: memory::zeros(RESULT, n_cells)?,
             visits: Visits::default(),
-            path_lengths: vec![0; n_query],
+            path_lengths: memory::zeros(RESULT, n_query)?,
             weights: None,
         };
         let mut all = Vec::new();
@@ -147,8 +159,9 @@ impl LazyForest {
     /// The forest kernel: the mean over the trees of the training rows' shares in the leaf of each
     /// query row.
     fn kernel(&self, trees: &[Reached], n_query: usize, runtime: &Runtime<'_>) -> Result<Kernel> {
-        let mut weights = Kernel { indptr: vec![0], ..Kernel::default() };
-        let mut sums = vec![0.0; self.data.n_samples()];
+        let mut weights = Kernel { indptr: memory::reserve(KERNEL, n_query + 1)?, ..Kernel::default() };
+        weights.indptr.push(0);
+        let mut sums: Vec<f64> = memory::zeros(KERNEL, self.data.n_samples())?;
         let mut touched = Vec::new();
         for query_row in 0..n_query {
             runtime.check_interrupt()?;
@@ -162,6 +175,8 @@ impl LazyForest {
                 }
             }
             touched.sort_unstable();
+            memory::make_room(KERNEL, &mut weights.indices, touched.len())?;
+            memory::make_room(KERNEL, &mut weights.data, touched.len())?;
             for row in touched.drain(..) {
                 weights.indices.push(row.into());
                 weights.data.push(std::mem::take(&mut sums[row as usize]) / trees.len() as f64);

@@ -79,8 +79,7 @@ fn expand<'s, C: Criterion>(
     let cost = |node: &Pending<'_, C>| search.criterion.cost(&node.totals);
     let before = cost(&node);
     let Expansion::Split(fork) = node.expand(search, scratch)? else { return Ok(None) };
-    let (split, mut left, mut right) = fork.children(search, scratch);
-    (left.heritage, right.heritage) = (None, None);
+    let (split, left, right) = fork.without_heritage().children(search, scratch);
     let improvement = improvement(before, cost(&left) + cost(&right));
     Ok(Some(Waiting { improvement, id, split, left, right }))
 }

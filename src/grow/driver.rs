@@ -6,7 +6,13 @@
 //! at most log2(n) nodes wait, however deep the tree is. The smaller child may instead become a
 //! task for another thread. The subtree of a node of dense data may be walked on a copy of its rows
 //! (see `copies`). Neither tasks nor copies change what the policy finds.
+//!
+//! A thread that waits for others, in the search of a large node or at the end of a scope, takes over
+//! tasks meanwhile, on top of what it is doing. In such a task it may wait again, and so on. So a
+//! thread that is [`MOST_NESTED`] tasks deep walks the next one alone, where it waits for nobody:
+//! that bounds its stack, and how much scratch it holds.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -27,6 +33,30 @@ use crate::split::{Effort, Scratch, Search};
 /// (`benches/peers/threads.py`, `dense.py`).
 const TASK_FROM_NONZEROS: usize = 256;
 const TASK_FROM_CELLS: usize = 4096;
+
+/// How many tasks a thread may have begun that wait for others, before it walks one alone.
+const MOST_NESTED: usize = 4;
+
+thread_local! {
+    /// How many tasks this thread has begun and not finished.
+    static NESTED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A task that this thread has begun; dropped at its end, also by a panic.
+struct Nested;
+
+impl Nested {
+    /// Begins a task. Also returns how many others this thread has begun.
+    fn begin() -> (Self, usize) {
+        (Self, NESTED.replace(NESTED.get() + 1))
+    }
+}
+
+impl Drop for Nested {
+    fn drop(&mut self) {
+        NESTED.set(NESTED.get() - 1);
+    }
+}
 
 /// Walks subtrees with one search and one policy, and holds what the threads share.
 pub struct Driver<'a, C: Criterion, P: Policy> {
@@ -78,25 +108,32 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
 
     /// Walks the whole subtree of a node on this thread.
     pub fn run_with(&self, root: Pending<'_, C>, load: P::Load<'_>, scratch: &mut Scratch<C>) -> Result<P::Whole> {
-        self.policy.join(vec![self.walk(0, root, load, scratch, |node, load| Some((node, load)))?])
+        self.policy.join(vec![self.walk(&self.search, 0, root, load, scratch, |node, load| Some((node, load)))?])
     }
 
     fn run_task<'s, 'l: 's>(&'s self, task: usize, root: Pending<'s, C>, load: P::Load<'l>, scope: Option<&Scope<'s>>) {
-        let finds = self.find(task, root, load, scope);
+        let (_nested, n_others) = Nested::begin();
+        let finds = if n_others < MOST_NESTED || self.search.runtime.n_threads() == 1 {
+            self.find(&self.search, task, root, load, scope)
+        } else {
+            let serial = self.search.runtime.serial();
+            self.find(&self.search.with_runtime(&serial), task, root, load, None)
+        };
         self.lock().tasks.push(finds);
     }
 
     /// Walks the subtree of a task, except those parts of it that become tasks themselves.
     fn find<'s, 'l: 's>(
         &'s self,
+        search: &Search<'_, C>,
         task: usize,
         root: Pending<'s, C>,
         load: P::Load<'l>,
         scope: Option<&Scope<'s>>,
     ) -> Result<P::Finds> {
         let idle = self.lock().idle.pop();
-        let mut scratch = idle.map_or_else(|| Scratch::new(&self.search), Ok)?;
-        let finds = self.walk(task, root, load, &mut scratch, |node, load| match scope {
+        let mut scratch = idle.map_or_else(|| Scratch::new(search), Ok)?;
+        let finds = self.walk(search, task, root, load, &mut scratch, |node, load| match scope {
             Some(scope) if self.is_a_task(&node) => {
                 let new = self.n_tasks.fetch_add(1, Ordering::Relaxed);
                 scope.spawn(move |scope| self.run_task(new, node, load, Some(scope)));
@@ -114,13 +151,14 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
     /// unless `keep_or_spawn` returns it.
     fn walk<'s, 'l>(
         &self,
+        search: &Search<'_, C>,
         task: usize,
         root: Pending<'s, C>,
         mut load: P::Load<'l>,
         scratch: &mut Scratch<C>,
         keep_or_spawn: impl Fn(Pending<'s, C>, P::Load<'l>) -> Option<(Pending<'s, C>, P::Load<'l>)>,
     ) -> Result<P::Finds> {
-        let (search, policy) = (&self.search, self.policy);
+        let policy = self.policy;
         let mut finds = policy.begin(task, &mut load);
         let mut stack = vec![(root, load)];
         while let Some((node, mut load)) = stack.pop() {
@@ -172,7 +210,11 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
     /// Copies the rows of a node, if its subtree is to be walked on a copy.
     fn copy(&self, node: &Pending<'_, C>, load: &P::Load<'_>) -> Option<Dataset> {
         let admits = self.policy.admits_copy(self.copies.as_ref()?, node.samples.len(), load);
-        if admits && !node.must_stop(&self.search) { self.search.data.subset(node.samples.ids()) } else { None }
+        if admits && !node.must_stop(&self.search) {
+            self.search.data.subset(node.samples.ids(), self.search.runtime)
+        } else {
+            None
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State<C, P::Finds>> {

@@ -12,7 +12,8 @@ use crate::rng::{NodeKey, Side};
 use crate::split::limits::Limits;
 use crate::split::samples::SampleSet;
 use crate::split::{
-    Candidate, ConstantFeatures, Division, Found, Heirs, Heritage, Node, Scratch, Search, ThresholdRule, Wanted,
+    Candidate, ConstantFeatures, Division, Found, Heirs, Heritage, Node, Scratch, Search, Searched, ThresholdRule,
+    Wanted,
 };
 use crate::tree::sets::{CategorySet, Rule};
 
@@ -219,14 +220,15 @@ impl<'s, C: Criterion> Pending<'s, C> {
             constants: &self.constants,
             limits: self.limits.as_ref(),
         };
-        let Found { best, constants, heritage } = search.best_split(&node, self.heritage.take(), scratch)?;
+        let (Found { best, constants, heritage }, searched) =
+            search.best_split(&node, self.heritage.take(), scratch)?;
         let Some(mut cut) = best else { return Ok(self.into_leaf()) };
         let goes_left = search.divide(&node, &mut cut)?;
         self.heritage = heritage;
         if let Some(constants) = constants {
             self.constants = constants;
         }
-        let parts = self.partition_rows(&cut, goes_left, search, scratch);
+        let parts = self.partition_rows(&cut, searched, goes_left, search, scratch);
         debug_assert_eq!(parts.n_left, cut.n_left, "the search says how many rows go left");
         if search.params.min_impurity_decrease > 0.0
             && gains_too_little(search, &self.totals, &parts.small.0, &parts.large.0)
@@ -248,13 +250,14 @@ impl<'s, C: Criterion> Pending<'s, C> {
     fn partition_rows(
         &mut self,
         cut: &Candidate,
+        searched: Searched,
         goes_left: Option<Vec<bool>>,
         search: &Search<'_, C>,
         scratch: &mut Scratch<C>,
     ) -> Parts<C> {
-        let Self { samples, key, totals, n_entries, heritage, .. } = self;
+        let Self { samples, totals, n_entries, heritage, .. } = self;
         let n_left = match goes_left {
-            None => search.partition(samples, *key, cut, heritage.as_ref(), scratch),
+            None => search.partition(samples, searched, cut, heritage.as_ref(), scratch),
             Some(goes_left) => samples.partition(|place, _| goes_left[place]),
         };
         // Add up the statistics of the smaller child, and subtract them from the node's for the
@@ -292,6 +295,12 @@ impl<'s, C: Criterion> Fork<'s, C> {
     ) -> (Split, Pending<'s, C>, Pending<'s, C>) {
         let heirs = self.divide_heritage(Wanted::Both, search, scratch);
         self.into_children(heirs, search)
+    }
+
+    /// The same node without what its search could hand on: its children begin without a heritage.
+    pub fn without_heritage(mut self) -> Self {
+        self.node.heritage = None;
+        self
     }
 
     /// Returns the child on one side. The other child is dropped, and nothing is prepared for it.

@@ -154,7 +154,7 @@ impl Visitor for Question<'_> {
 
     fn visit<C: Criterion>(self, criterion: &C) -> Result<Reached> {
         let n_query = self.query.shape().0;
-        let mut reached = Reached::new(n_query, self.rows);
+        let mut reached = Reached::new(n_query, self.rows)?;
         let all: Vec<u32> = (0..n_query as u32).collect();
         let n_threads = self.runtime.n_threads();
         let found = if !self.is_single || n_threads == 1 || n_query <= 1 {

@@ -20,7 +20,7 @@ const UNSEEN: u32 = u32::MAX;
 pub fn ask(lazy: &LazyTree<'_>, query: &dyn Query, runtime: &Runtime<'_>) -> Result<Reached> {
     let tree = grow(lazy.data, lazy.target, lazy.params, lazy.number, runtime)?;
     let n_query = query.shape().0;
-    let mut reached = Reached::new(n_query, false);
+    let mut reached = Reached::new(n_query, false)?;
     let depths = visit_all(&tree, &mut reached);
     let mut numbers = vec![UNSEEN; tree.node_count()];
     for sample in 0..n_query {

@@ -1,5 +1,8 @@
 //! The leaves that query rows reach in a tree, and the cost of finding them.
 
+use crate::error::Result;
+use crate::memory;
+
 /// The costs that the paper of Guillame-Bert & Dubrawski reports (figure 2 and table 3).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Visits {
@@ -77,9 +80,15 @@ pub struct Reached {
 }
 
 impl Reached {
-    pub(crate) fn new(n_query: usize, rows: bool) -> Self {
+    /// No leaf yet, for so many query rows.
+    pub(crate) fn new(n_query: usize, rows: bool) -> Result<Self> {
+        Ok(Self { leaves: memory::zeros("the leaves of rows", n_query)?, ..Self::empty(rows) })
+    }
+
+    /// No leaf and no query row.
+    fn empty(rows: bool) -> Self {
         Self {
-            leaves: vec![0; n_query],
+            leaves: Vec::new(),
             values: Vec::new(),
             depths: Vec::new(),
             rows: rows.then(LeafRows::default),
@@ -133,7 +142,7 @@ pub(crate) struct Finds {
 
 impl Finds {
     pub fn new(n_values: usize, rows: bool) -> Self {
-        Self { ends: Vec::new(), query_rows: Vec::new(), n_values, leaves: Reached::new(0, rows) }
+        Self { ends: Vec::new(), query_rows: Vec::new(), n_values, leaves: Reached::empty(rows) }
     }
 
     /// Adds a leaf that these query rows reach. Returns the slice into which the caller writes what

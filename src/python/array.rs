@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::IntoPyDict;
 
 use super::columns::PyColumns;
-use super::run::run;
+use super::run::{catch, run};
 use crate::data::sparse::SparseIndex;
 use crate::data::{Element, Format, Matrix, SparseView};
 use crate::error::Result;
@@ -49,9 +49,11 @@ type Use<'a> = &'a mut dyn FnMut(&dyn Matrix) -> PyResult<()>;
 /// or CSR matrix.
 pub fn with_matrix<T>(x: &Bound<'_, PyAny>, work: impl FnOnce(&dyn Matrix) -> PyResult<T>) -> PyResult<T> {
     let (mut work, mut result) = (Some(work), None);
-    visit(x, &mut |matrix| {
-        result = work.take().map(|work| work(matrix)).transpose()?;
-        Ok(())
+    catch(|| {
+        visit(x, &mut |matrix| {
+            result = work.take().map(|work| work(matrix)).transpose()?;
+            Ok(())
+        })
     })?;
     result.ok_or_else(|| PyRuntimeError::new_err("a matrix is visited once"))
 }

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use super::array::{Array1, csr_matrix, run_with_matrix, table, with_matrix};
 use super::columns::PyColumns;
-use super::run::run;
+use super::run::{catch, run};
 use crate::data::decode::Decoded;
 use crate::data::{Buffer, Columns, DATASET_FORMAT, Dataset, EncodedMatrix, Encoding, Matrix, Part};
 use crate::error::Error;
@@ -106,7 +106,8 @@ impl PyColumns {
     /// These rows of the data set, in this order: uint32, which may repeat. Nothing is copied.
     #[allow(clippy::needless_pass_by_value, reason = "the boundary to Python")]
     fn with_rows(&self, rows: PyReadonlyArray1<'_, u32>) -> PyResult<Self> {
-        Ok(Self(self.0.with_rows(rows.as_slice()?.to_vec())?))
+        let rows = rows.as_slice()?.to_vec();
+        Ok(Self(catch(|| Ok(self.0.with_rows(rows)?))?))
     }
 
     /// The same rows for predictions by trees that number categories in another way. `codes` has
@@ -118,13 +119,14 @@ impl PyColumns {
             Some(codes) => Ok(codes.as_slice()?.into()),
             None => Ok(Box::default()),
         };
-        Ok(Self(self.0.with_codes(codes.iter().map(of_feature).collect::<PyResult<_>>()?)?))
+        let codes = codes.iter().map(of_feature).collect::<PyResult<_>>()?;
+        Ok(Self(catch(|| Ok(self.0.with_codes(codes)?))?))
     }
 
     /// By feature the codes of the categories that these rows have, ascending int64; None for
     /// numeric features.
     fn present_codes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Option<Array1<'py, i64>>>> {
-        let present = run(py, 1, self.n_steps(), None, |_| Ok(self.0.present_codes()))?;
+        let present = run(py, 1, self.n_steps(), None, |runtime| self.0.present_codes(runtime))?;
         let codes = |codes: Vec<u32>| codes.into_iter().map(i64::from).collect::<Vec<_>>().into_pyarray(py);
         Ok(present.into_iter().map(|feature| feature.map(codes)).collect())
     }
@@ -151,7 +153,9 @@ impl PyColumns {
             view.getattr("flags")?.setattr("writeable", false)?;
             Ok((name, view))
         };
-        this.get().0.data().parts()?.into_iter().map(view).collect()
+        let columns = this.get();
+        let parts = run(this.py(), 1, columns.n_steps(), None, |_| columns.0.data().parts())?;
+        parts.into_iter().map(view).collect()
     }
 
     /// These rows as a data set of their own.
@@ -211,7 +215,7 @@ pub fn read_columns(
         Ok((name, bytes))
     };
     let parts = sections.into_iter().map(part).collect::<PyResult<Vec<_>>>()?;
-    let n_steps = n_bytes.saturating_mul(8);
+    let n_steps = n_bytes.saturating_mul(8).saturating_add(parts.len().saturating_mul(256));
     let data = run(py, n_threads, n_steps, None, |runtime| Dataset::from_parts(&parts, runtime))?;
     Ok(PyColumns(EncodedMatrix::new(data)))
 }

@@ -1,6 +1,6 @@
 //! The one place where errors become Python exceptions.
 
-use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -24,6 +24,7 @@ impl From<Error> for PyErr {
     fn from(error: Error) -> Self {
         match error {
             Error::Interrupted => PyKeyboardInterrupt::new_err(()),
+            Error::Panicked { .. } => PyRuntimeError::new_err(error.to_string()),
             Error::OutOfMemory { .. } => PyMemoryError::new_err(error.to_string()),
             Error::InvalidParameter { .. }
             | Error::InvalidArgument { .. }

@@ -17,6 +17,7 @@ use crate::explain::{
 };
 use crate::forest::Forest;
 use crate::memory;
+use crate::runtime::Runtime;
 use crate::tree::packed::PackedTree;
 
 /// Explain what a forest predicts if nothing is known of a sample.
@@ -71,7 +72,10 @@ pub fn forest_shap_values<'py>(
     let n_steps = n_steps(trees, 8);
     if !sparse_output {
         let shap = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| shap_values(trees, x, runtime))?;
-        let all = run(py, 1, shape.iter().product(), None, |_| all_features(shap, shape))?;
+        let all = {
+            let n_steps = shape.into_iter().fold(1, usize::saturating_mul);
+            run(py, 1, n_steps, None, |runtime| all_features(shap, shape, runtime))?
+        };
         return Ok(all.into_pyarray(py).reshape(shape)?.into_any());
     }
     let matrices = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| sparse_shap_values(trees, x, runtime))?;
@@ -111,9 +115,9 @@ pub fn forest_shap_interactions<'py>(
     let features = shap.features.clone();
     let inner = n_rows.saturating_mul(features.len());
     let n = inner.saturating_mul(n_features).saturating_mul(n_values);
-    let all = run(py, 1, n.saturating_mul(2), None, |_| {
-        let values = all_features(shap, [inner, n_features, n_values])?;
-        all_features(ShapValues { features, values }, [n_rows, n_features, n_features * n_values])
+    let all = run(py, 1, n.saturating_mul(2), None, |runtime| {
+        let values = all_features(shap, [inner, n_features, n_values], runtime)?;
+        all_features(ShapValues { features, values }, [n_rows, n_features, n_features * n_values], runtime)
     })?;
     Ok(all.into_pyarray(py).reshape([n_rows, n_features, n_features, n_values])?.into_any())
 }
@@ -156,7 +160,8 @@ pub fn forest_oob_importances<'py>(
     let (sampler, y) = (draws.sampler(py)?, y.as_slice()?);
     let n_repeats = permutations.as_ref().map_or(1, |permutations| permutations.3);
     let depth: usize = trees.trees().map(|tree| tree.max_depth() + 1).sum();
-    let n_steps = |n_rows: usize| n_rows.saturating_mul(depth).saturating_mul(8 * (n_repeats + 1));
+    let n_steps =
+        |n_rows: usize| n_rows.saturating_mul(depth).saturating_mul(n_repeats.saturating_add(1).saturating_mul(8));
     let Some((loss, groups, n_groups, n_repeats, seed)) = permutations else {
         let importances = run_with_matrix(x, n_threads, watcher, n_steps, |x, runtime| {
             impurity_importances(trees, Training { x, y, sampler: &sampler }, runtime)
@@ -253,7 +258,11 @@ fn n_rows(x: &Bound<'_, PyAny>) -> PyResult<usize> {
 }
 
 /// The contributions with zeros for the features that no tree uses.
-fn all_features(shap: ShapValues, [n_rows, n_features, n_values]: [usize; 3]) -> Result<Vec<f64>> {
+fn all_features(
+    shap: ShapValues,
+    [n_rows, n_features, n_values]: [usize; 3],
+    runtime: &Runtime<'_>,
+) -> Result<Vec<f64>> {
     if shap.features.len() == n_features {
         return Ok(shap.values);
     }
@@ -264,6 +273,7 @@ fn all_features(shap: ShapValues, [n_rows, n_features, n_values]: [usize; 3]) ->
     }
     let rows = all.chunks_exact_mut(n_features * n_values);
     for (row, used) in rows.zip(shap.values.chunks_exact(shap.features.len() * n_values)) {
+        runtime.check_interrupt()?;
         for (&feature, values) in shap.features.iter().zip(used.chunks_exact(n_values)) {
             row[feature as usize * n_values..][..n_values].copy_from_slice(values);
         }

@@ -8,14 +8,15 @@ use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 use super::array::{Array1, Array2, csr_matrix, run_with_matrix, table};
-use super::run::run;
+use super::run::{catch, run};
 use super::sections::{Reduced, StoredTrees, reduce, tree_sections};
 use super::task::{Draws, Grown, Task};
-use super::tree::PyTree;
+use super::tree::{PATH, PyTree};
 use crate::data::Matrix;
 use crate::error::Result;
 use crate::files::Outline;
 use crate::forest::{Forest, Member, OobPrediction, grow_forest};
+use crate::memory;
 use crate::runtime::Runtime;
 use crate::tree::packed::PackedTree;
 
@@ -82,8 +83,9 @@ impl PyForest {
             let message = format!("seeds must have one value per tree. Got {} for {} trees.", seeds.len(), trees.len());
             return Err(PyValueError::new_err(message));
         }
-        let member = |(tree, seed): (&Bound<'_, PyTree>, u64)| Member { tree: tree.get().packed(), seed };
-        Ok(Self::new(Forest::new(trees.iter().zip(seeds).map(member).collect())?))
+        let member = |(tree, seed): (&Bound<'_, PyTree>, u64)| Ok(Member { tree: tree.get().packed()?, seed });
+        let members = trees.iter().zip(seeds).map(member).collect::<PyResult<_>>()?;
+        catch(|| Ok(Self::new(Forest::new(members)?)))
     }
 
     /// A pickle carries the sections of a file.
@@ -154,7 +156,8 @@ impl PyForest {
     /// This forest with the trees of another behind its own; nothing is copied.
     fn extended(&self, other: &Bound<'_, Self>) -> PyResult<Self> {
         let py = other.py();
-        Ok(Self::new(self.forest(py)?.extended(other.get().forest(py)?)?))
+        let (own, others) = (self.forest(py)?, other.get().forest(py)?);
+        catch(|| Ok(Self::new(own.extended(others)?)))
     }
 
     /// Mean over the trees of their normalised importances, normalised. Shape (n_features,),
@@ -237,7 +240,8 @@ impl PyForest {
         let (indptr, indices) = self.run(x, n_threads, 0, Forest::decision_path)?;
         let n_nodes_ptr = self.forest(x.py())?.n_nodes_ptr();
         let n_nodes = n_nodes_ptr[n_nodes_ptr.len() - 1] as usize;
-        let path = csr_matrix(x.py(), vec![1i64; indices.len()], indices, indptr, n_nodes)?;
+        let ones = memory::filled(PATH, 1i64, indices.len())?;
+        let path = csr_matrix(x.py(), ones, indices, indptr, n_nodes)?;
         Ok((path, n_nodes_ptr.into_pyarray(x.py())))
     }
 }
@@ -294,7 +298,7 @@ pub fn draw_rows<'py>(
     let sampler = draws.sampler(py)?;
     let n_steps = draws.n_steps().saturating_mul(seeds.len()).saturating_mul(4);
     let counts = |seed: u64, runtime: &Runtime<'_>| -> Result<Vec<u32>> {
-        Ok(sampler.counts(seed, runtime)?.unwrap_or_else(|| vec![1; sampler.n_samples()]))
+        sampler.counts(seed, runtime)?.map_or_else(|| memory::filled("draws", 1, sampler.n_samples()), Ok)
     };
     let draw = |runtime: &Runtime<'_>| runtime.map(seeds, |seed| counts(seed, runtime));
     let counts = run(py, n_threads, n_steps, None, draw)?;

@@ -44,6 +44,9 @@ mod _spinney {
     use super::lazy::PyLazyForest;
     #[pymodule_export]
     use super::neighbours::share_leaves;
+    #[cfg(debug_assertions)]
+    #[pymodule_export]
+    use super::run::_panic;
     #[pymodule_export]
     use super::task::check_params;
     #[pymodule_export]

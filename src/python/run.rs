@@ -4,6 +4,10 @@
 //! So another thread works, while the calling thread waits and looks for signals every [`POLL`].
 //! Each time it also tells the watcher, if there is one, how many items are finished. Work that is
 //! sure to be short is done on the calling thread.
+//!
+//! A panic of the engine is a bug of ours. `PyO3` would raise it as `PanicException`, which is no
+//! `Exception` and so ends programs that catch all errors. Here it becomes a `RuntimeError`; what
+//! computes outside of [`run`] does so in [`catch`].
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -14,7 +18,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::error::Result;
-use crate::runtime::Runtime;
+use crate::runtime::{self, Runtime, panicked};
 
 /// How often signals are looked at.
 const POLL: Duration = Duration::from_millis(50);
@@ -37,6 +41,11 @@ impl Watch<'_> {
         }
         Ok(())
     }
+}
+
+/// Calls `work`; a panic in it becomes an exception, see [`runtime::catch`].
+pub fn catch<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    runtime::catch(work)
 }
 
 /// Calls `work`, which takes at most `n_steps` elementary steps, on `n_threads` threads without the
@@ -68,7 +77,7 @@ fn run_watched(
     let (stop, done) = (AtomicBool::new(false), AtomicUsize::new(0));
     let mut watch = Watch { watcher: watcher.map(|watcher| watcher.clone().unbind()), done: &done, seen: 0 };
     if n_steps <= SHORT {
-        py.detach(|| work(&Runtime::new(n_threads, &stop).counting(&done)))?;
+        py.detach(|| runtime::catch(|| work(&Runtime::new(n_threads, &stop).counting(&done))))?;
         return watch.look(py);
     }
     let mut interrupt = None;
@@ -76,12 +85,15 @@ fn run_watched(
         thread::scope(|scope| {
             let (hang_up, finished) = channel::<()>();
             let (stop, done) = (&stop, &done);
-            let worker = scope.spawn(move || {
-                let result = work(&Runtime::new(n_threads, stop).counting(done));
+            let worker = thread::Builder::new().spawn_scoped(scope, move || {
+                let result = runtime::catch(|| work(&Runtime::new(n_threads, stop).counting(done)));
                 // Hanging up is the message.
                 drop(hang_up);
                 result
             });
+            let worker = worker.map_err(|error| {
+                PyRuntimeError::new_err(format!("The system cannot start a thread that does the work: {error}"))
+            })?;
             while finished.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
                 if let Err(signal) = Python::attach(|py| py.check_signals().and_then(|()| watch.look(py))) {
                     interrupt = Some(signal);
@@ -89,16 +101,25 @@ fn run_watched(
                     break;
                 }
             }
-            worker.join()
+            let result = worker.join().unwrap_or_else(|panic| Err(panicked(&*panic)));
+            Ok(result?)
         })
     });
-    match (interrupt, result) {
-        (Some(signal), _) => Err(signal),
-        (None, Ok(result)) => {
-            result?;
-            watch.look(py)
-        }
-        // A bug of ours: let PyO3 show it as the exception it makes of panics.
-        (None, Err(panic)) => std::panic::resume_unwind(panic),
+    match interrupt {
+        Some(signal) => Err(signal),
+        None => result.and_then(|()| watch.look(py)),
     }
+}
+
+/// Panics on one of some threads, as if the engine had a bug. Not in published wheels: those have no debug
+/// assertions.
+#[cfg(debug_assertions)]
+#[pyfunction]
+#[pyo3(signature = (n_threads, n_steps))]
+#[allow(clippy::panic, reason = "what tests want to see")]
+pub fn _panic(py: Python<'_>, n_threads: usize, n_steps: usize) -> PyResult<()> {
+    run(py, n_threads, n_steps, None, |runtime| {
+        let work = |item: u32| if item == 40 { panic!("panicked on purpose") } else { Ok(()) };
+        runtime.map((0..100).collect(), work).map(drop)
+    })
 }

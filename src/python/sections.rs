@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use super::array::Array1;
-use super::run::run;
+use super::run::{catch, run};
 use crate::error::Error;
 use crate::files::{self, N_TREE_SECTIONS, TREE_FORMAT, TREE_SECTIONS};
 use crate::forest::Forest;
@@ -50,10 +50,11 @@ pub fn with_slices<T>(
     let borrowed = sections.iter().map(PyArrayMethods::try_readonly).collect::<Result<Vec<_>, _>>();
     let borrowed = borrowed.map_err(|error| PyValueError::new_err(error.to_string()))?;
     let slices = borrowed.iter().map(PyReadonlyArray1::as_slice).collect::<Result<Vec<_>, _>>()?;
-    f(slices.try_into().map_err(|_| {
+    let slices = slices.try_into().map_err(|_| {
         let expected = TREE_SECTIONS.join(", ");
         PyValueError::new_err(format!("The sections must be {expected}. Got {} instead.", sections.len()))
-    })?)
+    })?;
+    catch(|| f(slices))
 }
 
 /// Reads the trees of a forest.

@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 
 use super::array::{Array1, with_matrix};
 use super::error::of_estimator;
-use super::run::run;
+use super::run::{catch, run};
 use crate::data::target::Weights;
 use crate::data::{Dataset, Encoding, Labels, Matrix, Target};
 use crate::error::{Error, Result};
@@ -65,8 +65,10 @@ impl<'py> Task<'py> {
             balanced_subsample: self.balanced_subsample,
             category_order: category_order(&self.params, &self.estimator)?,
         };
-        let valid = params.check(n_samples, n_features);
-        let valid = valid.map_err(|error| of_estimator(error, &self.estimator, &self.params))?;
+        let valid = catch(|| {
+            let valid = params.check(n_samples, n_features);
+            valid.map_err(|error| of_estimator(error, &self.estimator, &self.params))
+        })?;
         Ok(Plan { target, params, valid })
     }
 
@@ -198,7 +200,7 @@ impl Draws<'_> {
 #[pyfunction]
 pub fn check_params(params: &Bound<'_, PyDict>, estimator: &str, classification: bool) -> PyResult<()> {
     let tree = tree_params(params, estimator, classification, 0)?;
-    tree.check(1, 1).map_err(|error| of_estimator(error, estimator, params))?;
+    catch(|| tree.check(1, 1).map_err(|error| of_estimator(error, estimator, params)))?;
     category_order(params, estimator)?;
     Ok(())
 }

@@ -12,7 +12,7 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 
 use super::array::{Array1, csr_matrix, run_with_matrix};
-use super::run::run;
+use super::run::{catch, run};
 use super::sections::{Reduced, reduce};
 use super::task::{Grown, Task};
 use crate::data::Matrix;
@@ -49,16 +49,16 @@ impl PyTree {
     }
 
     /// The tree as a forest keeps it.
-    pub fn packed(&self) -> Arc<PackedTree> {
+    pub fn packed(&self) -> PyResult<Arc<PackedTree>> {
         match &self.source {
-            Source::Grown(tree, unit) => Arc::new(PackedTree::new(tree, *unit)),
-            Source::OfForest { packed, .. } => Arc::clone(packed),
+            Source::Grown(tree, unit) => catch(|| Ok(Arc::new(PackedTree::new(tree, *unit)))),
+            Source::OfForest { packed, .. } => Ok(Arc::clone(packed)),
         }
     }
 
     /// A forest of this tree alone.
-    fn as_forest(&self) -> Result<Forest> {
-        Forest::new(vec![Member { tree: self.packed(), seed: 0 }])
+    fn as_forest(&self) -> PyResult<Forest> {
+        Ok(Forest::new(vec![Member { tree: self.packed()?, seed: 0 }])?)
     }
 
     /// The feature and the categories of the split of a node.
@@ -86,19 +86,22 @@ impl PyTree {
         run_with_matrix(x, n_threads, None, n_steps, |x, runtime| method(tree, x, runtime))
     }
 
-    fn tree(&self) -> Result<&Tree> {
+    fn tree(&self) -> PyResult<&Tree> {
         match &self.source {
             Source::Grown(tree, _) => Ok(tree),
             Source::OfForest { packed, arrays } => {
                 if let Some(tree) = arrays.get() {
                     return Ok(tree);
                 }
-                let tree = packed.unpack()?;
+                let tree = catch(|| Ok(packed.unpack()?))?;
                 Ok(arrays.get_or_init(|| tree))
             }
         }
     }
 }
+
+/// What memory for the values of a decision path is asked for.
+pub(super) const PATH: &str = "the decision path";
 
 /// A read-only numpy view of an array of the tree.
 fn view<'py, T: NumpyElement>(
@@ -156,8 +159,11 @@ impl PyTree {
             weighted_n_node_samples: weighted_n_node_samples.as_array().to_vec(),
             value: value.as_array().iter().copied().collect(),
         };
-        let sets = CategorySets::from_words(words)?;
-        Ok(Self::new(Tree::with_categories(n_features, n_classes, nodes, n_categories, sets)?, 1.0))
+        let tree = catch(|| {
+            let sets = CategorySets::from_words(words)?;
+            Ok(Tree::with_categories(n_features, n_classes, nodes, n_categories, sets)?)
+        })?;
+        Ok(Self::new(tree, 1.0))
     }
 
     /// A pickle carries the sections of a file of a forest of this tree.
@@ -197,7 +203,8 @@ impl PyTree {
         if tree.category_sets().is_empty() {
             return view(this, |nodes| &nodes.threshold);
         }
-        view_slice(this, this.get().thresholds.get_or_init(|| tree.numeric_thresholds()))
+        let thresholds = catch(|| Ok(this.get().thresholds.get_or_init(|| tree.numeric_thresholds())))?;
+        view_slice(this, thresholds)
     }
 
     /// Whether missing values go left. Shape (node_count,), uint8.
@@ -290,7 +297,8 @@ impl PyTree {
     /// categories, those that it did not hold, and those that are not known from training.
     fn category_set<'py>(&self, py: Python<'py>, node: i64) -> PyResult<(Array1<'py, i64>, bool)> {
         let (_, set) = self.set_of(node)?;
-        Ok((set.listed().map(i64::from).collect::<Vec<_>>().into_pyarray(py), !set.others_left()))
+        let listed: Vec<i64> = catch(|| Ok(set.listed().map(i64::from).collect()))?;
+        Ok((listed.into_pyarray(py), !set.others_left()))
     }
 
     /// Which categories go left and which go right at a node that splits a categorical feature: two
@@ -299,14 +307,18 @@ impl PyTree {
     fn category_sets<'py>(&self, py: Python<'py>, node: i64) -> PyResult<(Array1<'py, i64>, Array1<'py, i64>)> {
         let (feature, set) = self.set_of(node)?;
         let n = self.tree()?.n_categories()[feature];
-        let (left, right): (Vec<i64>, Vec<i64>) = (0..i64::from(n)).partition(|&code| set.goes_left(code as f64));
+        let (left, right): (Vec<i64>, Vec<i64>) =
+            catch(|| Ok((0..i64::from(n)).partition(|&code| set.goes_left(code as f64))))?;
         Ok((left.into_pyarray(py), right.into_pyarray(py)))
     }
 
     /// Mean decrease of impurity per feature. Shape (n_features,), float64.
     #[pyo3(signature = (normalize = true))]
     fn compute_feature_importances<'py>(&self, py: Python<'py>, normalize: bool) -> PyResult<Array1<'py, f64>> {
-        Ok(self.tree()?.compute_feature_importances(normalize)?.into_pyarray(py))
+        let tree = self.tree()?;
+        let n_steps = tree.node_count().saturating_add(tree.n_features());
+        let importances = run(py, 1, n_steps, None, |_| tree.compute_feature_importances(normalize))?;
+        Ok(importances.into_pyarray(py))
     }
 
     /// The prices per leaf at which subtrees become the best, and the total impurities of their
@@ -342,7 +354,8 @@ impl PyTree {
     #[pyo3(signature = (x, n_threads = 1))]
     fn decision_path<'py>(&self, x: &Bound<'py, PyAny>, n_threads: usize) -> PyResult<Bound<'py, PyAny>> {
         let (indptr, indices) = self.run(x, n_threads, Tree::decision_path)?;
-        csr_matrix(x.py(), vec![1i64; indices.len()], indices, indptr, self.tree()?.node_count())
+        let ones = memory::filled(PATH, 1i64, indices.len())?;
+        csr_matrix(x.py(), ones, indices, indptr, self.tree()?.node_count())
     }
 }
 

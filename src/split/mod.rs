@@ -50,7 +50,6 @@ pub use sparse::scratch::Effort;
 use crate::criterion::Criterion;
 use crate::data::Columns;
 use crate::error::Result;
-use crate::rng::NodeKey;
 use draw::Drawn;
 use node::NodeSearch;
 use samples::SampleSet;
@@ -65,7 +64,16 @@ pub struct Scratch<C: Criterion> {
     /// For the nodes of small subtrees; `None` where these are walked like all others.
     pub small: Option<Box<SmallScratch<C>>>,
     sparse: SearchScratch,
+    /// How many nodes have been searched with it.
+    n_searches: u64,
 }
+
+/// A search of a node, by its number among those of one [`Scratch`]. The partition of the node's rows
+/// takes it, and uses what the search has left in the scratch, unless another search came between.
+/// No other name of a node would do: folds have nodes of equal keys with different rows.
+#[derive(Debug)]
+#[must_use = "the rows of the node are partitioned next"]
+pub struct Searched(u64);
 
 impl<C: Criterion> Scratch<C> {
     /// Makes scratch that is large enough for any node of a tree. Fails if there is not the memory
@@ -77,7 +85,13 @@ impl<C: Criterion> Scratch<C> {
             Columns::Sparse(_) => SearchScratch::new(data.n_samples(), data.n_features())?,
         };
         let dense = dense::DenseScratch::new(search.criterion);
-        Ok(Self { scans: Scans::new(search.criterion), dense, small: SmallScratch::new(search), sparse })
+        Ok(Self { scans: Scans::new(search.criterion), dense, small: SmallScratch::new(search), sparse, n_searches: 0 })
+    }
+
+    /// Says that what the last search has left is not that of the node at hand.
+    fn forget(&mut self) {
+        self.dense.forget();
+        self.sparse.winner.forget();
     }
 }
 
@@ -89,14 +103,16 @@ impl<C: Criterion> Search<'_, C> {
         node: &Node<'_, C>,
         heritage: Option<Heritage<C>>,
         scratch: &mut Scratch<C>,
-    ) -> Result<Found<C>> {
+    ) -> Result<(Found<C>, Searched)> {
+        scratch.forget();
+        scratch.n_searches += 1;
         let found = self.search_node(node, heritage, scratch)?;
         if self.data.has_categories() {
             // When the call is interrupted, the search of a categorical column ends early without
             // an error.
             self.runtime.check_interrupt()?;
         }
-        Ok(found)
+        Ok((found, Searched(scratch.n_searches)))
     }
 
     fn search_node(
@@ -105,7 +121,6 @@ impl<C: Criterion> Search<'_, C> {
         heritage: Option<Heritage<C>>,
         scratch: &mut Scratch<C>,
     ) -> Result<Found<C>> {
-        scratch.sparse.winner.forget();
         let order = node.key.feature_order(self.data.n_features());
         if let Columns::Sparse(columns) = self.data.columns()
             && sparse::by_positions::is_cheapest(self, node)
@@ -148,17 +163,20 @@ impl<C: Criterion> Search<'_, C> {
     pub fn partition(
         &self,
         samples: &mut SampleSet<'_>,
-        key: NodeKey,
+        Searched(number): Searched,
         split: &Candidate,
         heritage: Option<&Heritage<C>>,
         scratch: &mut Scratch<C>,
     ) -> usize {
+        if number != scratch.n_searches {
+            scratch.forget();
+        }
         let Scratch { dense, sparse, .. } = scratch;
         let missing_rank = self.data.missing_rank(split.feature);
         match self.data.columns() {
-            Columns::Dense(columns) => dense::partition(columns, samples, key, split, missing_rank, dense),
+            Columns::Dense(columns) => dense::partition(columns, samples, split, missing_rank, dense),
             Columns::Sparse(columns) => {
-                sparse::partition::partition(columns, samples, key, split, missing_rank, heritage, sparse)
+                sparse::partition::partition(columns, samples, split, missing_rank, heritage, sparse)
             }
         }
     }

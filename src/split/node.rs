@@ -85,6 +85,16 @@ impl<'a, C> Search<'a, C> {
     }
 }
 
+impl<'a, C> Search<'a, C> {
+    /// Returns this search on other threads.
+    pub fn with_runtime<'b>(&self, runtime: &'b Runtime<'b>) -> Search<'b, C>
+    where
+        'a: 'b,
+    {
+        Search { runtime, ..*self }
+    }
+}
+
 impl<C> Clone for Search<'_, C> {
     fn clone(&self) -> Self {
         *self

@@ -189,6 +189,7 @@ mod avx512 {
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
     unsafe fn exit<const PAGES: usize, const CHECKED: bool>(cluster: &Loaded, row: *const Page) -> (usize, bool) {
+        debug_assert!(row.is_aligned(), "a row begins with a page");
         // SAFETY: the caller promises so many pages.
         let page = |at: usize| unsafe { _mm512_load_ps(row.add(at).cast()) };
         let of_two = |at: usize| _mm512_permutex2var_ps(page(at), cluster.lanes, page(at + 1));
@@ -207,6 +208,7 @@ mod avx512 {
         }
         // The last exit is on the left side of no split, so one is found.
         let open = _mm512_testn_epi32_mask(_mm512_set1_epi32(right.into()), cluster.left_of);
+        debug_assert_ne!(open, 0, "a row takes an exit");
         (u32::from(open).trailing_zeros() as usize, is_doubtful)
     }
 
@@ -225,10 +227,14 @@ mod avx512 {
         pages: &[Page],
     ) {
         let Descent { leaves, doubtful, ids: [first, second], exits, pending } = descent;
+        // What the checks of debug builds compare with.
+        let (n_rows, n_ids, n_exits) = (leaves.len(), first.len().min(second.len()), exits.len());
+        let is_a_row = |row: usize| row < n_rows && (row + 1) * PAGES <= pages.len();
         let (leaves, exits, pages) = (leaves.as_mut_ptr(), exits.as_mut_ptr(), pages.as_ptr());
         let sides = [first.as_mut_ptr(), second.as_mut_ptr()];
         while let Some(Part { cluster, start, len, side }) = pending.pop() {
             let (start, len) = (start as usize, len as usize);
+            debug_assert!(start + len + IDS <= n_ids && len + IDS <= n_exits, "lists have room behind them");
             // SAFETY: lists lie within their side. What is written behind the end of a list is not
             // behind the end of the side, as the caller promises.
             let (ids, parts) = unsafe { (sides[usize::from(side)].add(start), sides[usize::from(!side)].add(start)) };
@@ -236,6 +242,7 @@ mod avx512 {
                 // SAFETY: the list is one of rows, which have so many pages and a leaf.
                 unsafe {
                     let ids = std::slice::from_raw_parts(ids, len);
+                    debug_assert!(ids.iter().all(|&row| is_a_row(row.into())), "lists are of rows");
                     go_on::<PAGES, CHECKED, E>(clusters, following, cluster, ids, pages, leaves, doubtful);
                 }
                 continue;
@@ -247,8 +254,9 @@ mod avx512 {
                 // SAFETY: as above; an exit is below `LANES`.
                 unsafe {
                     let row = usize::from(*ids.add(at));
+                    debug_assert!(is_a_row(row), "lists are of rows");
                     let (exit, is_doubtful) = exit::<PAGES, CHECKED>(&loaded, pages.add(row * PAGES));
-                    debug_assert!(exit < LANES);
+                    debug_assert!(exit < LANES, "a cluster has so many exits");
                     *exits.add(at) = exit as u8;
                     *leaves.add(row) = (*cluster.exits.get_unchecked(exit)).into();
                     if CHECKED && is_doubtful {
@@ -268,6 +276,7 @@ mod avx512 {
                     let wanted = _mm256_set1_epi8(exit as i8);
                     let begin = end;
                     for at in (0..len).step_by(IDS) {
+                        debug_assert!(start + end.max(at) + IDS <= n_ids && at + IDS <= n_exits);
                         // SAFETY: there is room for `IDS` more behind the list and its parts.
                         unsafe {
                             let taken = _mm256_cmpeq_epi8_mask(_mm256_loadu_si256(exits.add(at).cast()), wanted);
@@ -305,6 +314,7 @@ mod avx512 {
         leaves: *mut u32,
         doubtful: &mut Vec<u16>,
     ) {
+        debug_assert!(rows.len() <= MAX_FEW);
         let mut places = [cluster; MAX_FEW];
         let mut open: [u8; MAX_FEW] = std::array::from_fn(|at| at as u8);
         let mut n_open = rows.len();
@@ -318,6 +328,7 @@ mod avx512 {
                     let cluster = clusters.cluster(following, places[which]);
                     let row = pages.add(usize::from(rows[which]) * PAGES);
                     let (exit, is_doubtful) = exit::<PAGES, CHECKED>(&load::<PAGES, E>(&cluster), row);
+                    debug_assert!(exit < LANES, "a cluster has so many exits");
                     ((*cluster.exits.get_unchecked(exit)).into(), is_doubtful)
                 };
                 if CHECKED && is_doubtful {

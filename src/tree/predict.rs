@@ -431,24 +431,35 @@ pub(crate) fn decision_path<W: Walk>(
     blocks: &Blocks<'_>,
     runtime: &Runtime<'_>,
 ) -> Result<(Vec<i64>, Vec<i64>)> {
+    // At least the root of each tree, twice: in parts, and in one piece.
+    let least = blocks.n_samples().saturating_mul(trees.len()).saturating_mul(2 * size_of::<i64>());
+    memory::check(RESULT, least)?;
     let parts = (0..blocks.n_samples()).step_by(blocks.len()).map(|_| Vec::new());
     let parts = blocks.visit(parts, runtime, |reader, rows, nodes| {
+        let mut path = Vec::new();
         for row in rows {
             runtime.check_interrupt()?;
             let row = reader.row(row);
+            path.clear();
             for (tree, first) in trees.iter().zip(first) {
-                tree.leaf(row, |node| nodes.push(first + node as i64));
+                tree.leaf(row, |node| path.push(first + node as i64));
             }
+            memory::make_room(RESULT, nodes, path.len())?;
+            nodes.extend_from_slice(&path);
         }
         Ok(())
     })?;
     let mut nodes = memory::reserve(RESULT, parts.iter().map(Vec::len).sum())?;
     for part in &parts {
+        runtime.check_interrupt()?;
         nodes.extend_from_slice(part);
     }
     // Every path begins at the root of the first tree, which is node 0 and in no path again.
     let mut indptr = memory::reserve(RESULT, blocks.n_samples() + 1)?;
-    indptr.extend(nodes.iter().enumerate().filter(|&(_, &node)| node == 0).map(|(at, _)| at as i64));
+    for (part, first) in nodes.chunks(MIN_BLOCK).zip((0..).step_by(MIN_BLOCK)) {
+        runtime.check_interrupt()?;
+        indptr.extend((first..).zip(part).filter(|&(_, &node)| node == 0).map(|(at, _)| at));
+    }
     indptr.push(nodes.len() as i64);
     Ok((indptr, nodes))
 }

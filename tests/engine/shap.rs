@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use spinney::data::{Format, Matrix};
 use spinney::explain::{SideBySide, shap_values, shap_values_by, sparse_shap_values};
 use spinney::forest::{Forest, Member};
-use spinney::params::{CriterionKind, MaxFeatures, TreeParams};
+use spinney::params::{Count, CriterionKind, MaxFeatures, TreeParams};
 use spinney::tree::packed::PackedTree;
 
 use super::common::{Sparse, Y, config, grow_dense, noise, runtime};
@@ -35,10 +35,13 @@ fn target(x: &Array2<f64>, n_values: usize, is_class: bool, seed: u64) -> Y {
     Y::Numbers { values: rows.flat_map(numbers).collect(), n_outputs: n_values }
 }
 
-fn forest(x: &Array2<f64>, y: &Y, criterion: CriterionKind, max_depth: Option<u64>) -> Forest {
+/// Three trees. Those whose bits are set in `leaves` are one leaf each.
+fn forest(x: &Array2<f64>, y: &Y, criterion: CriterionKind, max_depth: Option<u64>, leaves: u8) -> Forest {
     let member = |seed| {
         let max_features = MaxFeatures::Absolute(2);
-        let params = TreeParams { max_depth, max_features, seed, ..TreeParams::new(criterion) };
+        let is_leaf = leaves >> seed & 1 != 0;
+        let min_samples_split = Count::Absolute(if is_leaf { x.nrows() as u64 + 1 } else { 2 });
+        let params = TreeParams { max_depth, max_features, min_samples_split, seed, ..TreeParams::new(criterion) };
         Member { tree: Arc::new(PackedTree::new(&grow_dense(x, y, None, &params), 1.0)), seed }
     };
     Forest::new((0..3).map(member).collect()).unwrap()
@@ -52,11 +55,12 @@ proptest! {
         (n, m) in prop_oneof![(2usize..120, 2usize..6), (2usize..400, 30usize..60), (40usize..80).prop_map(|n| (n, n))],
         n_values in 1usize..6, is_class: bool,
         max_depth in prop_oneof![Just(None), Just(Some(3))], n_rows in 1usize..40, seed in 0u64..1000,
+        leaves in prop_oneof![2 => Just(0u8), 1 => 1u8..8],
     ) {
         let x = matrix(n, m, seed);
         let y = target(&x, n_values + usize::from(is_class), is_class, seed);
         let criterion = if is_class { CriterionKind::Gini } else { CriterionKind::SquaredError };
-        let forest = forest(&x, &y, criterion, max_depth);
+        let forest = forest(&x, &y, criterion, max_depth, leaves);
         let queries = matrix(n_rows, m, seed + 7);
         let expected = shap_values(&forest, &queries.view(), &runtime(1)).unwrap();
         for what in [SideBySide::Points, SideBySide::Rows] {

@@ -5,7 +5,9 @@
 //! tables, and for others in which most columns have few values.
 
 use super::{BLOCK, DenseColumn, Ranks, gather};
+use crate::error::Result;
 use crate::memory;
+use crate::runtime::Runtime;
 use crate::simd::{Level, vectorized};
 use crate::tuning::tuned;
 
@@ -18,6 +20,8 @@ tuned! {
 
 /// The bits of a word.
 const WORD: usize = u64::BITS as usize;
+/// Rows whose words are written between two looks at the stop flag: some milliseconds.
+const ROWS_AT_ONCE: usize = 1 << 18;
 
 /// The columns of few values.
 #[derive(Debug)]
@@ -84,10 +88,11 @@ vectorized! {
 }
 
 impl BitColumns {
-    /// The columns of few ranks among some columns. `None` if they are too few, if there is not the
-    /// memory for them, or if the memory of one is not [ours](crate::data::buffer::Buffer::is_ours): a
-    /// file may be larger than memory. O(cells of these columns, times their values).
-    pub(super) fn of(columns: &[DenseColumn]) -> Option<Self> {
+    /// The columns of few ranks among some columns. `None` if they are too few, if memory is
+    /// [short](memory::is_to_spare), or if the memory of one is not
+    /// [ours](crate::data::buffer::Buffer::is_ours): a file may be larger than memory. O(cells of these
+    /// columns, times their values).
+    pub(super) fn of(columns: &[DenseColumn], runtime: &Runtime<'_>) -> Result<Option<Self>> {
         let most_values = bits_up_to().min(WORD);
         // By bit: the ranks of the column, and the rank before the cut.
         let mut cuts: Vec<Option<(&[u8], u8)>> = Vec::new();
@@ -99,7 +104,7 @@ impl BitColumns {
                 continue;
             }
             if !ranks.is_ours() {
-                return None;
+                return Ok(None);
             }
             // A column of one value has one cut as well, which no node has rows on both sides of.
             let n_cuts = n_ranks.max(2) - 1;
@@ -110,18 +115,24 @@ impl BitColumns {
             *place = Some(Place { word: word as u32, first: first as u32, n_cuts: n_cuts as u32 });
             cuts.extend((0..n_cuts).map(|cut| Some((&ranks[..], cut as u8))));
         }
-        if cuts.len() < bits_from() {
-            return None;
-        }
+        let Some(first) = columns.first().filter(|_| cuts.len() >= bits_from()) else { return Ok(None) };
         let level = Level::widest();
-        let n_rows = columns.first()?.ranks.len();
+        let n_rows = first.ranks.len();
         let n_words = cuts.len().div_ceil(WORD);
-        let mut words = memory::zeros("the bits of X", n_rows.checked_mul(n_words)?).ok()?;
+        let n_items = n_rows.saturating_mul(n_words);
+        if !memory::is_to_spare(n_items.saturating_mul(size_of::<u64>())) {
+            return Ok(None);
+        }
+        let Ok(mut words) = memory::zeros("the bits of X", n_items) else { return Ok(None) };
         for (words, cuts) in words.chunks_exact_mut(n_rows.max(1)).zip(cuts.chunks(WORD)) {
-            write_words(level, words, cuts);
+            for (words, start) in words.chunks_mut(ROWS_AT_ONCE).zip((0..).step_by(ROWS_AT_ONCE)) {
+                runtime.check_interrupt()?;
+                let cuts: Vec<_> = cuts.iter().map(|cut| cut.map(|(ranks, cut)| (&ranks[start..], cut))).collect();
+                write_words(level, words, &cuts);
+            }
         }
         let n_columns = places.iter().flatten().count();
-        Some(Self { n_rows, n_words, n_columns, places: places.into(), words })
+        Ok(Some(Self { n_rows, n_words, n_columns, places: places.into(), words }))
     }
 
     /// Where the bits of a column are; `None` if the column has many values.
@@ -177,10 +188,11 @@ mod tests {
             };
             let columns = DenseColumns::new(n_ranks.iter().enumerate().map(column).collect());
             let rows: Vec<u32> = (0..n_rows as u32).filter(|&row| number(row as usize) % 3 > 0).collect();
-            let (whole, part) = (columns.bits(), columns.subset(&rows));
-            prop_assert_eq!(whole.is_some(), part.bits().is_some());
+            let runtime = &Runtime::unstoppable();
+            let (whole, part) = (columns.bits(runtime), columns.subset(&rows, runtime));
+            prop_assert_eq!(whole.is_some(), part.bits(runtime).is_some());
             for columns in [&columns, &part] {
-                let Some(bits) = columns.bits() else { continue };
+                let Some(bits) = columns.bits(runtime) else { continue };
                 let mut seen = vec![0u64; bits.n_words()];
                 for (feature, &n_ranks) in (0..).zip(&n_ranks) {
                     let place = bits.place(feature);

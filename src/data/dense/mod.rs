@@ -3,6 +3,7 @@
 
 mod bits;
 mod column;
+mod derived;
 mod dictionary;
 mod distinct;
 pub(super) mod encode;
@@ -10,14 +11,14 @@ mod integers;
 mod row_major;
 pub(super) mod take;
 
-use std::sync::OnceLock;
-
 use super::buffer::Buffer;
 pub use super::encoding::Ordinals;
 use super::ordered::Places;
+use crate::runtime::Runtime;
 use crate::tuning::tuned;
 
 pub use bits::{BitColumns, Place, all_and_any};
+use derived::Derived;
 use row_major::RowMajor;
 
 tuned! {
@@ -80,9 +81,9 @@ pub struct DenseColumns {
     is_sparse: bool,
     /// The same ranks row by row, made when rows are first copied, if they [can be](RowMajor::of). None
     /// also for the columns of one tree, for which they are not worth the time.
-    row_major: OnceLock<Option<RowMajor>>,
+    row_major: Derived<RowMajor>,
     /// The columns of few values as bits, made when a node first searches them. None as for `row_major`.
-    bits: OnceLock<Option<BitColumns>>,
+    bits: Derived<BitColumns>,
 }
 
 impl PartialEq for DenseColumns {
@@ -162,7 +163,7 @@ impl DenseColumns {
     pub(super) fn new(columns: Vec<DenseColumn>) -> Self {
         let end_rank = columns.iter().map(|column| column.n_ranks as usize).max().unwrap_or(0);
         let is_sparse = 2 * columns.iter().filter(|column| column.is_sparse).count() > columns.len();
-        Self { columns, end_rank, is_sparse, row_major: OnceLock::new(), bits: OnceLock::new() }
+        Self { columns, end_rank, is_sparse, row_major: Derived::new(), bits: Derived::new() }
     }
 
     /// The column of a feature.
@@ -171,12 +172,12 @@ impl DenseColumns {
     }
 
     /// The columns of few values as bits, if there are enough of them.
-    pub fn bits(&self) -> Option<&BitColumns> {
-        self.bits.get_or_init(|| BitColumns::of(&self.columns)).as_ref()
+    pub fn bits(&self, runtime: &Runtime<'_>) -> Option<&BitColumns> {
+        self.bits.get(|| BitColumns::of(&self.columns, runtime))
     }
 
     /// The columns of some rows.
-    pub(super) fn subset(&self, samples: &[u32]) -> Self {
+    pub(super) fn subset(&self, samples: &[u32], runtime: &Runtime<'_>) -> Self {
         fn part<R: Copy + Default>(ranks: &[R], samples: &[u32]) -> Vec<R> {
             let mut part = vec![R::default(); samples.len()];
             gather(ranks, samples, &mut part);
@@ -188,17 +189,14 @@ impl DenseColumns {
             Ranks::U32(ranks) => Ranks::U32(part(ranks, samples).into()),
         };
         let is_large = self.n_bytes() >= row_major_from();
-        let row_major = is_large.then(|| self.row_major.get_or_init(|| RowMajor::of(&self.columns)));
-        let ranks = match row_major {
-            Some(Some(rows)) => rows.take(&self.columns, samples),
-            Some(None) | None => self.columns.iter().map(|column| part_of(&column.ranks)).collect(),
+        let of_rows = || self.row_major.get(|| RowMajor::of(&self.columns, runtime));
+        let ranks = match if is_large { of_rows() } else { None } {
+            Some(rows) => rows.take(&self.columns, samples),
+            None => self.columns.iter().map(|column| part_of(&column.ranks)).collect(),
         };
         let columns = self.columns.iter().zip(ranks).map(|(column, ranks)| DenseColumn { ranks, ..*column }).collect();
-        let bits = match self.bits.get() {
-            Some(bits) => OnceLock::from(bits.as_ref().map(|bits| bits.take(samples))),
-            None => OnceLock::new(),
-        };
-        Self { columns, row_major: OnceLock::new(), bits, ..*self }
+        let bits = self.bits.map(|bits| bits.take(samples));
+        Self { columns, row_major: Derived::new(), bits, ..*self }
     }
 
     /// These columns with the places of categories as the ranks of some, for one tree. O(cells of these
@@ -220,7 +218,7 @@ impl DenseColumns {
                 Ranks::U32(ranks) => Ranks::U32(ranks.iter().map(|&rank| place(rank)).collect::<Vec<_>>().into()),
             };
         }
-        Self { columns, row_major: OnceLock::from(None), bits: OnceLock::from(None), ..*self }
+        Self { columns, row_major: Derived::none(), bits: Derived::none(), ..*self }
     }
 
     /// All ranks are below.

@@ -5,7 +5,9 @@
 //! row is one miss or a few. `benches/NOTES.md` says what that saves.
 
 use super::{BLOCK, DenseColumn, LINE, Ranks};
+use crate::error::Result;
 use crate::memory;
+use crate::runtime::Runtime;
 use crate::simd::prefetch;
 
 /// The ranks of some columns, row by row.
@@ -19,11 +21,12 @@ pub(super) struct RowMajor {
 }
 
 impl RowMajor {
-    /// The ranks of columns. `None` if there is not the memory for them, or if the memory of a column is
-    /// not [ours](crate::data::buffer::Buffer::is_ours): a file may be larger than memory. O(cells).
-    pub fn of(columns: &[DenseColumn]) -> Option<Self> {
+    /// The ranks of columns. `None` if memory is [short](memory::is_to_spare), or if the memory of a column
+    /// is not [ours](crate::data::buffer::Buffer::is_ours): a file may be larger than memory. O(cells).
+    pub fn of(columns: &[DenseColumn], runtime: &Runtime<'_>) -> Result<Option<Self>> {
+        let Some(first) = columns.first() else { return Ok(None) };
         if !columns.iter().all(|column| column.ranks.is_ours()) {
-            return None;
+            return Ok(None);
         }
         let mut stride = 0;
         let offset = |column: &DenseColumn| {
@@ -31,9 +34,13 @@ impl RowMajor {
             stride - column.ranks.width()
         };
         let offsets: Box<[usize]> = columns.iter().map(offset).collect();
-        let n_rows = columns.first()?.ranks.len();
-        let mut bytes = memory::zeros("the rows of X", n_rows.checked_mul(stride)?).ok()?;
+        let n_bytes = first.ranks.len().saturating_mul(stride);
+        if !memory::is_to_spare(n_bytes) {
+            return Ok(None);
+        }
+        let Ok(mut bytes) = memory::zeros("the rows of X", n_bytes) else { return Ok(None) };
         for (block, start) in bytes.chunks_mut(BLOCK * stride).zip((0..).step_by(BLOCK)) {
+            runtime.check_interrupt()?;
             for (column, &offset) in columns.iter().zip(&offsets) {
                 match &column.ranks {
                     Ranks::U8(ranks) => spread(&ranks[start..], block, stride, offset, |rank| [rank]),
@@ -42,7 +49,7 @@ impl RowMajor {
                 }
             }
         }
-        Some(Self { stride, offsets, bytes })
+        Ok(Some(Self { stride, offsets, bytes }))
     }
 
     /// The ranks of some rows, in this order: column by column, in the widths of `columns`, which
@@ -166,8 +173,8 @@ mod tests {
             };
             let columns = DenseColumns::new(widths.iter().enumerate().map(column).collect());
             let rows: Vec<u32> = (0..n_rows as u32).filter(|&row| number(row as usize) >> 31 == 0).collect();
-            let taken = RowMajor::of(&columns.columns).unwrap().take(&columns.columns, &rows);
-            let gathered: Vec<Ranks> = columns.subset(&rows).columns.into_iter().map(|column| column.ranks).collect();
+            let taken = RowMajor::of(&columns.columns, &Runtime::unstoppable()).unwrap().unwrap().take(&columns.columns, &rows);
+            let gathered: Vec<Ranks> = columns.subset(&rows, &Runtime::unstoppable()).columns.into_iter().map(|column| column.ranks).collect();
             prop_assert_eq!(taken, gathered);
         }
     }

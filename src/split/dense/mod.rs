@@ -31,7 +31,7 @@ use crate::data::DenseColumns;
 use crate::data::dense::{BitColumns, Ranks};
 use crate::error::Result;
 use crate::params::{Splitter, Tier};
-use crate::rng::{NodeKey, Side};
+use crate::rng::Side;
 use crate::split::best::Best;
 use crate::split::by_column::{ColumnSearch, Progress, search_columns};
 use crate::split::candidate::{Candidate, Cut};
@@ -68,11 +68,11 @@ pub(crate) struct DenseScratch<C: Criterion> {
     small: SmallScratch,
     random: RandomScratch,
     bits: BitScratch,
-    /// The ranks of the winning column of the node `winner_of`, if its search had to load them: the
-    /// partition reads them next.
+    /// The ranks of the winning column of the last search, if it had to load them: the partition
+    /// reads them next.
     winner: Cells,
-    /// The key of the node whose winning column is in `winner`.
-    winner_of: Option<NodeKey>,
+    /// Whether they are in `winner`.
+    has_winner: bool,
 }
 
 impl<C: Criterion> DenseScratch<C> {
@@ -85,8 +85,14 @@ impl<C: Criterion> DenseScratch<C> {
             random: RandomScratch::default(),
             bits: BitScratch::default(),
             winner: Cells::default(),
-            winner_of: None,
+            has_winner: false,
         }
+    }
+
+    /// Says that what the last search has left is not that of the node at hand.
+    pub fn forget(&mut self) {
+        self.has_winner = false;
+        self.random.forget();
     }
 }
 
@@ -138,7 +144,7 @@ pub(crate) fn best_split<C: Criterion>(
         };
         return Ok(Found { best, constants: None, heritage: None });
     }
-    let DenseScratch { rows, columns: buffers, spare, small, random, bits: of_bits, winner, winner_of } = scratch;
+    let DenseScratch { rows, columns: buffers, spare, small, random, bits: of_bits, winner, has_winner } = scratch;
     let are_few_columns = search.n_drawn() < LANES;
     let histogram_from = if are_few_columns { histogram_of_few_columns_from() } else { histogram_from() };
     let tier = forced.unwrap_or(if samples.len() >= histogram_from {
@@ -164,7 +170,7 @@ pub(crate) fn best_split<C: Criterion>(
         _ => None,
     };
     let mut progress = Progress::new(Best::new());
-    let bits = rows.and_then(|_| columns.bits());
+    let bits = rows.and_then(|_| columns.bits(search.runtime));
     if let (Some(rows), Some(bits), Some(packed)) = (rows, bits, &mut buffers.packed) {
         let n_of_all = if drawn.is_none() { search.data.n_features() as u32 } else { 0 };
         let features = (0..n_of_all).chain(drawn.into_iter().flatten().copied());
@@ -179,7 +185,7 @@ pub(crate) fn best_split<C: Criterion>(
             winner.load_ranks(columns.column(best.feature), samples);
         }
         tighten(at, best, &winner.ranks);
-        *winner_of = Some(node.key);
+        *has_winner = true;
     }
     Ok(found)
 }
@@ -295,22 +301,20 @@ fn tighten<C: Criterion>(at: NodeSearch<'_, C>, split: &mut Candidate, ranks: &[
     *split = Candidate { last_left, cut: Cut::Before(first_right), n_left, is_loose: false, ..*split };
 }
 
-/// Moves the rows that go left to the front of the node's rows, and returns their number. If the
-/// last search with this scratch was of this node (`key`), the ranks that it has left there are
-/// used. `missing_rank` is the rank of missing values in the column of the split, if it has any.
+/// Moves the rows that go left to the front of the node's rows, and returns their number. The ranks
+/// that the search of the node has left in the scratch are used. `missing_rank` is the rank of missing values in the column of the split, if it has any.
 /// O(rows).
 pub(crate) fn partition<C: Criterion>(
     columns: &DenseColumns,
     samples: &mut SampleSet<'_>,
-    key: NodeKey,
     split: &Candidate,
     missing_rank: Option<u32>,
     scratch: &mut DenseScratch<C>,
 ) -> usize {
-    if let Some(n_left) = scratch.random.partition(samples, key, split) {
+    if let Some(n_left) = scratch.random.partition(samples, split) {
         return n_left;
     }
-    let loaded = (scratch.winner_of.take() == Some(key)).then_some(&scratch.winner.ranks[..]);
+    let loaded = std::mem::take(&mut scratch.has_winner).then_some(&scratch.winner.ranks[..]);
     match (loaded, &columns.column(split.feature).ranks) {
         (Some(ranks), _) => partition_by(samples, split, missing_rank, |place, _| ranks[place]),
         (None, Ranks::U8(ranks)) => {

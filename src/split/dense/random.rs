@@ -21,7 +21,7 @@ use crate::criterion::packed::{Packed, Summed};
 use crate::data::DenseColumns;
 use crate::data::dense::{BitColumns, Ranks};
 use crate::error::Result;
-use crate::rng::{NodeKey, Side};
+use crate::rng::Side;
 use crate::split::best::Best;
 use crate::split::by_column::Progress;
 use crate::split::candidate::{Candidate, Cut, threshold_between};
@@ -54,15 +54,20 @@ pub(crate) struct RandomScratch {
     categorical: Vec<u32>,
     side_by_side: Vec<[u32; LANES]>,
     alone: Vec<[u32; 1]>,
-    /// The node that was searched last, and the lane that still holds the ranks of its winning
-    /// column: the partition reads them next.
-    winner: Option<(NodeKey, usize)>,
+    /// The lane that still holds the ranks of the winning column of the last search: the partition
+    /// reads them next.
+    winner: Option<usize>,
 }
 
 impl RandomScratch {
+    /// Says that what the last search has left is not that of the node at hand.
+    pub fn forget(&mut self) {
+        self.winner = None;
+    }
+
     /// Moves the rows that go left to the front of the node's rows and returns their number. `None`
-    /// if the ranks of the winning column of this node (`key`) are not here.
-    pub fn partition(&mut self, samples: &mut SampleSet<'_>, key: NodeKey, split: &Candidate) -> Option<usize> {
+    /// if the search of the node has not left the ranks of its winning column here.
+    pub fn partition(&mut self, samples: &mut SampleSet<'_>, split: &Candidate) -> Option<usize> {
         fn by<const N: usize>(
             ranks: &[[u32; N]],
             lane: usize,
@@ -74,7 +79,7 @@ impl RandomScratch {
             let first = u32::from(split.missing == Some(Side::Right));
             samples.partition(|place, _| (first..=split.last_left).contains(&ranks[place][lane]))
         }
-        let (_, lane) = self.winner.take().filter(|&(node, _)| node == key)?;
+        let lane = self.winner.take()?;
         Some(if samples.len() < large_from() {
             by(&self.side_by_side, lane, samples, split)
         } else {
@@ -85,7 +90,7 @@ impl RandomScratch {
 
 /// The columns of few values as bits, if large nodes read them.
 pub(crate) fn bits_of<'c, C: Criterion>(search: &Search<'_, C>, columns: &'c DenseColumns) -> Option<&'c BitColumns> {
-    columns.bits().filter(|bits| bits.drawn_per_word(search.n_drawn()) >= random_bits_per_word())
+    columns.bits(search.runtime).filter(|bits| bits.drawn_per_word(search.n_drawn()) >= random_bits_per_word())
 }
 
 /// The best split of a node, with one random threshold per column.
@@ -139,9 +144,9 @@ struct RandomCuts<'a, C: Criterion, const N: usize> {
     scan: &'a mut C::Scan,
     /// For each row of the node, its rank in each column of the batch.
     ranks: &'a mut [[u32; N]],
-    /// The node and the lane of the best candidate, if that candidate is of the batch whose ranks
+    /// The lane of the best candidate, if that candidate is of the batch whose ranks
     /// are loaded.
-    winner: &'a mut Option<(NodeKey, usize)>,
+    winner: &'a mut Option<usize>,
     progress: Progress<C>,
 }
 
@@ -331,7 +336,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
         let NodeSearch { search, node, .. } = self.at;
         let pushed = self.packed.pushed(search.criterion, node.totals, self.scan, Summed::Lane(lane));
         if offer(self.at, candidate, (self.scan, pushed), || candidate.n_left, &mut self.progress.best) {
-            *self.winner = Some((node.key, lane));
+            *self.winner = Some(lane);
         }
     }
 }

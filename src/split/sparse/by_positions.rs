@@ -5,7 +5,10 @@
 //! here goes backwards: the inverse of the node's permutation tells at which position the feature
 //! of each entry is drawn, and the entries at the first k positions are those that are wanted. It
 //! needs neither the draw nor a look-up, and the positions are at hand for ties, and for the first
-//! feature that varies if none of the drawn ones does. O(entries).
+//! feature that varies if none of the drawn ones does. O(entries), and O(entries * log(features)) if few
+//! features vary.
+
+use std::ops::ControlFlow;
 
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
@@ -47,9 +50,12 @@ pub(crate) fn search_positions<C: Criterion>(
     let mut groups = Groups::new(at, columns, scan, winner, best);
     let n_drawn = at.search.n_drawn() as u32;
     positions.load(at, columns);
-    positions.for_each_of(at, columns, 0..n_drawn, entries, |feature, entries| groups.visit(feature, entries));
+    let _ = positions.for_each_of(at, columns, 0..n_drawn, entries, |feature, entries| {
+        groups.visit(feature, entries);
+        ControlFlow::Continue(())
+    });
     if groups.n_varying == 0
-        && let Some(feature) = positions.first_varying(at, columns, n_drawn, entries)
+        && let Some(feature) = positions.first_varying(at, columns, n_drawn, entries)?
     {
         groups.visit(feature, entries);
     }

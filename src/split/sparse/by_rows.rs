@@ -58,7 +58,7 @@ pub(crate) fn search_rows<C: Criterion>(
     }
     if drawn.is_some() && groups.n_varying == 0 {
         positions.load(at, columns);
-        if let Some(feature) = positions.first_varying(at, columns, search.n_drawn() as u32, buffer) {
+        if let Some(feature) = positions.first_varying(at, columns, search.n_drawn() as u32, buffer)? {
             groups.visit(feature, buffer);
         }
     }
@@ -124,7 +124,7 @@ impl<'a, C: Criterion> Groups<'a, C> {
         let outcome = self.at.evaluate(column, self.scan, &mut self.best);
         self.n_varying += usize::from(outcome != Outcome::Constant);
         if self.best.feature() == Some(feature) {
-            self.winner.keep(self.at.node.key, entries);
+            self.winner.keep(entries);
         }
     }
 

@@ -5,7 +5,6 @@ use std::ops::Range;
 use crate::bitset::Bitset;
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
-use crate::rng::NodeKey;
 use crate::split::candidate::Candidate;
 use crate::split::entries::{Entry, samples_of};
 use crate::split::samples::SampleSet;
@@ -23,7 +22,7 @@ const STAY_PER_MOVE: usize = 8;
 /// Partitions the rows of a node and returns how many rows go left.
 ///
 /// The side of the cut without the zeros is a front or a back of the column in value order. If the
-/// search of the node (`key`) has left the entries of the column, or the heritage of the node has
+/// search of the node has left the entries of the column, or the heritage of the node has
 /// the column, and few rows of the node are on this side, these rows are moved to an edge, in
 /// O(entries of this side). Otherwise the rows of these entries are marked, and each of the W rows
 /// of the node is tested, in O(W + marks); or each row of the node is looked up in the by-row twin,
@@ -31,7 +30,6 @@ const STAY_PER_MOVE: usize = 8;
 pub(crate) fn partition<C: Criterion>(
     columns: &SparseColumns,
     samples: &mut SampleSet<'_>,
-    key: NodeKey,
     split: &Candidate,
     missing_rank: Option<u32>,
     heritage: Option<&Heritage<C>>,
@@ -41,7 +39,7 @@ pub(crate) fn partition<C: Criterion>(
     let column = columns.column(split.feature);
     let zeros_left = column.zero_rank <= split.last_left;
     few.clear();
-    let are_few_known = if let Some(entries) = winner.take(key) {
+    let are_few_known = if let Some(entries) = winner.take() {
         let is_without_zeros = |entry: &&Entry| split.goes_left(entry.rank(), missing_rank) != zeros_left;
         few.extend(entries.iter().filter(is_without_zeros).map(|entry| entry.sample()));
         true

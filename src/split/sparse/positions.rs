@@ -1,9 +1,10 @@
 //! The positions at which a node draws the features of its entries: the inverse of the draw.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use crate::criterion::Criterion;
 use crate::data::SparseColumns;
+use crate::error::Result;
 use crate::simd::vectorized;
 use crate::split::entries::{Entry, entries_vary};
 use crate::split::node::NodeSearch;
@@ -36,15 +37,16 @@ impl Positions {
     }
 
     /// Calls `visit(feature, entries)` for each feature that the node draws at one of the positions
-    /// `range` and that has entries in the node, in the order of the draw. Entries ascend.
+    /// `range` and that has entries in the node, in the order of the draw, until `visit` breaks.
+    /// Entries ascend, and those of the last call are left in `entries`.
     pub fn for_each_of<C: Criterion>(
         &mut self,
         at: NodeSearch<'_, C>,
         columns: &SparseColumns,
         range: Range<u32>,
         entries: &mut Vec<Entry>,
-        mut visit: impl FnMut(u32, &mut [Entry]),
-    ) {
+        mut visit: impl FnMut(u32, &mut [Entry]) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let Self { positions, drawn } = self;
         drawn.clear();
         let mut rest = &positions[..];
@@ -67,33 +69,42 @@ impl Positions {
         for group in drawn.chunk_by(|a, b| a.0 == b.0) {
             entries.clear();
             entries.extend(group.iter().map(|&(_, _, entry)| entry));
-            visit(group[0].1, entries);
+            visit(group[0].1, entries)?;
         }
+        ControlFlow::Continue(())
     }
 
     /// The first feature that varies in the node, of those that it draws at the position `start` or
-    /// later; `entries` is set to its entries. `None` if none of them varies. O(entries) for each
-    /// feature that is met.
+    /// later; `entries` is set to its entries. `None` if none of them varies.
+    ///
+    /// Looks at one position first, and then at twice as many positions each time. So it costs
+    /// O(entries) if the first feature that is met varies, and O(entries * log(features)) at most,
+    /// also in rows that are all equal.
     pub fn first_varying<C: Criterion>(
         &mut self,
         at: NodeSearch<'_, C>,
         columns: &SparseColumns,
         mut start: u32,
         entries: &mut Vec<Entry>,
-    ) -> Option<u32> {
+    ) -> Result<Option<u32>> {
+        let mut n_positions = 1u32;
         loop {
-            let first = first_from(at.search.level, &self.positions, start);
-            if first == u32::MAX {
-                return None;
+            at.search.runtime.check_interrupt()?;
+            start = first_from(at.search.level, &self.positions, start);
+            if start == u32::MAX {
+                return Ok(None);
             }
+            let end = start.saturating_add(n_positions);
             let mut found = None;
-            self.for_each_of(at, columns, first..first + 1, entries, |feature, entries| {
+            let _ = self.for_each_of(at, columns, start..end, entries, |feature, entries| {
                 found = entries_vary(entries, at.node.samples.len()).then_some(feature);
+                if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             if found.is_some() {
-                return found;
+                return Ok(found);
             }
-            start = first + 1;
+            start = end;
+            n_positions = n_positions.saturating_mul(2);
         }
     }
 }

@@ -3,7 +3,6 @@
 use crate::bitset::Bitset;
 use crate::error::Result;
 use crate::memory;
-use crate::rng::NodeKey;
 use crate::split::entries::Entry;
 use crate::split::sparse::heritage::SlotMap;
 use crate::split::sparse::intersect::Gather;
@@ -26,31 +25,31 @@ impl std::ops::AddAssign for Effort {
     }
 }
 
-/// The entries of the column on which a node is split, from the search of the node to the partition
-/// of its rows.
+/// The entries of the column on which the node of the last search is split, from this search to the
+/// partition of the node's rows.
 #[derive(Debug, Default)]
 pub(crate) struct Winner {
-    /// The node, until its rows are partitioned; `None` if its search has not left the entries here.
-    node: Option<NodeKey>,
+    /// Whether the last search has left the entries here.
+    is_kept: bool,
     entries: Vec<Entry>,
 }
 
 impl Winner {
     /// Keeps the entries of a column that is the best so far.
-    pub fn keep(&mut self, node: NodeKey, entries: &[Entry]) {
-        self.node = Some(node);
+    pub fn keep(&mut self, entries: &[Entry]) {
+        self.is_kept = true;
         self.entries.clear();
         self.entries.extend_from_slice(entries);
     }
 
-    /// Says that the search of another node begins.
+    /// Says that what was kept is not that of the node at hand.
     pub fn forget(&mut self) {
-        self.node = None;
+        self.is_kept = false;
     }
 
-    /// The entries of the column on which this node is split, if its search has left them here.
-    pub fn take(&mut self, node: NodeKey) -> Option<&[Entry]> {
-        (self.node.take() == Some(node)).then_some(&self.entries)
+    /// The entries of the column on which the node is split, if its search has left them here.
+    pub fn take(&mut self) -> Option<&[Entry]> {
+        std::mem::take(&mut self.is_kept).then_some(&self.entries)
     }
 }
 

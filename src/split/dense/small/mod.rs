@@ -156,7 +156,9 @@ impl<C: Criterion> SmallScratch<C> {
             lasts: [[0; LANES]; MAX_ROWS / LANES],
             scores: [[0.0; LANES]; MAX_ROWS / LANES],
             units: SmallUnits::new(),
-            asks_bits: columns.bits().is_some_and(|bits| bits.drawn_per_word(search.n_drawn()) >= bits_per_word()),
+            asks_bits: columns
+                .bits(search.runtime)
+                .is_some_and(|bits| bits.drawn_per_word(search.n_drawn()) >= bits_per_word()),
             varying_bits: Vec::new(),
         }))
     }
@@ -213,7 +215,7 @@ impl<C: Criterion> SmallScratch<C> {
             FeatureSampling::All => (n_drawn, 1),
             FeatureSampling::Active => (0, n_drawn),
         };
-        let bits = columns.bits().filter(|_| self.asks_bits);
+        let bits = columns.bits(search.runtime).filter(|_| self.asks_bits);
         if let Some(bits) = bits {
             self.find_varying_bits(bits);
         }
