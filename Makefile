@@ -181,7 +181,7 @@ format: $(VENVS)/lint.stamp | check-rust ## Rewrite the sources in the house for
 	$(VENVS)/lint/bin/ruff format
 
 # Needs cargo-fuzz, and no toolchain but ours, as it does without a sanitizer: indices are checked
-# anyway. FUZZ_SANITIZER=address needs a nightly toolchain: make fuzz CARGO="cargo +nightly" FUZZ_SANITIZER=address.
+# anyway. With a nightly toolchain: RUSTUP_TOOLCHAIN=nightly make fuzz FUZZ_SANITIZER=address.
 # Each target begins with the inputs of its archive in fuzz/seeds, if it has one, and with those that
 # earlier runs have left in fuzz/corpus.
 FUZZ_SECONDS ?= 60
