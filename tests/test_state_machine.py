@@ -108,11 +108,19 @@ def stored(data, form):
 
 
 class Fit(NamedTuple):
-    """A fit that ended well."""
+    """A fit that ended well: the data set, the parameters by name with their types, the weights.
+
+    As a feature and all features are 1 and 1.0, which are equal, types tell them apart.
+    """
 
     data: str
-    params: tuple
+    typed_params: tuple
     is_weighted: bool
+
+    @property
+    def params(self):
+        """The parameters by name."""
+        return {name: value for name, value, _ in self.typed_params}
 
 
 def weights(fit_is_weighted):
@@ -120,21 +128,21 @@ def weights(fit_is_weighted):
     return np.arange(30) % 3 if fit_is_weighted else None
 
 
-def seen_by_trees(params):
-    """Return the parameters on which trees depend."""
+def seen_by_trees(fit):
+    """Return the parameters, with their types, on which trees depend."""
     others = ("n_estimators", "n_jobs", "warm_start", "verbose")
-    return {name: value for name, value in params if name not in others}
+    return [param for param in fit.typed_params if param[0] not in others]
 
 
 @cache
 def twin_of(kind, fits):
     """Return a fresh estimator that was fitted so, in one step if the trees are alike."""
     task = task_of(kind)
-    if all(seen_by_trees(fit.params) == seen_by_trees(fits[-1].params) for fit in fits):
+    if all(seen_by_trees(fit) == seen_by_trees(fits[-1]) for fit in fits):
         fits = fits[-1:]
     twin = kind()
     for fit in fits:
-        twin.set_params(**dict(fit.params), n_jobs=1)
+        twin.set_params(**fit.params, n_jobs=1)
         X = rows(fit.data)
         twin.fit(X, targets(fit.data, task), sample_weight=weights(fit.is_weighted))
     return twin
@@ -213,7 +221,8 @@ class Estimators(RuleBasedStateMachine):
         assert self.model.fit(X, y, sample_weight=weights(is_weighted)) is self.model
         params = self.model.get_params()
         params.pop("n_jobs")
-        fit = Fit(data, tuple(params.items()), is_weighted)
+        typed = tuple((name, value, type(value)) for name, value in params.items())
+        fit = Fit(data, typed, is_weighted)
         self.fits = (*self.fits, fit) if self.adds_trees() else (fit,)
 
     def adds_trees(self):
@@ -378,7 +387,7 @@ class Estimators(RuleBasedStateMachine):
         fit = self.fits[-1]
         lazy = LAZY_OF_FOREST[self.kind](n_jobs=n_jobs)
         own = lazy.get_params()
-        lazy.set_params(**{k: v for k, v in fit.params if k in own})
+        lazy.set_params(**{name: value for name, value in fit.params.items() if name in own})
         X, y = rows(fit.data), targets(fit.data, task_of(self.kind))
         lazy.fit(X, y, sample_weight=weights(fit.is_weighted))
         np.testing.assert_array_equal(lazy.predict(X), self.model.predict(X))
