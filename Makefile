@@ -96,10 +96,10 @@ CHECKED_WHEEL_SOURCES := $(shell find src python -not -path '*/__pycache__*' -no
 WHEEL_SOURCES := $(CHECKED_WHEEL_SOURCES) $(wildcard README.md LICENSE)
 
 .PHONY: help demo test test-all test-rust test-python test-oldest test-clusters test-conversions lint lint-rust lint-python lint-stubs \
-	lint-docs format fuzz bench sweep peers papers chart docs drawings gallery wheel clean check-python check-rust
+	lint-docs format fuzz fuzz-seeds coverage coverage-rust coverage-python bench sweep peers papers chart docs drawings gallery wheel clean check-python check-rust
 
 help: ## Show this list
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENVS)/demo.stamp ## Show in a minute what spinney is for, against scikit-learn
 	$(VENVS)/demo/bin/python examples/demo.py
@@ -181,12 +181,43 @@ format: $(VENVS)/lint.stamp | check-rust ## Rewrite the sources in the house for
 	$(VENVS)/lint/bin/ruff format
 
 # Needs cargo-fuzz, and no toolchain but ours, as it does without a sanitizer: indices are checked
-# anyway, and the only `unsafe` in the way of a file is the view of its bytes (`data/buffer.rs`).
+# anyway. With a nightly toolchain: RUSTUP_TOOLCHAIN=nightly make fuzz FUZZ_SANITIZER=address.
+# Each target begins with the inputs of its archive in fuzz/seeds, if it has one, and with those that
+# earlier runs have left in fuzz/corpus.
 FUZZ_SECONDS ?= 60
-fuzz: | check-rust ## Read damaged trees, data sets and containers, each for FUZZ_SECONDS
-	@for target in $$($(CARGO) fuzz list); do \
-	    $(CARGO) fuzz run --sanitizer none $$target -- -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048; \
+FUZZ_SANITIZER ?= none
+FUZZ_TARGETS ?= $(shell sed -n 's|^path = "fuzz_targets/\(.*\)\.rs"|\1|p' fuzz/Cargo.toml)
+fuzz: | check-rust ## Fit random cases and read damaged files, each target for FUZZ_SECONDS (FUZZ_TARGETS="fit folds": these)
+	@for target in $(FUZZ_TARGETS); do \
+	    mkdir -p fuzz/corpus/$$target; \
+	    if [ -e fuzz/seeds/$$target.tar.gz ]; then tar -xzf fuzz/seeds/$$target.tar.gz -C fuzz/corpus/$$target; fi; \
+	    $(CARGO) fuzz run --sanitizer $(FUZZ_SANITIZER) $$target -- -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048; \
 	done
+
+# Of the inputs that meet everything which the corpus meets, the smallest SEEDS of each target: all
+# archives together take less than 300 KB.
+SEEDS ?= 150
+fuzz-seeds: | check-rust ## Minimise the corpus of each fuzz target, and write its seeds into fuzz/seeds
+	@mkdir -p fuzz/seeds
+	for target in $(FUZZ_TARGETS); do \
+	    $(CARGO) fuzz cmin --sanitizer none $$target; \
+	    ls -Sr fuzz/corpus/$$target | awk 'NR <= $(SEEDS)' | LC_ALL=C sort > fuzz/corpus/$$target.list; \
+	    tar --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=644 -C fuzz/corpus/$$target -cf - -T fuzz/corpus/$$target.list \
+	        | gzip -9n > fuzz/seeds/$$target.tar.gz; \
+	    rm fuzz/corpus/$$target.list; \
+	done
+
+coverage: coverage-rust coverage-python ## List the lines that no test runs, of Rust and of Python
+
+# Needs cargo-llvm-cov and the component llvm-tools. What only the Python module has, src/python, is not
+# compiled here: the tests of Python run it.
+coverage-rust: | check-rust ## List the lines of the engine that no Rust test runs, by file
+	$(CARGO) llvm-cov --lib --show-missing-lines $(CARGO_TEST_FLAGS)
+
+# Programs that tests start are not measured.
+coverage-python: $(VENVS)/test.stamp ## List the lines of the Python layer that no test runs, by file
+	$(VENVS)/test/bin/python $(PIP) install "pytest-cov>=6"
+	$(VENVS)/test/bin/pytest --cov=spinney --cov-branch --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
 bench: | check-rust ## Run the criterion benches
 	$(CARGO) bench --package spinney-benches $(BENCH_FLAGS)

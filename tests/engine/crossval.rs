@@ -22,16 +22,16 @@ use super::common::{
 const N_CATEGORIES: u32 = 64;
 
 #[derive(Debug, Clone)]
-struct Case {
-    x: Array2<f64>,
+pub struct Case {
+    pub x: Array2<f64>,
     /// Of each column; none if all are numeric.
-    n_categories: Option<Vec<u32>>,
-    y: Y,
-    weights: Option<Vec<f64>>,
-    ids: Option<Vec<u64>>,
-    params: ForestParams,
+    pub n_categories: Option<Vec<u32>>,
+    pub y: Y,
+    pub weights: Option<Vec<f64>>,
+    pub ids: Option<Vec<u64>>,
+    pub params: ForestParams,
     /// Training rows and test rows.
-    folds: Vec<(Vec<u32>, Vec<u32>)>,
+    pub folds: Vec<(Vec<u32>, Vec<u32>)>,
 }
 
 /// What goes with the training rows of a fold.
@@ -45,7 +45,7 @@ fn pick<T: Copy>(values: &[T], rows: &[u32]) -> Vec<T> {
 }
 
 impl Case {
-    fn categorised(&self, data: Dataset) -> Dataset {
+    pub fn categorised(&self, data: Dataset) -> Dataset {
         match &self.n_categories {
             Some(n_categories) => data.with_categories(n_categories).unwrap(),
             None => data,
@@ -75,7 +75,7 @@ impl Case {
         self.folds.iter().map(of_fold).collect()
     }
 
-    fn cross_validated(
+    pub fn cross_validated(
         &self,
         data: &Dataset,
         query: &dyn Query,
@@ -101,7 +101,7 @@ impl Case {
 
     /// The definition: each fold as a data set of its own. Classes that it lacks are none of its
     /// classes.
-    fn refitted(&self, is_tree: bool) -> Result<Vec<Vec<f64>>> {
+    pub fn refitted(&self, is_tree: bool) -> Result<Vec<Vec<f64>>> {
         let mut all = Vec::new();
         for ((train, test), Own { weights, ids }) in self.folds.iter().zip(self.of_rows()) {
             let data = self.categorised(encode(&self.rows(train).view(), &runtime(1)));

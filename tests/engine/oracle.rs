@@ -13,7 +13,7 @@ use super::common::{
 };
 
 #[derive(Debug, Clone, Copy)]
-enum Storage {
+pub enum Storage {
     Dense,
     DenseByColumn,
     Csc,
@@ -22,15 +22,15 @@ enum Storage {
 }
 
 #[derive(Debug, Clone)]
-struct Case {
-    x: Array2<f64>,
-    y: Y,
+pub struct Case {
+    pub x: Array2<f64>,
+    pub y: Y,
     /// Integers and the weight that 1 stands for.
-    weights: (Vec<u64>, f64),
-    params: TreeParams,
+    pub weights: (Vec<u64>, f64),
+    pub params: TreeParams,
     /// Of each feature, 0 of a number.
-    n_categories: Vec<u32>,
-    storage: Storage,
+    pub n_categories: Vec<u32>,
+    pub storage: Storage,
 }
 
 impl Case {
@@ -156,7 +156,7 @@ fn is_close(got: f64, exact: f64) -> bool {
     got == exact || (got - exact).abs() <= 1e-12 * exact.abs()
 }
 
-fn check(case: &Case) -> Result<(), TestCaseError> {
+pub fn check(case: &Case) -> Result<(), TestCaseError> {
     let (tree, expected) = (case.tree(), case.naive_tree());
     let got: Vec<_> = (0..tree.node_count()).map(|id| node(&tree, id, case.weights.1)).collect();
     let shape = |nodes: &[naive::Node]| -> Vec<_> {
