@@ -241,7 +241,11 @@ def test_whatever_can_be_fitted_comes_back(name, n_rows, tmp_path):
             saved.set_params(n_estimators=2)
         saved.fit(X, y).save(tmp_path / "model")
         loaded = spinney.load(tmp_path / "model")
-        for found in (loaded, pickle.loads(pickle.dumps(saved)), pickle.loads(pickle.dumps(loaded))):
+        for found in (
+            loaded,
+            pickle.loads(pickle.dumps(saved)),
+            pickle.loads(pickle.dumps(loaded)),
+        ):
             assert predict(found, X) == predict(saved, X)
             known, expected = found.categories_[0], saved.categories_[0]
             assert known.dtype == expected.dtype

@@ -26,6 +26,7 @@ from spinney._bagged import BaseBaggedTrees
 from spinney._crossval import INPUT_ERRORS, FoldError, SharedWork, predict_splits
 from spinney._refits import ROWS, EncodedRefits
 from spinney._splits import Splits, are_partition
+from spinney._target import ClassTarget
 from spinney.dataset import Dataset
 from spinney.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from spinney.forest import RandomForestClassifier, RandomForestRegressor
@@ -94,6 +95,11 @@ class CrossValidation:
     seconds: float = 0.0
     # Encoded rows for scikit-learn's loop.
     _refits: EncodedRefits | None = None
+
+    def __post_init__(self) -> None:
+        """Read the labels, so that scikit-learn splits and scores by what `fit` sees."""
+        if isinstance(self.estimator, ClassTarget):
+            self.y = self.estimator._read_y(self.y)
 
     def share(
         self,
