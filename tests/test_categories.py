@@ -839,3 +839,19 @@ def test_rare_categories_are_not_told_apart():
             categorical_features=["a"], min_samples_category=least
         )
         assert model.fit(X, y).get_n_leaves() == n_leaves
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr", "csc", "data set"])
+@pytest.mark.parametrize("n", [10, 400])
+@pytest.mark.parametrize("estimator", TREES)
+def test_missing_values_count_as_a_category_that_may_be_rare(estimator, n, kind):
+    """Two gaps stand alone if two rows are enough, and beside other rare categories if not."""
+    column = np.array([1.0] * n + [2.0] * n + [3.0] * 2 + [np.nan] * 2)[:, None]
+    y = np.array([0] * (2 * n + 2) + [1] * 2)
+    X = {"dense": column, "csr": sparse.csr_array(column), "csc": sparse.csc_array(column)}
+    X["data set"] = spinney.Dataset(column, categorical_features=[0])
+    rare = np.array([[3.0], [np.nan]])
+    for least, is_alone in ((2, True), (3, False)):
+        model = make(estimator, categorical_features=[0], min_samples_category=least)
+        leaves = model.fit(X[kind], y).apply(rare)
+        assert (leaves[0] != leaves[1]) == is_alone

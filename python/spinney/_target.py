@@ -167,7 +167,9 @@ class NumberTarget(RegressorMixin):
         return y
 
     def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
-        targets = check_array(y, dtype=np.float64, order="C", input_name="y")
+        # The check tests finiteness by a sum, which may overflow.
+        with np.errstate(over="ignore", invalid="ignore"):
+            targets = check_array(y, dtype=np.float64, order="C", input_name="y")
         self._check_counts(targets)
         if self.criterion == "quantile":
             warn_of_small_leaves(self.quantile, self.min_samples_leaf, targets.shape[0])
