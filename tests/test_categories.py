@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -367,6 +368,109 @@ def test_duplicates_in_a_sparse_matrix_are_added_first():
     assert categories[0].tolist() == [0, 2, 5]
     assert codes.toarray().ravel().tolist() == [1, 2, 0]
     assert csr.nnz == 3
+
+
+# float64 does not tell these apart.
+LARGE = [2**53, 2**53 + 1, 0, -(2**60) - 1, -(2**60)]
+
+
+def large_columns():
+    """Return a column of large integers in every storage, by name."""
+    column = np.array(LARGE)
+    signed, unsigned = column[:, None], np.abs(column[:, None]).astype(np.uint64)
+    series = pd.Series(column)
+    return {
+        "int64": signed,
+        "uint64": unsigned,
+        "Fortran": np.asfortranarray(signed),
+        "big-endian": signed.astype(">i8"),
+        "objects": signed.astype(object),
+        "lists": signed.tolist(),
+        "csr": sparse.csr_matrix(signed),
+        "csc": sparse.csc_array(signed),
+        "coo": sparse.coo_array(signed),
+        "csr of uint64": sparse.csr_array(unsigned),
+        "pandas int64": series.to_frame("c"),
+        "pandas Int64": series.astype("Int64").to_frame("c"),
+        "pandas UInt64": pd.DataFrame({"c": unsigned[:, 0]}).astype("UInt64"),
+        "pandas Arrow": series.astype("int64[pyarrow]").to_frame("c"),
+        "pandas categories": series.astype("category").to_frame("c"),
+        "pandas sparse": pd.DataFrame({"c": pd.arrays.SparseArray(column)}),
+        "polars": pl.DataFrame({"c": column}),
+        "pyarrow": pa.table({"c": column}),
+    }
+
+
+@pytest.mark.parametrize("name", large_columns())
+@pytest.mark.parametrize("estimator", ALL)
+def test_large_integers_stay_apart(estimator, name):
+    """Also in a query in another storage, and in data sets."""
+    X, y = large_columns()[name], np.arange(len(LARGE))
+    forest = {} if issubclass(estimator, tuple(TREES)) else {"bootstrap": False}
+    model = make(estimator, categorical_features=[0], **forest).fit(X, y)
+    expected = [abs(value) for value in LARGE] if "uint64" in name.lower() else LARGE
+    assert sorted(model.categories_[0].tolist()) == sorted(expected)
+    assert_array_equal(model.predict(X), y)
+    if estimator in TREES:
+        dataset = spinney.Dataset(X, categorical_features=[0])
+        grown = make(estimator).fit(dataset, y)
+        assert_array_equal(grown.predict(X), y)
+        assert_array_equal(grown.predict(dataset), y)
+        assert_array_equal(model.predict(dataset), y)
+    if "uint64" not in name.lower() and not hasattr(X, "columns"):
+        for other in ("int64", "objects", "csr", "csc"):
+            assert_array_equal(model.predict(large_columns()[other]), y)
+
+
+def test_large_integers_are_summed_before_they_are_categories():
+    """Duplicates in a sparse matrix whose sums float64 does not tell apart."""
+    data = np.array([2**53, 1, 2**53, 5])
+    X = sparse.csr_array((data, np.zeros(4, dtype=int), np.array([0, 2, 3, 4])), shape=(3, 1))
+    tree = spinney.DecisionTreeClassifier(categorical_features=[0]).fit(X, [0, 1, 2])
+    assert tree.categories_[0].tolist() == [5, 2**53, 2**53 + 1]
+    assert tree.predict(X).tolist() == [0, 1, 2]
+
+
+def test_large_integers_beside_numbers():
+    """Numeric columns of integers are float64, as the docs say."""
+    X = np.column_stack([LARGE[:2] * 2, LARGE[:2] * 2])
+    for matrix in (X, sparse.csr_array(X)):
+        numeric = spinney.DecisionTreeClassifier().fit(matrix, [0, 1, 0, 1])
+        assert numeric.get_n_leaves() == 1
+        mixed = spinney.DecisionTreeClassifier(categorical_features=[1]).fit(matrix, [0, 1, 0, 1])
+        assert mixed.predict(matrix).tolist() == [0, 1, 0, 1]
+        assert mixed.tree_.feature[0] == 1
+
+
+def test_large_integers_that_would_merge_are_refused(tmp_path):
+    """Sparse columns of several types, blocks of a file, and values of a sparse data set."""
+    column = np.array([[2**53], [2**53 + 1]])
+    frame = pd.DataFrame(
+        {
+            "id": pd.arrays.SparseArray(column[:, 0]),
+            "x": pd.arrays.SparseArray([0.5, 0.0], fill_value=0.0),
+        }
+    )
+    tree = spinney.DecisionTreeClassifier(categorical_features=["id"])
+    with pytest.raises(ValueError, match=r"feature 'id' must hold integers below 2\*\*53, because"):
+        tree.fit(frame, [0, 1])
+    blocks = [sparse.csr_array(column * 0.5), sparse.csr_array(column)]
+    with pytest.raises(ValueError, match=r"integers below 2\*\*53.* Got larger ones in block 1\."):
+        spinney.Dataset.write(tmp_path / "data", iter(blocks), categorical_features=[0])
+    spinney.Dataset.write(tmp_path / "data", iter(blocks))
+    dataset = spinney.Dataset(sparse.csr_array(column), categorical_features=[0])
+    with pytest.raises(ValueError, match=r"categories of the feature 0\. Pass the matrix itself"):
+        dataset.read_values()
+    dense = spinney.Dataset(column, categorical_features=[0])
+    assert np.asarray(dense).tolist() == column.tolist()
+
+
+def test_large_integers_of_one_row_are_explained():
+    """A list of numbers stays one of integers and floats."""
+    X = np.array([[2**53, 0.5], [2**53 + 1, 0.5]] * 4, dtype=object)
+    tree = spinney.DecisionTreeRegressor(categorical_features=[0]).fit(X, [0.0, 1.0] * 4)
+    assert tree.explain([2**53 + 1, 0.5]).prediction == 1.0
+    assert tree.explain([2**53, 0.5]).prediction == 0.0
 
 
 def test_sparse_queries_of_a_model_of_strings_hold_unknown_categories():
@@ -735,3 +839,19 @@ def test_rare_categories_are_not_told_apart():
             categorical_features=["a"], min_samples_category=least
         )
         assert model.fit(X, y).get_n_leaves() == n_leaves
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr", "csc", "data set"])
+@pytest.mark.parametrize("n", [10, 400])
+@pytest.mark.parametrize("estimator", TREES)
+def test_missing_values_count_as_a_category_that_may_be_rare(estimator, n, kind):
+    """Two gaps stand alone if two rows are enough, and beside other rare categories if not."""
+    column = np.array([1.0] * n + [2.0] * n + [3.0] * 2 + [np.nan] * 2)[:, None]
+    y = np.array([0] * (2 * n + 2) + [1] * 2)
+    X = {"dense": column, "csr": sparse.csr_array(column), "csc": sparse.csc_array(column)}
+    X["data set"] = spinney.Dataset(column, categorical_features=[0])
+    rare = np.array([[3.0], [np.nan]])
+    for least, is_alone in ((2, True), (3, False)):
+        model = make(estimator, categorical_features=[0], min_samples_category=least)
+        leaves = model.fit(X[kind], y).apply(rare)
+        assert (leaves[0] != leaves[1]) == is_alone

@@ -12,12 +12,16 @@ import sys
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import joblib
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
@@ -128,6 +132,9 @@ def test_forests_can_be_continued(estimator_class, tmp_path):
         if sys.version_info >= (3, 11)
         else [dt.datetime(2020, 1, 1)],
         [dt.timedelta(1, 2, 3), dt.timedelta(4)],
+        [dt.time(1, 2, 3, 4), dt.time(5)],
+        [dt.time(1, tzinfo=dt.timezone.utc), dt.time(1, tzinfo=dt.timezone(dt.timedelta(hours=2)))],
+        [Fraction(1, 3), Fraction(-2)],
         [Decimal("1.10"), Decimal(2)],
         [(1, "a"), (2, "b")],
         [b"a", b"b"],
@@ -155,6 +162,132 @@ def test_categories_of_any_type(values, tmp_path):
     assert list(map(type, known)) == list(map(type, expected))
     assert known.tolist() == expected.tolist()
     np.testing.assert_array_equal(loaded.predict(X), tree.predict(X))
+
+
+def column_of(*values):
+    """Return a matrix of one column of objects."""
+    column = np.empty((len(values), 1), dtype=object)
+    column[:, 0] = values
+    return column
+
+
+def frame_of(values, dtype=None):
+    """Return a data frame of pandas with one column."""
+    return pd.DataFrame({"c": pd.Series(values, dtype=dtype)})
+
+
+# Columns of four rows, all of which can be categories.
+COLUMNS = {
+    "strings": column_of("a", "", "c", "a"),
+    "empty strings": column_of("", "", "", ""),
+    "odd strings": column_of("\ud800", "\0", "a\0", "a"),
+    "array of strings": np.array([["a"], [""], ["bc"], ["a"]]),
+    "array of empty strings": np.array([[""]] * 4),
+    "array of bytes": np.array([[b"a"], [b""], [b"bc"], [b"a"]]),
+    "all None": column_of(None, None, None, None),
+    "some None": column_of("a", None, "b", None),
+    "all NaN": np.full((4, 1), np.nan),
+    "float64": np.array([[1.5], [0.0], [-0.0], [np.inf]]),
+    "float32": np.array([[1.5], [0.0], [np.nan], [-np.inf]], dtype=np.float32),
+    "float16": np.array([[1.5], [0.0], [np.nan], [2.0]], dtype=np.float16),
+    "int64": np.array([[1], [0], [-3], [1]]),
+    "uint64": np.array([[2**64 - 1], [2**64 - 2]] * 2, dtype=np.uint64),
+    "integers of any size": column_of(2**70, 1, 0, 2**70 + 1),
+    "bool": np.array([[True], [False]] * 2),
+    "bools and numbers": column_of(True, 2, 2.5, Decimal(3)),
+    "scalars of NumPy": column_of(np.int64(1), np.int8(2), np.float32(1.5), np.bool_(False)),
+    "constant": np.ones((4, 1)),
+    "dates": np.array([["2020-01-01"], ["NaT"], ["2021-01-01"], ["NaT"]], dtype="M8[D]"),
+    "all NaT": np.full((4, 1), "NaT", dtype="M8[s]"),
+    "durations": np.array([[1], [2], [3], [3]], dtype="m8[h]"),
+    "dates of Python": column_of(*[dt.date(2020, 1, 1), dt.date(2021, 1, 1)] * 2),
+    "tuples": column_of((), (1,), (1, "a"), ()),
+    "pandas: all NA": frame_of([pd.NA] * 4, "Int64"),
+    "pandas: NA as objects": frame_of([pd.NA] * 4, object),
+    "pandas: nullable integers": frame_of([1, None, 0, 2**53 + 1], "Int64"),
+    "pandas: nullable bools": frame_of([True, None, False, True], "boolean"),
+    "pandas: nullable strings": frame_of(["a", None, "", "a"], "string"),
+    "pandas: unused levels": frame_of(pd.Categorical(list("abab"), categories=list("xaby"))),
+    "pandas: only unused levels": frame_of(pd.Categorical([None] * 4, categories=list("xy"))),
+    "pandas: no levels": frame_of(pd.Categorical([None] * 4)),
+    "pandas: times of a zone": frame_of(pd.date_range("2020", periods=4, tz="Europe/Berlin")),
+    "pandas: periods": frame_of(pd.period_range("2020", periods=4, freq="W-TUE")),
+    "pandas: intervals": frame_of(pd.cut(pd.Series([1.0, 2.0, 3.0, 4.0]), 3)),
+    "polars: strings": pl.DataFrame({"c": ["a", None, "", "a"]}),
+    "polars: all null": pl.DataFrame({"c": [None] * 4}),
+    "polars: unused levels": pl.DataFrame({"c": pl.Series(list("abab"), dtype=pl.Enum("zba"))}),
+    "polars: times": pl.DataFrame({"c": [dt.time(1), None] * 2}),
+    "pyarrow: all null": pa.table({"c": pa.nulls(4)}),
+    "pyarrow: integers": pa.table({"c": [1, None, 0, 2**53 + 1]}),
+    "sparse": sp.csr_array(np.array([[1.0], [0.0], [0.0], [-2.5]])),
+    "sparse, nothing stored": sp.csc_array((4, 1)),
+    "sparse, all NaN": sp.csr_array(np.full((4, 1), np.nan)),
+}
+
+
+@pytest.mark.parametrize("n_rows", [4, 1])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_whatever_can_be_fitted_comes_back(name, n_rows, tmp_path):
+    """Every estimator and data sets: from a file and from a pickle, the same bits."""
+    X = COLUMNS[name]
+    X = X.head(n_rows) if hasattr(X, "head") else X[:n_rows]
+    if isinstance(X, pa.Table):
+        X = X.slice(0, n_rows)
+    y = np.arange(n_rows) % 2
+    parameters = {"categorical_features": [0], "random_state": 0}
+    for estimator_class in EVERY_CLASS:
+        saved = estimator_class(**parameters)
+        if hasattr(saved, "n_estimators"):
+            saved.set_params(n_estimators=2)
+        saved.fit(X, y).save(tmp_path / "model")
+        loaded = spinney.load(tmp_path / "model")
+        for found in (
+            loaded,
+            pickle.loads(pickle.dumps(saved)),
+            pickle.loads(pickle.dumps(loaded)),
+        ):
+            assert predict(found, X) == predict(saved, X)
+            known, expected = found.categories_[0], saved.categories_[0]
+            assert known.dtype == expected.dtype
+            assert list(map(type, known)) == list(map(type, expected))
+            assert known.tolist() == expected.tolist()
+    for estimator_class in (spinney.LazyForestClassifier, spinney.LazyForestRegressor):
+        lazy = estimator_class(2, **parameters).fit(X, y)
+        assert predict(pickle.loads(pickle.dumps(lazy)), X) == predict(lazy, X)
+    dataset = spinney.Dataset(X, categorical_features=[0])
+    pickled = pickle.loads(pickle.dumps(dataset))
+    dataset.save(tmp_path / "data")
+    opened = spinney.Dataset.open(tmp_path / "data")
+    # `saved` is the last regressor, which is asked for the data sets and grown on them.
+    for found in (dataset, pickled, opened, pickle.loads(pickle.dumps(dataset))):
+        assert predict(saved, found) == predict(saved, X)
+        grown = EVERY_CLASS[-1](**parameters, n_estimators=2).fit(found, y)
+        assert predict(grown, X) == predict(saved, X)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.zeros(4, dtype=np.int64),
+        np.array(["", "a", "", "b"]),
+        np.array(["", "a", "", "b"], dtype=object),
+        np.array([True, False, True, False]),
+        np.array([-1.5e15, 0.0, -1.5e15, 2.0**60]),
+        np.array([2**63, 2**63 + 1] * 2, dtype=np.uint64),
+        np.array([[0, 1], [0, 2], [0, 1], [0, 3]]),
+    ],
+    ids=["one", "strings", "objects", "bools", "floats", "uint64", "outputs"],
+)
+@pytest.mark.parametrize("estimator_class", CLASSIFIERS)
+def test_labels_come_back(estimator_class, y, tmp_path):
+    """Also on numeric columns without a value, or with one."""
+    X = np.column_stack([np.full(4, np.nan), np.ones(4), [0.0, np.inf, -np.inf, np.nan]])
+    saved = estimator_class(random_state=0).fit(X, y)
+    saved.save(tmp_path / "model")
+    for loaded in (spinney.load(tmp_path / "model"), pickle.loads(pickle.dumps(saved))):
+        assert loaded.predict(X).dtype == saved.predict(X).dtype
+        np.testing.assert_array_equal(loaded.predict(X), saved.predict(X))
+        np.testing.assert_array_equal(loaded.apply(X), saved.apply(X))
 
 
 @pytest.mark.parametrize(

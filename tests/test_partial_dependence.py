@@ -140,3 +140,22 @@ def test_illegal_arguments():
         partial_dependence(two, X, [0])
     with pytest.raises(ValueError, match="All are missing"):
         partial_dependence(tree, np.full((3, 4), np.nan), [0])
+
+
+@pytest.mark.parametrize("kind", ["average", "individual", "both"])
+@pytest.mark.parametrize(
+    "estimator_class", [spinney.DecisionTreeRegressor, spinney.RandomForestClassifier]
+)
+def test_features_without_values_are_refused(estimator_class, kind):
+    """A categorical column that is all missing has no grid; other features have theirs."""
+    X = np.array([[None, 1.0], [None, 2.0], [None, 3.0], [None, 4.0]], dtype=object)
+    params = {"categorical_features": [0], "random_state": 0}
+    model = estimator_class(**params).fit(X, [0, 1, 0, 1])
+    for features in ([0], [1, 0]):
+        with pytest.raises(ValueError, match=r"^features must .* Got the feature 0, which is cat"):
+            partial_dependence(model, X, features, kind=kind)
+    known = X.copy()
+    known[:, 0] = "a"
+    with pytest.raises(ValueError, match="Got the feature 0"):
+        partial_dependence(model, known, [0], kind=kind)
+    assert partial_dependence(model, X, [1])["average"].shape == (1, 4)

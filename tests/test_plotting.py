@@ -429,6 +429,32 @@ def test_graphviz_options(tmp_path):
     assert 'fontname="serif"' in text
 
 
+HUGE = [
+    [0.0, 1e200, -1e200, 3.0, 5.0, 1e160],
+    [0.0, 1e300, 2e300, 0.0, 1.0, 2.0],
+    [1.7e308, -1.7e308, 0.0, 0.0, 1.0, 1.0],
+]
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error"])
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("y", HUGE)
+def test_impurities_that_overflow_have_colours(y, n_outputs, criterion):
+    """Those nodes are as impure as can be, and numbers are no longer than they have to be."""
+    X, target = np.arange(6.0)[:, None], np.column_stack([y] * n_outputs)
+    tree = spinney.DecisionTreeRegressor(criterion=criterion).fit(X, target)
+    text = export_graphviz(tree, filled=True)
+    colors = re.findall(r'fillcolor="(#[0-9a-f]{6})"', text)
+    assert len(colors) == tree.tree_.node_count
+    assert max(map(len, re.findall(r"[\d.e+-]+", text))) < 12
+    if n_outputs == 2 and criterion == "squared_error":
+        assert np.isinf(tree.tree_.impurity[0])
+        shades = dict(zip(tree.tree_.impurity.tolist(), colors, strict=True))
+        assert shades[np.inf] != shades[0.0]
+    boxes = plot_tree(tree, filled=True)
+    assert len({box.get_facecolor() for box in boxes}) == len(set(colors))
+
+
 # --- Importances --------------------------------------------------------------------------------
 
 

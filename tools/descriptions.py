@@ -58,7 +58,8 @@ categorical_features
     `fit`, go to the child with the larger weight.
 min_samples_category
     In each node, all categories of a feature that have fewer samples than this are treated
-    as one category.
+    as one category. Missing values are a category here: if they are fewer, they go where the
+    other rare categories go.
 category_order
     By which samples the categories of a feature are put in order, of which a split is a
     cut. "node": in each node by the samples of the node. "tree": once per tree, which keeps

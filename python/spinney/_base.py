@@ -134,6 +134,7 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
 
     def _read_X_y(self, X: Any, y: Any, *, check_input: bool = True) -> tuple[Any, NDArray[Any]]:
         """Return X with codes for categories, and y of shape (n_samples, n_outputs)."""
+        y = self._read_y(y)
         if check_input:
             X, y = self._validate_X_y(X, y)
         else:
@@ -177,6 +178,10 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
             coded = read_matrix(X, self.categorical_features, self._count_threads())
         X, self.is_categorical_, self.categories_ = coded
         return X
+
+    @abstractmethod
+    def _read_y(self, y: Any) -> Any:
+        """Return the argument `y` of `fit` in the form in which scikit-learn may check it."""
 
     @abstractmethod
     def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:

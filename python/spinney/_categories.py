@@ -40,8 +40,8 @@ from spinney._levels import (
 from spinney._spinney import Columns
 
 _ANYTHING: dict[str, Any] = {"dtype": None, "ensure_all_finite": False}
-# Double precision tells integers below this apart.
-_DOUBLE = 2**53
+DOUBLE = 2**53
+"""Double precision tells integers below this apart."""
 
 
 Categories = list[NDArray[Any] | None]
@@ -96,7 +96,7 @@ def learn(X: Any, mask: NDArray[np.bool_], n_threads: int) -> tuple[Any, Categor
         An array of numbers is encoded at once.
     categories : Categories
     """
-    X = _check(X)
+    X = _check(X, mask)
     if isinstance(X, np.ndarray) and (learned := _learn_numbers(X, mask, n_threads)) is not None:
         return learned
     categories: Categories = [None] * mask.shape[0]
@@ -130,7 +130,7 @@ def encode(X: Any, mask: NDArray[np.bool_], categories: Categories, owner: Any =
         look_up = LookUp(categories)
         if owner is not None:
             _LOOK_UPS[owner] = look_up
-    return _recode(_check(X), mask, _read_values, look_up.find_codes)
+    return _recode(_check(X, mask), mask, _read_values, look_up.find_codes)
 
 
 def restore_sparse(X: Any, mask: NDArray[np.bool_], categories: Categories) -> Any:
@@ -151,6 +151,12 @@ def restore_sparse(X: Any, mask: NDArray[np.bool_], categories: Categories) -> A
     def find_values(feature: int, codes: NDArray[Any]) -> NDArray[np.float64]:
         known = categories[feature]
         assert known is not None
+        if known.dtype.kind in "iu" and not are_exact(known):
+            raise ValueError(
+                "The values of a sparse Dataset must be numbers that float64 tells apart. Got "
+                f"integers of 2**53 or more as categories of the feature {feature}. Pass the "
+                "matrix itself."
+            )
         return known[codes.astype(np.intp)].astype(np.float64)
 
     return _recode_sparse(X, mask, find_values)
@@ -206,25 +212,42 @@ def _learn_numbers(
     if learned is None:
         return None
     columns, values = learned
-    if X.dtype.itemsize == 8 and X.dtype.kind != "f" and not all(map(_are_exact, values)):
+    if X.dtype.itemsize == 8 and X.dtype.kind != "f" and not all(map(are_exact, values)):
         return None
     return columns, [None if known is None else known.astype(X.dtype) for known in values]
 
 
-def _are_exact(values: NDArray[np.float64] | None) -> bool:
-    """Return whether integers that became these ascending floats are equal to them."""
-    return values is None or values.size == 0 or max(-values[0], values[-1]) < _DOUBLE
+def are_exact(values: NDArray[Any] | None) -> bool:
+    """Return whether float64 has all of these integers; they may have become floats already."""
+    if values is None or values.size == 0:
+        return True
+    return bool(max(-float(values.min()), float(values.max())) < DOUBLE)
 
 
-def _check(X: Any) -> Any:
+def _check(X: Any, mask: NDArray[np.bool_]) -> Any:
     """Return X as a data frame, a CSC or CSR matrix, or an array of any type."""
     frame = is_frame(X)
     if frame and not is_sparse_frame(X):
         return X
     if frame or sparse.issparse(X):
-        return check_array(secure_sparse(X), accept_sparse=("csc", "csr"), **_ANYTHING)
+        matrix = check_array(secure_sparse(X), accept_sparse=("csc", "csr"), **_ANYTHING)
+        if frame and matrix.dtype.kind == "f":
+            _check_sparse_columns(X, mask)
+        return matrix
     # As an array of objects, a list keeps numbers and strings as they are.
     return check_array(X if hasattr(X, "dtype") else np.array(X, dtype=object), **_ANYTHING)
+
+
+def _check_sparse_columns(X: Any, mask: NDArray[np.bool_]) -> None:
+    """Raise ValueError if categories of a frame, whose columns become floats, would merge."""
+    for feature in np.flatnonzero(mask).tolist():
+        stored = X.iloc[:, feature].array.sp_values
+        if stored.dtype.kind in "iu" and not are_exact(stored):
+            raise ValueError(
+                f"Categorical feature {get_names(X)[feature]!r} must hold integers below 2**53, "
+                "because the sparse columns of X have several types and become float64, which does "
+                "not tell larger ones apart. Pass sparse columns of one type, or dense ones."
+            )
 
 
 def _recode(X: Any, mask: NDArray[np.bool_], read: Reader, find_codes: Coder) -> Any:
@@ -287,8 +310,10 @@ def _make_hashable(value: Any) -> Any:
 
 
 def _recode_sparse(X: Any, mask: NDArray[np.bool_], find_codes: Coder) -> Any:
+    exact = _sum_exactly(X)
     X = X.astype(np.float64)
     X.sum_duplicates()
+    data = X.data if exact is None else exact
     n_samples, n_features = X.shape
     is_csr = X.format == "csr"
     features = X.indices if is_csr else _repeat_per_entry(X, np.arange(n_features))
@@ -301,7 +326,7 @@ def _recode_sparse(X: Any, mask: NDArray[np.bool_], find_codes: Coder) -> Any:
     filled: list[tuple[NDArray[Any], int, float]] = []
     for feature in np.flatnonzero(mask).tolist():
         own = entries[ends[feature] : ends[feature + 1]]
-        levels = find_levels(X.data[own], f"at index {feature}")
+        levels = find_levels(data[own], f"at index {feature}")
         has_unstored = own.shape[0] < n_samples
         if has_unstored and not (levels.values.shape[0] > 0 and levels.values[0] == 0):
             # 0 occurs in the rows without an entry, though in no entry.
@@ -317,6 +342,21 @@ def _recode_sparse(X: Any, mask: NDArray[np.bool_], find_codes: Coder) -> Any:
         data, r, f = (np.concatenate(part) for part in zip(*parts, strict=True))
         X = X + sparse.coo_matrix((data, (r, f)), shape=X.shape).asformat(X.format)
     return X
+
+
+def _sum_exactly(X: Any) -> NDArray[Any] | None:
+    """Return the entries of a sparse matrix as integers if float64 does not tell them apart.
+
+    Entries at one place are added up, as `sum_duplicates` of scipy does. None stands for entries
+    that are exact as float64.
+    """
+    is_wide = X.dtype.kind in "iu" and X.dtype.itemsize == 8 and X.nnz > 0
+    if not is_wide or max(-int(X.data.min()), int(X.data.max())) < DOUBLE:
+        return None
+    X = X.copy()
+    X.sum_duplicates()
+    entries: NDArray[Any] = X.data
+    return entries
 
 
 def _translate(levels: Levels, new_codes: NDArray[np.float64], out: NDArray[Any]) -> NDArray[Any]:

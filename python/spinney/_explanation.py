@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from spinney._categories import DOUBLE
 from spinney._messages import reject_parameter
 from spinney._validation import check_int
 from spinney.dataset import Dataset
@@ -233,8 +235,13 @@ def _make_rows(row: Any, has_names: bool) -> Any:
 
 def _make_row(values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
     """Return a matrix of one row."""
-    has_text = any(isinstance(value, (str, type(None))) for value in values)
-    return np.array([values], dtype=object if has_text else None)
+    # As floats, large integers would become other categories.
+    keeps_types = any(
+        isinstance(value, (str, type(None)))
+        or (isinstance(value, Integral) and abs(int(value)) >= DOUBLE)
+        for value in values
+    )
+    return np.array([values], dtype=object if keeps_types else None)
 
 
 def _list_values(rows: Any) -> list[Any]:

@@ -75,7 +75,8 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         the larger weight.
     min_samples_category : int, default=1
         In each node, all categories of a feature that have fewer samples than this are treated as
-        one category.
+        one category. Missing values are a category here: if they are fewer, they go where the other
+        rare categories go.
 
     Attributes
     ----------
@@ -215,7 +216,8 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         the larger weight.
     min_samples_category : int, default=1
         In each node, all categories of a feature that have fewer samples than this are treated as
-        one category.
+        one category. Missing values are a category here: if they are fewer, they go where the other
+        rare categories go.
 
     Attributes
     ----------

@@ -170,7 +170,7 @@ class OobImportance(ABC):
                 reject_parameter(_NAME, name, value, expected)
         group_of, n_groups = self._read_groups(groups)
         seed = int(random.randint(np.iinfo(np.int32).max))
-        samples = X
+        samples, y = X, self._read_y(y)
         X, target, draws = self._read_training(X, y)
         if loss is None:
             training = (samples, y, draws)
@@ -323,6 +323,10 @@ class OobImportance(ABC):
                 )
             codes[:, output] = places
         return codes
+
+    @abstractmethod
+    def _read_y(self, y: Any) -> Any:
+        """Return the argument `y` of `fit` in the form in which scikit-learn may check it."""
 
     @abstractmethod
     def _validate_X_predict(self, X: Any, check_input: bool = True) -> Any:

@@ -68,7 +68,8 @@ def partial_dependence(
         mean of the curves, because other features keep their values in the curves only.
     grid_resolution : int, default=100
         Number of values of a feature. If it has no more distinct values than this, or is
-        categorical, the grid has all of them. Missing values are never in the grid.
+        categorical, the grid has all of them. Missing values are never in the grid, so a feature
+        without any other is refused.
     percentiles : tuple of two floats, default=(0.05, 0.95)
         The first and the last value of the grid of a numeric feature, as quantiles.
 
@@ -169,6 +170,11 @@ def _make_axis(
     """Return the values of a feature."""
     if estimator.is_categorical_ is not None and estimator.is_categorical_[feature]:
         categories = estimator.categories_[feature]
+        if len(categories) == 0:
+            raise ValueError(
+                f"features must have features that had values in fit. Got the feature {feature}, "
+                "which is categorical and had none: all of its values were missing."
+            )
         return _Axis(feature, categories, np.arange(len(categories), dtype=np.float64))
     column = samples[:, [feature]]
     column = np.ravel(column.toarray() if sparse.issparse(column) else column).astype(np.float64)

@@ -12,6 +12,7 @@ import math
 import sys
 from collections.abc import Callable
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -225,16 +226,26 @@ def _split_datetime(time: dt.datetime) -> tuple[str, float | None]:
     return time.replace(tzinfo=None).isoformat(), seconds
 
 
+def _split_time(time: dt.time) -> tuple[str]:
+    if time.tzinfo is not None and type(time.tzinfo) is not dt.timezone:
+        raise TypeError(
+            f"{time!r} cannot be saved: its time zone is none of a fixed offset from UTC."
+        )
+    return (time.isoformat(),)
+
+
 _STANDARD_TYPES: dict[str, _SimpleType] = {
     "bytes": (bytes, lambda value: (value.hex(),), bytes.fromhex),
     "complex": (complex, lambda value: (value.real, value.imag), complex),
     "Decimal": (Decimal, lambda value: (str(value),), Decimal),
+    "Fraction": (Fraction, lambda value: (value.numerator, value.denominator), Fraction),
     "date": (
         dt.date,
         lambda value: (value.isoformat(),),
         dt.date.fromisoformat,
     ),
     "datetime": (dt.datetime, _split_datetime, _read_datetime),
+    "time": (dt.time, _split_time, dt.time.fromisoformat),
     "timedelta": (
         dt.timedelta,
         lambda value: (value.days, value.seconds, value.microseconds),

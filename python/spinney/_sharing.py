@@ -98,6 +98,11 @@ class CrossValidation:
     # Encoded rows for scikit-learn's loop.
     _refits: EncodedRefits | None = None
 
+    def __post_init__(self) -> None:
+        """Read the labels, so that scikit-learn splits and scores by what `fit` sees."""
+        if isinstance(self.estimator, ClassTarget):
+            self.y = self.estimator._read_y(self.y)
+
     def share(
         self,
         obstacle: str | None = None,

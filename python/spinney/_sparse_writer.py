@@ -20,6 +20,7 @@ from scipy import sparse
 
 from spinney._arrays import secure_sparse
 from spinney._categorical_features import mark_categorical
+from spinney._categories import DOUBLE, are_exact
 from spinney._dataset_files import StoredDataset, frame, list_sections
 from spinney._dataset_writer import BYTES_PER_CELL, COLUMN, join_stored, show_columns
 from spinney._model_files import replace_file
@@ -101,7 +102,8 @@ def _write(
     room: _Room,
 ) -> None:
     stored = _Blocks(room)
-    for block in merge_blocks(blocks, max(1, max_memory // _BYTES_PER_ENTRY)):
+    exact = _check_categories(blocks, categorical_features)
+    for block in merge_blocks(exact, max(1, max_memory // _BYTES_PER_ENTRY)):
         stored.add(block)
     if not stored.counts:
         raise ValueError("source must have at least one block of rows. Got none.")
@@ -119,6 +121,24 @@ def _write(
             watcher(end)
     sections = writer.finish(n_features, max_memory)
     replace_file(path, frame(list_sections(join_stored(parts), sections), n_threads))
+
+
+def _check_categories(blocks: Iterable[Any], categorical_features: Any) -> Iterator[Any]:
+    """Yield the blocks; raise ValueError for categories that would merge as float64."""
+    by_type = categorical_features is None or isinstance(categorical_features, str)
+    for number, block in enumerate(blocks):
+        is_sparse_of_integers = sparse.issparse(block) and block.dtype.kind in "iu"
+        if is_sparse_of_integers and not by_type and not are_exact(block.data):
+            entries = sparse.coo_matrix(secure_sparse(block))
+            columns = entries.col[np.abs(entries.data.astype(np.float64)) >= DOUBLE]
+            mask = mark_categorical(categorical_features, block.shape, None)
+            if mask is not None and mask[columns].any():
+                raise ValueError(
+                    "Categories in an iterable of sparse matrices must be integers below 2**53, "
+                    "because the values of all blocks are kept as float64. Got larger ones in "
+                    f"block {number}."
+                )
+        yield block
 
 
 def merge_blocks(blocks: Iterable[Any], n_entries: int) -> Iterator[Any]:

@@ -160,11 +160,13 @@ class StoredTrees(ABC):
         names = getattr(self, "feature_names_in_", None)
         if names is not None and (names.shape != (n_features,) or names.dtype != object):
             return "feature_names_in_ is no array of a name for each feature"
-        counts = count_categories(self.categories_)
-        if (counts or []) != forest.n_categories:
+        counts = count_categories(self.categories_) or []
+        # A column without any value has no categories, and trees without categories have no counts.
+        if (counts if any(counts) else []) != forest.n_categories:
             return "categories_ has other numbers of categories than the trees"
         mask = None if self.is_categorical_ is None else self.is_categorical_.tolist()
-        if mask != (None if counts is None else [n > 0 for n in counts]):
+        known = self.categories_
+        if mask != (None if known is None else [of is not None for of in known]):
             return "is_categorical_ contradicts categories_"
         return None
 

@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags, check_array, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
+from spinney._labels import read_labels
 from spinney._levels import number_distinct
 from spinney._messages import warn_caller
 from spinney._validation import check_counts
@@ -55,6 +56,9 @@ class ClassTarget(ClassifierMixin, ABC):
 
     def _check_counts(self, targets: NDArray[Any]) -> None:
         """Do nothing: classes are no counts."""
+
+    def _read_y(self, y: Any) -> Any:
+        return read_labels(y)
 
     def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
         is_integer = y.dtype.kind in "iu"
@@ -107,6 +111,25 @@ class ClassTarget(ClassifierMixin, ABC):
             return values
         return [values[:, output, :n] for output, n in enumerate(self.n_classes_)]
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of samples whose class is predicted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The samples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples. None means that all are 1.
+
+        Returns
+        -------
+        score : float
+        """
+        # scikit-learn would compare integers of nullable types as float64.
+        return float(super().score(X, self._read_y(y), sample_weight))
+
     @abstractmethod
     def predict_proba(self, X: Any) -> Any:
         """Predict the probability of each class."""
@@ -140,8 +163,13 @@ class NumberTarget(RegressorMixin):
     # How scikit-learn's message describes the sum that targets must have for Poisson regression.
     _wanted_sum: ClassVar[str] = "positive"
 
+    def _read_y(self, y: Any) -> Any:
+        return y
+
     def _encode_y(self, y: NDArray[Any]) -> EncodedTarget:
-        targets = check_array(y, dtype=np.float64, order="C", input_name="y")
+        # The check tests finiteness by a sum, which may overflow.
+        with np.errstate(over="ignore", invalid="ignore"):
+            targets = check_array(y, dtype=np.float64, order="C", input_name="y")
         self._check_counts(targets)
         if self.criterion == "quantile":
             warn_of_small_leaves(self.quantile, self.min_samples_leaf, targets.shape[0])

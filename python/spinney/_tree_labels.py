@@ -35,6 +35,11 @@ _PALETTE = (
     (0.84, 0.37, 0.00),
 )
 
+# The smallest float64.
+_LEAST = float(np.finfo(np.float64).min)
+# From here on, a number has more digits before its point than float64 knows.
+_LARGE = 1e16
+
 Color = tuple[float, float, float]
 """Red, green and blue, from 0 to 1."""
 
@@ -111,13 +116,15 @@ class NodeLabels:
             self.class_colors = choose_colors(len(names.classes[0]))
         # The range of the values, or of the impurities, that colours stand for.
         scale = self._tree.value[:, 0, 0] if self._tree.n_outputs == 1 else -self._tree.impurity
-        self._scale = scale
-        self._lowest, self._highest = float(scale.min()), float(scale.max())
+        # Impurities of targets beyond 1e154 may overflow: the nodes are as impure as can be. Halves
+        # have finite differences.
+        self._scale = np.nan_to_num(scale, nan=_LEAST, neginf=_LEAST) / 2
+        self._lowest, self._highest = float(self._scale.min()), float(self._scale.max())
 
     def format_number(self, number: float) -> str:
         """Return a number with as many digits after the point as wanted, without trailing zeros."""
         precision = self._options.precision or 0
-        if number != 0 and abs(number) < 10.0**-precision:
+        if (number != 0 and abs(number) < 10.0**-precision) or abs(number) >= _LARGE:
             return f"{number:.{max(precision, 1)}g}"
         text = f"{number:.{precision}f}"
         return text.rstrip("0").rstrip(".") if "." in text else text

@@ -21,7 +21,7 @@ from spinney._categorical_features import (
     list_features,
     mark_categorical,
 )
-from spinney._categories import Categories, LookUp, restore_sparse
+from spinney._categories import Categories, LookUp, are_exact, restore_sparse
 from spinney._dataset_files import StoredDataset
 from spinney._dataset_writer import open_source, write_source
 from spinney._encoded_columns import EncodedColumns
@@ -180,7 +180,8 @@ class Dataset(EncodedColumns):
         Parameters
         ----------
         dtype : dtype, default=None
-            None means float64, or object if there are categories that are no numbers.
+            None means float64, or object if there are categories that are no numbers, or integers
+            that float64 does not tell apart.
         copy : bool, default=None
             False is refused: there are no values, only their numbers.
         """
@@ -190,7 +191,7 @@ class Dataset(EncodedColumns):
             raise TypeError("A sparse Dataset does not become an array. Pass the matrix itself.")
         values: NDArray[Any] = self._columns.decode()
         categories = self._list_categories() or []
-        if any(known is not None and known.dtype.kind not in "biuf" for known in categories):
+        if not all(map(_are_floats, categories)):
             values = values.astype(object)
         for feature, known in enumerate(categories):
             if known is not None and known.shape[0] > 0:
@@ -305,7 +306,12 @@ class Dataset(EncodedColumns):
         Returns
         -------
         X : ndarray or CSR matrix of shape (n_samples, n_features)
-            float64; of a dense data set object if there are categories that are no numbers.
+            float64; of a dense data set object if it has categories that float64 does not have.
+
+        Raises
+        ------
+        ValueError
+            If a sparse data set has such categories.
         """
         if not self.is_sparse:
             return np.asarray(self)
@@ -360,3 +366,10 @@ class Dataset(EncodedColumns):
         if all(of_feature is None for of_feature in codes):
             return self._columns
         return self._columns.with_codes(codes)
+
+
+def _are_floats(categories: NDArray[Any] | None) -> bool:
+    """Return whether float64 has all categories of a feature."""
+    if categories is None or categories.dtype.kind in "bf":
+        return True
+    return categories.dtype.kind in "iu" and are_exact(categories)

@@ -109,7 +109,8 @@ class ExtraTreesClassifier(ForestClassifier):
         the larger weight.
     min_samples_category : int, default=1
         In each node, all categories of a feature that have fewer samples than this are treated as
-        one category.
+        one category. Missing values are a category here: if they are fewer, they go where the other
+        rare categories go.
 
     Attributes
     ----------
@@ -297,7 +298,8 @@ class ExtraTreesRegressor(ForestRegressor):
         the larger weight.
     min_samples_category : int, default=1
         In each node, all categories of a feature that have fewer samples than this are treated as
-        one category.
+        one category. Missing values are a category here: if they are fewer, they go where the other
+        rare categories go.
 
     Attributes
     ----------

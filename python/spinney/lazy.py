@@ -118,7 +118,8 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
         the larger weight.
     min_samples_category : int, default=1
         In each node, all categories of a feature that have fewer samples than this are treated as
-        one category.
+        one category. Missing values are a category here: if they are fewer, they go where the other
+        rare categories go.
     category_order : {"auto", "node", "tree"}, default="auto"
         By which samples the categories of a feature are put in order, of which a split is a cut.
         "node": in each node by the samples of the node. "tree": once per tree, which keeps splits
@@ -302,7 +303,8 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
         the larger weight.
     min_samples_category : int, default=1
         In each node, all categories of a feature that have fewer samples than this are treated as
-        one category.
+        one category. Missing values are a category here: if they are fewer, they go where the other
+        rare categories go.
     category_order : {"auto", "node", "tree"}, default="auto"
         By which samples the categories of a feature are put in order, of which a split is a cut.
         "node": in each node by the samples of the node. "tree": once per tree, which keeps splits
