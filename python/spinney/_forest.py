@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from spinney._arrays import to_native
+from spinney._arrays import to_rows
 from spinney._bagged import BaggedClassifier, BaggedRegressor
 from spinney._categories import have_same_categories
 from spinney._draws import Draws, Growth
@@ -163,9 +162,7 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
         -------
         values : ndarray of shape (n_samples, n_values) or (n_samples, n_outputs, n_values)
         """
-        if getattr(X, "format", None) == "csc":
-            X = to_native(sparse.csc_matrix((X.data, X.indices, X.indptr), shape=X.shape).tocsr())
-        values, n_trees = self.forest_.predict_oob(X, draws, n_threads)
+        values, n_trees = self.forest_.predict_oob(to_rows(X), draws, n_threads)
         if not n_trees.all():
             warn_caller(
                 "Some inputs do not have OOB scores. This probably means too few trees were used "
