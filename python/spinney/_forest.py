@@ -15,6 +15,7 @@ from spinney._arrays import to_rows
 from spinney._bagged import BaggedClassifier, BaggedRegressor
 from spinney._categories import have_same_categories
 from spinney._draws import Draws, Growth
+from spinney._feature_names import keep_names
 from spinney._forest_trees import ForestTrees
 from spinney._messages import warn_caller
 from spinney._neighbours import ForestNeighbours
@@ -113,6 +114,8 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
     def _check_alike(self, before: dict[str, Any]) -> None:
         """Raise ValueError if features, outputs or classes differ from those of an earlier call.
 
+        Names of features stay those of the earlier call.
+
         Parameters
         ----------
         before : dict
@@ -120,6 +123,7 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
         """
         if before["_draws"] is None:
             raise ValueError("warm_start=True cannot add to the trees of a forest of scikit-learn.")
+        keep_names(self, before)
         grown = (before["n_features_in_"], before["n_outputs_"])
         given = (self.n_features_in_, self.n_outputs_)
         if grown != given:
