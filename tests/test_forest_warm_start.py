@@ -4,12 +4,14 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris
 from sklearn.metrics import explained_variance_score, f1_score, r2_score
 
+import spinney
 from forests import every_classifier, every_forest, every_regressor, task_of
 from oracle import bits
 from spinney import Dataset, RandomForestClassifier
@@ -94,6 +96,57 @@ def test_warm_start_on_other_data(forest_class):
             forest.fit(X, y + 1)
     assert bits(forest) == before
     assert forest.n_features_in_ == X.shape[1]
+
+
+FRAMES = {
+    "frame": pd.DataFrame,
+    "polars": pl.from_pandas,
+    "sparse columns": lambda X: X.astype(pd.SparseDtype(float, 0.0)),
+    "Dataset": spinney.Dataset,
+}
+
+
+@every_forest
+@pytest.mark.parametrize("kind", FRAMES)
+def test_warm_start_on_other_names(forest_class, kind):
+    """Columns of other names, or in another order, are refused in scikit-learn's words."""
+    X, y = task_of(forest_class)
+    X = pd.DataFrame(X).add_prefix("x")
+    store, names = FRAMES[kind], list(X.columns)
+    forest = forest_class(3, warm_start=True, random_state=0).fit(store(X), y)
+    forest.set_params(n_estimators=5)
+    before, attributes = bits(forest), set(vars(forest))
+    for other, message in (
+        (X[names[::-1]], "must be in the same order as they were in fit"),
+        (X.rename(columns={"x1": "z"}), "unseen at fit time:\n- z\n.*now missing:\n- x1"),
+        (X.drop(columns="x0"), "now missing:\n- x0"),
+    ):
+        with pytest.raises(ValueError, match=f"(?s)names should match those that.*{message}"):
+            forest.fit(store(other), y)
+        assert bits(forest) == before
+        assert set(vars(forest)) == attributes
+        assert list(forest.feature_names_in_) == names
+    at_once = forest_class(5, random_state=0).fit(X, y)
+    assert bits(forest.fit(store(X), y)) == bits(at_once)
+
+
+@every_forest
+@pytest.mark.parametrize("store", [np.asarray, lambda X: spinney.Dataset(X.to_numpy())])
+def test_warm_start_with_and_without_names(forest_class, store):
+    """A warning, as for predictions; the names are those of the first call."""
+    X, y = task_of(forest_class)
+    X = pd.DataFrame(X).add_prefix("x")
+    forest = forest_class(3, warm_start=True, random_state=0).fit(X, y).set_params(n_estimators=5)
+    with pytest.warns(UserWarning, match="X does not have valid feature names, but .* was fitted"):
+        forest.fit(store(X), y)
+    assert list(forest.feature_names_in_) == list(X.columns)
+    assert len(forest) == 5
+    forest = forest_class(3, warm_start=True, random_state=0).fit(store(X), y)
+    forest.set_params(n_estimators=5)
+    with pytest.warns(UserWarning, match="X has feature names, but .* was fitted without"):
+        forest.fit(X, y)
+    assert not hasattr(forest, "feature_names_in_")
+    assert len(forest) == 5
 
 
 def test_warm_start_with_a_generator(iris):

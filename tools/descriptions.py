@@ -122,7 +122,7 @@ _GROWN_FOREST = """
 warm_start
     If True, a further call of `fit` keeps the trees of the forest and adds trees until
     there are `n_estimators`. With the same data and an int as `random_state` the result is
-    the forest that a single call grows.
+    the forest that a single call grows. Features must have the names of the first call.
 estimator_
     The kind of tree that the forest consists of, not fitted.
 estimators_

@@ -79,6 +79,16 @@ def _compress(X: Any) -> CompressedMatrix:
     return CompressedMatrix(X.format, X.shape, data, indices, indptr)
 
 
+def to_rows(X: Any) -> Any:
+    """Return a matrix that `to_native` has returned, as CSR if it is CSC.
+
+    Predictions read rows. X has been checked, so scipy can convert it.
+    """
+    if getattr(X, "format", None) != "csc":
+        return X
+    return _compress(sparse.csc_matrix((X.data, X.indices, X.indptr), shape=X.shape).tocsr())
+
+
 def secure_sparse(X: Any) -> Any:
     """Return X in a form that scipy can convert without reading or writing out of bounds.
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from spinney._arrays import to_native
+from spinney._arrays import to_native, to_rows
 from spinney._bagged import BaseBaggedTrees
 from spinney._base import BaseTreeEstimator
 from spinney._draws import Draws
@@ -246,7 +246,8 @@ class SharedWork:
         if n_jobs is not None:
             settings = settings._replace(n_threads=count_threads(n_jobs))
         X, self._y = template._read_X_y(X, y)
-        self.X = to_native(X)
+        # scikit-learn has made CSR of sparse matrices, but frames of sparse columns become CSC.
+        self.X = to_rows(to_native(X))
         self._target = template._encode_y(self._y)
         self.task: Task = template._make_task(settings, self._target)
         weights, ids = params.get("sample_weight"), params.get("sample_ids")

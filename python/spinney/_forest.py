@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from spinney._arrays import to_native
+from spinney._arrays import to_rows
 from spinney._bagged import BaggedClassifier, BaggedRegressor
 from spinney._categories import have_same_categories
 from spinney._draws import Draws, Growth
+from spinney._feature_names import keep_names
 from spinney._forest_trees import ForestTrees
 from spinney._messages import warn_caller
 from spinney._neighbours import ForestNeighbours
@@ -115,6 +115,8 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
     def _check_alike(self, before: dict[str, Any]) -> None:
         """Raise ValueError if features, outputs or classes differ from those of an earlier call.
 
+        Names of features stay those of the earlier call.
+
         Parameters
         ----------
         before : dict
@@ -122,6 +124,7 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
         """
         if before["_draws"] is None:
             raise ValueError("warm_start=True cannot add to the trees of a forest of scikit-learn.")
+        keep_names(self, before)
         grown = (before["n_features_in_"], before["n_outputs_"])
         given = (self.n_features_in_, self.n_outputs_)
         if grown != given:
@@ -165,9 +168,7 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
         is_known : ndarray of shape (n_samples,)
             Whether there are.
         """
-        if getattr(X, "format", None) == "csc":
-            X = to_native(sparse.csc_matrix((X.data, X.indices, X.indptr), shape=X.shape).tocsr())
-        values, n_trees = self.forest_.predict_oob(X, draws, n_threads)
+        values, n_trees = self.forest_.predict_oob(to_rows(X), draws, n_threads)
         is_known = n_trees > 0
         n_seen = int(np.count_nonzero(~is_known))
         if n_seen > 0:

@@ -25,9 +25,9 @@ from spinney._categories import Categories, LookUp, are_exact, restore_sparse
 from spinney._dataset_files import StoredDataset
 from spinney._dataset_writer import open_source, write_source
 from spinney._encoded_columns import EncodedColumns
-from spinney._feature_names import describe_difference, read_names
+from spinney._feature_names import check_names, read_names
 from spinney._matrices import CHECK_X, CodedMatrix, ignore_overflow, make_stand_in, read_matrix
-from spinney._messages import reject_parameter, warn_caller
+from spinney._messages import reject_parameter
 from spinney._row_keys import is_everything, list_rows
 from spinney._sparse_writer import are_blocks, write_blocks
 from spinney._spinney import Columns
@@ -330,14 +330,10 @@ class Dataset(EncodedColumns):
         """Raise ValueError unless a fitted estimator has these features; warn as scikit-learn."""
         known, names = getattr(estimator, "feature_names_in_", None), self._feature_names
         if known is None or names is None:
+            # This counts the features, and warns if only the estimator has names.
             validate_data(estimator, make_stand_in(self.shape), skip_check_array=True, reset=False)
-            if names is not None:
-                warn_caller(
-                    f"X has feature names, but {type(estimator).__name__} was fitted without "
-                    "feature names"
-                )
-        elif not np.array_equal(known, names):
-            raise ValueError(describe_difference(list(known), list(names)))
+        if names is not None:
+            check_names(estimator, known, names)
 
     def recode(
         self, is_categorical: NDArray[np.bool_] | None, categories: Categories | None

@@ -72,7 +72,7 @@ class RandomForestClassifier(ForestClassifier):
     warm_start : bool, default=False
         If True, a further call of `fit` keeps the trees of the forest and adds trees until there
         are `n_estimators`. With the same data and an int as `random_state` the result is the forest
-        that a single call grows.
+        that a single call grows. Features must have the names of the first call.
     class_weight : dict, list of dict, "balanced" or "balanced_subsample", default=None
         Weights of the classes, by which the weights of their samples are multiplied. A dict maps
         labels to weights; a list has one dict per output. "balanced" gives each class the same
@@ -271,7 +271,7 @@ class RandomForestRegressor(ForestRegressor):
     warm_start : bool, default=False
         If True, a further call of `fit` keeps the trees of the forest and adds trees until there
         are `n_estimators`. With the same data and an int as `random_state` the result is the forest
-        that a single call grows.
+        that a single call grows. Features must have the names of the first call.
     ccp_alpha : float, default=0.0
         Price of a leaf in minimal cost-complexity pruning. A grown tree is cut back to the subtree
         with the lowest sum of impurity and prices of leaves. 0.0 means no pruning.
