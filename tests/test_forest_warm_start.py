@@ -223,7 +223,8 @@ def test_samples_that_all_trees_have_seen_are_not_scored(forest_class, n_trees, 
     values, n_unseen = out_of_bag_by_hand(forest, X)
     known = n_unseen > 0
     assert 0 < known.sum() < len(y)
-    assert f" all trees were grown on {(~known).sum()} of {len(y)} samples." in str(warned[0].message)
+    counted = f" all trees were grown on {(~known).sum()} of {len(y)} samples."
+    assert counted in str(warned[0].message)
     if is_classifier(forest):
         found = forest.oob_decision_function_
         labels = forest.classes_[values[known].argmax(axis=1)]
