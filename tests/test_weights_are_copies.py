@@ -312,3 +312,19 @@ def test_regressors_have_no_classes_to_balance():
             expected = weight[rows].sum()
             np.testing.assert_allclose(tree.tree_.weighted_n_node_samples[0], expected)
     assert bits(forest) == bits(clone(forest).fit(X, X[:, 0], sample_weight=weight))
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", "balanced_subsample", {0: 1e300}])
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_totals_must_be_finite(sampling, class_weight):
+    """Before numbers of draws and balances are computed of them."""
+    X, y = np.arange(4.0)[:, None], [0, 1, 0, 1]
+    forest = RandomForestClassifier(2, class_weight=class_weight, **SAMPLINGS[sampling])
+    for weight in ([1e308] * 4, [1.7e308, 0.0, 0.0, 1e308]):
+        with pytest.raises(
+            ValueError, match=r"^sample_weight must be .* finite total\. Got a large"
+        ):
+            forest.fit(X, y, sample_weight=weight)
+    if isinstance(class_weight, dict):
+        with pytest.raises(ValueError, match=r"^sample_weight times class_weight must be small"):
+            forest.fit(X, y, sample_weight=[1e10, 1.0, 1.0, 1.0])
