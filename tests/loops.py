@@ -23,8 +23,8 @@ def predict_by_fits(estimator, X, y, splits, method, params=None):
         if method not in ABSENT:
             predicted.update(zip(test.tolist(), found, strict=True))
             continue
-        of_outputs = [(found, fold.classes_)] if labels.ndim == 1 else zip(found, fold.classes_)
-        for result, known, (proba, present) in zip(results, classes, of_outputs, strict=True):
+        probas, own = (found, fold.classes_) if labels.ndim == 2 else ([found], [fold.classes_])
+        for result, known, proba, present in zip(results, classes, probas, own, strict=True):
             result[np.ix_(test, np.searchsorted(known, present))] = proba
     if method not in ABSENT:
         return np.array([predicted[row] for row in range(len(labels))])

@@ -223,7 +223,7 @@ def test_scores_are_those_of_a_loop_of_fits(refits, scoring, weighted, weights, 
 @oldest
 @pytest.mark.parametrize("estimator", [ESTIMATORS["tree"], ESTIMATORS["forest"]])
 def test_weights_of_a_class_that_is_not_there_are_refused_alike(estimator):
-    """By `fit`, by the shared work and by refits; a fold that lacks a class has a score of its own."""
+    """By `fit`, by the shared work and by refits; a fold that lacks a class fails alone."""
     X, y = rare_class("strings")
     wrong = clone(estimator).set_params(class_weight={0: 1.0, 1: 2.0})
     with pytest.raises(ValueError, match="The 'class_weight' parameter is illegal") as by_fit:
@@ -244,7 +244,7 @@ def test_weights_of_a_class_that_is_not_there_are_refused_alike(estimator):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_refits_in_other_processes_know_labels(n_jobs):
-    """What scikit-learn's loop is given can be cloned and pickled, and leaves the estimator alone."""
+    """What the loop is given can be cloned and pickled, and leaves the estimator alone."""
     method = "predict_log_proba"
     X, y = rare_class("strings")
     forest = weighing("forest with a score", "strings", "both")

@@ -96,6 +96,17 @@ def test_the_bits_do_not_depend_on_the_cluster(seed, bootstrap, problem, monkeyp
     assert n_grown > 23 if seed % 2 else n_grown == 23
 
 
+@pytest.mark.parametrize("class_weight", ["balanced", "balanced_subsample", {0: 20.0, 1: 0.5}])
+@pytest.mark.parametrize(
+    "sampling",
+    [{}, {"bootstrap": False}, {"bootstrap": "poisson"}, {"replace": False, "max_samples": 0.5}],
+)
+def test_weights_of_classes_reach_the_cluster(class_weight, sampling, problem):
+    """Beside weights of samples, in every kind of sample."""
+    job, expected = make(problem, class_weight=class_weight, **sampling)
+    assert same(grow(Cluster(0), job, 0, 23, None)[0], expected)
+
+
 def test_later_trees(problem):
     """A forest that goes on at a number."""
     job, expected = make(problem)

@@ -336,19 +336,22 @@ def test_balanced_subsample(forest_class, sampling, outputs):
 
 
 def test_balanced_subsample_and_sample_weight(iris):
-    """With replacement weights are spent on the draws; otherwise they multiply."""
+    """With replacement weights are spent on the draws; otherwise copies are balanced."""
     X, y = iris
-    weight = np.arange(len(y)) % 3 + 1.0
+    weight = np.arange(len(y)) % 3 + 1
     forest = RandomForestClassifier(4, class_weight="balanced_subsample", random_state=0)
-    for kind, spent in [({}, True), ({"bootstrap": "poisson"}, False)]:
+    for kind, spent in [
+        ({}, True),
+        ({"replace": False, "max_samples": 0.5}, False),
+        ({"bootstrap": "poisson"}, False),
+    ]:
         fitted = clone(forest).set_params(**kind).fit(X, y, sample_weight=weight)
         for tree, rows in zip(fitted, fitted.estimators_samples_, strict=True):
-            counts = np.bincount(rows, minlength=len(y))
-            expected = counts * compute_sample_weight("balanced", y, indices=rows)
-            if not spent:
-                expected = expected * weight
+            copies = rows if spent else np.repeat(rows, weight[rows])
+            factors = compute_sample_weight("balanced", y, indices=copies)
             total = tree.tree_.weighted_n_node_samples[0]
-            np.testing.assert_allclose(total, expected.sum(), rtol=1e-12)
+            np.testing.assert_allclose(total, factors[copies].sum(), rtol=1e-12)
+            np.testing.assert_allclose(tree.tree_.value[0, 0], np.full(3, 1 / 3))
 
 
 @every_classifier

@@ -14,7 +14,7 @@ from sklearn.metrics import explained_variance_score, f1_score, r2_score
 import spinney
 from forests import every_classifier, every_forest, every_regressor, task_of
 from oracle import bits
-from spinney import Dataset, RandomForestClassifier
+from spinney import Dataset, RandomForestClassifier, load
 
 
 @pytest.fixture(scope="module")
@@ -276,7 +276,8 @@ def test_samples_that_all_trees_have_seen_are_not_scored(forest_class, n_trees, 
     values, n_unseen = out_of_bag_by_hand(forest, X)
     known = n_unseen > 0
     assert 0 < known.sum() < len(y)
-    assert f" all trees were grown on {(~known).sum()} of {len(y)} samples." in str(warned[0].message)
+    counted = f" all trees were grown on {(~known).sum()} of {len(y)} samples."
+    assert counted in str(warned[0].message)
     if is_classifier(forest):
         found = forest.oob_decision_function_
         labels = forest.classes_[values[known].argmax(axis=1)]
@@ -320,8 +321,8 @@ def test_seen_samples_of_several_outputs_are_not_scored(forest_class):
 
 
 @every_forest
-def test_without_unseen_samples_the_score_is_nan(forest_class):
-    """A function of the user is not asked then."""
+def test_without_unseen_samples_the_score_is_nan(forest_class, tmp_path):
+    """A function of the user is not asked then. Files keep the NaN."""
     X, y = task_of(forest_class)
     forest = forest_class(2, bootstrap=True, max_samples=100 * len(y), random_state=0)
     for score in (True, lambda *_: 1 / 0):
@@ -330,6 +331,10 @@ def test_without_unseen_samples_the_score_is_nan(forest_class):
         assert np.isnan(forest.oob_score_)
         name = "oob_decision_function_" if is_classifier(forest) else "oob_prediction_"
         assert np.isnan(getattr(forest, name)).all()
+    forest.set_params(oob_score=True).save(tmp_path / "forest")
+    loaded = load(tmp_path / "forest")
+    assert np.isnan(loaded.oob_score_)
+    np.testing.assert_array_equal(getattr(loaded, name), getattr(forest, name))
 
 
 @every_forest

@@ -454,3 +454,18 @@ def test_illegal_arguments():
     converted = spinney.from_sklearn(forest.to_sklearn())
     with pytest.raises(ValueError, match="does not know the samples of its trees"):
         converted.permutation_importance_oob(X, y)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"importance_type": "impurity"}, {"scoring": "balanced_accuracy"}, {"groups": [[0], [1]]}],
+)
+def test_trees_that_have_seen_all_samples_know_no_importances(options):
+    """By no score is 0 an answer."""
+    _, X, y, _ = fit("accuracy", 1)
+    forest = spinney.RandomForestClassifier(3, max_samples=100 * len(y), random_state=0)
+    forest.fit(X, y[:, 0])
+    with pytest.raises(ValueError, match="There is no tree that has not seen all samples"):
+        forest.permutation_importance_oob(X, y[:, 0], **options)
+    no_groups = forest.set_params(max_samples=None).fit(X, y[:, 0])
+    assert no_groups.permutation_importance_oob(X, y[:, 0], groups=[]).importances.shape == (0, 5)

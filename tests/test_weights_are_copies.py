@@ -1,6 +1,6 @@
-"""The weights of the samples of each tree: those of samples, classes and draws, by their definition.
+"""What samples weigh in each tree: their own weight, that of their class and their draws.
 
-The oracle computes what rows weigh in a tree from `estimators_samples_` alone, in plain loops. Where
+The oracle computes it from `estimators_samples_` and the definition alone, in plain loops. Where
 draws allow it, rows of weight k are compared with k copies.
 """
 
@@ -25,6 +25,9 @@ from strategies import examples
 
 pairwise = pytest.mark.pairwise
 N = 60
+# Weights that are no multiples of a unit are rounded to 52 bits of their total, of which the least
+# here are a billionth.
+ROUNDED = 1e-6
 CLASS_WEIGHTS = (None, "balanced", "balanced_subsample", "dicts")
 SAMPLE_WEIGHTS = {
     "none": None,
@@ -149,18 +152,20 @@ def test_roots_weigh_what_the_definition_says(
     forest = make(forest_class, class_weight, sampling, n_outputs)
     forest.fit(X, y, sample_weight=sample_weight)
     of_trees, given = weigh_rows(forest, y, sample_weight)
-    is_class = [np.arange(forest.n_classes_)] if n_outputs == 1 else map(np.arange, forest.n_classes_)
-    places = [(output, code) for output, codes in enumerate(is_class) for code in codes]
+    n_classes = np.atleast_1d(forest.n_classes_)
+    places = [(output, code) for output, n in enumerate(n_classes) for code in range(n)]
+    are_balanced = class_weight == "balanced_subsample" or (
+        class_weight == "balanced" and forest.bootstrap is False
+    )
     for tree, expected, rows in zip(forest, of_trees, forest.estimators_samples_, strict=True):
         root = tree.tree_
-        np.testing.assert_allclose(root.weighted_n_node_samples[0], expected.sum(), rtol=1e-12)
+        np.testing.assert_allclose(root.weighted_n_node_samples[0], expected.sum(), rtol=ROUNDED)
         found = [root.value[0][place] for place in places]
-        np.testing.assert_allclose(found, shares_of(y, expected), rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(found, shares_of(y, expected), rtol=ROUNDED, atol=1e-15)
         assert root.n_node_samples[0] == np.count_nonzero(expected)
-        if class_weight in ("balanced_subsample", "balanced") and n_outputs == 1:
-            if class_weight == "balanced_subsample" or forest.bootstrap is False:
-                there = np.array(found)[np.array(found) > 0]
-                np.testing.assert_allclose(there, 1 / len(there))
+        if are_balanced and n_outputs == 1:
+            there = [share for share in found if share > 0]
+            np.testing.assert_allclose(there, 1 / len(there))
         if forest.bootstrap is not False:
             assert (given[rows] > 0).all()
         if forest.bootstrap is True:
@@ -195,7 +200,8 @@ def test_lazy_and_shared_forests_weigh_alike(extra, n_outputs, sampling, weights
         found = np.array(other.predict_proba(X) if n_outputs == 1 else other.predict(X))
         np.testing.assert_array_equal(found, expected)
     ids = {"sample_ids": np.arange(N)} if eager.bootstrap == "poisson" else {}
-    cv = [(np.r_[0:40], np.r_[40:60]), (np.r_[20:60], np.r_[0:20]), (np.r_[0:20, 40:60], np.r_[20:40])]
+    thirds = np.arange(N).reshape(3, -1)
+    cv = [(np.delete(thirds, i, axis=0).ravel(), thirds[i]) for i in range(3)]
     given = {} if sample_weight is None else kept
     of_fits = np.empty(y.shape, dtype=y.dtype)
     for train, test in cv:
@@ -228,9 +234,9 @@ def test_weights_are_copies(n_outputs, sampling, weights, class_weight, forest_c
     for one, other in zip(weighted, copied, strict=True):
         np.testing.assert_array_equal(one.tree_.threshold, other.tree_.threshold)
         np.testing.assert_array_equal(one.tree_.feature, other.tree_.feature)
-        np.testing.assert_allclose(one.tree_.value, other.tree_.value, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(one.tree_.value, other.tree_.value, rtol=ROUNDED, atol=1e-15)
         np.testing.assert_allclose(
-            one.tree_.weighted_n_node_samples, other.tree_.weighted_n_node_samples, rtol=1e-12
+            one.tree_.weighted_n_node_samples, other.tree_.weighted_n_node_samples, rtol=ROUNDED
         )
 
 
@@ -263,9 +269,9 @@ def test_rows_of_a_class_without_weight_do_not_count(class_weight, sampling):
     for one, other in zip(masked, alone, strict=True):
         np.testing.assert_array_equal(one.tree_.threshold, other.tree_.threshold)
         np.testing.assert_allclose(
-            one.tree_.weighted_n_node_samples, other.tree_.weighted_n_node_samples, rtol=1e-12
+            one.tree_.weighted_n_node_samples, other.tree_.weighted_n_node_samples, rtol=ROUNDED
         )
-    np.testing.assert_allclose(masked.predict_proba(X)[:, 1:], alone.predict_proba(X), rtol=1e-12)
+    np.testing.assert_allclose(masked.predict_proba(X)[:, 1:], alone.predict_proba(X), rtol=ROUNDED)
 
 
 @examples(60)
@@ -279,8 +285,9 @@ def test_root_weights_of_any_weights(drawn):
     if not weight.any():
         weight[0] = 1.0
     sampling = drawn.draw(st.sampled_from([{"bootstrap": "poisson"}, {"replace": False}, {}]))
+    seed = drawn.draw(st.integers(0, 99))
     forest = RandomForestClassifier(
-        3, class_weight="balanced_subsample", random_state=drawn.draw(st.integers(0, 99)), **sampling
+        3, class_weight="balanced_subsample", random_state=seed, **sampling
     )
     forest.fit(np.arange(n)[:, None], y, sample_weight=weight)
     spent = forest.bootstrap is True and forest.replace
@@ -305,3 +312,19 @@ def test_regressors_have_no_classes_to_balance():
             expected = weight[rows].sum()
             np.testing.assert_allclose(tree.tree_.weighted_n_node_samples[0], expected)
     assert bits(forest) == bits(clone(forest).fit(X, X[:, 0], sample_weight=weight))
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", "balanced_subsample", {0: 1e300}])
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_totals_must_be_finite(sampling, class_weight):
+    """Before numbers of draws and balances are computed of them."""
+    X, y = np.arange(4.0)[:, None], [0, 1, 0, 1]
+    forest = RandomForestClassifier(2, class_weight=class_weight, **SAMPLINGS[sampling])
+    for weight in ([1e308] * 4, [1.7e308, 0.0, 0.0, 1e308]):
+        with pytest.raises(
+            ValueError, match=r"^sample_weight must be .* finite total\. Got a large"
+        ):
+            forest.fit(X, y, sample_weight=weight)
+    if isinstance(class_weight, dict):
+        with pytest.raises(ValueError, match=r"^sample_weight times class_weight must be small"):
+            forest.fit(X, y, sample_weight=[1e10, 1.0, 1.0, 1.0])

@@ -204,9 +204,9 @@ class_weight
     Weights of the classes, by which the weights of their samples are multiplied. A dict
     maps labels to weights; a list has one dict per output. "balanced" gives each class the
     same total weight, `sample_weight` included. "balanced_subsample" does so within the
-    sample of each tree, where samples weigh what trees weigh them by, see `fit`. With `bootstrap=True` and `replace=True` these weights become
-    probabilities to be drawn, but for "balanced_subsample", which is applied after drawing.
-    None means 1 for all classes.
+    sample of each tree, where samples have the weights that `fit` describes. With
+    `bootstrap=True` and `replace=True` these weights become probabilities to be drawn, but
+    for "balanced_subsample", which is applied after drawing. None means 1 for all classes.
 oob_score
     Whether to predict each training sample by the trees that were not grown on it, and to
     score these out-of-bag predictions. True: by accuracy. A callable is called with the

@@ -24,7 +24,12 @@ from spinney._spinney import Columns, check_params
 from spinney._target import EncodedTarget
 from spinney._task import Settings, Task
 from spinney._threads import count_threads
-from spinney._validation import check_monotonic_cst, check_sample_ids, check_sample_weight
+from spinney._validation import (
+    check_monotonic_cst,
+    check_sample_ids,
+    check_sample_weight,
+    check_total,
+)
 from spinney.dataset import Dataset
 
 _CHECK_Y = {"ensure_2d": False, "dtype": None}
@@ -197,7 +202,11 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
         class_weights = self._weigh_classes(y, codes, sample_weight)
         if class_weights is None:
             return sample_weight
-        return class_weights * (1.0 if sample_weight is None else sample_weight)
+        if sample_weight is not None:
+            with np.errstate(over="ignore"):
+                class_weights = class_weights * sample_weight
+        check_total(class_weights, "sample_weight times class_weight")
+        return class_weights
 
     def _weigh_classes(
         self,

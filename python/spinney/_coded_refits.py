@@ -1,9 +1,9 @@
 """Refits for scikit-learn's loop where it replaces class labels by their codes.
 
-For probabilities `sklearn.model_selection.cross_val_predict` fits estimators to codes of classes, by
-which it puts their columns in order. `class_weight`, as a dict, has the labels, so that it would give
-its weights to other classes or to none. Here the estimator of a fold is fitted to the labels, and gets
-the codes as its classes when it is fitted.
+For probabilities `sklearn.model_selection.cross_val_predict` fits estimators to codes of classes,
+by which it puts their columns in order. `class_weight`, as a dict, has the labels, so that it would
+give its weights to other classes or to none. Here the estimator of a fold is fitted to the labels,
+and gets the codes as its classes when it is fitted.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ from spinney._spinney import draw_rows
 # A float as `max_samples` that leads to fewer draws than this, or than the cube root of the number
 # of samples, is warned about, as in scikit-learn.
 _FEW_DRAWS = 10
+# A total of weights that is as near to a whole number, relative to itself, is meant to be one.
+_ROUNDING = 1e-12
 
 
 class Draws(NamedTuple):
@@ -96,6 +98,10 @@ def count_draws_with_replacement(
     if isinstance(max_samples, Integral):
         return int(max_samples)
     total = n_samples if weights is None else float(weights.sum())
+    if abs(total - round(total)) <= _ROUNDING * total:
+        # Weights that balance classes are ratios of numbers of samples: rounding must not cost a
+        # draw.
+        total = round(total)
     n_draws = max(int(max_samples * total), 1)
     if n_draws < max(_FEW_DRAWS, n_samples ** (1 / 3)):
         whole = "number of samples" if weights is None else "total sum of sample weights"

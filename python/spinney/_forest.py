@@ -188,7 +188,7 @@ class BaseForest(ForestTrees, ForestNeighbours, OobImportance):
         """Set the attributes of out-of-bag estimates, given what `_predict_oob` returns."""
 
     def _score_oob(
-        self, true: NDArray[np.float64], predicted: NDArray[np.float64], default: Callable[..., Any]
+        self, true: NDArray[Any], predicted: NDArray[Any], default: Callable[..., Any]
     ) -> Any:
         """Return the score of samples that have predictions out of bag; NaN if there are none."""
         if true.shape[0] == 0:

@@ -185,7 +185,7 @@ class OobImportance(ABC):
                 )
         if not is_permuted:
             importances = np.ascontiguousarray(importances[~np.isnan(importances).any(axis=1)].T)
-        if importances.shape[1] == 0:
+        if importances.shape[1] == 0 or (importances.size > 0 and np.isnan(importances).all()):
             raise ValueError("There is no tree that has not seen all samples.")
         mean = importances.mean(axis=1)
         if n_null_fits == 0:

@@ -74,7 +74,18 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float6
             f"sample_weight must be a scalar or a 1D array of shape ({n_samples},). "
             f"Got shape {weights.shape} instead."
         )
+    check_total(weights, "sample_weight")
     return np.require(weights, requirements="A")
+
+
+def check_total(weights: NDArray[np.float64], name: str) -> None:
+    """Raise ValueError if weights are so large that a float may not hold their total."""
+    largest = float(weights.max(initial=0.0))
+    if not np.isfinite(largest * int(np.count_nonzero(weights))):
+        raise ValueError(
+            f"{name} must be small enough for a finite total. "
+            f"Got a largest weight of {largest:g} instead."
+        )
 
 
 def check_sample_ids(sample_ids: Any, n_samples: int) -> NDArray[np.uint64]:

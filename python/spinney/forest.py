@@ -77,9 +77,9 @@ class RandomForestClassifier(ForestClassifier):
         Weights of the classes, by which the weights of their samples are multiplied. A dict maps
         labels to weights; a list has one dict per output. "balanced" gives each class the same
         total weight, `sample_weight` included. "balanced_subsample" does so within the sample of
-        each tree, where samples weigh what trees weigh them by, see `fit`. With `bootstrap=True`
-        and `replace=True` these weights become probabilities to be drawn, but for
-        "balanced_subsample", which is applied after drawing. None means 1 for all classes.
+        each tree, where samples have the weights that `fit` describes. With `bootstrap=True` and
+        `replace=True` these weights become probabilities to be drawn, but for "balanced_subsample",
+        which is applied after drawing. None means 1 for all classes.
     ccp_alpha : float, default=0.0
         Price of a leaf in minimal cost-complexity pruning. A grown tree is cut back to the subtree
         with the lowest sum of impurity and prices of leaves. 0.0 means no pruning.

@@ -59,8 +59,8 @@ pub struct Permutations<'a> {
 }
 
 /// By how much the mean loss of a tree grows if the columns of a group are permuted among the rows
-/// that it has not seen; the mean over the trees that have such rows. Row-major `(n_groups,
-/// n_repeats)`. The runtime counts trees.
+/// that it has not seen; the mean over the trees that have such rows, NaN if there are none.
+/// Row-major `(n_groups, n_repeats)`. The runtime counts trees.
 pub fn permutation_importances(
     forest: &Forest,
     training: Training<'_>,
@@ -90,7 +90,7 @@ pub fn permutation_importances(
             sums.iter_mut().zip(importances).for_each(|(sum, importance)| *sum += importance);
         }
     }
-    let n_trees = f64::from(n_trees.max(1));
+    let n_trees = f64::from(n_trees);
     Ok(sums.into_iter().map(|sum| sum / n_trees).collect())
 }
 
