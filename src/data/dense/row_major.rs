@@ -151,8 +151,9 @@ mod tests {
         let kept = unsafe { Buffer::kept(&BYTES, Arc::new(())) };
         let shared = kept.part(1..64).numbers::<u8>().unwrap().bytes();
         let ours = column(vec![7; 63].into());
-        assert!(RowMajor::of(std::slice::from_ref(&ours)).is_some());
-        assert!(RowMajor::of(&[ours, column(shared)]).is_none());
+        let runtime = &Runtime::unstoppable();
+        assert!(RowMajor::of(std::slice::from_ref(&ours), runtime).unwrap().is_some());
+        assert!(RowMajor::of(&[ours, column(shared)], runtime).unwrap().is_none());
     }
 
     #[test]
