@@ -6,6 +6,7 @@ import pickle
 import struct
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pandas as pd
@@ -362,3 +363,20 @@ def test_a_bigger_search_on_a_file(tmp_path):
     found = clone(search).fit(Dataset.open(tmp_path / "data"), y)
     expected = search.fit(X, y)
     assert_equal(found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"])
+
+
+def test_files_of_many_columns_take_linear_time(tmp_path):
+    """A dense data set has a section for each column, which are looked up and not searched."""
+
+    def seconds(n_columns):
+        data = Dataset(np.broadcast_to(np.arange(3.0)[:, np.newaxis], (3, n_columns)))
+        times = []
+        for _ in range(3):
+            started = time.perf_counter()
+            data.save(tmp_path / "data")
+            Dataset.open(tmp_path / "data")
+            times.append(time.perf_counter() - started)
+        return min(times)
+
+    # Eight times as many columns: 64 times as long if each looked at all.
+    assert seconds(48_000) < 25 * seconds(6_000)

@@ -154,3 +154,29 @@ def test_trees_of_words_are_smaller(splitter):
     for form in (X.toarray(), X.tocsc()):
         same = DecisionTreeClassifier(feature_sampling="active", random_state=0, n_jobs=2, **params)
         assert_same_tree(tree, same.fit(form, y))
+
+
+@pytest.mark.parametrize("max_features", [1, "sqrt", 0.3])
+def test_the_draw_goes_on_until_a_feature_varies(max_features):
+    """Sparse rows that are equal but for a few columns have the trees of dense ones."""
+    rng = np.random.default_rng(0)
+    for seed in range(20):
+        dense = np.tile(rng.integers(0, 3, 200), (24, 1)).astype(float)
+        varying = rng.choice(200, seed % 4, replace=False)
+        dense[:, varying] = rng.integers(0, 2, (24, len(varying)))
+        y = rng.integers(0, 2, 24)
+        tree = DecisionTreeClassifier(max_features=max_features, random_state=seed)
+        expected = clone(tree).fit(dense, y)
+        for form in (sp.csr_array(dense), sp.csc_array(dense)):
+            assert_same_tree(expected, clone(tree).fit(form, y))
+
+
+def test_equal_sparse_rows_do_not_take_for_ever():
+    """No feature varies: each is met, and the entries of all rows are not read for each of them."""
+    n_samples, n_features = 32, 1 << 18
+    indices = np.tile(np.arange(n_features, dtype=np.int32), n_samples)
+    indptr = np.arange(n_samples + 1, dtype=np.int32) * n_features
+    shape = (n_samples, n_features)
+    X = sp.csr_array((np.ones(len(indices), np.float32), indices, indptr), shape=shape)
+    tree = DecisionTreeClassifier(max_features="sqrt", random_state=0)
+    assert tree.fit(X, np.arange(n_samples) % 2).get_n_leaves() == 1

@@ -42,6 +42,14 @@ for _ in range(8):
     forest = forest.extended(forest)
 """
 
+MANY_COLUMNS = """
+import pathlib, tempfile
+directory = tempfile.TemporaryDirectory()
+path = pathlib.Path(directory.name) / "data"
+data = spinney.Dataset(np.broadcast_to(np.arange(3.0)[:, np.newaxis], (3, 100_000)))
+data.save(path)
+"""
+
 WORK = {
     # Numbers are sorted. Nothing can be split, so that this takes most of the time.
     "target": (
@@ -59,6 +67,22 @@ model = spinney.DecisionTreeRegressor()
     "importances of trees": (
         MANY_TREES,
         "forest.tree_importances(2)",
+    ),
+    # Strings are sorted.
+    "labels": (
+        """
+y = rng.permutation(np.arange(2_000_000)).astype("U8")
+""",
+        "spinney._levels.number_distinct(y)",
+    ),
+    # A section for each column.
+    "writing many sections": (
+        MANY_COLUMNS,
+        "data.save(path)",
+    ),
+    "reading many sections": (
+        MANY_COLUMNS,
+        "spinney.Dataset.open(path)",
     ),
 }
 

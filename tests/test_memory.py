@@ -19,27 +19,39 @@ import time
 import numpy as np
 import scipy.sparse as sp
 import spinney
-from spinney._spinney import Forest, Tree
+from sklearn.model_selection import KFold
+from spinney._spinney import Forest, Tree, forest_shap_interactions, forest_shap_values
+from spinney.model_selection import cross_val_predict
 
 N_FEATURES = 2**31 - 1
 columns = np.array([7, 0, N_FEATURES - 1])
 rows = sp.csr_array((np.ones(3), (np.arange(3), columns)), shape=(10, N_FEATURES))
 repeated = np.broadcast_to(np.float32(1), rows.shape)
 y = np.arange(10) % 2
-tree = Tree(
-    n_features=N_FEATURES,
-    n_classes=[1],
-    children_left=np.array([1, -1, -1], dtype=np.int32),
-    children_right=np.array([2, -1, -1], dtype=np.int32),
-    feature=np.array([7, -2, -2], dtype=np.int32),
-    threshold=np.array([0.5, -2.0, -2.0]),
-    missing_go_to_left=np.zeros(3, dtype=np.uint8),
-    impurity=np.zeros(3),
-    n_node_samples=np.array([10, 9, 1]),
-    weighted_n_node_samples=np.array([10.0, 9.0, 1.0]),
-    value=np.array([0.1, 0.0, 1.0]).reshape(3, 1, 1),
-)
 
+
+def make_tree(n_features):
+    return Tree(
+        n_features=n_features,
+        n_classes=[1],
+        children_left=np.array([1, -1, -1], dtype=np.int32),
+        children_right=np.array([2, -1, -1], dtype=np.int32),
+        feature=np.array([min(7, n_features - 1), -2, -2], dtype=np.int32),
+        threshold=np.array([0.5, -2.0, -2.0]),
+        missing_go_to_left=np.zeros(3, dtype=np.uint8),
+        impurity=np.zeros(3),
+        n_node_samples=np.array([10, 9, 1]),
+        weighted_n_node_samples=np.array([10.0, 9.0, 1.0]),
+        value=np.array([0.1, 0.0, 1.0]).reshape(3, 1, 1),
+    )
+
+
+tree, small = make_tree(N_FEATURES), make_tree(1)
+# Rows that take no memory, but each of them has a result.
+many = np.broadcast_to(np.float32(1), (2**33, 1))
+some = np.broadcast_to(np.float32(1), (2**31, 1))
+N_ROWS = 100_000
+of_rows = np.arange(N_ROWS, dtype=np.float32)[:, np.newaxis]
 with open("/proc/self/statm") as file:
     used = int(file.read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + {room}, used + {room}))
@@ -49,10 +61,12 @@ try:
     print("no error")
 except MemoryError as error:
     print(error)
-assert time.monotonic() - started < 10
+assert time.monotonic() - started < {seconds}
 """
 
 ENCODED = "for the encoded columns of X."
+RESULT = "for the result."
+SHAP = "for SHAP values."
 WORK = {
     "tree": ("spinney.DecisionTreeClassifier().fit(rows, y)", ENCODED),
     "forest": ("spinney.RandomForestClassifier(2).fit(rows, y)", ENCODED),
@@ -72,6 +86,29 @@ WORK = {
         "Forest([tree], [0]).compute_feature_importances()",
         "for feature importances.",
     ),
+    "predictions of a tree": ("small.predict(many)", RESULT),
+    "leaves of a tree": ("small.apply(many)", RESULT),
+    "path in a tree": ("small.decision_path(many)", RESULT),
+    "predictions of a forest": ("Forest([small], [0]).predict(many, 2)", RESULT),
+    "classes of a forest": ("Forest([small], [0]).predict_classes(many, 2)", RESULT),
+    "leaves of a forest": ("Forest([small, small], [0, 0]).apply(many)", RESULT),
+    "path in a forest": ("Forest([small, small], [0, 0]).decision_path(many)", RESULT),
+    "contributions": ("forest_shap_values(Forest([small], [0]), many)", SHAP),
+    "contributions of pairs": ("forest_shap_interactions(Forest([small], [0]), many)", SHAP),
+    "lazy answer": (
+        "spinney.LazyForestClassifier(2).fit(of_rows[:10], y).forest_.predict(some)",
+        RESULT,
+    ),
+    "lazy leaves": (
+        "spinney.LazyForestRegressor(2, traversal='eager').fit(of_rows[:10], y)"
+        ".forest_.explore(some, 'eager')",
+        RESULT,
+    ),
+    "folds": (
+        "cross_val_predict(spinney.DecisionTreeClassifier(max_depth=1), of_rows, y=np.arange(N_ROWS),"
+        " cv=KFold(2), method='predict_proba')",
+        RESULT,
+    ),
 }
 
 
@@ -80,9 +117,19 @@ WORK = {
 def test_what_cannot_be_had_is_an_error(kind):
     """The message says what the memory was for, and how much was asked for."""
     work, told = WORK[kind]
-    command = [sys.executable, "-c", PROGRAM.format(work=work, room=ROOM)]
+    command = [sys.executable, "-c", PROGRAM.format(work=work, room=ROOM, seconds=10)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found = re.fullmatch(r"Unable to allocate (\d+) bytes (.*)\n", done.stdout)
     assert found, done.stdout
     assert int(found[1]) > ROOM
     assert found[2] == told
+
+
+def test_a_tree_that_outgrows_memory_is_an_error():
+    """With a class for each row, a tree grows with the square of the rows."""
+    work = "spinney.DecisionTreeClassifier(n_jobs=1).fit(of_rows[:3000], np.arange(3000))"
+    # Half of it is grown before.
+    program = PROGRAM.format(work=work, room=100 << 20, seconds=60)
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    assert re.fullmatch(r"Unable to allocate \d+ bytes for the values of a tree\.\n", done.stdout)

@@ -14,6 +14,8 @@ from spinney import _frames
 _EXACT = 2**53
 # A sort of 100,000 values takes 5 ms, the look-up of this many distinct ones 0.1 ms.
 _COUNTED = 1024
+# Rows that are sorted at a time: a tenth of a second, for strings.
+_ROWS_AT_ONCE = 1 << 17
 # Rows that are looked at before it is asked whether all values have occurred.
 _LOOKED_AT_FIRST = 1024
 # A comparison of 20,000 places takes 3 us, and looking them up 25 us.
@@ -137,8 +139,22 @@ def number_distinct(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp
         is_present = np.bincount(codes, minlength=values.shape[0]) > 0
         numbers = np.cumsum(is_present) - 1
         return values[is_present], numbers.take(codes)
-    distinct = np.unique(column)
-    return distinct, np.searchsorted(distinct, column)
+    distinct = _unique_by_parts(column)
+    numbers = np.empty(column.shape[0], dtype=np.intp)
+    for start in range(0, column.shape[0], _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        numbers[rows] = np.searchsorted(distinct, column[rows])
+    return distinct, numbers
+
+
+def _unique_by_parts(column: NDArray[Any]) -> NDArray[Any]:
+    """Return what `np.unique` returns, by parts: it sorts for seconds, and Ctrl-C has to wait."""
+    if column.shape[0] <= _ROWS_AT_ONCE:
+        return np.unique(column)
+    starts = range(0, column.shape[0], _ROWS_AT_ONCE)
+    return np.unique(
+        np.concatenate([np.unique(column[start : start + _ROWS_AT_ONCE]) for start in starts])
+    )
 
 
 def _factorize_by_counting(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]] | None:

@@ -304,6 +304,27 @@ mod tests {
 
     use super::*;
 
+    /// A billion features that are nearly all 0 have no values, and would have the places of indices.
+    #[test]
+    fn indices_do_not_outweigh_values() {
+        for (n_others, are_made) in [(0, true), (10, true), (10_000, false)] {
+            let mut values: Vec<f32> = (0..4000).map(|i| i as f32 / 3.0).collect();
+            let mut indptr = vec![0, values.len()];
+            for _ in 0..n_others {
+                values.push(0.0);
+                indptr.push(values.len());
+            }
+            let has_missing = vec![false; n_others + 1];
+            let table = ValueTable::new(indptr, Floats::F32(values), has_missing);
+            let before = table.n_bytes();
+            let around = table.ranks_around(0, 100.0);
+            assert_eq!(around.len() < 4000, are_made);
+            assert!(around.start <= 301 && around.end >= 301);
+            assert_eq!(table.rank_above(0, 100.0, 0..4000), 301);
+            assert!(table.n_bytes() <= 2 * before + 4000);
+        }
+    }
+
     proptest! {
         #[test]
         fn indices_find_what_a_search_finds(

@@ -411,7 +411,7 @@ mod tests {
             let samples = samples.root();
             let totals = criterion.totals(samples.ids());
             let mut root = Pending::begin(&search, samples, totals, Anew::root(&search, 0));
-            let parts = root.partition_rows(&cut, None, &search, &mut Scratch::new(&search)?);
+            let parts = root.partition_rows(&cut, Searched::NONE, None, &search, &mut Scratch::new(&search)?);
             let n_small = parts.n_left.min(data.n_samples() - parts.n_left);
             Ok((n_small, criterion.weight(&parts.small.0), parts.n_left))
         }

@@ -75,6 +75,12 @@ pub struct Scratch<C: Criterion> {
 #[must_use = "the rows of the node are partitioned next"]
 pub struct Searched(u64);
 
+#[cfg(test)]
+impl Searched {
+    /// No search, of which nothing is left.
+    pub const NONE: Self = Self(0);
+}
+
 impl<C: Criterion> Scratch<C> {
     /// Makes scratch that is large enough for any node of a tree. Fails if there is not the memory
     /// for it.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use super::records::{Record, Records, Run, preorder};
 use super::sets::{CategorySet, CategorySets, Rule};
-use super::{MAX_NODES, TREE_LEAF, any_categories};
+use super::{MAX_NODES, TREE_LEAF, VALUES, any_categories};
 use crate::error::{Error, Result};
+use crate::memory;
 
 /// Collects nodes in the order of growth. [`finish`](Self::finish) finds their preorder.
 #[derive(Debug)]
@@ -40,6 +41,7 @@ impl TreeBuilder {
         if self.n_values == 1 {
             self.values.push(0.0);
         } else {
+            memory::make_room(VALUES, &mut self.values, self.n_values)?;
             self.values.resize(start + self.n_values, 0.0);
         }
         Ok((id, &mut self.values[start..]))
@@ -93,6 +95,7 @@ impl TreeBuilder {
         let children = part.nodes.iter_mut().flat_map(|node| &mut node.children);
         children.filter(|child| **child != TREE_LEAF).for_each(|child| *child += offset as i32);
         self.nodes.append(&mut part.nodes);
+        memory::make_room(VALUES, &mut self.values, part.values.len())?;
         self.values.append(&mut part.values);
         self.sets.extend(part.sets.drain(..).map(|(node, set)| (offset + node, set)));
         Ok(offset)

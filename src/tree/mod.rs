@@ -34,6 +34,7 @@ mod ways;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::num::{exponent, scale_by_power_of_two};
 use clusters::Clusters;
 use made::Made;
@@ -42,6 +43,8 @@ use sets::{CategorySets, SetView};
 pub use walk::Walk;
 use ways::Ways;
 
+/// What memory for the values of nodes is asked for.
+const VALUES: &str = "the values of a tree";
 /// Value of `children_left` and `children_right` that marks a leaf.
 pub const TREE_LEAF: i32 = -1;
 /// Value of `feature` and `threshold` in a leaf.
@@ -78,8 +81,10 @@ pub struct NodeArrays {
 
 impl NodeArrays {
     /// Arrays without nodes, with room for `n_nodes` nodes and `n_values` values in all.
-    fn with_capacity(n_nodes: usize, n_values: usize) -> Self {
-        Self {
+    fn with_room(n_nodes: usize, n_values: usize) -> Result<Self> {
+        // With a class for each row, the values grow with the square of the rows.
+        let value = memory::reserve(VALUES, n_values)?;
+        Ok(Self {
             children_left: Vec::with_capacity(n_nodes),
             children_right: Vec::with_capacity(n_nodes),
             feature: Vec::with_capacity(n_nodes),
@@ -88,8 +93,8 @@ impl NodeArrays {
             impurity: Vec::with_capacity(n_nodes),
             n_node_samples: Vec::with_capacity(n_nodes),
             weighted_n_node_samples: Vec::with_capacity(n_nodes),
-            value: Vec::with_capacity(n_values),
-        }
+            value,
+        })
     }
 
     /// The lengths of all arrays but `value`.

@@ -172,8 +172,8 @@ impl PackedTree {
             max_depth: self.max_depth,
         };
         match &self.statistics {
-            Statistics::Numbers(numbers) => numbers.add_to(&mut tree),
-            Statistics::Shares(shares) => shares.add_to(&mut tree),
+            Statistics::Numbers(numbers) => numbers.add_to(&mut tree)?,
+            Statistics::Shares(shares) => shares.add_to(&mut tree)?,
         }
         tree.into_tree()
     }

@@ -125,7 +125,7 @@ impl Records {
         for (new, &old) in (0..).zip(&order) {
             new_ids[old as usize] = new;
         }
-        let mut arrays = NodeArrays::with_capacity(order.len(), order.len() * n_values);
+        let mut arrays = NodeArrays::with_room(order.len(), order.len().saturating_mul(n_values))?;
         for node in order.iter().map(|&node| node as usize) {
             let Record { children, feature, missing_go_left, threshold, impurity, n_samples, weight, .. } = nodes[node];
             let [left, right] = children.map(|child| if child == TREE_LEAF { child } else { new_ids[child as usize] });

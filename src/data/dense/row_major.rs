@@ -135,8 +135,9 @@ mod tests {
     use proptest::prelude::*;
 
     use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
 
-    use super::super::DenseColumns;
+    use super::super::{BitColumns, DenseColumns};
     use super::*;
     use crate::data::buffer::Buffer;
 
@@ -150,8 +151,24 @@ mod tests {
         let kept = unsafe { Buffer::kept(&BYTES, Arc::new(())) };
         let shared = kept.part(1..64).numbers::<u8>().unwrap().bytes();
         let ours = column(vec![7; 63].into());
-        assert!(RowMajor::of(std::slice::from_ref(&ours)).is_some());
-        assert!(RowMajor::of(&[ours, column(shared)]).is_none());
+        let runtime = &Runtime::unstoppable();
+        assert!(RowMajor::of(std::slice::from_ref(&ours), runtime).unwrap().is_some());
+        assert!(RowMajor::of(&[ours, column(shared)], runtime).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_raised_stop_flag_ends_the_copy() {
+        let stop = AtomicBool::new(true);
+        let runtime = Runtime::new(1, &stop);
+        let ranks: Vec<u8> = (0..100).map(|row| row % 3).collect();
+        let column = DenseColumn { ranks: Ranks::U8(ranks.into()), common_rank: 0, n_ranks: 3, is_sparse: false };
+        let columns = vec![column; 4];
+        assert!(RowMajor::of(&columns, &runtime).is_err());
+        assert!(BitColumns::of(&columns, &runtime).is_err());
+        // Another call makes what this one has done without.
+        let columns = DenseColumns::new(columns);
+        assert!(columns.bits(&runtime).is_none());
+        assert!(columns.bits(&Runtime::unstoppable()).is_some());
     }
 
     proptest! {

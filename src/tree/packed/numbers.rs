@@ -10,7 +10,9 @@
 use super::bytes::{Reader, are_integers, write_difference, write_integer, write_number};
 use super::pack::{TakeNodes, pack};
 use super::{Fault, Split};
+use crate::memory;
 use crate::num::nearest;
+use crate::tree::VALUES;
 use crate::tree::records::{Record, Records};
 
 #[derive(Debug, PartialEq)]
@@ -244,11 +246,11 @@ impl Numbers {
     }
 
     /// Adds the statistics of all nodes to a tree that has nothing but its links, in preorder.
-    pub fn add_to(&self, tree: &mut Records) {
+    pub fn add_to(&self, tree: &mut Records) -> crate::error::Result<()> {
         let Form { weights, rows_add_up, leaves_are_pure } = self.form;
         let (n, n_values) = (tree.nodes.len(), tree.n_values());
         let Records { nodes, values, .. } = tree;
-        *values = vec![0.0; n * n_values];
+        *values = memory::zeros(VALUES, n.saturating_mul(n_values))?;
         // Of each node, its weight in units.
         let mut multiples = vec![0u64; if matches!(weights, Weights::Multiples(_)) { n } else { 0 }];
         let mut leaf = self.values.len() / n_values;
@@ -287,5 +289,6 @@ impl Numbers {
             }
             nodes[node].impurity = reader.number(Known { nodes, values, n_values }.impurity(node, children));
         }
+        Ok(())
     }
 }

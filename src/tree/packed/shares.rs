@@ -8,8 +8,10 @@
 use super::bytes::{Backwards, Reader, are_integers};
 use super::pack::{TakeNodes, pack};
 use super::{Fault, Split};
+use crate::memory;
 use crate::num::log2::{Log2, ULP};
 use crate::num::nearest;
+use crate::tree::VALUES;
 use crate::tree::leaves::{LeafShares, LeafSharesBuilder};
 use crate::tree::records::{Record, Records};
 
@@ -282,11 +284,11 @@ impl Shares {
     }
 
     /// Adds the statistics of all nodes to a tree that has nothing but its links, in preorder.
-    pub fn add_to(&self, tree: &mut Records) {
+    pub fn add_to(&self, tree: &mut Records) -> crate::error::Result<()> {
         let n_values = tree.n_values();
         let width = n_values / tree.n_classes.len();
         let nodes = &mut tree.nodes;
-        let mut counts = vec![0u64; nodes.len() * n_values];
+        let mut counts: Vec<u64> = memory::zeros(VALUES, nodes.len().saturating_mul(n_values))?;
         let mut leaves = Reader(&self.records);
         for (node, counts) in nodes.iter_mut().zip(counts.chunks_exact_mut(n_values)) {
             if node.children().is_some() {
@@ -313,7 +315,7 @@ impl Shares {
             }
         }
         let mut impurities = Reader(&self.impurities);
-        tree.values = Vec::with_capacity(counts.len());
+        tree.values = memory::reserve(VALUES, counts.len())?;
         for (node, counts) in nodes.iter_mut().zip(counts.chunks_exact(n_values)) {
             if node.children().is_some() {
                 node.impurity = impurities.number(self.formula.impurity(counts, width));
@@ -322,6 +324,7 @@ impl Shares {
             node.weight = total * self.unit;
             tree.values.extend(counts.iter().map(|&count| count as f64 / total));
         }
+        Ok(())
     }
 }
 
