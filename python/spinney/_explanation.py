@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spinney._categories import DOUBLE
+from spinney._digits import describe_between, describe_near
 from spinney._messages import reject_parameter
 from spinney._validation import check_int
 from spinney.dataset import Dataset
@@ -24,7 +25,7 @@ _THICKNESS = 0.66
 # Of fewer trees, eight of ten cannot be told.
 _FEWEST_TREES = 10
 # Whole numbers up to this are shown in full.
-_MAX_WHOLE = 1e9
+_MAX_WHOLE = 1e16
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,10 +73,11 @@ class ExplainedPrediction:
 
     def __str__(self) -> str:
         """Return a line for each contribution, between those of the expected value and the sum."""
+        expected, prediction = self._describe_ends()
         lines = [
-            (f"{self.expected:.4g}", "expected, if nothing is known"),
+            (expected, "expected, if nothing is known"),
             *((f"{value:+.4g}", name) for name, value in self.contributions),
-            (f"{self.prediction:.4g}", self.target),
+            (prediction, self.target),
         ]
         width = max(len(number) for number, _ in lines)
         text = [f"{number:>{width}}  {name}" for number, name in lines]
@@ -88,6 +90,11 @@ class ExplainedPrediction:
     def __repr__(self) -> str:
         """Return the text."""
         return str(self)
+
+    def _describe_ends(self) -> tuple[str, str]:
+        """Return the expected value and the prediction, with digits as small as contributions."""
+        scale = max((abs(value) for _, value in self.contributions), default=0.0)
+        return describe_near(self.expected, scale), describe_near(self.prediction, scale)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the contributions as bars that lead from the expected value to the prediction.
@@ -120,9 +127,10 @@ class ExplainedPrediction:
         colors = ["#d0605a" if value > 0 else "#4a8fc4" for value in values]
         # The colour of text is readable on light and on dark ground.
         ink = plt.rcParams["text.color"]
+        expected, prediction = self._describe_ends()
         for x, style, label in (
-            (self.expected, (0, (1, 2)), f"expected: {self.expected:.4g}"),
-            (self.prediction, "-", f"{self.target}: {self.prediction:.4g}"),
+            (self.expected, (0, (1, 2)), f"expected: {expected}"),
+            (self.prediction, "-", f"{self.target}: {prediction}"),
         ):
             ax.axvline(x, color=ink, linestyle=style, linewidth=1.2, label=label, zorder=0)
         ax.barh(places, values, left=ends - values, color=colors, height=_THICKNESS)
@@ -179,10 +187,12 @@ def explain(estimator: Any, row: Any, n_features: int, Y: Any) -> ExplainedPredi
     else:
         target, prediction, contributions = "prediction", estimator.predict(rows)[0], values
         low, high = np.percentile(of_trees[:, 0], [10, 90])
-        agreement = f"eight of ten trees predict between {low:.4g} and {high:.4g}"
+        how_many = "eight of ten trees"
         if len(of_trees) < _FEWEST_TREES:
             low, high = of_trees[:, 0].min(), of_trees[:, 0].max()
-            agreement = f"{len(of_trees)} trees predict between {low:.4g} and {high:.4g}"
+            how_many = f"{len(of_trees)} trees"
+        ends = (describe_near(float(end), float(high - low)) for end in (low, high))
+        agreement = f"{how_many} predict between {' and '.join(ends)}"
         if len(of_trees) == 1:
             agreement = "one tree"
     if sparse.issparse(contributions):
@@ -199,7 +209,7 @@ def explain(estimator: Any, row: Any, n_features: int, Y: Any) -> ExplainedPredi
         target,
         float(prediction),
         float(expected),
-        _list_largest(contributions[0], names, _list_values(rows), n_features),
+        _list_largest(contributions[0], names, _Values(estimator, _list_values(rows)), n_features),
         agreement,
         nearest,
     )
@@ -262,31 +272,54 @@ def _predict_by_trees(estimator: Any, rows: Any) -> NDArray[np.float64]:
     return np.array([forest.tree(i).value[leaf].ravel() for i, leaf in enumerate(leaves)])
 
 
+class _Values:
+    """The values of a sample in words.
+
+    Parameters
+    ----------
+    estimator : tree or forest
+    values : list
+        One per feature.
+    """
+
+    def __init__(self, estimator: Any, values: list[Any]) -> None:
+        self._values = values
+        self._is_categorical = estimator.is_categorical_
+        forest = estimator._get_forest()
+        self._trees = [forest.tree(number) for number in range(len(forest))]
+
+    def describe(self, feature: int) -> str:
+        """Return a value; a number with the digits that tell it from thresholds of its feature."""
+        value = self._values[feature]
+        if not isinstance(value, (float, np.floating)):
+            return "missing" if value is None else _cut(str(value))
+        number = float(value)
+        if np.isnan(number):
+            return "missing"
+        # A data set and an array have whole numbers as floats, where a frame may have had ints.
+        if abs(number) < _MAX_WHOLE and number.is_integer():
+            return f"{number:.0f}"
+        if self._is_categorical is not None and self._is_categorical[feature]:
+            return repr(number)
+        thresholds = [tree.threshold[tree.feature == feature] for tree in self._trees]
+        return describe_between(number, np.concatenate(thresholds))
+
+
 def _list_largest(
-    contributions: NDArray[np.float64], names: Sequence[str], values: list[Any], n_features: int
+    contributions: NDArray[np.float64], names: Sequence[str], values: _Values, n_features: int
 ) -> list[tuple[str, float]]:
     """Return the largest contributions, and the sum of the others."""
     order = np.argsort(-np.abs(contributions), kind="stable")
     order = order[contributions[order] != 0]
     shown = order if len(order) <= n_features + 1 else order[:n_features]
     largest = [
-        (f"{_cut(str(names[i]))} = {_format(values[i])}", float(contributions[i])) for i in shown
+        (f"{_cut(str(names[i]))} = {values.describe(int(i))}", float(contributions[i]))
+        for i in shown
     ]
     others = order[len(shown) :]
     if len(others):
         largest.append((f"{len(others)} other features", float(contributions[others].sum())))
     return largest
-
-
-def _format(value: Any) -> str:
-    if isinstance(value, (float, np.floating)):
-        number = float(value)
-        if np.isnan(number):
-            return "missing"
-        # A data set and an array have whole numbers as floats, where a frame may have had ints.
-        is_whole = abs(number) < _MAX_WHOLE and number.is_integer()
-        return f"{number:.0f}" if is_whole else f"{number:.4g}"
-    return "missing" if value is None else _cut(str(value))
 
 
 def _cut(text: str) -> str:
