@@ -57,10 +57,10 @@ class ExplainedPrediction:
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> RandomForestRegressor(random_state=0).fit(X, y).explain(X[:1], n_features=2)
      151.8  expected, if nothing is known
-    +19.92  bmi = 0.0617
-    +17.19  s5 = 0.01991
-     -12.1  8 other features
-     176.8  prediction
+    +20.29  bmi = 0.061696
+    +17.41  s5 = 0.01991
+    -12.28  8 other features
+     177.2  prediction
     eight of ten trees predict between 141 and 281
     """
 
