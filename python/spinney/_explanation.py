@@ -173,7 +173,8 @@ def explain(estimator: Any, row: Any, n_features: int, Y: Any) -> ExplainedPredi
             f"explain takes one output. Got an estimator with {estimator.n_outputs_} of them."
         )
     values, expected = estimator.shap_values(rows), estimator.expected_value_
-    of_trees = _predict_by_trees(estimator, rows)
+    listed = _list_values(rows)
+    of_trees, thresholds = _ask_trees(estimator, rows, listed)
     if estimator._classifies:
         shares = estimator.predict_proba(rows)[0]
         chosen = int(np.argmax(shares))
@@ -209,7 +210,12 @@ def explain(estimator: Any, row: Any, n_features: int, Y: Any) -> ExplainedPredi
         target,
         float(prediction),
         float(expected),
-        _list_largest(contributions[0], names, _Values(estimator, _list_values(rows)), n_features),
+        _list_largest(
+            contributions[0],
+            names,
+            _Values(listed, estimator.is_categorical_, thresholds),
+            n_features,
+        ),
         agreement,
         nearest,
     )
@@ -265,11 +271,37 @@ def _list_values(rows: Any) -> list[Any]:
     return list(rows[0])
 
 
-def _predict_by_trees(estimator: Any, rows: Any) -> NDArray[np.float64]:
-    """Return what each tree predicts for one sample: (n_trees, n_values)."""
+def _ask_trees(
+    estimator: Any, rows: Any, values: list[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what each tree predicts for one sample, and the thresholds next to its values.
+
+    Returns
+    -------
+    predictions : ndarray of shape (n_trees, n_values)
+    thresholds : ndarray of shape (2, n_features)
+        For each feature the largest threshold below the value, and the smallest of the others;
+        infinite where there is none.
+    """
     forest = estimator._get_forest()
     leaves = np.ravel(estimator.apply(rows))
-    return np.array([forest.tree(i).value[leaf].ravel() for i, leaf in enumerate(leaves)])
+    numbers = np.array(
+        [float(v) if isinstance(v, (float, np.floating)) else np.nan for v in values]
+    )
+    low, high = np.full(len(values), -np.inf), np.full(len(values), np.inf)
+    predictions = []
+    # The arrays of one tree at a time are in memory.
+    for number, leaf in enumerate(leaves):
+        tree = forest.tree(number)
+        predictions.append(tree.value[leaf].ravel())
+        splits = tree.children_left >= 0
+        features, thresholds = tree.feature[splits], tree.threshold[splits]
+        own = numbers[features]
+        # Neither holds for missing values, nor for categorical splits, which have no threshold.
+        is_below, is_above = thresholds < own, thresholds >= own
+        np.maximum.at(low, features[is_below], thresholds[is_below])
+        np.minimum.at(high, features[is_above], thresholds[is_above])
+    return np.array(predictions), np.stack([low, high])
 
 
 class _Values:
@@ -277,16 +309,22 @@ class _Values:
 
     Parameters
     ----------
-    estimator : tree or forest
     values : list
         One per feature.
+    is_categorical : ndarray of bool of shape (n_features,), or None
+    thresholds : ndarray of shape (2, n_features)
+        Those next to each value.
     """
 
-    def __init__(self, estimator: Any, values: list[Any]) -> None:
+    def __init__(
+        self,
+        values: list[Any],
+        is_categorical: NDArray[np.bool_] | None,
+        thresholds: NDArray[np.float64],
+    ) -> None:
         self._values = values
-        self._is_categorical = estimator.is_categorical_
-        forest = estimator._get_forest()
-        self._trees = [forest.tree(number) for number in range(len(forest))]
+        self._is_categorical = is_categorical
+        self._thresholds = thresholds
 
     def describe(self, feature: int) -> str:
         """Return a value; a number with the digits that tell it from thresholds of its feature."""
@@ -301,8 +339,7 @@ class _Values:
             return f"{number:.0f}"
         if self._is_categorical is not None and self._is_categorical[feature]:
             return repr(number)
-        thresholds = [tree.threshold[tree.feature == feature] for tree in self._trees]
-        return describe_between(number, np.concatenate(thresholds))
+        return describe_between(number, self._thresholds[:, feature])
 
 
 def _list_largest(
