@@ -123,7 +123,7 @@ def test_only_shown_thresholds_count():
     X, y = np.array([[0.0], [1.0], [1.0001], [1.0002]]), [0.0, 10.0, 10.5, 11.5]
     tree = spinney.DecisionTreeRegressor().fit(X, y)
     assert find_thresholds(export_text(tree, max_depth=0)) == {"feature_0": ["0.50"]}
-    assert find_thresholds(export_text(tree))["feature_0"][0] == "0.5000"
+    assert find_thresholds(export_text(tree))["feature_0"][0] == "0.50000"
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-9, 1e-4, 0.02])

@@ -15,7 +15,9 @@ _ALL_DIGITS = 17
 # Numbers with more decimal places are easier to read with an exponent.
 _MOST_DECIMALS = 6
 _FEWEST_DIGITS = 3
-# A rounding error of this share of the range of some numbers does not hide how they differ.
+# Whole numbers from this one on have more digits than double precision.
+_LONGEST = 1e16
+# A rounding error of this share of a difference does not hide it.
 _HARMLESS = 1 / 20
 
 
@@ -50,9 +52,15 @@ def tell_apart(
         The smallest number of them.
     """
     distinct = np.unique(numbers)
-    for choose in _list_formats(make, decimals):
+    with np.errstate(over="ignore"):
+        gaps = np.concatenate([np.diff(distinct), abs(distinct[distinct != 0])])
+    harmless = _HARMLESS * float(gaps.min(initial=np.inf))
+    for place, choose in enumerate(_list_formats(make, decimals)):
         read = _read(choose, distinct)
-        if np.unique(read).size == distinct.size and not np.any((read == 0) & (distinct != 0)):
+        if np.unique(read).size < distinct.size or np.any((read == 0) & (distinct != 0)):
+            continue
+        # The plain format is kept as it is. Others show where between its neighbours a number is.
+        if place == 0 or np.all(abs(read - distinct) <= harmless):
             return choose
     return fix_digits(_ALL_DIGITS)
 
@@ -99,8 +107,8 @@ def describe_near(number: float, scale: float, digits: int = 4) -> str:
     for more in range(digits, _ALL_DIGITS):
         text = f"{number:.{more}g}"
         if scale == 0 or not abs(float(text) - number) > _HARMLESS * scale:
-            return text
-    return f"{number:.{_ALL_DIGITS}g}"
+            return text if more == digits else _spell_out(text)
+    return _spell_out(f"{number:.{_ALL_DIGITS}g}")
 
 
 def describe_between(number: float, thresholds: NDArray[np.float64], digits: int = 4) -> str:
@@ -117,8 +125,13 @@ def describe_between(number: float, thresholds: NDArray[np.float64], digits: int
     for more in range(digits, _ALL_DIGITS):
         text = f"{number:.{more}g}"
         if np.array_equal(float(text) <= thresholds, is_below):
-            return text
-    return f"{number:.{_ALL_DIGITS}g}"
+            return text if more == digits else _spell_out(text)
+    return _spell_out(f"{number:.{_ALL_DIGITS}g}")
+
+
+def _spell_out(text: str) -> str:
+    """Return a number that has an exponent as a whole number, if it is not too long."""
+    return f"{float(text):.0f}" if "e+" in text and abs(float(text)) < _LONGEST else text
 
 
 def _list_formats(make: Callable[[int], Format], decimals: int) -> Iterator[Format]:
