@@ -1,5 +1,7 @@
 """One prediction in words and as a picture."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -20,12 +22,16 @@ def test_the_text_adds_up_to_the_prediction():
         np.testing.assert_allclose(total, explained.prediction, rtol=1e-12)
         values = forest.shap_values(row)[0]
         order = np.argsort(-np.abs(values))[:3]
-        expected = [f"{X.columns[i]} = {X.iloc[7, i]:.4g}" for i in order]
-        assert [name for name, _ in explained.contributions] == [*expected, "7 other features"]
+        shown = [name for name, _ in explained.contributions]
+        assert shown[3:] == ["7 other features"]
+        for i, name in zip(order, shown, strict=False):
+            feature, text = name.split(" = ")
+            assert feature == X.columns[i]
+            assert float(text) == pytest.approx(X.iloc[7, i], rel=5e-4)
         assert explained.nearest[0] == (7, 1.0)
         lines = str(explained).splitlines()
         assert lines[0].endswith("expected, if nothing is known")
-        assert lines[1].split() == [f"{values[order[0]]:+.4g}", *expected[0].split()]
+        assert lines[1].split() == [f"{values[order[0]]:+.4g}", *shown[0].split()]
         assert lines[5] == f"{explained.prediction:.4g}".rjust(len(lines[5]) - 12) + "  prediction"
         of_trees = [tree.predict(row.to_numpy())[0] for tree in forest.estimators_]
         low, high = np.percentile(of_trees, [10, 90])
@@ -172,3 +178,64 @@ def test_illegal_arguments():
     two = spinney.DecisionTreeRegressor().fit(X, np.column_stack([y, y]))
     with pytest.raises(ValueError, match="explain takes one output"):
         two.explain(X[0])
+
+
+def thresholds_of(model, feature):
+    """Return the thresholds of a feature in all trees."""
+    trees = getattr(model, "estimators_", [model])
+    return np.concatenate([t.tree_.threshold[t.tree_.feature == feature] for t in trees])
+
+
+@pytest.mark.parametrize("kind", ["array", "float32", "frame", "sparse", "list", "data set"])
+@pytest.mark.parametrize(
+    ("first", "step"), [(1.7e9, 100.0), (1.7e9, 0.5), (1e-6, 1e-9), (0.3, 1e-12), (-5e15, 1.0)]
+)
+def test_values_are_told_from_thresholds(first, step, kind):
+    """Ten different times are ten different texts, each on its side of every threshold."""
+    column = first + step * np.arange(10)
+    X, y = column[:, None], np.arange(10.0)
+    rows = {"frame": pd.DataFrame(X, columns=["time"]), "sparse": sparse.csr_array(X)}
+    rows |= {"list": X.tolist(), "data set": spinney.Dataset(X)}
+    X = rows.get(kind, X)
+    if kind == "float32":
+        X = (np.arange(10, dtype=np.float32) + 2**20)[:, None] / np.float32(1000)
+        column = X[:, 0].astype(float)
+    for model in (
+        spinney.DecisionTreeRegressor(random_state=0).fit(X, y),
+        spinney.RandomForestRegressor(5, bootstrap=False, random_state=0).fit(X, y),
+    ):
+        thresholds = thresholds_of(model, 0)
+        texts = []
+        for place, value in enumerate(column):
+            row = X[place] if kind == "list" else X[place : place + 1]
+            ((name, _),) = model.explain(row).contributions
+            texts.append(name.split(" = ")[1])
+            np.testing.assert_array_equal(float(texts[-1]) <= thresholds, value <= thresholds)
+        assert len(set(texts)) == 10
+
+
+def test_categories_are_told_apart():
+    """Numbers that are categories have no thresholds; their texts are theirs alone."""
+    column = 1234567.0 + np.arange(4) / 4
+    tree = spinney.DecisionTreeRegressor(categorical_features=[0]).fit(
+        column[:, None], np.arange(4)
+    )
+    texts = [tree.explain([value]).contributions[0][0] for value in column]
+    assert texts == [
+        f"x[0] = {text}" for text in ("1234567", "1234567.25", "1234567.5", "1234567.75")
+    ]
+
+
+@pytest.mark.parametrize("n_trees", [1, 3, 12])
+def test_predictions_of_times_have_all_their_digits(n_trees):
+    """The expected value and the prediction differ, and so do the ends of the range of trees."""
+    X, y = np.arange(40.0)[:, None], 1.7e9 + 100.0 * np.arange(40)
+    forest = spinney.RandomForestRegressor(n_trees, random_state=0).fit(X, y)
+    explained = forest.explain([3.0])
+    lines = str(explained).splitlines()
+    ends = [float(lines[0].split()[0]), float(lines[-2].split()[0])]
+    change = abs(explained.prediction - explained.expected)
+    assert ends == pytest.approx([explained.expected, explained.prediction], abs=change / 20)
+    if n_trees > 1:
+        low, high = re.findall(r"[\d.e+]+", explained.agreement.partition("between")[2])
+        assert float(low) < float(high)

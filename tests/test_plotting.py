@@ -316,6 +316,24 @@ def test_no_precision_means_whole_numbers():
     assert export_graphviz(tree, precision=None) == export_graphviz(tree, precision=0)
 
 
+@pytest.mark.parametrize("offset", [0.0, 1.0, 1.7e9])
+@pytest.mark.parametrize("scale", [1e-300, 1e-9, 1e-5, 0.0004, 1.0, 1e15, 1e300])
+def test_thresholds_are_told_apart(scale, offset):
+    """Unless `precision` is given, which is obeyed. Texts are no longer than they have to be."""
+    X = (offset + scale * np.arange(1, 9))[:, None]
+    n_distinct = len(np.unique(X))
+    tree = spinney.DecisionTreeRegressor().fit(X, np.arange(8.0) ** 2)
+    find = re.compile(r"x\[0\](?: |\n|\\n)<= ([-+.e\d]+)").findall
+    thresholds = find(export_graphviz(tree, label="none"))
+    assert len({float(number) for number in thresholds}) == len(thresholds) == n_distinct - 1
+    assert max(map(len, thresholds), default=0) <= 24
+    assert find("\n".join(shown(tree))) == thresholds
+    if scale == 0.0004 and offset == 1.0:
+        given = find(export_graphviz(tree, precision=3))
+        assert set(given) == {"1.001", "1.002", "1.003"}
+        assert set(find("\n".join(shown(tree, precision=3)))) == set(given)
+
+
 def test_names_may_be_any_array_like():
     """Also one that knows nothing but how it becomes an array."""
 

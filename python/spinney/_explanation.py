@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from spinney._categories import DOUBLE
+from spinney._digits import describe_between, describe_near
 from spinney._messages import reject_parameter
 from spinney._validation import check_int
 from spinney.dataset import Dataset
@@ -24,7 +25,7 @@ _THICKNESS = 0.66
 # Of fewer trees, eight of ten cannot be told.
 _FEWEST_TREES = 10
 # Whole numbers up to this are shown in full.
-_MAX_WHOLE = 1e9
+_MAX_WHOLE = 1e16
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,10 +57,10 @@ class ExplainedPrediction:
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> RandomForestRegressor(random_state=0).fit(X, y).explain(X[:1], n_features=2)
      151.8  expected, if nothing is known
-    +19.92  bmi = 0.0617
-    +17.19  s5 = 0.01991
-     -12.1  8 other features
-     176.8  prediction
+    +20.29  bmi = 0.061696
+    +17.41  s5 = 0.01991
+    -12.28  8 other features
+     177.2  prediction
     eight of ten trees predict between 141 and 281
     """
 
@@ -72,10 +73,11 @@ class ExplainedPrediction:
 
     def __str__(self) -> str:
         """Return a line for each contribution, between those of the expected value and the sum."""
+        expected, prediction = self._describe_ends()
         lines = [
-            (f"{self.expected:.4g}", "expected, if nothing is known"),
+            (expected, "expected, if nothing is known"),
             *((f"{value:+.4g}", name) for name, value in self.contributions),
-            (f"{self.prediction:.4g}", self.target),
+            (prediction, self.target),
         ]
         width = max(len(number) for number, _ in lines)
         text = [f"{number:>{width}}  {name}" for number, name in lines]
@@ -88,6 +90,11 @@ class ExplainedPrediction:
     def __repr__(self) -> str:
         """Return the text."""
         return str(self)
+
+    def _describe_ends(self) -> tuple[str, str]:
+        """Return the expected value and the prediction, with digits as small as contributions."""
+        scale = max((abs(value) for _, value in self.contributions), default=0.0)
+        return describe_near(self.expected, scale), describe_near(self.prediction, scale)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the contributions as bars that lead from the expected value to the prediction.
@@ -120,9 +127,10 @@ class ExplainedPrediction:
         colors = ["#d0605a" if value > 0 else "#4a8fc4" for value in values]
         # The colour of text is readable on light and on dark ground.
         ink = plt.rcParams["text.color"]
+        expected, prediction = self._describe_ends()
         for x, style, label in (
-            (self.expected, (0, (1, 2)), f"expected: {self.expected:.4g}"),
-            (self.prediction, "-", f"{self.target}: {self.prediction:.4g}"),
+            (self.expected, (0, (1, 2)), f"expected: {expected}"),
+            (self.prediction, "-", f"{self.target}: {prediction}"),
         ):
             ax.axvline(x, color=ink, linestyle=style, linewidth=1.2, label=label, zorder=0)
         ax.barh(places, values, left=ends - values, color=colors, height=_THICKNESS)
@@ -165,7 +173,8 @@ def explain(estimator: Any, row: Any, n_features: int, Y: Any) -> ExplainedPredi
             f"explain takes one output. Got an estimator with {estimator.n_outputs_} of them."
         )
     values, expected = estimator.shap_values(rows), estimator.expected_value_
-    of_trees = _predict_by_trees(estimator, rows)
+    listed = _list_values(rows)
+    of_trees, thresholds = _ask_trees(estimator, rows, listed)
     if estimator._classifies:
         shares = estimator.predict_proba(rows)[0]
         chosen = int(np.argmax(shares))
@@ -179,10 +188,12 @@ def explain(estimator: Any, row: Any, n_features: int, Y: Any) -> ExplainedPredi
     else:
         target, prediction, contributions = "prediction", estimator.predict(rows)[0], values
         low, high = np.percentile(of_trees[:, 0], [10, 90])
-        agreement = f"eight of ten trees predict between {low:.4g} and {high:.4g}"
+        how_many = "eight of ten trees"
         if len(of_trees) < _FEWEST_TREES:
             low, high = of_trees[:, 0].min(), of_trees[:, 0].max()
-            agreement = f"{len(of_trees)} trees predict between {low:.4g} and {high:.4g}"
+            how_many = f"{len(of_trees)} trees"
+        ends = (describe_near(float(end), float(high - low)) for end in (low, high))
+        agreement = f"{how_many} predict between {' and '.join(ends)}"
         if len(of_trees) == 1:
             agreement = "one tree"
     if sparse.issparse(contributions):
@@ -199,7 +210,12 @@ def explain(estimator: Any, row: Any, n_features: int, Y: Any) -> ExplainedPredi
         target,
         float(prediction),
         float(expected),
-        _list_largest(contributions[0], names, _list_values(rows), n_features),
+        _list_largest(
+            contributions[0],
+            names,
+            _Values(listed, estimator.is_categorical_, thresholds),
+            n_features,
+        ),
         agreement,
         nearest,
     )
@@ -255,38 +271,92 @@ def _list_values(rows: Any) -> list[Any]:
     return list(rows[0])
 
 
-def _predict_by_trees(estimator: Any, rows: Any) -> NDArray[np.float64]:
-    """Return what each tree predicts for one sample: (n_trees, n_values)."""
+def _ask_trees(
+    estimator: Any, rows: Any, values: list[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what each tree predicts for one sample, and the thresholds next to its values.
+
+    Returns
+    -------
+    predictions : ndarray of shape (n_trees, n_values)
+    thresholds : ndarray of shape (2, n_features)
+        For each feature the largest threshold below the value, and the smallest of the others;
+        infinite where there is none.
+    """
     forest = estimator._get_forest()
     leaves = np.ravel(estimator.apply(rows))
-    return np.array([forest.tree(i).value[leaf].ravel() for i, leaf in enumerate(leaves)])
+    numbers = np.array(
+        [float(v) if isinstance(v, (float, np.floating)) else np.nan for v in values]
+    )
+    low, high = np.full(len(values), -np.inf), np.full(len(values), np.inf)
+    predictions = []
+    # The arrays of one tree at a time are in memory.
+    for number, leaf in enumerate(leaves):
+        tree = forest.tree(number)
+        predictions.append(tree.value[leaf].ravel())
+        splits = tree.children_left >= 0
+        features, thresholds = tree.feature[splits], tree.threshold[splits]
+        own = numbers[features]
+        # Neither holds for missing values, nor for categorical splits, which have no threshold.
+        is_below, is_above = thresholds < own, thresholds >= own
+        np.maximum.at(low, features[is_below], thresholds[is_below])
+        np.minimum.at(high, features[is_above], thresholds[is_above])
+    return np.array(predictions), np.stack([low, high])
+
+
+class _Values:
+    """The values of a sample in words.
+
+    Parameters
+    ----------
+    values : list
+        One per feature.
+    is_categorical : ndarray of bool of shape (n_features,), or None
+    thresholds : ndarray of shape (2, n_features)
+        Those next to each value.
+    """
+
+    def __init__(
+        self,
+        values: list[Any],
+        is_categorical: NDArray[np.bool_] | None,
+        thresholds: NDArray[np.float64],
+    ) -> None:
+        self._values = values
+        self._is_categorical = is_categorical
+        self._thresholds = thresholds
+
+    def describe(self, feature: int) -> str:
+        """Return a value; a number with the digits that tell it from thresholds of its feature."""
+        value = self._values[feature]
+        if not isinstance(value, (float, np.floating)):
+            return "missing" if value is None else _cut(str(value))
+        number = float(value)
+        if np.isnan(number):
+            return "missing"
+        # A data set and an array have whole numbers as floats, where a frame may have had ints.
+        if abs(number) < _MAX_WHOLE and number.is_integer():
+            return f"{number:.0f}"
+        if self._is_categorical is not None and self._is_categorical[feature]:
+            return repr(number)
+        return describe_between(number, self._thresholds[:, feature])
 
 
 def _list_largest(
-    contributions: NDArray[np.float64], names: Sequence[str], values: list[Any], n_features: int
+    contributions: NDArray[np.float64], names: Sequence[str], values: _Values, n_features: int
 ) -> list[tuple[str, float]]:
     """Return the largest contributions, and the sum of the others."""
     order = np.argsort(-np.abs(contributions), kind="stable")
     order = order[contributions[order] != 0]
     shown = order if len(order) <= n_features + 1 else order[:n_features]
     largest = [
-        (f"{_cut(str(names[i]))} = {_format(values[i])}", float(contributions[i])) for i in shown
+        (f"{_cut(str(names[i]))} = {values.describe(int(i))}", float(contributions[i]))
+        for i in shown
     ]
     others = order[len(shown) :]
     if len(others):
         largest.append((f"{len(others)} other features", float(contributions[others].sum())))
     return largest
-
-
-def _format(value: Any) -> str:
-    if isinstance(value, (float, np.floating)):
-        number = float(value)
-        if np.isnan(number):
-            return "missing"
-        # A data set and an array have whole numbers as floats, where a frame may have had ints.
-        is_whole = abs(number) < _MAX_WHOLE and number.is_integer()
-        return f"{number:.0f}" if is_whole else f"{number:.4g}"
-    return "missing" if value is None else _cut(str(value))
 
 
 def _cut(text: str) -> str:

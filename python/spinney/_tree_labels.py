@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 
+from spinney._digits import Default, Format
 from spinney._messages import reject_parameter
 from spinney._tree import BaseDecisionTree
-from spinney._tree_words import TreeWords, find_names
+from spinney._tree_words import TreeWords, find_names, list_shown, tell_thresholds_apart
 from spinney._validation import check_int, is_bool
 
 # Longer names are cut.
@@ -73,6 +74,19 @@ class Options(NamedTuple):
                 reject_parameter(self.owner, name, getattr(self, name), "a bool")
 
 
+def make_format(precision: int) -> Format:
+    """Return a format with at most so many digits after the point, without trailing zeros."""
+
+    def format_number(number: float) -> str:
+        is_small = number != 0 and abs(number) < 10.0**-precision
+        if is_small or abs(number) >= _LARGE:
+            return f"{number:.{max(precision, 1)}g}"
+        text = f"{number:.{precision}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+
+    return format_number
+
+
 class NodeLabels:
     """The labels of the nodes of a tree.
 
@@ -104,8 +118,12 @@ class NodeLabels:
             names = names._replace(classes=[_name_by_numbers(names.classes[0])])
         self._options = options
         self._show_shares = show_shares
-        self._words = TreeWords(estimator, names, self.format_number, _list_members)
         self._tree = estimator.tree_
+        of_thresholds = None
+        if isinstance(options.precision, Default):
+            shown = list_shown(self._tree, options.max_depth)
+            of_thresholds = tell_thresholds_apart(self._tree, shown, make_format, options.precision)
+        self._words = TreeWords(estimator, names, self.format_number, _list_members, of_thresholds)
         self._criterion = str(estimator.criterion)
         self._is_classifier = is_classifier(estimator)
         self.class_names: list[str] | None = None
@@ -122,12 +140,8 @@ class NodeLabels:
         self._lowest, self._highest = float(self._scale.min()), float(self._scale.max())
 
     def format_number(self, number: float) -> str:
-        """Return a number with as many digits after the point as wanted, without trailing zeros."""
-        precision = self._options.precision or 0
-        if (number != 0 and abs(number) < 10.0**-precision) or abs(number) >= _LARGE:
-            return f"{number:.{max(precision, 1)}g}"
-        text = f"{number:.{precision}f}"
-        return text.rstrip("0").rstrip(".") if "." in text else text
+        """Return a number with as many digits after the point as wanted."""
+        return make_format(self._options.precision or 0)(number)
 
     def list_lines(self, node: int) -> list[str]:
         """Return the lines of text of a node."""

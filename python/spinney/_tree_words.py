@@ -12,7 +12,9 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from spinney._categories import Categories
+from spinney._digits import Format, tell_apart
 from spinney._messages import reject_parameter
+from spinney._spinney import Tree
 from spinney._tree import BaseDecisionTree
 
 
@@ -134,19 +136,23 @@ class TreeWords:
         Returns a number as text.
     list_members : callable
         Returns the names of the categories of a set as text, cut short if there are many.
+    format_thresholds : dict of int and callable, default=None
+        What returns the thresholds of some features as text, in the place of `format_number`.
     """
 
     def __init__(
         self,
         estimator: BaseDecisionTree,
         names: Names,
-        format_number: Callable[[float], str],
+        format_number: Format,
         list_members: Callable[[Iterable[str], int], str],
+        format_thresholds: dict[int, Format] | None = None,
     ) -> None:
         self.tree = estimator.tree_
         self.names = names
         self.format_number = format_number
         self._list_members = list_members
+        self._format_thresholds = format_thresholds or {}
         self._n_categories = self.tree.n_categories
         self._with_missing = set(estimator._with_missing.tolist())
 
@@ -162,7 +168,8 @@ class TreeWords:
             has_empty_side, empty_is_left = listed.shape[0] == 0, listed_left
         else:
             threshold = float(self.tree.threshold[node])
-            left, right = (f"{sign} {self.format_number(threshold)}" for sign in ("<=", "> "))
+            text = self._format_thresholds.get(feature, self.format_number)(threshold)
+            left, right = (f"{sign} {text}" for sign in ("<=", "> "))
             # No value is above infinity.
             has_empty_side, empty_is_left = threshold == np.inf, False
         missing_left: bool | None = None
@@ -195,6 +202,41 @@ def _format_category(category: Any) -> str:
     # Categories that are whole numbers may be stored as floats.
     is_whole = isinstance(category, float) and category.is_integer()
     return str(int(category) if is_whole else category)
+
+
+def list_shown(tree: Tree, max_depth: int | None) -> NDArray[np.intp]:
+    """Return the nodes down to a depth, or all of them."""
+    shown = [np.zeros(1, dtype=np.intp)]
+    while shown[-1].size and (max_depth is None or len(shown) <= max_depth):
+        splits = shown[-1][tree.children_left[shown[-1]] >= 0]
+        children = np.concatenate([tree.children_left[splits], tree.children_right[splits]])
+        shown.append(children.astype(np.intp))
+    return np.concatenate(shown)
+
+
+def tell_thresholds_apart(
+    tree: Tree, nodes: NDArray[np.intp], make: Callable[[int], Format], decimals: int
+) -> dict[int, Format]:
+    """Return for each feature that some nodes split a format that tells their thresholds apart.
+
+    Parameters
+    ----------
+    tree : Tree
+    nodes : ndarray of int
+    make : callable
+        Returns the plain format with a number of decimal places.
+    decimals : int
+        The smallest number of them.
+    """
+    splits = nodes[tree.children_left[nodes] >= 0]
+    features, thresholds = tree.feature[splits], tree.threshold[splits]
+    # Categorical splits have none, and splits of missing values have infinity.
+    is_number = np.isfinite(thresholds)
+    features, thresholds = features[is_number], thresholds[is_number]
+    return {
+        int(feature): tell_apart(thresholds[features == feature], make, decimals)
+        for feature in np.unique(features)
+    }
 
 
 def measure_heights(left: NDArray[np.int32], right: NDArray[np.int32]) -> list[int]:

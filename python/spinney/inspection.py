@@ -11,18 +11,30 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from spinney._digits import Default, Format, fix_decimals, resolve
 from spinney._explanation import ExplainedPrediction
 from spinney._messages import reject_parameter
 from spinney._partial_dependence import partial_dependence
+from spinney._spinney import Tree
 from spinney._tree import BaseDecisionTree
 from spinney._tree_labels import NodeLabels, Options
-from spinney._tree_words import TreeWords, check_tree, find_names, measure_heights
+from spinney._tree_words import (
+    TreeWords,
+    check_tree,
+    find_names,
+    list_shown,
+    measure_heights,
+    tell_thresholds_apart,
+)
 from spinney._validation import check_int, is_bool
 
 __all__ = ["ExplainedPrediction", "export_graphviz", "export_text", "partial_dependence"]
 
 # Longer sets of categories are cut off after this many names.
 _MAX_NAMED = 10
+# Those of scikit-learn, where nobody has asked for any.
+_DEFAULT_DECIMALS = Default(2)
+_DEFAULT_PRECISION = Default(3)
 
 
 def export_text(
@@ -32,7 +44,7 @@ def export_text(
     class_names: Any = None,
     max_depth: int | None = 10,
     spacing: int = 3,
-    decimals: int = 2,
+    decimals: int = _DEFAULT_DECIMALS,
     show_weights: bool = False,
 ) -> str:
     """Return the rules of a tree as text.
@@ -58,7 +70,9 @@ def export_text(
     spacing : int, default=3
         Number of dashes before each node, and so the indentation per level.
     decimals : int, default=2
-        Number of decimal places.
+        Number of decimal places. If it is not given, there are more where two would not do: where
+        distinct thresholds of a feature that are shown would look the same, where a threshold or a
+        value other than 0 would look like 0, or where all values in leaves would be about the same.
     show_weights : bool, default=False
         Whether to show the weights of the classes in each leaf of a classifier.
 
@@ -94,8 +108,9 @@ def export_text(
     if not is_bool(show_weights):
         reject_parameter("export_text", "show_weights", show_weights, "a bool")
     names = find_names("export_text", tree, feature_names, class_names, "feature_{}")
-    words = TreeWords(tree, names, lambda number: f"{number:.{decimals}f}", _list_members)
     nodes = tree.tree_
+    format_number, of_thresholds = _choose_formats(nodes, max_depth, decimals)
+    words = TreeWords(tree, names, format_number, _list_members, of_thresholds)
 
     lines = []
     # A stack of the nodes to be shown: the condition that leads to a node, the node, its level.
@@ -117,6 +132,18 @@ def export_text(
             left_condition, right_condition = _describe_split(words, node)
             pending += [(right_condition, right, level + 1), (left_condition, left, level + 1)]
     return "\n".join([*lines, ""])
+
+
+def _choose_formats(
+    tree: Tree, max_depth: int | None, decimals: int
+) -> tuple[Format, dict[int, Format]]:
+    """Return how numbers are written, and the thresholds of each feature."""
+    if not isinstance(decimals, Default):
+        return fix_decimals(decimals), {}
+    shown = list_shown(tree, max_depth)
+    leaves = shown[tree.children_left[shown] < 0]
+    values = resolve(tree.value[leaves][:, :, 0].ravel(), fix_decimals, decimals)
+    return values, tell_thresholds_apart(tree, shown, fix_decimals, decimals)
 
 
 def _describe_split(words: TreeWords, node: int) -> tuple[str, str]:
@@ -177,7 +204,7 @@ def export_graphviz(
     rotate: bool = False,
     rounded: bool = False,
     special_characters: bool = False,
-    precision: int | None = 3,
+    precision: int | None = _DEFAULT_PRECISION,
     fontname: str = "helvetica",
 ) -> str | None:
     """Export a tree in the language of Graphviz.
@@ -218,7 +245,8 @@ def export_graphviz(
     special_characters : bool, default=False
         Whether "<=" becomes "≤".
     precision : int, default=3
-        Number of decimal places. None means 0.
+        Number of decimal places. None means 0. Of smaller numbers, that many digits are shown. If
+        it is not given, distinct thresholds of a feature have as many digits as they differ by.
     fontname : str, default='helvetica'
 
     Returns

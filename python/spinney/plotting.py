@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from spinney._digits import Default
 from spinney._forest import BaseForest
 from spinney._messages import reject_parameter
 from spinney._tree import BaseDecisionTree
@@ -18,6 +19,8 @@ from spinney._validation import check_int, is_bool
 __all__ = ["plot_importance", "plot_tree"]
 
 _MAX_NAME = 32
+# That of scikit-learn, where nobody has asked for any.
+_DEFAULT_PRECISION = Default(3)
 
 
 def plot_tree(
@@ -32,7 +35,7 @@ def plot_tree(
     node_ids: bool = False,
     proportion: bool = False,
     rounded: bool = False,
-    precision: int | None = 3,
+    precision: int | None = _DEFAULT_PRECISION,
     ax: Any = None,
     fontsize: float | None = None,
     rotate: bool | None = None,
@@ -71,7 +74,8 @@ def plot_tree(
     rounded : bool, default=False
         Whether boxes have round corners.
     precision : int, default=3
-        Number of decimal places. None means 0. Of smaller numbers, the first digit is shown.
+        Number of decimal places. None means 0. Of smaller numbers, that many digits are shown. If
+        it is not given, distinct thresholds of a feature have as many digits as they differ by.
     ax : matplotlib axes, default=None
         Where to draw; what is there is removed. None means the current axes, or, if there is no
         figure, those of a new one, which is as large as the tree needs.
