@@ -76,6 +76,11 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
     min_samples_category : int, default=1
         In each node, all categories of a feature that have fewer samples than this are treated as
         one category.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
 
     Attributes
     ----------
@@ -138,6 +143,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         feature_sampling: str = "all",
         categorical_features: Any = None,
         min_samples_category: int = 1,
+        handle_unknown: str = "ignore",
     ) -> None:
         store_parameters(locals())
 
@@ -216,6 +222,11 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
     min_samples_category : int, default=1
         In each node, all categories of a feature that have fewer samples than this are treated as
         one category.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
 
     Attributes
     ----------
@@ -274,5 +285,6 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         quantile: float = 0.5,
         categorical_features: Any = None,
         min_samples_category: int = 1,
+        handle_unknown: str = "ignore",
     ) -> None:
         store_parameters(locals())

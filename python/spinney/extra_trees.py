@@ -110,6 +110,11 @@ class ExtraTreesClassifier(ForestClassifier):
     min_samples_category : int, default=1
         In each node, all categories of a feature that have fewer samples than this are treated as
         one category.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
 
     Attributes
     ----------
@@ -194,6 +199,7 @@ class ExtraTreesClassifier(ForestClassifier):
         replace: bool = True,
         categorical_features: Any = None,
         min_samples_category: int = 1,
+        handle_unknown: str = "ignore",
     ) -> None:
         store_parameters(locals())
 
@@ -296,6 +302,11 @@ class ExtraTreesRegressor(ForestRegressor):
     min_samples_category : int, default=1
         In each node, all categories of a feature that have fewer samples than this are treated as
         one category.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
 
     Attributes
     ----------
@@ -375,5 +386,6 @@ class ExtraTreesRegressor(ForestRegressor):
         quantile: float = 0.5,
         categorical_features: Any = None,
         min_samples_category: int = 1,
+        handle_unknown: str = "ignore",
     ) -> None:
         store_parameters(locals())
