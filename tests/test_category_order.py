@@ -442,9 +442,7 @@ def test_an_order_of_no_use_is_not_used():
     for n_levels in (MANY - 10, 300):
         X, y = data("regression", n_levels, effect=0.0, n_rows=1000)
         forest = make("", n_estimators=20).fit(X, y)
-        useful = [
-            places(X, y, counts, np.ones(len(X)))[1] for counts in draws(forest, len(X))
-        ]
+        useful = [places(X, y, counts, np.ones(len(X)))[1] for counts in draws(forest, len(X))]
         assert sum(useful) < 5
         uses = [1 in tree.tree_.feature for tree in forest.estimators_]
         assert uses == (useful if n_levels > MANY else [True] * 20)

@@ -26,6 +26,7 @@ from strategies import FOREST_REGRESSORS, FORESTS
 
 pytestmark = pytest.mark.oldest
 OURS = {"feature_sampling": "all", "replace": True, "min_samples_category": 1}
+OURS |= {"handle_unknown": "ignore"}
 
 
 @pytest.fixture(scope="module")

@@ -85,8 +85,9 @@ def test_files_of_the_first_format(estimator_class):
     loaded = spinney.load(path)
     assert type(loaded) is estimator_class
     assert predict(loaded, X) == json.loads(path.with_suffix(".json").read_text())
-    # The parameter is younger than the files, whose trees were grown so.
+    # The parameters are younger than the files, whose estimators were such.
     assert loaded.get_params().get("category_order", "node") == "node"
+    assert loaded.handle_unknown == "ignore"
 
 
 def test_files_do_not_depend_on_the_run(tmp_path):

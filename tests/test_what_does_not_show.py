@@ -105,9 +105,7 @@ def test_categories_are_known_by_what_their_rows_hold(estimator_class, seed, n_l
     more = pd.concat([others, frame], ignore_index=True)
     order = rng.permutation(len(more))
     with_zeros = np.concatenate([np.zeros(20, dtype=int), weights])
-    tree.fit(
-        more.iloc[order], np.concatenate([targets, y])[order], sample_weight=with_zeros[order]
-    )
+    tree.fit(more.iloc[order], np.concatenate([targets, y])[order], sample_weight=with_zeros[order])
     assert_array_equal(values_of(tree, frame), expected)
 
 
@@ -153,7 +151,9 @@ def test_heavy_rows_order_categories_too():
             100, random_state=0, categorical_features=[0], max_leaf_nodes=4, max_samples=2000
         )
         forest.fit(towns[:, None], y, sample_weight=weights)
-        means = np.array([np.average(y[towns == t], weights=weights[towns == t]) for t in range(30)])
+        means = np.array(
+            [np.average(y[towns == t], weights=weights[towns == t]) for t in range(30)]
+        )
         assert np.corrcoef(forest.predict(np.arange(n_levels)[:, None]), means)[0, 1] > 0.95
 
 
@@ -181,9 +181,7 @@ def test_rows_of_weight_0_do_not_matter(estimator_class, kind):
     model.fit(more, targets, sample_weight=np.concatenate([zeros, weights]))
     assert_array_equal(values_of(model, X), expected)
     appended = np.roll(np.arange(960), -900)
-    model.fit(
-        more[appended], targets[appended], sample_weight=np.concatenate([weights, zeros])
-    )
+    model.fit(more[appended], targets[appended], sample_weight=np.concatenate([weights, zeros]))
     assert_array_equal(values_of(model, X), expected)
 
 
@@ -230,8 +228,10 @@ def test_small_targets_beside_large_ones_stay_apart(criterion, small):
 @pytest.mark.parametrize("kind", ["decimals", "scaled", "missing"])
 def test_single_precision_is_decided_as_double(estimator_class, kind):
     """A model that was fitted to doubles says the same of the same rows in single precision."""
-    X, y = load_iris(return_X_y=True) if classifies(estimator_class) else load_diabetes(
-        return_X_y=True
+    X, y = (
+        load_iris(return_X_y=True)
+        if classifies(estimator_class)
+        else load_diabetes(return_X_y=True)
     )
     if kind == "scaled":
         X = (X - X.mean(axis=0)) / X.std(axis=0) * 1e5

@@ -69,6 +69,11 @@ category_order
     tree does without a feature of more than 32 categories. "auto": "tree" for features of
     more than 10 categories, unless `min_samples_category` is above 1; otherwise "node".
     Random thresholds need no order.
+handle_unknown
+    What predictions do with categories that did not occur in `fit`. "ignore": splits send
+    them to the child with the larger weight, and a warning names the features of which no
+    category is known, perhaps because their type has changed. "error": they raise
+    ValueError. Missing values are no unknown categories.
 n_features_in_
     Number of features seen in `fit`.
 expected_value_

@@ -24,6 +24,7 @@ from spinney._spinney import Columns, check_params
 from spinney._target import EncodedTarget
 from spinney._task import Settings, Task
 from spinney._threads import count_threads
+from spinney._unknown_categories import UNKNOWN, UnknownCategories
 from spinney._validation import (
     check_monotonic_cst,
     check_sample_ids,
@@ -46,6 +47,8 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
     n_outputs_: int
     is_categorical_: NDArray[np.bool_] | None
     categories_: Categories | None
+    # What older pickles did.
+    handle_unknown: Any = "ignore"
     # Whether the targets are classes.
     _classifies: ClassVar[bool]
 
@@ -77,6 +80,7 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
         if self.monotonic_cst is not None and np.ndim(self.monotonic_cst) == 0:
             self._reject("monotonic_cst", "an array-like or None")
         check_params({**tree_params, "monotonic_cst": None}, type(self).__name__, self._classifies)
+        self._read_handle_unknown()
         n_threads = self._count_threads()
         self._check_own_params()
         return Settings(tree_params, self._draw_seed(), n_threads)
@@ -90,6 +94,11 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
             # It may have been set after `__init__`.
             params["criterion"] = replace_friedman_mse(params["criterion"])
         return params
+
+    def _read_handle_unknown(self) -> str:
+        if not isinstance(self.handle_unknown, str) or self.handle_unknown not in UNKNOWN:
+            self._reject("handle_unknown", "a str among {'ignore', 'error'}")
+        return self.handle_unknown
 
     def _draw_seed(self) -> int:
         seed = int(self.random_state) if isinstance(self.random_state, Integral) else 0
@@ -267,17 +276,13 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
         if self._needs_no_check(X):
             return X
         check_is_fitted(self)
+        if isinstance(X, Dataset) and check_input:
+            X.check_features_of(self)
+        if self.is_categorical_ is not None:
+            return self._encode_categories(X, check_input)
         if isinstance(X, Dataset):
-            if check_input:
-                X.check_features_of(self)
-            return X.recode(self.is_categorical_, self.categories_)
+            return X.recode(None, None, None)
         with ignore_overflow():
-            if self.is_categorical_ is not None:
-                assert self.categories_ is not None
-                if check_input:
-                    validate_data(self, X, skip_check_array=True, reset=False)
-                X = encode(X, self.is_categorical_, self.categories_, self)
-                return to_native(X.tocsr() if hasattr(X, "tocsr") else X)
             if check_input:
                 matrix = convert_frame(X)
                 if matrix is not X:
@@ -292,6 +297,31 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
                 )
                 X = convert_objects(X)
         return to_native(X)
+
+    def _encode_categories(self, X: Any, check_input: bool) -> Any:
+        """Return X with codes for categories, and tell of those that are unknown."""
+        assert self.is_categorical_ is not None
+        assert self.categories_ is not None
+        unknown = UnknownCategories(self, self._read_handle_unknown())
+        if isinstance(X, Dataset):
+            coded: Any = X.recode(self.is_categorical_, self.categories_, unknown.note)
+        else:
+            with ignore_overflow():
+                if check_input:
+                    validate_data(self, X, skip_check_array=True, reset=False)
+                X = encode(X, self.is_categorical_, self.categories_, self, unknown.note)
+                coded = to_native(X.tocsr() if hasattr(X, "tocsr") else X)
+        unknown.tell()
+        return coded
+
+    def _validate_values(self, X: Any) -> Any:
+        """Return what `_validate_X_predict` does, a matrix of its values also for a Dataset."""
+        if not isinstance(X, Dataset):
+            return self._validate_X_predict(X)
+        check_is_fitted(self)
+        X.check_features_of(self)
+        X.check_categorical(self.is_categorical_)
+        return self._validate_X_predict(X.read_values(), check_input=False)
 
     def _needs_no_check(self, X: Any) -> bool:
         """Return whether scikit-learn's checks of X would all pass and return X itself.

@@ -31,6 +31,7 @@ from spinney._frames import (
 )
 from spinney._levels import (
     Levels,
+    Unhashable,
     factorize,
     find_levels,
     is_missing,
@@ -108,7 +109,13 @@ def learn(X: Any, mask: NDArray[np.bool_], n_threads: int) -> tuple[Any, Categor
     return _recode(X, mask, find_levels, number_values), categories
 
 
-def encode(X: Any, mask: NDArray[np.bool_], categories: Categories, owner: Any = None) -> Any:
+def encode(
+    X: Any,
+    mask: NDArray[np.bool_],
+    categories: Categories,
+    owner: Any = None,
+    note: Note | None = None,
+) -> Any:
     """Return X with codes in its categorical columns, given the categories that `learn` returned.
 
     Parameters
@@ -120,6 +127,8 @@ def encode(X: Any, mask: NDArray[np.bool_], categories: Categories, owner: Any =
     categories : Categories
     owner : object, default=None
         The estimator that has the categories. Its next call finds the tables that this one makes.
+    note : callable, default=None
+        Is told the values, and their codes, of each categorical feature.
 
     Returns
     -------
@@ -130,7 +139,7 @@ def encode(X: Any, mask: NDArray[np.bool_], categories: Categories, owner: Any =
         look_up = LookUp(categories)
         if owner is not None:
             _LOOK_UPS[owner] = look_up
-    return _recode(_check(X, mask), mask, _read_values, look_up.find_codes)
+    return _recode(_check(X, mask), mask, _read_values, look_up.find_codes, note)
 
 
 def restore_sparse(X: Any, mask: NDArray[np.bool_], categories: Categories) -> Any:
@@ -200,6 +209,13 @@ Reader = Callable[[Any, str], Levels]
 Coder = Callable[[int, NDArray[Any]], NDArray[np.float64]]
 """A function from a feature and values of its column to the codes of these values."""
 
+Note = Callable[
+    [int, NDArray[Any], NDArray[np.float64], NDArray[np.integer[Any]] | None],
+    None,
+]
+"""A function of a feature, values of its column, their codes, and for each row the index of its
+value, -1 if it is missing; None if rows have all of the values."""
+
 
 def _learn_numbers(
     X: NDArray[Any], mask: NDArray[np.bool_], n_threads: int
@@ -250,17 +266,27 @@ def _check_sparse_columns(X: Any, mask: NDArray[np.bool_]) -> None:
             )
 
 
-def _recode(X: Any, mask: NDArray[np.bool_], read: Reader, find_codes: Coder) -> Any:
+def _recode(
+    X: Any,
+    mask: NDArray[np.bool_],
+    read: Reader,
+    find_codes: Coder,
+    note: Note | None = None,
+) -> Any:
     """Return X, which has been checked, with codes in its categorical columns."""
     if X.shape[1] != mask.shape[0]:
         raise ValueError(f"X must have {mask.shape[0]} features. Got {X.shape[1]} instead.")
     if sparse.issparse(X):
-        return _recode_sparse(X, mask, find_codes)
-    return _recode_dense(X, mask, read, find_codes)
+        return _recode_sparse(X, mask, find_codes, note)
+    return _recode_dense(X, mask, read, find_codes, note)
 
 
 def _recode_dense(
-    X: Any, mask: NDArray[np.bool_], read: Reader, find_codes: Coder
+    X: Any,
+    mask: NDArray[np.bool_],
+    read: Reader,
+    find_codes: Coder,
+    note: Note | None = None,
 ) -> NDArray[np.floating[Any]]:
     """Return a matrix of codes and numbers, made column by column.
 
@@ -285,7 +311,10 @@ def _recode_dense(
     for feature, column in enumerate(columns):
         if mask[feature]:
             levels = read(column, names[feature])
-            _translate(levels, find_codes(feature, levels.values), coded[:, feature])
+            codes = find_codes(feature, levels.values)
+            if note is not None:
+                note(feature, levels.values, codes, levels.places)
+            _translate(levels, codes, coded[:, feature])
         elif not isinstance(X, np.ndarray):
             coded[:, feature] = to_numbers(column, names[feature])
     return coded
@@ -305,11 +334,13 @@ def _make_hashable(value: Any) -> Any:
     try:
         hash(value)
     except TypeError:
-        return object()
+        return Unhashable(value)
     return value
 
 
-def _recode_sparse(X: Any, mask: NDArray[np.bool_], find_codes: Coder) -> Any:
+def _recode_sparse(
+    X: Any, mask: NDArray[np.bool_], find_codes: Coder, note: Note | None = None
+) -> Any:
     exact = _sum_exactly(X)
     X = X.astype(np.float64)
     X.sum_duplicates()
@@ -332,6 +363,8 @@ def _recode_sparse(X: Any, mask: NDArray[np.bool_], find_codes: Coder) -> Any:
             # 0 occurs in the rows without an entry, though in no entry.
             levels = levels.with_zero()
         new_codes = find_codes(feature, levels.values)
+        if note is not None:
+            note(feature, levels.values, new_codes, None)
         X.data[own] = _translate(levels, new_codes, np.empty(own.shape))
         if has_unstored and new_codes[0] != 0.0:
             # 0 did not occur in `fit`. So its code is not 0 and has to be stored.

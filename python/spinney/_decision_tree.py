@@ -89,6 +89,11 @@ class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
         this order does not correlate with the targets of the other samples, the tree does without a
         feature of more than 32 categories. "auto": "tree" for features of more than 10 categories,
         unless `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
 
     Attributes
     ----------
@@ -152,6 +157,7 @@ class DecisionTreeClassifier(ClassTarget, BaseDecisionTree):
         categorical_features: Any = None,
         min_samples_category: int = 1,
         category_order: str = "auto",
+        handle_unknown: str = "ignore",
     ) -> None:
         store_parameters(locals())
 
@@ -281,6 +287,11 @@ class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
         this order does not correlate with the targets of the other samples, the tree does without a
         feature of more than 32 categories. "auto": "tree" for features of more than 10 categories,
         unless `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
 
     Attributes
     ----------
@@ -340,6 +351,7 @@ class DecisionTreeRegressor(NumberTarget, BaseDecisionTree):
         categorical_features: Any = None,
         min_samples_category: int = 1,
         category_order: str = "auto",
+        handle_unknown: str = "ignore",
     ) -> None:
         store_parameters(locals())
 

@@ -14,6 +14,7 @@ from scipy import sparse
 from spinney._categories import DOUBLE
 from spinney._digits import describe_between, describe_near
 from spinney._messages import reject_parameter
+from spinney._unknown_categories import tell_once
 from spinney._validation import check_int
 from spinney.dataset import Dataset
 
@@ -172,6 +173,11 @@ def explain(estimator: Any, row: Any, n_features: int, Y: Any) -> ExplainedPredi
         raise ValueError(
             f"explain takes one output. Got an estimator with {estimator.n_outputs_} of them."
         )
+    with tell_once():
+        return _explain_rows(estimator, rows, n_features, Y)
+
+
+def _explain_rows(estimator: Any, rows: Any, n_features: int, Y: Any) -> ExplainedPrediction:
     values, expected = estimator.shap_values(rows), estimator.expected_value_
     listed = _list_values(rows)
     of_trees, thresholds = _ask_trees(estimator, rows, listed)

@@ -77,6 +77,11 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         In each node, all categories of a feature that have fewer samples than this are treated as
         one category. Missing values are a category here: if they are fewer, they go where the other
         rare categories go.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
 
     Attributes
     ----------
@@ -139,6 +144,7 @@ class ExtraTreeClassifier(DecisionTreeClassifier):
         feature_sampling: str = "all",
         categorical_features: Any = None,
         min_samples_category: int = 1,
+        handle_unknown: str = "ignore",
     ) -> None:
         store_parameters(locals())
 
@@ -218,6 +224,11 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         In each node, all categories of a feature that have fewer samples than this are treated as
         one category. Missing values are a category here: if they are fewer, they go where the other
         rare categories go.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
 
     Attributes
     ----------
@@ -276,5 +287,6 @@ class ExtraTreeRegressor(DecisionTreeRegressor):
         quantile: float = 0.5,
         categorical_features: Any = None,
         min_samples_category: int = 1,
+        handle_unknown: str = "ignore",
     ) -> None:
         store_parameters(locals())

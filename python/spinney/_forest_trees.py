@@ -133,7 +133,7 @@ class ForestTrees(StoredTrees, BaseBaggedTrees, ShapValues):
         `n_jobs` is not shared, and neither is `class_weight`: the weights of classes are already in
         the draws or in the weights of the nodes.
         """
-        params = read_tree_parameters(self)
+        params = read_tree_parameters(self) | {"handle_unknown": self.handle_unknown}
         # The estimators take codes, which have neither feature names nor categorical dtypes.
         mask = self.is_categorical_
         params["categorical_features"] = None if mask is None else np.flatnonzero(mask).tolist()

@@ -22,6 +22,18 @@ _LOOKED_AT_FIRST = 1024
 _SOUGHT = 6
 
 
+class Unhashable:
+    """Stands for a value that cannot be hashed, and is equal to no other."""
+
+    def __init__(self, value: Any) -> None:
+        self.kind = type(value).__name__
+        self._text = repr(value)
+
+    def __repr__(self) -> str:
+        """Return how the value is written."""
+        return self._text
+
+
 class Levels(NamedTuple):
     """A column as values, and for each row the place of its value.
 
@@ -71,14 +83,14 @@ def find_levels(column: Any, name: str) -> Levels:
             f"Categorical feature {name} must hold strings, numbers or other values that can be "
             "hashed and sorted."
         ) from None
-    used = _find_used(values.shape[0], places)
+    used = find_used(values.shape[0], places)
     distinct, codes = _put_zero_first(*_find_distinct(values[used], name))
     of_places = np.full(values.shape[0] + 1, -1, dtype=np.intp)
     of_places[used] = codes
     return Levels(distinct, places, of_places)
 
 
-def _find_used(n: int, places: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+def find_used(n: int, places: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
     """Return the places, from 0 to n - 1, that occur."""
     # The last entry is that of -1. Mostly a few rows have nearly all of the values.
     occurs = np.zeros(n + 1, dtype=bool)

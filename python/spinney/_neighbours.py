@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinney._messages import reject_parameter
 from spinney._spinney import Forest, draw_rows, share_leaves
+from spinney._unknown_categories import tell_once
 from spinney._validation import check_int, is_bool
 
 if TYPE_CHECKING:
@@ -63,9 +64,10 @@ class ForestNeighbours(ABC):
             reject_parameter("proximity", "oob", oob, "a bool")
         if oob and Y is not None:
             reject_parameter("proximity", "Y", Y, "None if oob=True")
-        leaves = self.apply(X)
-        unseen = self._list_unseen(leaves.shape[0]) if oob else None
-        others = None if Y is None else self.apply(Y)
+        with tell_once():
+            leaves = self.apply(X)
+            unseen = self._list_unseen(leaves.shape[0]) if oob else None
+            others = None if Y is None else self.apply(Y)
         n_others = leaves.shape[0] if others is None else others.shape[0]
         indptr, indices, shares = share_leaves(leaves, others, unseen, self._count_threads())
         if shares.size <= _MAX_INDEX:

@@ -20,7 +20,6 @@ from spinney._oob_scores import score_permutations
 from spinney._progress import show_progress
 from spinney._spinney import Forest, forest_oob_importances
 from spinney._validation import check_int
-from spinney.dataset import Dataset
 
 _NAME = "permutation_importance_oob"
 # Scores, as scikit-learn names them, and the losses of the compiled part.
@@ -275,10 +274,8 @@ class OobImportance(ABC):
                 f"{_NAME} needs samples that trees have not seen. Got a forest whose trees have "
                 "seen all samples: set bootstrap."
             )
-        samples, X = X, self._validate_X_predict(X)
-        if isinstance(samples, Dataset):
-            # The features have been compared; now their values are needed, row after row.
-            X = self._validate_X_predict(samples.read_values(), check_input=False)
+        # Values are needed, row after row.
+        X = self._validate_values(X)
         target = np.asarray(y)
         target = target.reshape(-1, 1) if target.ndim == 1 else target
         check_consistent_length(X, target)
@@ -329,8 +326,8 @@ class OobImportance(ABC):
         """Return the argument `y` of `fit` in the form in which scikit-learn may check it."""
 
     @abstractmethod
-    def _validate_X_predict(self, X: Any, check_input: bool = True) -> Any:
-        """Return X in the form that the compiled part takes."""
+    def _validate_values(self, X: Any) -> Any:
+        """Return X as a matrix that the compiled part takes, also for a Dataset."""
 
     @abstractmethod
     def _count_threads(self) -> int:

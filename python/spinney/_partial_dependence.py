@@ -18,7 +18,6 @@ from spinney._messages import reject_parameter
 from spinney._spinney import Tree
 from spinney._tree import BaseDecisionTree
 from spinney._validation import check_int, is_bool
-from spinney.dataset import Dataset
 
 _NAME = "partial_dependence"
 _KINDS = ("average", "individual", "both")
@@ -115,10 +114,7 @@ def partial_dependence(
         raise ValueError(
             f"{_NAME} takes one output of classes. Got {estimator.n_outputs_} of them."
         )
-    samples = estimator._validate_X_predict(X)
-    if isinstance(X, Dataset):
-        # The features have been compared; now their values are needed.
-        samples = estimator._validate_X_predict(X.read_values(), check_input=False)
+    samples = estimator._validate_values(X)
     if isinstance(samples, CompressedMatrix):
         parts = (samples.data, samples.indices, samples.indptr)
         samples = sparse.csr_matrix(parts, shape=samples.shape)

@@ -234,6 +234,9 @@ class CrossValidation:
         if getattr(self.estimator, "oob_score", False):
             # It may also raise an error or a warning.
             raise _RefitNeeded("`oob_score` is computed from the forest of each fold")
+        if getattr(self.estimator, "handle_unknown", "ignore") != "ignore":
+            # The matrix of all folds has the categories of all of them.
+            raise _RefitNeeded("`handle_unknown` asks for the categories of each fold")
         if get_config()["array_api_dispatch"]:
             raise _RefitNeeded("`array_api_dispatch` is set")
         if is_routed and (self.params or self.groups is not None):

@@ -17,7 +17,7 @@ from spinney._threads import count_threads
 from spinney._to_treelite import convert_to_treelite
 
 # What estimators did before they had a parameter: its value where a file does not have it.
-BEFORE: dict[str, Any] = {"category_order": "node"}
+BEFORE: dict[str, Any] = {"category_order": "node", "handle_unknown": "ignore"}
 
 
 class StoredTrees(ABC):

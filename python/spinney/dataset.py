@@ -21,7 +21,7 @@ from spinney._categorical_features import (
     list_features,
     mark_categorical,
 )
-from spinney._categories import Categories, LookUp, are_exact, restore_sparse
+from spinney._categories import Categories, LookUp, Note, are_exact, restore_sparse
 from spinney._dataset_files import StoredDataset
 from spinney._dataset_writer import open_source, write_source
 from spinney._encoded_columns import EncodedColumns
@@ -335,22 +335,36 @@ class Dataset(EncodedColumns):
         if names is not None:
             check_names(estimator, known, names)
 
-    def recode(
-        self, is_categorical: NDArray[np.bool_] | None, categories: Categories | None
-    ) -> Columns:
-        """Return the columns for predictions by an estimator that has these categories.
-
-        Raises
-        ------
-        ValueError
-            If other features are categorical for the estimator.
-        """
+    def check_categorical(self, is_categorical: NDArray[np.bool_] | None) -> None:
+        """Raise ValueError if other features are categorical for an estimator."""
         if not are_same_features(is_categorical, self._is_categorical):
             raise ValueError(
                 "The categorical features of the Dataset must be those of the estimator, "
                 f"{list_features(is_categorical)}. Got {list_features(self._is_categorical)} "
                 "instead."
             )
+
+    def recode(
+        self,
+        is_categorical: NDArray[np.bool_] | None,
+        categories: Categories | None,
+        note: Note | None,
+    ) -> Columns:
+        """Return the columns for predictions by an estimator that has these categories.
+
+        Parameters
+        ----------
+        is_categorical : ndarray of bool of shape (n_features,), or None
+        categories : Categories or None
+        note : callable or None
+            Is told the categories, and their codes, of features that have unknown ones.
+
+        Raises
+        ------
+        ValueError
+            If other features are categorical for the estimator.
+        """
+        self.check_categorical(is_categorical)
         if self._categories is None or categories is self._categories:
             return self._columns
         assert categories is not None
@@ -361,7 +375,27 @@ class Dataset(EncodedColumns):
         ]
         if all(of_feature is None for of_feature in codes):
             return self._columns
+        if note is not None:
+            self._note_present(codes, look_up, note)
         return self._columns.with_codes(codes)
+
+    def _note_present(
+        self, codes: list[NDArray[np.float64] | None], look_up: LookUp, note: Note
+    ) -> None:
+        """Note the categories of these rows, given the codes of those of all rows."""
+        known = look_up.categories
+        are_unknown = (
+            of_all is not None and ours is not None and bool((of_all == ours.shape[0]).any())
+            for of_all, ours in zip(codes, known, strict=True)
+        )
+        features = [feature for feature, has_unknown in enumerate(are_unknown) if has_unknown]
+        # A view has to look for the categories that its rows have.
+        present = self._list_categories() if features else None
+        for feature in features:
+            assert present is not None
+            values = present[feature]
+            assert values is not None
+            note(feature, values, look_up.find_codes(feature, values), None)
 
 
 def _are_floats(categories: NDArray[Any] | None) -> bool:

@@ -111,6 +111,11 @@ class ExtraTreesClassifier(ForestClassifier):
         In each node, all categories of a feature that have fewer samples than this are treated as
         one category. Missing values are a category here: if they are fewer, they go where the other
         rare categories go.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
 
     Attributes
     ----------
@@ -196,6 +201,7 @@ class ExtraTreesClassifier(ForestClassifier):
         replace: bool = True,
         categorical_features: Any = None,
         min_samples_category: int = 1,
+        handle_unknown: str = "ignore",
     ) -> None:
         store_parameters(locals())
 
@@ -300,6 +306,11 @@ class ExtraTreesRegressor(ForestRegressor):
         In each node, all categories of a feature that have fewer samples than this are treated as
         one category. Missing values are a category here: if they are fewer, they go where the other
         rare categories go.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
 
     Attributes
     ----------
@@ -380,5 +391,6 @@ class ExtraTreesRegressor(ForestRegressor):
         quantile: float = 0.5,
         categorical_features: Any = None,
         min_samples_category: int = 1,
+        handle_unknown: str = "ignore",
     ) -> None:
         store_parameters(locals())

@@ -118,6 +118,11 @@ class RandomForestClassifier(ForestClassifier):
         this order does not correlate with the targets of the other samples, the tree does without a
         feature of more than 32 categories. "auto": "tree" for features of more than 10 categories,
         unless `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
 
     Attributes
     ----------
@@ -204,6 +209,7 @@ class RandomForestClassifier(ForestClassifier):
         categorical_features: Any = None,
         min_samples_category: int = 1,
         category_order: str = "auto",
+        handle_unknown: str = "ignore",
     ) -> None:
         store_parameters(locals())
 
@@ -315,6 +321,11 @@ class RandomForestRegressor(ForestRegressor):
         this order does not correlate with the targets of the other samples, the tree does without a
         feature of more than 32 categories. "auto": "tree" for features of more than 10 categories,
         unless `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
 
     Attributes
     ----------
@@ -396,5 +407,6 @@ class RandomForestRegressor(ForestRegressor):
         categorical_features: Any = None,
         min_samples_category: int = 1,
         category_order: str = "auto",
+        handle_unknown: str = "ignore",
     ) -> None:
         store_parameters(locals())

@@ -128,6 +128,11 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
         this order does not correlate with the targets of the other samples, the tree does without a
         feature of more than 32 categories. "auto": "tree" for features of more than 10 categories,
         unless `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
 
     Attributes
     ----------
@@ -191,6 +196,7 @@ class LazyForestClassifier(BaggedClassifier, BaseLazyForest):
         categorical_features: Any = None,
         min_samples_category: int = 1,
         category_order: str = "auto",
+        handle_unknown: str = "ignore",
     ) -> None:
         store_parameters(locals())
 
@@ -313,6 +319,11 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
         this order does not correlate with the targets of the other samples, the tree does without a
         feature of more than 32 categories. "auto": "tree" for features of more than 10 categories,
         unless `min_samples_category` is above 1; otherwise "node". Random thresholds need no order.
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        What predictions do with categories that did not occur in `fit`. "ignore": splits send them
+        to the child with the larger weight, and a warning names the features of which no category
+        is known, perhaps because their type has changed. "error": they raise ValueError. Missing
+        values are no unknown categories.
 
     Attributes
     ----------
@@ -372,6 +383,7 @@ class LazyForestRegressor(BaggedRegressor, BaseLazyForest):
         categorical_features: Any = None,
         min_samples_category: int = 1,
         category_order: str = "auto",
+        handle_unknown: str = "ignore",
     ) -> None:
         store_parameters(locals())
 
