@@ -71,9 +71,10 @@ model = spinney.DecisionTreeRegressor()
     # Strings are sorted.
     "labels": (
         """
+from spinney._levels import number_distinct
 y = rng.permutation(np.arange(2_000_000)).astype("U8")
 """,
-        "spinney._levels.number_distinct(y)",
+        "number_distinct(y)",
     ),
     # A section for each column.
     "writing many sections": (

@@ -52,6 +52,7 @@ many = np.broadcast_to(np.float32(1), (2**33, 1))
 some = np.broadcast_to(np.float32(1), (2**31, 1))
 N_ROWS = 100_000
 of_rows = np.arange(N_ROWS, dtype=np.float32)[:, np.newaxis]
+stump, halves = spinney.DecisionTreeClassifier(max_depth=1), KFold(2)
 with open("/proc/self/statm") as file:
     used = int(file.read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + {room}, used + {room}))
@@ -100,13 +101,11 @@ WORK = {
         RESULT,
     ),
     "lazy leaves": (
-        "spinney.LazyForestRegressor(2, traversal='eager').fit(of_rows[:10], y)"
-        ".forest_.explore(some, 'eager')",
+        "spinney.LazyForestRegressor(2).fit(of_rows[:10], y).forest_.explore(some, 'eager')",
         RESULT,
     ),
     "folds": (
-        "cross_val_predict(spinney.DecisionTreeClassifier(max_depth=1), of_rows, y=np.arange(N_ROWS),"
-        " cv=KFold(2), method='predict_proba')",
+        "cross_val_predict(stump, of_rows, np.arange(N_ROWS), cv=halves, method='predict_proba')",
         RESULT,
     ),
 }

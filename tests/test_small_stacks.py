@@ -1,4 +1,4 @@
-"""Many threads with small stacks grow deep trees: a thread that waits takes over only a few tasks."""
+"""Many threads with small stacks grow deep trees: one that waits takes over only a few tasks."""
 
 import os
 import subprocess
