@@ -190,7 +190,7 @@ def test_rows_of_weight_0_do_not_matter(estimator_class, kind):
 def test_weights_without_a_finite_total_are_refused(estimator_class, weights):
     X = np.arange(len(weights), dtype=float)[:, None]
     model = make(estimator_class)
-    with pytest.raises(ValueError, match="sample_weight.*finite total"):
+    with pytest.raises(ValueError, match=r"sample_weight.*finite total"):
         model.fit(X, np.arange(len(weights)) % 2, sample_weight=weights)
 
 
