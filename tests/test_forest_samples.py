@@ -384,3 +384,14 @@ def test_weightless_classes_are_harmless(iris):
     forest.fit(X, y, sample_weight=(y != 1).astype(float))
     np.testing.assert_allclose(forest[0].tree_.value[0, 0], [0.5, 0.0, 0.5])
     assert set(forest.predict(X)) <= {0, 2}
+
+
+def test_ids_beyond_int64_in_a_list():
+    """NumPy makes floats of a list of ints of which some are beyond int64 and others are not."""
+    ids = [0] * 6 + [2**64 - 1] * 6
+    X, y = np.arange(12.0)[:, None], [0, 1] * 6
+    forests = [
+        RandomForestClassifier(3, bootstrap="poisson", random_state=0).fit(X, y, sample_ids=given)
+        for given in (ids, np.array(ids, dtype=np.uint64))
+    ]
+    np.testing.assert_array_equal(forests[0].predict_proba(X), forests[1].predict_proba(X))

@@ -302,7 +302,9 @@ class BaseTreeEstimator(MultiOutputMixin, BaseEstimator, ABC):
         """Return X with codes for categories, and tell of those that are unknown."""
         assert self.is_categorical_ is not None
         assert self.categories_ is not None
-        unknown = UnknownCategories(self, self._read_handle_unknown())
+        # What is no matrix is refused below.
+        is_one_row = getattr(X, "shape", (0,))[:1] == (1,) or (isinstance(X, list) and len(X) == 1)
+        unknown = UnknownCategories(self, self._read_handle_unknown(), is_one_row=is_one_row)
         if isinstance(X, Dataset):
             coded: Any = X.recode(self.is_categorical_, self.categories_, unknown.note)
         else:

@@ -62,10 +62,13 @@ class UnknownCategories:
     estimator : estimator instance
         It is fitted, and has categorical features.
     handle_unknown : {"ignore", "error"}
+    is_one_row : bool
+        Whether the matrix has one row.
     """
 
-    def __init__(self, estimator: Any, handle_unknown: str) -> None:
+    def __init__(self, estimator: Any, handle_unknown: str, *, is_one_row: bool) -> None:
         self._estimator = estimator
+        self._is_one_row = is_one_row
         self._refuses = handle_unknown == "error"
         self._features: list[_Feature] = []
 
@@ -116,6 +119,9 @@ class UnknownCategories:
             return
         unknown = list(dict.fromkeys(list_items(values[are_unknown])))
         kinds, known_kinds = _list_kinds(unknown), _list_kinds(list_items(known))
+        if self._is_one_row and set(kinds) & set(known_kinds):
+            # One row may well have a new category: that is nothing to warn of.
+            return
         self._features.append(_Feature(name, len(unknown), unknown[0], kinds, known_kinds))
 
     def tell(self) -> None:
