@@ -46,7 +46,7 @@ fn available() -> Option<u64> {
     let second = of_group("/sys/fs/cgroup", ["memory.max", "memory.current", "inactive_file"]);
     let first =
         of_group("/sys/fs/cgroup/memory", ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"]);
-    [second, first].into_iter().flatten().fold(Some(of_machine), |least, rest| least.map(|least| least.min(rest)))
+    Some([second, first].into_iter().flatten().fold(of_machine, u64::min))
 }
 
 /// The first number behind a word of a text.

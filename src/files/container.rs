@@ -162,12 +162,11 @@ fn checksums(sections: &[&[u8]], runtime: &Runtime<'_>) -> Result<Vec<u32>> {
     let mut n_bytes = 0;
     for (number, piece) in pieces {
         n_bytes += piece.len();
-        match tasks.last_mut().filter(|task| n_bytes <= BLOCK && task.len() < MANY) {
-            Some(task) => task.push((number, piece)),
-            None => {
-                tasks.push(vec![(number, piece)]);
-                n_bytes = piece.len();
-            }
+        if let Some(task) = tasks.last_mut().filter(|task| n_bytes <= BLOCK && task.len() < MANY) {
+            task.push((number, piece));
+        } else {
+            tasks.push(vec![(number, piece)]);
+            n_bytes = piece.len();
         }
     }
     let hashed = runtime.map(tasks, |task| {

@@ -41,7 +41,7 @@ fn forest(x: &Array2<f64>, y: &Y, criterion: CriterionKind, max_depth: Option<u6
         let max_features = MaxFeatures::Absolute(2);
         let is_leaf = leaves >> seed & 1 != 0;
         let min_samples_split = Count::Absolute(if is_leaf { x.nrows() as u64 + 1 } else { 2 });
-        let params = TreeParams { max_depth, max_features, min_samples_split, seed, ..TreeParams::new(criterion) };
+        let params = TreeParams { max_depth, min_samples_split, max_features, seed, ..TreeParams::new(criterion) };
         Member { tree: Arc::new(PackedTree::new(&grow_dense(x, y, None, &params), 1.0)), seed }
     };
     Forest::new((0..3).map(member).collect()).unwrap()
