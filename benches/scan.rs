@@ -46,7 +46,7 @@ impl Visitor for SearchBench<'_, '_> {
             limits: None,
         };
         let mut scratch = Scratch::new(&search).unwrap();
-        bench.iter(|| search.best_split(&node, None, &mut scratch).expect("a search").best);
+        bench.iter(|| search.best_split(&node, None, &mut scratch).expect("a search").0.best);
         Ok(())
     }
 }
