@@ -156,6 +156,7 @@ def test_features_without_values_are_refused(estimator_class, kind):
             partial_dependence(model, X, features, kind=kind)
     known = X.copy()
     known[:, 0] = "a"
-    with pytest.raises(ValueError, match="Got the feature 0"):
+    unknown = pytest.warns(UserWarning, match="No category that occurs is known")
+    with unknown, pytest.raises(ValueError, match="Got the feature 0"):
         partial_dependence(model, known, [0], kind=kind)
     assert partial_dependence(model, X, [1])["average"].shape == (1, 4)

@@ -44,9 +44,6 @@ mod _spinney {
     use super::lazy::PyLazyForest;
     #[pymodule_export]
     use super::neighbours::share_leaves;
-    #[cfg(debug_assertions)]
-    #[pymodule_export]
-    use super::run::_panic;
     #[pymodule_export]
     use super::task::check_params;
     #[pymodule_export]
@@ -56,6 +53,9 @@ mod _spinney {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // Not in `__all__`, as it is for tests alone.
+        #[cfg(debug_assertions)]
+        module.setattr("_panic", wrap_pyfunction!(super::run::_panic, module)?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }
