@@ -20,7 +20,7 @@ pub(super) struct Learner<'a> {
     /// The numbers of the training rows.
     train: Cow<'a, [u32]>,
     params: ValidForestParams,
-    /// The columns of all rows; the identities of categories are those that they have among the training rows.
+    /// The columns of all rows; categories have the identities that follow from the training rows.
     data: Dataset,
     /// The target of the training rows alone, from which samples are drawn.
     target: Target,

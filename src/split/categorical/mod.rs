@@ -13,8 +13,9 @@
 //! the rest.) A random split draws a subset.
 //!
 //! A missing value is one more category. Categories with equal means are ordered by their identities
-//! (`data::identity`), so that the split depends neither on the codes nor on the order of the codes. O(E + C log C) per order, for E entries and C categories of the column in
-//! the node. Classes that the node does not have cost nothing.
+//! (`data::identity`), so that the split depends neither on the codes nor on the order of the codes.
+//! O(E + C log C) per order, for E entries and C categories of the column in the node. Classes that the
+//! node does not have cost nothing.
 
 mod at_random;
 mod units;

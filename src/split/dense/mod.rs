@@ -302,8 +302,8 @@ fn tighten<C: Criterion>(at: NodeSearch<'_, C>, split: &mut Candidate, ranks: &[
 }
 
 /// Moves the rows that go left to the front of the node's rows, and returns their number. The ranks
-/// that the search of the node has left in the scratch are used. `missing_rank` is the rank of missing values in the column of the split, if it has any.
-/// O(rows).
+/// that the search of the node has left in the scratch are used. `missing_rank` is the rank of missing
+/// values in the column of the split, if it has any. O(rows).
 pub(crate) fn partition<C: Criterion>(
     columns: &DenseColumns,
     samples: &mut SampleSet<'_>,
