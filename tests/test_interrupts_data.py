@@ -77,6 +77,10 @@ y = rng.permutation(np.arange(2_000_000)).astype("U8")
         "number_distinct(y)",
     ),
     # A section for each column.
+    "writing many sections": (
+        MANY_COLUMNS,
+        "data.save(path)",
+    ),
     "reading many sections": (
         MANY_COLUMNS,
         "spinney.Dataset.open(path)",

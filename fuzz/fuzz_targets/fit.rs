@@ -1,5 +1,5 @@
-//! Trees and forests: neither storage nor search nor threads show, and rows are where growing has
-//! left them.
+//! Trees and forests: neither storage nor search nor threads show, nor the order of rows nor rows of
+//! weight 0, and rows are where growing has left them.
 #![no_main]
 
 mod fitting;
@@ -34,6 +34,13 @@ fn forced(params: &TreeParams, data: &Dataset, choice: u8) -> TreeParams {
 
 fn tree_of(case: &Case, target: &Target, data: &Dataset, params: &TreeParams, runtime: &Runtime<'_>) -> Result<Tree> {
     grow(data, target, &params.check(case.x.nrows(), case.x.ncols())?, case.seed, runtime)
+}
+
+/// The tree of the rows in another order, among rows of weight 0, is the same.
+fn check_rearranged(case: &Case, expected: &Result<Tree>, params: &TreeParams) {
+    let case = case.rearranged();
+    let target = case.target().expect("the target of the same rows");
+    assert_eq!(&tree_of(&case, &target, &plain(&case), params, &one()), expected);
 }
 
 /// Rows in any storage reach the same leaves, and those of the training the ones in which they were.
@@ -94,6 +101,10 @@ fuzz_target!(|case: Case| {
     assert_eq!(tree_of(&case, &target, &data[0], &case.params.tree, two()), expected);
     if let Ok(tree) = &expected {
         check_rows(&case, &target, tree);
+    }
+    // Categories whose rows are alike are told apart by the first of them.
+    if !case.has_categories() {
+        check_rearranged(&case, &expected, &sorted);
     }
     let expected = case.forest(&target, &data[0], &one());
     let data = stored(&case, of_forest);

@@ -35,7 +35,7 @@ fuzz_target!(|case: Case| {
     let [of_forest, of_lazy, few, ..] = case.choices;
     let grown = case.forest(&target, &stored(&case, of_forest), &one());
     let Ok(valid) = case.params.check(case.x.nrows(), case.x.ncols()) else { return };
-    let lazy = match LazyForest::new(stored(&case, of_lazy), target.clone(), valid, None) {
+    let lazy = match LazyForest::new(&stored(&case, of_lazy), target.clone(), valid, None, &one()) {
         Ok(lazy) => lazy,
         Err(error) => return assert_eq!(grown.unwrap_err(), error),
     };

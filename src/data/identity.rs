@@ -190,8 +190,8 @@ fn first_places(all: &RowsOf<'_>, feature: u32, ranks: &[u32], n_ranks: usize) -
 /// Sums over the rows of each category: of what the rows hold, times their weights.
 struct SumsByRank<'a> {
     data: &'a Dataset,
-    /// What each row of the data set adds.
-    of_rows: Vec<u128>,
+    /// What each row of the data set adds, 0 to [`PRIME`]: only 0 where the row has no part.
+    of_rows: Vec<u64>,
     total: u128,
     /// The inverse of the total, modulo [`PRIME`].
     inverse: u64,
@@ -200,33 +200,35 @@ struct SumsByRank<'a> {
 impl<'a> SumsByRank<'a> {
     /// `contents` has what each of the rows holds.
     fn new(rows: &RowsOf<'a>, contents: &[u64]) -> Result<Self> {
-        let mut of_rows = memory::zeros("what rows hold", rows.data.n_samples())?;
+        let mut of_rows: Vec<u64> = memory::zeros("what rows hold", rows.data.n_samples())?;
         let weights = rows.target.weights();
         let mut total = 0;
         for (&row, &contents) in rows.rows.iter().zip(contents) {
-            // 61 bits, not all of them 0, times at most 53 bits, 2^13 times at least.
-            let part = u128::from(contents >> 3 | 1) * u128::from(weights.get(row as usize));
-            of_rows[rows.numbers.map_or(row, |numbers| numbers[row as usize]) as usize] += part;
-            total += part;
+            // 61 bits, not all of them 0, times the weight, which is 1 or more.
+            let part = reduced(u128::from(contents >> 3 | 1) * u128::from(weights.get(row as usize)));
+            // A row of the data set may be several of the target.
+            let of_row = &mut of_rows[rows.numbers.map_or(row, |numbers| numbers[row as usize]) as usize];
+            *of_row = reduced(u128::from(*of_row) + u128::from(part));
+            total += u128::from(part);
         }
-        Ok(Self { data: rows.data, of_rows, total, inverse: inverse((total % u128::from(PRIME)) as u64) })
+        Ok(Self { data: rows.data, of_rows, total, inverse: inverse(reduced(total)) })
     }
 
     /// The sums of a feature by rank; 0 where no row has the rank. O(rows), or O(entries) if sparse.
     fn of(&self, feature: u32) -> Vec<u128> {
-        let mut sums = vec![0; self.data.n_ranks(feature)];
+        let mut sums = vec![0u128; self.data.n_ranks(feature)];
         match self.data.columns() {
             Columns::Dense(columns) => {
                 let rows = 0..self.of_rows.len() as u32;
                 columns
                     .column(feature)
-                    .visit_ranks(rows, |row, rank| sums[rank as usize] += self.of_rows[row as usize]);
+                    .visit_ranks(rows, |row, rank| sums[rank as usize] += u128::from(self.of_rows[row as usize]));
             }
             Columns::Sparse(columns) => {
                 let column = columns.column(feature);
                 let mut stored = 0;
                 for (at, &sample) in column.samples.iter().enumerate() {
-                    let part = self.of_rows[sample as usize];
+                    let part = u128::from(self.of_rows[sample as usize]);
                     sums[column.ranks.at(at) as usize] += part;
                     stored += part;
                 }
@@ -238,13 +240,20 @@ impl<'a> SumsByRank<'a> {
 
     /// What share of the total a sum is, modulo [`PRIME`].
     fn share(&self, sum: u128) -> u64 {
-        product((sum % u128::from(PRIME)) as u64, self.inverse)
+        product(reduced(sum), self.inverse)
     }
 }
 
-/// The product modulo [`PRIME`].
+/// A number of 1 to [`PRIME`] that is this one modulo [`PRIME`]; 0 for 0. The number has 122 bits at most.
+fn reduced(number: u128) -> u64 {
+    // 2^61 is 1 modulo the prime, so that the bits from the 61st on are added to those below.
+    let sum = (number & u128::from(PRIME)) as u64 + (number >> PRIME.count_ones()) as u64;
+    if sum > PRIME { sum - PRIME } else { sum }
+}
+
+/// The product modulo [`PRIME`] of two numbers of 0 to [`PRIME`], as [`reduced`] has it.
 fn product(a: u64, b: u64) -> u64 {
-    (u128::from(a) * u128::from(b) % u128::from(PRIME)) as u64
+    reduced(u128::from(a) * u128::from(b))
 }
 
 /// The number whose product with this one is 1 modulo [`PRIME`], by Fermat's little theorem; 0 for 0.
@@ -271,6 +280,17 @@ mod tests {
         for number in [1, 2, 3, 12345, PRIME - 1, PRIME / 3] {
             assert_eq!(product(number, inverse(number)), 1);
         }
+    }
+
+    #[test]
+    fn reduced_numbers_are_remainders() {
+        let prime = u128::from(PRIME);
+        let numbers = [1, prime - 1, prime, prime + 1, 2 * prime, prime << 53, prime * prime, (1 << 122) - 1];
+        for number in numbers {
+            assert_eq!(u128::from(reduced(number)) % prime, number % prime);
+            assert!((1..=PRIME).contains(&reduced(number)));
+        }
+        assert_eq!(reduced(0), 0);
     }
 
     /// By rank the identities of the first column, which is one of categories.

@@ -144,7 +144,7 @@ impl PyColumns {
 
     /// The data set, with all of its rows, as named arrays of uint8: views of its memory.
     fn sections<'py>(this: &Bound<'py, Self>) -> PyResult<Vec<Section<'py>>> {
-        let view = |(name, bytes): Part| {
+        let view = |(name, bytes): Part| -> PyResult<Section<'py>> {
             let keeper = Bound::new(this.py(), Keeper(bytes))?;
             let array = ArrayView1::from(&keeper.get().0[..]);
             // SAFETY: the keeper is frozen and keeps the bytes, which nobody writes to, and the
@@ -155,7 +155,15 @@ impl PyColumns {
         };
         let columns = this.get();
         let parts = run(this.py(), 1, columns.n_steps(), None, |_| columns.0.data().parts())?;
-        parts.into_iter().map(view).collect()
+        let mut views = Vec::with_capacity(parts.len());
+        for (number, part) in parts.into_iter().enumerate() {
+            // Ten thousand arrays are made in some milliseconds, and there may be a million of them.
+            if number.is_multiple_of(10_000) {
+                this.py().check_signals()?;
+            }
+            views.push(view(part)?);
+        }
+        Ok(views)
     }
 
     /// These rows as a data set of their own.

@@ -1,7 +1,7 @@
 //! Data, targets, weights and parameters from bytes: what the targets that fit begin with.
 
 use arbitrary::{Arbitrary, Unstructured};
-use ndarray::Array2;
+use ndarray::{Array2, Axis};
 use spinney::data::{Dataset, Target};
 use spinney::error::Result;
 use spinney::forest::{Forest, grow_forest};
@@ -105,6 +105,25 @@ impl Case {
     /// The forest of the case, grown on a data set of its rows.
     pub fn forest(&self, target: &Target, data: &Dataset, runtime: &Runtime<'_>) -> Result<Forest> {
         grow_forest(data, target, &self.params.check(self.x.nrows(), self.x.ncols())?, None, runtime)
+    }
+
+    /// The same case with its rows in another order, and rows of weight 0 among them if the
+    /// parameters do not count rows.
+    pub fn rearranged(&self) -> Self {
+        let n = self.x.nrows();
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|&a, &b| noise(self.seed ^ 0x5eed, a).total_cmp(&noise(self.seed ^ 0x5eed, b)));
+        let mut weights: Vec<f64> = order.iter().map(|&row| self.weights.as_ref().map_or(1.0, |w| w[row])).collect();
+        let TreeParams { min_samples_split, min_samples_leaf, .. } = &self.params.tree;
+        if [min_samples_split, min_samples_leaf].iter().all(|count| matches!(count, Count::Absolute(_))) {
+            for added in 0..n.div_ceil(4) {
+                let at = added * 5 % (order.len() + 1);
+                order.insert(at, added * 3 % n);
+                weights.insert(at, 0.0);
+            }
+        }
+        let x = self.x.select(Axis(0), &order);
+        Self { x, y: self.y.select(&order), weights: Some(weights), ..self.clone() }
     }
 
     /// Whether trees are changed after they are grown, or grown best first.
