@@ -156,11 +156,12 @@ lint: lint-rust lint-docs lint-python lint-stubs ## Run all static checks
 # The configuration with the Python module has all the code and is linted. That the one without it
 # builds as well, without a warning, needs no second pass of the lints. The bench `sweep` exists with
 # the feature `tuning` alone.
-lint-rust: | check-rust ## rustfmt, clippy, and a plain check without the Python module
+lint-rust: | check-rust ## rustfmt, clippy, and a plain check without the Python module and of the fuzz targets
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --features python -- -D warnings
 	$(CARGO) clippy --package spinney-benches --all-targets --features tuning -- -D warnings
 	$(CARGO) check 2>&1 | awk '{ print } /^warning: .spinney/ { warned = 1 } END { exit warned + 0 }'
+	$(CARGO) check --quiet --manifest-path fuzz/Cargo.toml
 
 lint-docs: | check-rust ## rustdoc: every link resolves
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --features python
@@ -230,6 +231,7 @@ peers: export SPINNEY_RESULTS := $(if $(QUICK),,$(CURDIR)/dist/results.json)
 peers: $(VENVS)/peers.stamp ## Print the side-by-side tables, write dist/results.json (QUICK=1: the short ones)
 	@rm -f dist/results.json
 	$(VENVS)/peers/bin/python benches/peers/real.py $(if $(QUICK),--quick)
+	$(VENVS)/peers/bin/python benches/peers/settings.py $(if $(QUICK),--sets magic04 california --repeats 1)
 	$(VENVS)/peers/bin/python benches/peers/table1.py $(if $(QUICK),--quick)
 	$(VENVS)/peers/bin/python benches/peers/news20.py
 	$(VENVS)/peers/bin/python benches/peers/forest.py $(if $(QUICK),--trees 10)

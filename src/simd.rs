@@ -91,44 +91,64 @@ macro_rules! vectorized {
     };
 }
 
-/// Does the work of [`vectorized`], given the features of each wide level before the function.
+/// Does the work of [`vectorized`], given the features of each wide level before the function. What the
+/// function is generic in may be constants, or a type with one bound and then constants.
 macro_rules! compiled {
     (
-        [$($avx2:tt)*] [$($avx512:tt)*]
+        $avx2:tt $avx512:tt
         $(#[$meta:meta])*
         $vis:vis fn $name:ident $(<$(const $n:ident: usize),+>)? ($($arg:ident: $type:ty),* $(,)?) $(-> $output:ty)? $body:block
     ) => {
-        $(#[$meta])*
+        $crate::simd::compiled! {
+            @generic {$($(const $n: usize),+)?} {$($($n),+)?} $avx2 $avx512 {$(#[$meta])*}
+            {$vis} $name ($($arg: $type),*) {$(-> $output)?} $body
+        }
+    };
+    (
+        $avx2:tt $avx512:tt
+        $(#[$meta:meta])*
+        $vis:vis fn $name:ident <$t:ident: $bound:path $(, const $n:ident: usize)*> ($($arg:ident: $type:ty),* $(,)?) $(-> $output:ty)? $body:block
+    ) => {
+        $crate::simd::compiled! {
+            @generic {$t: $bound $(, const $n: usize)*} {$t $(, $n)*} $avx2 $avx512 {$(#[$meta])*}
+            {$vis} $name ($($arg: $type),*) {$(-> $output)?} $body
+        }
+    };
+    (
+        @generic {$($parameter:tt)*} {$($argument:tt)*} [$($avx2:tt)*] [$($avx512:tt)*] {$($meta:tt)*}
+        {$vis:vis} $name:ident ($($arg:ident: $type:ty),*) {$($output:tt)*} $body:block
+    ) => {
+        $($meta)*
         #[allow(clippy::too_many_arguments, reason = "a level, and those of the loop")]
-        $vis fn $name $(<$(const $n: usize),+>)? (level: $crate::simd::Level, $($arg: $type),*) $(-> $output)? {
+        $vis fn $name<$($parameter)*>(level: $crate::simd::Level, $($arg: $type),*) $($output)* {
             #[inline(always)]
             #[allow(clippy::inline_always, reason = "compiled for each width")]
-            fn body $(<$(const $n: usize),+>)? ($($arg: $type),*) $(-> $output)? $body
+            fn body<$($parameter)*>($($arg: $type),*) $($output)* $body
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature($(enable = $avx2),*)]
-            fn avx2 $(<$(const $n: usize),+>)? ($($arg: $type),*) $(-> $output)? {
-                body $(::<$($n),+>)? ($($arg),*)
+            fn avx2<$($parameter)*>($($arg: $type),*) $($output)* {
+                body::<$($argument)*>($($arg),*)
             }
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature($(enable = $avx512),*)]
-            fn avx512 $(<$(const $n: usize),+>)? ($($arg: $type),*) $(-> $output)? {
-                body $(::<$($n),+>)? ($($arg),*)
+            fn avx512<$($parameter)*>($($arg: $type),*) $($output)* {
+                body::<$($argument)*>($($arg),*)
             }
 
             match level.kind() {
-                $crate::simd::Kind::Baseline => body $(::<$($n),+>)? ($($arg),*),
+                $crate::simd::Kind::Baseline => body::<$($argument)*>($($arg),*),
                 // SAFETY: a level of this kind exists only where the processor has said that it has
                 // these features.
                 #[cfg(target_arch = "x86_64")]
                 #[allow(unsafe_code, reason = "the processor has been asked")]
-                $crate::simd::Kind::Avx2 => unsafe { avx2 $(::<$($n),+>)? ($($arg),*) },
+                $crate::simd::Kind::Avx2 => unsafe { avx2::<$($argument)*>($($arg),*) },
                 // SAFETY: a level of this kind too exists only where the processor has said that it
                 // has these features.
                 #[cfg(target_arch = "x86_64")]
                 #[allow(unsafe_code, reason = "the processor has been asked")]
-                $crate::simd::Kind::Avx512 => unsafe { avx512 $(::<$($n),+>)? ($($arg),*) },
+                $crate::simd::Kind::Avx512 => unsafe { avx512::<$($argument)*>($($arg),*) },
             }
         }
     };

@@ -15,7 +15,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::bounded::{Ceiling, Summary, most_gain_within};
 use super::packed::PackedClasses;
-use super::small::SmallClasses;
+use super::small::{Filter, Kernel, NotSmall, SmallClasses};
 use super::sums::row;
 use super::weights::{Moment, SampleWeights};
 use super::{Bounded, Ordered, Statistics, few_roundings};
@@ -50,6 +50,16 @@ pub trait Measure: Sync {
     fn tolerance(&self, score: f64, _weight: u64, _n_outputs: usize, _n_slots: usize) -> f64 {
         few_roundings(score)
     }
+    /// In floating point, what a class adds to each of two sums, if it has these weights on both sides.
+    fn class_terms(left: f64, right: f64) -> [f64; 2];
+    /// The score, in floating point, that has these two sums over the classes of all outputs, and these weights
+    /// on both sides.
+    fn score_of_terms(terms: [f64; 2], weights: [f64; 2], n_outputs: f64) -> f64;
+    /// No score of a node of this weight is higher. A cut that does not part all classes completely scores less
+    /// by at least the inverse of the weight, relatively.
+    fn most_score(weight: f64, n_outputs: f64) -> f64;
+    /// How far that score may be off in a node of this weight, if terms of `n_terms` classes are added up.
+    fn error_of_terms(weight: f64, n_outputs: f64, n_terms: f64) -> f64;
     /// See [`Statistics::compare`].
     fn compare(&self, a: &Sides<Self::Sum>, b: &Sides<Self::Sum>) -> Ordering;
 }
@@ -151,7 +161,7 @@ impl<'a, W: SampleWeights, M: Measure> ClassCriterion<'a, W, M> {
     }
 
     #[inline]
-    fn slots(&self, sample: u32) -> &[u32] {
+    pub(super) fn slots(&self, sample: u32) -> &[u32] {
         row(&self.classes.slots, sample, self.n_outputs)
     }
 
@@ -184,6 +194,8 @@ impl<W: SampleWeights, M: Measure> Statistics for ClassCriterion<'_, W, M> {
     type Proof = ClassPushed<M::Sum>;
     type Packed = PackedClasses;
     type Small = SmallClasses;
+    type Several = NotSmall;
+    type Wide = Kernel<Filter<Self>>;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let mut counts: SmallVec<[u64; 8]> = smallvec![0; self.n_slots()];

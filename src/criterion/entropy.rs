@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 
 use super::classes::{Measure, Sides};
 use super::weights::Moment;
-use crate::num::log2::{Log2, ULP};
+use crate::num::log2::{Log2, ULP, single_x_log2_x};
 
 /// Entropy; sums are `sum_k T(c_k)` in fixed point.
 pub struct Entropy {
@@ -31,6 +31,7 @@ impl Entropy {
     }
 }
 
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
 impl Measure for Entropy {
     type Sum = i128;
     const IS_SQUARED_DISTANCE: bool = false;
@@ -63,6 +64,29 @@ impl Measure for Entropy {
     #[inline]
     fn tolerance(&self, _score: f64, weight: u64, n_outputs: usize, n_slots: usize) -> f64 {
         tolerance(weight, n_outputs, n_slots)
+    }
+
+    #[inline(always)]
+    fn class_terms(left: f64, right: f64) -> [f64; 2] {
+        [f64::from(single_x_log2_x(left as f32) + single_x_log2_x(right as f32)), 0.0]
+    }
+
+    #[inline(always)]
+    fn score_of_terms([sum, _]: [f64; 2], [w0, w1]: [f64; 2], n_outputs: f64) -> f64 {
+        let of_weights = single_x_log2_x(w0 as f32) + single_x_log2_x(w1 as f32);
+        (sum - n_outputs * f64::from(of_weights)) * (1.0 / ULP)
+    }
+
+    /// Nothing is left to tell.
+    fn most_score(_weight: f64, _n_outputs: f64) -> f64 {
+        0.0
+    }
+
+    /// The `x` of all terms add up to the weight for each output, and once more for the weights of both sides.
+    /// Besides what terms are off by, `x` has a rounding, and so has each addition, of at most all terms together.
+    fn error_of_terms(weight: f64, n_outputs: f64, n_terms: f64) -> f64 {
+        let all_terms = 2.0 * weight * n_outputs * (weight.log2() + 2.0);
+        all_terms * (0.5f64.powi(20) + (n_terms + 4.0) * 0.5f64.powi(23)) * (1.0 / ULP)
     }
 
     fn compare(&self, a: &Sides<i128>, b: &Sides<i128>) -> Ordering {

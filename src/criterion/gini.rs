@@ -17,6 +17,7 @@ use crate::num::{Exact, Ratio, Wide, quotient};
 #[derive(Default)]
 pub struct Gini<S>(PhantomData<S>);
 
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
 impl<S: Moment> Measure for Gini<S> {
     type Sum = S;
     const IS_SQUARED_DISTANCE: bool = true;
@@ -55,6 +56,26 @@ impl<S: Moment> Measure for Gini<S> {
         let [s0, s1] = split.sums.map(S::unsigned_to_f64);
         let [w0, w1] = split.weights.map(|w| w as i64 as f64);
         s0 * w1 + s1 * w0 >= least * (w0 * w1) * QUOTIENT_SLACK
+    }
+
+    #[inline(always)]
+    fn class_terms(left: f64, right: f64) -> [f64; 2] {
+        [left * left, right * right]
+    }
+
+    #[inline(always)]
+    fn score_of_terms([s0, s1]: [f64; 2], [w0, w1]: [f64; 2], _n_outputs: f64) -> f64 {
+        s0 / w0 + s1 / w1
+    }
+
+    /// Each output has one class on either side.
+    fn most_score(weight: f64, n_outputs: f64) -> f64 {
+        weight * n_outputs
+    }
+
+    /// A rounding of each term, of each addition, and a few more, of the highest score at most.
+    fn error_of_terms(weight: f64, n_outputs: f64, n_terms: f64) -> f64 {
+        weight * n_outputs * (4.0 * n_terms + 16.0) * f64::EPSILON
     }
 
     fn compare(&self, a: &Sides<S>, b: &Sides<S>) -> Ordering {

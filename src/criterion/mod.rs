@@ -65,8 +65,13 @@ pub trait Statistics: Sync {
     /// The packed forms of these statistics, for loops over many rows; [`packed::NotPacked`] if
     /// there are none.
     type Packed: Packed<Self>;
-    /// The statistics of small subtrees; [`small::NotSmall`] if there are none.
+    /// The statistics of small subtrees, if their weights are small integers; [`small::NotSmall`] if there
+    /// are none.
     type Small: SmallRows<Self>;
+    /// The same where the first ones are for one output and the target has several.
+    type Several: SmallRows<Self>;
+    /// The statistics of small subtrees of any weights.
+    type Wide: SmallRows<Self>;
     /// Whether [`score`](Self::score) forbids some cuts, by scoring them NaN.
     const FORBIDS_CUTS: bool = false;
 

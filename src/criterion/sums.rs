@@ -19,6 +19,8 @@ pub const LOGS: usize = 1;
 pub trait OverSums: Statistics {
     /// [`SQUARES`] or [`LOGS`].
     const LOSS: usize;
+    /// Sums of weights times numbers.
+    type Sum: Moment;
 
     /// The number of outputs. `None` if there are more than [`MAX_OUTPUTS`], if a weight may need
     /// more than 32 bits, or if a sum of weights times [numbers](Self::rows) or of weights times
@@ -58,7 +60,7 @@ pub trait OverSums: Statistics {
         node: &Self::Totals,
         scan: &mut Self::Scan,
         weight: u64,
-        sums: impl Iterator<Item = i64>,
+        sums: impl Iterator<Item = Self::Sum>,
     ) -> Self::Pushed;
 
     /// The part of an output in the [impurity](Statistics::impurity) of a node that is not pure; the

@@ -2,7 +2,11 @@
 //! faster, and once for weights of any kind.
 
 use std::fmt::Debug;
-use std::ops::{Add, Mul, Sub};
+use std::ops::{Add, AddAssign, Mul, Sub};
+
+use super::Statistics;
+use super::packed::{Pair, WidePair};
+use super::small::{NotSmall, SmallRows};
 
 use crate::data::target::Weights;
 use crate::num::{Exact, Wide};
@@ -13,6 +17,10 @@ pub trait SampleWeights: Copy + Sync {
     type Moment: Moment;
     /// Whether the product of two sums of weights fits in 63 bits.
     const ARE_SMALL: bool;
+    /// What a bin of two classes is.
+    type Pair: Pair;
+    /// `R`, the statistics of small subtrees of small weights; [`NotSmall`] if no weights are small.
+    type IfSmall<C: Statistics, R: SmallRows<C>>: SmallRows<C>;
     /// The integer weight of a sample.
     fn weight(&self, sample: u32) -> u64;
     /// Whether all weights are known to be 1.
@@ -44,6 +52,8 @@ impl<'a> SmallWeights<'a> {
 impl SampleWeights for SmallWeights<'_> {
     type Moment = i64;
     const ARE_SMALL: bool = true;
+    type Pair = u64;
+    type IfSmall<C: Statistics, R: SmallRows<C>> = R;
 
     #[inline]
     fn weight(&self, sample: u32) -> u64 {
@@ -64,6 +74,8 @@ impl SampleWeights for SmallWeights<'_> {
 impl SampleWeights for &Weights {
     type Moment = i128;
     const ARE_SMALL: bool = false;
+    type Pair = WidePair;
+    type IfSmall<C: Statistics, R: SmallRows<C>> = NotSmall;
 
     #[inline]
     fn weight(&self, sample: u32) -> u64 {
@@ -90,6 +102,10 @@ pub trait Moment:
     + Into<i128>
     + 'static
 {
+    /// The weight and the number of some rows.
+    type Sizes: Sizes;
+    /// The sum, or nothing; the mask has all bits or none.
+    fn masked(self, mask: u64) -> Self;
     /// An integer wide enough for a sum of weights times a sum of weighted squares, shifted left by
     /// 128 bits.
     type Exact: Exact;
@@ -131,7 +147,78 @@ pub trait Moment:
     }
 }
 
+/// The weight and the number of some rows.
+pub trait Sizes: Copy + Default + AddAssign + Send + Sync + 'static {
+    /// Those of a row.
+    fn of_row(weight: u64) -> Self;
+    /// The weight.
+    fn weight(self) -> u64;
+    /// Whether there are several rows.
+    fn are_several(self) -> bool;
+    /// The sizes, or nothing.
+    fn masked(self, mask: u64) -> Self;
+}
+
+/// The weight in the low half, the number in the high half.
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+impl Sizes for u64 {
+    #[inline(always)]
+    fn of_row(weight: u64) -> Self {
+        1 << 32 | weight
+    }
+    #[inline(always)]
+    fn weight(self) -> u64 {
+        self & 0xFFFF_FFFF
+    }
+    #[inline(always)]
+    fn are_several(self) -> bool {
+        self >= 2 << 32
+    }
+    #[inline(always)]
+    fn masked(self, mask: u64) -> Self {
+        self & mask
+    }
+}
+
+/// Those of weights of more than 32 bits.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WideSizes(u64, u64);
+
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+impl AddAssign for WideSizes {
+    #[inline(always)]
+    fn add_assign(&mut self, other: Self) {
+        *self = Self(self.0 + other.0, self.1 + other.1);
+    }
+}
+
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+impl Sizes for WideSizes {
+    #[inline(always)]
+    fn of_row(weight: u64) -> Self {
+        Self(weight, 1)
+    }
+    #[inline(always)]
+    fn weight(self) -> u64 {
+        self.0
+    }
+    #[inline(always)]
+    fn are_several(self) -> bool {
+        self.1 >= 2
+    }
+    #[inline(always)]
+    fn masked(self, mask: u64) -> Self {
+        Self(self.0 & mask, self.1 & mask)
+    }
+}
+
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
 impl Moment for i64 {
+    type Sizes = u64;
+    #[inline(always)]
+    fn masked(self, mask: u64) -> Self {
+        self & mask as i64
+    }
     type Exact = Wide<4>;
 
     #[inline]
@@ -151,7 +238,13 @@ impl Moment for i64 {
     }
 }
 
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
 impl Moment for i128 {
+    type Sizes = WideSizes;
+    #[inline(always)]
+    fn masked(self, mask: u64) -> Self {
+        self & Self::from(mask as i64)
+    }
     type Exact = Wide;
 
     #[inline]

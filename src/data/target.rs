@@ -389,7 +389,8 @@ impl Numbers {
         runtime.check_interrupt()?;
         Ok(Self {
             fixed: fixed.collect(),
-            raw: y.into(),
+            // Both zeros are one number: a mean of them must not depend on which comes first.
+            raw: y.iter().map(|&value| value + 0.0).collect(),
             center: ranges.iter().map(|range| range.center).collect(),
             peak: ranges.iter().map(|range| range.peak).collect(),
             scale,

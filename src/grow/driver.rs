@@ -167,9 +167,15 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
                 policy.absorb(&mut finds, whole)?;
                 continue;
             }
-            if small::load(search, &node, &mut scratch.small)
-                && let Some(scratch) = &mut scratch.small
-            {
+            if let Some(scratch) = small::loaded(search, &node, &mut scratch.small) {
+                small::walk(search, policy, &node, load, &mut finds, scratch)?;
+                continue;
+            }
+            if let Some(scratch) = small::loaded(search, &node, &mut scratch.several) {
+                small::walk(search, policy, &node, load, &mut finds, scratch)?;
+                continue;
+            }
+            if let Some(scratch) = small::loaded(search, &node, &mut scratch.wide) {
                 small::walk(search, policy, &node, load, &mut finds, scratch)?;
                 continue;
             }

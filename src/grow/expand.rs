@@ -230,8 +230,9 @@ impl<'s, C: Criterion> Pending<'s, C> {
         }
         let parts = self.partition_rows(&cut, searched, goes_left, search, scratch);
         debug_assert_eq!(parts.n_left, cut.n_left, "the search says how many rows go left");
+        let size = |totals| Size::of(search.criterion, totals);
         if search.params.min_impurity_decrease > 0.0
-            && gains_too_little(search, &self.totals, &parts.small.0, &parts.large.0)
+            && gains_too_little(search, size(&self.totals), size(&parts.small.0), size(&parts.large.0))
         {
             return Ok(self.into_leaf());
         }
@@ -365,14 +366,26 @@ pub fn must_stop<C: Criterion>(search: &Search<'_, C>, depth: u64, n_samples: us
         || search.criterion.is_pure(totals)
 }
 
+/// The weight and the impurity of a node.
+#[derive(Clone, Copy)]
+pub(super) struct Size {
+    pub weight: u64,
+    pub impurity: f64,
+}
+
+impl Size {
+    fn of<C: Criterion>(criterion: &C, totals: &C::Totals) -> Self {
+        Self { weight: criterion.weight(totals), impurity: criterion.impurity(totals) }
+    }
+}
+
 /// Whether the split of `node` into the children `a` and `b` decreases the impurity by less than
 /// `min_impurity_decrease`. The decrease is weighted by the node's share of the total weight. A
 /// decrease within one unit of rounding of the limit passes, as in scikit-learn.
-fn gains_too_little<C: Criterion>(search: &Search<'_, C>, node: &C::Totals, a: &C::Totals, b: &C::Totals) -> bool {
-    let criterion = search.criterion;
-    let weight = |totals| criterion.weight(totals) as f64;
-    let children = weight(a) / weight(node) * criterion.impurity(a) + weight(b) / weight(node) * criterion.impurity(b);
-    let decrease = weight(node) / search.total_weight as f64 * (criterion.impurity(node) - children);
+pub(super) fn gains_too_little<C: Criterion>(search: &Search<'_, C>, node: Size, a: Size, b: Size) -> bool {
+    let weight = |node: Size| node.weight as f64;
+    let children = weight(a) / weight(node) * a.impurity + weight(b) / weight(node) * b.impurity;
+    let decrease = weight(node) / search.total_weight as f64 * (node.impurity - children);
     decrease + f64::EPSILON < search.params.min_impurity_decrease
 }
 

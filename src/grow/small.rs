@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use super::expand::{Pending, Split};
+use super::expand::{self, Pending, Size, Split};
 use super::facts::NodeFacts;
 use super::policy::{Follow, Policy};
 use crate::criterion::Criterion;
@@ -24,13 +24,13 @@ struct Waiting<L> {
 }
 
 /// A node, as the policy sees it.
-struct SmallFacts<'a, C: Criterion> {
+struct SmallFacts<'a, C, R> {
     criterion: &'a C,
-    scratch: &'a SmallScratch<C>,
+    scratch: &'a SmallScratch<R>,
     depth: u64,
 }
 
-impl<C: Criterion> NodeFacts for SmallFacts<'_, C> {
+impl<C: Criterion, R: SmallRows<C>> NodeFacts for SmallFacts<'_, C, R> {
     fn samples(&self) -> &[u32] {
         self.scratch.samples()
     }
@@ -53,15 +53,15 @@ impl<C: Criterion> NodeFacts for SmallFacts<'_, C> {
 }
 
 /// A node of one row, as the policy sees it. Half of all nodes are of this kind where targets are numbers.
-struct RowFacts<'a, C: Criterion> {
+struct RowFacts<'a, C, R> {
     criterion: &'a C,
-    rows: &'a C::Small,
+    rows: &'a R,
     place: u8,
     sample: &'a [u32; 1],
     depth: u64,
 }
 
-impl<C: Criterion> NodeFacts for RowFacts<'_, C> {
+impl<C: Criterion, R: SmallRows<C>> NodeFacts for RowFacts<'_, C, R> {
     fn samples(&self) -> &[u32] {
         self.sample
     }
@@ -71,7 +71,7 @@ impl<C: Criterion> NodeFacts for RowFacts<'_, C> {
     }
 
     fn weight(&self) -> u64 {
-        self.rows.row_weight(self.place).into()
+        self.rows.row_weight(self.place)
     }
 
     fn impurity(&self) -> f64 {
@@ -84,27 +84,47 @@ impl<C: Criterion> NodeFacts for RowFacts<'_, C> {
 }
 
 /// Loads the rows of a node, if its subtree can be walked in this way.
-pub(super) fn load<C: Criterion>(
+pub(super) fn loaded<'a, C: Criterion, R: SmallRows<C>>(
     search: &Search<'_, C>,
     node: &Pending<'_, C>,
-    scratch: &mut Option<Box<SmallScratch<C>>>,
-) -> bool {
-    let (Some(scratch), ids) = (scratch, node.samples.ids()) else { return false };
-    search.params.min_impurity_decrease <= 0.0 && ids.len() > 1 && scratch.load(search.criterion, ids)
+    scratch: &'a mut Option<Box<SmallScratch<R>>>,
+) -> Option<&'a mut SmallScratch<R>> {
+    let (scratch, ids) = (scratch.as_deref_mut()?, node.samples.ids());
+    (ids.len() > 1 && scratch.load(search.criterion, ids)).then_some(scratch)
 }
 
-/// Walks the subtree of a node whose rows have been [loaded](load). Nodes are visited in preorder,
+/// Whether the best split of the node that was entered last, which sends `n_left` rows left, decreases the
+/// impurity by less than `min_impurity_decrease`. The node is entered again.
+fn gains_too_little<C: Criterion, R: SmallRows<C>>(
+    search: &Search<'_, C>,
+    scratch: &mut SmallScratch<R>,
+    n_left: usize,
+) -> bool {
+    let [left, right] = scratch.children(n_left);
+    let mut size = |node| {
+        scratch.enter(search.criterion, node);
+        Size { weight: scratch.rows.weight(), impurity: scratch.rows.impurity(search.criterion) }
+    };
+    let (a, b) = (size(left), size(right));
+    let node = size(left.united(right));
+    expand::gains_too_little(search, node, a, b)
+}
+
+/// Walks the subtree of a node whose rows have been [loaded](loaded). Nodes are visited in preorder,
 /// the left child first.
-pub(super) fn walk<'l, C: Criterion, P: Policy>(
+pub(super) fn walk<'l, C: Criterion, R: SmallRows<C>, P: Policy>(
     search: &Search<'_, C>,
     policy: &P,
     root: &Pending<'_, C>,
     load: P::Load<'l>,
     finds: &mut P::Finds,
-    scratch: &mut SmallScratch<C>,
+    scratch: &mut SmallScratch<R>,
 ) -> Result<()> {
     search.runtime.check_interrupt()?;
     let criterion = search.criterion;
+    let params = search.params;
+    // No cut of fewer rows is legal.
+    let least_to_split = params.min_samples_split.max(params.min_samples_leaf.saturating_mul(2));
     let first = policy.n_recorded(finds);
     let mut deepest = root.depth;
     // The right children whose left siblings' subtrees are not walked yet.
@@ -126,11 +146,19 @@ pub(super) fn walk<'l, C: Criterion, P: Policy>(
             }
             continue;
         }
-        scratch.enter(rows);
+        scratch.enter(criterion, rows);
         policy.visit(search, &SmallFacts { criterion, scratch, depth }, &mut load, finds)?;
-        let must_stop =
-            depth >= search.params.max_depth || (n as u64) < search.params.min_samples_split || scratch.rows.is_pure();
-        let found = if must_stop { None } else { scratch.best_split(search, key) };
+        let must_stop = depth >= search.params.max_depth
+            || (n as u64) < least_to_split
+            || scratch.rows.is_pure(criterion)
+            || (scratch.rows.weight() as f64) < 2.0 * search.min_weight_leaf;
+        let mut found = if must_stop { None } else { scratch.best_split(search, key) };
+        if params.min_impurity_decrease > 0.0
+            && let Some(SmallSplit { n_left, .. }) = found
+            && gains_too_little(search, scratch, n_left)
+        {
+            found = None;
+        }
         let next = if let Some(found) = found {
             let SmallSplit { feature, threshold, missing, n_left, weight } = found;
             let heavier = if weight > scratch.rows.weight() - weight { Side::Left } else { Side::Right };

@@ -62,7 +62,11 @@ pub struct Scratch<C: Criterion> {
     scans: Scans<C>,
     dense: dense::DenseScratch<C>,
     /// For the nodes of small subtrees; `None` where these are walked like all others.
-    pub small: Option<Box<SmallScratch<C>>>,
+    pub small: Option<Box<SmallScratch<C::Small>>>,
+    /// The same for targets of several outputs.
+    pub several: Option<Box<SmallScratch<C::Several>>>,
+    /// The same for subtrees of weights that are no small integers.
+    pub wide: Option<Box<SmallScratch<C::Wide>>>,
     sparse: SearchScratch,
     /// How many nodes have been searched with it.
     n_searches: u64,
@@ -91,7 +95,16 @@ impl<C: Criterion> Scratch<C> {
             Columns::Sparse(_) => SearchScratch::new(data.n_samples(), data.n_features())?,
         };
         let dense = dense::DenseScratch::new(search.criterion);
-        Ok(Self { scans: Scans::new(search.criterion), dense, small: SmallScratch::new(search), sparse, n_searches: 0 })
+        let has_packed = dense.has_packed();
+        Ok(Self {
+            scans: Scans::new(search.criterion),
+            dense,
+            small: SmallScratch::new(search, has_packed),
+            several: SmallScratch::new(search, has_packed),
+            wide: SmallScratch::new(search, has_packed),
+            sparse,
+            n_searches: 0,
+        })
     }
 
     /// Says that what the last search has left is not that of the node at hand.

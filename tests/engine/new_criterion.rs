@@ -48,6 +48,22 @@ impl Measure for Cubic {
         first + second
     }
 
+    fn class_terms(left: f64, right: f64) -> [f64; 2] {
+        [left.powi(3), right.powi(3)]
+    }
+
+    fn score_of_terms(terms: [f64; 2], weights: [f64; 2], _n_outputs: f64) -> f64 {
+        terms[0] / (weights[0] * weights[0]) + terms[1] / (weights[1] * weights[1])
+    }
+
+    fn most_score(weight: f64, n_outputs: f64) -> f64 {
+        weight * n_outputs
+    }
+
+    fn error_of_terms(weight: f64, n_outputs: f64, n_terms: f64) -> f64 {
+        weight * n_outputs * (8.0 * n_terms + 16.0) * f64::EPSILON
+    }
+
     fn compare(&self, a: &Sides<i128>, b: &Sides<i128>) -> Ordering {
         let exact = |split: &Sides<i128>| {
             let [w0, w1] = split.weights.map(|weight| u128::from(weight).pow(2));

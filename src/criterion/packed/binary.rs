@@ -4,24 +4,80 @@
 //! second class in the high half. So a row costs one addition, and sums over bins are exact.
 
 use std::cmp::Ordering;
+use std::ops::AddAssign;
 
 use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
 use super::{FEW_BINS, MAX_BINS, Packed, SLACK, Summed, TURNS, compare_means, in_turns, masks_without};
 use crate::criterion::binary::{BinaryGini, BinaryPushed, BinaryTotals};
-use crate::criterion::weights::SampleWeights;
+use crate::criterion::weights::{Moment, SampleWeights};
 use crate::simd::{Level, vectorized};
 
 /// If a node's weight is below this, products of two of its weights are exact in `f64`.
 const EXACT_BELOW: u64 = 1 << 26;
-/// If a node's weight is below this, products of two of its weights fit in an `i32`.
-const SMALL_BELOW: u64 = 1 << 15;
+/// If a node's weight is below this, products of it and twice its weights fit in an `i32`; see `SMALL_BELOW`
+/// of `classes`.
+const SMALL_BELOW: u64 = 1 << 14;
+
+/// The weight of some rows, and of those of the second class.
+pub trait Pair: Copy + Default + PartialEq + AddAssign + Send + Sync + 'static {
+    /// Makes a pair.
+    fn pack(weight: u64, second: u64) -> Self;
+    /// Both weights.
+    fn unpack(self) -> BinaryTotals;
+    /// The pair, or nothing; the mask has all bits or none.
+    fn masked(self, mask: u64) -> Self;
+}
+
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+impl Pair for u64 {
+    #[inline(always)]
+    fn pack(weight: u64, second: u64) -> Self {
+        weight | second << 32
+    }
+    #[inline(always)]
+    fn unpack(self) -> BinaryTotals {
+        BinaryTotals { weight: self & 0xFFFF_FFFF, second: self >> 32 }
+    }
+    #[inline(always)]
+    fn masked(self, mask: u64) -> Self {
+        self & mask
+    }
+}
+
+/// Weights of more than 32 bits.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub struct WidePair(u64, u64);
+
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+impl AddAssign for WidePair {
+    #[inline(always)]
+    fn add_assign(&mut self, other: Self) {
+        *self = Self(self.0 + other.0, self.1 + other.1);
+    }
+}
+
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+impl Pair for WidePair {
+    #[inline(always)]
+    fn pack(weight: u64, second: u64) -> Self {
+        Self(weight, second)
+    }
+    #[inline(always)]
+    fn unpack(self) -> BinaryTotals {
+        BinaryTotals { weight: self.0, second: self.1 }
+    }
+    #[inline(always)]
+    fn masked(self, mask: u64) -> Self {
+        Self(self.0 & mask, self.1 & mask)
+    }
+}
 
 /// Histogram of weights and classes, and buffers.
-pub struct PackedBinary {
+pub struct PackedBinary<P> {
     n_bins: usize,
-    bins: [u64; MAX_BINS],
+    bins: [P; MAX_BINS],
     /// `ends[b]` is the sum over all bins before bin `b`.
-    ends: [u64; MAX_BINS + 1],
+    ends: [P; MAX_BINS + 1],
     /// The low and the high halves of `ends`.
     weights: [f64; MAX_BINS + 1],
     seconds: [f64; MAX_BINS + 1],
@@ -29,69 +85,64 @@ pub struct PackedBinary {
     /// if the row is of the second class, else 0.
     places: [u32; MAX_PLACES],
     /// For each lane, the sum of the rows below the end of its column.
-    below: [u64; LANES],
+    below: [P; LANES],
 }
 
-fn pack(weight: u64, second: u64) -> u64 {
-    weight | second << 32
-}
-
-fn unpack(packed: u64) -> BinaryTotals {
-    BinaryTotals { weight: packed & 0xFFFF_FFFF, second: packed >> 32 }
-}
-
-impl PackedBinary {
+impl<P: Pair> PackedBinary<P> {
     /// Sets `ends`, `weights` and `seconds` from these bins.
     fn add_up(&mut self, bins: impl ExactSizeIterator<Item = usize>) {
         self.n_bins = bins.len();
-        let mut sum = 0;
+        let mut sum = P::default();
         for (place, bin) in (1..).zip(bins) {
             sum += self.bins[bin];
             self.ends[place] = sum;
         }
         for bin in 1..=self.n_bins {
-            let BinaryTotals { weight, second } = unpack(self.ends[bin]);
+            let BinaryTotals { weight, second } = self.ends[bin].unpack();
             self.weights[bin] = weight as i64 as f64;
             self.seconds[bin] = second as i64 as f64;
         }
     }
 }
 
-impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
-    type Rows = Vec<u64>;
+impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary<W::Pair> {
+    type Rows = Vec<W::Pair>;
 
     fn new(_criterion: &BinaryGini<'_, W>) -> Option<Self> {
-        W::ARE_SMALL.then_some(Self {
+        Some(Self {
             n_bins: 0,
-            bins: [0; MAX_BINS],
-            ends: [0; MAX_BINS + 1],
+            bins: [W::Pair::default(); MAX_BINS],
+            ends: [W::Pair::default(); MAX_BINS + 1],
             weights: [0.0; MAX_BINS + 1],
             seconds: [0.0; MAX_BINS + 1],
             places: [0; MAX_PLACES],
-            below: [0; LANES],
+            below: [W::Pair::default(); LANES],
         })
     }
 
-    fn load(&self, criterion: &BinaryGini<'_, W>, _node: &BinaryTotals, samples: &[u32], rows: &mut Vec<u64>) {
+    fn load(&self, criterion: &BinaryGini<'_, W>, _node: &BinaryTotals, samples: &[u32], rows: &mut Vec<W::Pair>) {
         rows.clear();
         // Copies of what does not change: behind a reference it would be read anew for each row.
         let BinaryGini { classes, weights, .. } = *criterion;
         rows.extend(samples.iter().map(|&sample| {
             let w = weights.weight(sample);
-            pack(w, w * u64::from(classes[sample as usize]))
+            W::Pair::pack(w, w * u64::from(classes[sample as usize]))
         }));
     }
 
-    fn count(&mut self, _node: &BinaryTotals, rows: &Vec<u64>, bins: &[u8], n_bins: usize, _with_bounds: bool) {
+    fn count(&mut self, _node: &BinaryTotals, rows: &Vec<W::Pair>, bins: &[u8], n_bins: usize, _with_bounds: bool) {
         self.n_bins = n_bins;
         if n_bins <= FEW_BINS {
-            let mut turns = [[0u64; FEW_BINS]; TURNS];
-            in_turns(rows, bins, |turn, row, bin| turns[turn][usize::from(bin) % FEW_BINS] += row);
+            let mut turns = [[W::Pair::default(); FEW_BINS]; TURNS];
+            in_turns(rows, bins, |turn, row, bin| turns[turn][usize::from(bin) % FEW_BINS] += *row);
             for (bin, sum) in self.bins[..n_bins].iter_mut().enumerate() {
-                *sum = turns.iter().map(|turn| turn[bin]).sum();
+                *sum = W::Pair::default();
+                for turn in &turns {
+                    *sum += turn[bin];
+                }
             }
         } else {
-            self.bins[..n_bins].fill(0);
+            self.bins[..n_bins].fill(W::Pair::default());
             let (rows, rest) = rows.as_chunks::<8>();
             let (bins, rest_bins) = bins.as_chunks::<8>();
             for (rows, bins) in rows.iter().zip(bins) {
@@ -112,12 +163,12 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
     }
 
     fn bin_has_rows(&self, bin: u8) -> bool {
-        self.bins[usize::from(bin)] != 0
+        self.bins[usize::from(bin)] != W::Pair::default()
     }
 
     fn compare_bins(&self, _number: usize, a: u8, b: u8) -> Ordering {
         let mean = |bin: u8| {
-            let BinaryTotals { weight, second } = unpack(self.bins[usize::from(bin)]);
+            let BinaryTotals { weight, second } = self.bins[usize::from(bin)].unpack();
             (second as i64, weight)
         };
         compare_means(mean(a), mean(b))
@@ -134,11 +185,12 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
             cut_scores(level, &self.weights[..=n], &self.seconds[1..=n], whole, scores);
         } else {
             for (bin, score) in scores.iter_mut().enumerate() {
-                let after = unpack(self.ends[bin + 1]);
+                let after = self.ends[bin + 1].unpack();
                 let rest = node.weight - after.weight;
                 *score = if self.ends[bin] != self.ends[bin + 1] && rest > 0 {
-                    let excess = after.second as i64 * node.weight as i64 - after.weight as i64 * node.second as i64;
-                    (excess as f64).powi(2) / (after.weight as f64 * rest as f64)
+                    let excess = W::Moment::product(after.second, node.weight as i64)
+                        .minus_product(after.weight, node.second as i64);
+                    excess.to_f64().powi(2) / (after.weight as f64 * rest as f64)
                 } else {
                     f64::NEG_INFINITY
                 };
@@ -158,12 +210,12 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
         corner_scores(level, &self.weights[..=n], &self.seconds[..=n], whole, error, all_legal, bounds);
     }
 
-    fn lane_scores(&mut self, level: Level, node: &BinaryTotals, rows: &Vec<u64>, cuts: Cuts<'_>) -> bool {
+    fn lane_scores(&mut self, level: Level, node: &BinaryTotals, rows: &Vec<W::Pair>, cuts: Cuts<'_>) -> bool {
         if node.weight >= SMALL_BELOW {
             return false;
         }
         for (slot, &row) in self.places.iter_mut().zip(rows) {
-            let BinaryTotals { weight, second } = unpack(row);
+            let BinaryTotals { weight, second } = row.unpack();
             *slot = (weight | second << 16) as u32;
         }
         let whole = [node.weight as i32, node.second as i32];
@@ -178,11 +230,11 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
         true
     }
 
-    fn add_below<const N: usize>(&mut self, level: Level, rows: &Vec<u64>, ranks: &[[u32; N]], ends: &[u32; N]) {
+    fn add_below<const N: usize>(&mut self, level: Level, rows: &Vec<W::Pair>, ranks: &[[u32; N]], ends: &[u32; N]) {
         self.below[..N].copy_from_slice(&sums_below(level, rows, ranks, ends));
     }
 
-    fn add_without(&mut self, level: Level, rows: &Vec<u64>, words: &[u64], bits: &[u32; LANES]) {
+    fn add_without(&mut self, level: Level, rows: &Vec<W::Pair>, words: &[u64], bits: &[u32; LANES]) {
         self.below = sums_without(level, rows, words, bits);
     }
 
@@ -197,7 +249,7 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary {
             Summed::Bins(n_bins) => self.ends[n_bins],
             Summed::Lane(lane) => self.below[lane],
         };
-        BinaryPushed::new(node, unpack(sum))
+        BinaryPushed::new(node, sum.unpack())
     }
 }
 
@@ -288,11 +340,11 @@ vectorized! {
 }
 
 vectorized! {
-    fn sums_below<const N: usize>(rows: &[u64], ranks: &[[u32; N]], ends: &[u32; N]) -> [u64; N] {
-        let mut sums = [0; N];
+    fn sums_below<P: Pair, const N: usize>(rows: &[P], ranks: &[[u32; N]], ends: &[u32; N]) -> [P; N] {
+        let mut sums = [P::default(); N];
         for (&row, ranks) in rows.iter().zip(ranks) {
             for lane in 0..N {
-                sums[lane] += if ranks[lane] < ends[lane] { row } else { 0 };
+                sums[lane] += if ranks[lane] < ends[lane] { row } else { P::default() };
             }
         }
         sums
@@ -300,12 +352,12 @@ vectorized! {
 }
 
 vectorized! {
-    fn sums_without(rows: &[u64], words: &[u64], bits: &[u32; LANES]) -> [u64; LANES] {
-        let mut sums = [0; LANES];
+    fn sums_without<P: Pair>(rows: &[P], words: &[u64], bits: &[u32; LANES]) -> [P; LANES] {
+        let mut sums = [P::default(); LANES];
         for (&row, &word) in rows.iter().zip(words) {
             let masks = masks_without(word, bits);
             for lane in 0..LANES {
-                sums[lane] += row & masks[lane];
+                sums[lane] += row.masked(masks[lane]);
             }
         }
         sums

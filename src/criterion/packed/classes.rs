@@ -18,9 +18,10 @@ use crate::criterion::entropy::tolerance;
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
 
-/// If the square of a node's weight times the number of outputs is below this, sums of its squared
-/// class weights fit in an `i32`.
-const SMALL_BELOW: u64 = 1 << 30;
+/// If the square of a node's weight times the number of outputs is below this, sums of squares of twice
+/// its class weights fit in an `i32`. Twice, as rows with missing values are counted first, and again where
+/// they stand; the scores of such cuts are not used.
+const SMALL_BELOW: u64 = 1 << 28;
 
 /// Histogram of weights by class, and buffers.
 pub struct PackedClasses {

@@ -7,25 +7,18 @@
 //! `f_k(c) = T(c) + T(C_k - c)` and `n` is the number of outputs.
 
 use super::ByBin;
-use crate::num::log2::{ULP, near_log2};
+use crate::num::log2::{ULP, near_log2, near_x_log2_x};
 use crate::simd::vectorized;
 
 /// Scores are in units of the fixed-point logarithms.
 const UNIT: f64 = 1.0 / ULP;
-
-/// `c log2 c`, and 0 for 0: the logarithm of 0 comes out as some number.
-#[inline(always)]
-#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-fn x_log2_x(c: f64) -> f64 {
-    c * near_log2(c)
-}
 
 vectorized! {
     /// Sets `terms[b]` to `f_k` of the weight `ends[b]` of a class before bin `b`. `whole` is the
     /// weight of the class.
     pub(super) fn class_terms(ends: &[f64], whole: f64, terms: &mut [f64]) {
         for (term, &own) in terms.iter_mut().zip(ends) {
-            *term = x_log2_x(own) + x_log2_x(whole - own);
+            *term = near_x_log2_x(own) + near_x_log2_x(whole - own);
         }
     }
 }
@@ -45,7 +38,7 @@ vectorized! {
         let (before, after) = (&weights[..n], &weights[1..=n]);
         for bin in 0..n {
             let weight = after[bin];
-            let score = scores[bin] - n_outputs * (x_log2_x(weight) + x_log2_x(node_weight - weight));
+            let score = scores[bin] - n_outputs * (near_x_log2_x(weight) + near_x_log2_x(node_weight - weight));
             let is_cut = weight > before[bin] && weight < node_weight;
             scores[bin] = if is_cut { score * UNIT } else { f64::NEG_INFINITY };
         }

@@ -14,7 +14,7 @@ mod masks;
 mod none;
 mod sums;
 
-pub use binary::PackedBinary;
+pub use binary::{PackedBinary, Pair, WidePair};
 pub use classes::PackedClasses;
 pub use none::NotPacked;
 pub use sums::PackedSums;

@@ -9,9 +9,11 @@
 use std::cmp::Ordering;
 
 use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
-use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK, Summed, TURNS, compare_means, in_turns, masks_without};
+use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK, Summed, TURNS, in_turns, masks_without};
 use crate::criterion::sums::{LOGS, MAX_OUTPUTS, OverSums, SQUARES, Whole};
+use crate::criterion::weights::{Moment, Sizes};
 use crate::data::target::COARSE_BITS;
+use crate::num::{Exact, Wide};
 use crate::simd::{Level, vectorized};
 
 const ENDS: usize = MAX_BINS + 1;
@@ -31,9 +33,9 @@ const COMPLETE: usize = 0;
 const WITH_MISSING: usize = 1;
 
 /// Histogram of weights and numbers, and buffers.
-pub struct PackedSums {
+pub struct PackedSums<M: Moment> {
     n_bins: usize,
-    outputs: Box<[Output]>,
+    outputs: Box<[Output<M>]>,
     /// The weight of all bins before each end.
     weights: Box<ByEnd<f64>>,
     /// The weighted squared distances between the rows of each bin and the node's mean, rounded up,
@@ -48,52 +50,45 @@ pub struct PackedSums {
 }
 
 /// The sums of one output.
-struct Output {
+struct Output<M: Moment> {
     /// See [`OverSums::unit`].
     unit: f64,
-    bins: Box<[Bin; MAX_BINS]>,
+    bins: Box<[Bin<M>; MAX_BINS]>,
     /// The sum over all bins before each end.
-    ends: Box<ByEnd<i64>>,
+    ends: Box<ByEnd<M>>,
     /// The sums of `ends`, less the fraction of the node's mean (see [`Whole::fraction`]).
     excesses: Box<ByEnd<f64>>,
     /// The rows of a small node: the weighted excess and the weight.
     places: Box<[[f64; 2]; MAX_PLACES]>,
     /// For each lane, the sum of the rows below the end of its column.
-    below: [i64; LANES],
+    below: [M; LANES],
 }
 
 #[derive(Clone, Copy, Default)]
-struct Bin {
-    /// The weight of the rows in the low half, their number in the high half.
-    sizes: u64,
-    sum: i64,
+struct Bin<M: Moment> {
+    /// The weight of the rows, and their number.
+    sizes: M::Sizes,
+    sum: M,
     squares: f64,
 }
 
 /// The rows of a node: for each output all rows, each as a bin of its own.
 #[derive(Default)]
-pub struct SumRows {
+pub struct SumRows<M: Moment> {
     n: usize,
-    rows: Vec<Bin>,
+    rows: Vec<Bin<M>>,
 }
 
-const ONE_ROW: u64 = 1 << 32;
-
-/// The weight of rows whose [sizes](Bin::sizes) are these.
-fn weight_of(sizes: u64) -> u64 {
-    sizes & 0xFFFF_FFFF
-}
-
-impl Bin {
+impl<M: Moment> Bin<M> {
     /// A row of this weight.
     #[inline]
     fn of_row(weight: u64, excess: i64) -> Self {
-        let sum = weight as i64 * excess;
-        Self { sizes: ONE_ROW | weight, sum, squares: sum as f64 * excess as f64 }
+        let sum = M::product(weight, excess);
+        Self { sizes: M::Sizes::of_row(weight), sum, squares: sum.to_f64() * excess as f64 }
     }
 
     fn weight(&self) -> u64 {
-        weight_of(self.sizes)
+        self.sizes.weight()
     }
 
     /// Adds the rows of another bin; the squares only if bounds need them.
@@ -101,27 +96,27 @@ impl Bin {
     #[allow(clippy::inline_always, reason = "one call per row")]
     fn add<const WITH_SQUARES: bool>(&mut self, rows: &Self) {
         self.sizes += rows.sizes;
-        self.sum += rows.sum;
+        self.sum = self.sum + rows.sum;
         if WITH_SQUARES {
             self.squares += rows.squares;
         }
     }
 }
 
-impl Output {
+impl<M: Moment> Output<M> {
     fn new(unit: f64) -> Self {
         Self {
             unit,
             bins: Box::new([Bin::default(); MAX_BINS]),
-            ends: Box::new([0; ENDS]),
+            ends: Box::new([M::default(); ENDS]),
             excesses: Box::new([0.0; ENDS]),
             places: Box::new([[0.0; 2]; MAX_PLACES]),
-            below: [0; LANES],
+            below: [M::default(); LANES],
         }
     }
 
     /// Counts rows into bins.
-    fn count<const WITH_SQUARES: bool>(&mut self, rows: &[Bin], bins: &[u8], n_bins: usize) {
+    fn count<const WITH_SQUARES: bool>(&mut self, rows: &[Bin<M>], bins: &[u8], n_bins: usize) {
         let all = &mut self.bins;
         if n_bins <= FEW_BINS {
             all[..TURNS * FEW_BINS].fill(Bin::default());
@@ -141,13 +136,29 @@ impl Output {
     }
 }
 
-impl SumRows {
-    fn of_output(&self, output: usize) -> &[Bin] {
+/// The order of two means, given as sums and weights.
+fn compare_wide_means((sum, weight): (i128, u64), (other_sum, other_weight): (i128, u64)) -> Ordering {
+    if let (Some(a), Some(b)) = (sum.checked_mul(other_weight.into()), other_sum.checked_mul(weight.into())) {
+        return a.cmp(&b);
+    }
+    let product = |sum: i128, weight: u64| Wide::<10>::from(sum.unsigned_abs()).times(&Wide::from(u128::from(weight)));
+    match (sum < 0, other_sum < 0) {
+        (true, false) => Ordering::Less,
+        (false, true) => Ordering::Greater,
+        (are_negative, _) => {
+            let order = product(sum, other_weight).partial_cmp(&product(other_sum, weight)).unwrap_or(Ordering::Equal);
+            if are_negative { order.reverse() } else { order }
+        }
+    }
+}
+
+impl<M: Moment> SumRows<M> {
+    fn of_output(&self, output: usize) -> &[Bin<M>] {
         &self.rows[output * self.n..][..self.n]
     }
 }
 
-impl PackedSums {
+impl<M: Moment> PackedSums<M> {
     /// The parameter of loops over bins for an output.
     fn part(&self, output: usize) -> usize {
         match self.outputs.len() {
@@ -164,18 +175,18 @@ impl PackedSums {
         for (number, Output { unit, bins: all, ends, excesses, .. }) in outputs.iter_mut().enumerate() {
             let whole = C::whole(node, number, *unit);
             let (mean, unit) = (whole.fraction + whole.mean, whole.bound_unit);
-            let (mut weight, mut sum) = (0, 0);
+            let (mut weight, mut sum) = (0, M::default());
             for (place, bin) in bins.clone().enumerate() {
                 let bin = &all[bin];
                 weight += bin.weight();
-                sum += bin.sum;
+                sum = sum + bin.sum;
                 ends[place + 1] = sum;
                 let end_weight = weight as i64 as f64;
                 weights[place + 1] = end_weight;
                 // The operations of `SquaredError::squares`, so that scores have its bits.
-                excesses[place + 1] = sum as f64 - end_weight * whole.fraction;
+                excesses[place + 1] = sum.to_f64() - end_weight * whole.fraction;
                 let weight = bin.weight() as i64 as f64;
-                let distances = bin.squares - 2.0 * mean * bin.sum as f64 + mean * mean * weight;
+                let distances = bin.squares - 2.0 * mean * bin.sum.to_f64() + mean * mean * weight;
                 let distances = (distances + (bin.squares + weight) * 1e-9) * unit;
                 squares[place] = if number == 0 { distances } else { squares[place] + distances };
             }
@@ -183,8 +194,8 @@ impl PackedSums {
     }
 }
 
-impl<C: OverSums> Packed<C> for PackedSums {
-    type Rows = SumRows;
+impl<C: OverSums> Packed<C> for PackedSums<C::Sum> {
+    type Rows = SumRows<C::Sum>;
 
     fn new(criterion: &C) -> Option<Self> {
         let n_outputs = criterion.n_narrow_outputs()?;
@@ -199,7 +210,7 @@ impl<C: OverSums> Packed<C> for PackedSums {
         })
     }
 
-    fn load(&self, criterion: &C, node: &C::Totals, samples: &[u32], rows: &mut SumRows) {
+    fn load(&self, criterion: &C, node: &C::Totals, samples: &[u32], rows: &mut SumRows<C::Sum>) {
         rows.n = samples.len();
         rows.rows.clear();
         for (output, Output { unit, .. }) in self.outputs.iter().enumerate() {
@@ -212,7 +223,7 @@ impl<C: OverSums> Packed<C> for PackedSums {
         }
     }
 
-    fn count(&mut self, node: &C::Totals, rows: &SumRows, bins: &[u8], n_bins: usize, with_bounds: bool) {
+    fn count(&mut self, node: &C::Totals, rows: &SumRows<C::Sum>, bins: &[u8], n_bins: usize, with_bounds: bool) {
         for (number, output) in self.outputs.iter_mut().enumerate() {
             let count = if with_bounds { Output::count::<true> } else { Output::count::<false> };
             count(output, rows.of_output(number), bins, n_bins);
@@ -227,15 +238,15 @@ impl<C: OverSums> Packed<C> for PackedSums {
     }
 
     fn bin_has_rows(&self, bin: u8) -> bool {
-        self.outputs[0].bins[usize::from(bin)].sizes > 0
+        self.outputs[0].bins[usize::from(bin)].weight() > 0
     }
 
     fn compare_bins(&self, number: usize, a: u8, b: u8) -> Ordering {
         let mean = |bin: u8| {
             let bin = &self.outputs[number].bins[usize::from(bin)];
-            (bin.sum, bin.weight())
+            (bin.sum.to_i128(), bin.weight())
         };
-        compare_means(mean(a), mean(b))
+        compare_wide_means(mean(a), mean(b))
     }
 
     fn put_in_order(&mut self, node: &C::Totals, bins: &[u8]) {
@@ -283,13 +294,13 @@ impl<C: OverSums> Packed<C> for PackedSums {
             add(level, &self.weights[..=n], &output.excesses[..=n], &self.squares[..n], &all, &mut self.work, bounds);
         }
         for (bound, bin) in bounds.iter_mut().zip(&self.outputs[0].bins[..n]) {
-            if bin.sizes < 2 * ONE_ROW {
+            if !bin.sizes.are_several() {
                 *bound = f64::NEG_INFINITY;
             }
         }
     }
 
-    fn lane_scores(&mut self, level: Level, node: &C::Totals, rows: &SumRows, cuts: Cuts<'_>) -> bool {
+    fn lane_scores(&mut self, level: Level, node: &C::Totals, rows: &SumRows<C::Sum>, cuts: Cuts<'_>) -> bool {
         let wholes: [Whole; MAX_OUTPUTS] = std::array::from_fn(|number| match self.outputs.get(number) {
             Some(output) => C::whole(node, number, output.unit),
             None => Whole::default(),
@@ -301,7 +312,7 @@ impl<C: OverSums> Packed<C> for PackedSums {
         let mut missing = [[[0.0; 2]; LANES]; MAX_OUTPUTS];
         for ((number, output), missing) in self.outputs.iter_mut().enumerate().zip(&mut missing) {
             let slots = output.places.iter_mut().zip(rows.of_output(number));
-            slots.for_each(|(slot, row)| *slot = [row.sum as f64, row.weight() as f64]);
+            slots.for_each(|(slot, row)| *slot = [row.sum.to_f64(), row.weight() as f64]);
             *missing = cuts.missing_sums(|[sum, weight]: [f64; 2], place| {
                 let [more, one] = output.places[place];
                 [sum + more, weight + one]
@@ -311,22 +322,35 @@ impl<C: OverSums> Packed<C> for PackedSums {
         let (outputs, none, is_alone) = (&self.outputs[..], [0; LANES], self.outputs.len() == 1);
         match to_left {
             None if is_alone => {
-                sorted_scores::<1, COMPLETE>(level, outputs, &wholes, keys, &none, &missing, scores, &mut []);
+                sorted_scores::<C::Sum, 1, COMPLETE>(level, outputs, &wholes, keys, &none, &missing, scores, &mut []);
             }
             None => {
-                sorted_scores::<SEVERAL, COMPLETE>(level, outputs, &wholes, keys, &none, &missing, scores, &mut []);
+                sorted_scores::<C::Sum, SEVERAL, COMPLETE>(
+                    level,
+                    outputs,
+                    &wholes,
+                    keys,
+                    &none,
+                    &missing,
+                    scores,
+                    &mut [],
+                );
             }
             Some((ranks, others)) if is_alone => {
-                sorted_scores::<1, WITH_MISSING>(level, outputs, &wholes, keys, ranks, &missing, scores, others);
+                sorted_scores::<C::Sum, 1, WITH_MISSING>(
+                    level, outputs, &wholes, keys, ranks, &missing, scores, others,
+                );
             }
             Some((ranks, others)) => {
-                sorted_scores::<SEVERAL, WITH_MISSING>(level, outputs, &wholes, keys, ranks, &missing, scores, others);
+                sorted_scores::<C::Sum, SEVERAL, WITH_MISSING>(
+                    level, outputs, &wholes, keys, ranks, &missing, scores, others,
+                );
             }
         }
         true
     }
 
-    fn add_below<const N: usize>(&mut self, level: Level, rows: &SumRows, ranks: &[[u32; N]], ends: &[u32; N]) {
+    fn add_below<const N: usize>(&mut self, level: Level, rows: &SumRows<C::Sum>, ranks: &[[u32; N]], ends: &[u32; N]) {
         for (number, output) in self.outputs.iter_mut().enumerate() {
             let (weights, sums) = sums_below(level, rows.of_output(number), ranks, ends);
             self.below[..N].copy_from_slice(&weights);
@@ -334,7 +358,7 @@ impl<C: OverSums> Packed<C> for PackedSums {
         }
     }
 
-    fn add_without(&mut self, level: Level, rows: &SumRows, words: &[u64], bits: &[u32; LANES]) {
+    fn add_without(&mut self, level: Level, rows: &SumRows<C::Sum>, words: &[u64], bits: &[u32; LANES]) {
         for (number, output) in self.outputs.iter_mut().enumerate() {
             (self.below, output.below) = sums_without(level, rows.of_output(number), words, bits);
         }
@@ -432,8 +456,8 @@ vectorized! {
     /// Scores the cuts between sorted keys, see [`Packed::lane_scores`]. With missing values, also
     /// sets `others` to the scores with missing values on the left, where `ranks` and, by output,
     /// `missing` have the rank and the sum of the missing values in each lane.
-    fn sorted_scores<const OUTPUTS: usize, const MISSING: usize>(
-        outputs: &[Output],
+    fn sorted_scores<M: Moment, const OUTPUTS: usize, const MISSING: usize>(
+        outputs: &[Output<M>],
         wholes: &[Whole; MAX_OUTPUTS],
         keys: &[Keys],
         ranks: &Keys,
@@ -490,32 +514,32 @@ vectorized! {
 
 vectorized! {
     /// The weight and the sum of the rows whose rank is below the end, for each column.
-    fn sums_below<const N: usize>(rows: &[Bin], ranks: &[[u32; N]], ends: &[u32; N]) -> ([u64; N], [i64; N]) {
-        let (mut sizes, mut sums) = ([0; N], [0; N]);
+    fn sums_below<M: Moment, const N: usize>(rows: &[Bin<M>], ranks: &[[u32; N]], ends: &[u32; N]) -> ([u64; N], [M; N]) {
+        let (mut sizes, mut sums) = ([M::Sizes::default(); N], [M::default(); N]);
         for (row, ranks) in rows.iter().zip(ranks) {
             for lane in 0..N {
                 // A choice of the row or 0 becomes a branch, or reads of distant numbers, which take four
                 // times as long (`benches/NOTES.md`).
                 let mask = -i64::from(ranks[lane] < ends[lane]);
-                sizes[lane] += row.sizes & mask as u64;
-                sums[lane] += row.sum & mask;
+                sizes[lane] += row.sizes.masked(mask as u64);
+                sums[lane] = sums[lane] + row.sum.masked(mask as u64);
             }
         }
-        (sizes.map(weight_of), sums)
+        (sizes.map(Sizes::weight), sums)
     }
 }
 
 vectorized! {
     /// The weight and the sum of the rows whose word does not have the bit, for each bit.
-    fn sums_without(rows: &[Bin], words: &[u64], bits: &[u32; LANES]) -> ([u64; LANES], [i64; LANES]) {
-        let (mut weights, mut sums) = ([0; LANES], [0; LANES]);
+    fn sums_without<M: Moment>(rows: &[Bin<M>], words: &[u64], bits: &[u32; LANES]) -> ([u64; LANES], [M; LANES]) {
+        let (mut weights, mut sums) = ([0; LANES], [M::default(); LANES]);
         for (row, &word) in rows.iter().zip(words) {
             let masks = masks_without(word, bits);
             for lane in 0..LANES {
                 weights[lane] += row.weight() & masks[lane];
             }
             for lane in 0..LANES {
-                sums[lane] += row.sum & masks[lane] as i64;
+                sums[lane] = sums[lane] + row.sum.masked(masks[lane]);
             }
         }
         (weights, sums)

@@ -28,7 +28,7 @@ use std::f64::consts::LOG2_E;
 use smallvec::SmallVec;
 
 use super::packed::{PackedSums, SLACK};
-use super::small::SmallSums;
+use super::small::{NotSmall, SmallSums};
 use super::squared_error::{SquaredError, SumTotals};
 use super::sums::{
     LOGS, MAX_OUTPUTS, NarrowTotals, OverSums, SumProof, SumPushed, Whole, are_same, factors, row, shifts,
@@ -287,8 +287,10 @@ impl Statistics for Poisson<'_> {
     type Scan = Box<[i128]>;
     type Pushed = SumPushed<i128>;
     type Proof = SumProof<i128>;
-    type Packed = PackedSums;
+    type Packed = PackedSums<i64>;
     type Small = SmallSums;
+    type Several = NotSmall;
+    type Wide = NotSmall;
     const FORBIDS_CUTS: bool = true;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
@@ -462,6 +464,7 @@ impl Statistics for Poisson<'_> {
 
 impl OverSums for Poisson<'_> {
     const LOSS: usize = LOGS;
+    type Sum = i64;
 
     fn n_narrow_outputs(&self) -> Option<usize> {
         (!self.narrow.is_empty()).then_some(self.narrow.len())

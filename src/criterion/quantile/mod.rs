@@ -231,6 +231,8 @@ impl<S: Moment> Statistics for Quantile<'_, S> {
     type Proof = QuantileProof;
     type Packed = NotPacked;
     type Small = NotSmall;
+    type Several = NotSmall;
+    type Wide = NotSmall;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let weight = samples.iter().map(|&sample| self.sample_weight(sample)).sum();

@@ -1,53 +1,48 @@
 //! Gini impurity of two classes in small subtrees; see `criterion::binary` for the formulas.
 
-use super::packed::{PackedRows, unpacked};
-use super::{ByRow, ExactScore, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows};
+use std::cmp::Ordering;
+
+use super::filter::{Rough, set_pairs};
+use super::format::{Components, Packed, Pair, packed, unpacked};
+use super::kernel::{Held, Precision, Rows};
+use super::{ByRow, ExactScore, MAX_ROWS, MAX_WEIGHT, SmallCut};
 use crate::criterion::Statistics;
 use crate::criterion::binary::{BinaryGini, BinaryTotals};
 use crate::criterion::weights::SampleWeights;
-use crate::simd::Level;
 
-/// The rows of a small subtree.
-pub struct SmallBinary {
+/// The rows of a small subtree. The excess of some is at most `MAX_WEIGHT^2 / 4` from 0.
+pub struct BinaryRows {
     /// By place: the weight of the row, and the same if it is of the second class, else 0.
     weights: ByRow<u16>,
     seconds: ByRow<u16>,
     /// The node's weight, and that of the second class.
     node: BinaryTotals,
-    /// The rows of the node. The excess of some is at most `MAX_WEIGHT^2 / 4` from 0.
-    packed: PackedRows,
-    /// The packed sums of units of categories.
-    units: ByRow<i32>,
 }
 
-impl SmallBinary {
-    /// The cut with this packed sum on its left.
-    #[inline]
-    fn unpack(&self, sum: i32) -> SmallCut {
-        let ExactScore { numerator, denominator } = self.exact_of(sum);
-        let score = numerator as u64 as f64 / f64::from(denominator);
-        SmallCut { score, weight: unpacked(sum).0 as u32 }
-    }
-
-    /// Its exact score, whose numerator has 36 bits.
-    #[inline]
-    fn exact_of(&self, sum: i32) -> ExactScore {
-        let (weight, excess) = unpacked(sum);
+impl BinaryRows {
+    fn exact(&self, left: i32) -> ExactScore {
+        let (weight, excess) = unpacked(left);
         let (weight, excess) = (weight as u32, u64::from(excess.unsigned_abs()));
-        let numerator = u128::from(excess * excess);
-        ExactScore { numerator, denominator: weight * (self.node.weight as u32 - weight) }
+        ExactScore { numerator: u128::from(excess * excess), denominator: weight * (self.node.weight as u32 - weight) }
     }
 }
 
-impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
+impl Held for BinaryRows {
+    type Lanes = Components<Packed>;
+    const ARE_EXACT: bool = true;
+    /// A node whose classes are parted by one column reads no other.
+    const SIDE_BY_SIDE: bool = false;
+    const ROUGH_FIRST: bool = false;
+    const CATEGORIES: bool = true;
+}
+
+impl<W: SampleWeights> Rows<BinaryGini<'_, W>> for BinaryRows {
+    /// Packed.
+    type Left = i32;
+
     fn new(_criterion: &BinaryGini<'_, W>) -> Option<Self> {
-        W::ARE_SMALL.then_some(Self {
-            weights: [0; MAX_ROWS],
-            seconds: [0; MAX_ROWS],
-            node: BinaryTotals::default(),
-            packed: PackedRows::new(),
-            units: [0; MAX_ROWS],
-        })
+        let (weights, seconds) = ([0; MAX_ROWS], [0; MAX_ROWS]);
+        Some(Self { weights, seconds, node: BinaryTotals::default() })
     }
 
     fn load(&mut self, criterion: &BinaryGini<'_, W>, samples: &mut [u32]) -> bool {
@@ -61,7 +56,7 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
         total <= MAX_WEIGHT
     }
 
-    fn enter(&mut self, places: &[u8]) {
+    fn enter(&mut self, _criterion: &BinaryGini<'_, W>, places: &[u8], _samples: &[u32]) {
         let (mut weight, mut second) = (0, 0);
         for &place in places {
             weight += self.weights[usize::from(place)];
@@ -74,8 +69,8 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
         self.node.weight
     }
 
-    fn is_pure(&self) -> bool {
-        self.node.second == 0 || self.node.second == self.node.weight
+    fn is_pure(&self, criterion: &BinaryGini<'_, W>) -> bool {
+        criterion.is_pure(&self.node)
     }
 
     fn impurity(&self, criterion: &BinaryGini<'_, W>) -> f64 {
@@ -86,32 +81,35 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
         criterion.write_value(&self.node, samples, value);
     }
 
-    fn row_weight(&self, place: u8) -> u32 {
+    fn row_weight(&self, place: u8) -> u64 {
         self.weights[usize::from(place)].into()
     }
 
-    fn write_row_value(&self, _criterion: &BinaryGini<'_, W>, place: u8, _sample: u32, value: &mut [f64]) {
-        value.fill(0.0);
-        value[usize::from(self.seconds[usize::from(place)] > 0)] = 1.0;
+    fn write_row_value(&self, criterion: &BinaryGini<'_, W>, _place: u8, sample: u32, value: &mut [f64]) {
+        criterion.write_row_value(sample, value);
     }
 
-    fn begin(&mut self, places: &[u8]) {
+    fn begin(&mut self, _criterion: &BinaryGini<'_, W>, _places: &[u8], _samples: &[u32]) {}
+
+    fn set_lanes(
+        &self,
+        _criterion: &BinaryGini<'_, W>,
+        places: &[u8],
+        _n: usize,
+        lanes: &mut Components<Packed>,
+    ) -> Precision {
+        let [cells] = &mut lanes.cells;
         let (weight, second) = (self.node.weight as i32, self.node.second as i32);
-        let Self { weights, seconds, packed, .. } = self;
-        let rows = places.iter().map(|&place| {
-            let (w, s) = (i32::from(weights[usize::from(place)]), i32::from(seconds[usize::from(place)]));
-            (w, s * weight - w * second)
-        });
-        packed.set(weight, rows);
+        for (cell, &place) in cells.iter_mut().zip(places) {
+            let (w, s) = (i32::from(self.weights[usize::from(place)]), i32::from(self.seconds[usize::from(place)]));
+            *cell = packed(w, s * weight - w * second);
+        }
+        Precision::Exact
     }
 
     /// The classes cannot be parted better than completely.
     fn most_score(&self) -> f64 {
         (self.node.second * (self.node.weight - self.node.second)) as f64
-    }
-
-    fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64 {
-        self.packed.score_cuts(level, ranks, lasts, scores)
     }
 
     /// Let `W` be the weight of the node. Scores are at most `W^2 / 4`, and quotients whose denominators are
@@ -121,73 +119,76 @@ impl<W: SampleWeights> SmallRows<BinaryGini<'_, W>> for SmallBinary {
         self.node.weight <= 512
     }
 
-    fn score_subsets(&mut self, level: Level, units: &[u32], lefts: &[u32; LANES], scores: &mut [f64; LANES]) -> f64 {
-        self.packed.score_subsets(level, units, lefts, scores)
-    }
-
-    fn have_equal_means(&self) -> bool {
-        (0..LANES).all(|i| unpacked(self.packed.sum(i)).1 == 0)
-    }
-
-    fn is_lower(&self, i: usize) -> bool {
-        unpacked(self.packed.sum(i)).1 < 0
-    }
-
-    fn score_again(
-        &mut self,
-        level: Level,
+    #[inline]
+    fn lefts<const K: usize>(
+        &self,
+        _criterion: &BinaryGini<'_, W>,
+        lanes: &Components<Packed>,
         ranks: &[u32],
-        _lasts: &[[u32; LANES]],
-        scores: &mut [[f64; LANES]],
-    ) -> f64 {
-        self.packed.score_again(level, ranks, scores)
-    }
-
-    fn cut(&self, i: usize) -> SmallCut {
-        self.unpack(self.packed.sum(i))
-    }
-
-    fn exact(&self, i: usize) -> ExactScore {
-        self.exact_of(self.packed.sum(i))
-    }
-
-    fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut {
-        self.unpack(self.packed.sum_where(ranks, |rank| rank < end))
-    }
-
-    fn exact_below(&self, ranks: &[u32], end: u32) -> ExactScore {
-        self.exact_of(self.packed.sum_where(ranks, |rank| rank < end))
-    }
-
-    fn cuts_with_missing(&self, ranks: &[u32], end: u32, missing: u32) -> [SmallCut; 3] {
-        // One pass: with two, extra trees on missing values take 1.05 of the time (`benches/NOTES.md`).
-        let (mut below, mut absent) = (0, 0);
-        for (&rank, &row) in ranks.iter().zip(self.packed.rows()) {
-            below += row & -i32::from(rank < end);
-            absent += row & -i32::from(rank == missing);
+        is_left: impl Fn(u32) -> [bool; K],
+    ) -> [i32; K] {
+        let [cells] = &lanes.cells;
+        let mut lefts = [0; K];
+        for (&rank, &cell) in ranks.iter().zip(cells) {
+            let is_left = is_left(rank);
+            for i in 0..K {
+                lefts[i] += cell & -i32::from(is_left[i]);
+            }
         }
-        // The excesses of all rows add up to 0.
-        [below, self.node.weight as i32 - absent, below + absent].map(|sum| self.unpack(sum))
+        lefts
     }
 
-    fn add_units(&mut self, units: &[u8], n_units: usize) {
-        self.units[..n_units].fill(0);
-        for (&unit, row) in units.iter().zip(self.packed.rows()) {
-            self.units[usize::from(unit)] += row;
-        }
+    #[inline]
+    fn cut(&self, _criterion: &BinaryGini<'_, W>, &left: &i32) -> SmallCut {
+        let ExactScore { numerator, denominator } = self.exact(left);
+        SmallCut { score: numerator as u64 as f64 / f64::from(denominator), weight: unpacked(left).0 as u64 }
     }
 
-    /// The mean excess of some rows grows with their share of the second class.
-    fn sort_units(&mut self, i: usize, units: &mut [u8]) -> bool {
-        let mean = |unit: u8| unpacked(self.units[usize::from(unit)]);
-        if i > 0 {
-            return false;
-        }
-        units.sort_unstable_by(|&a, &b| {
-            let ((weight, excess), (other_weight, other_excess)) = (mean(a), mean(b));
-            // The excess of a part of the node is below 2^18, and weights are below 2^10.
-            (excess * other_weight).cmp(&(other_excess * weight)).then(a.cmp(&b))
-        });
-        true
+    fn compare(&self, _criterion: &BinaryGini<'_, W>, &a: &i32, &b: &i32) -> Ordering {
+        self.exact(a).compare(&self.exact(b))
+    }
+
+    #[inline]
+    fn of_lanes(lanes: &Components<Packed>, i: usize) -> i32 {
+        lanes.lefts[0][i]
+    }
+
+    fn row(&self, lanes: &Components<Packed>, row: usize) -> (i64, i64) {
+        let (weight, excess) = unpacked(lanes.cells[0][row]);
+        (weight.into(), excess.into())
+    }
+
+    fn excess(&left: &i32) -> i64 {
+        unpacked(left).1.into()
+    }
+}
+
+impl<W: SampleWeights> Rough for BinaryGini<'_, W> {
+    type Lanes = Components<Pair>;
+    const SIDE_BY_SIDE: bool = true;
+    const ROUGH_FIRST: bool = false;
+
+    /// The excess of a row is `W c - w C`.
+    fn set_lanes(
+        &self,
+        node: &BinaryTotals,
+        samples: &[u32],
+        weights: &[u64],
+        lanes: &mut Components<Pair>,
+    ) -> Precision {
+        let (weight, second) = (node.weight as f64, node.second as f64);
+        let distances = [-second, weight - second];
+        let excess = |sample: u32, w: f64| w * distances[self.classes[sample as usize] as usize & 1];
+        let error = set_pairs(samples, weights, weight, excess, &mut lanes.cells);
+        Precision::Squares { error, per_unit: 1.0, absolute: self.tolerance(node, 0.0) }
+    }
+
+    fn most_score(&self, node: &BinaryTotals) -> f64 {
+        node.second as f64 * (node.weight - node.second) as f64
+    }
+
+    fn write_row_value(&self, sample: u32, value: &mut [f64]) {
+        value.fill(0.0);
+        value[self.classes[sample as usize] as usize] = 1.0;
     }
 }

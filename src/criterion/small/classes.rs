@@ -4,11 +4,14 @@
 //! those of each node, are in the order of their classes: so they are searched class by class, and the sums
 //! of one class at all cuts stay in registers.
 
+use std::cmp::Ordering;
+
 use smallvec::SmallVec;
 
+use super::legal::{Legal, Limits};
 use super::{
     BY_RANK, BY_UNIT, ByRow, ExactScore, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left, higher,
-    highest_of, is_end,
+    highest_of, is_end, left_with_missing,
 };
 use crate::criterion::classes::{ClassCriterion, Measure};
 use crate::criterion::component::ClassWeights;
@@ -29,6 +32,7 @@ pub struct SmallClasses {
     grouped: ByRow<i32>,
     /// The groups that are not empty: the end of the group, and the weight of its class.
     groups: SmallVec<[(u16, i32); 8]>,
+    legal: Legal,
     /// The cuts that were scored last.
     cuts: [Sums; MAX_ROWS / LANES],
     /// Units of categories: their number, their weights, and group by group their weights in it.
@@ -81,6 +85,13 @@ impl SmallClasses {
         sum
     }
 
+    fn sum_of_subset(&self, units: &[u32], subset: u32) -> Sum {
+        let [sum] = self.sums(units, |units, weights, _| {
+            [units.iter().zip(weights).map(|(&unit, &w)| w & -i32::from(unit & subset != 0)).sum()]
+        });
+        sum
+    }
+
     /// The sum of cut number `i` of those that were scored last.
     fn sum(&self, i: usize) -> Sum {
         let Sums { left, numerator } = &self.cuts[i / LANES];
@@ -89,7 +100,7 @@ impl SmallClasses {
 
     fn cut_of(&self, sum: Sum) -> SmallCut {
         let denominator = sum.left * (self.weight - sum.left);
-        SmallCut { score: f64::from(sum.numerator) / f64::from(denominator), weight: sum.left as u32 }
+        SmallCut { score: f64::from(sum.numerator) / f64::from(denominator), weight: sum.left as u64 }
     }
 
     fn exact_of(&self, sum: Sum) -> ExactScore {
@@ -114,12 +125,17 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
             counts: [0; MAX_ROWS],
             grouped: [0; MAX_ROWS],
             groups: SmallVec::new(),
+            legal: Legal::new(),
             cuts: [Sums { left: [0; LANES], numerator: [0; LANES] }; MAX_ROWS / LANES],
             n_units: 0,
             unit_weights: [0; MAX_ROWS],
             unit_counts: Vec::new(),
             unit_classes: ClassWeights::default(),
         })
+    }
+
+    fn limit(&mut self, limits: Limits) {
+        self.legal.limit(limits);
     }
 
     fn load(&mut self, criterion: &ClassCriterion<'_, W, M>, samples: &mut [u32]) -> bool {
@@ -143,7 +159,7 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         total <= MAX_WEIGHT
     }
 
-    fn enter(&mut self, places: &[u8]) {
+    fn enter(&mut self, _criterion: &ClassCriterion<'_, W, M>, places: &[u8], _samples: &[u32]) {
         self.counts[..self.slots.len()].fill(0);
         self.weight = 0;
         for &place in places {
@@ -157,7 +173,7 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         self.weight as u64
     }
 
-    fn is_pure(&self) -> bool {
+    fn is_pure(&self, _criterion: &ClassCriterion<'_, W, M>) -> bool {
         self.counts().contains(&self.weight)
     }
 
@@ -172,8 +188,8 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         }
     }
 
-    fn row_weight(&self, place: u8) -> u32 {
-        self.weights[usize::from(place)] as u32
+    fn row_weight(&self, place: u8) -> u64 {
+        self.weights[usize::from(place)] as u64
     }
 
     fn write_row_value(&self, _criterion: &ClassCriterion<'_, W, M>, place: u8, _sample: u32, value: &mut [f64]) {
@@ -181,7 +197,8 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         value[self.slots[usize::from(self.classes[usize::from(place)])] as usize] = 1.0;
     }
 
-    fn begin(&mut self, places: &[u8]) {
+    fn begin(&mut self, _criterion: &ClassCriterion<'_, W, M>, places: &[u8], _samples: &[u32]) {
+        self.legal.begin(places.len(), self.weight as u64);
         self.groups.clear();
         let mut last = None;
         for (end, (&place, weight)) in (1..).zip(places.iter().zip(&mut self.grouped)) {
@@ -201,14 +218,30 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         if self.groups.len() == 2 { self.weight.into() } else { f64::INFINITY }
     }
 
-    fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64 {
-        let Self { grouped, groups, weight, cuts, .. } = self;
-        score_cuts::<BY_RANK>(level, ranks, grouped, groups, lasts, *weight, cuts, scores)
+    fn score_cuts(
+        &mut self,
+        _criterion: &ClassCriterion<'_, W, M>,
+        level: Level,
+        ranks: &[u32],
+        lasts: &[[u32; LANES]],
+        scores: &mut [[f64; LANES]],
+    ) -> f64 {
+        let Self { grouped, groups, weight, legal, cuts, .. } = self;
+        let whole = [*weight, legal.least_integer];
+        let highest = score_cuts::<BY_RANK>(level, ranks, grouped, groups, lasts, whole, cuts, scores);
+        legal.remove(level, ranks, lasts, scores, highest)
     }
 
     /// Squares do not add up, so the rows are added up anew.
-    fn score_again(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64 {
-        SmallRows::<ClassCriterion<'_, W, M>>::score_cuts(self, level, ranks, lasts, scores)
+    fn score_again(
+        &mut self,
+        criterion: &ClassCriterion<'_, W, M>,
+        level: Level,
+        ranks: &[u32],
+        lasts: &[[u32; LANES]],
+        scores: &mut [[f64; LANES]],
+    ) -> f64 {
+        SmallRows::<ClassCriterion<'_, W, M>>::score_cuts(self, criterion, level, ranks, lasts, scores)
     }
 
     /// Scores are at most the weight of the node, and as quotients whose denominators are below 2^18, they
@@ -217,29 +250,48 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         true
     }
 
-    fn score_subsets(&mut self, level: Level, units: &[u32], lefts: &[u32; LANES], scores: &mut [f64; LANES]) -> f64 {
-        let Self { grouped, groups, weight, cuts, .. } = self;
-        let (lefts, scores) = (std::slice::from_ref(lefts), std::slice::from_mut(scores));
-        score_cuts::<BY_UNIT>(level, units, grouped, groups, lefts, *weight, cuts, scores)
+    fn score_subsets(
+        &mut self,
+        _criterion: &ClassCriterion<'_, W, M>,
+        level: Level,
+        units: &[u32],
+        lefts: &[u32; LANES],
+        scores: &mut [f64; LANES],
+    ) -> f64 {
+        let Self { grouped, groups, weight, legal, cuts, .. } = self;
+        let whole = [*weight, legal.least_integer];
+        let (all_lefts, all_scores) = (std::slice::from_ref(lefts), std::slice::from_mut(&mut *scores));
+        let highest = score_cuts::<BY_UNIT>(level, units, grouped, groups, all_lefts, whole, cuts, all_scores);
+        legal.remove_subsets(level, units, lefts, scores, highest)
     }
 
-    fn cut(&self, i: usize) -> SmallCut {
+    fn scored_cut(&self, _criterion: &ClassCriterion<'_, W, M>, i: usize, _ranks: &[u32], _last: u32) -> SmallCut {
         self.cut_of(self.sum(i))
     }
 
-    fn exact(&self, i: usize) -> ExactScore {
-        self.exact_of(self.sum(i))
+    fn cut_below(&self, _criterion: &ClassCriterion<'_, W, M>, ranks: &[u32], end: u32) -> SmallCut {
+        self.legal.if_legal(self.cut_of(self.sum_below(ranks, end)), ranks, |rank| rank < end)
     }
 
-    fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut {
-        self.cut_of(self.sum_below(ranks, end))
+    fn compare_below(&self, _criterion: &ClassCriterion<'_, W, M>, a: (&[u32], u32), b: (&[u32], u32)) -> Ordering {
+        self.exact_of(self.sum_below(a.0, a.1)).compare(&self.exact_of(self.sum_below(b.0, b.1)))
     }
 
-    fn exact_below(&self, ranks: &[u32], end: u32) -> ExactScore {
-        self.exact_of(self.sum_below(ranks, end))
+    fn subset_cut(&self, _criterion: &ClassCriterion<'_, W, M>, units: &[u32], subset: u32) -> SmallCut {
+        self.cut_of(self.sum_of_subset(units, subset))
     }
 
-    fn cuts_with_missing(&self, ranks: &[u32], end: u32, missing: u32) -> [SmallCut; 3] {
+    fn compare_subsets(&self, _criterion: &ClassCriterion<'_, W, M>, units: &[u32], a: u32, b: u32) -> Ordering {
+        self.exact_of(self.sum_of_subset(units, a)).compare(&self.exact_of(self.sum_of_subset(units, b)))
+    }
+
+    fn cuts_with_missing(
+        &self,
+        _criterion: &ClassCriterion<'_, W, M>,
+        ranks: &[u32],
+        end: u32,
+        missing: u32,
+    ) -> [SmallCut; 3] {
         let sums = self.sums(ranks, |ranks, weights, all| {
             let (mut below, mut absent) = (0, 0);
             for (&rank, &w) in ranks.iter().zip(weights) {
@@ -248,10 +300,11 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
             }
             [below, all - absent, below + absent]
         });
-        sums.map(|sum| self.cut_of(sum))
+        let is_left = left_with_missing(end, missing);
+        std::array::from_fn(|i| self.legal.if_legal(self.cut_of(sums[i]), ranks, |rank| is_left(rank)[i]))
     }
 
-    fn add_units(&mut self, units: &[u8], n_units: usize) {
+    fn add_units(&mut self, _criterion: &ClassCriterion<'_, W, M>, units: &[u8], n_units: usize) {
         let Self { unit_weights, unit_counts, .. } = self;
         self.n_units = n_units;
         unit_weights[..n_units].fill(0);
@@ -321,10 +374,12 @@ vectorized! {
         weights: &[i32],
         groups: &[(u16, i32)],
         lasts: &[[u32; LANES]],
-        node_weight: i32,
+        whole: [i32; 2],
         cuts: &mut [Sums],
         scores: &mut [[f64; LANES]],
     ) -> f64 {
+        // The weight of the node, and the least of a child.
+        let [node_weight, least] = whole;
         let mut highest = [f64::NEG_INFINITY; LANES];
         for ((lasts, cut), scores) in lasts.iter().zip(cuts).zip(scores) {
             let (mut left, mut inside, mut outside) = ([0; LANES], [0; LANES], [0; LANES]);
@@ -352,7 +407,8 @@ vectorized! {
                 let numerator = numerator(node_weight, left[lane], inside[lane], outside[lane]);
                 cut.numerator[lane] = numerator;
                 let score = f64::from(numerator) / f64::from(left[lane] * (node_weight - left[lane]));
-                scores[lane] = if left[lane] < node_weight { score } else { f64::NEG_INFINITY };
+                let is_legal = least <= left[lane] && left[lane] <= node_weight - least;
+                scores[lane] = if is_legal { score } else { f64::NEG_INFINITY };
             }
             highest = higher(highest, scores);
         }

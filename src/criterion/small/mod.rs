@@ -14,15 +14,24 @@
 //! The order of cuts is the exact one: where scores are close, cuts are compared as integers.
 
 mod binary;
+mod by_class;
 mod classes;
+mod filter;
+mod format;
+mod kernel;
+mod legal;
 mod none;
-mod packed;
-mod rounded;
+mod several;
+mod squares;
 mod sums;
 
-pub use binary::SmallBinary;
+pub use binary::BinaryRows;
 pub use classes::SmallClasses;
+pub use filter::Filter;
+pub use kernel::{Kernel, Rows};
+pub use legal::Limits;
 pub use none::NotSmall;
+pub use squares::SquareRows;
 pub use sums::SmallSums;
 
 use std::cmp::Ordering;
@@ -59,7 +68,7 @@ pub struct SmallCut {
     /// the exact score.
     pub score: f64,
     /// The weight of the rows on the left.
-    pub weight: u32,
+    pub weight: u64,
 }
 
 impl SmallCut {
@@ -97,18 +106,26 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// The buffers; `None` if the criterion has no statistics of small subtrees.
     fn new(criterion: &C) -> Option<Self>;
 
+    /// Sets what children must have in all nodes.
+    fn limit(&mut self, limits: Limits);
+
+    /// Whether nodes with columns of categories can be searched.
+    fn has_categories(&self) -> bool {
+        true
+    }
+
     /// Loads the rows of a subtree, at most [`MAX_ROWS`], and changes their order to that in which all its
     /// nodes are to have their rows. Returns false if their numbers are too large. O(rows).
     fn load(&mut self, criterion: &C, samples: &mut [u32]) -> bool;
 
     /// Adds up the rows of a node. O(rows).
-    fn enter(&mut self, places: &[u8]);
+    fn enter(&mut self, criterion: &C, places: &[u8], samples: &[u32]);
 
     /// The weight of the node.
     fn weight(&self) -> u64;
 
     /// See [`Statistics::is_pure`].
-    fn is_pure(&self) -> bool;
+    fn is_pure(&self, criterion: &C) -> bool;
 
     /// See [`Statistics::impurity`]; the same bits.
     fn impurity(&self, criterion: &C) -> f64;
@@ -117,7 +134,7 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     fn write_value(&self, criterion: &C, samples: &[u32], value: &mut [f64]);
 
     /// The weight of a row of the subtree.
-    fn row_weight(&self, place: u8) -> u32;
+    fn row_weight(&self, place: u8) -> u64;
 
     /// The [impurity](Self::impurity) of a node of one row. No node need be entered.
     fn row_impurity(&self, _place: u8) -> f64 {
@@ -129,7 +146,7 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
 
     /// Begins the search of the node, whose rows are in the order of [`load`](Self::load), as ranks are
     /// to be. O(rows).
-    fn begin(&mut self, places: &[u8]);
+    fn begin(&mut self, criterion: &C, places: &[u8], samples: &[u32]);
 
     /// No cut of the node has a higher score, up to [`MARGIN`].
     fn most_score(&self) -> f64 {
@@ -141,12 +158,26 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// to minus infinity if all rows go left. Returns the highest score. `ranks` are those of the
     /// node's rows. Scores may be rounded, and have a unit of their own: see
     /// [`least_close`](Self::least_close). O(rows * cuts).
-    fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64;
+    fn score_cuts(
+        &mut self,
+        criterion: &C,
+        level: Level,
+        ranks: &[u32],
+        lasts: &[[u32; LANES]],
+        scores: &mut [[f64; LANES]],
+    ) -> f64;
 
     /// Scores the cuts of the column that was [scored](Self::score_cuts) last again. `lasts` are the same as
     /// before, and so are `ranks`, but for rows on the right of all cuts that now have rank 0, as no other
     /// row has. O(rows + cuts), or O(rows * cuts).
-    fn score_again(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64;
+    fn score_again(
+        &mut self,
+        criterion: &C,
+        level: Level,
+        ranks: &[u32],
+        lasts: &[[u32; LANES]],
+        scores: &mut [[f64; LANES]],
+    ) -> f64;
 
     /// The exact order of the cuts of the node; the greater one is the better split. `exactly` tells the
     /// order by exact scores, and is called only where scores are close.
@@ -167,7 +198,14 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// Scores subsets of the units of a column of categories: cut number `i` sends the rows left
     /// whose unit, a bit, is one of `lefts[i]`. `units` are those of the node's rows. Sets the scores
     /// and returns the highest one as [`score_cuts`](Self::score_cuts) does. O(rows).
-    fn score_subsets(&mut self, level: Level, units: &[u32], lefts: &[u32; LANES], scores: &mut [f64; LANES]) -> f64;
+    fn score_subsets(
+        &mut self,
+        criterion: &C,
+        level: Level,
+        units: &[u32],
+        lefts: &[u32; LANES],
+        scores: &mut [f64; LANES],
+    ) -> f64;
 
     /// Whether [`score_columns`](Self::score_columns) is there.
     fn scores_columns(&self) -> bool {
@@ -181,6 +219,7 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// O(rows^2).
     fn score_columns(
         &mut self,
+        _criterion: &C,
         _level: Level,
         _ranks: &[ByColumn<u32>],
         _scores: &mut [ByColumn<f64>],
@@ -200,45 +239,48 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
         least_close(score)
     }
 
+    /// How far [`SmallCut::score`] may be from the exact one beside [`MARGIN`].
+    fn absolute(&self) -> f64 {
+        0.0
+    }
+
     /// Cut number `i` of the column that was scored last, which sends rows of at most the rank `last` left.
     /// `ranks` are those of the node's rows in the column. O(rows).
-    fn scored_cut(&self, i: usize, _ranks: &[u32], _last: u32) -> SmallCut {
-        self.cut(i)
+    fn scored_cut(&self, criterion: &C, i: usize, ranks: &[u32], last: u32) -> SmallCut;
+
+    /// The cut that sends rows of a rank below `end` left. There must be rows on both sides. Its score is minus
+    /// infinity if it is not legal. O(rows).
+    fn cut_below(&self, criterion: &C, ranks: &[u32], end: u32) -> SmallCut;
+
+    /// The score of this cut, in the unit and with the error of [`score_cuts`](Self::score_cuts).
+    #[inline]
+    fn rough_below(&mut self, _criterion: &C, _level: Level, _ranks: &[u32], _end: u32) -> f64 {
+        f64::INFINITY
     }
 
-    /// Whether each of the subsets that were scored last has the mean of the node. Only for criteria
-    /// with one [order](super::Ordered) by means.
-    fn have_equal_means(&self) -> bool {
-        unreachable!("the criterion has several orders")
-    }
-
-    /// Whether the rows on the left of cut number `i` of those that were scored last have the lower
-    /// mean. Only for criteria with one [order](super::Ordered) by means.
-    fn is_lower(&self, _i: usize) -> bool {
-        unreachable!("the criterion has several orders")
-    }
-
-    /// Cut number `i` of those that were [scored](Self::score_subsets) last.
-    fn cut(&self, i: usize) -> SmallCut;
-
-    /// The exact score of this cut.
-    fn exact(&self, i: usize) -> ExactScore;
-
-    /// The cut that sends rows of a rank below `end` left. There must be rows on both sides.
-    /// O(rows).
-    fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut;
-
-    /// The exact score of this cut. O(rows).
-    fn exact_below(&self, ranks: &[u32], end: u32) -> ExactScore;
+    /// The exact order of two of these cuts. O(rows).
+    fn compare_below(&self, criterion: &C, a: (&[u32], u32), b: (&[u32], u32)) -> Ordering;
 
     /// The cuts of a column with rows of the rank `missing`, above all others: those of a rank below
     /// `end` on the left; all rows but the missing ones; those below `end` and the missing ones. There must
     /// be rows on both sides. O(rows).
-    fn cuts_with_missing(&self, ranks: &[u32], end: u32, missing: u32) -> [SmallCut; 3];
+    fn cuts_with_missing(&self, criterion: &C, ranks: &[u32], end: u32, missing: u32) -> [SmallCut; 3];
+
+    /// The cut that sends the rows of the units of a subset left, which are bits. O(rows).
+    fn subset_cut(&self, criterion: &C, units: &[u32], subset: u32) -> SmallCut;
+
+    /// The exact order of two of these cuts. O(rows).
+    fn compare_subsets(&self, criterion: &C, units: &[u32], a: u32, b: u32) -> Ordering;
+
+    /// The order of the mean of a subset and that of the node. Only for criteria with one
+    /// [order](super::Ordered) by means.
+    fn compare_subset_mean(&self, _criterion: &C, _units: &[u32], _subset: u32) -> Ordering {
+        unreachable!("the criterion has several orders")
+    }
 
     /// Adds up the rows of each unit of categories: `units[i]`, below `n_units`, is the unit of row
     /// `i` in the order of `ranks`. O(rows).
-    fn add_units(&mut self, units: &[u8], n_units: usize);
+    fn add_units(&mut self, criterion: &C, units: &[u8], n_units: usize);
 
     /// No subset of the units that were [added up](Self::add_units) last makes a cut of a higher
     /// score, up to [`MARGIN`].
@@ -275,6 +317,12 @@ const fn n_lanes(by: usize) -> usize {
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
 fn goes_left<const BY: usize>(row: u32, left: u32) -> bool {
     if BY == BY_UNIT { row & left != 0 } else { row <= left }
+}
+
+/// On which side rows of a rank are in each of the [cuts with missing values](SmallRows::cuts_with_missing):
+/// whether they are on the left.
+fn left_with_missing(end: u32, missing: u32) -> impl Fn(u32) -> [bool; 3] {
+    move |rank| [rank < end, rank != missing, rank < end || rank == missing]
 }
 
 /// The least score that must be compared exactly with this one, if scores are those of [`SmallCut`].
@@ -319,227 +367,4 @@ fn is_end(weight: i32) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::collection::vec;
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::criterion::{Criterion, Visitor, visit};
-    use crate::data::Target;
-    use crate::error::Result;
-    use crate::params::CriterionKind;
-    use crate::runtime::Runtime;
-
-    /// A node at some places of the rows `samples`, and the ranks of its rows in a column.
-    struct Check<'a> {
-        samples: &'a [u32],
-        places: &'a [u8],
-        ranks: &'a [u32],
-    }
-
-    fn assert_same(cut: &SmallCut, expected: &SmallCut) {
-        assert_eq!((cut.weight, cut.score.to_bits()), (expected.weight, expected.score.to_bits()));
-    }
-
-    /// The cuts with missing values are those of ranks that put them last or first.
-    fn check_with_missing<C: Criterion>(rows: &C::Small, ranks: &[u32], end: u32, missing: u32) {
-        let first: Vec<u32> = ranks.iter().map(|&rank| if rank == missing { 0 } else { rank + 1 }).collect();
-        let expected = [rows.cut_below(ranks, end), rows.cut_below(ranks, missing), rows.cut_below(&first, end + 1)];
-        for (cut, expected) in rows.cuts_with_missing(ranks, end, missing).iter().zip(expected) {
-            assert_same(cut, &expected);
-        }
-    }
-
-    /// Columns side by side have the scores of the cuts after each of the ranks `ends`. The last column does
-    /// not vary.
-    fn check_columns<C: Criterion>(
-        rows: &mut C::Small,
-        level: Level,
-        ranks: &[u32],
-        (ends, scores): (&[u32], &[f64]),
-        highest: f64,
-    ) {
-        let column = |rank, i| if i + 1 < COLUMNS { rank } else { 7 };
-        let lanes: Vec<ByColumn<u32>> = ranks.iter().map(|&rank| std::array::from_fn(|i| column(rank, i))).collect();
-        let mut lanes_scores = vec![[0.0; COLUMNS]; lanes.len()];
-        let highest_of_all = rows.score_columns(level, &lanes, &mut lanes_scores);
-        let expected = std::array::from_fn(|i| if i + 1 < COLUMNS { highest } else { f64::NEG_INFINITY });
-        assert_eq!(highest_of_all, expected);
-        for (scores_of_row, rank) in lanes_scores.iter().zip(ranks) {
-            let i = ends.binary_search(rank).unwrap();
-            assert!(scores_of_row[..COLUMNS - 1].iter().all(|&score| score == scores[i]));
-        }
-    }
-
-    /// A node of one row has the same impurity and value, whether it is entered or not.
-    fn check_row<C: Criterion>(criterion: &C, rows: &mut C::Small, place: u8, sample: u32) {
-        let [mut value, mut expected] = [vec![-1.0; criterion.n_values()], vec![0.0; criterion.n_values()]];
-        let impurity = rows.row_impurity(place);
-        rows.write_row_value(criterion, place, sample, &mut value);
-        rows.enter(&[place]);
-        rows.write_value(criterion, &[sample], &mut expected);
-        assert_eq!(impurity.to_bits(), rows.impurity(criterion).to_bits());
-        assert_eq!(u64::from(rows.row_weight(place)), rows.weight());
-        assert_eq!(value, expected);
-    }
-
-    impl Visitor for Check<'_> {
-        /// Whether the criterion has small statistics, and the numbers are small enough.
-        type Output = bool;
-
-        fn visit<C: Criterion>(self, criterion: &C) -> Result<bool> {
-            let Self { samples, places, ranks } = self;
-            let Some(mut rows) = C::Small::new(criterion) else { return Ok(false) };
-            let mut samples = samples.to_vec();
-            let before = samples.clone();
-            if !rows.load(criterion, &mut samples) {
-                return Ok(false);
-            }
-            assert!(before.iter().all(|sample| samples.contains(sample)));
-            let node: Vec<u32> = places.iter().map(|&place| samples[usize::from(place)]).collect();
-            let totals = criterion.totals(&node);
-            rows.enter(places);
-            assert_eq!(rows.weight(), criterion.weight(&totals));
-            assert_eq!(rows.is_pure(), criterion.is_pure(&totals));
-            assert_eq!(rows.impurity(criterion).to_bits(), criterion.impurity(&totals).to_bits());
-            let [mut value, mut expected] = [vec![-1.0; criterion.n_values()], vec![0.0; criterion.n_values()]];
-            rows.write_value(criterion, &node, &mut value);
-            criterion.write_value(&totals, &node, &mut expected);
-            assert_eq!(value, expected);
-
-            if C::FORBIDS_CUTS && rows.is_pure() {
-                // Such a node is not searched.
-                return Ok(true);
-            }
-            rows.begin(places);
-            check_row(criterion, &mut rows, places[0], node[0]);
-            rows.enter(places);
-            let weights = places.iter().map(|&place| u64::from(rows.row_weight(place)));
-            assert_eq!(weights.sum::<u64>(), rows.weight());
-            let mut ends = ranks.to_vec();
-            ends.sort_unstable();
-            ends.dedup();
-            let mut lasts = ends.clone();
-            lasts.resize(lasts.len().next_multiple_of(LANES), *ends.last().unwrap());
-            let mut scan = criterion.scan();
-            // `None` for forbidden cuts.
-            let proofs: Vec<Option<C::Proof>> = ends[..ends.len() - 1]
-                .iter()
-                .map(|&end| {
-                    let mut pushed = criterion.begin(&totals, &mut scan);
-                    for (&sample, _) in node.iter().zip(ranks).filter(|&(_, &rank)| rank <= end) {
-                        criterion.push(&totals, &mut scan, &mut pushed, sample);
-                    }
-                    let is_forbidden = criterion.score(&totals, &scan, pushed).is_nan();
-                    (!is_forbidden).then(|| criterion.proof(&scan, pushed))
-                })
-                .collect();
-            // The same cuts of the lower ranks, with the rows of the highest rank on the left.
-            let missing = *ends.last().unwrap();
-            let mut below = ends[..ends.len() - 1].to_vec();
-            below.resize(below.len().next_multiple_of(LANES), below.last().copied().unwrap_or_default());
-            let moved: Vec<u32> = ranks.iter().map(|&rank| if rank == missing { 0 } else { rank }).collect();
-            for level in Level::supported() {
-                let below = below.as_chunks().0;
-                let mut scores = vec![[0.0; LANES]; below.len()];
-                let highest = rows.score_cuts(level, &moved, below, &mut scores);
-                let mut again = scores.clone();
-                rows.score_cuts(level, ranks, below, &mut again);
-                assert_eq!(rows.score_again(level, &moved, below, &mut again), highest);
-                assert_eq!(scores, again);
-                let cuts = below.as_flattened().iter().zip(scores.as_flattened()).enumerate();
-                for (i, (&last, _)) in cuts.filter(|&(_, (_, &score))| score > f64::NEG_INFINITY) {
-                    assert_same(&rows.scored_cut(i, &moved, last), &rows.cut_below(&moved, last + 1));
-                }
-
-                let mut scores = vec![[0.0; LANES]; lasts.len() / LANES];
-                let highest = rows.score_cuts(level, ranks, lasts.as_chunks().0, &mut scores);
-                let scores = scores.as_flattened();
-                assert_eq!(highest, scores.iter().copied().fold(f64::NEG_INFINITY, f64::max));
-                assert!(scores[proofs.len()..].iter().all(|&score| score == f64::NEG_INFINITY));
-                let cut = |i: usize| rows.scored_cut(i, ranks, ends[i]);
-                let cuts: Vec<SmallCut> = (0..proofs.len()).map(cut).collect();
-                let are_rounded = rows.scores_columns();
-                let exact: Vec<ExactScore> = ends.iter().map(|&end| rows.exact_below(ranks, end + 1)).collect();
-                let compare = |i: usize, j: usize| rows.compare(&cuts[i], &cuts[j], || exact[i].compare(&exact[j]));
-                for (i, a) in cuts.iter().enumerate() {
-                    assert!(are_rounded || a.score.to_bits() == scores[i].to_bits());
-                    let is_best = (0..cuts.len()).all(|j| compare(i, j) != Ordering::Less);
-                    assert!(are_rounded || rows.exact(i) == exact[i]);
-                    assert!(!is_best || scores[i] >= rows.least_close(highest));
-                    let mut worse = (0..cuts.len()).filter(|&j| compare(i, j) != Ordering::Less);
-                    assert!(worse.all(|j| scores[i] >= rows.least_to_win(cuts[j].score)));
-                    assert_same(a, &rows.cut_below(ranks, ends[i] + 1));
-                    if ends[i] + 1 < missing {
-                        check_with_missing::<C>(&rows, ranks, ends[i] + 1, missing);
-                    }
-                    assert!(a.score <= rows.most_score() * (1.0 + MARGIN));
-                    assert_eq!(a.score == f64::NEG_INFINITY, proofs[i].is_none());
-                    let Some(proof) = &proofs[i] else { continue };
-                    for (j, other) in proofs.iter().enumerate().filter_map(|(j, other)| Some((j, other.as_ref()?))) {
-                        assert_eq!(compare(i, j), criterion.compare(&totals, proof, other));
-                    }
-                }
-
-                if rows.scores_columns() && ranks.len() <= FEW_ROWS {
-                    check_columns::<C>(&mut rows, level, ranks, (&ends, scores), highest);
-                }
-            }
-            Ok(true)
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn small_statistics_agree_with_scans(
-            (numbers, ranks, weights, is_in) in (2..=MAX_ROWS).prop_flat_map(|n| (
-                vec(-1000..1000i32, n),
-                vec(1..41u32, n),
-                prop_oneof![Just(None), vec((1..4u8).prop_map(f64::from), n).prop_map(Some)],
-                vec(any::<bool>(), n),
-            )),
-            step in prop::sample::select(vec![1, 300, 900]),
-            n_classes in 2..9u32,
-            outlier in prop::sample::select(vec![0.0, 1e9, 1e14]),
-            n_outputs in 1..4usize,
-            likes_zero in any::<bool>(),
-            is_count in any::<bool>(),
-        ) {
-            let n = numbers.len();
-            let classes: Vec<u32> = numbers.iter().map(|&v| v.unsigned_abs() / 7 % n_classes).collect();
-            // An outlier, which may be in the node or not, squeezes all other targets.
-            let value = |(i, &v): (usize, &i32)| if i == 0 { outlier } else { f64::from(v / step) + 0.1 };
-            // The targets have scales of their own.
-            let row = |cell| (0..n_outputs).map(move |output| value(cell) * (1 + 7 * output) as f64);
-            let values: Vec<f64> = numbers.iter().enumerate().flat_map(row).collect();
-            let fraction = if is_count { 0.0 } else { 0.1 };
-            let count = |&v: &i32| {
-                let count = (v / step).max(i32::from(!likes_zero));
-                f64::from(count) + if count > 0 { fraction } else { 0.0 }
-            };
-            let row = |v| (0..n_outputs).map(move |output| count(v) * [1.0, 0.25, 64.0][output]);
-            let counts: Vec<f64> = numbers.iter().flat_map(row).collect();
-            let samples: Vec<u32> = (0..n as u32).collect();
-            let mut places: Vec<u8> = (0..n).filter(|&i| is_in[i]).map(|i| i as u8).collect();
-            if places.len() < 2 {
-                places = vec![0, 1];
-            }
-            let ranks = &ranks[..places.len()];
-            for kind in [CriterionKind::Gini, CriterionKind::SquaredError, CriterionKind::Poisson] {
-                let target = match kind {
-                    CriterionKind::SquaredError => Target::regression(&values, n_outputs, weights.as_deref()),
-                    CriterionKind::Poisson => Target::regression(&counts, n_outputs, weights.as_deref()),
-                    _ => Target::classification(&classes, &[n_classes], weights.as_deref()),
-                };
-                let check = Check { samples: &samples, places: &places, ranks };
-                let is_small = visit(kind, &target.unwrap(), check, &Runtime::unstoppable()).unwrap();
-                // Only outliers, great weights and scales that differ make the numbers of a
-                // regression too wide.
-                let may_be_wide = n > 64 || outlier > 0.0 || n_outputs > 1 && n > 16;
-                let may_be_wide = may_be_wide && kind == CriterionKind::SquaredError;
-                // Numbers that hardly vary have a centre, which squared error subtracts.
-                prop_assert!(is_small || may_be_wide || kind == CriterionKind::Poisson && !is_count);
-            }
-        }
-    }
-}
+mod tests;

@@ -1,6 +1,8 @@
 //! The statistics of small subtrees of criteria that have none.
 
-use super::{ExactScore, LANES, SmallCut, SmallRows};
+use std::cmp::Ordering;
+
+use super::{LANES, Limits, SmallCut, SmallRows};
 use crate::criterion::Statistics;
 use crate::simd::Level;
 
@@ -8,101 +10,70 @@ use crate::simd::Level;
 pub enum NotSmall {}
 
 impl<C: Statistics> SmallRows<C> for NotSmall {
-    fn new(_criterion: &C) -> Option<Self> {
+    fn new(_: &C) -> Option<Self> {
         None
     }
-
-    fn load(&mut self, _criterion: &C, _samples: &mut [u32]) -> bool {
+    fn limit(&mut self, _: Limits) {
         match *self {}
     }
-
-    fn enter(&mut self, _places: &[u8]) {
+    fn load(&mut self, _: &C, _: &mut [u32]) -> bool {
         match *self {}
     }
-
+    fn enter(&mut self, _: &C, _: &[u8], _: &[u32]) {
+        match *self {}
+    }
     fn weight(&self) -> u64 {
         match *self {}
     }
-
-    fn is_pure(&self) -> bool {
+    fn is_pure(&self, _: &C) -> bool {
         match *self {}
     }
-
-    fn impurity(&self, _criterion: &C) -> f64 {
+    fn impurity(&self, _: &C) -> f64 {
         match *self {}
     }
-
-    fn write_value(&self, _criterion: &C, _samples: &[u32], _value: &mut [f64]) {
+    fn write_value(&self, _: &C, _: &[u32], _: &mut [f64]) {
         match *self {}
     }
-
-    fn begin(&mut self, _places: &[u8]) {
+    fn begin(&mut self, _: &C, _: &[u8], _: &[u32]) {
         match *self {}
     }
-
-    fn row_weight(&self, _place: u8) -> u32 {
+    fn row_weight(&self, _: u8) -> u64 {
         match *self {}
     }
-
-    fn write_row_value(&self, _criterion: &C, _place: u8, _sample: u32, _value: &mut [f64]) {
+    fn write_row_value(&self, _: &C, _: u8, _: u32, _: &mut [f64]) {
         match *self {}
     }
-
-    fn score_cuts(
-        &mut self,
-        _level: Level,
-        _ranks: &[u32],
-        _lasts: &[[u32; LANES]],
-        _scores: &mut [[f64; LANES]],
-    ) -> f64 {
+    fn score_cuts(&mut self, _: &C, _: Level, _: &[u32], _: &[[u32; LANES]], _: &mut [[f64; LANES]]) -> f64 {
         match *self {}
     }
-
-    fn score_subsets(
-        &mut self,
-        _level: Level,
-        _units: &[u32],
-        _lefts: &[u32; LANES],
-        _scores: &mut [f64; LANES],
-    ) -> f64 {
+    fn score_subsets(&mut self, _: &C, _: Level, _: &[u32], _: &[u32; LANES], _: &mut [f64; LANES]) -> f64 {
         match *self {}
     }
-
-    fn score_again(
-        &mut self,
-        _level: Level,
-        _ranks: &[u32],
-        _lasts: &[[u32; LANES]],
-        _scores: &mut [[f64; LANES]],
-    ) -> f64 {
+    fn score_again(&mut self, _: &C, _: Level, _: &[u32], _: &[[u32; LANES]], _: &mut [[f64; LANES]]) -> f64 {
         match *self {}
     }
-
-    fn exact(&self, _i: usize) -> ExactScore {
+    fn scored_cut(&self, _: &C, _: usize, _: &[u32], _: u32) -> SmallCut {
         match *self {}
     }
-
-    fn exact_below(&self, _ranks: &[u32], _end: u32) -> ExactScore {
+    fn compare_below(&self, _: &C, _: (&[u32], u32), _: (&[u32], u32)) -> Ordering {
         match *self {}
     }
-
-    fn cut(&self, _i: usize) -> SmallCut {
+    fn cut_below(&self, _: &C, _: &[u32], _: u32) -> SmallCut {
         match *self {}
     }
-
-    fn cut_below(&self, _ranks: &[u32], _end: u32) -> SmallCut {
+    fn cuts_with_missing(&self, _: &C, _: &[u32], _: u32, _: u32) -> [SmallCut; 3] {
         match *self {}
     }
-
-    fn cuts_with_missing(&self, _ranks: &[u32], _end: u32, _missing: u32) -> [SmallCut; 3] {
+    fn subset_cut(&self, _: &C, _: &[u32], _: u32) -> SmallCut {
         match *self {}
     }
-
-    fn add_units(&mut self, _units: &[u8], _n_units: usize) {
+    fn compare_subsets(&self, _: &C, _: &[u32], _: u32, _: u32) -> Ordering {
         match *self {}
     }
-
-    fn sort_units(&mut self, _i: usize, _units: &mut [u8]) -> bool {
+    fn add_units(&mut self, _: &C, _: &[u8], _: usize) {
+        match *self {}
+    }
+    fn sort_units(&mut self, _: usize, _: &mut [u8]) -> bool {
         match *self {}
     }
 }

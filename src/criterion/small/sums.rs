@@ -15,10 +15,10 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-use super::rounded::Rounded;
+use super::legal::{Legal, Limits};
 use super::{
-    BY_RANK, BY_RANK_OF_FEW, BY_UNIT, ByColumn, ByRow, ExactScore, FEW_ROWS, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut,
-    SmallRows, goes_left, higher, highest_of, is_end, least_close, n_lanes,
+    BY_RANK, BY_RANK_OF_FEW, BY_UNIT, ByRow, ExactScore, FEW_ROWS, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows,
+    goes_left, higher, highest_of, is_end, left_with_missing, n_lanes,
 };
 use crate::criterion::sums::{LOGS, NarrowTotals, OverSums, SQUARES, Whole};
 use crate::num::log2::Log2;
@@ -40,6 +40,7 @@ pub struct SmallSums {
     weights: ByRow<i32>,
     /// The node's weight.
     weight: i64,
+    legal: Legal,
     /// The weights of the node's rows.
     row_weights: ByRow<i32>,
     /// The weights on the left of the cuts that were scored last.
@@ -49,8 +50,6 @@ pub struct SmallSums {
     outputs: Box<[Output]>,
     /// For logarithms.
     log2: Option<Log2>,
-    /// For squares of one output.
-    rounded: Option<Rounded>,
 }
 
 /// The numbers of one output.
@@ -76,25 +75,6 @@ struct Output {
 }
 
 impl SmallSums {
-    /// Compares the mean of the first output on the left of a cut with the mean of the node.
-    fn compare_means(&self, loss: usize, i: usize) -> Ordering {
-        let Output { excesses, totals, .. } = &self.outputs[0];
-        let (excess, left) = (excesses.as_flattened()[i], self.lefts.as_flattened()[i]);
-        match loss {
-            LOGS => (excess * self.weight).cmp(&(totals.sum * i64::from(left))),
-            _ => excess.cmp(&0),
-        }
-    }
-
-    /// The rounded rows of the node, of which there are `n`.
-    #[inline]
-    fn rounded(&mut self, n: usize) -> Option<&mut Rounded> {
-        let Self { rounded, outputs, row_weights, weight, .. } = self;
-        let (Some(rounded), [output]) = (rounded, &**outputs) else { return None };
-        rounded.load(*weight as i32, &row_weights[..n], &output.row_excesses[..n], output.whole.factor);
-        Some(rounded)
-    }
-
     /// The cut that has `left(output)` on its left: its weight, and the excess of an output.
     #[inline]
     fn cut_of<C: OverSums>(&self, left: impl Fn(usize, &Output) -> (i32, i64)) -> SmallCut {
@@ -113,7 +93,7 @@ impl SmallSums {
             LOGS => parts + offset(&self.outputs),
             _ => parts / f64::from(self.product(weight)),
         };
-        SmallCut { score, weight }
+        SmallCut { score, weight: weight.into() }
     }
 
     /// The exact score of this cut.
@@ -156,6 +136,10 @@ impl SmallSums {
         move |_, output| (self.lefts.as_flattened()[i], output.excesses.as_flattened()[i])
     }
 
+    fn of_subset(&self, units: &[u32], subset: u32) -> impl Fn(usize, &Output) -> (i32, i64) {
+        move |_, output| sums_where(units, &self.row_weights, &output.row_excesses, |unit| unit & subset != 0)
+    }
+
     /// The weight and the excess of the rows of a rank below `end`.
     fn below(&self, ranks: &[u32], end: u32) -> impl Fn(usize, &Output) -> (i32, i64) {
         move |_, output| sums_where(ranks, &self.row_weights, &output.row_excesses, |rank| rank < end)
@@ -171,7 +155,8 @@ fn offset(outputs: &[Output]) -> f64 {
 
 impl<C: OverSums> SmallRows<C> for SmallSums {
     fn new(criterion: &C) -> Option<Self> {
-        let n_outputs = criterion.n_small_outputs()?;
+        // Squares of one output have a form of their own (`squares`).
+        let n_outputs = criterion.n_small_outputs().filter(|&n| C::LOSS == LOGS || n > 1)?;
         let output = |number| Output {
             shift: criterion.shift(number),
             whole: Whole { factor: criterion.unit(number), ..Whole::default() },
@@ -186,14 +171,18 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         Some(Self {
             weights: [0; MAX_ROWS],
             weight: 0,
+            legal: Legal::new(),
             row_weights: [0; MAX_ROWS],
             lefts: [[0; LANES]; MAX_ROWS / LANES],
             unit_weights: [0; MAX_ROWS],
             outputs: (0..n_outputs).map(output).collect(),
             // Their tables take a millisecond to make.
             log2: (C::LOSS == LOGS).then(Log2::new),
-            rounded: (C::LOSS == SQUARES && n_outputs == 1).then(Rounded::new),
         })
+    }
+
+    fn limit(&mut self, limits: Limits) {
+        self.legal.limit(limits);
     }
 
     fn load(&mut self, criterion: &C, samples: &mut [u32]) -> bool {
@@ -227,7 +216,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         })
     }
 
-    fn enter(&mut self, places: &[u8]) {
+    fn enter(&mut self, _criterion: &C, places: &[u8], _samples: &[u32]) {
         for output in &mut self.outputs {
             // The weights are added up anew for each output, which costs less than a loop for them.
             let (mut weight, mut sum, mut squares) = (0, 0, 0);
@@ -254,7 +243,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         self.weight as u64
     }
 
-    fn is_pure(&self) -> bool {
+    fn is_pure(&self, _criterion: &C) -> bool {
         self.outputs.iter().all(|output| output.totals.variance == 0)
             || C::LOSS == LOGS && self.outputs.iter().any(|output| output.totals.sum == 0)
     }
@@ -264,7 +253,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
             return f64::INFINITY;
         }
         // Half of the nodes are leaves of one row.
-        if SmallRows::<C>::is_pure(self) {
+        if SmallRows::<C>::is_pure(self, criterion) {
             return 0.0;
         }
         let parts =
@@ -278,8 +267,8 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         }
     }
 
-    fn row_weight(&self, place: u8) -> u32 {
-        self.weights[usize::from(place)] as u32
+    fn row_weight(&self, place: u8) -> u64 {
+        self.weights[usize::from(place)] as u64
     }
 
     fn row_impurity(&self, place: u8) -> f64 {
@@ -293,7 +282,8 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         }
     }
 
-    fn begin(&mut self, places: &[u8]) {
+    fn begin(&mut self, _criterion: &C, places: &[u8], _samples: &[u32]) {
+        self.legal.begin(places.len(), self.weight as u64);
         for output in &mut self.outputs {
             let rows = self.row_weights.iter_mut().zip(&mut output.row_excesses);
             let (scale, less) = if C::LOSS == LOGS { (1, 0) } else { (self.weight, output.totals.sum) };
@@ -303,17 +293,18 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
                 *row_excess = i64::from(self.weights[place]) * (scale * output.numbers[place] - less);
             }
         }
-        if let Some(rounded) = &mut self.rounded {
-            rounded.begin();
-        }
     }
 
-    fn score_cuts(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64 {
-        if let Some(rounded) = self.rounded(ranks.len()) {
-            return rounded.rows.score_cuts(level, ranks, lasts, scores);
-        }
-        let Self { row_weights, weight, lefts, outputs, .. } = self;
-        let weight = *weight as i32;
+    fn score_cuts(
+        &mut self,
+        _criterion: &C,
+        level: Level,
+        ranks: &[u32],
+        lasts: &[[u32; LANES]],
+        scores: &mut [[f64; LANES]],
+    ) -> f64 {
+        let Self { row_weights, weight, legal, lefts, outputs, .. } = self;
+        let whole = [*weight as i32, legal.least_integer];
         // Most nodes have few rows, which need half as many divisions.
         let score = match (C::LOSS, ranks.len() <= FEW_ROWS) {
             (LOGS, true) => score_cuts::<BY_RANK_OF_FEW, LOGS>,
@@ -321,80 +312,76 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
             (_, true) => score_cuts::<BY_RANK_OF_FEW, SQUARES>,
             (_, false) => score_cuts::<BY_RANK, SQUARES>,
         };
-        score(level, ranks, row_weights, outputs, lasts, weight, lefts, scores)
+        let highest = score(level, ranks, row_weights, outputs, lasts, whole, lefts, scores);
+        legal.remove(level, ranks, lasts, scores, highest)
     }
 
-    fn score_again(&mut self, level: Level, ranks: &[u32], lasts: &[[u32; LANES]], scores: &mut [[f64; LANES]]) -> f64 {
-        if let Some(rounded) = &mut self.rounded {
-            return rounded.rows.score_again(level, ranks, scores);
-        }
-        let Self { row_weights, weight, lefts, outputs, .. } = self;
-        let (weight, lefts) = (*weight as i32, &mut lefts[..lasts.len()]);
+    fn score_again(
+        &mut self,
+        _criterion: &C,
+        level: Level,
+        ranks: &[u32],
+        lasts: &[[u32; LANES]],
+        scores: &mut [[f64; LANES]],
+    ) -> f64 {
+        let Self { row_weights, weight, legal, lefts, outputs, .. } = self;
+        let (whole, lefts) = ([*weight as i32, legal.least_integer], &mut lefts[..lasts.len()]);
         let score = match (C::LOSS, ranks.len() <= FEW_ROWS) {
             (LOGS, true) => score_moved::<BY_RANK_OF_FEW, LOGS>,
             (LOGS, false) => score_moved::<BY_RANK, LOGS>,
             (_, true) => score_moved::<BY_RANK_OF_FEW, SQUARES>,
             (_, false) => score_moved::<BY_RANK, SQUARES>,
         };
-        score(level, ranks, row_weights, outputs, weight, lefts, scores)
+        let highest = score(level, ranks, row_weights, outputs, whole, lefts, scores);
+        legal.remove(level, ranks, lasts, scores, highest)
     }
 
-    fn score_subsets(&mut self, level: Level, units: &[u32], lefts: &[u32; LANES], scores: &mut [f64; LANES]) -> f64 {
-        let Self { row_weights, weight, lefts: weights, outputs, .. } = self;
-        let (lefts, scores) = (std::slice::from_ref(lefts), std::slice::from_mut(scores));
+    fn score_subsets(
+        &mut self,
+        _criterion: &C,
+        level: Level,
+        units: &[u32],
+        lefts: &[u32; LANES],
+        scores: &mut [f64; LANES],
+    ) -> f64 {
+        let Self { row_weights, weight, legal, lefts: weights, outputs, .. } = self;
+        let whole = [*weight as i32, legal.least_integer];
+        let (all_lefts, all_scores) = (std::slice::from_ref(lefts), std::slice::from_mut(&mut *scores));
         let score = if C::LOSS == LOGS { score_cuts::<BY_UNIT, LOGS> } else { score_cuts::<BY_UNIT, SQUARES> };
-        score(level, units, row_weights, outputs, lefts, *weight as i32, weights, scores)
+        let highest = score(level, units, row_weights, outputs, all_lefts, whole, weights, all_scores);
+        legal.remove_subsets(level, units, lefts, scores, highest)
     }
 
-    fn scores_columns(&self) -> bool {
-        self.rounded.is_some()
-    }
-
-    fn score_columns(&mut self, level: Level, ranks: &[ByColumn<u32>], scores: &mut [ByColumn<f64>]) -> ByColumn<f64> {
-        let Some(rounded) = self.rounded(ranks.len()) else { unreachable!("columns are searched one by one") };
-        rounded.rows.score_columns(level, ranks, scores)
-    }
-
-    fn least_close(&self, highest: f64) -> f64 {
-        self.rounded.as_ref().map_or_else(|| least_close(highest), |rounded| rounded.least_close(highest))
-    }
-
-    fn least_to_win(&self, score: f64) -> f64 {
-        self.rounded.as_ref().map_or_else(|| least_close(score), |rounded| rounded.least_to_win(score))
-    }
-
-    fn scored_cut(&self, i: usize, ranks: &[u32], last: u32) -> SmallCut {
-        match &self.rounded {
-            None => SmallRows::<C>::cut(self, i),
-            Some(_) => SmallRows::<C>::cut_below(self, ranks, last + 1),
+    fn compare_subset_mean(&self, _criterion: &C, units: &[u32], subset: u32) -> Ordering {
+        let Output { row_excesses, totals, .. } = &self.outputs[0];
+        let (left, excess) = sums_where(units, &self.row_weights, row_excesses, |unit| unit & subset != 0);
+        match C::LOSS {
+            LOGS => (excess * self.weight).cmp(&(totals.sum * i64::from(left))),
+            _ => excess.cmp(&0),
         }
     }
 
-    fn have_equal_means(&self) -> bool {
-        (0..LANES).all(|i| self.compare_means(C::LOSS, i) == Ordering::Equal)
-    }
-
-    fn is_lower(&self, i: usize) -> bool {
-        self.compare_means(C::LOSS, i) == Ordering::Less
-    }
-
-    fn cut(&self, i: usize) -> SmallCut {
+    fn scored_cut(&self, _criterion: &C, i: usize, _ranks: &[u32], _last: u32) -> SmallCut {
         self.cut_of::<C>(self.scored(i))
     }
 
-    fn exact(&self, i: usize) -> ExactScore {
-        self.exact_of::<C>(self.scored(i))
+    fn cut_below(&self, _criterion: &C, ranks: &[u32], end: u32) -> SmallCut {
+        self.legal.if_legal(self.cut_of::<C>(self.below(ranks, end)), ranks, |rank| rank < end)
     }
 
-    fn cut_below(&self, ranks: &[u32], end: u32) -> SmallCut {
-        self.cut_of::<C>(self.below(ranks, end))
+    fn compare_below(&self, _criterion: &C, a: (&[u32], u32), b: (&[u32], u32)) -> Ordering {
+        self.exact_of::<C>(self.below(a.0, a.1)).compare(&self.exact_of::<C>(self.below(b.0, b.1)))
     }
 
-    fn exact_below(&self, ranks: &[u32], end: u32) -> ExactScore {
-        self.exact_of::<C>(self.below(ranks, end))
+    fn subset_cut(&self, _criterion: &C, units: &[u32], subset: u32) -> SmallCut {
+        self.cut_of::<C>(self.of_subset(units, subset))
     }
 
-    fn cuts_with_missing(&self, ranks: &[u32], end: u32, missing: u32) -> [SmallCut; 3] {
+    fn compare_subsets(&self, _criterion: &C, units: &[u32], a: u32, b: u32) -> Ordering {
+        self.exact_of::<C>(self.of_subset(units, a)).compare(&self.exact_of::<C>(self.of_subset(units, b)))
+    }
+
+    fn cuts_with_missing(&self, _criterion: &C, ranks: &[u32], end: u32, missing: u32) -> [SmallCut; 3] {
         let row_weights = &self.row_weights;
         // For each output, the weights and the excesses on the left.
         let lefts: SmallVec<[_; 1]> = (self.outputs.iter())
@@ -406,10 +393,14 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
                 [(below, excess), (self.weight as i32 - absent, all - missing), (below + absent, excess + missing)]
             })
             .collect();
-        std::array::from_fn(|cut| self.cut_of::<C>(|number, _| lefts[number][cut]))
+        let is_left = left_with_missing(end, missing);
+        std::array::from_fn(|i| {
+            let cut = self.cut_of::<C>(|number, _| lefts[number][i]);
+            self.legal.if_legal(cut, ranks, |rank| is_left(rank)[i])
+        })
     }
 
-    fn add_units(&mut self, units: &[u8], n_units: usize) {
+    fn add_units(&mut self, _criterion: &C, units: &[u8], n_units: usize) {
         self.unit_weights[..n_units].fill(0);
         for (&unit, row_weight) in units.iter().zip(&self.row_weights) {
             self.unit_weights[usize::from(unit)] += row_weight;
@@ -438,7 +429,7 @@ vectorized! {
         row_weights: &[i32],
         outputs: &mut [Output],
         lasts: &[[u32; LANES]],
-        node_weight: i32,
+        whole: [i32; 2],
         lefts: &mut [[i32; LANES]],
         scores: &mut [[f64; LANES]],
     ) -> f64 {
@@ -449,7 +440,7 @@ vectorized! {
             // The weights are added up together with the first output. In lanes without a cut, all
             // rows are on the left.
             let (mut left, mut excess) = ([0; LANES], [0; LANES]);
-            left[n_lanes(BY)..].fill(node_weight);
+            left[n_lanes(BY)..].fill(whole[0]);
             for ((&rank, &row_weight), &row_excess) in ranks.iter().zip(row_weights).zip(&first.row_excesses) {
                 if is_end(row_weight) {
                     break;
@@ -480,7 +471,7 @@ vectorized! {
                     parts[lane] += output.whole.part::<LOSS>(f64::from(left[lane]), excess[lane] as f64);
                 }
             }
-            *scores = score::<BY, LOSS>(parts, left, node_weight, offset);
+            *scores = score::<BY, LOSS>(parts, left, whole, offset);
             highest = higher(highest, scores);
         }
         highest_of(highest)
@@ -493,7 +484,7 @@ vectorized! {
         ranks: &[u32],
         row_weights: &ByRow<i32>,
         outputs: &mut [Output],
-        node_weight: i32,
+        whole: [i32; 2],
         lefts: &mut [[i32; LANES]],
         scores: &mut [[f64; LANES]],
     ) -> f64 {
@@ -512,7 +503,7 @@ vectorized! {
         }
         let mut highest = [f64::NEG_INFINITY; LANES];
         for (lefts, scores) in lefts.iter_mut().zip(scores) {
-            *scores = score::<BY, LOSS>(*scores, *lefts, node_weight, offset);
+            *scores = score::<BY, LOSS>(*scores, *lefts, whole, offset);
             highest = higher(highest, scores);
         }
         highest_of(highest)
@@ -525,7 +516,7 @@ vectorized! {
 fn score<const BY: usize, const LOSS: usize>(
     parts: [f64; LANES],
     left: [i32; LANES],
-    node_weight: i32,
+    [node_weight, least]: [i32; 2],
     offset: f64,
 ) -> [f64; LANES] {
     let mut scores = [f64::NEG_INFINITY; LANES];
@@ -535,7 +526,8 @@ fn score<const BY: usize, const LOSS: usize>(
         } else {
             parts[lane] / f64::from(left[lane] * (node_weight - left[lane]))
         };
-        scores[lane] = if left[lane] < node_weight { score } else { f64::NEG_INFINITY };
+        let is_legal = least <= left[lane] && left[lane] <= node_weight - least;
+        scores[lane] = if is_legal { score } else { f64::NEG_INFINITY };
     }
     scores
 }

@@ -24,7 +24,7 @@ use std::cmp::Ordering;
 use smallvec::SmallVec;
 
 use super::packed::PackedSums;
-use super::small::SmallSums;
+use super::small::{Filter, Kernel, SmallSums, SquareRows};
 use super::sums::{
     MAX_OUTPUTS, NarrowTotals, OverSums, SQUARES, SumProof, SumPushed, Whole, are_same, factors, row, shifts,
 };
@@ -153,13 +153,13 @@ impl<'a, W: SampleWeights> SquaredError<'a, W> {
     }
 
     #[inline]
-    fn values(&self, sample: u32) -> &[i64] {
+    pub(super) fn values(&self, sample: u32) -> &[i64] {
         row(&self.numbers.fixed, sample, self.n_outputs)
     }
 
     /// The mean of the targets as given, to some 60 bits of their range in the node. Does not
     /// depend on the order of samples. Exact if all targets are equal.
-    fn refined_mean(&self, samples: &[u32], output: usize) -> f64 {
+    pub(super) fn refined_mean(&self, samples: &[u32], output: usize) -> f64 {
         let raw = |sample: u32| self.numbers.raw[sample as usize * self.n_outputs + output];
         if let [sample] = *samples {
             return raw(sample);
@@ -230,8 +230,10 @@ impl<W: SampleWeights> Statistics for SquaredError<'_, W> {
     type Scan = Box<[W::Moment]>;
     type Pushed = SumPushed<W::Moment>;
     type Proof = SumProof<W::Moment>;
-    type Packed = PackedSums;
-    type Small = SmallSums;
+    type Packed = PackedSums<W::Moment>;
+    type Small = W::IfSmall<Self, Kernel<SquareRows>>;
+    type Several = W::IfSmall<Self, SmallSums>;
+    type Wide = Kernel<Filter<Self>>;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let weight = samples.iter().map(|&sample| self.weights.weight(sample)).sum();
@@ -354,13 +356,14 @@ impl<W: SampleWeights> Statistics for SquaredError<'_, W> {
 
 impl<W: SampleWeights> OverSums for SquaredError<'_, W> {
     const LOSS: usize = SQUARES;
+    type Sum = W::Moment;
 
     fn n_narrow_outputs(&self) -> Option<usize> {
-        (W::ARE_SMALL && self.n_outputs <= MAX_OUTPUTS).then_some(self.n_outputs)
+        (self.n_outputs <= MAX_OUTPUTS).then_some(self.n_outputs)
     }
 
     fn n_small_outputs(&self) -> Option<usize> {
-        self.n_narrow_outputs()
+        self.n_narrow_outputs().filter(|_| W::ARE_SMALL)
     }
 
     fn shift(&self, output: usize) -> u32 {
@@ -396,10 +399,10 @@ impl<W: SampleWeights> OverSums for SquaredError<'_, W> {
         node: &Self::Totals,
         others: &mut Self::Scan,
         weight: u64,
-        sums: impl Iterator<Item = i64>,
+        sums: impl Iterator<Item = W::Moment>,
     ) -> Self::Pushed {
         let sums = sums.zip(&node.outputs);
-        let sums = sums.map(|(sum, output)| W::Moment::from(sum).plus_product(weight, output.mean));
+        let sums = sums.map(|(sum, output)| sum.plus_product(weight, output.mean));
         SumPushed::new(weight, sums, others)
     }
 

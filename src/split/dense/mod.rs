@@ -89,6 +89,11 @@ impl<C: Criterion> DenseScratch<C> {
         }
     }
 
+    /// Whether the criterion has packed forms.
+    pub fn has_packed(&self) -> bool {
+        self.columns.packed.is_some()
+    }
+
     /// Says that what the last search has left is not that of the node at hand.
     pub fn forget(&mut self) {
         self.has_winner = false;

@@ -8,14 +8,15 @@ use super::SmallScratch;
 use super::node::{CutAt, SmallNode};
 use super::units::{FEW_RANKS, ranks_of, set_of};
 use crate::criterion::Criterion;
-use crate::criterion::small::{ByRow, LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows, least_close};
+use crate::criterion::small::{ByRow, LANES, MARGIN, MAX_ROWS, SmallCut, SmallRows};
 use crate::params::Splitter;
 use crate::split::categorical::RandomSubset;
 use crate::split::subsets;
+use std::cmp::Ordering;
 
 impl<C: Criterion> SmallNode<'_, C> {
     /// Offers the cuts of a categorical column that varies.
-    pub(super) fn search_categories(&mut self, scratch: &mut SmallScratch<C>, feature: u32) {
+    pub(super) fn search_categories<R: SmallRows<C>>(&mut self, scratch: &mut SmallScratch<R>, feature: u32) {
         let SmallScratch { units, node, ranks, current, rows, .. } = &mut *scratch;
         let n = node.n_samples();
         let ranks = &ranks[*current][..n];
@@ -29,9 +30,10 @@ impl<C: Criterion> SmallNode<'_, C> {
             return;
         }
         let is_random = self.search.params.splitter == Splitter::Random;
-        // If the criterion forbids cuts of the one order by means, the best of all subsets need not be
+        // If the criterion or a limit forbids cuts of the one order by means, the best of all subsets need not be
         // a cut of this order.
-        let has_best_in_order = !C::FORBIDS_CUTS || subsets::orders(self.search.criterion, n_units).is_some();
+        let has_best_in_order =
+            !C::FORBIDS_CUTS && self.search.all_legal() || subsets::orders(self.search.criterion, n_units).is_some();
         if n_units <= subsets::MAX_UNITS && !is_random && has_best_in_order {
             self.offer_subsets(scratch, feature, n_units);
             return;
@@ -43,7 +45,7 @@ impl<C: Criterion> SmallNode<'_, C> {
             self.offer_places(scratch, feature, 2, &places, &of_rows[..n]);
             return;
         }
-        rows.add_units(&of_rows[..n], n_units);
+        rows.add_units(self.search.criterion, &of_rows[..n], n_units);
         if let Some(best) = &self.best
             && rows.most_score_of_units() < best.cut.score * (1.0 - MARGIN)
         {
@@ -60,7 +62,7 @@ impl<C: Criterion> SmallNode<'_, C> {
     }
 
     /// Offers the cut that has a [`RandomSubset`] of the categories on the left. O(rows).
-    fn cut_categories_at_random(&mut self, scratch: &mut SmallScratch<C>, feature: u32) {
+    fn cut_categories_at_random<R: SmallRows<C>>(&mut self, scratch: &mut SmallScratch<R>, feature: u32) {
         let identities = self.search.data.identities(feature).unwrap_or_default();
         let identity = |rank: u32| identities[rank as usize];
         // The ranks become places: 0 on the left, 1 on the right.
@@ -78,12 +80,12 @@ impl<C: Criterion> SmallNode<'_, C> {
                 *rank = u32::from(!left.has(identity(*rank)));
             }
         }
-        let cut = scratch.rows.cut_below(places, 1);
+        let cut = scratch.rows.cut_below(self.search.criterion, places, 1);
         self.offer(scratch, cut, CutAt::after(feature, 0), None);
     }
 
     /// Offers the best subset of a few units of categories.
-    fn offer_subsets(&mut self, scratch: &mut SmallScratch<C>, feature: u32, n_units: usize) {
+    fn offer_subsets<R: SmallRows<C>>(&mut self, scratch: &mut SmallScratch<R>, feature: u32, n_units: usize) {
         let SmallScratch { units, node, ranks, current, rows, scores, .. } = &mut *scratch;
         // The ranks are not needed any more.
         let bits = &mut ranks[*current][..node.n_samples()];
@@ -91,30 +93,39 @@ impl<C: Criterion> SmallNode<'_, C> {
             *rank = 1 << units.unit(*rank);
         }
         let lefts = subsets::lefts(n_units);
-        let highest = rows.score_subsets(self.search.level, bits, lefts, &mut scores[0]);
-        let rows = &scratch.rows;
+        let highest = rows.score_subsets(self.search.criterion, self.search.level, bits, lefts, &mut scores[0]);
+        let (rows, units, criterion) = (&scratch.rows, scratch.ranks(), self.search.criterion);
         // If one order is enough, its cuts have the units of lower means on the left, and the best
         // subsets are such cuts, unless all means are equal. The cut with fewer units on the left is
         // the lower one.
-        let by_mean = subsets::orders(self.search.criterion, n_units).is_none() && !rows.have_equal_means();
+        let by_mean = subsets::orders(self.search.criterion, n_units).is_none()
+            && lefts.iter().any(|&left| rows.compare_subset_mean(criterion, units, left) != Ordering::Equal);
         let left = |cut: usize| {
             let all = (1 << n_units) - 1;
-            if by_mean && !rows.is_lower(cut) { all & !lefts[cut] } else { lefts[cut] }
+            if by_mean && rows.compare_subset_mean(criterion, units, lefts[cut]) != Ordering::Less {
+                all & !lefts[cut]
+            } else {
+                lefts[cut]
+            }
         };
         let number = |cut: usize| {
             let n_left = if by_mean { left(cut).count_ones() } else { 0 };
             n_left * LANES as u32 + cut as u32
         };
-        if self.is_low(highest, least_close) {
+        if self.is_low(highest, |score| rows.least_to_win(score)) {
             return;
         }
-        let close = scratch.scores[0].iter().enumerate().filter(|&(_, &score)| score >= least_close(highest));
-        let close = close.map(|(cut, _)| (number(cut), move || rows.cut(cut)));
+        let close = scratch.scores[0].iter().enumerate().filter(|&(_, &score)| score >= rows.least_close(highest));
+        let close = close.map(|(cut, _)| (number(cut), move || rows.subset_cut(criterion, units, lefts[cut])));
         let cut_of = |number: u32| number as usize % LANES;
-        let Some((cut, number)) = Self::winner(rows, close, |number| rows.exact(cut_of(number))) else { return };
+        let Some((cut, number)) = Self::winner(rows, close, |a, b| {
+            rows.compare_subsets(criterion, units, lefts[cut_of(a)], lefts[cut_of(b)])
+        }) else {
+            return;
+        };
         let number = cut_of(number);
         let left = left(number);
-        let weight = if left == lefts[number] { cut.weight } else { rows.weight() as u32 - cut.weight };
+        let weight = if left == lefts[number] { cut.weight } else { rows.weight() - cut.weight };
         // Units become places on either side of the cut.
         for bit in scratch.ranks_mut() {
             *bit = u32::from(*bit & left == 0);
@@ -124,9 +135,9 @@ impl<C: Criterion> SmallNode<'_, C> {
 
     /// Offers the best cut of an order of categories. `places` has the place of each unit, below `n_places`,
     /// and `of_rows` has the unit of each row.
-    fn offer_places(
+    fn offer_places<R: SmallRows<C>>(
         &mut self,
-        scratch: &mut SmallScratch<C>,
+        scratch: &mut SmallScratch<R>,
         feature: u32,
         n_places: usize,
         places: &ByRow<u8>,

@@ -40,10 +40,10 @@ impl<C: Criterion> SmallNode<'_, C> {
     ///
     /// A column with missing values in the node takes two lanes: one in which their rank is above all
     /// others, and one in which it is 0, below all others.
-    pub(super) fn search_columns(&mut self, scratch: &mut SmallScratch<C>, features: &[u32]) -> u32 {
+    pub(super) fn search_columns<R: SmallRows<C>>(&mut self, scratch: &mut SmallScratch<R>, features: &[u32]) -> u32 {
         let mut ranks = [[0; COLUMNS]; FEW_ROWS];
         let ranks = &mut ranks[..scratch.node.n_samples()];
-        let load = |scratch: &SmallScratch<C>, ranks: &mut [ByColumn<u32>], lane, feature| {
+        let load = |scratch: &SmallScratch<R>, ranks: &mut [ByColumn<u32>], lane, feature| {
             load_lane(self.columns.column(feature), scratch.samples(), ranks, lane, |rank, _| rank);
         };
         let mut n_varying = 0;
@@ -80,21 +80,23 @@ impl<C: Criterion> SmallNode<'_, C> {
 
     /// Searches the columns in the lanes. Returns how many of them vary.
     #[inline]
-    fn search_lanes(
+    fn search_lanes<R: SmallRows<C>>(
         &mut self,
-        scratch: &mut SmallScratch<C>,
+        scratch: &mut SmallScratch<R>,
         ranks: &[ByColumn<u32>],
         n_lanes: usize,
         lanes: impl Fn(usize) -> Lane,
     ) -> u32 {
         let mut scores = [[0.0; COLUMNS]; FEW_ROWS];
         let scores = &mut scores[..ranks.len()];
-        let highest = scratch.rows.score_columns(self.search.level, ranks, scores);
+        let highest = scratch.rows.score_columns(self.search.criterion, self.search.level, ranks, scores);
         let mut n_varying = 0;
         for lane in 0..n_lanes {
             let Lane { feature, missing } = lanes(lane);
             let are_missing_left = missing == Some(Side::Left);
-            n_varying += u32::from(highest[lane] > f64::NEG_INFINITY && !are_missing_left);
+            let varies = highest[lane] > f64::NEG_INFINITY
+                || !self.search.all_legal() && ranks.iter().any(|row| row[lane] != ranks[0][lane]);
+            n_varying += u32::from(varies && !are_missing_left);
             if self.is_low(highest[lane], |score| scratch.rows.least_to_win(score)) {
                 continue;
             }

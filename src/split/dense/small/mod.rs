@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use crate::criterion::Criterion;
 use crate::criterion::packed::lanes::LANES as SIDE_BY_SIDE;
-use crate::criterion::small::{ByRow, FEW_ROWS, LANES, MAX_ROWS, SmallRows};
+use crate::criterion::small::{ByRow, FEW_ROWS, LANES, Limits, MAX_ROWS, SmallRows};
 use crate::data::dense::{BitColumns, Place, all_and_any};
 use crate::data::{Columns, DenseColumns};
 use crate::params::{FeatureSampling, Splitter, Tier};
@@ -52,7 +52,7 @@ tuned! {
     /// a node's time then goes into what does not depend on its rows (bench `sweep`).
     fn small_of_few_columns_up_to() -> usize = 96;
     /// The same where thresholds are random, as their search does not grow with the square of the rows. Not
-    /// where large nodes read columns of few values as bits (bench `sweep`).
+    /// where large nodes read columns of few values as bits, from packed forms (bench `sweep`).
     fn small_of_few_random_up_to() -> usize = MAX_ROWS;
 }
 
@@ -60,11 +60,11 @@ tuned! {
 const BATCH: u32 = 16;
 
 /// Buffers of one worker.
-pub struct SmallScratch<C: Criterion> {
+pub struct SmallScratch<R> {
     /// The most rows of a small subtree.
     most_rows: usize,
     /// The numbers of the rows of the subtree.
-    pub rows: C::Small,
+    pub rows: R,
     /// Two lists of these rows: the search of a node copies the rows of the node from one list to the other.
     lists: [Rows; 2],
     /// The node that was entered last.
@@ -108,6 +108,11 @@ impl SmallNodeRows {
         self.end - self.start
     }
 
+    /// The node whose children are this one, on the left, and another one.
+    pub fn united(self, right: Self) -> Self {
+        Self { end: right.end, ..self }
+    }
+
     fn range(&self) -> Range<usize> {
         self.start..self.end
     }
@@ -128,19 +133,28 @@ pub struct SmallSplit {
     pub weight: u64,
 }
 
-impl<C: Criterion> SmallScratch<C> {
+impl<R> SmallScratch<R> {
     /// Makes scratch, if the nodes of small subtrees are searched in this way: if the columns are
-    /// dense, all cuts are legal, and the criterion has the statistics.
-    pub fn new(search: &Search<'_, C>) -> Option<Box<Self>> {
+    /// dense, predictions are not limited, and the criterion has the statistics. `has_packed` says whether the
+    /// criterion has packed forms, by which large nodes are searched.
+    pub fn new<C: Criterion>(search: &Search<'_, C>, has_packed: bool) -> Option<Box<Self>>
+    where
+        R: SmallRows<C>,
+    {
         let Columns::Dense(columns) = search.data.columns() else { return None };
         let is_free = matches!(search.params.force_tier, None | Some(Tier::Small));
-        if !(is_free && search.all_legal()) {
+        if !is_free || search.params.monotonic_cst.is_some() {
             return None;
         }
-        let rows = C::Small::new(search.criterion)?;
+        let mut rows = R::new(search.criterion)?;
+        let limits = Limits { min_rows: search.params.min_samples_leaf, min_weight: search.min_weight_leaf };
+        if search.data.has_categories() && !rows.has_categories() {
+            return None;
+        }
+        rows.limit(limits);
         let tuned = match search.params.splitter {
             _ if search.n_drawn() >= SIDE_BY_SIDE => small_up_to(),
-            Splitter::Random if bits_of(search, columns).is_none() => small_of_few_random_up_to(),
+            Splitter::Random if !has_packed || bits_of(search, columns).is_none() => small_of_few_random_up_to(),
             Splitter::Best | Splitter::Random => small_of_few_columns_up_to(),
         };
         let is_forced = search.params.force_tier == Some(Tier::Small);
@@ -164,7 +178,10 @@ impl<C: Criterion> SmallScratch<C> {
     }
 
     /// Loads the rows of a subtree. Returns false if it is not searched in this way.
-    pub fn load(&mut self, criterion: &C, samples: &[u32]) -> bool {
+    pub fn load<C: Criterion>(&mut self, criterion: &C, samples: &[u32]) -> bool
+    where
+        R: SmallRows<C>,
+    {
         samples.len() <= self.most_rows && self.rows.load(criterion, self.lists[0].load(samples))
     }
 
@@ -175,8 +192,12 @@ impl<C: Criterion> SmallScratch<C> {
     }
 
     /// Enters a node.
-    pub fn enter(&mut self, node: SmallNodeRows) {
-        self.rows.enter(self.lists[node.list].places(node.range()));
+    pub fn enter<C: Criterion>(&mut self, criterion: &C, node: SmallNodeRows)
+    where
+        R: SmallRows<C>,
+    {
+        let rows = &self.lists[node.list];
+        self.rows.enter(criterion, rows.places(node.range()), rows.samples(node.range()));
         self.node = node;
     }
 
@@ -197,17 +218,21 @@ impl<C: Criterion> SmallScratch<C> {
     }
 
     /// The best split of the node. `None` if no feature varies.
-    pub fn best_split(&mut self, search: &Search<'_, C>, key: NodeKey) -> Option<SmallSplit> {
+    pub fn best_split<C: Criterion>(&mut self, search: &Search<'_, C>, key: NodeKey) -> Option<SmallSplit>
+    where
+        R: SmallRows<C>,
+    {
         let Columns::Dense(columns) = search.data.columns() else { return None };
         let n = self.node.n_samples();
-        if n == 2 && !C::FORBIDS_CUTS {
+        if n == 2 && !C::FORBIDS_CUTS && search.all_legal() {
             let (feature, ranks) = self.first_difference(search, columns, key)?;
             let highest = ranks[0].max(ranks[1]);
             if !search.data.is_categorical(feature) && search.data.missing_rank(feature) != Some(highest) {
                 return Some(self.part_pair(search, key, feature, ranks));
             }
         }
-        self.rows.begin(self.lists[self.node.list].places(self.node.range()));
+        let rows = &self.lists[self.node.list];
+        self.rows.begin(search.criterion, rows.places(self.node.range()), rows.samples(self.node.range()));
         let order = key.feature_order(search.data.n_features());
         let (n_features, n_drawn) = (search.data.n_features() as u32, search.n_drawn() as u32);
         // How many of the features must be looked at in any case, and how many must vary.
@@ -261,18 +286,21 @@ impl<C: Criterion> SmallScratch<C> {
         let (rows, out) = if self.node.list == 0 { (first, second) } else { (second, first) };
         let n_left = rows.partition(self.node.range(), &self.ranks[ranks], last_left, out);
         self.node.list = 1 - self.node.list;
-        Some(SmallSplit { feature, threshold, missing, n_left, weight: cut.weight.into() })
+        Some(SmallSplit { feature, threshold, missing, n_left, weight: cut.weight })
     }
 }
 
-impl<C: Criterion> SmallScratch<C> {
+impl<R> SmallScratch<R> {
     /// The first drawn column in which the two rows of the node differ, and their ranks in it.
-    fn first_difference(
+    fn first_difference<C: Criterion>(
         &self,
         search: &Search<'_, C>,
         columns: &DenseColumns,
         key: NodeKey,
-    ) -> Option<(u32, [u32; 2])> {
+    ) -> Option<(u32, [u32; 2])>
+    where
+        R: SmallRows<C>,
+    {
         let [first, second] = self.samples() else { unreachable!("the node has two rows") };
         let order = key.feature_order(search.data.n_features());
         order.find(search.level, |feature| {
@@ -284,7 +312,16 @@ impl<C: Criterion> SmallScratch<C> {
 
     /// Parts the two rows of the node, which have these ranks in a column of numbers. No score is needed, as
     /// every such column parts them alike.
-    fn part_pair(&mut self, search: &Search<'_, C>, key: NodeKey, feature: u32, ranks: [u32; 2]) -> SmallSplit {
+    fn part_pair<C: Criterion>(
+        &mut self,
+        search: &Search<'_, C>,
+        key: NodeKey,
+        feature: u32,
+        ranks: [u32; 2],
+    ) -> SmallSplit
+    where
+        R: SmallRows<C>,
+    {
         if ranks[1] < ranks[0] {
             self.lists[self.node.list].swap(self.node.start, self.node.start + 1);
         }
@@ -293,7 +330,7 @@ impl<C: Criterion> SmallScratch<C> {
             Splitter::Best => ThresholdRule::Between { last_left: lowest, first_right: highest },
             Splitter::Random => ThresholdRule::At(random_threshold(search.data, key, feature, lowest, highest)),
         };
-        let weight = self.rows.row_weight(self.places()[0]).into();
+        let weight = self.rows.row_weight(self.places()[0]);
         SmallSplit { feature, threshold, missing: None, n_left: 1, weight }
     }
 
@@ -333,9 +370,12 @@ impl<C: Criterion> SmallScratch<C> {
     }
 
     /// Scores the cuts of the column whose ranks are loaded.
-    fn score_cuts(&mut self, level: Level, n_chunks: usize) -> f64 {
+    fn score_cuts<C: Criterion>(&mut self, criterion: &C, level: Level, n_chunks: usize) -> f64
+    where
+        R: SmallRows<C>,
+    {
         let ranks = &self.ranks[self.current][..self.node.n_samples()];
-        self.rows.score_cuts(level, ranks, &self.lasts[..n_chunks], &mut self.scores[..n_chunks])
+        self.rows.score_cuts(criterion, level, ranks, &self.lasts[..n_chunks], &mut self.scores[..n_chunks])
     }
 
     /// The ranks of the rows of the node in the column that is searched.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::SmallScratch;
 use super::rows::{Extremes, gather, part_alike};
 use crate::criterion::Criterion;
-use crate::criterion::small::{ExactScore, MARGIN, SmallCut, SmallRows, least_close};
+use crate::criterion::small::{MARGIN, SmallCut, SmallRows};
 use crate::data::DenseColumns;
 use crate::params::Splitter;
 use crate::rng::{NodeKey, Side};
@@ -51,17 +51,17 @@ pub(super) struct SmallBest {
 impl<C: Criterion> SmallNode<'_, C> {
     /// Whether no column that is drawn later can win: in a node of two rows, whose cuts all part
     /// the two, and where the best cut has the highest conceivable score.
-    pub(super) fn is_decided(&self, rows: &C::Small, n: usize) -> bool {
+    pub(super) fn is_decided<R: SmallRows<C>>(&self, rows: &R, n: usize) -> bool {
         self.best.as_ref().is_some_and(|best| n == 2 || best.cut.score >= rows.most_score() * (1.0 - MARGIN))
     }
 
     /// Begins a column, whose ranks take the place of those that are not of the best candidate.
-    pub(super) fn begin_column(&self, scratch: &mut SmallScratch<C>) {
+    pub(super) fn begin_column<R: SmallRows<C>>(&self, scratch: &mut SmallScratch<R>) {
         scratch.current = self.best.as_ref().map_or(0, |best| 1 - best.ranks);
     }
 
     /// Searches a column. Returns whether it varies.
-    pub(super) fn search_column(&mut self, scratch: &mut SmallScratch<C>, feature: u32) -> bool {
+    pub(super) fn search_column<R: SmallRows<C>>(&mut self, scratch: &mut SmallScratch<R>, feature: u32) -> bool {
         let missing = self.search.data.missing_rank(feature);
         self.begin_column(scratch);
         let SmallScratch { lists, node, ranks, current, .. } = &mut *scratch;
@@ -88,9 +88,9 @@ impl<C: Criterion> SmallNode<'_, C> {
     /// and `missing` is that of missing values if the node has any in the column. As theirs is the
     /// last rank of the column, they go right at first; then the same cuts are offered with them on
     /// the left.
-    fn search_numbers(
+    fn search_numbers<R: SmallRows<C>>(
         &mut self,
-        scratch: &mut SmallScratch<C>,
+        scratch: &mut SmallScratch<R>,
         feature: u32,
         extremes: Range<u32>,
         missing: Option<u32>,
@@ -104,20 +104,20 @@ impl<C: Criterion> SmallNode<'_, C> {
         // The last cut parts all values from missing values.
         let n_chunks = scratch.set_cuts(extremes, highest - lowest + 1);
         scratch.lasts[..n_chunks].as_flattened_mut().iter_mut().for_each(|last| *last = highest.min(*last));
-        let score = scratch.score_cuts(level, n_chunks);
+        let score = scratch.score_cuts(self.search.criterion, level, n_chunks);
         self.offer_scored(scratch, feature, n_chunks, score, Some(Side::Right));
         if lowest < highest {
             self.move_missing_left(scratch, missing);
             let SmallScratch { rows, node, ranks, current, lasts, scores, .. } = &mut *scratch;
             let (ranks, lasts) = (&ranks[*current][..node.n_samples()], &lasts[..n_chunks]);
-            let score = rows.score_again(level, ranks, lasts, &mut scores[..n_chunks]);
+            let score = rows.score_again(self.search.criterion, level, ranks, lasts, &mut scores[..n_chunks]);
             self.offer_scored(scratch, feature, n_chunks, score, Some(Side::Left));
         }
     }
 
     /// Gives missing values of the column that is searched the rank 0, which no value has, so that they are
     /// on the left of all cuts.
-    fn move_missing_left(&self, scratch: &mut SmallScratch<C>, missing: u32) {
+    fn move_missing_left<R: SmallRows<C>>(&self, scratch: &mut SmallScratch<R>, missing: u32) {
         let before = scratch.current;
         self.begin_column(scratch);
         if scratch.current != before {
@@ -133,50 +133,62 @@ impl<C: Criterion> SmallNode<'_, C> {
     /// Offers the random cut of a column of numbers as [`search_numbers`](Self::search_numbers) does
     /// all cuts: with missing values on the right; then the cut between values and missing values;
     /// then the random cut with missing values on the left.
-    fn cut_numbers_at_random(
+    fn cut_numbers_at_random<R: SmallRows<C>>(
         &mut self,
-        scratch: &mut SmallScratch<C>,
+        scratch: &mut SmallScratch<R>,
         feature: u32,
         extremes: Range<u32>,
         missing: Option<u32>,
     ) {
         let Some(missing) = missing else {
             let random = self.random_cut(scratch.ranks(), feature, extremes);
-            let cut = scratch.rows.cut_below(scratch.ranks(), random.last_left + 1);
+            let SmallScratch { rows, node, ranks, current, .. } = &mut *scratch;
+            let ranks = &ranks[*current][..node.n_samples()];
+            let rough = rows.rough_below(self.search.criterion, self.search.level, ranks, random.last_left + 1);
+            if self.is_low(rough, |score| rows.least_to_win(score)) {
+                return;
+            }
+            let cut = rows.cut_below(self.search.criterion, ranks, random.last_left + 1);
             self.offer(scratch, cut, random, None);
             return;
         };
         let Range { start: lowest, end: highest } = extremes;
         let values = CutAt::after(feature, highest);
         if lowest == highest {
-            let cut = scratch.rows.cut_below(scratch.ranks(), highest + 1);
+            let cut = scratch.rows.cut_below(self.search.criterion, scratch.ranks(), highest + 1);
             self.offer(scratch, cut, values, Some(Side::Right));
             return;
         }
         let random = self.random_cut(scratch.ranks(), feature, lowest..highest);
-        let cuts = scratch.rows.cuts_with_missing(scratch.ranks(), random.last_left + 1, missing);
+        let cuts =
+            scratch.rows.cuts_with_missing(self.search.criterion, scratch.ranks(), random.last_left + 1, missing);
         let [right, of_values, left] = cuts;
         self.offer(scratch, right, random, Some(Side::Right));
         self.offer(scratch, of_values, values, Some(Side::Right));
-        if !self.is_low(left.score, least_close) {
+        if !self.is_low(left.score, |score| score - score.abs() * 2.0 * MARGIN - scratch.rows.absolute()) {
             self.move_missing_left(scratch, missing);
             self.offer(scratch, left, random, Some(Side::Left));
         }
     }
 
     /// Offers the cuts of a column that varies and has no missing values.
-    pub(super) fn offer_cuts(&mut self, scratch: &mut SmallScratch<C>, feature: u32, extremes: Range<u32>) {
+    pub(super) fn offer_cuts<R: SmallRows<C>>(
+        &mut self,
+        scratch: &mut SmallScratch<R>,
+        feature: u32,
+        extremes: Range<u32>,
+    ) {
         let n_cuts = extremes.end - extremes.start;
         let n_chunks = scratch.set_cuts(extremes, n_cuts);
-        let highest = scratch.score_cuts(self.search.level, n_chunks);
+        let highest = scratch.score_cuts(self.search.criterion, self.search.level, n_chunks);
         self.offer_scored(scratch, feature, n_chunks, highest, None);
     }
 
     /// Offers the cuts of a column that have been scored, whose `highest` score is given. `missing` is as in
     /// [`take`](Self::take).
-    fn offer_scored(
+    fn offer_scored<R: SmallRows<C>>(
         &mut self,
-        scratch: &SmallScratch<C>,
+        scratch: &SmallScratch<R>,
         feature: u32,
         n_chunks: usize,
         highest: f64,
@@ -191,22 +203,24 @@ impl<C: Criterion> SmallNode<'_, C> {
     /// As [`offer_scored`](Self::offer_scored). `cuts` have the last rank on the left and the score
     /// of each cut, in the order in which they were scored.
     #[inline]
-    pub(super) fn offer_by_rank(
+    pub(super) fn offer_by_rank<R: SmallRows<C>>(
         &mut self,
-        scratch: &SmallScratch<C>,
+        scratch: &SmallScratch<R>,
         feature: u32,
         cuts: impl Iterator<Item = (u32, f64)>,
         highest: f64,
         missing: Option<Side>,
     ) {
-        let (rows, ranks) = (&scratch.rows, scratch.ranks());
+        let (rows, ranks, criterion) = (&scratch.rows, scratch.ranks(), self.search.criterion);
         if self.is_low(highest, |score| rows.least_to_win(score)) {
             return;
         }
         let least = rows.least_close(highest);
         let close = cuts.enumerate().filter(|&(_, (_, score))| score >= least);
-        let close = close.map(|(i, (last, _))| (last, move || rows.scored_cut(i, ranks, last)));
-        if let Some((cut, last)) = Self::winner(rows, close, |last| rows.exact_below(ranks, last + 1)) {
+        let close = close.map(|(i, (last, _))| (last, move || rows.scored_cut(criterion, i, ranks, last)));
+        if let Some((cut, last)) =
+            Self::winner(rows, close, |a, b| rows.compare_below(criterion, (ranks, a + 1), (ranks, b + 1)))
+        {
             self.offer(scratch, cut, CutAt::after(feature, last), missing);
         }
     }
@@ -219,13 +233,13 @@ impl<C: Criterion> SmallNode<'_, C> {
     }
 
     /// The best one of some cuts, and its place. `cuts` have the place of each cut and what makes the
-    /// cut, and `exact` tells the exact score of the cut at a place. Of equally good cuts, that of the
+    /// cut, and `exactly` tells the exact order of the cuts at two places. Of equally good cuts, that of the
     /// lowest place wins. Cuts of one place are the same, so that one of them is made.
     #[inline]
-    pub(super) fn winner<F: FnOnce() -> SmallCut>(
-        rows: &C::Small,
+    pub(super) fn winner<R: SmallRows<C>, F: FnOnce() -> SmallCut>(
+        rows: &R,
         cuts: impl Iterator<Item = (u32, F)>,
-        exact: impl Fn(u32) -> ExactScore,
+        exactly: impl Fn(u32, u32) -> Ordering,
     ) -> Option<(SmallCut, u32)> {
         let mut winner: Option<(SmallCut, u32)> = None;
         for (place, cut) in cuts {
@@ -234,7 +248,7 @@ impl<C: Criterion> SmallNode<'_, C> {
             }
             let cut = cut();
             let wins = winner.is_none_or(|(other, other_place)| {
-                match rows.compare(&cut, &other, || exact(place).compare(&exact(other_place))) {
+                match rows.compare(&cut, &other, || exactly(place, other_place)) {
                     Ordering::Greater => true,
                     Ordering::Equal => place < other_place,
                     Ordering::Less => false,
@@ -256,7 +270,13 @@ impl<C: Criterion> SmallNode<'_, C> {
 
     /// Offers a cut of the column that is searched. `missing` is as in [`take`](Self::take).
     #[inline]
-    pub(super) fn offer(&mut self, scratch: &SmallScratch<C>, cut: SmallCut, at: CutAt, missing: Option<Side>) {
+    pub(super) fn offer<R: SmallRows<C>>(
+        &mut self,
+        scratch: &SmallScratch<R>,
+        cut: SmallCut,
+        at: CutAt,
+        missing: Option<Side>,
+    ) {
         let is_better = |best: &SmallBest| {
             let rows = &scratch.rows;
             let order = rows.compare(&cut, &best.cut, || {
@@ -266,7 +286,7 @@ impl<C: Criterion> SmallNode<'_, C> {
                 if part_alike((ranks, last), (of_best, last_of_best)) {
                     return Ordering::Equal;
                 }
-                rows.exact_below(ranks, last + 1).compare(&rows.exact_below(of_best, last_of_best + 1))
+                rows.compare_below(self.search.criterion, (ranks, last + 1), (of_best, last_of_best + 1))
             });
             order == Ordering::Greater
         };
@@ -277,7 +297,12 @@ impl<C: Criterion> SmallNode<'_, C> {
 
     /// Takes a cut of the column that is searched, which is better than the best so far. `missing` is
     /// the side to which missing numbers go, if the node has any in the column.
-    fn take(&mut self, scratch: &SmallScratch<C>, (cut, at): (SmallCut, CutAt), missing: Option<Side>) {
+    fn take<R: SmallRows<C>>(
+        &mut self,
+        scratch: &SmallScratch<R>,
+        (cut, at): (SmallCut, CutAt),
+        missing: Option<Side>,
+    ) {
         self.best = Some(SmallBest { cut, at, missing, ranks: scratch.current });
     }
 }

@@ -1,0 +1,130 @@
+"""The settings that people use, beside the default ones: what each costs, against scikit-learn.
+
+Leaves of several rows, class weights, sample weights, entropy, several outputs, and AdaBoost over
+small trees, on real tables of up to 20,000 rows. One thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+import sklearn.ensemble
+import sklearn.tree
+
+import spinney
+from common import (
+    SHARED_DATA,
+    geometric_mean,
+    positive,
+    print_versions,
+    record,
+    time_interleaved,
+)
+from real import ROWS, SEED, SETS, Table, estimator, halves
+
+PLANS = ("random forest", "extra trees", "one tree")
+N_TREES = 5
+N_BOOSTED, BOOSTED_DEPTH = 20, 3
+
+TWO_OUTPUTS = "two outputs"
+REAL_WEIGHTS = "real weights"
+BOOSTED = "AdaBoost"
+# What each setting sets. Classes or numbers alone have those that are named after them.
+SETTINGS = {
+    "plain": {},
+    "leaves of 2": {"min_samples_leaf": 2},
+    "leaves of 5": {"min_samples_leaf": 5},
+    "least weight": {"min_weight_fraction_leaf": 2e-4},
+    "least decrease": {"min_impurity_decrease": 1e-6},
+    REAL_WEIGHTS: {},
+    TWO_OUTPUTS: {},
+    "balanced": {"class_weight": "balanced"},
+    "balanced subsample": {"class_weight": "balanced_subsample"},
+    "entropy": {"criterion": "entropy"},
+    BOOSTED: {},
+}
+OF_CLASSES = ("balanced", "balanced subsample", "entropy")
+OF_NUMBERS = (BOOSTED,)
+
+
+def is_possible(setting: str, plan: str, *, is_regression: bool) -> bool:
+    """Whether an estimator has a setting."""
+    if setting in (OF_CLASSES if is_regression else OF_NUMBERS):
+        return False
+    if setting == BOOSTED:
+        return plan == "one tree"
+    return setting != "balanced subsample" or plan != "one tree"
+
+
+def target_of(table: Table, setting: str) -> np.ndarray:
+    """Return the target, or two of them: the second has the classes or numbers of other rows."""
+    y = np.asarray(table.y)
+    return np.column_stack([y, np.roll(y, 1)]) if setting == TWO_OUTPUTS else y
+
+
+def make(library, plan: str, setting: str, *, is_regression: bool):
+    """Make an estimator with a setting."""
+    model = estimator(library, plan, is_regression=is_regression, n_trees=N_TREES, n_jobs=1)
+    if setting == BOOSTED:
+        small = model.set_params(max_depth=BOOSTED_DEPTH)
+        return sklearn.ensemble.AdaBoostRegressor(small, n_estimators=N_BOOSTED, random_state=SEED)
+    return model.set_params(**SETTINGS[setting])
+
+
+def run(name: str, table: Table, plans: list[str], settings: list[str], repeats: int):
+    """Time all settings on a table, and yield plan, setting and the ratio."""
+    X = np.asarray(table.X, dtype=np.float32)
+    weights = np.random.default_rng(SEED).random(len(X)) + 0.1
+    for plan in plans:
+        for setting in settings:
+            if not is_possible(setting, plan, is_regression=table.is_regression):
+                continue
+            y = target_of(table, setting)
+            own = weights if setting == REAL_WEIGHTS else None
+
+            def fit(library, plan=plan, setting=setting, y=y, own=own):
+                model = make(library, plan, setting, is_regression=table.is_regression)
+                return model.fit(X, y, sample_weight=own)
+
+            timings = time_interleaved(
+                {"spinney": lambda f=fit: f(spinney), "scikit-learn": lambda f=fit: f(sklearn)},
+                repeats,
+            )
+            ours, theirs = (min(timings[key].seconds) for key in ("spinney", "scikit-learn"))
+            ratio = theirs / ours
+            print(
+                f"{name:14}{plan:15}{setting:20}{ours * 1e3:>9.1f} ms{theirs * 1e3:>10.1f} ms"
+                f"{ratio:>8.2f}",
+                flush=True,
+            )
+            record(f"{plan}, {setting}, {name}", {"spinney": ours, "scikit-learn": theirs})
+            yield plan, setting, ratio
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    default = ["magic04", "california", "adult", "covertype"]
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=default)
+    parser.add_argument("--plans", nargs="+", choices=PLANS, default=list(PLANS))
+    parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=list(SETTINGS))
+    parser.add_argument("--repeats", type=positive, default=5)
+    args = parser.parse_args()
+    print_versions()
+    print(f"{'':49}{'spinney':>12}{'scikit-learn':>13}{'ratio':>8}")
+    ratios: dict[tuple[str, str], list[float]] = {}
+    for name in args.sets:
+        file, read = SETS[name]
+        if not (SHARED_DATA / file).exists():
+            print(f"{name}: skipped, {file} is not there")
+            continue
+        table, _ = halves(read(), ROWS)
+        for plan, setting, ratio in run(name, table, args.plans, args.settings, args.repeats):
+            ratios.setdefault((plan, setting), []).append(ratio)
+    print("\ngeometric means")
+    for (plan, setting), values in ratios.items():
+        print(f"{plan:15}{setting:20}{geometric_mean(values):>8.2f}{min(values):>10.2f} at least")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,336 @@
+//! Rows as a few numbers that add up, the *components*, and the loops that add them up in lanes. The loops know
+//! no criterion. They leave the sums on the left of each cut in memory, one list per component, and hand them
+//! to the format, which scores them.
+
+use std::ops::AddAssign;
+
+use super::kernel::Lanes;
+use super::legal::{Counts, only_legal, remove};
+use super::{BY_RANK, ByColumn, ByRow, COLUMNS, MAX_ROWS, goes_left, higher, highest_of};
+use crate::simd::{Level, vectorized};
+
+/// An integer in a lane.
+pub trait Lane: Copy + Default + PartialEq + AddAssign + Send + Sync + 'static {
+    /// What changes no sum. For doubles it is -0: a choice of 0 cannot be made an addition under a mask.
+    const NOTHING: Self;
+}
+
+impl Lane for i32 {
+    const NOTHING: Self = 0;
+}
+
+/// Sums of weights are exact; sums of excesses have a bound of their error.
+impl Lane for f64 {
+    const NOTHING: Self = -0.0;
+}
+
+/// The components of a row, the first of which is above 0, and the scores of their sums.
+pub trait Format: Sync + 'static {
+    /// A component.
+    type Lane: Lane;
+    /// Something for each component.
+    type Parts<T: Send>: AsRef<[T]> + AsMut<[T]> + Send;
+    /// What scores need to know of the node.
+    type Whole: Copy + Default + Send;
+
+    /// Makes something for each component.
+    fn parts<T: Send>(make: impl FnMut() -> T) -> Self::Parts<T>;
+
+    /// A node of this weight, whose children must weigh at least `least`, which is above 0.
+    fn whole(weight: u64, least: f64) -> Self::Whole;
+
+    /// The scores of cuts, given the sums on their left: minus infinity if a child weighs too little.
+    fn scores<const N: usize>(whole: Self::Whole, lefts: &Self::Parts<[Self::Lane; N]>) -> [f64; N];
+}
+
+/// A weight of ten bits and an excess in one integer of 32 bits.
+pub struct Packed;
+
+/// The low bits of a packed number.
+const WEIGHT_BITS: u32 = 10;
+const WEIGHT_MASK: i32 = (1 << WEIGHT_BITS) - 1;
+/// An excess is below 2 to the power of this on both sides of 0.
+pub const EXCESS_BITS: u32 = 31 - WEIGHT_BITS;
+
+/// A weight and an excess, packed.
+pub fn packed(weight: i32, excess: i32) -> i32 {
+    excess * (1 << WEIGHT_BITS) + weight
+}
+
+/// The weight and the excess of some rows.
+pub fn unpacked(packed: i32) -> (i32, i32) {
+    (packed & WEIGHT_MASK, packed >> WEIGHT_BITS)
+}
+
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+impl Format for Packed {
+    type Lane = i32;
+    type Parts<T: Send> = [T; 1];
+    /// The weight, and the least and the most weight of a child.
+    type Whole = [i32; 3];
+
+    #[inline(always)]
+    fn parts<T: Send>(mut make: impl FnMut() -> T) -> [T; 1] {
+        [make()]
+    }
+
+    fn whole(weight: u64, least: f64) -> [i32; 3] {
+        let least = least.ceil() as i32;
+        [weight as i32, least, weight as i32 - least]
+    }
+
+    #[inline(always)]
+    fn scores<const N: usize>([node, least, most]: [i32; 3], [sums]: &[[i32; N]; 1]) -> [f64; N] {
+        let mut scores = [0.0; N];
+        for lane in 0..N {
+            let (weight, excess) = (sums[lane] & WEIGHT_MASK, f64::from(sums[lane] >> WEIGHT_BITS));
+            let score = excess * excess / f64::from(weight * (node - weight));
+            scores[lane] = if least <= weight && weight <= most { score } else { f64::NEG_INFINITY };
+        }
+        scores
+    }
+}
+
+/// A weight and an excess, each a double.
+pub struct Pair;
+
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+impl Format for Pair {
+    type Lane = f64;
+    type Parts<T: Send> = [T; 2];
+    type Whole = [f64; 3];
+
+    #[inline(always)]
+    fn parts<T: Send>(mut make: impl FnMut() -> T) -> [T; 2] {
+        [make(), make()]
+    }
+
+    fn whole(weight: u64, least: f64) -> [f64; 3] {
+        [weight as f64, least, weight as f64 - least]
+    }
+
+    #[inline(always)]
+    fn scores<const N: usize>([node, least, most]: [f64; 3], [weights, excesses]: &[[f64; N]; 2]) -> [f64; N] {
+        let mut scores = [0.0; N];
+        for lane in 0..N {
+            let (weight, excess) = (weights[lane], excesses[lane]);
+            let score = excess * excess / (weight * (node - weight));
+            scores[lane] = if least <= weight && weight <= most { score } else { f64::NEG_INFINITY };
+        }
+        scores
+    }
+}
+
+/// Numbers of rows, component by component.
+pub type Cells<F> = <F as Format>::Parts<ByRow<<F as Format>::Lane>>;
+
+/// Adds up the rows that go left in each lane, and counts them if that is wanted.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+pub fn add_up<F: Format, const BY: usize, const N: usize, const COUNT: usize>(
+    n_rows: usize,
+    rank: impl Fn(usize, usize) -> u32,
+    cells: &Cells<F>,
+    lasts: &[u32; N],
+) -> (F::Parts<[F::Lane; N]>, [i32; N]) {
+    let mut sums = F::parts(|| [F::Lane::default(); N]);
+    let mut counts = [0; N];
+    for row in 0..n_rows.min(MAX_ROWS) {
+        // See `is_end`: no row has this.
+        if cells.as_ref()[0][row] == F::Lane::default() {
+            break;
+        }
+        for (sum, cells) in sums.as_mut().iter_mut().zip(cells.as_ref()) {
+            let cell = cells[row];
+            for lane in 0..N {
+                sum[lane] += if goes_left::<BY>(rank(row, lane), lasts[lane]) { cell } else { F::Lane::NOTHING };
+            }
+        }
+        if COUNT == 1 {
+            for lane in 0..N {
+                counts[lane] += i32::from(goes_left::<BY>(rank(row, lane), lasts[lane]));
+            }
+        }
+    }
+    (sums, counts)
+}
+
+vectorized! {
+    /// Adds up and scores `N` cuts at a time.
+    fn score_cuts<F: Format, const BY: usize, const N: usize, const COUNT: usize>(
+        ranks: &[u32],
+        cells: &Cells<F>,
+        lasts: &[u32],
+        whole: F::Whole,
+        legal: Counts,
+        lefts: &mut Cells<F>,
+        scores: &mut [f64],
+    ) -> f64 {
+        let mut highest = [f64::NEG_INFINITY; N];
+        let chunks = lasts.as_chunks::<N>().0.iter().zip(scores.as_chunks_mut::<N>().0).enumerate();
+        for (chunk, (lasts, scores)) in chunks.take(MAX_ROWS / N) {
+            let (sums, n_left) = add_up::<F, BY, N, COUNT>(ranks.len(), |row, _| ranks[row], cells, lasts);
+            for (lefts, sum) in lefts.as_mut().iter_mut().zip(sums.as_ref()) {
+                lefts.as_chunks_mut().0[chunk] = *sum;
+            }
+            *scores = F::scores(whole, &sums);
+            if COUNT == 1 {
+                *scores = only_legal(*scores, &n_left, legal);
+            }
+            highest = higher(highest, scores);
+        }
+        highest_of(highest)
+    }
+}
+
+vectorized! {
+    /// As `score_cuts`, for columns side by side.
+    fn score_columns<F: Format, const COUNT: usize>(
+        ranks: &[ByColumn<u32>],
+        cells: &Cells<F>,
+        whole: F::Whole,
+        legal: Counts,
+        scores: &mut [ByColumn<f64>],
+    ) -> ByColumn<f64> {
+        let mut highest = [f64::NEG_INFINITY; COLUMNS];
+        for (lasts, scores) in ranks.iter().zip(scores) {
+            let (sums, n) =
+                add_up::<F, BY_RANK, COLUMNS, COUNT>(ranks.len(), |row, lane| ranks[row][lane], cells, lasts);
+            *scores = F::scores(whole, &sums);
+            if COUNT == 1 {
+                *scores = only_legal(*scores, &n, legal);
+            }
+            highest = higher(highest, scores);
+        }
+        highest
+    }
+}
+
+vectorized! {
+    /// The sum of the numbers of rows of a rank below `end`.
+    pub fn sum_below<L: Lane>(ranks: &[u32], cells: &ByRow<L>, end: u32) -> L {
+        // Rows are added up in turn in all lanes, as additions to one number would wait for each other.
+        let mut sums = [L::default(); COLUMNS];
+        let (ranks, rest) = ranks.as_chunks::<COLUMNS>();
+        let (cells, rest_cells) = cells.split_at(ranks.len() * COLUMNS);
+        for (ranks, cells) in ranks.iter().zip(cells.as_chunks::<COLUMNS>().0) {
+            for lane in 0..COLUMNS {
+                sums[lane] += if ranks[lane] < end { cells[lane] } else { L::NOTHING };
+            }
+        }
+        for (lane, (&rank, &cell)) in rest.iter().zip(rest_cells).enumerate() {
+            sums[lane] += if rank < end { cell } else { L::NOTHING };
+        }
+        let mut sum = L::default();
+        for part in sums {
+            sum += part;
+        }
+        sum
+    }
+}
+
+vectorized! {
+    /// Scores the cuts that were scored last again, with the rows of rank 0 on the left of all.
+    fn score_moved<F: Format, const N: usize>(
+        ranks: &[u32],
+        cells: &Cells<F>,
+        whole: F::Whole,
+        lefts: &mut Cells<F>,
+        scores: &mut [f64],
+    ) -> f64 {
+        let mut moved = F::parts(F::Lane::default);
+        for (moved, cells) in moved.as_mut().iter_mut().zip(cells.as_ref()) {
+            for (&rank, &cell) in ranks.iter().zip(cells) {
+                *moved += if rank == 0 { cell } else { F::Lane::NOTHING };
+            }
+        }
+        let mut highest = [f64::NEG_INFINITY; N];
+        for (chunk, scores) in scores.as_chunks_mut::<N>().0.iter_mut().enumerate().take(MAX_ROWS / N) {
+            let mut sums = F::parts(|| [F::Lane::default(); N]);
+            let parts = sums.as_mut().iter_mut().zip(lefts.as_mut()).zip(moved.as_ref());
+            for ((sum, lefts), &moved) in parts {
+                let lefts = &mut lefts.as_chunks_mut::<N>().0[chunk];
+                for left in lefts.iter_mut() {
+                    *left += moved;
+                }
+                *sum = *lefts;
+            }
+            *scores = F::scores(whole, &sums);
+            highest = higher(highest, scores);
+        }
+        highest_of(highest)
+    }
+}
+
+/// The components of the node's rows, and those on the left of the cuts that were scored last.
+pub struct Components<F: Format> {
+    pub cells: Cells<F>,
+    pub lefts: Cells<F>,
+    pub whole: F::Whole,
+}
+
+impl<F: Format> Lanes for Components<F> {
+    fn new() -> Self {
+        let cells = || F::parts(|| [F::Lane::default(); MAX_ROWS]);
+        Self { cells: cells(), lefts: cells(), whole: F::Whole::default() }
+    }
+
+    fn begin(&mut self, weight: u64, least: f64) {
+        self.whole = F::whole(weight, least);
+    }
+
+    #[inline]
+    fn score_cuts<const BY: usize, const N: usize>(
+        &mut self,
+        level: Level,
+        ranks: &[u32],
+        lasts: &[u32],
+        counts: Option<Counts>,
+        scores: &mut [f64],
+    ) -> f64 {
+        let Self { cells, lefts, whole } = self;
+        let score = match counts {
+            None => score_cuts::<F, BY, N, 0>,
+            Some(_) => score_cuts::<F, BY, N, 1>,
+        };
+        score(level, ranks, cells, lasts, *whole, counts.unwrap_or_default(), lefts, scores)
+    }
+
+    #[inline]
+    fn score_again<const N: usize>(
+        &mut self,
+        level: Level,
+        ranks: &[u32],
+        lasts: &[u32],
+        counts: Option<Counts>,
+        scores: &mut [f64],
+    ) -> f64 {
+        let Self { cells, lefts, whole } = self;
+        let highest = score_moved::<F, N>(level, ranks, cells, *whole, lefts, scores);
+        counts.map_or(highest, |counts| remove::<BY_RANK, N>(level, ranks, lasts, counts, scores))
+    }
+
+    #[inline]
+    fn score_columns(
+        &mut self,
+        level: Level,
+        ranks: &[ByColumn<u32>],
+        counts: Option<Counts>,
+        scores: &mut [ByColumn<f64>],
+    ) -> ByColumn<f64> {
+        let score = match counts {
+            None => score_columns::<F, 0>,
+            Some(_) => score_columns::<F, 1>,
+        };
+        score(level, ranks, &self.cells, self.whole, counts.unwrap_or_default(), scores)
+    }
+
+    #[inline]
+    fn score_below(&self, level: Level, ranks: &[u32], end: u32) -> f64 {
+        let mut lefts = F::parts(|| [F::Lane::default(); 1]);
+        for (left, cells) in lefts.as_mut().iter_mut().zip(self.cells.as_ref()) {
+            left[0] = sum_below(level, ranks, cells, end);
+        }
+        F::scores(self.whole, &lefts)[0]
+    }
+}

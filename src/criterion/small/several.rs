@@ -1,0 +1,170 @@
+//! Rows of several numbers, one of each output, in lanes: the squares of the excesses are added up over outputs.
+//! With one output there is no more than its [`Components`].
+
+use super::format::{Cells, Components, Pair, add_up, sum_below};
+use super::kernel::Lanes;
+use super::legal::{Counts, only_legal};
+use super::{BY_RANK, ByColumn, ByRow, COLUMNS, goes_left, higher, highest_of};
+use crate::simd::{Level, vectorized};
+
+/// The weights of a node's rows, and their excesses of each output.
+pub struct Squares {
+    /// The weights, and the excesses of the first output.
+    pub first: Components<Pair>,
+    /// The excesses of the other outputs.
+    pub others: Vec<ByRow<f64>>,
+}
+
+/// Adds up the rows that go left in each lane, scores the cuts, and counts rows if that is wanted.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+fn scores_of<const BY: usize, const N: usize, const COUNT: usize>(
+    n_rows: usize,
+    rank: impl Fn(usize, usize) -> u32,
+    cells: &Cells<Pair>,
+    others: &[ByRow<f64>],
+    lasts: &[u32; N],
+    [node, least, most]: [f64; 3],
+    legal: Counts,
+) -> [f64; N] {
+    let ([left, first], n_left) = add_up::<Pair, BY, N, COUNT>(n_rows, &rank, cells, lasts);
+    let mut squares = first.map(|excess| excess * excess);
+    for excesses in others {
+        let mut sums = [0.0; N];
+        for (row, &excess) in excesses.iter().enumerate().take(n_rows) {
+            // See `is_end`: no row weighs nothing.
+            if cells[0][row] == 0.0 {
+                break;
+            }
+            for lane in 0..N {
+                // -0 changes no sum: a choice of 0 cannot be made an addition under a mask.
+                sums[lane] += if goes_left::<BY>(rank(row, lane), lasts[lane]) { excess } else { -0.0 };
+            }
+        }
+        for lane in 0..N {
+            squares[lane] += sums[lane] * sums[lane];
+        }
+    }
+    let mut scores = [0.0; N];
+    for lane in 0..N {
+        let score = squares[lane] / (left[lane] * (node - left[lane]));
+        scores[lane] = if least <= left[lane] && left[lane] <= most { score } else { f64::NEG_INFINITY };
+    }
+    if COUNT == 1 { only_legal(scores, &n_left, legal) } else { scores }
+}
+
+vectorized! {
+    fn score_cuts<const BY: usize, const N: usize, const COUNT: usize>(
+        ranks: &[u32],
+        cells: &Cells<Pair>,
+        others: &[ByRow<f64>],
+        lasts: &[u32],
+        whole: [f64; 3],
+        legal: Counts,
+        scores: &mut [f64],
+    ) -> f64 {
+        let mut highest = [f64::NEG_INFINITY; N];
+        for (lasts, scores) in lasts.as_chunks::<N>().0.iter().zip(scores.as_chunks_mut::<N>().0) {
+            let rank = |row: usize, _| ranks[row];
+            *scores = scores_of::<BY, N, COUNT>(ranks.len(), rank, cells, others, lasts, whole, legal);
+            highest = higher(highest, scores);
+        }
+        highest_of(highest)
+    }
+}
+
+vectorized! {
+    fn score_columns<const COUNT: usize>(
+        ranks: &[ByColumn<u32>],
+        cells: &Cells<Pair>,
+        others: &[ByRow<f64>],
+        whole: [f64; 3],
+        legal: Counts,
+        scores: &mut [ByColumn<f64>],
+    ) -> ByColumn<f64> {
+        let mut highest = [f64::NEG_INFINITY; COLUMNS];
+        for (lasts, scores) in ranks.iter().zip(scores) {
+            let rank = |row: usize, lane: usize| ranks[row][lane];
+            *scores = scores_of::<BY_RANK, COLUMNS, COUNT>(ranks.len(), rank, cells, others, lasts, whole, legal);
+            highest = higher(highest, scores);
+        }
+        highest
+    }
+}
+
+impl Lanes for Squares {
+    fn new() -> Self {
+        Self { first: Components::new(), others: Vec::new() }
+    }
+
+    fn begin(&mut self, weight: u64, least: f64) {
+        self.first.begin(weight, least);
+    }
+
+    #[inline]
+    fn score_cuts<const BY: usize, const N: usize>(
+        &mut self,
+        level: Level,
+        ranks: &[u32],
+        lasts: &[u32],
+        counts: Option<Counts>,
+        scores: &mut [f64],
+    ) -> f64 {
+        if self.others.is_empty() {
+            return self.first.score_cuts::<BY, N>(level, ranks, lasts, counts, scores);
+        }
+        let score = match counts {
+            None => score_cuts::<BY, N, 0>,
+            Some(_) => score_cuts::<BY, N, 1>,
+        };
+        let Self { first, others } = self;
+        score(level, ranks, &first.cells, others, lasts, first.whole, counts.unwrap_or_default(), scores)
+    }
+
+    #[inline]
+    fn score_again<const N: usize>(
+        &mut self,
+        level: Level,
+        ranks: &[u32],
+        lasts: &[u32],
+        counts: Option<Counts>,
+        scores: &mut [f64],
+    ) -> f64 {
+        if self.others.is_empty() {
+            return self.first.score_again::<N>(level, ranks, lasts, counts, scores);
+        }
+        self.score_cuts::<BY_RANK, N>(level, ranks, lasts, counts, scores)
+    }
+
+    #[inline]
+    fn score_columns(
+        &mut self,
+        level: Level,
+        ranks: &[ByColumn<u32>],
+        counts: Option<Counts>,
+        scores: &mut [ByColumn<f64>],
+    ) -> ByColumn<f64> {
+        if self.others.is_empty() {
+            return self.first.score_columns(level, ranks, counts, scores);
+        }
+        let score = match counts {
+            None => score_columns::<0>,
+            Some(_) => score_columns::<1>,
+        };
+        let Self { first, others } = self;
+        score(level, ranks, &first.cells, others, first.whole, counts.unwrap_or_default(), scores)
+    }
+
+    #[inline]
+    fn score_below(&self, level: Level, ranks: &[u32], end: u32) -> f64 {
+        let Self { first, others } = self;
+        if others.is_empty() {
+            return first.score_below(level, ranks, end);
+        }
+        let [weights, excesses] = &first.cells;
+        let sum = |cells| sum_below(level, ranks, cells, end);
+        let squares: f64 = others.iter().chain([excesses]).map(|cells| sum(cells).powi(2)).sum();
+        let (left, [node, least, most]) = (sum(weights), first.whole);
+        if least <= left && left <= most { squares / (left * (node - left)) } else { f64::NEG_INFINITY }
+    }
+}
