@@ -192,7 +192,7 @@ impl<W: SampleWeights, M: Measure> Statistics for ClassCriterion<'_, W, M> {
     type Scan = Box<[u64]>;
     type Pushed = ClassPushed<M::Sum>;
     type Proof = ClassPushed<M::Sum>;
-    type Packed = PackedClasses;
+    type Packed = PackedClasses<W::Count>;
     type Small = SmallClasses;
     type Several = NotSmall;
     type Wide = Kernel<Filter<Self>>;

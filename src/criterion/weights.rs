@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Mul, Sub};
 
 use super::Statistics;
-use super::packed::{Pair, WidePair};
+use super::packed::{Count, Pair, WidePair};
 use super::small::{NotSmall, SmallRows};
 
 use crate::data::target::Weights;
@@ -19,6 +19,8 @@ pub trait SampleWeights: Copy + Sync {
     const ARE_SMALL: bool;
     /// What a bin of two classes is.
     type Pair: Pair;
+    /// What a bin has of one of several classes.
+    type Count: Count;
     /// `R`, the statistics of small subtrees of small weights; [`NotSmall`] if no weights are small.
     type IfSmall<C: Statistics, R: SmallRows<C>>: SmallRows<C>;
     /// The integer weight of a sample.
@@ -26,10 +28,6 @@ pub trait SampleWeights: Copy + Sync {
     /// Whether all weights are known to be 1.
     fn are_unit(&self) -> bool {
         false
-    }
-    /// Whether these weights are [small](Weights::Small), if their type is one for any kind.
-    fn are_small(&self) -> bool {
-        Self::ARE_SMALL
     }
 }
 
@@ -53,6 +51,7 @@ impl SampleWeights for SmallWeights<'_> {
     type Moment = i64;
     const ARE_SMALL: bool = true;
     type Pair = u64;
+    type Count = u32;
     type IfSmall<C: Statistics, R: SmallRows<C>> = R;
 
     #[inline]
@@ -75,15 +74,12 @@ impl SampleWeights for &Weights {
     type Moment = i128;
     const ARE_SMALL: bool = false;
     type Pair = WidePair;
+    type Count = u64;
     type IfSmall<C: Statistics, R: SmallRows<C>> = NotSmall;
 
     #[inline]
     fn weight(&self, sample: u32) -> u64 {
         self.get(sample as usize)
-    }
-
-    fn are_small(&self) -> bool {
-        !matches!(self, Weights::Large(_))
     }
 }
 

@@ -9,11 +9,13 @@ use num_bigint::BigUint;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use spinney::criterion::classes::{ClassCriterion, Measure, Sides};
+use spinney::criterion::small::{LANES, SmallRows};
 use spinney::criterion::weights::SmallWeights;
 use spinney::criterion::{Ordered, Statistics};
 use spinney::data::Target;
 use spinney::data::target::TargetValues;
 use spinney::num::{Exact, Ratio, Wide};
+use spinney::simd::Level;
 
 // [measure]
 /// `1 - sum_k p_k^3`: like Gini impurity, with the third power.
@@ -113,6 +115,48 @@ proptest! {
                 if score_a - score_b > criterion.tolerance(&node, *score_a) {
                     prop_assert_eq!(expected, Ordering::Greater);
                 }
+            }
+        }
+    }
+}
+
+/// The forms of small subtrees of the criterion.
+type Small<'a> = <ClassCriterion<'a, SmallWeights<'a>, Cubic> as Statistics>::Wide;
+
+proptest! {
+    /// Scores in vector registers are as close to those of the criterion as the measure says.
+    #[test]
+    fn small_subtrees_have_its_scores(rows in vec((0..4u32, 0..9u32, 1..4u32), 2..60)) {
+        let (labels, weights): (Vec<u32>, Vec<u32>) = rows.iter().map(|row| (row.0, row.2)).unzip();
+        let target = Target::classification(&labels, &[4], None).unwrap();
+        let TargetValues::Classes(classes) = target.values() else { panic!("classes were given") };
+        let criterion = ClassCriterion::new(classes, SmallWeights(Some(&weights)), Cubic);
+        let mut small = Small::new(&criterion).unwrap();
+        let mut samples: Vec<u32> = (0..rows.len() as u32).collect();
+        prop_assert!(small.load(&criterion, &mut samples));
+        let places: Vec<u8> = (0..rows.len() as u8).collect();
+        small.enter(&criterion, &places, &samples);
+        small.begin(&criterion, &places, &samples, 1.0);
+        let node = criterion.totals(&samples);
+        prop_assert_eq!(small.weight(), criterion.weight(&node));
+        prop_assert_eq!(small.impurity(&criterion), criterion.impurity(&node));
+        // A cut after the rank of each row.
+        let ranks: Vec<u32> = samples.iter().map(|&sample| rows[sample as usize].1).collect();
+        let highest = ranks.iter().copied().max().unwrap();
+        let mut lasts = vec![[highest; LANES]; ranks.len().div_ceil(LANES)];
+        lasts.as_flattened_mut()[..ranks.len()].copy_from_slice(&ranks);
+        for level in Level::supported() {
+            let mut scores = vec![[0.0; LANES]; lasts.len()];
+            small.score_cuts(&criterion, level, &ranks, &lasts, &mut scores);
+            for (i, (&last, &score)) in ranks.iter().zip(scores.as_flattened()).enumerate() {
+                if last == highest {
+                    prop_assert_eq!(score, f64::NEG_INFINITY);
+                    continue;
+                }
+                let exact = small.scored_cut(&criterion, i, &ranks, last);
+                let error = Cubic::error_of_terms(criterion.weight(&node) as f64, 1.0, 4.0);
+                prop_assert!((score - exact.score).abs() <= error + criterion.tolerance(&node, score));
+                prop_assert!(score <= small.most_score() + error);
             }
         }
     }

@@ -5,6 +5,8 @@
 //! each row has several: sums of squares add up over classes and outputs alike.
 
 use std::cmp::Ordering;
+use std::iter::Sum;
+use std::ops::AddAssign;
 use std::sync::OnceLock;
 
 use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
@@ -23,8 +25,67 @@ use crate::simd::{Level, vectorized};
 /// they stand; the scores of such cuts are not used.
 const SMALL_BELOW: u64 = 1 << 28;
 
+/// The low bits of a row, which hold its class.
+const SLOT_BITS: u32 = 8;
+const _: () = assert!(MAX_CLASSES <= 1 << SLOT_BITS);
+
+/// A row of this weight and class.
+#[inline]
+pub fn packed_row(weight: u64, slot: u32) -> u64 {
+    weight << SLOT_BITS | u64::from(slot)
+}
+
+/// The class of a row.
+#[inline]
+pub fn slot_of(row: u64) -> usize {
+    (row & ((1 << SLOT_BITS) - 1)) as usize
+}
+
+/// The weight of the rows of a class in a bin.
+pub trait Count: Copy + Default + AddAssign + Sum + Into<u64> + Send + Sync + 'static {
+    /// The count of a row of this weight.
+    fn of(weight: u64) -> Self;
+    /// The count, or nothing; the mask has all bits or none.
+    fn masked(self, mask: u64) -> Self;
+    /// The count in floating point, which is exact.
+    fn to_f64(self) -> f64;
+}
+
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+impl Count for u32 {
+    #[inline(always)]
+    fn of(weight: u64) -> Self {
+        weight as Self
+    }
+    #[inline(always)]
+    fn masked(self, mask: u64) -> Self {
+        self & mask as Self
+    }
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self.into()
+    }
+}
+
+/// Of weights of more than 32 bits.
+#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
+impl Count for u64 {
+    #[inline(always)]
+    fn of(weight: u64) -> Self {
+        weight
+    }
+    #[inline(always)]
+    fn masked(self, mask: u64) -> Self {
+        self & mask
+    }
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self as i64 as f64
+    }
+}
+
 /// Histogram of weights by class, and buffers.
-pub struct PackedClasses {
+pub struct PackedClasses<B> {
     n_bins: usize,
     /// The number of outputs, of classes of the first output, and of classes of all outputs.
     n_outputs: usize,
@@ -36,9 +97,9 @@ pub struct PackedClasses {
     order_classes: Box<[u32]>,
     /// The counts of a bin begin at its number times `2^shift`.
     shift: u32,
-    bins: Vec<u32>,
+    bins: Vec<B>,
     /// Four copies of a histogram of few bins.
-    turns: Vec<u32>,
+    turns: Vec<B>,
     /// `weights[b]` is the weight of all bins before bin `b`.
     weights: Box<[f64; MAX_BINS + 1]>,
     /// The weight of all bins before each, by class: `MAX_BINS + 1` numbers of the first class,
@@ -51,9 +112,9 @@ pub struct PackedClasses {
     /// For each class, its weight on the left of the current cut in each lane.
     counts: Box<[[i32; LANES]]>,
     /// For each class, the weight of its rows below the end of each column.
-    below: Box<[[u32; LANES]]>,
-    /// The same, as it is counted in turns.
-    below_in_turns: Box<[[u32; LANES]]>,
+    below: Box<[[B; LANES]]>,
+    /// Four partial copies of `below`, one per row modulo 4, so that additions do not wait for each other.
+    below_in_turns: Box<[[B; LANES]]>,
     /// Scratch for the bounds: four sums over the classes by bin, see `inner_bounds`.
     work: Box<[[f64; ENDS]; 4]>,
 }
@@ -63,14 +124,14 @@ const ENDS: usize = MAX_BINS + 1;
 /// The rows of a node.
 #[derive(Default)]
 pub struct ClassRows {
-    /// For each row, the class in the low half and the weight in the high half: all rows with their
-    /// classes of the first output, then all rows with those of the second, and so on.
+    /// For each row, its [class and weight](packed_row): all rows with their classes of the first output, then
+    /// all rows with those of the second, and so on.
     rows: Vec<u64>,
     /// The same rows as bits, made when they are first needed.
     masks: OnceLock<ClassMasks>,
 }
 
-impl PackedClasses {
+impl<B: Count> PackedClasses<B> {
     /// Sets `weights` and `ends` from these bins.
     fn add_up(&mut self, order: &(impl ExactSizeIterator<Item = usize> + Clone)) {
         self.n_bins = order.len();
@@ -78,28 +139,28 @@ impl PackedClasses {
         let weights = &mut weights[..=*n_bins];
         weights.fill(0.0);
         for (class, ends) in ends.chunks_exact_mut(ENDS).enumerate() {
-            let mut sum = 0;
+            let mut sum = B::default();
             for (place, bin) in (1..).zip(order.clone()) {
                 sum += bins[(bin << *shift) + class];
-                ends[place] = f64::from(sum);
+                ends[place] = sum.to_f64();
                 // The classes of one output have all of the weight.
-                weights[place] += if class < *n_first { f64::from(sum) } else { 0.0 };
+                weights[place] += if class < *n_first { sum.to_f64() } else { 0.0 };
             }
         }
     }
 
     /// The weights of a bin, by class.
-    fn counts(&self, bin: u8) -> &[u32] {
+    fn counts(&self, bin: u8) -> &[B] {
         &self.bins[usize::from(bin) << self.shift..][..self.n_classes]
     }
 }
 
-impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedClasses {
+impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedClasses<W::Count> {
     type Rows = ClassRows;
 
     fn new(criterion: &ClassCriterion<'_, W, M>) -> Option<Self> {
         let n_classes = criterion.n_slots();
-        (criterion.weights.are_small() && n_classes <= MAX_CLASSES).then(|| {
+        (n_classes <= MAX_CLASSES).then(|| {
             let shift = n_classes.next_power_of_two().ilog2();
             Self {
                 n_bins: 0,
@@ -109,15 +170,15 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
                 are_unit: criterion.weights.are_unit(),
                 order_classes: criterion.orders().map(|(_, slot)| slot).collect(),
                 shift,
-                bins: vec![0; MAX_BINS << shift],
+                bins: vec![W::Count::default(); MAX_BINS << shift],
                 turns: Vec::new(),
                 weights: Box::new([0.0; ENDS]),
                 ends: vec![0.0; ENDS * n_classes],
                 terms: vec![0.0; if M::IS_SQUARED_DISTANCE { 0 } else { ENDS * n_classes }],
                 places: vec![[[0; 2]; MAX_PLACES]; criterion.n_outputs].into(),
                 counts: vec![[0; LANES]; n_classes].into(),
-                below: vec![[0; LANES]; n_classes].into(),
-                below_in_turns: vec![[0; LANES]; TURNS * n_classes].into(),
+                below: vec![[W::Count::default(); LANES]; n_classes].into(),
+                below_in_turns: vec![[W::Count::default(); LANES]; TURNS * n_classes].into(),
                 work: Box::new([[0.0; ENDS]; 4]),
             }
         })
@@ -137,29 +198,31 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         let (slots, weights, n_outputs) = (&criterion.classes.slots[..], criterion.weights, self.n_outputs);
         for output in 0..n_outputs {
             let slot = |sample: u32| slots[sample as usize * n_outputs + output];
-            rows.extend(samples.iter().map(|&sample| u64::from(slot(sample)) | weights.weight(sample) << 32));
+            rows.extend(samples.iter().map(|&sample| packed_row(weights.weight(sample), slot(sample))));
         }
     }
 
     fn count(&mut self, _node: &ClassTotals<M::Sum>, rows: &ClassRows, bins: &[u8], n_bins: usize, _with_bounds: bool) {
         self.n_bins = n_bins;
         let counts = &mut self.bins[..n_bins << self.shift];
-        counts.fill(0);
-        let slot = |row: u64, bin: u8| ((bin as usize) << self.shift) + row as u32 as usize;
+        counts.fill(W::Count::default());
+        let slot = |row: u64, bin: u8| ((bin as usize) << self.shift) + slot_of(row);
         let of_outputs = rows.rows.chunks_exact(bins.len());
         if n_bins <= FEW_BINS {
             let size = counts.len();
             self.turns.clear();
-            self.turns.resize(TURNS * size, 0);
+            self.turns.resize(TURNS * size, W::Count::default());
             for rows in of_outputs {
-                in_turns(rows, bins, |turn, &row, bin| self.turns[turn * size + slot(row, bin)] += (row >> 32) as u32);
+                in_turns(rows, bins, |turn, &row, bin| {
+                    self.turns[turn * size + slot(row, bin)] += W::Count::of(row >> SLOT_BITS);
+                });
             }
             for turn in self.turns.chunks_exact(size) {
                 counts.iter_mut().zip(turn).for_each(|(count, &more)| *count += more);
             }
         } else {
             for (&row, &bin) in of_outputs.flat_map(|rows| rows.iter().zip(bins)) {
-                counts[slot(row, bin)] += (row >> 32) as u32;
+                counts[slot(row, bin)] += W::Count::of(row >> SLOT_BITS);
             }
         }
         self.add_up(&(0..n_bins));
@@ -171,20 +234,21 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
     }
 
     fn bin_has_rows(&self, bin: u8) -> bool {
-        self.counts(bin).iter().any(|&count| count > 0)
+        self.counts(bin).iter().any(|&count| count.into() > 0)
     }
 
     fn compare_bins(&self, number: usize, a: u8, b: u8) -> Ordering {
         let class = self.order_classes[number] as usize;
         let mean = |bin: u8| {
             let counts = self.counts(bin);
-            (counts[class].into(), counts[..self.n_first].iter().map(|&count| u64::from(count)).sum())
+            let weight: u64 = counts[class].into();
+            (weight as i64, counts[..self.n_first].iter().map(|&count| count.into()).sum())
         };
         compare_means(mean(a), mean(b))
     }
 
     fn class_weight(&self, class: usize, bin: u8) -> f64 {
-        self.counts(bin)[class].into()
+        self.counts(bin)[class].to_f64()
     }
 
     fn put_in_order(&mut self, _node: &ClassTotals<M::Sum>, bins: &[u8]) {
@@ -220,12 +284,13 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
     }
 
     fn lane_scores(&mut self, level: Level, node: &ClassTotals<M::Sum>, rows: &ClassRows, cuts: Cuts<'_>) -> bool {
-        if !M::IS_SQUARED_DISTANCE || node.weight * node.weight >= SMALL_BELOW / self.n_outputs as u64 {
+        let is_small = node.weight < 1 << 16 && node.weight * node.weight < SMALL_BELOW / self.n_outputs as u64;
+        if !M::IS_SQUARED_DISTANCE || !is_small {
             return false;
         }
         for (places, rows) in self.places.iter_mut().zip(rows.rows.chunks_exact(cuts.keys.len())) {
             for (slot, &row) in places.iter_mut().zip(rows) {
-                *slot = [row as u32, (row >> 32) as u32];
+                *slot = [slot_of(row) as u32, (row >> SLOT_BITS) as u32];
             }
         }
         let mut whole = [0; MAX_CLASSES];
@@ -254,11 +319,11 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
 
     fn add_below<const N: usize>(&mut self, level: Level, rows: &ClassRows, ranks: &[[u32; N]], ends: &[u32; N]) {
         let Self { n_classes, below, .. } = self;
-        below.fill([0; LANES]);
+        below.fill([W::Count::default(); LANES]);
         if N == 1 && self.are_unit {
             let masks = rows.masks.get_or_init(|| ClassMasks::of(ranks.len(), *n_classes, &rows.rows));
             let counts = masks.count_below(level, ranks.as_flattened(), ends[0]);
-            below.iter_mut().zip(counts).for_each(|(below, count)| below[0] = count);
+            below.iter_mut().zip(counts).for_each(|(below, count)| below[0] = W::Count::of(count.into()));
             return;
         }
         for rows in rows.rows.chunks_exact(ranks.len()) {
@@ -266,18 +331,18 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         }
         if N == 1 {
             for counts in below {
-                counts[0] = counts.iter().sum();
+                counts[0] = counts.iter().copied().sum();
             }
         }
     }
 
     fn add_without(&mut self, level: Level, rows: &ClassRows, words: &[u64], bits: &[u32; LANES]) {
         let Self { n_classes, below, below_in_turns, .. } = self;
-        below_in_turns.fill([0; LANES]);
+        below_in_turns.fill([W::Count::default(); LANES]);
         for rows in rows.rows.chunks_exact(words.len()) {
             counts_without(level, rows, words, bits, *n_classes, below_in_turns);
         }
-        below.fill([0; LANES]);
+        below.fill([W::Count::default(); LANES]);
         for turn in below_in_turns.chunks_exact(*n_classes) {
             let counts = below.as_flattened_mut().iter_mut().zip(turn.as_flattened());
             counts.for_each(|(count, &more)| *count += more);
@@ -303,22 +368,22 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
 vectorized! {
     /// Adds to the counts in `below`: to those of each column in its lane, or for one column, in all
     /// lanes together.
-    fn counts_below<const N: usize>(rows: &[u64], ranks: &[[u32; N]], ends: &[u32; N], below: &mut [[u32; LANES]]) {
+    fn counts_below<B: Count, const N: usize>(rows: &[u64], ranks: &[[u32; N]], ends: &[u32; N], below: &mut [[B; LANES]]) {
         if N == 1 {
             // Rows are counted in turn in all lanes, as additions to one number would wait for each
             // other.
             for (rows, ranks) in rows.chunks(LANES).zip(ranks.chunks(LANES)) {
                 for (lane, (&row, ranks)) in rows.iter().zip(ranks).enumerate() {
-                    let (counts, weight) = (&mut below[row as u32 as usize], (row >> 32) as u32);
-                    counts[lane] += if ranks[0] < ends[0] { weight } else { 0 };
+                    let (counts, weight) = (&mut below[slot_of(row)], B::of(row >> SLOT_BITS));
+                    counts[lane] += if ranks[0] < ends[0] { weight } else { B::default() };
                 }
             }
             return;
         }
         for (&row, ranks) in rows.iter().zip(ranks) {
-            let (counts, weight) = (&mut below[row as u32 as usize], (row >> 32) as u32);
+            let (counts, weight) = (&mut below[slot_of(row)], B::of(row >> SLOT_BITS));
             for lane in 0..N {
-                counts[lane] += if ranks[lane] < ends[lane] { weight } else { 0 };
+                counts[lane] += if ranks[lane] < ends[lane] { weight } else { B::default() };
             }
         }
     }
@@ -326,18 +391,18 @@ vectorized! {
 
 vectorized! {
     /// Adds, for each bit in its lane, the rows without the bit to the counts of their turn.
-    fn counts_without(
+    fn counts_without<B: Count>(
         rows: &[u64],
         words: &[u64],
         bits: &[u32; LANES],
         n_classes: usize,
-        turns: &mut [[u32; LANES]],
+        turns: &mut [[B; LANES]],
     ) {
         in_turns(rows, words, |turn, &row, word| {
-            let (counts, weight) = (&mut turns[turn * n_classes + row as u32 as usize], (row >> 32) as u32);
+            let (counts, weight) = (&mut turns[turn * n_classes + slot_of(row)], B::of(row >> SLOT_BITS));
             let masks = masks_without(word, bits);
             for lane in 0..LANES {
-                counts[lane] += weight & masks[lane] as u32;
+                counts[lane] += weight.masked(masks[lane]);
             }
         });
     }

@@ -4,6 +4,7 @@
 //! common. Rows that are added up one by one wait for the row before, if that is of the same class
 //! (`benches/NOTES.md`).
 
+use super::classes::slot_of;
 use super::{MAX_CLASSES, TURNS};
 use crate::simd::{Level, vectorized};
 
@@ -18,7 +19,7 @@ pub struct ClassMasks {
 }
 
 impl ClassMasks {
-    /// The masks of rows that have their classes, below `n_classes`, in their low halves. With several
+    /// The masks of [packed rows](super::classes::packed_row), whose classes are below `n_classes`. With several
     /// outputs a row has several classes: there are `n_rows` rows for each output. O(rows).
     pub fn of(n_rows: usize, n_classes: usize, rows: &[u64]) -> Self {
         let mut words = vec![0u64; n_rows.div_ceil(ROWS) * n_classes];
@@ -29,14 +30,14 @@ impl ClassMasks {
                 // The words of a block in turn: two bits of one word would wait for each other.
                 for place in 0..ROWS {
                     for word in 0..TURNS {
-                        words[word * n_classes + rows[word * ROWS + place] as u32 as usize] |= 1 << place;
+                        words[word * n_classes + slot_of(rows[word * ROWS + place])] |= 1 << place;
                     }
                 }
             }
             let words = words.next().unwrap_or_default();
             for (words, rows) in words.chunks_mut(n_classes).zip(rest.chunks(ROWS)) {
                 for (place, &row) in rows.iter().enumerate() {
-                    words[row as u32 as usize] |= 1 << place;
+                    words[slot_of(row)] |= 1 << place;
                 }
             }
         }
@@ -72,6 +73,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::criterion::packed::classes::packed_row;
 
     proptest! {
         #[test]
@@ -81,7 +83,7 @@ mod tests {
         ) {
             // Two outputs, of five and of three classes. Each row weighs 1.
             let classes = rows.iter().map(|row| row.0).chain(rows.iter().map(|row| 5 + row.1));
-            let of_outputs: Vec<u64> = classes.map(|class| 1 << 32 | u64::from(class)).collect();
+            let of_outputs: Vec<u64> = classes.map(|class| packed_row(1, class)).collect();
             let ranks: Vec<u32> = rows.iter().map(|row| row.2).collect();
             let expected: Vec<u32> = (0..8)
                 .map(|class| {

@@ -15,7 +15,7 @@ mod none;
 mod sums;
 
 pub use binary::{PackedBinary, Pair, WidePair};
-pub use classes::PackedClasses;
+pub use classes::{Count, PackedClasses};
 pub use none::NotPacked;
 pub use sums::PackedSums;
 

@@ -8,7 +8,6 @@ use smallvec::{SmallVec, smallvec};
 
 use super::filter::Rough;
 use super::kernel::{Lanes, Precision};
-use super::legal::{Counts, remove};
 use super::{BY_RANK, ByColumn, ByRow, MAX_ROWS, goes_left, higher, highest_of};
 use crate::criterion::Statistics;
 use crate::criterion::classes::{ClassCriterion, ClassTotals, Measure};
@@ -120,31 +119,21 @@ impl<M: Measure> Lanes for ByClass<M> {
         level: Level,
         ranks: &[u32],
         lasts: &[u32],
-        counts: Option<Counts>,
         scores: &mut [f64],
     ) -> f64 {
         let Self { weights, outputs, whole, .. } = self;
-        let highest = score_cuts::<M, BY, N>(level, ranks, weights, outputs, *whole, lasts, scores);
-        counts.map_or(highest, |counts| remove::<BY, N>(level, ranks, lasts, counts, scores))
+        score_cuts::<M, BY, N>(level, ranks, weights, outputs, *whole, lasts, scores)
     }
 
     /// Terms of classes do not add up over rows, so the rows are added up anew.
-    fn score_again<const N: usize>(
-        &mut self,
-        level: Level,
-        ranks: &[u32],
-        lasts: &[u32],
-        counts: Option<Counts>,
-        scores: &mut [f64],
-    ) -> f64 {
-        self.score_cuts::<BY_RANK, N>(level, ranks, lasts, counts, scores)
+    fn score_again<const N: usize>(&mut self, level: Level, ranks: &[u32], lasts: &[u32], scores: &mut [f64]) -> f64 {
+        self.score_cuts::<BY_RANK, N>(level, ranks, lasts, scores)
     }
 
     fn score_columns(
         &mut self,
         _level: Level,
         _ranks: &[ByColumn<u32>],
-        _counts: Option<Counts>,
         _scores: &mut [ByColumn<f64>],
     ) -> ByColumn<f64> {
         unreachable!("columns are searched one by one")

@@ -8,10 +8,9 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-use super::legal::{Legal, Limits};
 use super::{
     BY_RANK, BY_UNIT, ByRow, ExactScore, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows, goes_left, higher,
-    highest_of, is_end, left_with_missing,
+    highest_of, is_end,
 };
 use crate::criterion::classes::{ClassCriterion, Measure};
 use crate::criterion::component::ClassWeights;
@@ -32,7 +31,8 @@ pub struct SmallClasses {
     grouped: ByRow<i32>,
     /// The groups that are not empty: the end of the group, and the weight of its class.
     groups: SmallVec<[(u16, i32); 8]>,
-    legal: Legal,
+    /// The least weight of a child.
+    least: i32,
     /// The cuts that were scored last.
     cuts: [Sums; MAX_ROWS / LANES],
     /// Units of categories: their number, their weights, and group by group their weights in it.
@@ -125,17 +125,13 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
             counts: [0; MAX_ROWS],
             grouped: [0; MAX_ROWS],
             groups: SmallVec::new(),
-            legal: Legal::new(),
+            least: 1,
             cuts: [Sums { left: [0; LANES], numerator: [0; LANES] }; MAX_ROWS / LANES],
             n_units: 0,
             unit_weights: [0; MAX_ROWS],
             unit_counts: Vec::new(),
             unit_classes: ClassWeights::default(),
         })
-    }
-
-    fn limit(&mut self, limits: Limits) {
-        self.legal.limit(limits);
     }
 
     fn load(&mut self, criterion: &ClassCriterion<'_, W, M>, samples: &mut [u32]) -> bool {
@@ -197,8 +193,8 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         value[self.slots[usize::from(self.classes[usize::from(place)])] as usize] = 1.0;
     }
 
-    fn begin(&mut self, _criterion: &ClassCriterion<'_, W, M>, places: &[u8], _samples: &[u32]) {
-        self.legal.begin(places.len(), self.weight as u64);
+    fn begin(&mut self, _criterion: &ClassCriterion<'_, W, M>, places: &[u8], _samples: &[u32], least_weight: f64) {
+        self.least = least_weight.ceil() as i32;
         self.groups.clear();
         let mut last = None;
         for (end, (&place, weight)) in (1..).zip(places.iter().zip(&mut self.grouped)) {
@@ -226,10 +222,9 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         lasts: &[[u32; LANES]],
         scores: &mut [[f64; LANES]],
     ) -> f64 {
-        let Self { grouped, groups, weight, legal, cuts, .. } = self;
-        let whole = [*weight, legal.least_integer];
-        let highest = score_cuts::<BY_RANK>(level, ranks, grouped, groups, lasts, whole, cuts, scores);
-        legal.remove(level, ranks, lasts, scores, highest)
+        let Self { grouped, groups, weight, least, cuts, .. } = self;
+        let whole = [*weight, *least];
+        score_cuts::<BY_RANK>(level, ranks, grouped, groups, lasts, whole, cuts, scores)
     }
 
     /// Squares do not add up, so the rows are added up anew.
@@ -258,11 +253,10 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
         lefts: &[u32; LANES],
         scores: &mut [f64; LANES],
     ) -> f64 {
-        let Self { grouped, groups, weight, legal, cuts, .. } = self;
-        let whole = [*weight, legal.least_integer];
+        let Self { grouped, groups, weight, least, cuts, .. } = self;
+        let whole = [*weight, *least];
         let (all_lefts, all_scores) = (std::slice::from_ref(lefts), std::slice::from_mut(&mut *scores));
-        let highest = score_cuts::<BY_UNIT>(level, units, grouped, groups, all_lefts, whole, cuts, all_scores);
-        legal.remove_subsets(level, units, lefts, scores, highest)
+        score_cuts::<BY_UNIT>(level, units, grouped, groups, all_lefts, whole, cuts, all_scores)
     }
 
     fn scored_cut(&self, _criterion: &ClassCriterion<'_, W, M>, i: usize, _ranks: &[u32], _last: u32) -> SmallCut {
@@ -270,7 +264,7 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
     }
 
     fn cut_below(&self, _criterion: &ClassCriterion<'_, W, M>, ranks: &[u32], end: u32) -> SmallCut {
-        self.legal.if_legal(self.cut_of(self.sum_below(ranks, end)), ranks, |rank| rank < end)
+        self.cut_of(self.sum_below(ranks, end))
     }
 
     fn compare_below(&self, _criterion: &ClassCriterion<'_, W, M>, a: (&[u32], u32), b: (&[u32], u32)) -> Ordering {
@@ -300,8 +294,7 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
             }
             [below, all - absent, below + absent]
         });
-        let is_left = left_with_missing(end, missing);
-        std::array::from_fn(|i| self.legal.if_legal(self.cut_of(sums[i]), ranks, |rank| is_left(rank)[i]))
+        sums.map(|sum| self.cut_of(sum))
     }
 
     fn add_units(&mut self, _criterion: &ClassCriterion<'_, W, M>, units: &[u8], n_units: usize) {

@@ -5,7 +5,6 @@
 use std::ops::AddAssign;
 
 use super::kernel::Lanes;
-use super::legal::{Counts, only_legal, remove};
 use super::{BY_RANK, ByColumn, ByRow, COLUMNS, MAX_ROWS, goes_left, higher, highest_of};
 use crate::simd::{Level, vectorized};
 
@@ -124,17 +123,16 @@ impl Format for Pair {
 /// Numbers of rows, component by component.
 pub type Cells<F> = <F as Format>::Parts<ByRow<<F as Format>::Lane>>;
 
-/// Adds up the rows that go left in each lane, and counts them if that is wanted.
+/// Adds up the rows that go left in each lane.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-pub fn add_up<F: Format, const BY: usize, const N: usize, const COUNT: usize>(
+pub fn add_up<F: Format, const BY: usize, const N: usize>(
     n_rows: usize,
     rank: impl Fn(usize, usize) -> u32,
     cells: &Cells<F>,
     lasts: &[u32; N],
-) -> (F::Parts<[F::Lane; N]>, [i32; N]) {
+) -> F::Parts<[F::Lane; N]> {
     let mut sums = F::parts(|| [F::Lane::default(); N]);
-    let mut counts = [0; N];
     for row in 0..n_rows.min(MAX_ROWS) {
         // See `is_end`: no row has this.
         if cells.as_ref()[0][row] == F::Lane::default() {
@@ -146,37 +144,28 @@ pub fn add_up<F: Format, const BY: usize, const N: usize, const COUNT: usize>(
                 sum[lane] += if goes_left::<BY>(rank(row, lane), lasts[lane]) { cell } else { F::Lane::NOTHING };
             }
         }
-        if COUNT == 1 {
-            for lane in 0..N {
-                counts[lane] += i32::from(goes_left::<BY>(rank(row, lane), lasts[lane]));
-            }
-        }
     }
-    (sums, counts)
+    sums
 }
 
 vectorized! {
     /// Adds up and scores `N` cuts at a time.
-    fn score_cuts<F: Format, const BY: usize, const N: usize, const COUNT: usize>(
+    fn score_cuts<F: Format, const BY: usize, const N: usize>(
         ranks: &[u32],
         cells: &Cells<F>,
         lasts: &[u32],
         whole: F::Whole,
-        legal: Counts,
         lefts: &mut Cells<F>,
         scores: &mut [f64],
     ) -> f64 {
         let mut highest = [f64::NEG_INFINITY; N];
         let chunks = lasts.as_chunks::<N>().0.iter().zip(scores.as_chunks_mut::<N>().0).enumerate();
         for (chunk, (lasts, scores)) in chunks.take(MAX_ROWS / N) {
-            let (sums, n_left) = add_up::<F, BY, N, COUNT>(ranks.len(), |row, _| ranks[row], cells, lasts);
+            let sums = add_up::<F, BY, N>(ranks.len(), |row, _| ranks[row], cells, lasts);
             for (lefts, sum) in lefts.as_mut().iter_mut().zip(sums.as_ref()) {
                 lefts.as_chunks_mut().0[chunk] = *sum;
             }
             *scores = F::scores(whole, &sums);
-            if COUNT == 1 {
-                *scores = only_legal(*scores, &n_left, legal);
-            }
             highest = higher(highest, scores);
         }
         highest_of(highest)
@@ -185,21 +174,16 @@ vectorized! {
 
 vectorized! {
     /// As `score_cuts`, for columns side by side.
-    fn score_columns<F: Format, const COUNT: usize>(
+    fn score_columns<F: Format>(
         ranks: &[ByColumn<u32>],
         cells: &Cells<F>,
         whole: F::Whole,
-        legal: Counts,
         scores: &mut [ByColumn<f64>],
     ) -> ByColumn<f64> {
         let mut highest = [f64::NEG_INFINITY; COLUMNS];
         for (lasts, scores) in ranks.iter().zip(scores) {
-            let (sums, n) =
-                add_up::<F, BY_RANK, COLUMNS, COUNT>(ranks.len(), |row, lane| ranks[row][lane], cells, lasts);
-            *scores = F::scores(whole, &sums);
-            if COUNT == 1 {
-                *scores = only_legal(*scores, &n, legal);
-            }
+            let rank = |row: usize, lane: usize| ranks[row][lane];
+            *scores = F::scores(whole, &add_up::<F, BY_RANK, COLUMNS>(ranks.len(), rank, cells, lasts));
             highest = higher(highest, scores);
         }
         highest
@@ -285,44 +269,21 @@ impl<F: Format> Lanes for Components<F> {
         level: Level,
         ranks: &[u32],
         lasts: &[u32],
-        counts: Option<Counts>,
         scores: &mut [f64],
     ) -> f64 {
         let Self { cells, lefts, whole } = self;
-        let score = match counts {
-            None => score_cuts::<F, BY, N, 0>,
-            Some(_) => score_cuts::<F, BY, N, 1>,
-        };
-        score(level, ranks, cells, lasts, *whole, counts.unwrap_or_default(), lefts, scores)
+        score_cuts::<F, BY, N>(level, ranks, cells, lasts, *whole, lefts, scores)
     }
 
     #[inline]
-    fn score_again<const N: usize>(
-        &mut self,
-        level: Level,
-        ranks: &[u32],
-        lasts: &[u32],
-        counts: Option<Counts>,
-        scores: &mut [f64],
-    ) -> f64 {
+    fn score_again<const N: usize>(&mut self, level: Level, ranks: &[u32], _lasts: &[u32], scores: &mut [f64]) -> f64 {
         let Self { cells, lefts, whole } = self;
-        let highest = score_moved::<F, N>(level, ranks, cells, *whole, lefts, scores);
-        counts.map_or(highest, |counts| remove::<BY_RANK, N>(level, ranks, lasts, counts, scores))
+        score_moved::<F, N>(level, ranks, cells, *whole, lefts, scores)
     }
 
     #[inline]
-    fn score_columns(
-        &mut self,
-        level: Level,
-        ranks: &[ByColumn<u32>],
-        counts: Option<Counts>,
-        scores: &mut [ByColumn<f64>],
-    ) -> ByColumn<f64> {
-        let score = match counts {
-            None => score_columns::<F, 0>,
-            Some(_) => score_columns::<F, 1>,
-        };
-        score(level, ranks, &self.cells, self.whole, counts.unwrap_or_default(), scores)
+    fn score_columns(&mut self, level: Level, ranks: &[ByColumn<u32>], scores: &mut [ByColumn<f64>]) -> ByColumn<f64> {
+        score_columns::<F>(level, ranks, &self.cells, self.whole, scores)
     }
 
     #[inline]

@@ -6,8 +6,7 @@
 
 use std::cmp::Ordering;
 
-use super::legal::{Counts, Legal, Limits};
-use super::{BY_RANK, BY_UNIT, ByColumn, FEW_ROWS, LANES, MARGIN, SmallCut, SmallRows, least_close, left_with_missing};
+use super::{BY_RANK, BY_UNIT, ByColumn, FEW_ROWS, LANES, MARGIN, SmallCut, SmallRows, least_close};
 use crate::criterion::Statistics;
 use crate::simd::Level;
 
@@ -20,34 +19,20 @@ pub trait Lanes: Send + Sized {
     fn begin(&mut self, weight: u64, least: f64);
 
     /// Scores cuts, `N` at a time: see [`SmallRows::score_cuts`], or by unit [`SmallRows::score_subsets`].
-    /// Children must have numbers of rows within `counts`, if any. Returns the highest score.
+    /// Returns the highest score.
     fn score_cuts<const BY: usize, const N: usize>(
         &mut self,
         level: Level,
         ranks: &[u32],
         lasts: &[u32],
-        counts: Option<Counts>,
         scores: &mut [f64],
     ) -> f64;
 
     /// Scores the same cuts again: see [`SmallRows::score_again`].
-    fn score_again<const N: usize>(
-        &mut self,
-        level: Level,
-        ranks: &[u32],
-        lasts: &[u32],
-        counts: Option<Counts>,
-        scores: &mut [f64],
-    ) -> f64;
+    fn score_again<const N: usize>(&mut self, level: Level, ranks: &[u32], lasts: &[u32], scores: &mut [f64]) -> f64;
 
     /// Scores columns side by side: see [`SmallRows::score_columns`].
-    fn score_columns(
-        &mut self,
-        level: Level,
-        ranks: &[ByColumn<u32>],
-        counts: Option<Counts>,
-        scores: &mut [ByColumn<f64>],
-    ) -> ByColumn<f64>;
+    fn score_columns(&mut self, level: Level, ranks: &[ByColumn<u32>], scores: &mut [ByColumn<f64>]) -> ByColumn<f64>;
 
     /// The score of the cut that sends rows of a rank below `end` left.
     fn score_below(&self, level: Level, ranks: &[u32], end: u32) -> f64;
@@ -190,7 +175,6 @@ pub trait Rows<C: Statistics + ?Sized>: Held {
 pub struct Kernel<R: Held> {
     rows: R,
     lanes: R::Lanes,
-    legal: Legal,
     /// The rows of the node.
     n: usize,
     /// Whether the lanes have the rows of the node.
@@ -218,16 +202,11 @@ impl<C: Statistics, R: Rows<C>> SmallRows<C> for Kernel<R> {
         Some(Self {
             rows: R::new(criterion)?,
             lanes: R::Lanes::new(),
-            legal: Legal::new(),
             n: 0,
             is_current: false,
             precision: Precision::Exact,
             units: Vec::new(),
         })
-    }
-
-    fn limit(&mut self, limits: Limits) {
-        self.legal.limit(limits);
     }
 
     fn has_categories(&self) -> bool {
@@ -266,13 +245,11 @@ impl<C: Statistics, R: Rows<C>> SmallRows<C> for Kernel<R> {
         self.rows.write_row_value(criterion, place, sample, value);
     }
 
-    fn begin(&mut self, criterion: &C, places: &[u8], samples: &[u32]) {
+    fn begin(&mut self, criterion: &C, places: &[u8], samples: &[u32], least_weight: f64) {
         self.rows.begin(criterion, places, samples);
         self.n = places.len();
         self.is_current = false;
-        let weight = self.rows.weight();
-        self.legal.begin(self.n, weight);
-        self.lanes.begin(weight, self.legal.least_weight);
+        self.lanes.begin(self.rows.weight(), least_weight);
         if R::ARE_EXACT {
             self.set_lanes(criterion, places);
         }
@@ -291,14 +268,14 @@ impl<C: Statistics, R: Rows<C>> SmallRows<C> for Kernel<R> {
         scores: &mut [[f64; LANES]],
     ) -> f64 {
         self.set_lanes(criterion, &[]);
-        let (lasts, scores, counts) = (lasts.as_flattened(), scores.as_flattened_mut(), self.legal.counts);
+        let (lasts, scores) = (lasts.as_flattened(), scores.as_flattened_mut());
         if ranks.len() > FEW_ROWS {
-            return self.lanes.score_cuts::<BY_RANK, LANES>(level, ranks, lasts, counts, scores);
+            return self.lanes.score_cuts::<BY_RANK, LANES>(level, ranks, lasts, scores);
         }
         // Most nodes have few rows, whose cuts need half as many divisions.
         let (scores, others) = scores.split_at_mut(FEW_ROWS);
         others.fill(f64::NEG_INFINITY);
-        self.lanes.score_cuts::<BY_RANK, FEW_ROWS>(level, ranks, &lasts[..FEW_ROWS], counts, scores)
+        self.lanes.score_cuts::<BY_RANK, FEW_ROWS>(level, ranks, &lasts[..FEW_ROWS], scores)
     }
 
     fn score_again(
@@ -309,11 +286,11 @@ impl<C: Statistics, R: Rows<C>> SmallRows<C> for Kernel<R> {
         lasts: &[[u32; LANES]],
         scores: &mut [[f64; LANES]],
     ) -> f64 {
-        let (lasts, scores, counts) = (lasts.as_flattened(), scores.as_flattened_mut(), self.legal.counts);
+        let (lasts, scores) = (lasts.as_flattened(), scores.as_flattened_mut());
         if ranks.len() > FEW_ROWS {
-            return self.lanes.score_again::<LANES>(level, ranks, lasts, counts, scores);
+            return self.lanes.score_again::<LANES>(level, ranks, lasts, scores);
         }
-        self.lanes.score_again::<FEW_ROWS>(level, ranks, &lasts[..FEW_ROWS], counts, &mut scores[..FEW_ROWS])
+        self.lanes.score_again::<FEW_ROWS>(level, ranks, &lasts[..FEW_ROWS], &mut scores[..FEW_ROWS])
     }
 
     fn score_subsets(
@@ -325,7 +302,7 @@ impl<C: Statistics, R: Rows<C>> SmallRows<C> for Kernel<R> {
         scores: &mut [f64; LANES],
     ) -> f64 {
         self.set_lanes(criterion, &[]);
-        self.lanes.score_cuts::<BY_UNIT, LANES>(level, units, lefts, self.legal.counts, scores)
+        self.lanes.score_cuts::<BY_UNIT, LANES>(level, units, lefts, scores)
     }
 
     fn scores_columns(&self) -> bool {
@@ -340,7 +317,7 @@ impl<C: Statistics, R: Rows<C>> SmallRows<C> for Kernel<R> {
         scores: &mut [ByColumn<f64>],
     ) -> ByColumn<f64> {
         self.set_lanes(criterion, &[]);
-        self.lanes.score_columns(level, ranks, self.legal.counts, scores)
+        self.lanes.score_columns(level, ranks, scores)
     }
 
     fn compare(&self, cut: &SmallCut, other: &SmallCut, exactly: impl FnOnce() -> Ordering) -> Ordering {
@@ -377,8 +354,7 @@ impl<C: Statistics, R: Rows<C>> SmallRows<C> for Kernel<R> {
     #[inline]
     fn cut_below(&self, criterion: &C, ranks: &[u32], end: u32) -> SmallCut {
         let [left] = self.rows.lefts(criterion, &self.lanes, ranks, |rank| [rank < end]);
-        let cut = self.rows.cut(criterion, &left);
-        self.legal.if_legal(cut, ranks, |rank| rank < end)
+        self.rows.cut(criterion, &left)
     }
 
     fn rough_below(&mut self, criterion: &C, level: Level, ranks: &[u32], end: u32) -> f64 {
@@ -401,11 +377,8 @@ impl<C: Statistics, R: Rows<C>> SmallRows<C> for Kernel<R> {
     }
 
     fn cuts_with_missing(&self, criterion: &C, ranks: &[u32], end: u32, missing: u32) -> [SmallCut; 3] {
-        let is_left = left_with_missing(end, missing);
-        let lefts = self.rows.lefts(criterion, &self.lanes, ranks, &is_left);
-        std::array::from_fn(|cut| {
-            self.legal.if_legal(self.rows.cut(criterion, &lefts[cut]), ranks, |rank| is_left(rank)[cut])
-        })
+        let is_left = |rank: u32| [rank < end, rank != missing, rank < end || rank == missing];
+        self.rows.lefts(criterion, &self.lanes, ranks, is_left).map(|left| self.rows.cut(criterion, &left))
     }
 
     fn subset_cut(&self, criterion: &C, units: &[u32], subset: u32) -> SmallCut {

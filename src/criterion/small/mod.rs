@@ -1,10 +1,9 @@
-//! The statistics of small subtrees: of at most [`MAX_ROWS`] rows that weigh at most
-//! [`MAX_WEIGHT`].
+//! The statistics of small subtrees, of at most [`MAX_ROWS`] rows.
 //!
 //! Most nodes of a tree have few rows, and there the time of a split goes into what does not depend
-//! on the rows: wide integers, buffers, proofs. In a small subtree all statistics are narrow
-//! integers in a few arrays. The rows of the subtree are loaded once; a node is a list of *places*,
-//! the positions of its rows among them.
+//! on the rows: wide integers, buffers, proofs. In a small subtree whose rows weigh at most [`MAX_WEIGHT`] all
+//! statistics are narrow integers in a few arrays. Those of any weights are doubles, with a bound of their error.
+//! The rows of the subtree are loaded once; a node is a list of *places*, the positions of its rows among them.
 //!
 //! No column is sorted. For each rank of the column in the node, the rows of at most that rank are
 //! added up: n steps for n rows, each for [`LANES`] ranks side by side in vector registers. So all
@@ -19,7 +18,6 @@ mod classes;
 mod filter;
 mod format;
 mod kernel;
-mod legal;
 mod none;
 mod several;
 mod squares;
@@ -29,7 +27,6 @@ pub use binary::BinaryRows;
 pub use classes::SmallClasses;
 pub use filter::Filter;
 pub use kernel::{Kernel, Rows};
-pub use legal::Limits;
 pub use none::NotSmall;
 pub use squares::SquareRows;
 pub use sums::SmallSums;
@@ -42,7 +39,7 @@ use crate::simd::Level;
 
 /// The most rows of a small subtree: a place is a byte.
 pub const MAX_ROWS: usize = 256;
-/// The greatest total weight of the rows of a small subtree: ten bits.
+/// The greatest total weight of the rows of a small subtree, where weights are narrow integers: ten bits.
 pub const MAX_WEIGHT: u64 = 1023;
 /// Scores that differ by less than this share of the greater one are compared exactly. They have
 /// fewer than 32 roundings, each of at most 2^-53.
@@ -106,9 +103,6 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// The buffers; `None` if the criterion has no statistics of small subtrees.
     fn new(criterion: &C) -> Option<Self>;
 
-    /// Sets what children must have in all nodes.
-    fn limit(&mut self, limits: Limits);
-
     /// Whether nodes with columns of categories can be searched.
     fn has_categories(&self) -> bool {
         true
@@ -145,8 +139,8 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     fn write_row_value(&self, criterion: &C, place: u8, sample: u32, value: &mut [f64]);
 
     /// Begins the search of the node, whose rows are in the order of [`load`](Self::load), as ranks are
-    /// to be. O(rows).
-    fn begin(&mut self, criterion: &C, places: &[u8], samples: &[u32]);
+    /// to be. Cuts with a child of less than `least_weight`, which is above 0, score minus infinity. O(rows).
+    fn begin(&mut self, criterion: &C, places: &[u8], samples: &[u32], least_weight: f64);
 
     /// No cut of the node has a higher score, up to [`MARGIN`].
     fn most_score(&self) -> f64 {
@@ -248,8 +242,7 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
     /// `ranks` are those of the node's rows in the column. O(rows).
     fn scored_cut(&self, criterion: &C, i: usize, ranks: &[u32], last: u32) -> SmallCut;
 
-    /// The cut that sends rows of a rank below `end` left. There must be rows on both sides. Its score is minus
-    /// infinity if it is not legal. O(rows).
+    /// The cut that sends rows of a rank below `end` left. There must be rows on both sides. O(rows).
     fn cut_below(&self, criterion: &C, ranks: &[u32], end: u32) -> SmallCut;
 
     /// The score of this cut, in the unit and with the error of [`score_cuts`](Self::score_cuts).
@@ -298,8 +291,8 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
 
 /// How a cut divides rows, as a parameter of loops that are compiled for either way: rows of at most
 /// a rank go left, or rows of certain units of categories.
-const BY_RANK: usize = 0;
-const BY_UNIT: usize = 1;
+pub(crate) const BY_RANK: usize = 0;
+pub(crate) const BY_UNIT: usize = 1;
 /// By rank, in a node of at most [`FEW_ROWS`], which have no more cuts.
 const BY_RANK_OF_FEW: usize = 2;
 /// The most rows of a node that has few: its cuts fill half of the lanes, or its columns are searched
@@ -315,14 +308,8 @@ const fn n_lanes(by: usize) -> usize {
 /// on the left, which are bits.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-fn goes_left<const BY: usize>(row: u32, left: u32) -> bool {
+pub(crate) fn goes_left<const BY: usize>(row: u32, left: u32) -> bool {
     if BY == BY_UNIT { row & left != 0 } else { row <= left }
-}
-
-/// On which side rows of a rank are in each of the [cuts with missing values](SmallRows::cuts_with_missing):
-/// whether they are on the left.
-fn left_with_missing(end: u32, missing: u32) -> impl Fn(u32) -> [bool; 3] {
-    move |rank| [rank < end, rank != missing, rank < end || rank == missing]
 }
 
 /// The least score that must be compared exactly with this one, if scores are those of [`SmallCut`].
@@ -333,7 +320,7 @@ pub fn least_close(score: f64) -> f64 {
 /// The higher one of two scores in each lane.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-fn higher<const N: usize>(mut highest: [f64; N], scores: &[f64; N]) -> [f64; N] {
+pub(crate) fn higher<const N: usize>(mut highest: [f64; N], scores: &[f64; N]) -> [f64; N] {
     for lane in 0..N {
         highest[lane] = if scores[lane] > highest[lane] { scores[lane] } else { highest[lane] };
     }
@@ -343,7 +330,7 @@ fn higher<const N: usize>(mut highest: [f64; N], scores: &[f64; N]) -> [f64; N] 
 /// The highest of some scores; their number is a power of two.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-fn highest_of<const N: usize>(mut scores: [f64; N]) -> f64 {
+pub(crate) fn highest_of<const N: usize>(mut scores: [f64; N]) -> f64 {
     // By halves: one score after the other would wait for each other.
     let mut n = N;
     while n > 1 {

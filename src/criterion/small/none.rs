@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{LANES, Limits, SmallCut, SmallRows};
+use super::{LANES, SmallCut, SmallRows};
 use crate::criterion::Statistics;
 use crate::simd::Level;
 
@@ -12,9 +12,6 @@ pub enum NotSmall {}
 impl<C: Statistics> SmallRows<C> for NotSmall {
     fn new(_: &C) -> Option<Self> {
         None
-    }
-    fn limit(&mut self, _: Limits) {
-        match *self {}
     }
     fn load(&mut self, _: &C, _: &mut [u32]) -> bool {
         match *self {}
@@ -34,7 +31,7 @@ impl<C: Statistics> SmallRows<C> for NotSmall {
     fn write_value(&self, _: &C, _: &[u32], _: &mut [f64]) {
         match *self {}
     }
-    fn begin(&mut self, _: &C, _: &[u8], _: &[u32]) {
+    fn begin(&mut self, _: &C, _: &[u8], _: &[u32], _: f64) {
         match *self {}
     }
     fn row_weight(&self, _: u8) -> u64 {

@@ -3,7 +3,6 @@
 
 use super::format::{Cells, Components, Pair, add_up, sum_below};
 use super::kernel::Lanes;
-use super::legal::{Counts, only_legal};
 use super::{BY_RANK, ByColumn, ByRow, COLUMNS, goes_left, higher, highest_of};
 use crate::simd::{Level, vectorized};
 
@@ -15,19 +14,18 @@ pub struct Squares {
     pub others: Vec<ByRow<f64>>,
 }
 
-/// Adds up the rows that go left in each lane, scores the cuts, and counts rows if that is wanted.
+/// Adds up the rows that go left in each lane, and scores the cuts.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-fn scores_of<const BY: usize, const N: usize, const COUNT: usize>(
+fn scores_of<const BY: usize, const N: usize>(
     n_rows: usize,
     rank: impl Fn(usize, usize) -> u32,
     cells: &Cells<Pair>,
     others: &[ByRow<f64>],
     lasts: &[u32; N],
     [node, least, most]: [f64; 3],
-    legal: Counts,
 ) -> [f64; N] {
-    let ([left, first], n_left) = add_up::<Pair, BY, N, COUNT>(n_rows, &rank, cells, lasts);
+    let [left, first] = add_up::<Pair, BY, N>(n_rows, &rank, cells, lasts);
     let mut squares = first.map(|excess| excess * excess);
     for excesses in others {
         let mut sums = [0.0; N];
@@ -50,23 +48,22 @@ fn scores_of<const BY: usize, const N: usize, const COUNT: usize>(
         let score = squares[lane] / (left[lane] * (node - left[lane]));
         scores[lane] = if least <= left[lane] && left[lane] <= most { score } else { f64::NEG_INFINITY };
     }
-    if COUNT == 1 { only_legal(scores, &n_left, legal) } else { scores }
+    scores
 }
 
 vectorized! {
-    fn score_cuts<const BY: usize, const N: usize, const COUNT: usize>(
+    fn score_cuts<const BY: usize, const N: usize>(
         ranks: &[u32],
         cells: &Cells<Pair>,
         others: &[ByRow<f64>],
         lasts: &[u32],
         whole: [f64; 3],
-        legal: Counts,
         scores: &mut [f64],
     ) -> f64 {
         let mut highest = [f64::NEG_INFINITY; N];
         for (lasts, scores) in lasts.as_chunks::<N>().0.iter().zip(scores.as_chunks_mut::<N>().0) {
             let rank = |row: usize, _| ranks[row];
-            *scores = scores_of::<BY, N, COUNT>(ranks.len(), rank, cells, others, lasts, whole, legal);
+            *scores = scores_of::<BY, N>(ranks.len(), rank, cells, others, lasts, whole);
             highest = higher(highest, scores);
         }
         highest_of(highest)
@@ -74,18 +71,17 @@ vectorized! {
 }
 
 vectorized! {
-    fn score_columns<const COUNT: usize>(
+    fn score_columns(
         ranks: &[ByColumn<u32>],
         cells: &Cells<Pair>,
         others: &[ByRow<f64>],
         whole: [f64; 3],
-        legal: Counts,
         scores: &mut [ByColumn<f64>],
     ) -> ByColumn<f64> {
         let mut highest = [f64::NEG_INFINITY; COLUMNS];
         for (lasts, scores) in ranks.iter().zip(scores) {
             let rank = |row: usize, lane: usize| ranks[row][lane];
-            *scores = scores_of::<BY_RANK, COLUMNS, COUNT>(ranks.len(), rank, cells, others, lasts, whole, legal);
+            *scores = scores_of::<BY_RANK, COLUMNS>(ranks.len(), rank, cells, others, lasts, whole);
             highest = higher(highest, scores);
         }
         highest
@@ -107,52 +103,30 @@ impl Lanes for Squares {
         level: Level,
         ranks: &[u32],
         lasts: &[u32],
-        counts: Option<Counts>,
         scores: &mut [f64],
     ) -> f64 {
-        if self.others.is_empty() {
-            return self.first.score_cuts::<BY, N>(level, ranks, lasts, counts, scores);
-        }
-        let score = match counts {
-            None => score_cuts::<BY, N, 0>,
-            Some(_) => score_cuts::<BY, N, 1>,
-        };
         let Self { first, others } = self;
-        score(level, ranks, &first.cells, others, lasts, first.whole, counts.unwrap_or_default(), scores)
+        if others.is_empty() {
+            return first.score_cuts::<BY, N>(level, ranks, lasts, scores);
+        }
+        score_cuts::<BY, N>(level, ranks, &first.cells, others, lasts, first.whole, scores)
     }
 
     #[inline]
-    fn score_again<const N: usize>(
-        &mut self,
-        level: Level,
-        ranks: &[u32],
-        lasts: &[u32],
-        counts: Option<Counts>,
-        scores: &mut [f64],
-    ) -> f64 {
+    fn score_again<const N: usize>(&mut self, level: Level, ranks: &[u32], lasts: &[u32], scores: &mut [f64]) -> f64 {
         if self.others.is_empty() {
-            return self.first.score_again::<N>(level, ranks, lasts, counts, scores);
+            return self.first.score_again::<N>(level, ranks, lasts, scores);
         }
-        self.score_cuts::<BY_RANK, N>(level, ranks, lasts, counts, scores)
+        self.score_cuts::<BY_RANK, N>(level, ranks, lasts, scores)
     }
 
     #[inline]
-    fn score_columns(
-        &mut self,
-        level: Level,
-        ranks: &[ByColumn<u32>],
-        counts: Option<Counts>,
-        scores: &mut [ByColumn<f64>],
-    ) -> ByColumn<f64> {
-        if self.others.is_empty() {
-            return self.first.score_columns(level, ranks, counts, scores);
-        }
-        let score = match counts {
-            None => score_columns::<0>,
-            Some(_) => score_columns::<1>,
-        };
+    fn score_columns(&mut self, level: Level, ranks: &[ByColumn<u32>], scores: &mut [ByColumn<f64>]) -> ByColumn<f64> {
         let Self { first, others } = self;
-        score(level, ranks, &first.cells, others, first.whole, counts.unwrap_or_default(), scores)
+        if others.is_empty() {
+            return first.score_columns(level, ranks, scores);
+        }
+        score_columns(level, ranks, &first.cells, others, first.whole, scores)
     }
 
     #[inline]

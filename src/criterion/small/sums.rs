@@ -15,10 +15,9 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-use super::legal::{Legal, Limits};
 use super::{
     BY_RANK, BY_RANK_OF_FEW, BY_UNIT, ByRow, ExactScore, FEW_ROWS, LANES, MAX_ROWS, MAX_WEIGHT, SmallCut, SmallRows,
-    goes_left, higher, highest_of, is_end, left_with_missing, n_lanes,
+    goes_left, higher, highest_of, is_end, n_lanes,
 };
 use crate::criterion::sums::{LOGS, NarrowTotals, OverSums, SQUARES, Whole};
 use crate::num::log2::Log2;
@@ -40,7 +39,8 @@ pub struct SmallSums {
     weights: ByRow<i32>,
     /// The node's weight.
     weight: i64,
-    legal: Legal,
+    /// The least weight of a child.
+    least: i32,
     /// The weights of the node's rows.
     row_weights: ByRow<i32>,
     /// The weights on the left of the cuts that were scored last.
@@ -171,7 +171,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         Some(Self {
             weights: [0; MAX_ROWS],
             weight: 0,
-            legal: Legal::new(),
+            least: 1,
             row_weights: [0; MAX_ROWS],
             lefts: [[0; LANES]; MAX_ROWS / LANES],
             unit_weights: [0; MAX_ROWS],
@@ -179,10 +179,6 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
             // Their tables take a millisecond to make.
             log2: (C::LOSS == LOGS).then(Log2::new),
         })
-    }
-
-    fn limit(&mut self, limits: Limits) {
-        self.legal.limit(limits);
     }
 
     fn load(&mut self, criterion: &C, samples: &mut [u32]) -> bool {
@@ -282,8 +278,8 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         }
     }
 
-    fn begin(&mut self, _criterion: &C, places: &[u8], _samples: &[u32]) {
-        self.legal.begin(places.len(), self.weight as u64);
+    fn begin(&mut self, _criterion: &C, places: &[u8], _samples: &[u32], least_weight: f64) {
+        self.least = least_weight.ceil() as i32;
         for output in &mut self.outputs {
             let rows = self.row_weights.iter_mut().zip(&mut output.row_excesses);
             let (scale, less) = if C::LOSS == LOGS { (1, 0) } else { (self.weight, output.totals.sum) };
@@ -303,8 +299,8 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         lasts: &[[u32; LANES]],
         scores: &mut [[f64; LANES]],
     ) -> f64 {
-        let Self { row_weights, weight, legal, lefts, outputs, .. } = self;
-        let whole = [*weight as i32, legal.least_integer];
+        let Self { row_weights, weight, least, lefts, outputs, .. } = self;
+        let whole = [*weight as i32, *least];
         // Most nodes have few rows, which need half as many divisions.
         let score = match (C::LOSS, ranks.len() <= FEW_ROWS) {
             (LOGS, true) => score_cuts::<BY_RANK_OF_FEW, LOGS>,
@@ -312,8 +308,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
             (_, true) => score_cuts::<BY_RANK_OF_FEW, SQUARES>,
             (_, false) => score_cuts::<BY_RANK, SQUARES>,
         };
-        let highest = score(level, ranks, row_weights, outputs, lasts, whole, lefts, scores);
-        legal.remove(level, ranks, lasts, scores, highest)
+        score(level, ranks, row_weights, outputs, lasts, whole, lefts, scores)
     }
 
     fn score_again(
@@ -324,16 +319,15 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         lasts: &[[u32; LANES]],
         scores: &mut [[f64; LANES]],
     ) -> f64 {
-        let Self { row_weights, weight, legal, lefts, outputs, .. } = self;
-        let (whole, lefts) = ([*weight as i32, legal.least_integer], &mut lefts[..lasts.len()]);
+        let Self { row_weights, weight, least, lefts, outputs, .. } = self;
+        let (whole, lefts) = ([*weight as i32, *least], &mut lefts[..lasts.len()]);
         let score = match (C::LOSS, ranks.len() <= FEW_ROWS) {
             (LOGS, true) => score_moved::<BY_RANK_OF_FEW, LOGS>,
             (LOGS, false) => score_moved::<BY_RANK, LOGS>,
             (_, true) => score_moved::<BY_RANK_OF_FEW, SQUARES>,
             (_, false) => score_moved::<BY_RANK, SQUARES>,
         };
-        let highest = score(level, ranks, row_weights, outputs, whole, lefts, scores);
-        legal.remove(level, ranks, lasts, scores, highest)
+        score(level, ranks, row_weights, outputs, whole, lefts, scores)
     }
 
     fn score_subsets(
@@ -344,12 +338,11 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         lefts: &[u32; LANES],
         scores: &mut [f64; LANES],
     ) -> f64 {
-        let Self { row_weights, weight, legal, lefts: weights, outputs, .. } = self;
-        let whole = [*weight as i32, legal.least_integer];
+        let Self { row_weights, weight, least, lefts: weights, outputs, .. } = self;
+        let whole = [*weight as i32, *least];
         let (all_lefts, all_scores) = (std::slice::from_ref(lefts), std::slice::from_mut(&mut *scores));
         let score = if C::LOSS == LOGS { score_cuts::<BY_UNIT, LOGS> } else { score_cuts::<BY_UNIT, SQUARES> };
-        let highest = score(level, units, row_weights, outputs, all_lefts, whole, weights, all_scores);
-        legal.remove_subsets(level, units, lefts, scores, highest)
+        score(level, units, row_weights, outputs, all_lefts, whole, weights, all_scores)
     }
 
     fn compare_subset_mean(&self, _criterion: &C, units: &[u32], subset: u32) -> Ordering {
@@ -366,7 +359,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
     }
 
     fn cut_below(&self, _criterion: &C, ranks: &[u32], end: u32) -> SmallCut {
-        self.legal.if_legal(self.cut_of::<C>(self.below(ranks, end)), ranks, |rank| rank < end)
+        self.cut_of::<C>(self.below(ranks, end))
     }
 
     fn compare_below(&self, _criterion: &C, a: (&[u32], u32), b: (&[u32], u32)) -> Ordering {
@@ -393,11 +386,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
                 [(below, excess), (self.weight as i32 - absent, all - missing), (below + absent, excess + missing)]
             })
             .collect();
-        let is_left = left_with_missing(end, missing);
-        std::array::from_fn(|i| {
-            let cut = self.cut_of::<C>(|number, _| lefts[number][i]);
-            self.legal.if_legal(cut, ranks, |rank| is_left(rank)[i])
-        })
+        std::array::from_fn(|cut| self.cut_of::<C>(|number, _| lefts[number][cut]))
     }
 
     fn add_units(&mut self, _criterion: &C, units: &[u8], n_units: usize) {

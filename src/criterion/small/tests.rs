@@ -94,7 +94,7 @@ impl Visitor for Check<'_> {
             // Such a node is not searched.
             return Ok(true);
         }
-        rows.begin(criterion, places, &node);
+        rows.begin(criterion, places, &node, 1.0);
         check_row(criterion, &mut rows, places[0], node[0]);
         rows.enter(criterion, places, &node);
         let weights = places.iter().map(|&place| rows.row_weight(place));

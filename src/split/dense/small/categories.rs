@@ -86,14 +86,22 @@ impl<C: Criterion> SmallNode<'_, C> {
 
     /// Offers the best subset of a few units of categories.
     fn offer_subsets<R: SmallRows<C>>(&mut self, scratch: &mut SmallScratch<R>, feature: u32, n_units: usize) {
-        let SmallScratch { units, node, ranks, current, rows, scores, .. } = &mut *scratch;
+        let SmallScratch { units, node, ranks, current, rows, legal, scores, .. } = &mut *scratch;
         // The ranks are not needed any more.
         let bits = &mut ranks[*current][..node.n_samples()];
         for rank in bits.iter_mut() {
             *rank = 1 << units.unit(*rank);
         }
         let lefts = subsets::lefts(n_units);
-        let highest = rows.score_subsets(self.search.criterion, self.search.level, bits, lefts, &mut scores[0]);
+        let level = self.search.level;
+        let highest = rows.score_subsets(self.search.criterion, level, bits, lefts, &mut scores[0]);
+        if self.is_low(highest, |score| rows.least_to_win(score)) {
+            return;
+        }
+        let highest = legal.remove_subsets(level, bits, lefts, &mut scores[0], highest);
+        if self.is_low(highest, |score| rows.least_to_win(score)) {
+            return;
+        }
         let (rows, units, criterion) = (&scratch.rows, scratch.ranks(), self.search.criterion);
         // If one order is enough, its cuts have the units of lower means on the left, and the best
         // subsets are such cuts, unless all means are equal. The cut with fewer units on the left is

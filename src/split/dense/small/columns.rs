@@ -89,7 +89,12 @@ impl<C: Criterion> SmallNode<'_, C> {
     ) -> u32 {
         let mut scores = [[0.0; COLUMNS]; FEW_ROWS];
         let scores = &mut scores[..ranks.len()];
-        let highest = scratch.rows.score_columns(self.search.criterion, self.search.level, ranks, scores);
+        let level = self.search.level;
+        let mut highest = scratch.rows.score_columns(self.search.criterion, level, ranks, scores);
+        let may_win = |&score: &f64| !self.is_low(score, |best| scratch.rows.least_to_win(best));
+        if highest.iter().any(may_win) {
+            highest = scratch.legal.remove_in_columns(level, ranks, scores, highest);
+        }
         let mut n_varying = 0;
         for lane in 0..n_lanes {
             let Lane { feature, missing } = lanes(lane);

@@ -8,6 +8,7 @@
 
 mod categories;
 mod columns;
+mod legal;
 mod node;
 mod rows;
 mod units;
@@ -16,7 +17,7 @@ use std::ops::Range;
 
 use crate::criterion::Criterion;
 use crate::criterion::packed::lanes::LANES as SIDE_BY_SIDE;
-use crate::criterion::small::{ByRow, FEW_ROWS, LANES, Limits, MAX_ROWS, SmallRows};
+use crate::criterion::small::{ByRow, FEW_ROWS, LANES, MAX_ROWS, SmallRows};
 use crate::data::dense::{BitColumns, Place, all_and_any};
 use crate::data::{Columns, DenseColumns};
 use crate::params::{FeatureSampling, Splitter, Tier};
@@ -28,6 +29,7 @@ use crate::split::dense::random::bits_of;
 use crate::split::node::Search;
 use crate::tuning::tuned;
 
+use legal::Legal;
 use node::{CutAt, SmallBest, SmallNode};
 use rows::{Rows, ask_for};
 use units::SmallUnits;
@@ -65,6 +67,7 @@ pub struct SmallScratch<R> {
     most_rows: usize,
     /// The numbers of the rows of the subtree.
     pub rows: R,
+    legal: Legal,
     /// Two lists of these rows: the search of a node copies the rows of the node from one list to the other.
     lists: [Rows; 2],
     /// The node that was entered last.
@@ -146,12 +149,10 @@ impl<R> SmallScratch<R> {
         if !is_free || search.params.monotonic_cst.is_some() {
             return None;
         }
-        let mut rows = R::new(search.criterion)?;
-        let limits = Limits { min_rows: search.params.min_samples_leaf, min_weight: search.min_weight_leaf };
+        let rows = R::new(search.criterion)?;
         if search.data.has_categories() && !rows.has_categories() {
             return None;
         }
-        rows.limit(limits);
         let tuned = match search.params.splitter {
             _ if search.n_drawn() >= SIDE_BY_SIDE => small_up_to(),
             Splitter::Random if !has_packed || bits_of(search, columns).is_none() => small_of_few_random_up_to(),
@@ -162,6 +163,7 @@ impl<R> SmallScratch<R> {
             most_rows: if is_forced { MAX_ROWS } else { tuned.min(MAX_ROWS) },
             are_side_by_side: rows.scores_columns() && columns::are_side_by_side(search),
             rows,
+            legal: Legal::new(search.params.min_samples_leaf, search.min_weight_leaf),
             lists: [Rows::new(), Rows::new()],
             node: SmallNodeRows::root(0),
             features: Vec::new(),
@@ -232,7 +234,9 @@ impl<R> SmallScratch<R> {
             }
         }
         let rows = &self.lists[self.node.list];
-        self.rows.begin(search.criterion, rows.places(self.node.range()), rows.samples(self.node.range()));
+        self.legal.begin(n, self.rows.weight());
+        let (places, samples) = (rows.places(self.node.range()), rows.samples(self.node.range()));
+        self.rows.begin(search.criterion, places, samples, self.legal.least_weight);
         let order = key.feature_order(search.data.n_features());
         let (n_features, n_drawn) = (search.data.n_features() as u32, search.n_drawn() as u32);
         // How many of the features must be looked at in any case, and how many must vary.

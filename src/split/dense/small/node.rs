@@ -188,13 +188,21 @@ impl<C: Criterion> SmallNode<'_, C> {
     /// [`take`](Self::take).
     fn offer_scored<R: SmallRows<C>>(
         &mut self,
-        scratch: &SmallScratch<R>,
+        scratch: &mut SmallScratch<R>,
         feature: u32,
         n_chunks: usize,
         highest: f64,
         missing: Option<Side>,
     ) {
-        let SmallScratch { lasts, scores, .. } = scratch;
+        // Rows are counted only if some cut, legal or not, may win.
+        if self.is_low(highest, |score| scratch.rows.least_to_win(score)) {
+            return;
+        }
+        let SmallScratch { legal, node, ranks, current, lasts, scores, .. } = &mut *scratch;
+        let (ranks, lasts, scores) =
+            (&ranks[*current][..node.n_samples()], &lasts[..n_chunks], &mut scores[..n_chunks]);
+        let highest = legal.remove(self.search.level, ranks, lasts, scores, highest);
+        let SmallScratch { lasts, scores, .. } = &*scratch;
         let (lasts, scores) = (lasts[..n_chunks].as_flattened(), scores[..n_chunks].as_flattened());
         let cuts = lasts.iter().copied().zip(scores.iter().copied());
         self.offer_by_rank(scratch, feature, cuts, highest, missing);
@@ -290,7 +298,10 @@ impl<C: Criterion> SmallNode<'_, C> {
             });
             order == Ordering::Greater
         };
-        if cut.score > f64::NEG_INFINITY && self.best.as_ref().is_none_or(is_better) {
+        if cut.score > f64::NEG_INFINITY
+            && self.best.as_ref().is_none_or(is_better)
+            && scratch.legal.allows(cut.weight, scratch.ranks(), at.last_left)
+        {
             self.take(scratch, (cut, at), missing);
         }
     }
