@@ -233,6 +233,7 @@ fn wide_cases() -> impl Strategy<Value = (Array2<f64>, Y, Option<Vec<f64>>, Tree
             2 => vec((0..4u8).prop_map(f64::from), n).prop_map(Some),
             1 => vec((0..900u16).prop_map(f64::from), n).prop_map(Some),
             1 => vec(0.1..2.0, n).prop_map(Some),
+            1 => vec(prop::sample::select(vec![1e300, 1.0, 1e-300]), n).prop_map(Some),
         ];
         let holes = vec(prop::sample::select(vec![0.0, 0.0, 0.1, 0.6]), m);
         let target = (2..=6u32, prop::sample::select(vec![0.0, 0.1, 0.7, 1.0]));
@@ -284,6 +285,21 @@ proptest! {
         prop_assert!(grow_dense(&x, &y, weights, &params) == without);
         let data = encode(&x.view(), &runtime(2));
         prop_assert!(grow(&data, &y, weights, &params, &runtime(2)) == without);
+    }
+}
+
+/// The mean of both zeros does not depend on which of them comes first.
+#[test]
+fn the_sign_of_a_zero_does_not_show() {
+    let x = Array2::from_shape_fn((4, 1), |(row, _)| (row / 2) as f64);
+    for values in [[-0.0, 0.0, 1.0, 2.0], [0.0, -0.0, 1.0, 2.0], [-0.0, -0.0, 1.0, 2.0]] {
+        let y = Y::Numbers { values: values.to_vec(), n_outputs: 1 };
+        let tree = grow_dense(&x, &y, None, &TreeParams::new(CriterionKind::SquaredError));
+        let predicted = tree.predict(&x.view(), &runtime(1)).unwrap();
+        assert_eq!(
+            predicted.iter().map(|value| value.to_bits()).collect::<Vec<_>>(),
+            [0.0f64, 0.0, 1.5, 1.5].map(f64::to_bits)
+        );
     }
 }
 
