@@ -280,6 +280,8 @@ proptest! {
                 prop_assert!(tree == expected, "{:?} {:?}", force_tier, level);
             }
         }
+        let keyed = Dataset::from_dense_with(x.view(), Ordinals::Keys, &runtime(1)).unwrap();
+        prop_assert!(grow(&keyed, &y, weights, &params, &runtime(1)) == expected);
         let params = TreeParams { force_copies: Some(true), max_depth: Some(params.max_depth.unwrap_or(30)), ..params };
         let without = grow_dense(&x, &y, weights, &TreeParams { force_copies: Some(false), ..params.clone() });
         prop_assert!(grow_dense(&x, &y, weights, &params) == without);

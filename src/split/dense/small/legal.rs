@@ -95,6 +95,10 @@ impl Legal {
     }
 }
 
+/// No row has this rank. Ranks are below the number of rows, and keys of numbers are below that of infinity,
+/// 2^32 - 2^23. The key of missing numbers is the next one.
+const NO_RANK: u32 = u32::MAX - 1;
+
 /// Counts the rows that go left in each lane, and removes scores of cuts that have too few rows on a side.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
@@ -107,8 +111,8 @@ fn remove_lanes<const BY: usize, const N: usize>(
 ) {
     let mut n_left = [0; N];
     for row in 0..n_rows {
-        // No row has this rank, which is that of no value: see `is_end`.
-        if rank(row, 0) == u32::MAX {
+        // See `is_end`.
+        if rank(row, 0) == NO_RANK {
             break;
         }
         for lane in 0..N {
@@ -142,5 +146,31 @@ vectorized! {
             highest = higher(highest, scores);
         }
         highest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_missing_keys_are_counted() {
+        let mut legal = Legal::new(2, 0.0);
+        // Few rows, and more than that.
+        for n in [4, 12] {
+            let mut ranks = vec![u32::MAX; n];
+            (ranks[1], ranks[2]) = (3, 1);
+            legal.begin(n, 40);
+            let mut lasts = [[u32::MAX; LANES]];
+            lasts[0][..n].copy_from_slice(&ranks);
+            for level in Level::supported() {
+                let mut scores = [[1.0; LANES]];
+                assert_eq!(legal.remove(level, &ranks, &lasts, &mut scores, 1.0), 1.0);
+                // The cut after the rank 3 leaves two rows on the left, that after 1 one, all others none on the right.
+                let are_left: Vec<bool> = scores[0][..n].iter().map(|&score| score == 1.0).collect();
+                assert_eq!(are_left, (0..n).map(|row| row == 1).collect::<Vec<_>>());
+            }
+            assert!(legal.allows(7, &ranks, 3) && !legal.allows(7, &ranks, 1));
+        }
     }
 }
