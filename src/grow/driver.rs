@@ -167,17 +167,19 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
                 policy.absorb(&mut finds, whole)?;
                 continue;
             }
-            if let Some(scratch) = small::loaded(search, &node, &mut scratch.small) {
-                small::walk(search, policy, &node, load, &mut finds, scratch)?;
-                continue;
-            }
-            if let Some(scratch) = small::loaded(search, &node, &mut scratch.several) {
-                small::walk(search, policy, &node, load, &mut finds, scratch)?;
-                continue;
-            }
-            if let Some(scratch) = small::loaded(search, &node, &mut scratch.wide) {
-                small::walk(search, policy, &node, load, &mut finds, scratch)?;
-                continue;
+            if (2..=scratch.most_small_rows).contains(&node.samples.ids().len()) {
+                if let Some(scratch) = small::loaded(search, &node, &mut scratch.small) {
+                    small::walk(search, policy, &node, load, &mut finds, scratch)?;
+                    continue;
+                }
+                if let Some(scratch) = small::loaded(search, &node, &mut scratch.several) {
+                    small::walk(search, policy, &node, load, &mut finds, scratch)?;
+                    continue;
+                }
+                if let Some(scratch) = small::loaded(search, &node, &mut scratch.wide) {
+                    small::walk(search, policy, &node, load, &mut finds, scratch)?;
+                    continue;
+                }
             }
             policy.visit(search, &node.facts(search.criterion), &mut load, &mut finds)?;
             let fork = match node.expand(search, scratch)? {

@@ -13,7 +13,7 @@ use crate::criterion::Criterion;
 use crate::criterion::small::SmallRows;
 use crate::error::Result;
 use crate::rng::{NodeKey, Side};
-use crate::split::{Search, SmallNodeRows, SmallScratch, SmallSplit};
+use crate::split::{Search, SmallForm, SmallNodeRows, SmallScratch, SmallSplit};
 
 /// A node that waits to be visited.
 struct Waiting<L> {
@@ -83,14 +83,14 @@ impl<C: Criterion, R: SmallRows<C>> NodeFacts for RowFacts<'_, C, R> {
     }
 }
 
-/// Loads the rows of a node, if its subtree can be walked in this way.
+/// Loads the rows of a node of few rows into a form of small subtrees, if that can hold them.
 pub(super) fn loaded<'a, C: Criterion, R: SmallRows<C>>(
     search: &Search<'_, C>,
     node: &Pending<'_, C>,
-    scratch: &'a mut Option<Box<SmallScratch<R>>>,
+    form: &'a mut SmallForm<R>,
 ) -> Option<&'a mut SmallScratch<R>> {
-    let (scratch, ids) = (scratch.as_deref_mut()?, node.samples.ids());
-    (ids.len() > 1 && scratch.load(search.criterion, ids)).then_some(scratch)
+    let scratch = form.scratch(search)?;
+    scratch.load(search.criterion, node.samples.ids()).then_some(scratch)
 }
 
 /// Whether the best split of the node that was entered last, which sends `n_left` rows left, decreases the

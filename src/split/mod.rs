@@ -41,7 +41,7 @@ mod subsets;
 
 pub use candidate::{Candidate, Cut, ThresholdRule};
 pub use constants::ConstantFeatures;
-pub use dense::small::{SmallNodeRows, SmallScratch, SmallSplit};
+pub use dense::small::{SmallForm, SmallNodeRows, SmallScratch, SmallSplit};
 pub use found::Found;
 pub use node::{Node, Search};
 pub use sparse::heritage::{Division, Heirs, Heritage, Wanted};
@@ -61,12 +61,14 @@ use spread::Scans;
 pub struct Scratch<C: Criterion> {
     scans: Scans<C>,
     dense: dense::DenseScratch<C>,
-    /// For the nodes of small subtrees; `None` where these are walked like all others.
-    pub small: Option<Box<SmallScratch<C::Small>>>,
+    /// The most rows of a small subtree; 0 where these are walked like all others.
+    pub most_small_rows: usize,
+    /// For the nodes of small subtrees.
+    pub small: SmallForm<C::Small>,
     /// The same for targets of several outputs.
-    pub several: Option<Box<SmallScratch<C::Several>>>,
+    pub several: SmallForm<C::Several>,
     /// The same for subtrees of weights that are no small integers.
-    pub wide: Option<Box<SmallScratch<C::Wide>>>,
+    pub wide: SmallForm<C::Wide>,
     sparse: SearchScratch,
     /// How many nodes have been searched with it.
     n_searches: u64,
@@ -95,13 +97,13 @@ impl<C: Criterion> Scratch<C> {
             Columns::Sparse(_) => SearchScratch::new(data.n_samples(), data.n_features())?,
         };
         let dense = dense::DenseScratch::new(search.criterion);
-        let has_packed = dense.has_packed();
         Ok(Self {
             scans: Scans::new(search.criterion),
+            most_small_rows: dense::small::most_rows(search, dense.has_packed()),
             dense,
-            small: SmallScratch::new(search, has_packed),
-            several: SmallScratch::new(search, has_packed),
-            wide: SmallScratch::new(search, has_packed),
+            small: SmallForm::default(),
+            several: SmallForm::default(),
+            wide: SmallForm::default(),
             sparse,
             n_searches: 0,
         })

@@ -13,6 +13,7 @@ mod node;
 mod rows;
 mod units;
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use crate::criterion::Criterion;
@@ -63,8 +64,6 @@ const BATCH: u32 = 16;
 
 /// Buffers of one worker.
 pub struct SmallScratch<R> {
-    /// The most rows of a small subtree.
-    most_rows: usize,
     /// The numbers of the rows of the subtree.
     pub rows: R,
     legal: Legal,
@@ -136,31 +135,56 @@ pub struct SmallSplit {
     pub weight: u64,
 }
 
+/// The scratch of one form of small subtrees, made when a subtree is first tried: trees of few rows are grown in
+/// less time than the buffers of all forms take to clear.
+pub struct SmallForm<R>(OnceCell<Option<Box<SmallScratch<R>>>>);
+
+impl<R> Default for SmallForm<R> {
+    fn default() -> Self {
+        Self(OnceCell::new())
+    }
+}
+
+impl<R> SmallForm<R> {
+    /// The scratch; `None` if the criterion does not have this form.
+    pub fn scratch<C: Criterion>(&mut self, search: &Search<'_, C>) -> Option<&mut SmallScratch<R>>
+    where
+        R: SmallRows<C>,
+    {
+        self.0.get_or_init(|| SmallScratch::new(search));
+        self.0.get_mut()?.as_deref_mut()
+    }
+}
+
+/// The most rows of a small subtree; 0 if there are none, as columns are sparse or predictions are limited.
+/// `has_packed` says whether the criterion has packed forms, by which large nodes are searched.
+pub fn most_rows<C: Criterion>(search: &Search<'_, C>, has_packed: bool) -> usize {
+    let Columns::Dense(columns) = search.data.columns() else { return 0 };
+    let is_free = matches!(search.params.force_tier, None | Some(Tier::Small));
+    if !is_free || search.params.monotonic_cst.is_some() {
+        return 0;
+    }
+    let tuned = match search.params.splitter {
+        _ if search.params.force_tier.is_some() => MAX_ROWS,
+        _ if search.n_drawn() >= SIDE_BY_SIDE => small_up_to(),
+        Splitter::Random if !has_packed || bits_of(search, columns).is_none() => small_of_few_random_up_to(),
+        Splitter::Best | Splitter::Random => small_of_few_columns_up_to(),
+    };
+    tuned.min(MAX_ROWS)
+}
+
 impl<R> SmallScratch<R> {
-    /// Makes scratch, if the nodes of small subtrees are searched in this way: if the columns are
-    /// dense, predictions are not limited, and the criterion has the statistics. `has_packed` says whether the
-    /// criterion has packed forms, by which large nodes are searched.
-    pub fn new<C: Criterion>(search: &Search<'_, C>, has_packed: bool) -> Option<Box<Self>>
+    /// Makes scratch; `None` if the criterion does not have these statistics, or not for the columns.
+    pub fn new<C: Criterion>(search: &Search<'_, C>) -> Option<Box<Self>>
     where
         R: SmallRows<C>,
     {
         let Columns::Dense(columns) = search.data.columns() else { return None };
-        let is_free = matches!(search.params.force_tier, None | Some(Tier::Small));
-        if !is_free || search.params.monotonic_cst.is_some() {
-            return None;
-        }
         let rows = R::new(search.criterion)?;
         if search.data.has_categories() && !rows.has_categories() {
             return None;
         }
-        let tuned = match search.params.splitter {
-            _ if search.n_drawn() >= SIDE_BY_SIDE => small_up_to(),
-            Splitter::Random if !has_packed || bits_of(search, columns).is_none() => small_of_few_random_up_to(),
-            Splitter::Best | Splitter::Random => small_of_few_columns_up_to(),
-        };
-        let is_forced = search.params.force_tier == Some(Tier::Small);
         Some(Box::new(Self {
-            most_rows: if is_forced { MAX_ROWS } else { tuned.min(MAX_ROWS) },
             are_side_by_side: rows.scores_columns() && columns::are_side_by_side(search),
             rows,
             legal: Legal::new(search.params.min_samples_leaf, search.min_weight_leaf),
@@ -179,12 +203,12 @@ impl<R> SmallScratch<R> {
         }))
     }
 
-    /// Loads the rows of a subtree. Returns false if it is not searched in this way.
+    /// Loads the rows of a subtree, at most [`most_rows`]. Returns false if it is not searched in this way.
     pub fn load<C: Criterion>(&mut self, criterion: &C, samples: &[u32]) -> bool
     where
         R: SmallRows<C>,
     {
-        samples.len() <= self.most_rows && self.rows.load(criterion, self.lists[0].load(samples))
+        self.rows.load(criterion, self.lists[0].load(samples))
     }
 
     /// The place and the id of the row of a node that has one.
