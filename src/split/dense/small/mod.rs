@@ -203,7 +203,7 @@ impl<R> SmallScratch<R> {
         }))
     }
 
-    /// Loads the rows of a subtree, at most [`most_rows`]. Returns false if it is not searched in this way.
+    /// Loads the rows of a subtree, at most `most_rows`. Returns false if it is not searched in this way.
     pub fn load<C: Criterion>(&mut self, criterion: &C, samples: &[u32]) -> bool
     where
         R: SmallRows<C>,
