@@ -35,10 +35,6 @@ pub trait OverSums: Statistics {
     /// outputs.
     fn shift(&self, output: usize) -> u32;
 
-    /// Whether numbers have at most [`COARSE_BITS`](crate::data::target::COARSE_BITS) bits, and
-    /// scores are quotients of squares.
-    fn is_coarse(&self) -> bool;
-
     /// Whether all weights are 1.
     fn are_unit(&self) -> bool;
 

@@ -167,16 +167,17 @@ impl<'a, C: Criterion, P: Policy> Driver<'a, C, P> {
                 policy.absorb(&mut finds, whole)?;
                 continue;
             }
-            if (2..=scratch.most_small_rows).contains(&node.samples.ids().len()) {
-                if let Some(scratch) = small::loaded(search, &node, &mut scratch.small) {
+            let samples = node.samples.ids();
+            if (2..=scratch.most_small_rows).contains(&samples.len()) {
+                if let Some(scratch) = scratch.small.load(search, samples) {
                     small::walk(search, policy, &node, load, &mut finds, scratch)?;
                     continue;
                 }
-                if let Some(scratch) = small::loaded(search, &node, &mut scratch.several) {
+                if let Some(scratch) = scratch.several.load(search, samples) {
                     small::walk(search, policy, &node, load, &mut finds, scratch)?;
                     continue;
                 }
-                if let Some(scratch) = small::loaded(search, &node, &mut scratch.wide) {
+                if let Some(scratch) = scratch.wide.load(search, samples) {
                     small::walk(search, policy, &node, load, &mut finds, scratch)?;
                     continue;
                 }

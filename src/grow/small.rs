@@ -13,7 +13,7 @@ use crate::criterion::Criterion;
 use crate::criterion::small::SmallRows;
 use crate::error::Result;
 use crate::rng::{NodeKey, Side};
-use crate::split::{Search, SmallForm, SmallNodeRows, SmallScratch, SmallSplit};
+use crate::split::{Search, SmallNodeRows, SmallScratch, SmallSplit};
 
 /// A node that waits to be visited.
 struct Waiting<L> {
@@ -83,16 +83,6 @@ impl<C: Criterion, R: SmallRows<C>> NodeFacts for RowFacts<'_, C, R> {
     }
 }
 
-/// Loads the rows of a node of few rows into a form of small subtrees, if that can hold them.
-pub(super) fn loaded<'a, C: Criterion, R: SmallRows<C>>(
-    search: &Search<'_, C>,
-    node: &Pending<'_, C>,
-    form: &'a mut SmallForm<R>,
-) -> Option<&'a mut SmallScratch<R>> {
-    let scratch = form.scratch(search)?;
-    scratch.load(search.criterion, node.samples.ids()).then_some(scratch)
-}
-
 /// Whether the best split of the node that was entered last, which sends `n_left` rows left, decreases the
 /// impurity by less than `min_impurity_decrease`. The node is entered again.
 fn gains_too_little<C: Criterion, R: SmallRows<C>>(
@@ -110,7 +100,7 @@ fn gains_too_little<C: Criterion, R: SmallRows<C>>(
     expand::gains_too_little(search, node, a, b)
 }
 
-/// Walks the subtree of a node whose rows have been [loaded](loaded). Nodes are visited in preorder,
+/// Walks the subtree of a node whose rows have been loaded. Nodes are visited in preorder,
 /// the left child first.
 pub(super) fn walk<'l, C: Criterion, R: SmallRows<C>, P: Policy>(
     search: &Search<'_, C>,

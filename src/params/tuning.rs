@@ -27,8 +27,6 @@ pub enum Tier {
     Small,
     /// Sort the columns one by one.
     Sort,
-    /// Sort several columns side by side, in nodes of up to 256 rows.
-    Network,
     /// Count the rows of each column in bins, and sort only bins that may hold the best cut. Only
     /// if the criterion has histograms.
     Histogram,

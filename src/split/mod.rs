@@ -50,6 +50,7 @@ pub use sparse::scratch::Effort;
 use crate::criterion::Criterion;
 use crate::data::Columns;
 use crate::error::Result;
+use crate::params::Splitter;
 use draw::Drawn;
 use node::NodeSearch;
 use samples::SampleSet;
@@ -63,7 +64,7 @@ pub struct Scratch<C: Criterion> {
     dense: dense::DenseScratch<C>,
     /// The most rows of a small subtree; 0 where these are walked like all others.
     pub most_small_rows: usize,
-    /// For the nodes of small subtrees.
+    /// For the nodes of small subtrees, and for single nodes of few rows.
     pub small: SmallForm<C::Small>,
     /// The same for targets of several outputs.
     pub several: SmallForm<C::Several>,
@@ -142,6 +143,9 @@ impl<C: Criterion> Search<'_, C> {
         heritage: Option<Heritage<C>>,
         scratch: &mut Scratch<C>,
     ) -> Result<Found<C>> {
+        if let Some(found) = self.search_small_node(node, scratch) {
+            return Ok(found);
+        }
         let order = node.key.feature_order(self.data.n_features());
         if let Columns::Sparse(columns) = self.data.columns()
             && sparse::by_positions::is_cheapest(self, node)
@@ -163,6 +167,17 @@ impl<C: Criterion> Search<'_, C> {
             Columns::Sparse(columns) => sparse::best_split(at, heritage, columns, drawn, scans, sparse),
         }?;
         Ok(Found { constants: found.constants.or(constants), ..found })
+    }
+
+    /// The best split of a node of few rows that is not visited on the walk down a small subtree, as trees of a
+    /// limited number of leaves take turns. `None` if it is not searched as such a node.
+    fn search_small_node(&self, node: &Node<'_, C>, scratch: &mut Scratch<C>) -> Option<Found<C>> {
+        let is_small = (2..=scratch.most_small_rows).contains(&node.samples.ids().len());
+        if !is_small || self.data.has_categories() || self.params.splitter == Splitter::Random {
+            return None;
+        }
+        let Scratch { small, several, wide, .. } = scratch;
+        small.find(self, node).or_else(|| several.find(self, node)).or_else(|| wide.find(self, node))
     }
 
     /// Divides the heritage of a node among the node's children. Nodes of dense data have none.

@@ -6,17 +6,13 @@
 use std::cmp::Ordering;
 use std::ops::AddAssign;
 
-use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
-use super::{FEW_BINS, MAX_BINS, Packed, SLACK, Summed, TURNS, compare_means, in_turns, masks_without};
+use super::{FEW_BINS, LANES, MAX_BINS, Packed, SLACK, Summed, TURNS, compare_means, in_turns, masks_without};
 use crate::criterion::binary::{BinaryGini, BinaryPushed, BinaryTotals};
 use crate::criterion::weights::{Moment, SampleWeights};
 use crate::simd::{Level, vectorized};
 
 /// If a node's weight is below this, products of two of its weights are exact in `f64`.
 const EXACT_BELOW: u64 = 1 << 26;
-/// If a node's weight is below this, products of it and twice its weights fit in an `i32`; see `SMALL_BELOW`
-/// of `classes`.
-const SMALL_BELOW: u64 = 1 << 14;
 
 /// The weight of some rows, and of those of the second class.
 pub trait Pair: Copy + Default + PartialEq + AddAssign + Send + Sync + 'static {
@@ -81,9 +77,6 @@ pub struct PackedBinary<P> {
     /// The low and the high halves of `ends`.
     weights: [f64; MAX_BINS + 1],
     seconds: [f64; MAX_BINS + 1],
-    /// The rows of a small node: the weight in the low half, and in the high half the weight again
-    /// if the row is of the second class, else 0.
-    places: [u32; MAX_PLACES],
     /// For each lane, the sum of the rows below the end of its column.
     below: [P; LANES],
 }
@@ -115,7 +108,6 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary<W::Pair> {
             ends: [W::Pair::default(); MAX_BINS + 1],
             weights: [0.0; MAX_BINS + 1],
             seconds: [0.0; MAX_BINS + 1],
-            places: [0; MAX_PLACES],
             below: [W::Pair::default(); LANES],
         })
     }
@@ -210,26 +202,6 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary<W::Pair> {
         corner_scores(level, &self.weights[..=n], &self.seconds[..=n], whole, error, all_legal, bounds);
     }
 
-    fn lane_scores(&mut self, level: Level, node: &BinaryTotals, rows: &Vec<W::Pair>, cuts: Cuts<'_>) -> bool {
-        if node.weight >= SMALL_BELOW {
-            return false;
-        }
-        for (slot, &row) in self.places.iter_mut().zip(rows) {
-            let BinaryTotals { weight, second } = row.unpack();
-            *slot = (weight | second << 16) as u32;
-        }
-        let whole = [node.weight as i32, node.second as i32];
-        let missing = cuts.missing_sums(|sum: u32, place| sum + self.places[place]);
-        let Cuts { keys, scores, missing: to_left } = cuts;
-        match to_left {
-            None => sorted_scores::<0>(level, &self.places, whole, keys, &[0; LANES], &missing, scores, &mut []),
-            Some((ranks, others)) => {
-                sorted_scores::<1>(level, &self.places, whole, keys, ranks, &missing, scores, others);
-            }
-        }
-        true
-    }
-
     fn add_below<const N: usize>(&mut self, level: Level, rows: &Vec<W::Pair>, ranks: &[[u32; N]], ends: &[u32; N]) {
         self.below[..N].copy_from_slice(&sums_below(level, rows, ranks, ends));
     }
@@ -296,45 +268,6 @@ vectorized! {
             let higher = if by_second > by_first { by_second } else { by_first };
             let is_open = (first > 0.0 && second > 0.0) || !all_legal;
             scores[bin] = if is_open { higher * SLACK } else { f64::NEG_INFINITY };
-        }
-    }
-}
-
-vectorized! {
-    /// Scores the cuts between sorted keys, see [`Packed::lane_scores`]. If `MISSING` is 1, also
-    /// sets `others` to the scores with missing values on the left, where `ranks` and `missing`
-    /// have the rank and the sum of the missing values in each lane.
-    fn sorted_scores<const MISSING: usize>(
-        places: &[u32; MAX_PLACES],
-        whole: [i32; 2],
-        keys: &[Keys],
-        ranks: &Keys,
-        missing: &[u32; LANES],
-        scores: &mut [Scores],
-        others: &mut [Scores],
-    ) {
-        let [node_weight, node_second] = whole;
-        let score = |sum: u32| {
-            let (weight, second) = ((sum & 0xFFFF) as i32, (sum >> 16) as i32);
-            let excess = f64::from(node_weight * second - node_second * weight);
-            excess * excess / f64::from(weight * (node_weight - weight))
-        };
-        let mut sums = [0u32; LANES];
-        for (i, (scores, keys)) in scores.iter_mut().zip(keys.windows(2)).enumerate() {
-            for lane in 0..LANES {
-                sums[lane] += places[place(keys[0][lane])];
-            }
-            for lane in 0..LANES {
-                scores[lane] = score(sums[lane]);
-            }
-            if MISSING == 1 {
-                for lane in 0..LANES {
-                    others[i][lane] = score(sums[lane] + missing[lane]);
-                }
-                mask_missing(&keys[1], ranks, &mut others[i]);
-                mask_ties(&keys[0], &keys[1], &mut others[i]);
-            }
-            mask_ties(&keys[0], &keys[1], scores);
         }
     }
 }

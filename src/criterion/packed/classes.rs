@@ -1,5 +1,5 @@
-//! Packed forms of the classes of one or several outputs. Those of small nodes are for Gini impurity
-//! alone; `entropy` has the scores and bounds of histograms by entropy.
+//! Packed forms of the classes of one or several outputs. `entropy` has the scores and bounds of
+//! histograms by entropy.
 //!
 //! The classes of all outputs are counted side by side, as if they were those of one output of which
 //! each row has several: sums of squares add up over classes and outputs alike.
@@ -9,21 +9,15 @@ use std::iter::Sum;
 use std::ops::AddAssign;
 use std::sync::OnceLock;
 
-use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
 use super::masks::ClassMasks;
 use super::{
-    ByBin, FEW_BINS, Inside, MAX_BINS, MAX_CLASSES, Packed, SLACK, Summed, TURNS, compare_means, entropy, in_turns,
-    masks_without,
+    ByBin, FEW_BINS, Inside, LANES, MAX_BINS, MAX_CLASSES, Packed, SLACK, Summed, TURNS, compare_means, entropy,
+    in_turns, masks_without,
 };
 use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measure};
 use crate::criterion::entropy::tolerance;
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
-
-/// If the square of a node's weight times the number of outputs is below this, sums of squares of twice
-/// its class weights fit in an `i32`. Twice, as rows with missing values are counted first, and again where
-/// they stand; the scores of such cuts are not used.
-const SMALL_BELOW: u64 = 1 << 28;
 
 /// The low bits of a row, which hold its class.
 const SLOT_BITS: u32 = 8;
@@ -107,10 +101,6 @@ pub struct PackedClasses<B> {
     ends: Vec<f64>,
     /// For entropy, a term of the score for each number in `ends`.
     terms: Vec<f64>,
-    /// The rows of a small node: for each output, class and weight.
-    places: Box<[[[u32; 2]; MAX_PLACES]]>,
-    /// For each class, its weight on the left of the current cut in each lane.
-    counts: Box<[[i32; LANES]]>,
     /// For each class, the weight of its rows below the end of each column.
     below: Box<[[B; LANES]]>,
     /// Four partial copies of `below`, one per row modulo 4, so that additions do not wait for each other.
@@ -175,8 +165,6 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
                 weights: Box::new([0.0; ENDS]),
                 ends: vec![0.0; ENDS * n_classes],
                 terms: vec![0.0; if M::IS_SQUARED_DISTANCE { 0 } else { ENDS * n_classes }],
-                places: vec![[[0; 2]; MAX_PLACES]; criterion.n_outputs].into(),
-                counts: vec![[0; LANES]; n_classes].into(),
                 below: vec![[W::Count::default(); LANES]; n_classes].into(),
                 below_in_turns: vec![[W::Count::default(); LANES]; TURNS * n_classes].into(),
                 work: Box::new([[0.0; ENDS]; 4]),
@@ -283,40 +271,6 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         inner_bounds(level, weights, ends, counts, weight, n_outputs, has_best_at_ends, &mut self.work, bounds);
     }
 
-    fn lane_scores(&mut self, level: Level, node: &ClassTotals<M::Sum>, rows: &ClassRows, cuts: Cuts<'_>) -> bool {
-        let is_small = node.weight < 1 << 16 && node.weight * node.weight < SMALL_BELOW / self.n_outputs as u64;
-        if !M::IS_SQUARED_DISTANCE || !is_small {
-            return false;
-        }
-        for (places, rows) in self.places.iter_mut().zip(rows.rows.chunks_exact(cuts.keys.len())) {
-            for (slot, &row) in places.iter_mut().zip(rows) {
-                *slot = [slot_of(row) as u32, (row >> SLOT_BITS) as u32];
-            }
-        }
-        let mut whole = [0; MAX_CLASSES];
-        whole.iter_mut().zip(&node.counts).for_each(|(whole, &count)| *whole = count as i32);
-        let counts = &mut self.counts[..self.n_classes];
-        let (n_first, weight) = (self.n_first, node.weight as i32);
-        counts.fill([0; LANES]);
-        sorted_scores(level, &self.places, n_first, weight, &whole, counts, cuts.keys, cuts.scores);
-        if cuts.missing.is_some() {
-            counts.fill([0; LANES]);
-            for (lane, place) in cuts.missing_rows() {
-                for places in &self.places {
-                    let [class, weight] = places[place];
-                    counts[class as usize][lane] += weight as i32;
-                }
-            }
-        }
-        if let Some((ranks, others)) = cuts.missing {
-            sorted_scores(level, &self.places, n_first, weight, &whole, counts, cuts.keys, others);
-            for (scores, keys) in others.iter_mut().zip(&cuts.keys[1..]) {
-                mask_missing(keys, ranks, scores);
-            }
-        }
-        true
-    }
-
     fn add_below<const N: usize>(&mut self, level: Level, rows: &ClassRows, ranks: &[[u32; N]], ends: &[u32; N]) {
         let Self { n_classes, below, .. } = self;
         below.fill([W::Count::default(); LANES]);
@@ -405,56 +359,6 @@ vectorized! {
                 counts[lane] += weight.masked(masks[lane]);
             }
         });
-    }
-}
-
-vectorized! {
-    /// Scores the cuts between sorted keys, see [`Packed::lane_scores`]. At first `counts` has the
-    /// rows that are on the left of all cuts: none, or those with missing values.
-    fn sorted_scores(
-        places: &[[[u32; 2]; MAX_PLACES]],
-        n_first: usize,
-        node_weight: i32,
-        whole: &[i32; MAX_CLASSES],
-        counts: &mut [[i32; LANES]],
-        keys: &[Keys],
-        scores: &mut [Scores],
-    ) {
-        let mut weights = [0i32; LANES];
-        let mut inside = [0i32; LANES];
-        let mut outside = [0i32; LANES];
-        for (class, (counts, &whole)) in counts.iter().zip(whole).enumerate() {
-            for lane in 0..LANES {
-                let (own, rest) = (counts[lane], whole - counts[lane]);
-                weights[lane] += if class < n_first { own } else { 0 };
-                inside[lane] += own * own;
-                outside[lane] += rest * rest;
-            }
-        }
-        for (scores, keys) in scores.iter_mut().zip(keys.windows(2)) {
-            let (mut own, mut before, mut beyond) = ([0; LANES], [0; LANES], [0; LANES]);
-            for places in places {
-                for lane in 0..LANES {
-                    let [class, weight] = places[place(keys[0][lane])];
-                    let count = &mut counts[class as usize][lane];
-                    own[lane] = weight as i32;
-                    before[lane] = *count;
-                    beyond[lane] = whole[class as usize % MAX_CLASSES] - *count;
-                    *count += weight as i32;
-                }
-                for lane in 0..LANES {
-                    inside[lane] += own[lane] * (2 * before[lane] + own[lane]);
-                    outside[lane] -= own[lane] * (2 * beyond[lane] - own[lane]);
-                }
-            }
-            for lane in 0..LANES {
-                weights[lane] += own[lane];
-                let weight = weights[lane];
-                scores[lane] = f64::from(inside[lane]) / f64::from(weight)
-                    + f64::from(outside[lane]) / f64::from(node_weight - weight);
-            }
-            mask_ties(&keys[0], &keys[1], scores);
-        }
     }
 }
 

@@ -1,6 +1,5 @@
-//! Packed forms: the statistics of a criterion laid out for loops over many rows. There are three
-//! such loops: histograms of large nodes, sorted columns of small nodes side by side, and sums of
-//! the rows below a threshold.
+//! Packed forms: the statistics of a criterion laid out for loops over many rows. There are two
+//! such loops: histograms of columns, and sums of the rows below a threshold.
 //!
 //! All sums are integers, so that the state of a scan at any cut can be made without the scan.
 //! Scores of cuts have the bits of [`Statistics::score`] or a stated error. A bound is never below
@@ -9,7 +8,6 @@
 mod binary;
 mod classes;
 mod entropy;
-pub mod lanes;
 mod masks;
 mod none;
 mod sums;
@@ -23,7 +21,9 @@ use std::cmp::Ordering;
 
 use super::Statistics;
 use crate::simd::Level;
-use lanes::{Cuts, LANES};
+
+/// The number of columns, or of bits, that are searched side by side, one per lane of a vector register.
+pub const LANES: usize = 8;
 
 /// Most bins of a histogram: the number of a bin is a byte.
 pub const MAX_BINS: usize = 256;
@@ -177,13 +177,6 @@ pub trait Packed<C: Statistics + ?Sized>: Send {
     /// illegal cuts beside it, so that fewer bins can be ruled out. O(bins).
     fn bounds(&mut self, level: Level, node: &C::Totals, all_legal: bool, bounds: &mut [f64]);
 
-    /// Sets the scores of cuts, with the bits of [`Statistics::score`]. They are minus infinity
-    /// where two keys have one rank, so that there is no cut, and where a cut with missing values
-    /// on the left would part them from all others.
-    ///
-    /// Returns false, and sets nothing, where numbers are too large. O(rows).
-    fn lane_scores(&mut self, level: Level, node: &C::Totals, rows: &Self::Rows, cuts: Cuts<'_>) -> bool;
-
     /// Adds up, for each of some columns side by side, the rows whose rank is below the column's
     /// end. `ranks[i]` has the ranks of `rows[i]`. At most [`LANES`] columns.
     /// O(rows).
@@ -212,7 +205,6 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    use super::lanes::{Keys, PLACE_BITS};
     use super::*;
     use crate::criterion::{Criterion, Visitor, visit};
     use crate::data::Target;
@@ -304,7 +296,7 @@ mod tests {
                         packed.add_below(level, &rows, &alone, &[end]);
                         check(0, &packed);
                         // Several columns, of which the second has the ranks of the node.
-                        let beside: Vec<Keys> = ranks.iter().map(|&rank| [7, rank, 0, 9, 9, 9, 9, 9]).collect();
+                        let beside: Vec<[u32; LANES]> = ranks.iter().map(|&rank| [7, rank, 0, 9, 9, 9, 9, 9]).collect();
                         packed.add_below(level, &rows, &beside, &[9, end, 1, 5, 9, 0, 10, 11]);
                         check(1, &packed);
                         let above = |place: usize, bit: u32| u64::from(ranks[place] >= end) << bit;
@@ -314,19 +306,6 @@ mod tests {
                         for lane in [0, 2, 7] {
                             check(lane, &packed);
                         }
-                    }
-                }
-                let mut sorted: Vec<u32> =
-                    ranks.iter().enumerate().map(|(place, rank)| rank << PLACE_BITS | place as u32).collect();
-                sorted.sort_unstable();
-                let keys: Vec<Keys> = sorted.iter().map(|&key| [key; LANES]).collect();
-                let mut scores = vec![[0.0; LANES]; keys.len() - 1];
-                let cuts = Cuts { keys: &keys, scores: &mut scores, missing: None };
-                if packed.lane_scores(level, &node, &rows, cuts) {
-                    for (pair, scores) in keys.windows(2).zip(&scores) {
-                        let end = lanes::rank(pair[1][0]);
-                        let expected = if lanes::rank(pair[0][0]) < end { cut(end).0 } else { f64::NEG_INFINITY };
-                        assert_eq!(scores, &[expected; LANES]);
                     }
                 }
             }

@@ -2,8 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::lanes::{Cuts, LANES};
-use super::{Packed, Summed};
+use super::{LANES, Packed, Summed};
 use crate::criterion::Statistics;
 use crate::simd::Level;
 
@@ -46,10 +45,6 @@ impl<C: Statistics> Packed<C> for NotPacked {
     }
 
     fn bounds(&mut self, _level: Level, _node: &C::Totals, _all_legal: bool, _bounds: &mut [f64]) {
-        match *self {}
-    }
-
-    fn lane_scores(&mut self, _level: Level, _node: &C::Totals, _rows: &(), _cuts: Cuts<'_>) -> bool {
         match *self {}
     }
 

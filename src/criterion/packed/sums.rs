@@ -8,11 +8,9 @@
 
 use std::cmp::Ordering;
 
-use super::lanes::{Cuts, Keys, LANES, MAX_PLACES, Scores, mask_missing, mask_ties, place};
-use super::{ByBin, FEW_BINS, Inside, MAX_BINS, Packed, SLACK, Summed, TURNS, in_turns, masks_without};
-use crate::criterion::sums::{LOGS, MAX_OUTPUTS, OverSums, SQUARES, Whole};
+use super::{ByBin, FEW_BINS, Inside, LANES, MAX_BINS, Packed, SLACK, Summed, TURNS, in_turns, masks_without};
+use crate::criterion::sums::{LOGS, OverSums, SQUARES, Whole};
 use crate::criterion::weights::{Moment, Sizes};
-use crate::data::target::COARSE_BITS;
 use crate::num::{Exact, Wide};
 use crate::simd::{Level, vectorized};
 
@@ -26,12 +24,6 @@ const ONLY: usize = 0;
 const MORE: usize = 1;
 const LAST: usize = 2;
 
-/// The parameter of a loop over sorted columns for any number of outputs; 1 is for one output.
-const SEVERAL: usize = 0;
-/// Parameters of a loop over sorted columns, without and with missing values.
-const COMPLETE: usize = 0;
-const WITH_MISSING: usize = 1;
-
 /// Histogram of weights and numbers, and buffers.
 pub struct PackedSums<M: Moment> {
     n_bins: usize,
@@ -43,8 +35,6 @@ pub struct PackedSums<M: Moment> {
     squares: Box<ByBin>,
     /// Scratch of the bounds, see `inner_bounds`.
     work: Box<[ByBin; 3]>,
-    /// Whether numbers have few enough bits for [`Packed::lane_scores`].
-    is_coarse: bool,
     /// For each lane, the weight of the rows below the end of its column.
     below: [u64; LANES],
 }
@@ -58,8 +48,6 @@ struct Output<M: Moment> {
     ends: Box<ByEnd<M>>,
     /// The sums of `ends`, less the fraction of the node's mean (see [`Whole::fraction`]).
     excesses: Box<ByEnd<f64>>,
-    /// The rows of a small node: the weighted excess and the weight.
-    places: Box<[[f64; 2]; MAX_PLACES]>,
     /// For each lane, the sum of the rows below the end of its column.
     below: [M; LANES],
 }
@@ -110,7 +98,6 @@ impl<M: Moment> Output<M> {
             bins: Box::new([Bin::default(); MAX_BINS]),
             ends: Box::new([M::default(); ENDS]),
             excesses: Box::new([0.0; ENDS]),
-            places: Box::new([[0.0; 2]; MAX_PLACES]),
             below: [M::default(); LANES],
         }
     }
@@ -205,7 +192,6 @@ impl<C: OverSums> Packed<C> for PackedSums<C::Sum> {
             weights: Box::new([0.0; ENDS]),
             squares: Box::new([0.0; MAX_BINS]),
             work: Box::new([[0.0; MAX_BINS]; 3]),
-            is_coarse: criterion.is_coarse(),
             below: [0; LANES],
         })
     }
@@ -298,56 +284,6 @@ impl<C: OverSums> Packed<C> for PackedSums<C::Sum> {
                 *bound = f64::NEG_INFINITY;
             }
         }
-    }
-
-    fn lane_scores(&mut self, level: Level, node: &C::Totals, rows: &SumRows<C::Sum>, cuts: Cuts<'_>) -> bool {
-        let wholes: [Whole; MAX_OUTPUTS] = std::array::from_fn(|number| match self.outputs.get(number) {
-            Some(output) => C::whole(node, number, output.unit),
-            None => Whole::default(),
-        });
-        // Below this weight, sums of excesses are exact in `f64`.
-        if !self.is_coarse || wholes[0].weight >= (1u64 << (f64::MANTISSA_DIGITS - COARSE_BITS)) as f64 {
-            return false;
-        }
-        let mut missing = [[[0.0; 2]; LANES]; MAX_OUTPUTS];
-        for ((number, output), missing) in self.outputs.iter_mut().enumerate().zip(&mut missing) {
-            let slots = output.places.iter_mut().zip(rows.of_output(number));
-            slots.for_each(|(slot, row)| *slot = [row.sum.to_f64(), row.weight() as f64]);
-            *missing = cuts.missing_sums(|[sum, weight]: [f64; 2], place| {
-                let [more, one] = output.places[place];
-                [sum + more, weight + one]
-            });
-        }
-        let Cuts { keys, scores, missing: to_left } = cuts;
-        let (outputs, none, is_alone) = (&self.outputs[..], [0; LANES], self.outputs.len() == 1);
-        match to_left {
-            None if is_alone => {
-                sorted_scores::<C::Sum, 1, COMPLETE>(level, outputs, &wholes, keys, &none, &missing, scores, &mut []);
-            }
-            None => {
-                sorted_scores::<C::Sum, SEVERAL, COMPLETE>(
-                    level,
-                    outputs,
-                    &wholes,
-                    keys,
-                    &none,
-                    &missing,
-                    scores,
-                    &mut [],
-                );
-            }
-            Some((ranks, others)) if is_alone => {
-                sorted_scores::<C::Sum, 1, WITH_MISSING>(
-                    level, outputs, &wholes, keys, ranks, &missing, scores, others,
-                );
-            }
-            Some((ranks, others)) => {
-                sorted_scores::<C::Sum, SEVERAL, WITH_MISSING>(
-                    level, outputs, &wholes, keys, ranks, &missing, scores, others,
-                );
-            }
-        }
-        true
     }
 
     fn add_below<const N: usize>(&mut self, level: Level, rows: &SumRows<C::Sum>, ranks: &[[u32; N]], ends: &[u32; N]) {
@@ -448,66 +384,6 @@ vectorized! {
             } else {
                 gain / whole.weight * SLACK
             };
-        }
-    }
-}
-
-vectorized! {
-    /// Scores the cuts between sorted keys, see [`Packed::lane_scores`]. With missing values, also
-    /// sets `others` to the scores with missing values on the left, where `ranks` and, by output,
-    /// `missing` have the rank and the sum of the missing values in each lane.
-    fn sorted_scores<M: Moment, const OUTPUTS: usize, const MISSING: usize>(
-        outputs: &[Output<M>],
-        wholes: &[Whole; MAX_OUTPUTS],
-        keys: &[Keys],
-        ranks: &Keys,
-        missing: &[[[f64; 2]; LANES]; MAX_OUTPUTS],
-        scores: &mut [Scores],
-        others: &mut [Scores],
-    ) {
-        let n_outputs = if OUTPUTS == SEVERAL { outputs.len().min(MAX_OUTPUTS) } else { OUTPUTS };
-        let outputs = &outputs[..n_outputs];
-        let node_weight = wholes[0].weight;
-        let missing_weights: [f64; LANES] = std::array::from_fn(|lane| missing[0][lane][1]);
-        let (mut sums, mut weights) = ([[0.0; LANES]; MAX_OUTPUTS], [0.0; LANES]);
-        for (i, (scores, keys)) in scores.iter_mut().zip(keys.windows(2)).enumerate() {
-            *scores = [0.0; LANES];
-            if MISSING == WITH_MISSING {
-                others[i] = [0.0; LANES];
-            }
-            for number in 0..n_outputs {
-                let (places, sums) = (&outputs[number].places, &mut sums[number]);
-                let Whole { fraction, factor, .. } = wholes[number];
-                for lane in 0..LANES {
-                    let [sum, weight] = places[place(keys[0][lane])];
-                    sums[lane] += sum;
-                    weights[lane] += if number == 0 { weight } else { 0.0 };
-                }
-                for lane in 0..LANES {
-                    let excess = (sums[lane] - weights[lane] * fraction) * factor;
-                    scores[lane] += excess * excess;
-                }
-                if MISSING == WITH_MISSING {
-                    for lane in 0..LANES {
-                        let weight = weights[lane] + missing_weights[lane];
-                        let excess = (sums[lane] + missing[number][lane][0] - weight * fraction) * factor;
-                        others[i][lane] += excess * excess;
-                    }
-                }
-            }
-            for lane in 0..LANES {
-                let weight: f64 = weights[lane];
-                scores[lane] /= weight * (node_weight - weight);
-            }
-            if MISSING == WITH_MISSING {
-                for lane in 0..LANES {
-                    let weight = weights[lane] + missing_weights[lane];
-                    others[i][lane] /= weight * (node_weight - weight);
-                }
-                mask_missing(&keys[1], ranks, &mut others[i]);
-                mask_ties(&keys[0], &keys[1], &mut others[i]);
-            }
-            mask_ties(&keys[0], &keys[1], scores);
         }
     }
 }

@@ -480,10 +480,6 @@ impl OverSums for Poisson<'_> {
         all().nth(output).unwrap_or_default() - all().min().unwrap_or_default()
     }
 
-    fn is_coarse(&self) -> bool {
-        false
-    }
-
     fn are_unit(&self) -> bool {
         matches!(self.moments.weights, Weights::Unit)
     }

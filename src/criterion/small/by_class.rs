@@ -151,9 +151,8 @@ impl<W: SampleWeights, M: Measure> Rough for ClassCriterion<'_, W, M> {
     const SIDE_BY_SIDE: bool = false;
     const ROUGH_FIRST: bool = true;
 
-    /// Two classes gain nothing: the logarithms of entropy take as long as a sort (`benches/NOTES.md`).
     fn is_served(&self) -> bool {
-        self.n_slots() > 2 && self.n_outputs <= MAX_OUTPUTS
+        self.n_outputs <= MAX_OUTPUTS
     }
 
     /// By class of the first output.

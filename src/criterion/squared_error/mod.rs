@@ -30,7 +30,7 @@ use super::sums::{
 };
 use super::weights::{Moment, SampleWeights};
 use super::{Ordered, QUOTIENT_SLACK, Statistics};
-use crate::data::target::{ABOVE_ZERO, COARSE_BITS, FINE_BITS, Numbers, above_zero};
+use crate::data::target::{ABOVE_ZERO, FINE_BITS, Numbers, above_zero};
 use crate::num::{Exact, Ratio, Wide, exponent, quotient_by_two_to_128, scale_by_power_of_two};
 
 use bounds::Span;
@@ -368,10 +368,6 @@ impl<W: SampleWeights> OverSums for SquaredError<'_, W> {
 
     fn shift(&self, output: usize) -> u32 {
         shifts(&self.numbers.scale).nth(output).unwrap_or_default()
-    }
-
-    fn is_coarse(&self) -> bool {
-        self.numbers.bits <= COARSE_BITS
     }
 
     fn are_unit(&self) -> bool {

@@ -113,10 +113,7 @@ pub(super) fn assemble(n_samples: usize, encoded: Vec<Encoded>) -> Dataset {
         tables.push(encoded.table);
         has_missing.push(encoded.has_missing);
     }
-    let is_keyed = indptr.windows(2).any(|range| range[0] == range[1]);
-    let columns = DenseColumns::new(columns);
-    let end_rank = if is_keyed { usize::MAX } else { columns.end_rank };
-    let columns = Columns::Dense(DenseColumns { end_rank, ..columns });
+    let columns = Columns::Dense(DenseColumns::new(columns));
     let values = ValueTable::new(indptr, Floats::concat(&tables), has_missing);
     Dataset::new(n_samples, n_features, columns, values)
 }

@@ -77,8 +77,6 @@ impl Ranks {
 #[derive(Debug)]
 pub struct DenseColumns {
     columns: Vec<DenseColumn>,
-    end_rank: usize,
-    is_sparse: bool,
     /// The same ranks row by row, made when rows are first copied, if they [can be](RowMajor::of). None
     /// also for the columns of one tree, for which they are not worth the time.
     row_major: Derived<RowMajor>,
@@ -159,11 +157,9 @@ pub fn gather<R: Copy + Into<T>, T>(ranks: &[R], samples: &[u32], out: &mut [T])
 }
 
 impl DenseColumns {
-    /// Columns of ranks, not of keys.
+    /// Makes columns.
     pub(super) fn new(columns: Vec<DenseColumn>) -> Self {
-        let end_rank = columns.iter().map(|column| column.n_ranks as usize).max().unwrap_or(0);
-        let is_sparse = 2 * columns.iter().filter(|column| column.is_sparse).count() > columns.len();
-        Self { columns, end_rank, is_sparse, row_major: Derived::new(), bits: Derived::new() }
+        Self { columns, row_major: Derived::new(), bits: Derived::new() }
     }
 
     /// The column of a feature.
@@ -196,7 +192,7 @@ impl DenseColumns {
         };
         let columns = self.columns.iter().zip(ranks).map(|(column, ranks)| DenseColumn { ranks, ..*column }).collect();
         let bits = self.bits.map(|bits| bits.take(samples));
-        Self { columns, row_major: Derived::new(), bits, ..*self }
+        Self { columns, row_major: Derived::new(), bits }
     }
 
     /// These columns with the places of categories as the ranks of some, for one tree. O(cells of these
@@ -218,17 +214,7 @@ impl DenseColumns {
                 Ranks::U32(ranks) => Ranks::U32(ranks.iter().map(|&rank| place(rank)).collect::<Vec<_>>().into()),
             };
         }
-        Self { columns, row_major: Derived::none(), bits: Derived::none(), ..*self }
-    }
-
-    /// All ranks are below.
-    pub fn end_rank(&self) -> usize {
-        self.end_rank
-    }
-
-    /// Whether most columns are [sparse](DenseColumn::is_sparse).
-    pub fn is_sparse(&self) -> bool {
-        self.is_sparse
+        Self { columns, row_major: Derived::none(), bits: Derived::none() }
     }
 
     pub(crate) fn n_bytes(&self) -> usize {

@@ -2,7 +2,7 @@
 //! is on the left of eight cuts, of whichever columns.
 
 use crate::criterion::Criterion;
-use crate::criterion::packed::lanes::LANES;
+use crate::criterion::packed::LANES;
 use crate::criterion::packed::{Packed, Summed};
 use crate::data::dense::{BitColumns, Place, all_and_any, gather};
 use crate::error::Result;

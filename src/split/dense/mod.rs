@@ -2,14 +2,15 @@
 //! rows, and how the rows are partitioned.
 //!
 //! * Two rows: `pair`.
-//! * Few rows: the drawn columns side by side, through a sorting network (`network`).
 //! * Many rows: each column counted in bins (`histogram`), but the cuts of columns of few values
 //!   eight at a time (`bits`).
 //! * A random threshold per column: no order at all, whatever the number of rows (`random`).
 //! * Categories of which there are few: counted (`categories`).
 //! * All else: each column filled (`column`) and given to the scan that all storages share. This is
-//!   for criteria and weights without packed forms, for columns in which one value is very
-//!   frequent, and for columns with too many ranks for the network.
+//!   for few rows, for criteria and weights without packed forms, and for columns in which one value is
+//!   very frequent.
+//!
+//! Most subtrees of few rows do not come here (`small`).
 
 mod bits;
 mod categories;
@@ -17,13 +18,11 @@ mod cells;
 pub(crate) mod column;
 mod histogram;
 mod lanes;
-mod network;
 mod pair;
 mod random;
 pub mod small;
 
 use crate::criterion::packed::Packed;
-use crate::criterion::packed::lanes::LANES;
 use crate::tuning::tuned;
 
 use crate::criterion::Criterion;
@@ -46,17 +45,13 @@ use crate::split::spread::{Scans, Spare};
 
 use bits::BitScratch;
 use histogram::{HistogramScratch, Postponed};
-use network::SmallScratch;
 use random::RandomScratch;
 
 tuned! {
     /// The cost of searching one cell of a large node, in nanoseconds (bench `sweep`).
     fn cell_cost() -> f64 = 2.0;
-    /// From this many rows on, the columns of a node are counted in bins (bench `sweep`).
-    fn histogram_from() -> usize = 96;
-    /// From this many rows on, they are counted in bins if they are too few to fill the lanes of the
-    /// network (bench `sweep`).
-    fn histogram_of_few_columns_from() -> usize = 65;
+    /// From this many rows on, the columns of a node are counted in bins, and not sorted (bench `sweep`).
+    fn histogram_from() -> usize = 65;
 }
 
 /// Scratch of one worker. Each search assumes that it is dirty.
@@ -65,7 +60,6 @@ pub(crate) struct DenseScratch<C: Criterion> {
     columns: ColumnScratch<C>,
     /// Buffers to lend to other workers that help with a large node.
     spare: Spare<ColumnScratch<C>>,
-    small: SmallScratch,
     random: RandomScratch,
     bits: BitScratch,
     /// The ranks of the winning column of the last search, if it had to load them: the partition
@@ -81,7 +75,6 @@ impl<C: Criterion> DenseScratch<C> {
             rows: RowsOf::<C>::default(),
             columns: ColumnScratch::new(criterion),
             spare: Spare::default(),
-            small: SmallScratch::default(),
             random: RandomScratch::default(),
             bits: BitScratch::default(),
             winner: Cells::default(),
@@ -149,24 +142,11 @@ pub(crate) fn best_split<C: Criterion>(
         };
         return Ok(Found { best, constants: None, heritage: None });
     }
-    let DenseScratch { rows, columns: buffers, spare, small, random, bits: of_bits, winner, has_winner } = scratch;
-    let are_few_columns = search.n_drawn() < LANES;
-    let histogram_from = if are_few_columns { histogram_of_few_columns_from() } else { histogram_from() };
-    let tier = forced.unwrap_or(if samples.len() >= histogram_from {
-        Tier::Histogram
-    } else if columns.is_sparse() {
-        Tier::Sort
-    } else {
-        Tier::Network
-    });
+    let DenseScratch { rows, columns: buffers, spare, random, bits: of_bits, winner, has_winner } = scratch;
+    let tier = forced.unwrap_or(if samples.len() >= histogram_from() { Tier::Histogram } else { Tier::Sort });
     let rows = match (search.params.splitter, tier, &mut buffers.packed) {
         (Splitter::Random, _, Some(packed)) if forced != Some(Tier::Sort) => {
             return random::best_split(at, columns, drawn, rows, packed, &mut scans.own, random, of_bits);
-        }
-        (Splitter::Best, Tier::Network, packed)
-            if samples.len() <= network::MAX_ROWS && columns.end_rank() <= network::MAX_RANKS =>
-        {
-            return network::best_split(at, columns, drawn, rows, packed.as_deref_mut(), &mut scans.own, small);
         }
         (Splitter::Best, Tier::Histogram, Some(packed)) => {
             packed.load(search.criterion, node.totals, samples, rows);

@@ -16,7 +16,7 @@
 use smallvec::SmallVec;
 
 use crate::criterion::Criterion;
-use crate::criterion::packed::lanes::LANES;
+use crate::criterion::packed::LANES;
 use crate::criterion::packed::{Packed, Summed};
 use crate::data::DenseColumns;
 use crate::data::dense::{BitColumns, Ranks};
@@ -211,7 +211,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
         *self.winner = None;
         // First the names of the categories, then the places 0 and 1 of both sides.
         let (column, samples) = (self.columns.column(feature), node.samples.ids());
-        load_lane(column, samples, self.ranks, 0, |rank, _| identities[rank as usize]);
+        load_lane(column, samples, self.ranks, 0, |rank| identities[rank as usize]);
         if self.ranks.iter().all(|names| names[0] == self.ranks[0][0]) {
             return;
         }
@@ -233,7 +233,7 @@ impl<C: Criterion, const N: usize> RandomCuts<'_, C, N> {
             if N == 1 {
                 column.gather(samples, self.ranks.as_flattened_mut());
             } else {
-                load_lane(column, samples, self.ranks, lane, |rank, _| rank);
+                load_lane(column, samples, self.ranks, lane, |rank| rank);
             }
         }
         let missing = self.missing(batch);

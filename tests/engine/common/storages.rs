@@ -21,8 +21,7 @@ pub const KERNELS: [Option<Strategy>; 7] = [
 ];
 
 /// The choice by size for dense columns, and each tier against it.
-pub const TIERS: [Option<Tier>; 5] =
-    [None, Some(Tier::Small), Some(Tier::Sort), Some(Tier::Network), Some(Tier::Histogram)];
+pub const TIERS: [Option<Tier>; 4] = [None, Some(Tier::Small), Some(Tier::Sort), Some(Tier::Histogram)];
 
 /// The matrix in every storage and, if it holds small integers, every element type.
 pub fn storages(x: &Array2<f64>, seed: u64) -> Vec<(String, Dataset)> {

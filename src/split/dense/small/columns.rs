@@ -44,7 +44,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         let mut ranks = [[0; COLUMNS]; FEW_ROWS];
         let ranks = &mut ranks[..scratch.node.n_samples()];
         let load = |scratch: &SmallScratch<R>, ranks: &mut [ByColumn<u32>], lane, feature| {
-            load_lane(self.columns.column(feature), scratch.samples(), ranks, lane, |rank, _| rank);
+            load_lane(self.columns.column(feature), scratch.samples(), ranks, lane, |rank| rank);
         };
         let mut n_varying = 0;
         if !self.search.data.has_missing() {

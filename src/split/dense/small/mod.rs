@@ -17,17 +17,18 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use crate::criterion::Criterion;
-use crate::criterion::packed::lanes::LANES as SIDE_BY_SIDE;
+use crate::criterion::packed::LANES as SIDE_BY_SIDE;
 use crate::criterion::small::{ByRow, FEW_ROWS, LANES, MAX_ROWS, SmallRows};
 use crate::data::dense::{BitColumns, Place, all_and_any};
 use crate::data::{Columns, DenseColumns};
 use crate::params::{FeatureSampling, Splitter, Tier};
 use crate::rng::{NodeKey, Side};
 use crate::simd::Level;
-use crate::split::candidate::{ThresholdRule, random_threshold};
+use crate::split::candidate::{Candidate, ThresholdRule, random_threshold};
 use crate::split::dense::cells::beside;
 use crate::split::dense::random::bits_of;
-use crate::split::node::Search;
+use crate::split::found::Found;
+use crate::split::node::{Node, Search};
 use crate::tuning::tuned;
 
 use legal::Legal;
@@ -51,7 +52,7 @@ tuned! {
 tuned! {
     /// Subtrees of at most this many rows are small; at most [`MAX_ROWS`] (bench `sweep`).
     fn small_up_to() -> usize = 64;
-    /// The most rows of a small subtree where nodes draw fewer columns than a sorting network holds: more of
+    /// The most rows of a small subtree where nodes draw few columns: more of
     /// a node's time then goes into what does not depend on its rows (bench `sweep`).
     fn small_of_few_columns_up_to() -> usize = 96;
     /// The same where thresholds are random, as their search does not grow with the square of the rows. Not
@@ -135,6 +136,17 @@ pub struct SmallSplit {
     pub weight: u64,
 }
 
+impl SmallSplit {
+    /// The split as a candidate of a search whose thresholds are not random and whose columns are numbers.
+    fn candidate(&self) -> Candidate {
+        let Self { feature, missing, n_left, .. } = *self;
+        let ThresholdRule::Between { last_left, first_right } = self.threshold else {
+            unreachable!("the threshold is between two ranks")
+        };
+        Candidate { missing, ..Candidate::between(feature, last_left, first_right, n_left) }
+    }
+}
+
 /// The scratch of one form of small subtrees, made when a subtree is first tried: trees of few rows are grown in
 /// less time than the buffers of all forms take to clear.
 pub struct SmallForm<R>(OnceCell<Option<Box<SmallScratch<R>>>>);
@@ -147,12 +159,33 @@ impl<R> Default for SmallForm<R> {
 
 impl<R> SmallForm<R> {
     /// The scratch; `None` if the criterion does not have this form.
-    pub fn scratch<C: Criterion>(&mut self, search: &Search<'_, C>) -> Option<&mut SmallScratch<R>>
+    fn scratch<C: Criterion>(&mut self, search: &Search<'_, C>) -> Option<&mut SmallScratch<R>>
     where
         R: SmallRows<C>,
     {
         self.0.get_or_init(|| SmallScratch::new(search));
         self.0.get_mut()?.as_deref_mut()
+    }
+
+    /// The scratch with the rows of a subtree, at most `most_rows`. `None` if it is not searched in this way.
+    pub fn load<C: Criterion>(&mut self, search: &Search<'_, C>, samples: &[u32]) -> Option<&mut SmallScratch<R>>
+    where
+        R: SmallRows<C>,
+    {
+        let scratch = self.scratch(search)?;
+        scratch.load(search.criterion, samples).then_some(scratch)
+    }
+
+    /// The best split of a node alone, at most `most_rows`. `None` if it is not searched in this way.
+    pub fn find<C: Criterion>(&mut self, search: &Search<'_, C>, node: &Node<'_, C>) -> Option<Found<C>>
+    where
+        R: SmallRows<C>,
+    {
+        let samples = node.samples.ids();
+        let scratch = self.load(search, samples)?;
+        scratch.enter(search.criterion, SmallNodeRows::root(samples.len()));
+        let best = scratch.best_split(search, node.key).map(|split| split.candidate());
+        Some(Found { best, constants: None, heritage: None })
     }
 }
 
@@ -203,8 +236,8 @@ impl<R> SmallScratch<R> {
         }))
     }
 
-    /// Loads the rows of a subtree, at most `most_rows`. Returns false if it is not searched in this way.
-    pub fn load<C: Criterion>(&mut self, criterion: &C, samples: &[u32]) -> bool
+    /// Loads the rows of a subtree. Returns false if it is not searched in this way.
+    fn load<C: Criterion>(&mut self, criterion: &C, samples: &[u32]) -> bool
     where
         R: SmallRows<C>,
     {
