@@ -266,6 +266,42 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(config(300))]
+
+    /// Where a node has two of several classes, units of equal shares are often beside each other in an order, and
+    /// limits of leaves may forbid all cuts but one among them.
+    #[test]
+    fn cuts_among_equal_shares_are_tried_where_others_are_forbidden(
+        (x, classes, weights) in (8..40usize).prop_flat_map(|n| (
+            vec((0..12u8).prop_map(f64::from), 2 * n),
+            vec(0..2u32, n),
+            prop_oneof![Just(None), vec((1..3u8).prop_map(f64::from), n).prop_map(Some)],
+        )),
+        least in 2..6u64,
+        share in prop_oneof![Just(0.0), 0.1..0.4],
+    ) {
+        let n = classes.len();
+        let x = Array2::from_shape_vec((n, 2), x).unwrap();
+        let y = Y::Classes { values: classes, n_classes: vec![3] };
+        let params = TreeParams {
+            min_samples_leaf: Count::Absolute(if share > 0.0 { 1 } else { least }),
+            min_weight_fraction_leaf: share,
+            ..TreeParams::new(CriterionKind::Gini)
+        };
+        let case = Case::new(x, y, &[true, true], params);
+        let data = case.dense();
+        let expected = searches(&data, &case.params).into_iter().map(|params| {
+            (params.force_tier, grow(&data, &case.y, weights.as_deref(), &params, &runtime(1)))
+        });
+        let trees: Vec<_> = expected.collect();
+        let (_, sorted) = trees.iter().find(|(tier, _)| *tier == Some(Tier::Sort)).unwrap();
+        for (tier, tree) in &trees {
+            prop_assert!(tree == sorted, "{:?}", tier);
+        }
+    }
+}
+
 /// Large enough for the columns of a node to be spread over threads.
 #[test]
 fn threads_do_not_show() {

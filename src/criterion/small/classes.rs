@@ -327,10 +327,10 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
     /// component. If the node has two classes, the order by the second one is that by the first one
     /// backwards, up to units of equal shares. The score of a cut is convex in the weight that is
     /// moved from one side to the other, so that a cut among such units scores no more than the
-    /// better one of the cuts beside them all.
-    fn sort_units(&mut self, i: usize, units: &mut [u8]) -> bool {
+    /// better one of the cuts beside them all, if these are legal.
+    fn sort_units(&mut self, i: usize, all_legal: bool, units: &mut [u8]) -> bool {
         let Self { n_units, unit_weights, unit_counts, unit_classes, groups, .. } = self;
-        let n_orders = if groups.len() == 2 { 1 } else { groups.len() };
+        let n_orders = if groups.len() == 2 && all_legal { 1 } else { groups.len() };
         let counts = |group: usize| &unit_counts[group * *n_units..][..*n_units];
         if i < n_orders {
             let counts = counts(i);
@@ -338,11 +338,11 @@ impl<W: SampleWeights, M: Measure> SmallRows<ClassCriterion<'_, W, M>> for Small
             units.sort_unstable_by(|&a, &b| product(a, b).cmp(&product(b, a)).then(a.cmp(&b)));
             return true;
         }
-        if i > n_orders || n_orders == 1 {
+        if i > n_orders || groups.len() <= 2 {
             return false;
         }
         unit_classes.clear();
-        for group in 0..n_orders {
+        for group in 0..groups.len() {
             unit_classes.push_class(counts(group).iter().map(|&count| f64::from(count)));
         }
         let coordinates = unit_classes.component(*n_units);

@@ -407,7 +407,7 @@ impl<C: Statistics, R: Rows<C>> SmallRows<C> for Kernel<R> {
         }
     }
 
-    fn sort_units(&mut self, i: usize, units: &mut [u8]) -> bool {
+    fn sort_units(&mut self, i: usize, _all_legal: bool, units: &mut [u8]) -> bool {
         let product =
             |a: u8, b: u8| i128::from(self.units[usize::from(a)].1) * i128::from(self.units[usize::from(b)].0);
         if i == 0 {

@@ -283,10 +283,10 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
 
     /// Sorts the units that were [added up](Self::add_units) last, which ascend at first, in one of
     /// the orders of [`Ordered`](super::Ordered) that are to be tried. `i` counts these orders. Returns
-    /// false if there is no such order. Orders whose cuts are no better than those of the orders before are
-    /// left out. Units with equal means ascend. O(units log(units)), or for the first principal component
+    /// false if there is no such order. If all cuts are legal, orders whose cuts are no better than those of
+    /// the orders before are left out. Units with equal means ascend. O(units log(units)), or for the first principal component
     /// O(units * classes) more.
-    fn sort_units(&mut self, i: usize, units: &mut [u8]) -> bool;
+    fn sort_units(&mut self, i: usize, all_legal: bool, units: &mut [u8]) -> bool;
 }
 
 /// How a cut divides rows, as a parameter of loops that are compiled for either way: rows of at most

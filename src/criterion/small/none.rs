@@ -70,7 +70,7 @@ impl<C: Statistics> SmallRows<C> for NotSmall {
     fn add_units(&mut self, _: &C, _: &[u8], _: usize) {
         match *self {}
     }
-    fn sort_units(&mut self, _: usize, _: &mut [u8]) -> bool {
+    fn sort_units(&mut self, _: usize, _: bool, _: &mut [u8]) -> bool {
         match *self {}
     }
 }

@@ -403,7 +403,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
     }
 
     /// An order by the means of each target.
-    fn sort_units(&mut self, i: usize, units: &mut [u8]) -> bool {
+    fn sort_units(&mut self, i: usize, _all_legal: bool, units: &mut [u8]) -> bool {
         let Some(output) = self.outputs.get(i) else { return false };
         let excess = |unit: u8| i128::from(output.unit_excesses[usize::from(unit)]);
         let weight = |unit: u8| i128::from(self.unit_weights[usize::from(unit)]);

@@ -53,7 +53,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         }
         for i in 0.. {
             let mut order: ByRow<u8> = std::array::from_fn(|unit| unit as u8);
-            if !scratch.rows.sort_units(i, &mut order[..n_units]) {
+            if !scratch.rows.sort_units(i, self.search.all_legal(), &mut order[..n_units]) {
                 break;
             }
             (0..).zip(&order[..n_units]).for_each(|(place, &unit)| places[usize::from(unit)] = place);
