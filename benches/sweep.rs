@@ -37,7 +37,6 @@ const SWEEPS: &[(&str, &[&str], &str)] = &[
     ("FORGET_FROM", &["4", "1", "2", "8", "16"], "sparse"),
     ("FILTER_FROM", &["0.1", "0.03", "0.3", "0.5"], "sparse"),
     ("WEIGH_FROM", &["0.1", "0.05", "0.2", "0.4", "1.0"], "text"),
-    ("BLOCK_BELOW", &["0.05", "0.0", "0.01", "0.2"], "text"),
     ("POSITIONS_BELOW", &["2.0", "0.0", "1.0", "4.0", "8.0"], "text"),
     ("WARM_AHEAD", &["16", "1", "4", "64"], "text"),
     ("BEST_CONCEIVABLE_UP_TO", &["16", "2", "8", "32", "64"], "dense, sqrt"),

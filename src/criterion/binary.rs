@@ -9,11 +9,10 @@
 
 use std::cmp::Ordering;
 
-use super::bounded::{Ceiling, Summary, most_gain_within};
-use super::packed::PackedBinary;
-use super::small::{BinaryRows, Filter, Kernel, NotSmall};
+use super::bounded::{Bounded, Ceiling, Summary, most_gain_within};
+use super::ordered::Ordered;
+use super::statistics::{QUOTIENT_SLACK, Statistics};
 use super::weights::{Moment, SampleWeights};
-use super::{Bounded, Ordered, QUOTIENT_SLACK, Statistics};
 use crate::data::target::Classes;
 use crate::num::{Exact, Ratio, Wide, quotient};
 
@@ -79,10 +78,6 @@ impl<W: SampleWeights> Statistics for BinaryGini<'_, W> {
     type Scan = ();
     type Pushed = BinaryPushed<W::Moment>;
     type Proof = Self::Pushed;
-    type Packed = PackedBinary<W::Pair>;
-    type Small = W::IfSmall<Self, Kernel<BinaryRows>>;
-    type Several = NotSmall;
-    type Wide = Kernel<Filter<Self>>;
 
     fn totals(&self, samples: &[u32]) -> BinaryTotals {
         self.counted(samples.iter().copied())

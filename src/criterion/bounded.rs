@@ -5,7 +5,10 @@
 //! whose cost is no such sum keeps the defaults: their bounds are infinite, so that all columns are
 //! read.
 
-use super::Statistics;
+use super::statistics::Statistics;
+
+/// Factor that raises bounds by more than their rounding.
+pub(super) const SLACK: f64 = 1.0 + 1e-9;
 
 /// A summary of a set of samples: enough to bound the gain of splitting the set off.
 #[derive(Debug, Clone, Copy, Default)]

@@ -13,12 +13,11 @@ use std::cmp::Ordering;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::bounded::{Ceiling, Summary, most_gain_within};
-use super::packed::PackedClasses;
-use super::small::{Filter, Kernel, NotSmall, SmallClasses};
+use super::bounded::{Bounded, Ceiling, Summary, most_gain_within};
+use super::ordered::Ordered;
+use super::statistics::{Statistics, few_roundings};
 use super::sums::row;
 use super::weights::{Moment, SampleWeights};
-use super::{Bounded, Ordered, Statistics, few_roundings};
 use crate::data::target::Classes;
 
 /// The function `f` of counts, and the scores that come from its sums. A sum runs over all classes
@@ -192,10 +191,6 @@ impl<W: SampleWeights, M: Measure> Statistics for ClassCriterion<'_, W, M> {
     type Scan = Box<[u64]>;
     type Pushed = ClassPushed<M::Sum>;
     type Proof = ClassPushed<M::Sum>;
-    type Packed = PackedClasses<W::Count>;
-    type Small = SmallClasses;
-    type Several = NotSmall;
-    type Wide = Kernel<Filter<Self>>;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let mut counts: SmallVec<[u64; 8]> = smallvec![0; self.n_slots()];

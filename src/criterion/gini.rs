@@ -8,8 +8,8 @@
 use std::cmp::Ordering;
 use std::marker::PhantomData;
 
-use super::QUOTIENT_SLACK;
 use super::classes::{Measure, Sides};
+use super::statistics::QUOTIENT_SLACK;
 use super::weights::Moment;
 use crate::num::{Exact, Ratio, Wide, quotient};
 

@@ -4,7 +4,7 @@
 //! One order suffices for two classes or one number (Fisher, "On grouping for maximum homogeneity",
 //! 1958; Breiman et al., "Classification and Regression Trees", 1984, section 4.2.2).
 
-use super::Statistics;
+use super::statistics::Statistics;
 
 /// Orders of categories. Order `i` sorts the categories of a node by the mean, over the samples of
 /// a category, of a number that each sample has.

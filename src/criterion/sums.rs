@@ -2,7 +2,7 @@
 //! two candidates are compared by, and what the packed forms and the statistics of small subtrees
 //! ask of a criterion that needs such sums alone.
 
-use super::Statistics;
+use super::statistics::Statistics;
 use super::weights::Moment;
 use crate::num::log2::near_log2;
 

@@ -4,10 +4,7 @@
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Mul, Sub};
 
-use super::Statistics;
-use super::packed::{Count, Pair, WidePair};
-use super::small::{NotSmall, SmallRows};
-
+use super::bins::{Count, Pair, WidePair};
 use crate::data::target::Weights;
 use crate::num::{Exact, Wide};
 
@@ -21,8 +18,6 @@ pub trait SampleWeights: Copy + Sync {
     type Pair: Pair;
     /// What a bin has of one of several classes.
     type Count: Count;
-    /// `R`, the statistics of small subtrees of small weights; [`NotSmall`] if no weights are small.
-    type IfSmall<C: Statistics, R: SmallRows<C>>: SmallRows<C>;
     /// The integer weight of a sample.
     fn weight(&self, sample: u32) -> u64;
     /// Whether all weights are known to be 1.
@@ -52,7 +47,6 @@ impl SampleWeights for SmallWeights<'_> {
     const ARE_SMALL: bool = true;
     type Pair = u64;
     type Count = u32;
-    type IfSmall<C: Statistics, R: SmallRows<C>> = R;
 
     #[inline]
     fn weight(&self, sample: u32) -> u64 {
@@ -75,7 +69,6 @@ impl SampleWeights for &Weights {
     const ARE_SMALL: bool = false;
     type Pair = WidePair;
     type Count = u64;
-    type IfSmall<C: Statistics, R: SmallRows<C>> = NotSmall;
 
     #[inline]
     fn weight(&self, sample: u32) -> u64 {

@@ -210,7 +210,7 @@ impl<C: Criterion> Descent<'_, C> {
         for fold in std::mem::take(&mut group.folds) {
             let own = criterion.minus(&all, &criterion.totals(&fold.held_out));
             let n_samples = group.ids.len() - fold.held_out.len();
-            if must_stop(&self.search, group.depth, n_samples, &own) {
+            if must_stop(&self.search, group.depth, n_samples, criterion.weight(&own), || criterion.is_pure(&own)) {
                 self.give_leaf_value(&group, &fold, &own);
             } else {
                 totals.push(own);

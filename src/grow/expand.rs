@@ -278,7 +278,8 @@ impl<'s, C: Criterion> Pending<'s, C> {
 
     /// Whether a stop rule makes this node a leaf without a search.
     pub fn must_stop(&self, search: &Search<'_, C>) -> bool {
-        must_stop(search, self.depth, self.samples.len(), &self.totals)
+        let weight = search.criterion.weight(&self.totals);
+        must_stop(search, self.depth, self.samples.len(), weight, || search.criterion.is_pure(&self.totals))
     }
 }
 
@@ -357,13 +358,20 @@ impl<'s, C: Criterion> Fork<'s, C> {
     }
 }
 
-/// Whether a stop rule makes a node of this depth, with `n_samples` rows, a leaf without a search.
-pub fn must_stop<C: Criterion>(search: &Search<'_, C>, depth: u64, n_samples: usize, totals: &C::Totals) -> bool {
+/// Whether a stop rule makes a node of this depth, with `n_samples` rows of this weight, a leaf without a search.
+#[inline]
+pub fn must_stop<C>(
+    search: &Search<'_, C>,
+    depth: u64,
+    n_samples: usize,
+    weight: u64,
+    is_pure: impl FnOnce() -> bool,
+) -> bool {
     let params = search.params;
     depth >= params.max_depth
-        || (n_samples as u64) < params.min_samples_split
-        || (search.criterion.weight(totals) as f64) < 2.0 * search.min_weight_leaf
-        || search.criterion.is_pure(totals)
+        || (n_samples as u64) < params.min_samples_split.max(params.min_samples_leaf.saturating_mul(2))
+        || (weight as f64) < 2.0 * search.min_weight_leaf
+        || is_pure()
 }
 
 /// The weight and the impurity of a node.

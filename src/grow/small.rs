@@ -112,9 +112,6 @@ pub(super) fn walk<'l, C: Criterion, R: SmallRows<C>, P: Policy>(
 ) -> Result<()> {
     search.runtime.check_interrupt()?;
     let criterion = search.criterion;
-    let params = search.params;
-    // No cut of fewer rows is legal.
-    let least_to_split = params.min_samples_split.max(params.min_samples_leaf.saturating_mul(2));
     let first = policy.n_recorded(finds);
     let mut deepest = root.depth;
     // The right children whose left siblings' subtrees are not walked yet.
@@ -138,12 +135,9 @@ pub(super) fn walk<'l, C: Criterion, R: SmallRows<C>, P: Policy>(
         }
         scratch.enter(criterion, rows);
         policy.visit(search, &SmallFacts { criterion, scratch, depth }, &mut load, finds)?;
-        let must_stop = depth >= search.params.max_depth
-            || (n as u64) < least_to_split
-            || scratch.rows.is_pure(criterion)
-            || (scratch.rows.weight() as f64) < 2.0 * search.min_weight_leaf;
+        let must_stop = expand::must_stop(search, depth, n, scratch.rows.weight(), || scratch.rows.is_pure(criterion));
         let mut found = if must_stop { None } else { scratch.best_split(search, key) };
-        if params.min_impurity_decrease > 0.0
+        if search.params.min_impurity_decrease > 0.0
             && let Some(SmallSplit { n_left, .. }) = found
             && gains_too_little(search, scratch, n_left)
         {

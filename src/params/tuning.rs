@@ -9,9 +9,6 @@ pub enum Strategy {
     Search,
     /// Read the rows of the node, and group their entries by feature.
     Gather,
-    /// Look up the drawn features in a copy of the pattern of entries of a few rows (see
-    /// `split::sparse`).
-    Block,
     /// Hand columns and their bounds on from parent to child, and read columns by bitmap (see
     /// `split::sparse`).
     Bounds,

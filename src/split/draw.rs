@@ -269,12 +269,11 @@ mod tests {
     use crate::rng::NodeKey;
     use crate::split::samples::Samples;
 
-    const KERNELS: [Option<Kernel>; 7] = [
+    const KERNELS: [Option<Kernel>; 6] = [
         None,
         Some(Kernel::Bitmap),
         Some(Kernel::Search),
         Some(Kernel::Gather),
-        Some(Kernel::Block),
         Some(Kernel::Bounds),
         Some(Kernel::Positions),
     ];

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use spinney::criterion::classes::{ClassCriterion, Measure, Sides};
 use spinney::criterion::small::{LANES, SmallRows};
 use spinney::criterion::weights::SmallWeights;
-use spinney::criterion::{Ordered, Statistics};
+use spinney::criterion::{Forms, Ordered, Statistics};
 use spinney::data::Target;
 use spinney::data::target::TargetValues;
 use spinney::num::{Exact, Ratio, Wide};
@@ -121,7 +121,7 @@ proptest! {
 }
 
 /// The forms of small subtrees of the criterion.
-type Small<'a> = <ClassCriterion<'a, SmallWeights<'a>, Cubic> as Statistics>::Wide;
+type Small<'a> = <ClassCriterion<'a, SmallWeights<'a>, Cubic> as Forms>::Wide;
 
 proptest! {
     /// Scores in vector registers are as close to those of the criterion as the measure says.

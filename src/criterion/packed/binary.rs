@@ -4,69 +4,15 @@
 //! second class in the high half. So a row costs one addition, and sums over bins are exact.
 
 use std::cmp::Ordering;
-use std::ops::AddAssign;
 
 use super::{FEW_BINS, LANES, MAX_BINS, Packed, SLACK, Summed, TURNS, compare_means, in_turns, masks_without};
 use crate::criterion::binary::{BinaryGini, BinaryPushed, BinaryTotals};
+use crate::criterion::bins::Pair;
 use crate::criterion::weights::{Moment, SampleWeights};
 use crate::simd::{Level, vectorized};
 
 /// If a node's weight is below this, products of two of its weights are exact in `f64`.
 const EXACT_BELOW: u64 = 1 << 26;
-
-/// The weight of some rows, and of those of the second class.
-pub trait Pair: Copy + Default + PartialEq + AddAssign + Send + Sync + 'static {
-    /// Makes a pair.
-    fn pack(weight: u64, second: u64) -> Self;
-    /// Both weights.
-    fn unpack(self) -> BinaryTotals;
-    /// The pair, or nothing; the mask has all bits or none.
-    fn masked(self, mask: u64) -> Self;
-}
-
-#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-impl Pair for u64 {
-    #[inline(always)]
-    fn pack(weight: u64, second: u64) -> Self {
-        weight | second << 32
-    }
-    #[inline(always)]
-    fn unpack(self) -> BinaryTotals {
-        BinaryTotals { weight: self & 0xFFFF_FFFF, second: self >> 32 }
-    }
-    #[inline(always)]
-    fn masked(self, mask: u64) -> Self {
-        self & mask
-    }
-}
-
-/// Weights of more than 32 bits.
-#[derive(Clone, Copy, Default, PartialEq)]
-pub struct WidePair(u64, u64);
-
-#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-impl AddAssign for WidePair {
-    #[inline(always)]
-    fn add_assign(&mut self, other: Self) {
-        *self = Self(self.0 + other.0, self.1 + other.1);
-    }
-}
-
-#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-impl Pair for WidePair {
-    #[inline(always)]
-    fn pack(weight: u64, second: u64) -> Self {
-        Self(weight, second)
-    }
-    #[inline(always)]
-    fn unpack(self) -> BinaryTotals {
-        BinaryTotals { weight: self.0, second: self.1 }
-    }
-    #[inline(always)]
-    fn masked(self, mask: u64) -> Self {
-        Self(self.0 & mask, self.1 & mask)
-    }
-}
 
 /// Histogram of weights and classes, and buffers.
 pub struct PackedBinary<P> {
@@ -91,7 +37,7 @@ impl<P: Pair> PackedBinary<P> {
             self.ends[place] = sum;
         }
         for bin in 1..=self.n_bins {
-            let BinaryTotals { weight, second } = self.ends[bin].unpack();
+            let [weight, second] = self.ends[bin].unpack();
             self.weights[bin] = weight as i64 as f64;
             self.seconds[bin] = second as i64 as f64;
         }
@@ -160,7 +106,7 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary<W::Pair> {
 
     fn compare_bins(&self, _number: usize, a: u8, b: u8) -> Ordering {
         let mean = |bin: u8| {
-            let BinaryTotals { weight, second } = self.bins[usize::from(bin)].unpack();
+            let [weight, second] = self.bins[usize::from(bin)].unpack();
             (second as i64, weight)
         };
         compare_means(mean(a), mean(b))
@@ -177,12 +123,12 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary<W::Pair> {
             cut_scores(level, &self.weights[..=n], &self.seconds[1..=n], whole, scores);
         } else {
             for (bin, score) in scores.iter_mut().enumerate() {
-                let after = self.ends[bin + 1].unpack();
-                let rest = node.weight - after.weight;
+                let [weight, second] = self.ends[bin + 1].unpack();
+                let rest = node.weight - weight;
                 *score = if self.ends[bin] != self.ends[bin + 1] && rest > 0 {
-                    let excess = W::Moment::product(after.second, node.weight as i64)
-                        .minus_product(after.weight, node.second as i64);
-                    excess.to_f64().powi(2) / (after.weight as f64 * rest as f64)
+                    let excess =
+                        W::Moment::product(second, node.weight as i64).minus_product(weight, node.second as i64);
+                    excess.to_f64().powi(2) / (weight as f64 * rest as f64)
                 } else {
                     f64::NEG_INFINITY
                 };
@@ -221,7 +167,8 @@ impl<W: SampleWeights> Packed<BinaryGini<'_, W>> for PackedBinary<W::Pair> {
             Summed::Bins(n_bins) => self.ends[n_bins],
             Summed::Lane(lane) => self.below[lane],
         };
-        BinaryPushed::new(node, sum.unpack())
+        let [weight, second] = sum.unpack();
+        BinaryPushed::new(node, BinaryTotals { weight, second })
     }
 }
 

@@ -5,8 +5,6 @@
 //! each row has several: sums of squares add up over classes and outputs alike.
 
 use std::cmp::Ordering;
-use std::iter::Sum;
-use std::ops::AddAssign;
 use std::sync::OnceLock;
 
 use super::masks::ClassMasks;
@@ -14,6 +12,7 @@ use super::{
     ByBin, FEW_BINS, Inside, LANES, MAX_BINS, MAX_CLASSES, Packed, SLACK, Summed, TURNS, compare_means, entropy,
     in_turns, masks_without,
 };
+use crate::criterion::bins::Count;
 use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measure};
 use crate::criterion::entropy::tolerance;
 use crate::criterion::weights::SampleWeights;
@@ -33,49 +32,6 @@ pub fn packed_row(weight: u64, slot: u32) -> u64 {
 #[inline]
 pub fn slot_of(row: u64) -> usize {
     (row & ((1 << SLOT_BITS) - 1)) as usize
-}
-
-/// The weight of the rows of a class in a bin.
-pub trait Count: Copy + Default + AddAssign + Sum + Into<u64> + Send + Sync + 'static {
-    /// The count of a row of this weight.
-    fn of(weight: u64) -> Self;
-    /// The count, or nothing; the mask has all bits or none.
-    fn masked(self, mask: u64) -> Self;
-    /// The count in floating point, which is exact.
-    fn to_f64(self) -> f64;
-}
-
-#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-impl Count for u32 {
-    #[inline(always)]
-    fn of(weight: u64) -> Self {
-        weight as Self
-    }
-    #[inline(always)]
-    fn masked(self, mask: u64) -> Self {
-        self & mask as Self
-    }
-    #[inline(always)]
-    fn to_f64(self) -> f64 {
-        self.into()
-    }
-}
-
-/// Of weights of more than 32 bits.
-#[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-impl Count for u64 {
-    #[inline(always)]
-    fn of(weight: u64) -> Self {
-        weight
-    }
-    #[inline(always)]
-    fn masked(self, mask: u64) -> Self {
-        self & mask
-    }
-    #[inline(always)]
-    fn to_f64(self) -> f64 {
-        self as i64 as f64
-    }
 }
 
 /// Histogram of weights by class, and buffers.

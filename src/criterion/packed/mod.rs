@@ -12,14 +12,15 @@ mod masks;
 mod none;
 mod sums;
 
-pub use binary::{PackedBinary, Pair, WidePair};
-pub use classes::{Count, PackedClasses};
+pub use binary::PackedBinary;
+pub use classes::PackedClasses;
 pub use none::NotPacked;
 pub use sums::PackedSums;
 
 use std::cmp::Ordering;
 
-use super::Statistics;
+use super::bounded::SLACK;
+use super::statistics::Statistics;
 use crate::simd::Level;
 
 /// The number of columns, or of bits, that are searched side by side, one per lane of a vector register.
@@ -35,9 +36,6 @@ const MAX_CLASSES: usize = 64;
 const FEW_BINS: usize = 16;
 /// The copies of such a histogram, and words of bits that are set in turn.
 const TURNS: usize = 4;
-
-/// Factor that raises bounds by more than their rounding.
-pub const SLACK: f64 = 1.0 + 1e-9;
 
 /// A bin of a histogram and the rows beside it, as far as they bound the gain of a cut within the
 /// bin. The excess of some rows is the length of their weight times the difference between their

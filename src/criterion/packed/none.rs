@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::{LANES, Packed, Summed};
-use crate::criterion::Statistics;
+use crate::criterion::statistics::Statistics;
 use crate::simd::Level;
 
 /// A type without values: its methods are never called.

@@ -27,14 +27,14 @@ use std::f64::consts::LOG2_E;
 
 use smallvec::SmallVec;
 
-use super::packed::{PackedSums, SLACK};
-use super::small::{NotSmall, SmallSums};
+use super::bounded::{Bounded, SLACK};
+use super::ordered::Ordered;
 use super::squared_error::{SquaredError, SumTotals};
+use super::statistics::Statistics;
 use super::sums::{
     LOGS, MAX_OUTPUTS, NarrowTotals, OverSums, SumProof, SumPushed, Whole, are_same, factors, row, shifts,
 };
 use super::weights::{Moment, SampleWeights};
-use super::{Bounded, Ordered, Statistics};
 use crate::data::target::{COARSE_BITS, Numbers, SCALE_SPREAD, Weights};
 use crate::error::{Error, Result};
 use crate::num::log2::{FRACTION_BITS, Log2, ROUGH_ERROR, ULP, rough_log2};
@@ -287,10 +287,6 @@ impl Statistics for Poisson<'_> {
     type Scan = Box<[i128]>;
     type Pushed = SumPushed<i128>;
     type Proof = SumProof<i128>;
-    type Packed = PackedSums<i64>;
-    type Small = SmallSums;
-    type Several = NotSmall;
-    type Wide = NotSmall;
     const FORBIDS_CUTS: bool = true;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {

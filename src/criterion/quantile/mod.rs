@@ -44,11 +44,11 @@ use std::sync::atomic::{AtomicU64, Ordering as Memory};
 
 use smallvec::SmallVec;
 
-use super::packed::NotPacked;
-use super::small::NotSmall;
+use super::bounded::Bounded;
+use super::ordered::Ordered;
+use super::statistics::Statistics;
 use super::sums::{factors, shifts};
 use super::weights::Moment;
-use super::{Bounded, Ordered, Statistics};
 use crate::data::Target;
 use crate::data::target::{Numbers, Weights, above_zero};
 use crate::error::Result;
@@ -229,10 +229,6 @@ impl<S: Moment> Statistics for Quantile<'_, S> {
     type Scan = QuantileScan<S>;
     type Pushed = QuantilePushed;
     type Proof = QuantileProof;
-    type Packed = NotPacked;
-    type Small = NotSmall;
-    type Several = NotSmall;
-    type Wide = NotSmall;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let weight = samples.iter().map(|&sample| self.sample_weight(sample)).sum();

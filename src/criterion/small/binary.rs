@@ -6,8 +6,8 @@ use super::filter::{Rough, set_pairs};
 use super::format::{Components, Packed, Pair, packed, unpacked};
 use super::kernel::{Held, Precision, Rows};
 use super::{ByRow, ExactScore, MAX_ROWS, MAX_WEIGHT, SmallCut};
-use crate::criterion::Statistics;
 use crate::criterion::binary::{BinaryGini, BinaryTotals};
+use crate::criterion::statistics::Statistics;
 use crate::criterion::weights::SampleWeights;
 
 /// The rows of a small subtree. The excess of some is at most `MAX_WEIGHT^2 / 4` from 0.

@@ -9,8 +9,8 @@ use smallvec::{SmallVec, smallvec};
 use super::filter::Rough;
 use super::kernel::{Lanes, Precision};
 use super::{BY_RANK, ByColumn, ByRow, MAX_ROWS, goes_left, higher, highest_of};
-use crate::criterion::Statistics;
 use crate::criterion::classes::{ClassCriterion, ClassTotals, Measure};
+use crate::criterion::statistics::Statistics;
 use crate::criterion::weights::SampleWeights;
 use crate::simd::{Level, vectorized};
 

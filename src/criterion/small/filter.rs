@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use super::format::{Cells, Pair};
 use super::kernel::{Held, Lanes, Precision, Rows};
 use super::{ByRow, MAX_ROWS, SmallCut};
-use crate::criterion::Statistics;
+use crate::criterion::statistics::Statistics;
 
 /// In nodes of less weight a score that is close to the highest conceivable one is the highest one.
 const DECIDED_BELOW: u64 = 1 << 40;

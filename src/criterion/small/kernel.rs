@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 
 use super::{BY_RANK, BY_UNIT, ByColumn, FEW_ROWS, LANES, MARGIN, SmallCut, SmallRows, least_close};
-use crate::criterion::Statistics;
+use crate::criterion::statistics::Statistics;
 use crate::simd::Level;
 
 /// The numbers of a node's rows in the lanes of vector registers, and the scores of cuts that follow from them.

@@ -33,7 +33,7 @@ pub use sums::SmallSums;
 
 use std::cmp::Ordering;
 
-use super::Statistics;
+use super::statistics::Statistics;
 use crate::num::{Ratio, Wide};
 use crate::simd::Level;
 

@@ -11,8 +11,8 @@ use super::format::{Components, EXCESS_BITS, Packed, packed};
 use super::kernel::{Held, Precision, Rows};
 use super::several::Squares;
 use super::{ByRow, ExactScore, MARGIN, MAX_ROWS, MAX_WEIGHT, SmallCut};
-use crate::criterion::Statistics;
 use crate::criterion::squared_error::{SquaredError, SumTotals};
+use crate::criterion::statistics::Statistics;
 use crate::criterion::sums::{MAX_OUTPUTS, NarrowTotals, OverSums};
 use crate::criterion::weights::SampleWeights;
 

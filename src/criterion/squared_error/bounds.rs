@@ -4,9 +4,9 @@
 use std::cmp::Ordering;
 
 use super::SquaredError;
-use crate::criterion::bounded::{Ceiling, Summary};
+use crate::criterion::bounded::{Bounded, Ceiling, Summary};
+use crate::criterion::statistics::Statistics;
 use crate::criterion::weights::SampleWeights;
-use crate::criterion::{Bounded, Statistics};
 use crate::data::target::Numbers;
 
 /// The range of the fixed-point targets of an output, extended to include 0.

@@ -23,13 +23,12 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-use super::packed::PackedSums;
-use super::small::{Filter, Kernel, SmallSums, SquareRows};
+use super::ordered::Ordered;
+use super::statistics::{QUOTIENT_SLACK, Statistics};
 use super::sums::{
     MAX_OUTPUTS, NarrowTotals, OverSums, SQUARES, SumProof, SumPushed, Whole, are_same, factors, row, shifts,
 };
 use super::weights::{Moment, SampleWeights};
-use super::{Ordered, QUOTIENT_SLACK, Statistics};
 use crate::data::target::{ABOVE_ZERO, FINE_BITS, Numbers, above_zero};
 use crate::num::{Exact, Ratio, Wide, exponent, quotient_by_two_to_128, scale_by_power_of_two};
 
@@ -230,10 +229,6 @@ impl<W: SampleWeights> Statistics for SquaredError<'_, W> {
     type Scan = Box<[W::Moment]>;
     type Pushed = SumPushed<W::Moment>;
     type Proof = SumProof<W::Moment>;
-    type Packed = PackedSums<W::Moment>;
-    type Small = W::IfSmall<Self, Kernel<SquareRows>>;
-    type Several = W::IfSmall<Self, SmallSums>;
-    type Wide = Kernel<Filter<Self>>;
 
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let weight = samples.iter().map(|&sample| self.weights.weight(sample)).sum();

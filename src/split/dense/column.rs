@@ -1,7 +1,7 @@
 //! A dense column as entries: the rows of a node whose rank is not the most frequent rank of the
 //! column.
 
-use crate::criterion::Statistics;
+use crate::criterion::Forms;
 use crate::criterion::packed::Packed;
 use crate::data::dense::DenseColumn;
 use crate::data::dense::Ranks;
@@ -14,7 +14,7 @@ use crate::split::node::NodeColumn;
 /// (`benches/peers/absolute_error.py`).
 const FEW_COMMON: usize = 8;
 /// The rows of a node in the packed form of a criterion.
-pub(crate) type RowsOf<C> = <<C as Statistics>::Packed as Packed<C>>::Rows;
+pub(crate) type RowsOf<C> = <<C as Forms>::Packed as Packed<C>>::Rows;
 
 /// Fills the column of a feature in a node. Entries are in the order of their ranks if `is_sorted`,
 /// else in the order of the node's rows.

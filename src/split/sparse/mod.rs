@@ -13,7 +13,6 @@ pub mod intersect;
 mod leave;
 pub(crate) mod partition;
 mod positions;
-mod row_masks;
 pub(crate) mod scratch;
 
 use crate::bitset::Bitset;
@@ -30,7 +29,6 @@ use crate::split::sparse::by_rows::search_rows;
 use crate::split::sparse::column_weights::{ColumnWeights, Weights};
 use crate::split::sparse::heritage::Heritage;
 use crate::split::sparse::intersect::{NodeCosts, ValueOrdered};
-use crate::split::sparse::row_masks::Block;
 use crate::split::sparse::scratch::SearchScratch;
 use crate::split::spread::{Scans, parallel_from};
 
@@ -67,7 +65,7 @@ impl<C: Criterion> ColumnSearch<C> for SparseSearch<'_> {
         let strategy = forced.unwrap_or_else(|| self.costs.strategy_for_column(self.columns.column_nnz(feature)));
         let entries = match strategy {
             Strategy::Search => intersect::by_search(self.columns, feature, samples, scratch),
-            Strategy::Bitmap | Strategy::Gather | Strategy::Block | Strategy::Bounds | Strategy::Positions => {
+            Strategy::Bitmap | Strategy::Gather | Strategy::Bounds | Strategy::Positions => {
                 intersect::by_bitmap(ValueOrdered::Stored(self.columns.column(feature)), self.members, scratch)
             }
         };
@@ -145,7 +143,6 @@ fn search_anew<C: Criterion>(
     let together = match search.params.force_strategy {
         Some(Strategy::Gather) => true,
         Some(Strategy::Bitmap | Strategy::Search) => false,
-        Some(Strategy::Block) => ids.len() <= Block::CAPACITY,
         _ if weights.is_some() => false,
         // Several threads can search columns, but only one thread can search by rows.
         _ if by_columns >= parallel_from() => by_rows < by_columns / search.runtime.n_threads() as f64,

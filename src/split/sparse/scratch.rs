@@ -7,7 +7,6 @@ use crate::split::entries::Entry;
 use crate::split::sparse::heritage::SlotMap;
 use crate::split::sparse::intersect::Gather;
 use crate::split::sparse::positions::Positions;
-use crate::split::sparse::row_masks::Block;
 
 /// How much the searches with bounds have read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -62,7 +61,6 @@ pub struct SearchScratch {
     /// The features that a node draws; empty between two uses.
     pub(crate) drawn: Bitset,
     pub(crate) gather: Gather,
-    pub(crate) block: Block,
     pub(crate) positions: Positions,
     pub(crate) entries: Vec<Entry>,
     pub(crate) winner: Winner,

@@ -10,12 +10,11 @@ use super::{Sparse, encode, runtime};
 
 pub const FORMATS: [Format; 2] = [Format::Csc, Format::Csr];
 /// The cost rule's choice, and each kernel against it.
-pub const KERNELS: [Option<Strategy>; 7] = [
+pub const KERNELS: [Option<Strategy>; 6] = [
     None,
     Some(Strategy::Bitmap),
     Some(Strategy::Search),
     Some(Strategy::Gather),
-    Some(Strategy::Block),
     Some(Strategy::Bounds),
     Some(Strategy::Positions),
 ];

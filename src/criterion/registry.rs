@@ -1,0 +1,105 @@
+//! All criteria by their names, and the types of weights for which each is compiled.
+
+use super::binary::BinaryGini;
+use super::classes::ClassCriterion;
+use super::entropy::Entropy;
+use super::forms::{Criterion, WeightForms};
+use super::gini::Gini;
+use super::poisson::Poisson;
+use super::quantile::{self, Quantile};
+use super::squared_error::SquaredError;
+use super::weights::SmallWeights;
+use crate::data::Target;
+use crate::data::target::{Classes, Numbers, TargetValues};
+use crate::error::{Error, Result};
+use crate::params::CriterionKind;
+use crate::runtime::Runtime;
+
+/// Code that needs a criterion, whatever its type; see [`visit`].
+pub trait Visitor {
+    /// The result of the visit.
+    type Output;
+    /// Runs the code with this criterion.
+    fn visit<C: Criterion>(self, criterion: &C) -> Result<Self::Output>;
+}
+
+/// The criterion of a tree with this target. Subtrees that are grown on a copy of their rows must
+/// use the same.
+pub fn resolve(kind: CriterionKind, target: &Target) -> CriterionKind {
+    match (kind, target.values()) {
+        (CriterionKind::Quantile(level), TargetValues::Numbers(numbers)) => {
+            CriterionKind::Quantile(quantile::resolve(level, target, numbers))
+        }
+        _ => kind,
+    }
+}
+
+/// Calls the visitor with the criterion `kind` over `target`.
+///
+/// The engine is compiled once for each type named here. For Gini impurity and squared error, small
+/// weights have an instance of their own, because there the weights decide how wide the statistics
+/// are and whether there are packed forms. All other criteria have one instance, which looks each
+/// weight up whatever its kind. Medians and quantiles sort the targets first, which ends when the
+/// runtime is stopped.
+pub fn visit<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V, runtime: &Runtime<'_>) -> Result<V::Output> {
+    match target.values() {
+        TargetValues::Classes(_) => visit_classes(kind, target, visitor),
+        TargetValues::Numbers(numbers) => visit_numbers(kind, target, numbers, visitor, runtime),
+    }
+}
+
+/// Like [`visit`], for targets that are classes. The visitor is compiled for the criteria of
+/// classes alone.
+pub fn visit_classes<V: Visitor>(kind: CriterionKind, target: &Target, visitor: V) -> Result<V::Output> {
+    let weights = target.weights();
+    match (kind, target.values()) {
+        (CriterionKind::Gini, TargetValues::Classes(classes)) => match SmallWeights::of(weights) {
+            Some(small) => visit_gini(classes, small, visitor),
+            None => visit_gini(classes, weights, visitor),
+        },
+        (CriterionKind::Entropy, TargetValues::Classes(classes)) => {
+            visitor.visit(&ClassCriterion::new(classes, weights, Entropy::new(target.n_outputs())))
+        }
+        (kind, _) => Err(mismatch(kind, "'gini' or 'entropy'")),
+    }
+}
+
+fn visit_numbers<V: Visitor>(
+    kind: CriterionKind,
+    target: &Target,
+    numbers: &Numbers,
+    visitor: V,
+    runtime: &Runtime<'_>,
+) -> Result<V::Output> {
+    let weights = target.weights();
+    let level = match resolve(kind, target) {
+        CriterionKind::SquaredError => {
+            return match SmallWeights::of(weights).filter(|_| numbers.sums_fit_i64) {
+                Some(small) => visitor.visit(&SquaredError::new(numbers, small)),
+                None => visitor.visit(&SquaredError::new(numbers, weights)),
+            };
+        }
+        CriterionKind::Poisson => return visitor.visit(&Poisson::new(numbers, weights)?),
+        CriterionKind::AbsoluteError => None,
+        CriterionKind::Quantile(level) => Some(level),
+        CriterionKind::Gini | CriterionKind::Entropy => {
+            return Err(mismatch(kind, "'squared_error', 'absolute_error', 'quantile' or 'poisson'"));
+        }
+    };
+    if quantile::is_narrow(target, numbers, level) {
+        visitor.visit(&Quantile::<i64>::new(target, numbers, level, runtime)?)
+    } else {
+        visitor.visit(&Quantile::<i128>::new(target, numbers, level, runtime)?)
+    }
+}
+
+fn visit_gini<V: Visitor, W: WeightForms>(classes: &Classes, weights: W, visitor: V) -> Result<V::Output> {
+    match BinaryGini::new(classes, weights) {
+        Some(criterion) => visitor.visit(&criterion),
+        None => visitor.visit(&ClassCriterion::new(classes, weights, Gini::<W::Moment>::default())),
+    }
+}
+
+fn mismatch(kind: CriterionKind, expected: &'static str) -> Error {
+    Error::InvalidParameter { name: "criterion", got: format!("'{}'", kind.name()), expected }
+}
