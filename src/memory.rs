@@ -20,7 +20,7 @@ pub fn check(what: &'static str, bytes: usize) -> Result<()> {
 /// Smaller amounts are always to spare: what they are for is worth more than to look.
 const ALWAYS: usize = 1 << 27;
 
-/// Whether so many bytes can be had for something that is not needed, such as a second copy that saves
+/// Whether `bytes` bytes can be had for something that is not needed, such as a second copy that saves
 /// time: whether they are at most half of the memory that is available now. Systems grant more memory
 /// than there is, and end the process that uses it.
 pub fn is_to_spare(bytes: usize) -> bool {

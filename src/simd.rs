@@ -7,10 +7,10 @@
 
 /// A width of vector registers that this machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Level(Kind);
+pub struct Level(LevelKind);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LevelKind {
     Baseline,
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -20,14 +20,14 @@ pub(crate) enum Kind {
 
 impl Level {
     /// The width that every processor of the target has: 16 bytes on x86-64 and ARM.
-    pub const BASELINE: Self = Self(Kind::Baseline);
+    pub const BASELINE: Self = Self(LevelKind::Baseline);
 
     /// All widths that this machine has, ascending.
     pub fn supported() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
         let wide = with_features!(detected {});
         #[cfg(not(target_arch = "x86_64"))]
-        let wide: [(Kind, bool); 0] = [];
+        let wide: [(LevelKind, bool); 0] = [];
         let wide = wide.into_iter().filter(|&(_, is_there)| is_there).map(|(kind, _)| Self(kind));
         std::iter::once(Self::BASELINE).chain(wide)
     }
@@ -37,7 +37,7 @@ impl Level {
         Self::supported().last().unwrap_or(Self::BASELINE)
     }
 
-    pub(crate) fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> LevelKind {
         self.0
     }
 }
@@ -76,8 +76,8 @@ macro_rules! with_features {
 macro_rules! detected {
     ([$($avx2:tt)*] [$($avx512:tt)*]) => {
         [
-            (Kind::Avx2, true $(&& is_x86_feature_detected!($avx2))*),
-            (Kind::Avx512, true $(&& is_x86_feature_detected!($avx512))*),
+            (LevelKind::Avx2, true $(&& is_x86_feature_detected!($avx2))*),
+            (LevelKind::Avx512, true $(&& is_x86_feature_detected!($avx512))*),
         ]
     };
 }
@@ -138,17 +138,17 @@ macro_rules! compiled {
             }
 
             match level.kind() {
-                $crate::simd::Kind::Baseline => body::<$($argument)*>($($arg),*),
+                $crate::simd::LevelKind::Baseline => body::<$($argument)*>($($arg),*),
                 // SAFETY: a level of this kind exists only where the processor has said that it has
                 // these features.
                 #[cfg(target_arch = "x86_64")]
                 #[allow(unsafe_code, reason = "the processor has been asked")]
-                $crate::simd::Kind::Avx2 => unsafe { avx2::<$($argument)*>($($arg),*) },
+                $crate::simd::LevelKind::Avx2 => unsafe { avx2::<$($argument)*>($($arg),*) },
                 // SAFETY: a level of this kind too exists only where the processor has said that it
                 // has these features.
                 #[cfg(target_arch = "x86_64")]
                 #[allow(unsafe_code, reason = "the processor has been asked")]
-                $crate::simd::Kind::Avx512 => unsafe { avx512::<$($argument)*>($($arg),*) },
+                $crate::simd::LevelKind::Avx512 => unsafe { avx512::<$($argument)*>($($arg),*) },
             }
         }
     };

@@ -25,7 +25,7 @@ _NAME = "permutation_importance_oob"
 # Scores, as scikit-learn names them, and the losses of the compiled part.
 _CLASS_LOSSES = {"accuracy": "wrong", "neg_brier_score": "brier"}
 _NUMBER_LOSSES = {"neg_mean_squared_error": "squared", "neg_mean_absolute_error": "absolute"}
-# The columns of a sparse matrix with up to so many are faster to read as dense ones.
+# The columns of a sparse matrix with at most this many are faster to read as dense ones.
 _FEW_COLUMNS = 256
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 

@@ -142,7 +142,7 @@ def _check_categories(blocks: Iterable[Any], categorical_features: Any) -> Itera
 
 
 def merge_blocks(blocks: Iterable[Any], n_entries: int) -> Iterator[Any]:
-    """Yield CSR matrices of at least so many entries each, but for the last.
+    """Yield CSR matrices of at least `room` entries each, but for the last.
 
     Raises
     ------

@@ -174,7 +174,7 @@ class StoredTrees(ABC):
 def find_fault_of_growth(
     max_features: Any, with_missing: NDArray[Any], n_features: int
 ) -> str | None:
-    """Return what cannot be of trees of so many features; None if nothing."""
+    """Return what cannot be of trees of `n_features` features; None if nothing."""
     if type(max_features) is not int or not 0 <= max_features <= n_features:
         return f"max_features_ is {max_features} of {n_features}"
     features = with_missing.tolist()

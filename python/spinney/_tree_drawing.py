@@ -33,7 +33,7 @@ _GAP = 6.0
 _LEVEL_GAP = 26.0
 _ROTATED_LEVEL_GAP = 38.0
 # The size of text where there is more room than the tree needs, and in figures that are made for
-# the tree. Those have at most so many inches on a side.
+# the tree. Those have at most this many inches on a side.
 _MAX_FONT_SIZE = 12.0
 _OWN_FONT_SIZE = 8.0
 _MAX_INCHES = 60.0

@@ -23,7 +23,7 @@ _MAX_NAME = 22
 _MAX_MEMBERS = 16
 # A condition of more characters gets two lines.
 _MAX_LINE = 26
-# Of longer lists of values, so many are shown.
+# The number of values that are shown of longer lists.
 _MAX_VALUES = 4
 # The colours of Okabe and Ito, which people with colour blindness can tell apart.
 _PALETTE = (
@@ -75,7 +75,7 @@ class Options(NamedTuple):
 
 
 def make_format(precision: int) -> Format:
-    """Return a format with at most so many digits after the point, without trailing zeros."""
+    """Return a format with at most `decimals` digits after the point, without trailing zeros."""
 
     def format_number(number: float) -> str:
         is_small = number != 0 and abs(number) < 10.0**-precision

@@ -4,7 +4,7 @@ use std::iter::Sum;
 use std::ops::AddAssign;
 
 /// The weight of some rows, and of those of the second class.
-pub trait Pair: Copy + Default + PartialEq + AddAssign + Send + Sync + 'static {
+pub trait BinPair: Copy + Default + PartialEq + AddAssign + Send + Sync + 'static {
     /// Makes a pair.
     fn pack(weight: u64, second: u64) -> Self;
     /// Both weights.
@@ -14,7 +14,7 @@ pub trait Pair: Copy + Default + PartialEq + AddAssign + Send + Sync + 'static {
 }
 
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-impl Pair for u64 {
+impl BinPair for u64 {
     #[inline(always)]
     fn pack(weight: u64, second: u64) -> Self {
         weight | second << 32
@@ -42,7 +42,7 @@ impl AddAssign for WidePair {
 }
 
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-impl Pair for WidePair {
+impl BinPair for WidePair {
     #[inline(always)]
     fn pack(weight: u64, second: u64) -> Self {
         Self(weight, second)
@@ -58,7 +58,7 @@ impl Pair for WidePair {
 }
 
 /// The weight of the rows of a class in a bin.
-pub trait Count: Copy + Default + AddAssign + Sum + Into<u64> + Send + Sync + 'static {
+pub trait BinCount: Copy + Default + AddAssign + Sum + Into<u64> + Send + Sync + 'static {
     /// The count of a row of this weight.
     fn of(weight: u64) -> Self;
     /// The count, or nothing; the mask has all bits or none.
@@ -68,7 +68,7 @@ pub trait Count: Copy + Default + AddAssign + Sum + Into<u64> + Send + Sync + 's
 }
 
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-impl Count for u32 {
+impl BinCount for u32 {
     #[inline(always)]
     fn of(weight: u64) -> Self {
         weight as Self
@@ -85,7 +85,7 @@ impl Count for u32 {
 
 /// Of weights of more than 32 bits.
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-impl Count for u64 {
+impl BinCount for u64 {
     #[inline(always)]
     fn of(weight: u64) -> Self {
         weight

@@ -82,8 +82,9 @@ impl Measure for Entropy {
         0.0
     }
 
-    /// The `x` of all terms add up to the weight for each output, and once more for the weights of both sides.
-    /// Besides what terms are off by, `x` has a rounding, and so has each addition, of at most all terms together.
+    /// The `x` of all terms add up to the weight for each output, and once more for the weights of both
+    /// sides. Besides what terms are off by, `x` has a rounding, and so has each addition, of at most all
+    /// terms together.
     fn error_of_terms(weight: f64, n_outputs: f64, n_terms: f64) -> f64 {
         let all_terms = 2.0 * weight * n_outputs * (weight.log2() + 2.0);
         all_terms * (0.5f64.powi(20) + (n_terms + 4.0) * 0.5f64.powi(23)) * (1.0 / ULP)

@@ -9,7 +9,7 @@ use super::ordered::Ordered;
 use super::packed::{NotPacked, Packed, PackedBinary, PackedClasses, PackedSums};
 use super::poisson::Poisson;
 use super::quantile::Quantile;
-use super::small::{BinaryRows, Filter, Kernel, NotSmall, SmallClasses, SmallRows, SmallSums, SquareRows};
+use super::small::{BinaryRows, Filter, NotSmall, SmallClasses, SmallKernel, SmallRows, SmallSums, SquareRows};
 use super::squared_error::SquaredError;
 use super::statistics::Statistics;
 use super::weights::{Moment, SampleWeights, SmallWeights};
@@ -48,23 +48,23 @@ impl WeightForms for &Weights {
 
 impl<W: WeightForms> Forms for BinaryGini<'_, W> {
     type Packed = PackedBinary<W::Pair>;
-    type Small = W::IfSmall<Self, Kernel<BinaryRows>>;
+    type Small = W::IfSmall<Self, SmallKernel<BinaryRows>>;
     type Several = NotSmall;
-    type Wide = Kernel<Filter<Self>>;
+    type Wide = SmallKernel<Filter<Self>>;
 }
 
 impl<W: SampleWeights, M: Measure> Forms for ClassCriterion<'_, W, M> {
     type Packed = PackedClasses<W::Count>;
     type Small = SmallClasses;
     type Several = NotSmall;
-    type Wide = Kernel<Filter<Self>>;
+    type Wide = SmallKernel<Filter<Self>>;
 }
 
 impl<W: WeightForms> Forms for SquaredError<'_, W> {
     type Packed = PackedSums<W::Moment>;
-    type Small = W::IfSmall<Self, Kernel<SquareRows>>;
+    type Small = W::IfSmall<Self, SmallKernel<SquareRows>>;
     type Several = W::IfSmall<Self, SmallSums>;
-    type Wide = Kernel<Filter<Self>>;
+    type Wide = SmallKernel<Filter<Self>>;
 }
 
 impl Forms for Poisson<'_> {

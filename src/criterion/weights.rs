@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Mul, Sub};
 
-use super::bins::{Count, Pair, WidePair};
+use super::bins::{BinCount, BinPair, WidePair};
 use crate::data::target::Weights;
 use crate::num::{Exact, Wide};
 
@@ -15,9 +15,9 @@ pub trait SampleWeights: Copy + Sync {
     /// Whether the product of two sums of weights fits in 63 bits.
     const ARE_SMALL: bool;
     /// What a bin of two classes is.
-    type Pair: Pair;
+    type Pair: BinPair;
     /// What a bin has of one of several classes.
-    type Count: Count;
+    type Count: BinCount;
     /// The integer weight of a sample.
     fn weight(&self, sample: u32) -> u64;
     /// Whether all weights are known to be 1.

@@ -18,7 +18,7 @@ use crate::runtime::Runtime;
 use crate::split::folds::shares;
 
 /// Folds that descend together. The members are numbered by their positions in `folds`.
-pub(crate) struct Group {
+pub(crate) struct FoldGroup {
     /// The number of each member among all folds of the cross-validation.
     pub folds: Vec<usize>,
     /// For each row of the data, the member that does not train on it, or [`NOBODY`].
@@ -35,7 +35,7 @@ pub(crate) fn of(
     folds: &[Fold<'_>],
     n_query: usize,
     runtime: &Runtime<'_>,
-) -> Result<(Vec<Group>, Vec<usize>)> {
+) -> Result<(Vec<FoldGroup>, Vec<usize>)> {
     if !matches!(all.target.weights(), Weights::Unit) {
         return Ok((Vec::new(), (0..folds.len()).collect()));
     }
@@ -43,7 +43,7 @@ pub(crate) fn of(
     // A tree of a group is walked by one thread. Folds that are asked one by one can use all
     // threads that are not taken by other trees.
     let n_threads = (runtime.n_threads() / all.params.n_estimators.max(1) as usize).max(1);
-    let mut close = |group: Option<Group>, others: &mut Vec<usize>| {
+    let mut close = |group: Option<FoldGroup>, others: &mut Vec<usize>| {
         let Some(group) = group else { return };
         let n_held_out = group.owners.iter().filter(|&&owner| owner != NOBODY).count();
         if pays(all.data, group.params.tree(), group.folds.len(), n_held_out, n_threads) {
@@ -53,7 +53,7 @@ pub(crate) fn of(
         }
     };
     let counts = class_counts(all.target);
-    let mut open: Option<Group> = None;
+    let mut open: Option<FoldGroup> = None;
     for (number, fold) in folds.iter().enumerate() {
         runtime.check_interrupt()?;
         let left_out = fold.train.list_left_out(all.data.n_samples());
@@ -76,7 +76,7 @@ pub(crate) fn of(
             full => {
                 close(full, &mut others);
                 let (owners, askers) = (vec![NOBODY; all.data.n_samples()], vec![NOBODY; n_query]);
-                Group { folds: Vec::new(), owners, askers, params }
+                FoldGroup { folds: Vec::new(), owners, askers, params }
             }
         };
         group.admit(number, &left_out, fold.test);
@@ -92,7 +92,7 @@ fn orders_by_tree(all: &CrossValidation<'_>, params: &ValidForestParams) -> bool
     params.most_ordered_by_node().is_some_and(|most| all.data.features_with_more(most).next().is_some())
 }
 
-impl Group {
+impl FoldGroup {
     /// Whether a fold can join the group. `left_out` are the rows that the fold does not train on.
     fn admits(&self, left_out: &[u32], test: &[u32], params: &ValidForestParams) -> bool {
         let is_free = |rows: &[u32], of: &[u32]| rows.iter().all(|&row| of[row as usize] == NOBODY);

@@ -1,7 +1,7 @@
 //! The means of the trees' values for the test rows of all folds.
 
 use super::alone::{Learner, ask_folds};
-use super::groups::{self, Group};
+use super::groups::{self, FoldGroup};
 use super::together::{SharedFolds, ask_shared};
 use super::{CrossValidation, Fold};
 use crate::data::query::Query;
@@ -71,7 +71,7 @@ impl CrossValidation<'_> {
     /// descend together.
     fn predict_group(
         &self,
-        group: &Group,
+        group: &FoldGroup,
         folds: &[&Fold<'_>],
         query: &dyn Query,
         runtime: &Runtime<'_>,

@@ -14,7 +14,7 @@
 use std::sync::Arc;
 
 use super::costs::Costs;
-use super::union::{Wanted, unite};
+use super::union::{WantedSide, unite};
 use crate::bitset::Bitset;
 use crate::criterion;
 use crate::criterion::{Criterion, Visitor};
@@ -120,8 +120,8 @@ impl Visitor for Shared<'_> {
         }
         of_root.retain(|fold| !fold.queries.is_empty());
         let constants = Arc::new(ConstantFeatures::none(data.n_features()));
-        let root = Group { ids, folds: of_root, depth: 0, key: NodeKey::root(params.seed, number), constants };
-        let mut descent = Descent {
+        let root = SharedNode { ids, folds: of_root, depth: 0, key: NodeKey::root(params.seed, number), constants };
+        let mut descent = SharedDescent {
             scratch: Scratch::new(&search)?,
             scan: criterion.scan(),
             samples: samples_with(data, Vec::new()),
@@ -146,7 +146,7 @@ impl Visitor for Shared<'_> {
 }
 
 /// A node that several folds share.
-struct Group {
+struct SharedNode {
     /// Ids of the rows of the node. Each fold has these rows without those that it holds out.
     ids: Vec<u32>,
     folds: Vec<NodeFold>,
@@ -180,7 +180,7 @@ struct SharedCut {
     folds: Vec<usize>,
 }
 
-struct Descent<'a, C: Criterion> {
+struct SharedDescent<'a, C: Criterion> {
     search: Search<'a, C>,
     query: &'a dyn Query,
     rows: FoldRows,
@@ -198,10 +198,10 @@ struct Descent<'a, C: Criterion> {
     members: Bitset,
 }
 
-impl<C: Criterion> Descent<'_, C> {
+impl<C: Criterion> SharedDescent<'_, C> {
     /// Searches a node, makes it a leaf of some of its folds, and pushes the children of all others
     /// on the stack.
-    fn visit(&mut self, mut group: Group, stack: &mut Vec<Group>) -> Result<()> {
+    fn visit(&mut self, mut group: SharedNode, stack: &mut Vec<SharedNode>) -> Result<()> {
         self.finds.leaves.visits.visit(group.ids.len(), 0);
         let criterion = self.search.criterion;
         merge_whole(&mut group.folds);
@@ -235,13 +235,13 @@ impl<C: Criterion> Descent<'_, C> {
     }
 
     /// Makes the node a leaf of a fold, whose query rows get the value of the leaf.
-    fn give_leaf_value(&mut self, group: &Group, fold: &NodeFold, totals: &C::Totals) {
+    fn give_leaf_value(&mut self, group: &SharedNode, fold: &NodeFold, totals: &C::Totals) {
         // The row ids are not needed: class shares follow from the statistics alone.
         self.search.criterion.write_value(totals, &[], self.finds.add(&fold.queries, group.depth));
     }
 
     /// Goes on with one fold as a lazy tree.
-    fn go_alone(&mut self, group: &Group, fold: &NodeFold) -> Result<()> {
+    fn go_alone(&mut self, group: &SharedNode, fold: &NodeFold) -> Result<()> {
         let held_out = fold.number.map_or(0, |number| self.held_out_weights[number as usize]);
         let search = self.search.with_total_weight(self.search.total_weight - held_out);
         self.samples.refill(group.ids.iter().copied().filter(fold.has()).collect());
@@ -263,7 +263,7 @@ impl<C: Criterion> Descent<'_, C> {
     /// known not to vary in the node.
     fn splits(
         &mut self,
-        group: &Group,
+        group: &SharedNode,
         totals: &[C::Totals],
     ) -> Result<(Vec<Option<Candidate>>, Arc<ConstantFeatures>)> {
         let held_out: Vec<&[u32]> = group.folds.iter().map(|fold| &fold.held_out[..]).collect();
@@ -276,7 +276,12 @@ impl<C: Criterion> Descent<'_, C> {
     }
 
     /// Makes the children of the node, and pushes those that query rows reach on the stack.
-    fn make_children(&mut self, group: &Group, splits: &[Option<Candidate>], stack: &mut Vec<Group>) -> Result<()> {
+    fn make_children(
+        &mut self,
+        group: &SharedNode,
+        splits: &[Option<Candidate>],
+        stack: &mut Vec<SharedNode>,
+    ) -> Result<()> {
         let costs = Costs::new(self.search.data, self.search.params);
         let cuts = cuts_of(splits);
         let mut sides = Vec::with_capacity(cuts.len());
@@ -294,12 +299,12 @@ impl<C: Criterion> Descent<'_, C> {
         }
         for (at, side) in [Side::Left, Side::Right].into_iter().enumerate() {
             // For each cut, the folds that have query rows on this side.
-            let mut wanted: Vec<Wanted> = Vec::new();
+            let mut wanted: Vec<WantedSide> = Vec::new();
             for (cut, SharedCut { folds, .. }) in cuts.iter().enumerate() {
                 let folds = || folds.iter().filter(|&&fold| !queries[fold][at].is_empty());
                 let n_singles = folds().filter(|&&fold| group.folds[fold].held_out.len() <= 1).count();
                 if folds().next().is_some() {
-                    wanted.push(Wanted { cut, n_folds: folds().count(), n_singles });
+                    wanted.push(WantedSide { cut, n_folds: folds().count(), n_singles });
                 }
             }
             for union in unite(wanted, &sides, side == Side::Left, &costs) {
@@ -330,7 +335,7 @@ impl<C: Criterion> Descent<'_, C> {
                 self.members.remove_all(&ids);
                 merge_whole(&mut folds);
                 let (depth, key) = (group.depth + 1, group.key.child(side));
-                let node = |ids, folds| Group { ids, folds, depth, key, constants: Arc::clone(&group.constants) };
+                let node = |ids, folds| SharedNode { ids, folds, depth, key, constants: Arc::clone(&group.constants) };
                 if costs.pays(union.size) {
                     stack.push(node(ids, folds));
                 } else {
@@ -343,7 +348,7 @@ impl<C: Criterion> Descent<'_, C> {
 
     /// The query rows of a fold that go left, and those that go right. `goes_left` has, for each
     /// row of the node, whether it goes left.
-    fn route(&self, group: &Group, fold: &NodeFold, split: &Candidate, goes_left: &[bool]) -> [Vec<u32>; 2] {
+    fn route(&self, group: &SharedNode, fold: &NodeFold, split: &Candidate, goes_left: &[bool]) -> [Vec<u32>; 2] {
         let rule = Rule::Threshold(split.threshold(self.search.data));
         let mut values = Vec::new();
         self.query.gather(split.feature, &fold.queries, &mut values);

@@ -19,7 +19,7 @@ pub(super) struct Union {
 }
 
 /// The child on one side of a cut, and the folds that have query rows there.
-pub(super) struct Wanted {
+pub(super) struct WantedSide {
     pub cut: usize,
     pub n_folds: usize,
     /// Number of these folds that hold one row out of the parent, or none.
@@ -29,11 +29,11 @@ pub(super) struct Wanted {
 /// Unites the children on one side of `cuts` where one node for several children is cheaper than a
 /// node for each. `left` says which side; `goes_left` has, for each cut and each row of the parent,
 /// whether the row goes left.
-pub(super) fn unite(mut cuts: Vec<Wanted>, goes_left: &[Vec<bool>], left: bool, costs: &Costs) -> Vec<Union> {
+pub(super) fn unite(mut cuts: Vec<WantedSide>, goes_left: &[Vec<bool>], left: bool, costs: &Costs) -> Vec<Union> {
     // The cut of most folds comes first, so that others join its child.
     cuts.sort_unstable_by_key(|wanted| (Reverse(wanted.n_folds), wanted.cut));
     let mut unions: Vec<Union> = Vec::new();
-    for Wanted { cut, n_folds, n_singles } in cuts {
+    for WantedSide { cut, n_folds, n_singles } in cuts {
         let holds = || goes_left[cut].iter().map(|&goes_left| goes_left == left);
         let n_rows = holds().filter(|&holds| holds).count();
         let own = Size { n_rows, n_folds, n_singles, n_fold_rows: n_folds * n_rows };

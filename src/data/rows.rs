@@ -146,7 +146,7 @@ pub enum Row<'a> {
 
 /// Rows that lie in memory one after the other.
 #[derive(Clone, Copy)]
-pub enum Cells<'a> {
+pub enum CellRows<'a> {
     /// Of single precision.
     F32(RowMajor<'a, f32>),
     /// Of double precision.
@@ -163,7 +163,7 @@ pub struct RowMajor<'a, T> {
     width: usize,
 }
 
-impl Cells<'_> {
+impl CellRows<'_> {
     /// Where the values of a row begin.
     pub fn start(&self, row: usize) -> usize {
         match self {
@@ -308,12 +308,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The cells of the block, if they lie in memory row after row.
-    pub fn cells(&self) -> Option<Cells<'_>> {
+    pub fn cells(&self) -> Option<CellRows<'_>> {
         let width = self.n_features;
         Some(match &self.way {
-            Way::InPlace(FloatSlice::F32(cells)) => Cells::F32(RowMajor { cells, first: 0, width }),
-            Way::InPlace(FloatSlice::F64(cells)) => Cells::F64(RowMajor { cells, first: 0, width }),
-            Way::Copied(cells) => Cells::F64(RowMajor { cells, first: self.start, width }),
+            Way::InPlace(FloatSlice::F32(cells)) => CellRows::F32(RowMajor { cells, first: 0, width }),
+            Way::InPlace(FloatSlice::F64(cells)) => CellRows::F64(RowMajor { cells, first: 0, width }),
+            Way::Copied(cells) => CellRows::F64(RowMajor { cells, first: self.start, width }),
             Way::Scattered(..) | Way::Asked(_) => return None,
         })
     }

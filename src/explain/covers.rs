@@ -72,7 +72,8 @@ impl Covers {
                 bound = parent.bound.replaced(old, product[parent.feature]);
             }
             if nodes.children_left[node] == TREE_LEAF {
-                // A product of so many factors, one of them taken out, is integrated exactly.
+                // By this number of points a product of `n_distinct` factors, one of them taken out, is
+                // integrated exactly.
                 let exact = n_distinct.div_ceil(2).max(1).next_multiple_of(LANES);
                 tolerances[node] = TOLERANCE * cover.max(1.0 / n as f64);
                 n_points[node] =

@@ -1,7 +1,7 @@
 //! The visit of a tree by a batch of rows, for eight points.
 
 use super::lanes::{Lanes, ZERO, plus, times};
-use super::plan::{Child, Coefficients, Group, Plan, Split, Step, has_subtree};
+use super::plan::{Child, Coefficients, LeafGroup, Plan, PlanSplit, PlanStep, has_subtree};
 use super::quadrature::{LANES, Points, errors_of};
 use super::turns::{Turns, all_rows};
 use crate::bitset::ones;
@@ -11,7 +11,7 @@ use crate::simd::{Level, vectorized};
 
 /// What a thread needs to visit trees with batches of rows.
 #[derive(Default)]
-pub struct Scratch {
+pub struct KernelScratch {
     routes: Routes,
     /// By place, row and value: the sum over the leaves below of the products of their factors,
     /// times their values. Values that no leaf below has are not kept.
@@ -40,11 +40,11 @@ impl Routes {
     fn way<'a>(
         &'a mut self,
         plan: &'a Plan,
-        group: &Group,
+        group: &LeafGroup,
         coefficients: &'a [Coefficients],
         turns: &'a Turns,
         rows: u64,
-    ) -> Result<Way<'a>> {
+    ) -> Result<KernelWay<'a>> {
         let n_rows = turns.n_rows;
         self.along.clear();
         self.along.resize(plan.features.len(), rows);
@@ -53,17 +53,17 @@ impl Routes {
         self.products[..n_rows].fill([1.0; LANES]);
         let Self { along, at_split, products } = self;
         let go_left = &turns.go_left;
-        Ok(Way { splits: &plan.splits, coefficients, n_rows, rows, go_left, along, at_split, products })
+        Ok(KernelWay { splits: &plan.splits, coefficients, n_rows, rows, go_left, along, at_split, products })
     }
 }
 
-impl Scratch {
+impl KernelScratch {
     /// Adds the contributions of the features in the leaves of a group, at some points, for the
     /// rows whose bits are set.
     pub fn visit(
         &mut self,
         plan: &Plan,
-        group: &Group,
+        group: &LeafGroup,
         at: &At<'_>,
         turns: &Turns,
         rows: u64,
@@ -73,7 +73,7 @@ impl Scratch {
         self.n_above.resize(plan.features.len().max(self.n_above.len()), 0);
         self.path.clear();
         grow(&mut self.sums, group.n_places * turns.n_rows * plan.n_values)?;
-        let visit = Visit {
+        let visit = KernelVisit {
             way: self.routes.way(plan, group, at.coefficients, turns, rows)?,
             group,
             values: &plan.values,
@@ -99,7 +99,7 @@ impl Scratch {
     pub fn needed_points(
         &mut self,
         plan: &Plan,
-        group: &Group,
+        group: &LeafGroup,
         bounding: &[Coefficients],
         turns: &Turns,
     ) -> Result<Vec<usize>> {
@@ -144,8 +144,8 @@ fn grow(items: &mut Vec<Lanes>, n: usize) -> Result<()> {
 }
 
 /// The way of the rows through the tree.
-struct Way<'a> {
-    splits: &'a [Split],
+struct KernelWay<'a> {
+    splits: &'a [PlanSplit],
     coefficients: &'a [Coefficients],
     n_rows: usize,
     /// The rows that take part.
@@ -157,7 +157,7 @@ struct Way<'a> {
 }
 
 #[allow(clippy::inline_always, reason = "compiled for each width of registers")]
-impl Way<'_> {
+impl KernelWay<'_> {
     /// Left and right: which rows go there.
     #[inline(always)]
     fn ways(&self, split: usize) -> [u64; 2] {
@@ -171,7 +171,7 @@ impl Way<'_> {
 
     #[inline(always)]
     fn enter(&mut self, split: usize, side: usize, depth: usize) {
-        let Split { feature, share, .. } = self.splits[split];
+        let PlanSplit { feature, share, .. } = self.splits[split];
         let coefficients = &self.coefficients[split];
         let (along, ways) = (self.at_split[split], self.ways(split));
         self.along[feature as usize] = along & ways[side];
@@ -202,9 +202,9 @@ impl Way<'_> {
 }
 
 /// A visit in progress.
-struct Visit<'a> {
-    way: Way<'a>,
-    group: &'a Group,
+struct KernelVisit<'a> {
+    way: KernelWay<'a>,
+    group: &'a LeafGroup,
     values: &'a [f64],
     n_values: usize,
     sums: &'a mut [Lanes],
@@ -220,7 +220,7 @@ const SINGLE: usize = 0;
 const PAIRS: usize = 1;
 
 vectorized! {
-    fn run<const KIND: usize>(visit: Visit<'_>) {
+    fn run<const KIND: usize>(visit: KernelVisit<'_>) {
         let mut visit = visit;
         for step in &visit.group.steps {
             visit.step::<KIND>(step);
@@ -229,18 +229,18 @@ vectorized! {
 }
 
 vectorized! {
-    fn bound(way: Way<'_>, steps: &[Step], tolerances: &[f64], errors: &[Lanes], needed: &mut [u8]) {
+    fn bound(way: KernelWay<'_>, steps: &[PlanStep], tolerances: &[f64], errors: &[Lanes], needed: &mut [u8]) {
         let mut way = way;
         for step in steps {
             match *step {
-                Step::Open { split } => way.open(split as usize),
-                Step::Enter { split, side, depth } => way.enter(split as usize, side as usize, depth as usize),
-                Step::Close { split, depth, children, .. } => {
+                PlanStep::Open { split } => way.open(split as usize),
+                PlanStep::Enter { split, side, depth } => way.enter(split as usize, side as usize, depth as usize),
+                PlanStep::Close { split, depth, children, .. } => {
                     let (split, depth) = (split as usize, depth as usize);
                     way.close(split, children);
                     for (side, child) in children.into_iter().enumerate() {
                         let Child::Leaf(leaf) = child else { continue };
-                        let Split { feature, share, .. } = way.splits[split];
+                        let PlanSplit { feature, share, .. } = way.splits[split];
                         let coefficients = &way.coefficients[split];
                         let (along, ways) = (way.along[feature as usize], way.ways(split));
                         for row in ones(way.rows) {
@@ -276,11 +276,11 @@ const SUBTREE: u8 = 2;
 
 #[allow(clippy::inline_always, reason = "compiled for each width of registers")]
 #[allow(clippy::needless_range_loop, reason = "a value is in several arrays")]
-impl Visit<'_> {
+impl KernelVisit<'_> {
     #[inline(always)]
-    fn step<const KIND: usize>(&mut self, step: &Step) {
+    fn step<const KIND: usize>(&mut self, step: &PlanStep) {
         match *step {
-            Step::Open { split } => {
+            PlanStep::Open { split } => {
                 self.way.open(split as usize);
                 if KIND == PAIRS {
                     let feature = self.way.splits[split as usize].feature;
@@ -290,19 +290,19 @@ impl Visit<'_> {
                     }
                 }
             }
-            Step::Enter { split, side, depth } => {
+            PlanStep::Enter { split, side, depth } => {
                 let (split, side) = (split as usize, side as usize);
                 self.way.enter(split, side, depth as usize);
                 if KIND == PAIRS {
-                    let Split { feature, before, share, .. } = self.way.splits[split];
+                    let PlanSplit { feature, before, share, .. } = self.way.splits[split];
                     self.slopes[feature as usize] = slope(before * share[side], self.points);
                 }
             }
-            Step::Close { split, depth, place, children, present } => {
+            PlanStep::Close { split, depth, place, children, present } => {
                 let (split, depth, place) = (split as usize, depth as usize, place as usize);
                 self.way.close(split, children);
                 if KIND == PAIRS && has_subtree(children) {
-                    let Split { feature, before, .. } = self.way.splits[split];
+                    let PlanSplit { feature, before, .. } = self.way.splits[split];
                     self.n_above[feature as usize] -= 1;
                     if self.n_above[feature as usize] == 0 {
                         self.path.pop();
@@ -319,7 +319,7 @@ impl Visit<'_> {
                 let kinds = [[left, NOTHING], [NOTHING, right], [left, right]];
                 let group = self.group;
                 for ((_, values), kinds) in group.present(present).into_iter().zip(kinds) {
-                    let at = Closing { split, depth, sums, below, values };
+                    let at = KernelClosing { split, depth, sums, below, values };
                     match kinds {
                         _ if values.is_empty() => {}
                         [NOTHING, LEAF] => self.close::<NOTHING, LEAF, KIND>(at),
@@ -337,9 +337,9 @@ impl Visit<'_> {
     }
 
     #[inline(always)]
-    fn close<const LEFT: u8, const RIGHT: u8, const KIND: usize>(&mut self, at: Closing<'_>) {
-        let Closing { split, depth, sums: own, below, values: present } = at;
-        let Split { feature, share, .. } = self.way.splits[split];
+    fn close<const LEFT: u8, const RIGHT: u8, const KIND: usize>(&mut self, at: KernelClosing<'_>) {
+        let KernelClosing { split, depth, sums: own, below, values: present } = at;
+        let PlanSplit { feature, share, .. } = self.way.splits[split];
         let coefficients = &self.way.coefficients[split];
         let (along, ways) = (self.way.along[feature as usize], self.way.ways(split));
         let n_values = self.n_values;
@@ -407,7 +407,7 @@ impl Visit<'_> {
 
 /// A split whose children are finished.
 #[derive(Clone, Copy)]
-struct Closing<'a> {
+struct KernelClosing<'a> {
     split: usize,
     depth: usize,
     /// Where its sums begin.

@@ -30,21 +30,21 @@ pub fn has_subtree(children: [Child; 2]) -> bool {
 
 /// A step of a visit.
 #[derive(Debug, Clone, Copy)]
-pub enum Step {
+pub enum PlanStep {
     /// Down to a split, which has a subtree.
     Open { split: u32 },
     /// Down an edge of a split at this depth.
     Enter { split: u32, side: u8, depth: u32 },
     /// Back up to a split at this depth: the results of its children become its own, for the values
-    /// that [`Group::present`] names under this number.
+    /// that [`LeafGroup::present`] names under this number.
     Close { split: u32, depth: u32, place: u32, children: [Child; 2], present: u32 },
 }
 
 /// The steps for the leaves of a group.
-pub struct Group {
+pub struct LeafGroup {
     /// The number of points.
     pub n_points: usize,
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlanStep>,
     /// Number of depths at which there are splits.
     pub n_depths: usize,
     /// Number of results that wait at once.
@@ -61,7 +61,7 @@ type PartBounds = [usize; 4];
 
 /// A split, as it is visited.
 #[derive(Debug, Clone, Copy)]
-pub struct Split {
+pub struct PlanSplit {
     pub node: u32,
     /// The number of the feature among those of the tree.
     pub feature: u32,
@@ -74,10 +74,10 @@ pub struct Split {
 /// A tree that is ready to be visited.
 pub struct Plan {
     pub tree: Tree,
-    pub splits: Vec<Split>,
+    pub splits: Vec<PlanSplit>,
     /// The features of the tree, ascending.
     pub features: Vec<u32>,
-    pub groups: Vec<Group>,
+    pub groups: Vec<LeafGroup>,
     /// By leaf, the error of quadrature that is allowed for values of 1.
     pub tolerances: Vec<f64>,
     /// What the tree predicts if nothing is known.
@@ -103,7 +103,7 @@ impl Plan {
         for node in (0..tree.node_count()).filter(|&node| nodes.children_left[node] != TREE_LEAF) {
             split_of[node] = splits.len() as u32;
             let children = [nodes.children_left[node] as usize, nodes.children_right[node] as usize];
-            splits.push(Split {
+            splits.push(PlanSplit {
                 node: node as u32,
                 feature: number(nodes.feature[node] as usize) as u32,
                 before: covers.before[node],
@@ -117,7 +117,7 @@ impl Plan {
         let mut groups = Vec::new();
         for range in ranges(&tree, &wanted)? {
             runtime.check_interrupt()?;
-            let group = Group::new(&tree, &split_of, range, &wanted, (&values, n_values))?;
+            let group = LeafGroup::new(&tree, &split_of, range, &wanted, (&values, n_values))?;
             // A tree of one leaf has no step, and so no room for products.
             if !group.steps.is_empty() {
                 groups.push(group);
@@ -217,7 +217,7 @@ struct Frame {
     pending: Vec<u8>,
 }
 
-impl Group {
+impl LeafGroup {
     /// The values of a closed split that are not 0 everywhere below it: those that only the left
     /// child has, those that only the right one has, and those that both have. Each part with its
     /// place in the list of the group.
@@ -227,7 +227,7 @@ impl Group {
     }
 
     /// The steps for the leaves that want more points than `above`, and at most `up_to`. The values
-    /// of nodes are row-major, so many per node.
+    /// of nodes are row-major, `n_values` per node.
     fn new(
         tree: &Tree,
         split_of: &[u32],
@@ -281,11 +281,11 @@ impl Group {
             group.n_depths = group.n_depths.max(depth as usize + 1);
             group.n_places = group.n_places.max(place as usize + 2);
             if is_new && !last.pending.is_empty() {
-                group.steps.push(Step::Open { split });
+                group.steps.push(PlanStep::Open { split });
             }
             is_new = false;
             if let Some(side) = last.pending.pop() {
-                group.steps.push(Step::Enter { split, side, depth });
+                group.steps.push(PlanStep::Enter { split, side, depth });
                 let sides = [nodes.children_left[last.node], nodes.children_right[last.node]];
                 let is_second = last.children[side as usize] == Child::Subtree(true);
                 path.push(frame(sides[side as usize] as usize, depth + 1, place + u32::from(is_second)));
@@ -305,7 +305,7 @@ impl Group {
                 let present = group.present.len() as u32;
                 present_of[last.node] = present;
                 group.list_present(&of_children, &mut sides_of);
-                group.steps.push(Step::Close { split, depth, place, children: last.children, present });
+                group.steps.push(PlanStep::Close { split, depth, place, children: last.children, present });
                 path.pop();
             }
         }
@@ -349,7 +349,7 @@ pub struct Coefficients {
 }
 
 impl Coefficients {
-    pub fn new(split: &Split, points: &Points) -> Self {
+    pub fn new(split: &PlanSplit, points: &Points) -> Self {
         let [left, right] = [0, 1].map(|side| split.factors(side, points));
         let [(left_gain, gain_left), (right_gain, _)] = [0, 1].map(|side| split.gains(side, points));
         Self { taken: [left.0, right.0], gain_taken: [left_gain, right_gain], left: left.1, gain_left }
@@ -357,7 +357,7 @@ impl Coefficients {
 }
 
 #[allow(clippy::inline_always, reason = "compiled for each width of registers")]
-impl Split {
+impl PlanSplit {
     /// [`Coefficients::taken`] of a side, and [`Coefficients::left`].
     #[inline(always)]
     pub fn factors(&self, side: usize, points: &Points) -> ([f64; LANES], [f64; LANES]) {

@@ -129,7 +129,7 @@ pub fn bounding_points() -> Points {
     Points::new(ELLIPSES.radius, ELLIPSES.radius, [0.0; LANES])
 }
 
-/// For each multiple of [`LANES`] below `most`: the errors by so many points, of functions that are
+/// For each multiple of [`LANES`] below `most`: the errors by that number of points, of functions that are
 /// at most 1 in the ellipses.
 pub fn errors_of(most: usize) -> Vec<[f64; LANES]> {
     let decayed = |n: usize| std::array::from_fn(|i| ELLIPSES.error[i] * ELLIPSES.decay[i].powi((n / LANES) as i32));

@@ -5,7 +5,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::blocks::{BlockShape, Blocks, CsrMatrix};
 use super::kernel::{self, At, Contributions};
-use super::plan::{Coefficients, Group, Kept, Plan};
+use super::plan::{Coefficients, Kept, LeafGroup, Plan};
 use super::quadrature::{LANES, Points, bounding_points, rule};
 use super::teams;
 use super::turns::{MOST_ROWS, Turns, all_rows};
@@ -19,7 +19,7 @@ use crate::tree::predict::check_features;
 use crate::tuning::tuned;
 
 tuned! {
-    /// Rows are visited side by side from so many contributions of a row (bench `sweep`).
+    /// Rows are visited side by side if each has at least this many contributions (bench `sweep`).
     fn teams_from() -> usize = 16_384;
 }
 
@@ -151,7 +151,10 @@ fn explain(
                 let worker = lock().pop();
                 let (mut reader, mut scratch) = match worker {
                     Some(worker) => worker,
-                    None => (Reader::new(rows, len, tree.max_depth())?, Scratch { are_teams, ..Scratch::default() }),
+                    None => (
+                        Reader::new(rows, len, tree.max_depth())?,
+                        VisitScratch { are_teams, ..VisitScratch::default() },
+                    ),
                 };
                 let block = start..(start + len).min(n_samples);
                 reader.load(block.clone());
@@ -212,19 +215,19 @@ struct Prepared {
     numbers: Vec<usize>,
     /// The factors in the place of which there are bounds of them.
     bounding: OnceLock<Vec<Coefficients>>,
-    /// For each multiple of [`LANES`]: the rule of so many points; made when a row needs it.
-    rules: Vec<OnceLock<Rule>>,
+    /// For each multiple of [`LANES`]: the rule of that number of points; made when a row needs it.
+    rules: Vec<OnceLock<PointsRule>>,
 }
 
 /// A rule of quadrature.
-struct Rule {
+struct PointsRule {
     /// Eight points at a time.
     points: Vec<Points>,
     /// The coefficients of all splits for these points, if points are visited side by side.
     coefficients: OnceLock<Vec<Vec<Coefficients>>>,
 }
 
-impl Rule {
+impl PointsRule {
     fn new(n_points: usize) -> Self {
         Self { points: rule(n_points), coefficients: OnceLock::new() }
     }
@@ -232,17 +235,17 @@ impl Rule {
 
 /// What a thread needs to visit trees.
 #[derive(Default)]
-struct Scratch {
+struct VisitScratch {
     turns: Turns,
     /// Whether rows are visited side by side; points otherwise.
     are_teams: bool,
-    teams: teams::Scratch,
-    points: kernel::Scratch,
+    teams: teams::TeamScratch,
+    points: kernel::KernelScratch,
 }
 
-impl Scratch {
+impl VisitScratch {
     /// The numbers of points that rows need for the leaves of a group.
-    fn needed_points(&mut self, prepared: &Prepared, group: &Group) -> Result<Vec<usize>> {
+    fn needed_points(&mut self, prepared: &Prepared, group: &LeafGroup) -> Result<Vec<usize>> {
         let (plan, points) = (&prepared.plan, &bounding_points());
         if self.are_teams {
             return self.teams.needed_points(plan, group, points, &self.turns);
@@ -255,8 +258,8 @@ impl Scratch {
     fn visit(
         &mut self,
         prepared: &Prepared,
-        group: &Group,
-        rule: &Rule,
+        group: &LeafGroup,
+        rule: &PointsRule,
         rows: u64,
         to: &mut Contributions<'_>,
     ) -> Result<()> {
@@ -293,7 +296,7 @@ impl Prepared {
         &self,
         reader: &mut Reader<'_>,
         block: Range<usize>,
-        scratch: &mut Scratch,
+        scratch: &mut VisitScratch,
         mut to: Contributions<'_>,
         runtime: &Runtime<'_>,
     ) -> Result<()> {
@@ -310,7 +313,7 @@ impl Prepared {
             while rest != 0 {
                 let n_points = needed[rest.trailing_zeros() as usize];
                 let alike = (0..n_rows).filter(|&row| needed[row] == n_points).fold(0, |bits, row| bits | 1 << row);
-                let rule = self.rules[n_points / LANES - 1].get_or_init(|| Rule::new(n_points));
+                let rule = self.rules[n_points / LANES - 1].get_or_init(|| PointsRule::new(n_points));
                 runtime.check_interrupt()?;
                 scratch.visit(self, group, rule, alike, &mut to)?;
                 rest &= !alike;

@@ -9,7 +9,7 @@
 
 use super::kernel::{Contributions, EXPLANATION};
 use super::lanes::{Lanes, ZERO, plus, times};
-use super::plan::{Child, Group, Plan, Split, Step, has_subtree};
+use super::plan::{Child, LeafGroup, Plan, PlanSplit, PlanStep, has_subtree};
 use super::quadrature::{LANES, Points, errors_of};
 use super::turns::Turns;
 use crate::error::Result;
@@ -27,7 +27,7 @@ const WAITING: usize = 160;
 
 /// What a thread needs to visit trees with eight rows.
 #[derive(Default)]
-pub struct Scratch {
+pub struct TeamScratch {
     /// By feature, a bit for each row: it goes along all splits of the path on the feature.
     along: Vec<u8>,
     /// By split, `along` of its feature at the split.
@@ -39,7 +39,7 @@ pub struct Scratch {
     sums: Vec<Block>,
     /// Of the split that is closed, by side and eight points.
     edges: [Edge; 2],
-    /// Contributions that wait to be handed over, in the order of [`Group::present`].
+    /// Contributions that wait to be handed over, in the order of [`LeafGroup::present`].
     waiting: Vec<Lanes>,
 }
 
@@ -54,13 +54,13 @@ struct Edge {
     leaf_gains: Vec<Block>,
 }
 
-impl Scratch {
+impl TeamScratch {
     /// Adds the contributions of the features in the leaves of a group for the rows whose bits are
     /// set; the other rows of the team get zeros added.
     pub fn visit(
         &mut self,
         plan: &Plan,
-        group: &Group,
+        group: &LeafGroup,
         rule: &[Points],
         turns: &Turns,
         rows: u64,
@@ -74,8 +74,8 @@ impl Scratch {
             }
         }
         let Self { along, at_split, products, sums, edges, waiting } = self;
-        let way = Way::new((along, at_split, products), (plan, group), rule, turns, rows as u8)?;
-        let mut visit = Visit { way, plan, group, sums, edges, waiting, first: 0 };
+        let way = TeamWay::new((along, at_split, products), (plan, group), rule, turns, rows as u8)?;
+        let mut visit = TeamVisit { way, plan, group, sums, edges, waiting, first: 0 };
         let mut done = 0;
         while done < group.steps.len() {
             let steps = &group.steps[done..];
@@ -87,18 +87,18 @@ impl Scratch {
     }
 
     /// The numbers of points that rows need for the leaves of a group, as
-    /// [`kernel::Scratch::needed_points`](super::kernel::Scratch::needed_points) finds them.
+    /// [`kernel::KernelScratch::needed_points`](super::kernel::Scratch::needed_points) finds them.
     pub fn needed_points(
         &mut self,
         plan: &Plan,
-        group: &Group,
+        group: &LeafGroup,
         bounding: &Points,
         turns: &Turns,
     ) -> Result<Vec<usize>> {
         let rows = u8::MAX >> (ROWS - turns.n_rows);
         let Self { along, at_split, products, .. } = self;
         let bounding = [*bounding];
-        let way = Way::new((along, at_split, products), (plan, group), &bounding, turns, rows)?;
+        let way = TeamWay::new((along, at_split, products), (plan, group), &bounding, turns, rows)?;
         let errors = errors_of(group.n_points);
         let mut needed = [0; ROWS];
         bound(Level::widest(), way, &group.steps, &plan.tolerances, &errors, &mut needed);
@@ -107,7 +107,7 @@ impl Scratch {
     }
 }
 
-/// Makes room for so many items.
+/// Makes room for `n` items.
 fn resize(items: &mut Vec<Block>, n: usize) -> Result<()> {
     if items.len() < n {
         *items = memory::filled(EXPLANATION, [ZERO; LANES], n)?;
@@ -116,8 +116,8 @@ fn resize(items: &mut Vec<Block>, n: usize) -> Result<()> {
 }
 
 /// The way of the rows through the tree.
-struct Way<'a> {
-    splits: &'a [Split],
+struct TeamWay<'a> {
+    splits: &'a [PlanSplit],
     /// The points of a rule.
     rule: &'a [Points],
     go_left: &'a [u64],
@@ -164,14 +164,14 @@ impl Choice {
     }
 }
 
-/// What a [`Way`] keeps between visits: `along`, `at_split` and `products` of [`Scratch`].
+/// What a [`TeamWay`] keeps between visits: `along`, `at_split` and `products` of [`TeamScratch`].
 type Kept<'a> = (&'a mut Vec<u8>, &'a mut Vec<u8>, &'a mut Vec<Block>);
 
-impl<'a> Way<'a> {
+impl<'a> TeamWay<'a> {
     /// The way of some rows through the splits of a group, from the root.
     fn new(
         (along, at_split, products): Kept<'a>,
-        (plan, group): (&'a Plan, &Group),
+        (plan, group): (&'a Plan, &LeafGroup),
         rule: &'a [Points],
         turns: &'a Turns,
         rows: u8,
@@ -186,7 +186,7 @@ impl<'a> Way<'a> {
 }
 
 #[allow(clippy::inline_always, reason = "compiled for each width of registers")]
-impl Way<'_> {
+impl TeamWay<'_> {
     /// The rows that go to a side.
     #[inline(always)]
     fn goes(&self, split: usize, side: usize) -> u8 {
@@ -227,7 +227,7 @@ impl Way<'_> {
 /// The products of a child, given those of its parent.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "compiled for each width of registers")]
-fn follow(rule: &[Points], split: &Split, side: usize, choice: &Choice, above: &[Block], below: &mut [Block]) {
+fn follow(rule: &[Points], split: &PlanSplit, side: usize, choice: &Choice, above: &[Block], below: &mut [Block]) {
     let share = split.share[side];
     for ((above, below), points) in above.iter().zip(below).zip(rule) {
         let (taken, left) = split.factors(side, points);
@@ -240,10 +240,10 @@ fn follow(rule: &[Points], split: &Split, side: usize, choice: &Choice, above: &
 }
 
 /// A visit in progress.
-struct Visit<'a> {
-    way: Way<'a>,
+struct TeamVisit<'a> {
+    way: TeamWay<'a>,
     plan: &'a Plan,
-    group: &'a Group,
+    group: &'a LeafGroup,
     sums: &'a mut [Block],
     edges: &'a mut [Edge; 2],
     waiting: &'a mut Vec<Lanes>,
@@ -253,7 +253,7 @@ struct Visit<'a> {
 
 vectorized! {
     /// Follows the steps until many contributions wait; returns how many were followed.
-    fn run(visit: &mut Visit<'_>, steps: &[Step]) -> usize {
+    fn run(visit: &mut TeamVisit<'_>, steps: &[PlanStep]) -> usize {
         for (turn, step) in steps.iter().enumerate() {
             visit.step(step);
             if visit.waiting.len() >= WAITING {
@@ -265,7 +265,7 @@ vectorized! {
 }
 
 vectorized! {
-    fn bound(way: Way<'_>, steps: &[Step], tolerances: &[f64], errors: &[Lanes], needed: &mut [usize; ROWS]) {
+    fn bound(way: TeamWay<'_>, steps: &[PlanStep], tolerances: &[f64], errors: &[Lanes], needed: &mut [usize; ROWS]) {
         let mut way = way;
         let mut leaf_products = [[ZERO; LANES]];
         // By ellipse and row: the error of the number of points that the row is known to need.
@@ -278,9 +278,9 @@ vectorized! {
         refresh(needed, &mut present);
         for step in steps {
             match *step {
-                Step::Open { split } => way.open(split as usize),
-                Step::Enter { split, side, depth } => way.enter(split as usize, side as usize, depth as usize),
-                Step::Close { split, depth, children, .. } => {
+                PlanStep::Open { split } => way.open(split as usize),
+                PlanStep::Enter { split, side, depth } => way.enter(split as usize, side as usize, depth as usize),
+                PlanStep::Close { split, depth, children, .. } => {
                     let (split, depth) = (split as usize, depth as usize);
                     way.close(split, children);
                     for (side, child) in children.into_iter().enumerate() {
@@ -316,13 +316,13 @@ const FIRST: u8 = 2;
 const SECOND: u8 = 3;
 
 #[allow(clippy::inline_always, reason = "compiled for each width of registers")]
-impl Visit<'_> {
+impl TeamVisit<'_> {
     #[inline(always)]
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &PlanStep) {
         match *step {
-            Step::Open { split } => self.way.open(split as usize),
-            Step::Enter { split, side, depth } => self.way.enter(split as usize, side as usize, depth as usize),
-            Step::Close { split, depth, place, children, present } => {
+            PlanStep::Open { split } => self.way.open(split as usize),
+            PlanStep::Enter { split, side, depth } => self.way.enter(split as usize, side as usize, depth as usize),
+            PlanStep::Close { split, depth, place, children, present } => {
                 let split = split as usize;
                 self.way.close(split, children);
                 self.measure_edges(split, depth as usize, children);
@@ -330,7 +330,7 @@ impl Visit<'_> {
                 let kinds = [[left, NOTHING], [NOTHING, right], [left, right]];
                 let group = self.group;
                 for ((_, values), kinds) in group.present(present).into_iter().zip(kinds) {
-                    let at = Closing { place: place as usize, leaves: children, values };
+                    let at = TeamClosing { place: place as usize, leaves: children, values };
                     match kinds {
                         _ if values.is_empty() => {}
                         [LEAF, NOTHING] => self.close::<LEAF, NOTHING>(at),
@@ -378,7 +378,7 @@ impl Visit<'_> {
     }
 
     #[inline(always)]
-    fn close<const LEFT: u8, const RIGHT: u8>(&mut self, at: Closing<'_>) {
+    fn close<const LEFT: u8, const RIGHT: u8>(&mut self, at: TeamClosing<'_>) {
         let (n_values, n) = (self.plan.n_values, self.way.rule.len());
         let of_leaves = at.leaves.map(|child| {
             let node = if let Child::Leaf(node) = child { node as usize } else { 0 };
@@ -428,10 +428,10 @@ impl Visit<'_> {
     ///
     /// The contributions of a large forest do not fit in a cache. While nothing else is done, the
     /// processor fetches many of them at once.
-    fn hand_over(&mut self, steps: &[Step], to: &mut Contributions<'_>) {
+    fn hand_over(&mut self, steps: &[PlanStep], to: &mut Contributions<'_>) {
         let all = to.all.as_chunks_mut::<ROWS>().0;
         for step in steps {
-            let Step::Close { split, present, .. } = *step else { continue };
+            let PlanStep::Close { split, present, .. } = *step else { continue };
             let number = to.numbers[self.plan.splits[split as usize].feature as usize];
             let of_feature = &mut all[number * self.plan.n_values..][..self.plan.n_values];
             for (start, values) in self.group.present(present) {
@@ -449,7 +449,7 @@ impl Visit<'_> {
 
 /// A split whose children are finished.
 #[derive(Clone, Copy)]
-struct Closing<'a> {
+struct TeamClosing<'a> {
     place: usize,
     leaves: [Child; 2],
     /// The values that the children have.

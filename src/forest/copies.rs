@@ -10,12 +10,12 @@ use crate::data::Target;
 use crate::error::Result;
 use crate::runtime::Runtime;
 
-/// Whole weights are numbers of rows if there are at most so many rows for each row.
+/// Whole weights are numbers of rows if there are at most this many of them for each row.
 const MOST_COPIES: f64 = (1u64 << 20) as f64;
 
 /// The copies that a row stands for. They need not be whole numbers.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Copies {
+pub(super) struct RowCopies {
     /// At least 1, or 0 for a row of weight 0.
     pub n: f64,
     /// Of these, how many are in the bag.
@@ -38,7 +38,7 @@ pub(super) fn drawn_copies(
     target: &Target,
     seed: u64,
     runtime: &Runtime<'_>,
-) -> Result<Option<Vec<Copies>>> {
+) -> Result<Option<Vec<RowCopies>>> {
     let rows = target.weighted_samples();
     let weights = target.weights();
     let size = if are_counts(target, &rows) {
@@ -49,11 +49,11 @@ pub(super) fn drawn_copies(
     };
     let size = (size.round() as u64).max(1);
     let Some(drawn) = sampler.drawn_balls(seed, size, runtime)? else { return Ok(None) };
-    let mut copies = vec![Copies::default(); target.n_samples()];
+    let mut copies = vec![RowCopies::default(); target.n_samples()];
     for row in rows {
         let balls = weights.get(row as usize);
         let n = (balls as f64 / size as f64).max(1.0);
-        copies[row as usize] = Copies { n, n_drawn: n * drawn[row as usize] as f64 / balls as f64 };
+        copies[row as usize] = RowCopies { n, n_drawn: n * drawn[row as usize] as f64 / balls as f64 };
     }
     Ok(Some(copies))
 }

@@ -93,7 +93,7 @@ impl LazyForest {
         crate::tree::n_values(&self.target.n_classes())
     }
 
-    /// The traversal that "auto" means for so many query rows.
+    /// The traversal that "auto" means for `n_query` rows.
     pub fn auto(&self, n_query: usize) -> Traversal {
         Traversal::auto(&self.params.tree, self.data.n_samples(), n_query)
     }

@@ -22,7 +22,7 @@ use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::sync::OnceLock;
 
-use super::copies::Copies;
+use super::copies::RowCopies;
 use super::correlation::{Correlation, Mass, Totals};
 use super::halves::{Equals, KnownRows};
 use crate::data::target::TargetValues;
@@ -66,9 +66,9 @@ pub(super) enum Sample<'a> {
     Bag(&'a [u32]),
     /// How many of the copies that each row stands for the sample of the tree has. The other copies put
     /// categories in order.
-    Copies(&'a [Copies]),
-    /// The tree has all rows. Of those that equal each row, so many are in the half that does not put
-    /// categories in order.
+    Copies(&'a [RowCopies]),
+    /// The tree has all rows. The numbers say, for each row, how many of the rows that equal it are in the
+    /// half that does not put categories in order.
     Halves(&'a KnownRows, &'a [u32]),
 }
 
@@ -88,7 +88,7 @@ impl TreeRows<'_> {
                 }
             }
             Sample::Copies(copies) => {
-                let Copies { n, n_drawn } = copies[row];
+                let RowCopies { n, n_drawn } = copies[row];
                 let weight = self.target.weights().get(row) as f64;
                 for (side, n_of_side) in [(ORDERS, n - n_drawn), (CHECKS, n_drawn)] {
                     if n_of_side > 0.0 {
@@ -150,14 +150,14 @@ pub(super) fn with_orders<'d>(
     if all.is_empty() {
         return Ok(Cow::Borrowed(data));
     }
-    let numbers = Numbers::new(rows, known);
-    let sides = LazyCell::new(|| Sides::new(rows));
+    let numbers = TargetVectors::new(rows, known);
+    let sides = LazyCell::new(|| SideRows::new(rows));
     let numbered = (numbers.n == 1).then(|| NumberedRows::new(rows, &numbers));
     let mut places = Vec::new();
     for categories in all {
         runtime.check_interrupt()?;
         let feature = categories.feature;
-        let Order { categories: order, is_of_use } =
+        let TreeOrder { categories: order, is_of_use } =
             order_of(data, rows, categories, &sides, numbered.as_ref(), &numbers);
         let of_ranks = (is_of_use || order.len() <= MANY_CATEGORIES).then(|| {
             let mut places = vec![u32::MAX; data.n_ranks(feature)];
@@ -179,17 +179,17 @@ pub(super) fn with_orders<'d>(
 #[derive(Default)]
 pub(super) struct KnownCategories {
     of_features: OnceLock<Vec<Categories>>,
-    /// See [`Numbers::scales`].
+    /// See [`TargetVectors::scales`].
     scales: OnceLock<Vec<Scale>>,
 }
 
 /// The rows of positive weight on either side.
-struct Sides {
+struct SideRows {
     orders: Vec<u32>,
     checks: Vec<u32>,
 }
 
-impl Sides {
+impl SideRows {
     fn new(rows: &TreeRows<'_>) -> Self {
         let n_rows = rows.target.n_samples();
         let mut lists = [(); 2].map(|()| vec![0; n_rows]);
@@ -232,7 +232,7 @@ impl Categories {
 
 /// Targets as vectors: a number for each output, on a scale of its own, or 0 and 1 for each class,
 /// or for the second of two.
-struct Numbers<'a> {
+struct TargetVectors<'a> {
     target: &'a Target,
     n: usize,
     /// By output; empty for classes.
@@ -246,7 +246,7 @@ struct Scale {
     factor: f64,
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> TargetVectors<'a> {
     fn new(rows: &TreeRows<'a>, known: &'a KnownCategories) -> Self {
         let target = rows.target;
         let TargetValues::Numbers(numbers) = target.values() else {
@@ -312,7 +312,7 @@ struct NumberedRow {
 type RowSums = [f64; 4];
 
 impl NumberedRows {
-    fn new(rows: &TreeRows<'_>, numbers: &Numbers<'_>) -> Self {
+    fn new(rows: &TreeRows<'_>, numbers: &TargetVectors<'_>) -> Self {
         let n_rows = rows.target.n_samples();
         let mut numbered =
             Self { rows: Vec::with_capacity(n_rows), of_rows: Vec::with_capacity(n_rows), totals: Default::default() };
@@ -331,7 +331,7 @@ impl NumberedRows {
 }
 
 /// An order of categories.
-struct Order {
+struct TreeOrder {
     categories: Vec<u32>,
     /// Whether it says anything of the rows of the other side.
     is_of_use: bool,
@@ -342,10 +342,10 @@ fn order_of(
     data: &Dataset,
     rows: &TreeRows<'_>,
     categories: &Categories,
-    sides: &LazyCell<Sides, impl FnOnce() -> Sides>,
+    sides: &LazyCell<SideRows, impl FnOnce() -> SideRows>,
     numbered: Option<&NumberedRows>,
-    numbers: &Numbers<'_>,
-) -> Order {
+    numbers: &TargetVectors<'_>,
+) -> TreeOrder {
     let (n, n_categories) = (numbers.n, categories.ranks.len());
     let category = |rank: u32| categories.of_ranks[rank as usize] as usize;
     // Sums over the rows that put categories in order: of weights, their squares and the numbers of
@@ -428,7 +428,7 @@ fn order_of(
             other >= LEAST_CONFIRMED * own
         }
     };
-    Order { categories: order, is_of_use: is_confirmed && sums[CHECKS].n_errors(&coordinates) >= LEAST_ERRORS }
+    TreeOrder { categories: order, is_of_use: is_confirmed && sums[CHECKS].n_errors(&coordinates) >= LEAST_ERRORS }
 }
 
 /// The axis along which weighted rows of `n` numbers, centred, vary most. By power iteration from a

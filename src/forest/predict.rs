@@ -7,7 +7,7 @@ use crate::memory;
 use crate::runtime::Runtime;
 use crate::tree::Walk;
 use crate::tree::packed::PackedTree;
-use crate::tree::predict::{Blocks, apply, classes, decision_path, divide, means, visit_leaves};
+use crate::tree::predict::{RowBlocks, apply, classes, decision_path, divide, means, visit_leaves};
 
 /// Trees whose draws are held at once, a bit per row and tree.
 const TREES_AT_ONCE: usize = 64;
@@ -105,7 +105,7 @@ impl Forest {
         self.trees().collect()
     }
 
-    fn blocks<'x>(&self, x: &'x dyn Matrix, runtime: &Runtime<'_>) -> Result<Blocks<'x>> {
-        Blocks::new(x, self.n_features(), self.trees().map(PackedTree::max_depth).sum(), runtime)
+    fn blocks<'x>(&self, x: &'x dyn Matrix, runtime: &Runtime<'_>) -> Result<RowBlocks<'x>> {
+        RowBlocks::new(x, self.n_features(), self.trees().map(PackedTree::max_depth).sum(), runtime)
     }
 }

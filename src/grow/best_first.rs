@@ -46,7 +46,7 @@ pub fn grow<C: Criterion>(search: &Search<'_, C>, root: Pending<'_, C>, max_leaf
     waiting.extend(expand(search, &mut scratch, id, root)?);
     let mut n_leaves = 1;
     while n_leaves < max_leaf_nodes
-        && let Some(Waiting { id: parent, split, left, right, .. }) = waiting.pop()
+        && let Some(WaitingSplit { id: parent, split, left, right, .. }) = waiting.pop()
     {
         part.keep(parent, split);
         n_leaves += 1;
@@ -61,7 +61,7 @@ pub fn grow<C: Criterion>(search: &Search<'_, C>, root: Pending<'_, C>, max_leaf
 }
 
 /// A node that can be split and waits for its turn, with its split and its two children.
-struct Waiting<'s, C: Criterion> {
+struct WaitingSplit<'s, C: Criterion> {
     improvement: f64,
     id: usize,
     split: Split,
@@ -75,13 +75,13 @@ fn expand<'s, C: Criterion>(
     scratch: &mut Scratch<C>,
     id: usize,
     node: Pending<'s, C>,
-) -> Result<Option<Waiting<'s, C>>> {
+) -> Result<Option<WaitingSplit<'s, C>>> {
     let cost = |node: &Pending<'_, C>| search.criterion.cost(&node.totals);
     let before = cost(&node);
     let Expansion::Split(fork) = node.expand(search, scratch)? else { return Ok(None) };
     let (split, left, right) = fork.without_heritage().children(search, scratch);
     let improvement = improvement(before, cost(&left) + cost(&right));
-    Ok(Some(Waiting { improvement, id, split, left, right }))
+    Ok(Some(WaitingSplit { improvement, id, split, left, right }))
 }
 
 /// The decrease from `before` to `after`, rounded to [`KEPT_BITS`]; 0 if it may be rounding error.
@@ -98,25 +98,25 @@ fn improvement(before: f64, after: f64) -> f64 {
     }
 }
 
-impl<C: Criterion> Ord for Waiting<'_, C> {
+impl<C: Criterion> Ord for WaitingSplit<'_, C> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.improvement.total_cmp(&other.improvement).then(other.id.cmp(&self.id))
     }
 }
 
-impl<C: Criterion> PartialOrd for Waiting<'_, C> {
+impl<C: Criterion> PartialOrd for WaitingSplit<'_, C> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<C: Criterion> PartialEq for Waiting<'_, C> {
+impl<C: Criterion> PartialEq for WaitingSplit<'_, C> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl<C: Criterion> Eq for Waiting<'_, C> {}
+impl<C: Criterion> Eq for WaitingSplit<'_, C> {}
 
 #[cfg(test)]
 mod tests {

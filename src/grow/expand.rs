@@ -86,11 +86,11 @@ pub struct Fork<'s, C: Criterion> {
     /// The split of the node.
     pub split: Split,
     node: Pending<'s, C>,
-    parts: Parts<C>,
+    parts: ChildrenFacts<C>,
 }
 
 /// Number of rows and statistics of the two children of a node.
-struct Parts<C: Criterion> {
+struct ChildrenFacts<C: Criterion> {
     /// Number of rows that went left.
     n_left: usize,
     left_is_small: bool,
@@ -230,7 +230,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
         }
         let parts = self.partition_rows(&cut, searched, goes_left, search, scratch);
         debug_assert_eq!(parts.n_left, cut.n_left, "the search says how many rows go left");
-        let size = |totals| Size::of(search.criterion, totals);
+        let size = |totals| NodeSize::of(search.criterion, totals);
         if search.params.min_impurity_decrease > 0.0
             && gains_too_little(search, size(&self.totals), size(&parts.small.0), size(&parts.large.0))
         {
@@ -255,7 +255,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
         goes_left: Option<Vec<bool>>,
         search: &Search<'_, C>,
         scratch: &mut Scratch<C>,
-    ) -> Parts<C> {
+    ) -> ChildrenFacts<C> {
         let Self { samples, totals, n_entries, heritage, .. } = self;
         let n_left = match goes_left {
             None => search.partition(samples, searched, cut, heritage.as_ref(), scratch),
@@ -268,7 +268,7 @@ impl<'s, C: Criterion> Pending<'s, C> {
         let small_ids = if left_is_small { left_ids } else { right_ids };
         let small = (search.criterion.totals(small_ids), search.n_entries(small_ids));
         let large = (search.criterion.minus(totals, &small.0), *n_entries - small.1);
-        Parts { n_left, left_is_small, small, large }
+        ChildrenFacts { n_left, left_is_small, small, large }
     }
 
     fn into_leaf(self) -> Expansion<'s, C> {
@@ -317,7 +317,7 @@ impl<'s, C: Criterion> Fork<'s, C> {
     /// child and the right child.
     fn into_children(self, heirs: Heirs<C>, search: &Search<'_, C>) -> (Split, Pending<'s, C>, Pending<'s, C>) {
         let [left_limits, right_limits] = self.limits(search);
-        let Self { split, node, parts: Parts { n_left, left_is_small, small, large } } = self;
+        let Self { split, node, parts: ChildrenFacts { n_left, left_is_small, small, large } } = self;
         let (small, large) = ((small, heirs.small), (large, heirs.large));
         let (of_left, of_right) = if left_is_small { (small, large) } else { (large, small) };
         let Pending { samples, depth, key, constants, .. } = node;
@@ -339,7 +339,7 @@ impl<'s, C: Criterion> Fork<'s, C> {
 
     /// Divides the heritage of the node among those children that are wanted.
     fn divide_heritage(&mut self, wanted: Wanted, search: &Search<'_, C>, scratch: &mut Scratch<C>) -> Heirs<C> {
-        let Parts { n_left, left_is_small, small, large } = &self.parts;
+        let ChildrenFacts { n_left, left_is_small, small, large } = &self.parts;
         let Pending { samples, totals, heritage, .. } = &mut self.node;
         let (left_ids, right_ids) = samples.ids().split_at(*n_left);
         let small_ids = if *left_is_small { left_ids } else { right_ids };
@@ -351,14 +351,15 @@ impl<'s, C: Criterion> Fork<'s, C> {
     /// The limits of the predictions of the left child and of the right child.
     fn limits(&self, search: &Search<'_, C>) -> [Option<Limits>; 2] {
         let Some(limits) = &self.node.limits else { return [None, None] };
-        let Parts { left_is_small, small, large, .. } = &self.parts;
+        let ChildrenFacts { left_is_small, small, large, .. } = &self.parts;
         let (left, right) = if *left_is_small { (&small.0, &large.0) } else { (&large.0, &small.0) };
         let constraint = search.params.constraint(self.split.feature());
         limits.of_children(search.criterion, (left, right), constraint).map(Some)
     }
 }
 
-/// Whether a stop rule makes a node of this depth, with `n_samples` rows of this weight, a leaf without a search.
+/// Whether a stop rule makes a node of this depth, with `n_samples` rows of this weight, a leaf without a
+/// search.
 #[inline]
 pub fn must_stop<C>(
     search: &Search<'_, C>,
@@ -376,12 +377,12 @@ pub fn must_stop<C>(
 
 /// The weight and the impurity of a node.
 #[derive(Clone, Copy)]
-pub(super) struct Size {
+pub(super) struct NodeSize {
     pub weight: u64,
     pub impurity: f64,
 }
 
-impl Size {
+impl NodeSize {
     fn of<C: Criterion>(criterion: &C, totals: &C::Totals) -> Self {
         Self { weight: criterion.weight(totals), impurity: criterion.impurity(totals) }
     }
@@ -390,8 +391,8 @@ impl Size {
 /// Whether the split of `node` into the children `a` and `b` decreases the impurity by less than
 /// `min_impurity_decrease`. The decrease is weighted by the node's share of the total weight. A
 /// decrease within one unit of rounding of the limit passes, as in scikit-learn.
-pub(super) fn gains_too_little<C: Criterion>(search: &Search<'_, C>, node: Size, a: Size, b: Size) -> bool {
-    let weight = |node: Size| node.weight as f64;
+pub(super) fn gains_too_little<C: Criterion>(search: &Search<'_, C>, node: NodeSize, a: NodeSize, b: NodeSize) -> bool {
+    let weight = |node: NodeSize| node.weight as f64;
     let children = weight(a) / weight(node) * a.impurity + weight(b) / weight(node) * b.impurity;
     let decrease = weight(node) / search.total_weight as f64 * (node.impurity - children);
     decrease + f64::EPSILON < search.params.min_impurity_decrease

@@ -159,7 +159,7 @@ impl Visitor for Growth<'_> {
         let (mut part, effort) = if let Some(max_leaf_nodes) = params.max_leaf_nodes {
             best_first::grow(&search, root, max_leaf_nodes)?
         } else {
-            let policy = Record { n_values: criterion.n_values(), spare };
+            let policy = RecordPolicy { n_values: criterion.n_values(), spare };
             let driver = Driver::new(search, &policy);
             let whole = driver.run(root, None)?;
             (whole.part, driver.effort())
@@ -169,7 +169,7 @@ impl Visitor for Growth<'_> {
 }
 
 /// The policy of growth: records every node.
-struct Record<'a> {
+struct RecordPolicy<'a> {
     /// Number of values that a node predicts.
     n_values: usize,
     spare: &'a SpareParts,
@@ -197,7 +197,7 @@ struct TaskPart {
     part: Part,
 }
 
-impl Policy for Record<'_> {
+impl Policy for RecordPolicy<'_> {
     type Load<'l> = Option<Link>;
     type Finds = TaskPart;
     type Whole = TaskPart;

@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use super::expand::{self, Pending, Size, Split};
+use super::expand::{self, NodeSize, Pending, Split};
 use super::facts::NodeFacts;
 use super::policy::{Follow, Policy};
 use crate::criterion::Criterion;
@@ -16,7 +16,7 @@ use crate::rng::{NodeKey, Side};
 use crate::split::{Search, SmallNodeRows, SmallScratch, SmallSplit};
 
 /// A node that waits to be visited.
-struct Waiting<L> {
+struct WaitingNode<L> {
     rows: SmallNodeRows,
     depth: u64,
     key: NodeKey,
@@ -93,7 +93,7 @@ fn gains_too_little<C: Criterion, R: SmallRows<C>>(
     let [left, right] = scratch.children(n_left);
     let mut size = |node| {
         scratch.enter(search.criterion, node);
-        Size { weight: scratch.rows.weight(), impurity: scratch.rows.impurity(search.criterion) }
+        NodeSize { weight: scratch.rows.weight(), impurity: scratch.rows.impurity(search.criterion) }
     };
     let (a, b) = (size(left), size(right));
     let node = size(left.united(right));
@@ -115,11 +115,11 @@ pub(super) fn walk<'l, C: Criterion, R: SmallRows<C>, P: Policy>(
     let first = policy.n_recorded(finds);
     let mut deepest = root.depth;
     // The right children whose left siblings' subtrees are not walked yet.
-    let mut waiting: SmallVec<[Waiting<P::Load<'l>>; 16]> = SmallVec::new();
+    let mut waiting: SmallVec<[WaitingNode<P::Load<'l>>; 16]> = SmallVec::new();
     let mut node =
-        Waiting { rows: SmallNodeRows::root(root.samples.ids().len()), depth: root.depth, key: root.key, load };
+        WaitingNode { rows: SmallNodeRows::root(root.samples.ids().len()), depth: root.depth, key: root.key, load };
     loop {
-        let Waiting { rows, depth, key, mut load } = node;
+        let WaitingNode { rows, depth, key, mut load } = node;
         let n = rows.n_samples();
         deepest = deepest.max(depth);
         if n == 1 {
@@ -151,7 +151,7 @@ pub(super) fn walk<'l, C: Criterion, R: SmallRows<C>, P: Policy>(
             let children = scratch.children(n_left);
             let child = |side, load| {
                 let rows = children[usize::from(side == Side::Right)];
-                Waiting { rows, depth: depth + 1, key: key.child(side), load }
+                WaitingNode { rows, depth: depth + 1, key: key.child(side), load }
             };
             match policy.follow(search, &split, [n_left, n - n_left], load) {
                 Follow::One(side, load) => Some(child(side, load)),

@@ -80,7 +80,7 @@ pub struct Reached {
 }
 
 impl Reached {
-    /// No leaf yet, for so many query rows.
+    /// No leaf yet, for `n_query` rows.
     pub(crate) fn new(n_query: usize, rows: bool) -> Result<Self> {
         Ok(Self { leaves: memory::zeros("the leaves of rows", n_query)?, ..Self::empty(rows) })
     }

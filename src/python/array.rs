@@ -59,7 +59,7 @@ pub fn with_matrix<T>(x: &Bound<'_, PyAny>, work: impl FnOnce(&dyn Matrix) -> Py
 }
 
 /// Calls `work` with `x` on `n_threads` threads, without the interpreter lock. `n_steps` gives the
-/// elementary steps of so many rows, at most. `watcher` is called with the number of finished items
+/// most elementary steps that a number of rows takes. `watcher` is called with the number of finished items
 /// of work whenever it has grown.
 pub fn run_with_matrix<T: Send>(
     x: &Bound<'_, PyAny>,

@@ -244,7 +244,7 @@ pub fn forest_oob_changes<'py>(
     Ok((starts.into_pyarray(py), rows.into_pyarray(py), table(py, sums, trees.n_values())?))
 }
 
-/// The steps that so many rows take at most.
+/// The most steps that `n_rows` rows take.
 fn n_steps(forest: &Forest, per_node: usize) -> impl Fn(usize) -> usize {
     let (n_nodes, n_values) = (n_nodes(forest), forest.n_values());
     move |n_rows| {

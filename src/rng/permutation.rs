@@ -9,10 +9,10 @@ const SHUFFLE_UP_TO: usize = 64;
 /// A keyed random permutation of the features, and its inverse. A look-up takes O(1) time and
 /// memory; with up to 64 features, a time in proportion to the position.
 #[derive(Debug, Clone, Copy)]
-pub struct Permutation(Kind);
+pub struct Permutation(PermutationKind);
 
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum PermutationKind {
     /// For up to [`SHUFFLE_UP_TO`] features.
     Shuffle(Shuffle),
     /// For more features.
@@ -24,25 +24,27 @@ impl Permutation {
     pub(super) fn new(key: u64, n: usize) -> Self {
         debug_assert!(n > 0);
         Self(if n > SHUFFLE_UP_TO {
-            Kind::Network(Network::new(key, n as u32))
+            PermutationKind::Network(Network::new(key, n as u32))
         } else {
-            Kind::Shuffle(Shuffle { key, n: n as u8 })
+            PermutationKind::Shuffle(Shuffle { key, n: n as u8 })
         })
     }
 
     /// The feature drawn at `position`.
     pub fn at(&self, position: u32) -> u32 {
         match &self.0 {
-            Kind::Shuffle(shuffle) => shuffle.run(position as usize + 1, |_, _| false)[position as usize].into(),
-            Kind::Network(network) => network.walk(network.forwards(position), Network::forwards),
+            PermutationKind::Shuffle(shuffle) => {
+                shuffle.run(position as usize + 1, |_, _| false)[position as usize].into()
+            }
+            PermutationKind::Network(network) => network.walk(network.forwards(position), Network::forwards),
         }
     }
 
     /// The position at which `feature` is drawn: the inverse of [`at`](Self::at).
     pub fn position(&self, feature: u32) -> u32 {
         match &self.0 {
-            Kind::Shuffle(shuffle) => shuffle.position(feature),
-            Kind::Network(network) => network.walk(network.backwards(feature), Network::backwards),
+            PermutationKind::Shuffle(shuffle) => shuffle.position(feature),
+            PermutationKind::Network(network) => network.walk(network.backwards(feature), Network::backwards),
         }
     }
 
@@ -51,9 +53,9 @@ impl Permutation {
     #[inline]
     pub fn draw(&self, level: Level, start: u32, out: &mut [u32]) {
         match &self.0 {
-            Kind::Shuffle(shuffle) => shuffle.draw(start as usize, out),
-            Kind::Network(network) if out.len() <= LANES => draw_few(level, network, start, out),
-            Kind::Network(network) => draw(level, network, start, out),
+            PermutationKind::Shuffle(shuffle) => shuffle.draw(start as usize, out),
+            PermutationKind::Network(network) if out.len() <= LANES => draw_few(level, network, start, out),
+            PermutationKind::Network(network) => draw(level, network, start, out),
         }
     }
 
@@ -61,11 +63,11 @@ impl Permutation {
     #[inline]
     pub fn find<T>(&self, level: Level, mut visit: impl FnMut(u32) -> Option<T>) -> Option<T> {
         match &self.0 {
-            Kind::Shuffle(shuffle) => {
+            PermutationKind::Shuffle(shuffle) => {
                 let mut features = Shuffle::ORDERED;
                 (0..usize::from(shuffle.n)).find_map(|i| visit(shuffle.step(i, &mut features).into()))
             }
-            Kind::Network(network) => {
+            PermutationKind::Network(network) => {
                 let mut features = [0; LANES];
                 (0..network.n).step_by(LANES).find_map(|start| {
                     let features = &mut features[..LANES.min((network.n - start) as usize)];
@@ -87,14 +89,14 @@ impl Permutation {
     /// [`position`](Self::position) per feature (bench `draw`).
     pub fn positions(&self, level: Level, features: &[u32], out: &mut [u32]) {
         match &self.0 {
-            Kind::Shuffle(shuffle) => {
+            PermutationKind::Shuffle(shuffle) => {
                 let mut positions = [0; SHUFFLE_UP_TO];
                 for (position, feature) in (0..).zip(shuffle.run(usize::from(shuffle.n), |_, _| false)) {
                     positions[usize::from(feature)] = position;
                 }
                 out.iter_mut().zip(features).for_each(|(out, &feature)| *out = positions[feature as usize]);
             }
-            Kind::Network(network) => positions(level, network, features, out),
+            PermutationKind::Network(network) => positions(level, network, features, out),
         }
     }
 }

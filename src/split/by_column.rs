@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::split::best::Best;
 use crate::split::found::Found;
 use crate::split::node::{NodeSearch, Outcome};
-use crate::split::sparse::column_weights::Weights;
+use crate::split::sparse::column_weights::NarrowNumbers;
 use crate::split::spread::{Scans, parallel_from, spread};
 use crate::tuning::tuned;
 
@@ -41,7 +41,7 @@ pub(crate) trait ColumnSearch<C: Criterion>: Sync {
     /// node if dense.
     fn column_nnz(&self, feature: u32) -> usize;
     /// How much the entries of each column weigh in the node, if that is known.
-    fn weights(&self) -> Option<&Weights> {
+    fn weights(&self) -> Option<&NarrowNumbers> {
         None
     }
     /// Whether the column of a feature has been searched, if it is among those that the node draws.

@@ -72,7 +72,7 @@ impl<C: Criterion> Search<'_, C> {
             runtime: self.runtime,
         };
         let forced = self.params.force_strategy;
-        let (Walk { varying, constants, .. }, column_nnz): (_, &dyn Fn(u32) -> usize) = match self.data.columns() {
+        let (DrawWalk { varying, constants, .. }, column_nnz): (_, &dyn Fn(u32) -> usize) = match self.data.columns() {
             Columns::Dense(columns) => (draw.dense(columns)?, &|_| node.samples.len()),
             Columns::Sparse(columns) => {
                 (draw.sparse(columns, forced, scratch)?, &|feature| columns.column_nnz(feature))
@@ -97,7 +97,7 @@ struct ActiveDraw<'a> {
 
 /// What a walk has found. Features that were known before to be constant are in neither list.
 #[derive(Debug, Default)]
-struct Walk {
+struct DrawWalk {
     varying: Vec<u32>,
     constants: Vec<u32>,
     /// Whether enough features vary, or no features are left.
@@ -105,7 +105,7 @@ struct Walk {
 }
 
 impl ActiveDraw<'_> {
-    fn dense(&self, columns: &DenseColumns) -> Result<Walk> {
+    fn dense(&self, columns: &DenseColumns) -> Result<DrawWalk> {
         let ids = self.samples.ids();
         let varies = |feature| match &columns.column(feature).ranks {
             Ranks::U8(ranks) => differ(ids, |sample| ranks[sample as usize]),
@@ -115,7 +115,12 @@ impl ActiveDraw<'_> {
         self.walk(f64::INFINITY, |_| 0.0, varies)
     }
 
-    fn sparse(&self, columns: &SparseColumns, forced: Option<Strategy>, scratch: &mut SearchScratch) -> Result<Walk> {
+    fn sparse(
+        &self,
+        columns: &SparseColumns,
+        forced: Option<Strategy>,
+        scratch: &mut SearchScratch,
+    ) -> Result<DrawWalk> {
         let costs = NodeCosts::new(self.samples.len(), self.n_entries);
         let by_rows = match forced {
             None => costs.gather_cost(None) + self.n_entries.min(self.n_features) as f64 * PLACE_COST,
@@ -134,10 +139,10 @@ impl ActiveDraw<'_> {
         costs: &NodeCosts,
         forced: Option<Strategy>,
         scratch: &mut SearchScratch,
-    ) -> Result<Walk> {
+    ) -> Result<DrawWalk> {
         let SearchScratch { members, gather, .. } = scratch;
         let ids = self.samples.ids();
-        let mut walk = Walk::default();
+        let mut walk = DrawWalk::default();
         // A feature that varies has an entry in the node. So at most this share of the features
         // varies, and on average the walk visits at least `n_drawn / most_varying` features.
         let most_varying = (self.n_entries as f64 / self.n_features as f64).min(1.0);
@@ -172,8 +177,8 @@ impl ActiveDraw<'_> {
 
     /// Tests the features in the order of the permutation, until enough features vary, or the walk
     /// has cost more than `budget`, or the walk seems to cost more than `budget` in the end.
-    fn walk(&self, budget: f64, cost: impl Fn(u32) -> f64, varies: impl Fn(u32) -> bool) -> Result<Walk> {
-        let mut walk = Walk::default();
+    fn walk(&self, budget: f64, cost: impl Fn(u32) -> f64, varies: impl Fn(u32) -> bool) -> Result<DrawWalk> {
+        let mut walk = DrawWalk::default();
         let mut block = [0; BLOCK];
         let mut spent = 0.0;
         for start in (0..self.n_features).step_by(BLOCK) {
@@ -339,7 +344,7 @@ mod tests {
                 level: Level::widest(),
                 runtime: &runtime,
             };
-            let check = |walk: Walk| {
+            let check = |walk: DrawWalk| {
                 let mut drawn = walk.varying;
                 drawn.sort_unstable();
                 prop_assert_eq!(&drawn, &expected);

@@ -41,7 +41,7 @@ pub(crate) fn best_cut<C: Criterion>(
             // The common rows are the ones with missing values, which go left with all rows that
             // are not pushed. So all values are pushed from the right.
             pass.side = Side::Right;
-            let start = Start::of(at, scan);
+            let start = PassStart::of(at, scan);
             highest = highest.max(pass.run(entries.iter().rev().copied(), start, None, scan, best));
         } else {
             let n_values = entries.partition_point(|entry| Some(entry.rank()) < missing_rank);
@@ -66,7 +66,7 @@ pub(crate) struct Pass<'a, C: Criterion> {
 }
 
 /// The state of a scan at the start of a pass: what is pushed before the pass offers its first cut.
-pub(crate) struct Start<'e, C: Criterion> {
+pub(crate) struct PassStart<'e, C: Criterion> {
     /// The statistics of the rows that are already pushed.
     pub pushed: C::Pushed,
     /// The number of rows that are already pushed. `None` if that number is not known: then all
@@ -76,7 +76,7 @@ pub(crate) struct Start<'e, C: Criterion> {
     pub first: &'e [Entry],
 }
 
-impl<C: Criterion> Start<'_, C> {
+impl<C: Criterion> PassStart<'_, C> {
     /// Begins a scan: nothing is pushed.
     pub fn of(at: NodeSearch<'_, C>, scan: &mut C::Scan) -> Self {
         Self { pushed: at.search.criterion.begin(at.node.totals, scan), n_pushed: Some(0), first: &[] }
@@ -104,12 +104,12 @@ impl<C: Criterion> Pass<'_, C> {
         let mut highest = f64::NEG_INFINITY;
         if !low.is_empty() {
             self.side = Side::Left;
-            let start = Start { first: missing, ..Start::of(self.at, scan) };
+            let start = PassStart { first: missing, ..PassStart::of(self.at, scan) };
             highest = self.run(low.iter().copied(), start, end, scan, best);
         }
         if !high.is_empty() {
             self.side = Side::Right;
-            let start = Start::of(self.at, scan);
+            let start = PassStart::of(self.at, scan);
             highest = highest.max(self.run(high.iter().rev().copied(), start, end, scan, best));
         }
         highest
@@ -122,7 +122,7 @@ impl<C: Criterion> Pass<'_, C> {
     pub fn run(
         &self,
         mut entries: impl ExactSizeIterator<Item = Entry> + Clone,
-        Start { mut pushed, n_pushed, first }: Start<'_, C>,
+        PassStart { mut pushed, n_pushed, first }: PassStart<'_, C>,
         end: Option<u32>,
         scan: &mut C::Scan,
         best: &mut Best<C>,

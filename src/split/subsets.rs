@@ -67,7 +67,7 @@ const fn cuts(orders: &[&[u8]], n_units: usize) -> Lefts {
     lefts
 }
 
-/// The cuts of the orders that [`orders`] returns for so many units, each cut once: a bit for each unit
+/// The cuts of the orders that [`orders`] returns for `n_units` units, each cut once: a bit for each unit
 /// on the left. Lanes without a cut have all units.
 pub(crate) fn lefts(n_units: usize) -> &'static Lefts {
     &SUBSETS[n_units]

@@ -13,7 +13,7 @@ use crate::tuning::tuned;
 pub(super) const SPLITS: usize = 15;
 
 tuned! {
-    /// What a cluster costs beside the leaves below it, as so many leaves (bench `sweep`).
+    /// What a cluster costs beside the leaves below it, in the cost of one leaf (bench `sweep`).
     fn per_cluster() -> f32 = 2.0;
 }
 
@@ -95,7 +95,7 @@ impl<F: Fn(u32) -> Option<[u32; 2]>> Clustering<F> {
     }
 }
 
-/// The costs below a child, by so many splits as there are; a leaf costs nothing, and has no splits.
+/// The costs below a child, by the number of splits; a leaf costs nothing, and has no splits.
 fn options(below: &[Below], child: u32) -> &[f32] {
     below.get(child as usize).map_or(&[0.0], |Below { n_leaves, costs }| {
         let n_splits = *n_leaves as usize - 1;

@@ -25,7 +25,7 @@ const MISSING_RIGHT: u8 = 1 << 7;
 /// A split of a tree that is to be clustered. Its children are splits by their numbers, or leaves
 /// by theirs, with [`AT_LEAF`].
 #[derive(Debug, Clone, Copy)]
-pub struct Split {
+pub struct ClusterSplit {
     pub feature: u32,
     pub threshold: f64,
     pub missing_go_left: bool,
@@ -77,7 +77,12 @@ impl Clusters {
     /// Clusters the tree of the split or leaf `root`. `split` has the splits by their numbers,
     /// which are below `n_numbers`; the children of a split that are splits have greater ones.
     /// Returns nothing if there are too many features. O(splits).
-    pub fn new(n_features: usize, n_numbers: usize, root: u32, split: impl Fn(u32) -> Option<Split>) -> Option<Self> {
+    pub fn new(
+        n_features: usize,
+        n_numbers: usize,
+        root: u32,
+        split: impl Fn(u32) -> Option<ClusterSplit>,
+    ) -> Option<Self> {
         if n_features > MAX_FEATURES {
             return None;
         }

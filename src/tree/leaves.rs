@@ -40,7 +40,7 @@ pub(super) struct LeafSharesBuilder {
 }
 
 impl LeafSharesBuilder {
-    /// A builder with room for so many leaves.
+    /// A builder with room for `n_leaves` leaves.
     pub fn new(n_leaves: usize) -> Self {
         Self { codes: Vec::with_capacity(n_leaves), mixed: MixedLeaves::default() }
     }

@@ -46,8 +46,8 @@ pub struct PackedTree {
     n_classes: Vec<u32>,
     max_depth: usize,
     /// In preorder, as everything here.
-    splits: Box<[Split]>,
-    statistics: Statistics,
+    splits: Box<[PackedSplit]>,
+    statistics: NodeStatistics,
     /// By feature; empty if all are numeric.
     n_categories: Arc<[u32]>,
     /// The sets of categories of all categorical splits, one after the other.
@@ -66,7 +66,7 @@ pub struct PackedTree {
 /// Aligned to four bytes, so that there is no padding.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[repr(C, packed(4))]
-struct Split {
+struct PackedSplit {
     /// The bits of the threshold: by them, not by its value, splits are equal.
     threshold: u64,
     /// With [`MISSING_LEFT`].
@@ -74,7 +74,7 @@ struct Split {
     children: [u32; 2],
 }
 
-impl Split {
+impl PackedSplit {
     #[inline]
     fn threshold(&self) -> f64 {
         f64::from_bits(self.threshold)
@@ -99,7 +99,7 @@ impl Split {
 
 /// The statistics of nodes, which prediction does not need to find the way of a row.
 #[derive(Debug, PartialEq)]
-enum Statistics {
+enum NodeStatistics {
     Shares(Shares),
     Numbers(Numbers),
 }
@@ -115,10 +115,10 @@ impl PackedTree {
         let is_of_shares = tree.n_classes.iter().any(|&n| n > 1);
         let shares = if is_of_shares { Shares::pack(tree, unit) } else { None };
         let (splits, statistics) = if let Some((splits, shares)) = shares {
-            (splits, Statistics::Shares(shares))
+            (splits, NodeStatistics::Shares(shares))
         } else {
             let (splits, numbers) = Numbers::pack(tree, unit);
-            (splits, Statistics::Numbers(numbers))
+            (splits, NodeStatistics::Numbers(numbers))
         };
         Self {
             n_features: tree.n_features,
@@ -172,8 +172,8 @@ impl PackedTree {
             max_depth: self.max_depth,
         };
         match &self.statistics {
-            Statistics::Numbers(numbers) => numbers.add_to(&mut tree)?,
-            Statistics::Shares(shares) => shares.add_to(&mut tree)?,
+            NodeStatistics::Numbers(numbers) => numbers.add_to(&mut tree)?,
+            NodeStatistics::Shares(shares) => shares.add_to(&mut tree)?,
         }
         tree.into_tree()
     }
@@ -200,7 +200,7 @@ impl PackedTree {
 
     /// The feature of each split, in preorder.
     pub fn features(&self) -> impl Iterator<Item = u32> + '_ {
-        self.splits.iter().map(Split::feature)
+        self.splits.iter().map(PackedSplit::feature)
     }
 
     /// Depth of the deepest leaf.
@@ -216,8 +216,8 @@ impl PackedTree {
     /// The number of bytes that the tree holds.
     pub fn n_bytes(&self) -> usize {
         let statistics = match &self.statistics {
-            Statistics::Shares(shares) => shares.records.len() + shares.impurities.len(),
-            Statistics::Numbers(numbers) => size_of_val(&numbers.values[..]) + numbers.records.len(),
+            NodeStatistics::Shares(shares) => shares.records.len() + shares.impurities.len(),
+            NodeStatistics::Numbers(numbers) => size_of_val(&numbers.values[..]) + numbers.records.len(),
         };
         let categories = size_of_val(&self.sets[..]) + size_of_val(&self.n_categories[..]);
         size_of::<Self>()
@@ -231,7 +231,7 @@ impl PackedTree {
     }
 
     #[inline]
-    fn goes_left(&self, split: &Split, value: f64) -> bool {
+    fn goes_left(&self, split: &PackedSplit, value: f64) -> bool {
         let threshold = split.threshold();
         if value.is_nan() || threshold.is_nan() {
             self.goes_left_without_threshold(split, value)
@@ -242,7 +242,7 @@ impl PackedTree {
 
     /// Whether a value goes left that is missing, or of a categorical feature.
     #[inline]
-    fn goes_left_without_threshold(&self, split: &Split, value: f64) -> bool {
+    fn goes_left_without_threshold(&self, split: &PackedSplit, value: f64) -> bool {
         if value.is_nan() {
             return split.missing_go_left();
         }
@@ -259,9 +259,9 @@ impl Walk for PackedTree {
     }
 
     #[inline]
-    fn split(&self, at: u32) -> ways::Split {
+    fn split(&self, at: u32) -> ways::WaySplit {
         let split = &self.splits[at as usize];
-        ways::Split { feature: split.feature(), threshold: split.threshold(), children: split.children }
+        ways::WaySplit { feature: split.feature(), threshold: split.threshold(), children: split.children }
     }
 
     #[inline]
@@ -309,7 +309,7 @@ impl Walk for PackedTree {
             }
             // In preorder, children come after their parents.
             Clusters::new(self.n_features, self.splits.len(), self.root(), |id| {
-                self.splits.get(id as usize).map(|split| clusters::Split {
+                self.splits.get(id as usize).map(|split| clusters::ClusterSplit {
                     feature: split.feature(),
                     threshold: split.threshold(),
                     missing_go_left: split.missing_go_left(),
@@ -330,8 +330,8 @@ impl Walk for PackedTree {
     #[inline]
     fn add_values(&self, leaves: &[u32], sums: &mut [f64]) {
         match &self.statistics {
-            Statistics::Numbers(numbers) => numbers.add_values(leaves, sums),
-            Statistics::Shares(shares) => {
+            NodeStatistics::Numbers(numbers) => numbers.add_values(leaves, sums),
+            NodeStatistics::Shares(shares) => {
                 let (n_leaves, n_outputs) = (self.n_leaves(), self.n_classes.len());
                 let make = || shares.leaf_shares(n_leaves, n_outputs, self.n_values() / n_outputs);
                 self.leaves.get_or_make(make).add(leaves, sums);

@@ -1,6 +1,6 @@
 //! Rows in single precision, each on cache lines of its own.
 
-use crate::data::rows::Cells;
+use crate::data::rows::CellRows;
 use crate::error::Result;
 use crate::memory;
 
@@ -23,18 +23,18 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    /// The number of pages of a row with so many values: 1, 2, 4 or 8.
+    /// The number of pages of a row with `n_features` values: 1, 2, 4 or 8.
     pub fn per_row(n_features: usize) -> usize {
         n_features.div_ceil(PAGE).max(1).next_power_of_two()
     }
 
-    /// The bytes of a row with so many values.
+    /// The bytes of a row with `n_features` values.
     pub fn row_bytes(n_features: usize) -> usize {
         Self::per_row(n_features) * size_of::<Page>()
     }
 
     /// Copies the rows of which the values begin at `starts`, rounded up.
-    pub fn copy(&mut self, cells: &Cells<'_>, starts: &[usize]) -> Result<()> {
+    pub fn copy(&mut self, cells: &CellRows<'_>, starts: &[usize]) -> Result<()> {
         let width = cells.width();
         self.per_row = Self::per_row(width);
         self.n_rows = starts.len();
@@ -45,8 +45,8 @@ impl Pages {
         self.is_exact = true;
         for (row, &start) in self.cells.chunks_exact_mut(self.per_row).zip(starts) {
             self.is_exact &= match cells {
-                Cells::F32(all) => fill(row, &all.cells[start..start + width], |value| (value, !value.is_nan())),
-                Cells::F64(all) => fill(row, &all.cells[start..start + width], rounded_up),
+                CellRows::F32(all) => fill(row, &all.cells[start..start + width], |value| (value, !value.is_nan())),
+                CellRows::F64(all) => fill(row, &all.cells[start..start + width], rounded_up),
             };
         }
         Ok(())

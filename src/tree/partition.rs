@@ -14,7 +14,7 @@ use super::pages::Pages;
 /// The most rows of a block: their numbers have 16 bits.
 pub(super) const MAX_ROWS: usize = 1 << 15;
 
-/// Whether this machine can send rows with so many features through clusters.
+/// Whether this machine can send rows with `n_features` features through clusters.
 pub(super) fn is_possible(n_features: usize) -> bool {
     #[cfg(target_arch = "x86_64")]
     let is_supported = avx512::is_supported();
@@ -25,7 +25,7 @@ pub(super) fn is_possible(n_features: usize) -> bool {
 
 /// What a descent of rows leaves behind, and the room that it needs: 13 bytes for each row.
 #[derive(Debug, Default)]
-pub(super) struct Descent {
+pub(super) struct RowDescent {
     /// By row, the number of the leaf that it has reached.
     leaves: Vec<u32>,
     /// Rows that have met a cut that is equal to a value of theirs, which may have been rounded to
@@ -35,20 +35,20 @@ pub(super) struct Descent {
     ids: [Vec<u16>; 2],
     /// By place in a list, the exit that the row takes.
     exits: Vec<u8>,
-    pending: Vec<Part>,
+    pending: Vec<ClusterRows>,
 }
 
 /// A list of rows that has come to a cluster.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct ClusterRows {
     cluster: u32,
-    /// Where the list is in [`Descent::ids`].
+    /// Where the list is in [`RowDescent::ids`].
     start: u32,
     len: u32,
     side: bool,
 }
 
-impl Descent {
+impl RowDescent {
     /// Sends all rows, at most [`MAX_ROWS`], through a tree with as many features. O(rows * depth).
     /// Panics unless it [is possible](is_possible).
     pub fn run(&mut self, clusters: &Clusters, rows: &Pages) {
@@ -80,11 +80,11 @@ mod avx512 {
     use super::super::flagged::Flagged;
     use super::super::pages::{PAGE, Page, Pages};
     use super::super::position::AT_LEAF;
-    use super::{Descent, Part};
+    use super::{ClusterRows, RowDescent};
     use crate::tuning::tuned;
 
     tuned! {
-        /// Lists of up to so many rows, at most [`MAX_FEW`], go on side by side (bench `sweep`).
+        /// Lists of at most this many rows, and at most [`MAX_FEW`], go on side by side (bench `sweep`).
         fn few() -> usize = 16;
     }
     /// The most rows that go on side by side.
@@ -103,7 +103,7 @@ mod avx512 {
     }
 
     /// The caller has checked that this is supported, and that rows have the features of the tree.
-    pub fn run(descent: &mut Descent, clusters: &Clusters, rows: &Pages) {
+    pub fn run(descent: &mut RowDescent, clusters: &Clusters, rows: &Pages) {
         let (n_rows, per_row) = (rows.n_rows(), Pages::per_row(clusters.n_features()));
         assert!(n_rows * per_row <= rows.pages().len(), "rows are shorter than the tree wants");
         descent.leaves.clear();
@@ -116,7 +116,7 @@ mod avx512 {
             descent.ids[0].iter_mut().zip(0..n_rows as u16).for_each(|(id, row)| *id = row);
             descent.exits.resize(descent.exits.len().max(n_rows + IDS), 0);
             let len = n_rows as u32;
-            descent.pending.push(Part { cluster: clusters.root(), start: 0, len, side: false });
+            descent.pending.push(ClusterRows { cluster: clusters.root(), start: 0, len, side: false });
             match clusters.exits() {
                 Exits::U16(exits) => run_with(descent, clusters, exits, rows),
                 Exits::U32(exits) => run_with(descent, clusters, exits, rows),
@@ -125,7 +125,7 @@ mod avx512 {
     }
 
     /// Sends the rows in the one list that is pending to their leaves.
-    fn run_with<E: Flagged>(descent: &mut Descent, clusters: &Clusters, exits: &[E], rows: &Pages) {
+    fn run_with<E: Flagged>(descent: &mut RowDescent, clusters: &Clusters, exits: &[E], rows: &Pages) {
         let pages = rows.pages();
         // SAFETY: the features are supported. There is a page for each of the features of each row,
         // there is room for the lists, and the exits are those of the clusters.
@@ -185,12 +185,12 @@ mod avx512 {
     ///
     /// # Safety
     ///
-    /// The row must have so many pages.
+    /// The row must have `PAGES` pages.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
     unsafe fn exit<const PAGES: usize, const CHECKED: bool>(cluster: &Loaded, row: *const Page) -> (usize, bool) {
         debug_assert!(row.is_aligned(), "a row begins with a page");
-        // SAFETY: the caller promises so many pages.
+        // SAFETY: the caller promises `PAGES` pages.
         let page = |at: usize| unsafe { _mm512_load_ps(row.add(at).cast()) };
         let of_two = |at: usize| _mm512_permutex2var_ps(page(at), cluster.lanes, page(at + 1));
         let of_four = |at: usize| _mm512_mask_mov_ps(of_two(at), cluster.odd, of_two(at + 2));
@@ -221,25 +221,25 @@ mod avx512 {
     /// `following` must be the exits of the clusters.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi1,popcnt")]
     unsafe fn divide<const PAGES: usize, const CHECKED: bool, E: Flagged>(
-        descent: &mut Descent,
+        descent: &mut RowDescent,
         clusters: &Clusters,
         following: &[E],
         pages: &[Page],
     ) {
-        let Descent { leaves, doubtful, ids: [first, second], exits, pending } = descent;
+        let RowDescent { leaves, doubtful, ids: [first, second], exits, pending } = descent;
         // What the checks of debug builds compare with.
         let (n_rows, n_ids, n_exits) = (leaves.len(), first.len().min(second.len()), exits.len());
         let is_a_row = |row: usize| row < n_rows && (row + 1) * PAGES <= pages.len();
         let (leaves, exits, pages) = (leaves.as_mut_ptr(), exits.as_mut_ptr(), pages.as_ptr());
         let sides = [first.as_mut_ptr(), second.as_mut_ptr()];
-        while let Some(Part { cluster, start, len, side }) = pending.pop() {
+        while let Some(ClusterRows { cluster, start, len, side }) = pending.pop() {
             let (start, len) = (start as usize, len as usize);
             debug_assert!(start + len + IDS <= n_ids && len + IDS <= n_exits, "lists have room behind them");
             // SAFETY: lists lie within their side. What is written behind the end of a list is not
             // behind the end of the side, as the caller promises.
             let (ids, parts) = unsafe { (sides[usize::from(side)].add(start), sides[usize::from(!side)].add(start)) };
             if len <= few().min(MAX_FEW) {
-                // SAFETY: the list is one of rows, which have so many pages and a leaf.
+                // SAFETY: the list is one of rows, which have `PAGES` pages and a leaf.
                 unsafe {
                     let ids = std::slice::from_raw_parts(ids, len);
                     debug_assert!(ids.iter().all(|&row| is_a_row(row.into())), "lists are of rows");
@@ -256,7 +256,7 @@ mod avx512 {
                     let row = usize::from(*ids.add(at));
                     debug_assert!(is_a_row(row), "lists are of rows");
                     let (exit, is_doubtful) = exit::<PAGES, CHECKED>(&loaded, pages.add(row * PAGES));
-                    debug_assert!(exit < LANES, "a cluster has so many exits");
+                    debug_assert!(exit < LANES, "a cluster has at most `LANES` exits");
                     *exits.add(at) = exit as u8;
                     *leaves.add(row) = (*cluster.exits.get_unchecked(exit)).into();
                     if CHECKED && is_doubtful {
@@ -287,7 +287,7 @@ mod avx512 {
                     }
                     if end > begin {
                         let (start, len) = ((start + begin) as u32, (end - begin) as u32);
-                        pending.push(Part { cluster: next, start, len, side: !side });
+                        pending.push(ClusterRows { cluster: next, start, len, side: !side });
                     }
                 }
                 if cluster.left_of[exit] == 0 {
@@ -328,7 +328,7 @@ mod avx512 {
                     let cluster = clusters.cluster(following, places[which]);
                     let row = pages.add(usize::from(rows[which]) * PAGES);
                     let (exit, is_doubtful) = exit::<PAGES, CHECKED>(&load::<PAGES, E>(&cluster), row);
-                    debug_assert!(exit < LANES, "a cluster has so many exits");
+                    debug_assert!(exit < LANES, "a cluster has at most `LANES` exits");
                     ((*cluster.exits.get_unchecked(exit)).into(), is_doubtful)
                 };
                 if CHECKED && is_doubtful {
@@ -356,7 +356,7 @@ mod tests {
     use crate::data::Matrix;
     use crate::data::rows::Reader;
     use crate::rng::{Draws, NodeKey};
-    use crate::tree::clusters::Split;
+    use crate::tree::clusters::ClusterSplit;
     use crate::tree::position::AT_LEAF;
 
     /// Numbers of a few values, some of which single precision does not tell apart.
@@ -372,15 +372,15 @@ mod tests {
 
     /// A tree of some shape, of which the right or the left sides may be the heavier ones. The leaves
     /// are numbered from `first_leaf` on.
-    fn tree(n_splits: u64, n_features: u64, skew: u64, first_leaf: u32, draws: Draws) -> (Vec<Split>, u32) {
+    fn tree(n_splits: u64, n_features: u64, skew: u64, first_leaf: u32, draws: Draws) -> (Vec<ClusterSplit>, u32) {
         let (mut splits, mut n_leaves) = (Vec::new(), first_leaf);
-        // Subtrees of so many splits, each with the split and the side it is on.
+        // Subtrees of this many splits, each with the split and the side it is on.
         let mut pending = vec![(n_splits, None)];
         while let Some((size, from)) = pending.pop() {
             let id = splits.len() as u32;
             let at = if size == 0 { n_leaves | AT_LEAF } else { id };
             if let Some((parent, side)) = from {
-                let parent: &mut Split = &mut splits[parent as usize];
+                let parent: &mut ClusterSplit = &mut splits[parent as usize];
                 parent.children[side] = at;
             }
             if size == 0 {
@@ -388,7 +388,7 @@ mod tests {
                 continue;
             }
             let word = u64::from(id);
-            splits.push(Split {
+            splits.push(ClusterSplit {
                 feature: draws.below(n_features, 5 * word) as u32,
                 threshold: match draws.below(20, 5 * word + 1) {
                     0 => f64::INFINITY,
@@ -442,7 +442,7 @@ mod tests {
                 at & !AT_LEAF
             };
             let expected: Vec<u32> = (0..n_rows).map(leaf).collect();
-            let mut descent = Descent::default();
+            let mut descent = RowDescent::default();
             let mut found = |x: &dyn Matrix| {
                 let mut reader = Reader::new(x.rows().unwrap(), n_rows, usize::MAX).unwrap();
                 reader.load(0..n_rows);

@@ -7,10 +7,10 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::clusters::{Clusters, Split};
+use super::clusters::{ClusterSplit, Clusters};
 use super::group_descent::GroupDescent;
 use super::pages::Pages;
-use super::partition::{self, Descent, MAX_ROWS};
+use super::partition::{self, MAX_ROWS, RowDescent};
 use super::position::AT_LEAF;
 use super::side_by_side::{self, MOST};
 use super::singles::Singles;
@@ -19,7 +19,7 @@ use super::ways::{self, Ways};
 use super::{TREE_LEAF, Tree};
 use crate::data::Matrix;
 use crate::data::row_group::GROUP;
-use crate::data::rows::{Cells, Reader, Rows, for_each_row};
+use crate::data::rows::{CellRows, Reader, Rows, for_each_row};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::runtime::Runtime;
@@ -39,13 +39,13 @@ tuned! {
     /// The most bytes of a block of rows that are divided among clusters: long lists of rows are
     /// worth more than rows in the second-level cache (bench `sweep`).
     fn block_bytes() -> usize = 1 << 21;
-    /// Batches of at least so many rows go through clusters (bench `sweep`).
+    /// Batches of at least this many rows go through clusters (bench `sweep`).
     fn clusters_from() -> usize = 64;
 }
 /// Fewer rows than this go one by one, each through several trees side by side.
 const SEVERAL: usize = 8;
 
-/// Finding out the ids of so many leaves costs about what one descent does that counts nodes.
+/// Finding out the ids of this many leaves costs about what one descent does that counts nodes.
 const LEAVES_PER_DESCENT: usize = 32;
 
 /// A position is the id of a node.
@@ -55,9 +55,9 @@ impl Walk for Tree {
         self.position(0)
     }
 
-    fn split(&self, at: u32) -> ways::Split {
+    fn split(&self, at: u32) -> ways::WaySplit {
         let (nodes, node) = (self.nodes(), at as usize);
-        ways::Split {
+        ways::WaySplit {
             feature: nodes.feature[node] as u32,
             threshold: if self.category_set(node).is_some() { f64::NAN } else { nodes.threshold[node] },
             children: [nodes.children_left[node], nodes.children_right[node]].map(|child| self.position(child)),
@@ -90,7 +90,7 @@ impl Walk for Tree {
             let nodes = self.nodes();
             Clusters::new(self.n_features(), self.node_count(), self.root(), |id| {
                 let node = id as usize;
-                (nodes.children_left.get(node)? != &TREE_LEAF).then(|| Split {
+                (nodes.children_left.get(node)? != &TREE_LEAF).then(|| ClusterSplit {
                     feature: nodes.feature[node] as u32,
                     threshold: nodes.threshold[node],
                     missing_go_left: nodes.missing_go_to_left[node] != 0,
@@ -144,20 +144,20 @@ impl Tree {
         decision_path(&[self], &[0], &self.blocks(x, runtime)?, runtime)
     }
 
-    fn blocks<'x>(&self, x: &'x dyn Matrix, runtime: &Runtime<'_>) -> Result<Blocks<'x>> {
-        Blocks::new(x, self.n_features(), self.max_depth(), runtime)
+    fn blocks<'x>(&self, x: &'x dyn Matrix, runtime: &Runtime<'_>) -> Result<RowBlocks<'x>> {
+        RowBlocks::new(x, self.n_features(), self.max_depth(), runtime)
     }
 }
 
 /// The rows of a matrix, in blocks.
-pub(crate) struct Blocks<'x> {
+pub(crate) struct RowBlocks<'x> {
     rows: &'x dyn Rows,
     n_samples: usize,
     len: usize,
     n_reads: usize,
 }
 
-impl<'x> Blocks<'x> {
+impl<'x> RowBlocks<'x> {
     /// The rows of `x`, which must have as many features as the training data. Some `n_reads` cells
     /// are read of each.
     pub fn new(x: &'x dyn Matrix, n_features: usize, n_reads: usize, runtime: &Runtime<'_>) -> Result<Self> {
@@ -211,7 +211,7 @@ impl<'x> Blocks<'x> {
 }
 
 /// The leaf that each row reaches in each tree. Row-major `(n_samples, n_trees)`.
-pub(crate) fn apply<W: Walk>(trees: &[&W], blocks: &Blocks<'_>, runtime: &Runtime<'_>) -> Result<Vec<i64>> {
+pub(crate) fn apply<W: Walk>(trees: &[&W], blocks: &RowBlocks<'_>, runtime: &Runtime<'_>) -> Result<Vec<i64>> {
     let n_trees = trees.len();
     let mut leaves = memory::zeros(RESULT, blocks.n_samples().saturating_mul(n_trees))?;
     let n_leaves: usize = trees.iter().map(|tree| tree.n_leaves()).sum();
@@ -247,7 +247,7 @@ pub(crate) fn means<W: Walk>(
     trees: &[&W],
     start: f64,
     n_values: usize,
-    blocks: &Blocks<'_>,
+    blocks: &RowBlocks<'_>,
     runtime: &Runtime<'_>,
 ) -> Result<Vec<f64>> {
     let mut means = memory::zeros(RESULT, blocks.n_samples().saturating_mul(n_values))?;
@@ -262,7 +262,7 @@ pub(crate) fn means<W: Walk>(
 pub(crate) fn classes<W: Walk>(
     trees: &[&W],
     (n_outputs, n_values): (usize, usize),
-    blocks: &Blocks<'_>,
+    blocks: &RowBlocks<'_>,
     runtime: &Runtime<'_>,
 ) -> Result<Vec<u32>> {
     let mut classes: Vec<u32> = memory::zeros(RESULT, blocks.n_samples().saturating_mul(n_outputs))?;
@@ -338,11 +338,11 @@ pub(crate) fn visit_leaves<W: Walk>(
                 match (singles, flat, cells) {
                     (Singles::InPlace(cells), Some(flat), _) => flat.descend(cells, starts, positions),
                     (Singles::Copied(cells, starts), Some(flat), _) => flat.descend(cells, starts, positions),
-                    (_, _, Cells::F32(cells)) => {
+                    (_, _, CellRows::F32(cells)) => {
                         let value = |i: usize, feature: u32| cells.cells[starts[i] + feature as usize].into();
                         side_by_side::descend(positions, |_| tree, value);
                     }
-                    (_, _, Cells::F64(cells)) => {
+                    (_, _, CellRows::F64(cells)) => {
                         let value = |i: usize, feature: u32| cells.cells[starts[i] + feature as usize];
                         side_by_side::descend(positions, |_| tree, value);
                     }
@@ -401,12 +401,12 @@ fn forms<'t, W, F>(trees: &[&'t W], share: f64, form: impl Fn(&'t W) -> Option<&
 fn through_clusters<W: Walk>(
     trees: &[&W],
     clusters: &[&Clusters],
-    cells: &Cells<'_>,
+    cells: &CellRows<'_>,
     starts: &[usize],
     runtime: &Runtime<'_>,
     mut found: impl FnMut(usize, &[u32]),
 ) -> Result<()> {
-    let (mut pages, mut descent) = (Pages::default(), Descent::default());
+    let (mut pages, mut descent) = (Pages::default(), RowDescent::default());
     pages.copy(cells, starts)?;
     for (at, (tree, clusters)) in trees.iter().zip(clusters).enumerate() {
         runtime.check_interrupt()?;
@@ -428,7 +428,7 @@ fn through_clusters<W: Walk>(
 pub(crate) fn decision_path<W: Walk>(
     trees: &[&W],
     first: &[i64],
-    blocks: &Blocks<'_>,
+    blocks: &RowBlocks<'_>,
     runtime: &Runtime<'_>,
 ) -> Result<(Vec<i64>, Vec<i64>)> {
     // At least the root of each tree, twice: in parts, and in one piece.

@@ -41,7 +41,7 @@ impl Tree {
     /// All subtrees that are the cheapest at some price, from the whole tree to its root alone.
     /// O(nodes log nodes).
     pub fn cost_complexity_path(&self, runtime: &Runtime<'_>) -> Result<CostComplexityPath> {
-        let links = Links::of(self, runtime)?;
+        let links = TreeLinks::of(self, runtime)?;
         let nodes = self.nodes();
         let leaves = (0..self.node_count()).filter(|&node| nodes.children_left[node] == TREE_LEAF);
         let mut impurity: f64 = leaves.map(|leaf| links.costs[leaf]).sum();
@@ -58,7 +58,7 @@ impl Tree {
     /// The cheapest subtree at a price of `ccp_alpha` per leaf; of equally cheap ones the smallest.
     /// O(nodes log nodes).
     pub fn pruned(&self, ccp_alpha: f64, runtime: &Runtime<'_>) -> Result<Self> {
-        let links = Links::of(self, runtime)?;
+        let links = TreeLinks::of(self, runtime)?;
         let mut becomes_leaf = vec![false; self.node_count()];
         for node in links.in_turn().into_iter().take_while(|&node| links.alphas[node] <= ccp_alpha) {
             becomes_leaf[node] = true;
@@ -86,7 +86,7 @@ impl Tree {
 
 /// The links of a tree, in heaps with the highest price on top. All arrays are indexed by node id;
 /// a link is the id of its inner node.
-struct Links {
+struct TreeLinks {
     /// Cost of each node as a leaf: its impurity times its share of the weight.
     costs: Vec<f64>,
     /// Price at which each inner node becomes a leaf, unless an ancestor hides it.
@@ -104,7 +104,7 @@ struct Links {
     top: usize,
 }
 
-impl Links {
+impl TreeLinks {
     fn of(tree: &Tree, runtime: &Runtime<'_>) -> Result<Self> {
         let nodes = tree.nodes();
         let n = tree.node_count();

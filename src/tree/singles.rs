@@ -1,6 +1,6 @@
 //! Rows in single precision, as the layout of a tree for such rows wants them.
 
-use crate::data::rows::Cells;
+use crate::data::rows::CellRows;
 
 /// Some rows in single precision.
 pub(super) enum Singles<'a> {
@@ -15,16 +15,16 @@ pub(super) enum Singles<'a> {
 
 impl<'a> Singles<'a> {
     /// The rows whose values begin at `starts`.
-    pub fn of(cells: &Cells<'a>, starts: &[usize]) -> Self {
+    pub fn of(cells: &CellRows<'a>, starts: &[usize]) -> Self {
         // Without a branch for each value.
         let width = cells.width();
         match cells {
-            Cells::F32(all) => {
+            CellRows::F32(all) => {
                 let has_nan = |row: &[f32]| row.iter().fold(false, |found, value| found | value.is_nan());
                 let has_nan = starts.iter().any(|&start| has_nan(&all.cells[start..start + width]));
                 if has_nan { Self::No } else { Self::InPlace(all.cells) }
             }
-            Cells::F64(all) => {
+            CellRows::F64(all) => {
                 let mut copy = Vec::with_capacity(starts.len() * width);
                 for &start in starts {
                     let row = &all.cells[start..start + width];

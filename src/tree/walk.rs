@@ -2,7 +2,7 @@
 
 use super::clusters::Clusters;
 use super::flat::FlatTree;
-use super::ways::{Split, Ways};
+use super::ways::{WaySplit, Ways};
 use crate::data::rows::{Row, for_each_row};
 
 /// A tree that rows can be sent through.
@@ -11,7 +11,7 @@ pub trait Walk: Sync {
     fn root(&self) -> u32;
     /// The split at `at`, which is not a leaf.
     #[doc(hidden)]
-    fn split(&self, at: u32) -> Split;
+    fn split(&self, at: u32) -> WaySplit;
     /// The position that follows `at`, which is not a leaf, for a row whose value of a feature is
     /// `value(feature)`.
     fn step(&self, at: u32, value: impl Fn(u32) -> f64) -> u32;
@@ -36,14 +36,14 @@ pub trait Walk: Sync {
         None
     }
 
-    /// The tree as clusters for a batch of so many rows, if it can be and if that pays. Its leaves
+    /// The tree as clusters for a batch of `n_rows` rows, if it can be and if that pays. Its leaves
     /// have the numbers that positions have.
     #[doc(hidden)]
     fn clusters(&self, _n_rows: usize) -> Option<&Clusters> {
         None
     }
 
-    /// The ways of rows without entries for a batch of so many rows, if that pays. Its leaves have
+    /// The ways of rows without entries for a batch of `n_rows` rows, if that pays. Its leaves have
     /// the numbers that positions have.
     #[doc(hidden)]
     fn ways(&self, _n_rows: usize) -> Option<&Ways> {

@@ -14,7 +14,7 @@ use super::position::AT_LEAF;
 
 /// A split, as far as sparse rows need it.
 #[derive(Debug, Clone, Copy)]
-pub struct Split {
+pub struct WaySplit {
     pub feature: u32,
     /// NaN if the split has a set of categories.
     pub threshold: f64,
@@ -45,9 +45,9 @@ pub(super) struct Step {
 }
 
 impl Ways {
-    /// The ways of a tree over so many features, with this root and so many leaves. `split` has the
+    /// The ways of a tree over `n_features` features, with this root and `n_leaves` leaves. `split` has the
     /// splits by their positions, each with the child that rows without an entry go to. O(splits).
-    pub fn new(root: u32, n_leaves: usize, n_features: usize, split: impl Fn(u32) -> (Split, u32)) -> Self {
+    pub fn new(root: u32, n_leaves: usize, n_features: usize, split: impl Fn(u32) -> (WaySplit, u32)) -> Self {
         let mut steps = Vec::<Step>::with_capacity(2 * n_leaves);
         // Splits at which ways begin, each with the step that leads to it.
         let mut waiting = Vec::new();
@@ -61,7 +61,7 @@ impl Ways {
                 from.other = first;
             }
             while at & AT_LEAF == 0 {
-                let (Split { feature, threshold, children: [left, right] }, zero) = split(at);
+                let (WaySplit { feature, threshold, children: [left, right] }, zero) = split(at);
                 let other = if zero == left { right } else { left };
                 if other & AT_LEAF == 0 {
                     waiting.push((other, Some(steps.len())));

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use super::{FEW_BINS, LANES, MAX_BINS, Packed, SLACK, Summed, TURNS, compare_means, in_turns, masks_without};
 use crate::criterion::binary::{BinaryGini, BinaryPushed, BinaryTotals};
-use crate::criterion::bins::Pair;
+use crate::criterion::bins::BinPair;
 use crate::criterion::weights::{Moment, SampleWeights};
 use crate::simd::{Level, vectorized};
 
@@ -27,7 +27,7 @@ pub struct PackedBinary<P> {
     below: [P; LANES],
 }
 
-impl<P: Pair> PackedBinary<P> {
+impl<P: BinPair> PackedBinary<P> {
     /// Sets `ends`, `weights` and `seconds` from these bins.
     fn add_up(&mut self, bins: impl ExactSizeIterator<Item = usize>) {
         self.n_bins = bins.len();
@@ -220,7 +220,7 @@ vectorized! {
 }
 
 vectorized! {
-    fn sums_below<P: Pair, const N: usize>(rows: &[P], ranks: &[[u32; N]], ends: &[u32; N]) -> [P; N] {
+    fn sums_below<P: BinPair, const N: usize>(rows: &[P], ranks: &[[u32; N]], ends: &[u32; N]) -> [P; N] {
         let mut sums = [P::default(); N];
         for (&row, ranks) in rows.iter().zip(ranks) {
             for lane in 0..N {
@@ -232,7 +232,7 @@ vectorized! {
 }
 
 vectorized! {
-    fn sums_without<P: Pair>(rows: &[P], words: &[u64], bits: &[u32; LANES]) -> [P; LANES] {
+    fn sums_without<P: BinPair>(rows: &[P], words: &[u64], bits: &[u32; LANES]) -> [P; LANES] {
         let mut sums = [P::default(); LANES];
         for (&row, &word) in rows.iter().zip(words) {
             let masks = masks_without(word, bits);

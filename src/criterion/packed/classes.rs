@@ -12,7 +12,7 @@ use super::{
     ByBin, FEW_BINS, Inside, LANES, MAX_BINS, MAX_CLASSES, Packed, SLACK, Summed, TURNS, compare_means, entropy,
     in_turns, masks_without,
 };
-use crate::criterion::bins::Count;
+use crate::criterion::bins::BinCount;
 use crate::criterion::classes::{ClassCriterion, ClassPushed, ClassTotals, Measure};
 use crate::criterion::entropy::tolerance;
 use crate::criterion::weights::SampleWeights;
@@ -77,7 +77,7 @@ pub struct ClassRows {
     masks: OnceLock<ClassMasks>,
 }
 
-impl<B: Count> PackedClasses<B> {
+impl<B: BinCount> PackedClasses<B> {
     /// Sets `weights` and `ends` from these bins.
     fn add_up(&mut self, order: &(impl ExactSizeIterator<Item = usize> + Clone)) {
         self.n_bins = order.len();
@@ -278,7 +278,7 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
 vectorized! {
     /// Adds to the counts in `below`: to those of each column in its lane, or for one column, in all
     /// lanes together.
-    fn counts_below<B: Count, const N: usize>(rows: &[u64], ranks: &[[u32; N]], ends: &[u32; N], below: &mut [[B; LANES]]) {
+    fn counts_below<B: BinCount, const N: usize>(rows: &[u64], ranks: &[[u32; N]], ends: &[u32; N], below: &mut [[B; LANES]]) {
         if N == 1 {
             // Rows are counted in turn in all lanes, as additions to one number would wait for each
             // other.
@@ -301,7 +301,7 @@ vectorized! {
 
 vectorized! {
     /// Adds, for each bit in its lane, the rows without the bit to the counts of their turn.
-    fn counts_without<B: Count>(
+    fn counts_without<B: BinCount>(
         rows: &[u64],
         words: &[u64],
         bits: &[u32; LANES],

@@ -19,8 +19,8 @@ pub struct ClassMasks {
 }
 
 impl ClassMasks {
-    /// The masks of [packed rows](super::classes::packed_row), whose classes are below `n_classes`. With several
-    /// outputs a row has several classes: there are `n_rows` rows for each output. O(rows).
+    /// The masks of [packed rows](super::classes::packed_row), whose classes are below `n_classes`. With
+    /// several outputs a row has several classes: there are `n_rows` rows for each output. O(rows).
     pub fn of(n_rows: usize, n_classes: usize, rows: &[u64]) -> Self {
         let mut words = vec![0u64; n_rows.div_ceil(ROWS) * n_classes];
         for rows in rows.chunks_exact(n_rows) {

@@ -27,7 +27,7 @@ const LAST: usize = 2;
 /// Histogram of weights and numbers, and buffers.
 pub struct PackedSums<M: Moment> {
     n_bins: usize,
-    outputs: Box<[Output<M>]>,
+    outputs: Box<[OutputBins<M>]>,
     /// The weight of all bins before each end.
     weights: Box<ByEnd<f64>>,
     /// The weighted squared distances between the rows of each bin and the node's mean, rounded up,
@@ -40,7 +40,7 @@ pub struct PackedSums<M: Moment> {
 }
 
 /// The sums of one output.
-struct Output<M: Moment> {
+struct OutputBins<M: Moment> {
     /// See [`OverSums::unit`].
     unit: f64,
     bins: Box<[Bin<M>; MAX_BINS]>,
@@ -91,7 +91,7 @@ impl<M: Moment> Bin<M> {
     }
 }
 
-impl<M: Moment> Output<M> {
+impl<M: Moment> OutputBins<M> {
     fn new(unit: f64) -> Self {
         Self {
             unit,
@@ -159,7 +159,7 @@ impl<M: Moment> PackedSums<M> {
     fn add_up<C: OverSums>(&mut self, node: &C::Totals, bins: &(impl ExactSizeIterator<Item = usize> + Clone)) {
         let Self { n_bins, outputs, weights, squares, .. } = self;
         *n_bins = bins.len();
-        for (number, Output { unit, bins: all, ends, excesses, .. }) in outputs.iter_mut().enumerate() {
+        for (number, OutputBins { unit, bins: all, ends, excesses, .. }) in outputs.iter_mut().enumerate() {
             let whole = C::whole(node, number, *unit);
             let (mean, unit) = (whole.fraction + whole.mean, whole.bound_unit);
             let (mut weight, mut sum) = (0, M::default());
@@ -188,7 +188,7 @@ impl<C: OverSums> Packed<C> for PackedSums<C::Sum> {
         let n_outputs = criterion.n_narrow_outputs()?;
         Some(Self {
             n_bins: 0,
-            outputs: (0..n_outputs).map(|output| Output::new(criterion.unit(output))).collect(),
+            outputs: (0..n_outputs).map(|output| OutputBins::new(criterion.unit(output))).collect(),
             weights: Box::new([0.0; ENDS]),
             squares: Box::new([0.0; MAX_BINS]),
             work: Box::new([[0.0; MAX_BINS]; 3]),
@@ -199,7 +199,7 @@ impl<C: OverSums> Packed<C> for PackedSums<C::Sum> {
     fn load(&self, criterion: &C, node: &C::Totals, samples: &[u32], rows: &mut SumRows<C::Sum>) {
         rows.n = samples.len();
         rows.rows.clear();
-        for (output, Output { unit, .. }) in self.outputs.iter().enumerate() {
+        for (output, OutputBins { unit, .. }) in self.outputs.iter().enumerate() {
             let floor = C::whole(node, output, *unit).floor;
             let row = criterion.rows(output);
             rows.rows.extend(samples.iter().map(|&sample| {
@@ -211,7 +211,7 @@ impl<C: OverSums> Packed<C> for PackedSums<C::Sum> {
 
     fn count(&mut self, node: &C::Totals, rows: &SumRows<C::Sum>, bins: &[u8], n_bins: usize, with_bounds: bool) {
         for (number, output) in self.outputs.iter_mut().enumerate() {
-            let count = if with_bounds { Output::count::<true> } else { Output::count::<false> };
+            let count = if with_bounds { OutputBins::count::<true> } else { OutputBins::count::<false> };
             count(output, rows.of_output(number), bins, n_bins);
         }
         self.add_up::<C>(node, &(0..n_bins));

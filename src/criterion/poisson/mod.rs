@@ -92,19 +92,19 @@ pub struct Poisson<'a> {
     /// times targets are not [narrow](NARROW_BITS) without these bits.
     narrow: Box<[u32]>,
     /// Per output, how the fixed-point targets of squared error follow from these, if they do.
-    lines: Option<Box<[Line]>>,
+    lines: Option<Box<[TargetLine]>>,
     log2: Log2,
 }
 
 /// The fixed-point targets of squared error as `origin + (q << shift)`, where `q` are those of
 /// Poisson deviance without the low bits that are 0 in all of them.
 #[derive(Debug, Clone, Copy)]
-struct Line {
+struct TargetLine {
     origin: i64,
     shift: u32,
 }
 
-impl Line {
+impl TargetLine {
     /// The line through all targets of an output of positive weight. `shift` is that of `q`.
     fn through(
         numbers: &Numbers,
@@ -183,8 +183,9 @@ impl<'a> Poisson<'a> {
         };
         let counts = numbers.raw.iter().enumerate().map(count).collect::<Result<Box<[i64]>>>()?;
         let narrow = narrow_bits(&counts, weights, n_outputs).unwrap_or_default();
-        let line =
-            |(output, &shift): (usize, &u32)| Line::through(numbers, weights, &counts, output, scale[output], shift);
+        let line = |(output, &shift): (usize, &u32)| {
+            TargetLine::through(numbers, weights, &counts, output, scale[output], shift)
+        };
         let lines = narrow.iter().enumerate().map(line).collect();
         Ok(Self {
             narrow,
@@ -526,7 +527,8 @@ impl OverSums for Poisson<'_> {
     }
 
     fn narrow_value(&self, output: usize, samples: &[u32], totals: &NarrowTotals) -> f64 {
-        let Line { origin, shift } = self.lines.as_ref().map_or(Line { origin: 0, shift: 0 }, |lines| lines[output]);
+        let TargetLine { origin, shift } =
+            self.lines.as_ref().map_or(TargetLine { origin: 0, shift: 0 }, |lines| lines[output]);
         let (sum, variance) = (totals.sum << shift, totals.variance << (2 * shift));
         self.moments.narrow_value(output, samples, &NarrowTotals { origin, sum, variance, ..*totals })
     }

@@ -12,9 +12,9 @@
 //!
 //! O(m) for a pass of m samples, and O([`CLASSES`]) per block.
 
-use super::level::Level;
+use super::level::LossLevel;
 use super::line::Line;
-use super::sum::Part;
+use super::sum::WeightedSum;
 use crate::criterion::weights::Moment;
 
 /// The largest number of classes.
@@ -24,16 +24,16 @@ const BLOCKS: usize = 64;
 const BLOCK_FROM: usize = 32;
 
 /// The places of a line, divided into classes.
-pub(super) struct Classes<'a> {
+pub(super) struct PlaceClasses<'a> {
     line: &'a Line,
     /// A class is a range of `2^shift` places.
     shift: u32,
 }
 
 /// The sums of weights and targets of some samples, by class.
-pub(super) type Parts<S> = [Part<S>; CLASSES];
+pub(super) type Parts<S> = [WeightedSum<S>; CLASSES];
 
-impl<'a> Classes<'a> {
+impl<'a> PlaceClasses<'a> {
     /// Divides all places of a line into classes.
     pub fn new(line: &'a Line) -> Self {
         Self { line, shift: line.len().div_ceil(CLASSES).next_power_of_two().ilog2() }
@@ -46,15 +46,15 @@ impl<'a> Classes<'a> {
 
     /// The sums over all samples of the line. O(n).
     pub fn whole<S: Moment>(&self) -> Parts<S> {
-        let mut parts = [Part::default(); CLASSES];
+        let mut parts = [WeightedSum::default(); CLASSES];
         (1..=self.line.len()).for_each(|place| self.add(&mut parts, place));
         parts
     }
 
     /// A lower bound of the loss of both sides together, for all cuts of a pass that pushes these
     /// places in this order. `whole` has the sums over all samples of the node.
-    pub fn least_loss<S: Moment>(&self, level: impl Level, whole: &Parts<S>, order: &[u32]) -> S {
-        let mut pushed = [Part::default(); CLASSES];
+    pub fn least_loss<S: Moment>(&self, level: impl LossLevel, whole: &Parts<S>, order: &[u32]) -> S {
+        let mut pushed = [WeightedSum::default(); CLASSES];
         let mut least = None;
         let mut own = S::default();
         for block in order.chunks(order.len().div_ceil(BLOCKS).max(BLOCK_FROM)) {
@@ -70,12 +70,12 @@ impl<'a> Classes<'a> {
     }
 
     /// A lower bound of the loss of samples with these sums.
-    fn lower_bound<S: Moment>(&self, level: impl Level, parts: &Parts<S>) -> S {
-        let all = parts.iter().fold(Part::default(), |all: Part<S>, &part| all.plus(part));
+    fn lower_bound<S: Moment>(&self, level: impl LossLevel, parts: &Parts<S>) -> S {
+        let all = parts.iter().fold(WeightedSum::default(), |all: WeightedSum<S>, &part| all.plus(part));
         if all.weight == 0 {
             return S::default();
         }
-        let (mut class, mut below) = (0, Part::<S>::default());
+        let (mut class, mut below) = (0, WeightedSum::<S>::default());
         while level.falls_short(below.weight + parts[class].weight, all.weight) {
             below = below.plus(parts[class]);
             class += 1;
@@ -93,11 +93,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::criterion::quantile::level::Half;
+    use crate::criterion::quantile::level::HalfLevel;
     use crate::params::QuantileLevel;
 
     /// The least loss of samples about any of their targets.
-    fn loss_of(level: impl Level, samples: &[(u64, i64)]) -> i64 {
+    fn loss_of(level: impl LossLevel, samples: &[(u64, i64)]) -> i64 {
         let about = |&(_, point): &(u64, i64)| {
             let distance = |is_above: bool| {
                 let side = samples.iter().filter(|sample| (sample.1 > point) == is_above);
@@ -108,8 +108,8 @@ mod tests {
         samples.iter().map(about).min().unwrap_or(0)
     }
 
-    fn check(level: impl Level, line: &Line, order: &[u32]) -> Result<(), TestCaseError> {
-        let classes = Classes::new(line);
+    fn check(level: impl LossLevel, line: &Line, order: &[u32]) -> Result<(), TestCaseError> {
+        let classes = PlaceClasses::new(line);
         let bound: i64 = classes.least_loss(level, &classes.whole(), order);
         let sample = |place: usize| (line.weights[place], line.values[place]);
         let mut least = i64::MAX;
@@ -143,7 +143,7 @@ mod tests {
                 order.sort_unstable();
             }
             order.truncate(((order.len() as f64 * share).ceil() as usize).max(1));
-            check(Half, &line, &order)?;
+            check(HalfLevel, &line, &order)?;
             check(QuantileLevel::fraction(tenths, 10).unwrap(), &line, &order)?;
         }
     }
@@ -155,13 +155,13 @@ mod tests {
         let mut line = Line::default();
         line.clear();
         line.values.extend(1..=1024);
-        let classes = Classes::new(&line);
+        let classes = PlaceClasses::new(&line);
         let whole = classes.whole::<i64>();
         let signal: Vec<u32> = (1..=1024).collect();
         let noise: Vec<u32> = (1..=512).flat_map(|i| [i, 1025 - i]).collect();
         // The loss of all samples: 2 (1 + 3 + ... + 1023) / 2 = 2^18. The best cut of the signal
         // leaves two sides with half the samples and a quarter of the loss each: 2^17.
-        let bound = |order: &[u32]| classes.least_loss(Half, &whole, order);
+        let bound = |order: &[u32]| classes.least_loss(HalfLevel, &whole, order);
         assert!(bound(&signal) > 1 << 16 && bound(&signal) <= 1 << 17);
         assert!(bound(&noise) > 225_000 && bound(&noise) <= 1 << 18);
     }

@@ -5,23 +5,23 @@
 //! Removing a sample and finding a quantile cost O(log n), whatever the weights are. A list is
 //! faster as long as the quantile moves little; see `peel`.
 
-use super::level::Level;
-use super::sum::Part;
+use super::level::LossLevel;
+use super::sum::WeightedSum;
 use crate::criterion::weights::Moment;
 
 /// Partial sums by place, from 1 on: node `i` has the sum over the `i & -i` places up to and
 /// including `i`.
 pub(super) struct Fenwick<S> {
-    nodes: Vec<Part<S>>,
-    total: Part<S>,
+    nodes: Vec<WeightedSum<S>>,
+    total: WeightedSum<S>,
 }
 
 impl<S: Moment> Fenwick<S> {
     /// The tree of these samples (weight and target), by place from 1 on. A weight of 0 stands for
     /// a place without a sample.
     pub fn new(samples: impl ExactSizeIterator<Item = (u64, i64)>) -> Self {
-        let mut nodes = vec![Part::default(); samples.len() + 1];
-        let mut total = Part::default();
+        let mut nodes = vec![WeightedSum::default(); samples.len() + 1];
+        let mut total = WeightedSum::default();
         for (i, (weight, value)) in (1..).zip(samples) {
             nodes[i] = nodes[i].with(weight, value);
             total = total.with(weight, value);
@@ -45,13 +45,13 @@ impl<S: Moment> Fenwick<S> {
 
     /// The loss of the samples that are left about their quantile. `values` has the target of each
     /// place.
-    pub fn loss(&self, level: impl Level, values: &[i64]) -> S {
+    pub fn loss(&self, level: impl LossLevel, values: &[i64]) -> S {
         if self.total.weight == 0 {
             return S::default();
         }
         // Finds the longest run of places from 1 on whose weight falls short of the level's share.
         // The quantile is at the place after it.
-        let (mut place, mut below) = (0, Part::<S>::default());
+        let (mut place, mut below) = (0, WeightedSum::<S>::default());
         let mut step = self.nodes.len().next_power_of_two() / 2;
         while step > 0 {
             if let Some(node) = self.nodes.get(place + step) {

@@ -5,7 +5,7 @@ use crate::criterion::weights::Moment;
 use crate::params::QuantileLevel;
 
 /// The share of the whole weight below a quantile, and the loss about the quantile.
-pub(super) trait Level: Copy {
+pub(super) trait LossLevel: Copy {
     /// See [`QuantileLevel`].
     fn numerator(self) -> u64;
     /// See [`QuantileLevel`].
@@ -37,7 +37,7 @@ pub(super) trait Level: Copy {
 /// before the place, less the numerator times the whole weight. It is the slope of the loss just
 /// below the target at that place. With the denominator times the place's own weight added, it is
 /// the slope just above.
-pub(super) trait Balance<S: Moment>: Level {
+pub(super) trait Balance<S: Moment>: LossLevel {
     /// The integer type of balances.
     type Integer: Moment + Into<S>;
 
@@ -71,9 +71,9 @@ pub(super) trait Balance<S: Moment>: Level {
 /// The level one half. As the compiler knows its fraction, it takes no multiplications, and the
 /// loss is the sum of all distances.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Half;
+pub(super) struct HalfLevel;
 
-impl Level for Half {
+impl LossLevel for HalfLevel {
     #[inline]
     fn numerator(self) -> u64 {
         1
@@ -91,11 +91,11 @@ impl Level for Half {
     }
 }
 
-impl<S: Moment> Balance<S> for Half {
+impl<S: Moment> Balance<S> for HalfLevel {
     type Integer = i64;
 }
 
-impl Level for QuantileLevel {
+impl LossLevel for QuantileLevel {
     #[inline]
     fn numerator(self) -> u64 {
         self.numerator()

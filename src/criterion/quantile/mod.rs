@@ -56,7 +56,7 @@ use crate::num::{Exact, Wide, bit_length, scale_by_power_of_two};
 use crate::params::QuantileLevel;
 use crate::runtime::Runtime;
 
-use level::Level;
+use level::LossLevel;
 use order::{Ranking, difference};
 use scan::{OutputScan, PassScratch};
 use sum::around;

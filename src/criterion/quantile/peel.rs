@@ -19,7 +19,7 @@
 //! order of removals does not show in the losses. The list is of one of two kinds, see `ring`.
 
 use super::fenwick::Fenwick;
-use super::level::{Balance, Level};
+use super::level::{Balance, LossLevel};
 use super::line::Line;
 use super::ring::Ring;
 use super::sum::around;
@@ -90,7 +90,7 @@ impl<R: Ring, S: Moment> Peel<S> for Plain<R, S> {
 /// Where the pointer of a list starts: at the quantile of all samples of a line. `below` is the
 /// weight of the places before it, `weight` the whole weight.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Start<S> {
+pub(super) struct ListStart<S> {
     pointer: u32,
     below: u64,
     weight: u64,
@@ -98,9 +98,9 @@ pub(super) struct Start<S> {
     pub loss: S,
 }
 
-impl<S: Moment> Start<S> {
+impl<S: Moment> ListStart<S> {
     /// The start for a line. O(n).
-    pub fn of(line: &Line, level: impl Level) -> Self {
+    pub fn of(line: &Line, level: impl LossLevel) -> Self {
         let weight = line.weights.iter().sum();
         let samples = line.weights.iter().copied().zip(line.values.iter().copied()).skip(1);
         let (n_below, below, loss) = around(level, weight, samples);
@@ -123,7 +123,7 @@ pub(super) struct Weighted<'a, R, S: Moment, L: Balance<S>> {
 
 impl<'a, R: Ring, S: Moment, L: Balance<S>> Weighted<'a, R, S, L> {
     /// The set of all samples of a line; `ring` is the list of the line's places.
-    pub fn new(line: &'a Line, ring: R, level: L, start: Start<S>) -> Self {
+    pub fn new(line: &'a Line, ring: R, level: L, start: ListStart<S>) -> Self {
         let balance = level.below(start.below) - level.whole(start.weight);
         Self { line, ring, level, pointer: start.pointer, balance, loss: start.loss, n_steps: 0, tree: None }
     }
@@ -221,11 +221,11 @@ impl<R: Ring, S: Moment, L: Balance<S>> Peel<S> for Weighted<'_, R, S, L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::criterion::quantile::level::Half;
-    use crate::criterion::quantile::ring::{Links, Mask};
+    use crate::criterion::quantile::level::HalfLevel;
+    use crate::criterion::quantile::ring::{Mask, PlaceLinks};
 
     /// Removes the places of a list in this order; returns whether a tree took over.
-    fn run<R: Ring>(mut list: Weighted<'_, R, i64, Half>, order: impl Iterator<Item = u32>) -> bool {
+    fn run<R: Ring>(mut list: Weighted<'_, R, i64, HalfLevel>, order: impl Iterator<Item = u32>) -> bool {
         let last = order.map(|place| list.remove(place)).last();
         assert_eq!(last, Some(0));
         list.tree.is_some()
@@ -238,13 +238,13 @@ mod tests {
         line.weights.extend(weights);
         line.values.extend((1..line.weights.len()).map(|place| place as i64));
         let n = line.len();
-        let start = Start::<i64>::of(&line, Half);
+        let start = ListStart::<i64>::of(&line, HalfLevel);
         if is_small {
-            run(Weighted::new(&line, Mask::new(&line, n), Half, start), order)
+            run(Weighted::new(&line, Mask::new(&line, n), HalfLevel, start), order)
         } else {
-            let mut links = Links::default();
+            let mut links = PlaceLinks::default();
             links.link_all(&line);
-            run(Weighted::new(&line, links.ring(), Half, start), order)
+            run(Weighted::new(&line, links.ring(), HalfLevel, start), order)
         }
     }
 

@@ -1,7 +1,7 @@
 //! Lists of places in ascending order, which remove a member in O(1) and find the neighbours of any
 //! member.
 //!
-//! * [`Links`]: a doubly linked list. Each link lies beside its target, so that one line of the
+//! * [`PlaceLinks`]: a doubly linked list. Each link lies beside its target, so that one line of the
 //!   cache has both.
 //! * [`Mask`]: up to 63 places as the bits of a word; neighbours are found by counting zeros.
 //!   Nothing has to be set up, and the list stays in registers.
@@ -24,7 +24,7 @@ pub(super) trait Ring {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Link {
+struct PlaceLink {
     value: i64,
     /// The member before, then the member after.
     neighbours: [u32; 2],
@@ -32,13 +32,13 @@ struct Link {
 
 /// The storage of a doubly linked list: one link per place.
 #[derive(Debug, Default)]
-pub(super) struct Links(Vec<Link>);
+pub(super) struct PlaceLinks(Vec<PlaceLink>);
 
-impl Links {
+impl PlaceLinks {
     /// Makes all places of a line members.
     pub fn link_all(&mut self, line: &Line) {
         let n = line.len() as u32;
-        let link = |(place, &value): (u32, &i64)| Link { value, neighbours: [place.wrapping_sub(1), place + 1] };
+        let link = |(place, &value): (u32, &i64)| PlaceLink { value, neighbours: [place.wrapping_sub(1), place + 1] };
         self.0.clear();
         self.0.extend((0..).zip(&line.values).map(link));
         self.0[0].neighbours[0] = n;
@@ -67,7 +67,7 @@ impl Links {
 }
 
 /// A doubly linked list whose members can be removed.
-pub(super) struct Linked<'a>(&'a mut [Link]);
+pub(super) struct Linked<'a>(&'a mut [PlaceLink]);
 
 #[allow(clippy::inline_always, reason = "as `Peel::remove`")]
 impl Ring for Linked<'_> {
@@ -161,7 +161,7 @@ mod tests {
             let mut line = Line::default();
             line.clear();
             line.values.extend((1..=n as i64).map(|place| place * place));
-            let mut links = Links::default();
+            let mut links = PlaceLinks::default();
             links.link_all(&line);
             let (mut linked, mut masked) = (links.ring(), Mask::new(&line, n));
             let mut left: Vec<u32> = (0..=n as u32).collect();
@@ -181,7 +181,7 @@ mod tests {
             }
             prop_assert_eq!([linked.after(0), masked.after(0)], [0; 2]);
             links.relink(&order);
-            let mut fresh = Links::default();
+            let mut fresh = PlaceLinks::default();
             fresh.link_all(&line);
             prop_assert!(links.0.iter().zip(&fresh.0).all(|(a, b)| a.neighbours == b.neighbours));
         }

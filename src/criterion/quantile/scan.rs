@@ -17,13 +17,13 @@
 //! sums by place: O(m log m + log n).
 
 use super::Quantile;
-use super::bound::{Classes, Parts};
-use super::level::{Balance, Half, Level};
+use super::bound::{Parts, PlaceClasses};
+use super::level::{Balance, HalfLevel, LossLevel};
 use super::line::Line;
 use super::order::Ranking;
-use super::peel::{Peel, Plain, Start, Weighted, plain_loss};
-use super::ring::{Links, Mask, Ring};
-use super::sum::{Part, around};
+use super::peel::{ListStart, Peel, Plain, Weighted, plain_loss};
+use super::ring::{Mask, PlaceLinks, Ring};
+use super::sum::{WeightedSum, around};
 use crate::criterion::weights::Moment;
 use crate::params::QuantileLevel;
 
@@ -42,16 +42,16 @@ pub(super) struct OutputScan<S> {
     /// The samples of the node. `loss` is the loss of all of them.
     line: Line,
     loss: S,
-    start: Start<S>,
+    start: ListStart<S>,
     /// The list of the node's places, with all of them linked between two passes. Not kept if a
     /// [`Mask`] suffices for the node.
-    links: Links,
+    links: PlaceLinks,
     /// The place in the line of each sample of the node; anything for other samples.
     places: Vec<u32>,
     /// For each place, whether its sample is pushed. Only for passes that are not foreseen.
     marks: Vec<bool>,
     /// For each place, the sums over the samples up to and including it; empty until needed.
-    sums: Vec<Part<S>>,
+    sums: Vec<WeightedSum<S>>,
     /// The sums over the node's samples by class; `None` until needed.
     by_class: Option<Box<Parts<S>>>,
     /// For each number of samples that a foreseen pass has pushed, the loss of the other samples
@@ -94,7 +94,7 @@ impl<S: Moment> OutputScan<S> {
     /// Prepares the sums for a pass that is not foreseen. O(n) for the first such pass of a node.
     pub fn sum_up(&mut self) {
         if self.sums.is_empty() {
-            let mut sum = Part::default();
+            let mut sum = WeightedSum::default();
             self.sums.push(sum);
             for place in 1..=self.line.len() {
                 sum = sum.with(self.line.weight(place), self.line.values[place]);
@@ -141,18 +141,18 @@ impl<S: Moment> OutputScan<S> {
         if pushed.len() * FEW < self.line.len() {
             self.part_few(criterion.level, pushed)
         } else if criterion.is_half() {
-            self.walk(Half)
+            self.walk(HalfLevel)
         } else {
             self.walk(criterion.level)
         }
     }
 
     /// Computes [`walked`](Self::walked) from the pushed samples and the sums by place.
-    fn part_few(&self, level: impl Level, pushed: &[u32]) -> S {
+    fn part_few(&self, level: impl LossLevel, pushed: &[u32]) -> S {
         let mut places: Vec<usize> = pushed.iter().map(|&sample| self.places[sample as usize] as usize).collect();
         places.sort_unstable();
-        let with = |part: Part<S>, place: usize| part.with(self.line.weight(place), self.line.values[place]);
-        let own = places.iter().fold(Part::default(), |part, &place| with(part, place));
+        let with = |part: WeightedSum<S>, place: usize| part.with(self.line.weight(place), self.line.values[place]);
+        let own = places.iter().fold(WeightedSum::default(), |part, &place| with(part, place));
         let all = self.sums[self.line.len()];
         let rest = all.minus(own);
 
@@ -161,10 +161,10 @@ impl<S: Moment> OutputScan<S> {
 
         // Finds the first gap between pushed samples at whose end the other samples have their
         // share: their quantile is in that gap.
-        let mut passed = Part::<S>::default();
+        let mut passed = WeightedSum::<S>::default();
         let mut first = 1;
         for end in places.into_iter().chain([self.line.len() + 1]) {
-            let is_short = |sum: &Part<S>| level.falls_short(sum.minus(passed).weight, rest.weight);
+            let is_short = |sum: &WeightedSum<S>| level.falls_short(sum.minus(passed).weight, rest.weight);
             if !is_short(&self.sums[end - 1]) {
                 let low = first + self.sums[first..end - 1].partition_point(is_short);
                 let (point, below) = (self.line.values[low], self.sums[low - 1].minus(passed));
@@ -178,13 +178,13 @@ impl<S: Moment> OutputScan<S> {
         loss
     }
 
-    fn walk(&self, level: impl Level) -> S {
+    fn walk(&self, level: impl LossLevel) -> S {
         let mut weights = [0; 2];
         for place in 1..=self.line.len() {
             weights[usize::from(self.marks[place])] += self.line.weight(place);
         }
-        let mut below = [Part::<S>::default(); 2];
-        let mut above = [Part::<S>::default(); 2];
+        let mut below = [WeightedSum::<S>::default(); 2];
+        let mut above = [WeightedSum::<S>::default(); 2];
         let mut points = [None; 2];
         for (place, &value) in self.line.values.iter().enumerate().skip(1) {
             let (side, w) = (usize::from(self.marks[place]), self.line.weight(place));
@@ -212,7 +212,7 @@ pub(super) struct PassScratch {
     order: Vec<u32>,
     own_order: Vec<u32>,
     own: Line,
-    own_links: Links,
+    own_links: PlaceLinks,
     /// Pairs of a place in the node's line and a number in the pass, to sort the pass's samples by
     /// place.
     few: Vec<(u32, u32)>,
@@ -231,7 +231,7 @@ impl PassScratch {
         if self.order.len() < BOUND_FROM {
             return f64::INFINITY;
         }
-        let classes = Classes::new(&output.line);
+        let classes = PlaceClasses::new(&output.line);
         let whole = output.by_class.get_or_insert_with(|| Box::new(classes.whole()));
         let least = classes.least_loss(criterion.level, whole, &self.order);
         output.gain(least)
@@ -298,8 +298,8 @@ impl PassScratch {
 }
 
 /// Where the pointer starts in this line.
-fn start_of<S: Moment>(line: &Line, level: QuantileLevel) -> Start<S> {
-    if level == QuantileLevel::HALF { Start::of(line, Half) } else { Start::of(line, level) }
+fn start_of<S: Moment>(line: &Line, level: QuantileLevel) -> ListStart<S> {
+    if level == QuantileLevel::HALF { ListStart::of(line, HalfLevel) } else { ListStart::of(line, level) }
 }
 
 /// Computes the losses of what is left of the node's samples, and of what is left of the pass's own
@@ -309,7 +309,7 @@ fn peel<R: Ring, S: Moment>(
     criterion: &Quantile<'_, S>,
     (line, own): (&Line, &Line),
     rings: (R, R),
-    (start, loss): (Start<S>, S),
+    (start, loss): (ListStart<S>, S),
     orders: (&[u32], &[u32]),
     losses: (&mut [S], &mut [S]),
 ) {
@@ -321,7 +321,7 @@ fn peel<R: Ring, S: Moment>(
     } else {
         let starts = (start, if is_whole { start } else { start_of(own, criterion.level) });
         if criterion.is_half() {
-            weighted(Half, (line, own), rings, starts, orders, losses);
+            weighted(HalfLevel, (line, own), rings, starts, orders, losses);
         } else {
             weighted(criterion.level, (line, own), rings, starts, orders, losses);
         }
@@ -333,7 +333,7 @@ fn weighted<R: Ring, S: Moment, L: Balance<S>>(
     level: L,
     lines: (&Line, &Line),
     rings: (R, R),
-    starts: (Start<S>, Start<S>),
+    starts: (ListStart<S>, ListStart<S>),
     orders: (&[u32], &[u32]),
     losses: (&mut [S], &mut [S]),
 ) {

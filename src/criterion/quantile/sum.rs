@@ -1,16 +1,16 @@
 //! Sums of weights and of weighted targets over some samples.
 
-use super::level::Level;
+use super::level::LossLevel;
 use crate::criterion::weights::Moment;
 
 /// The weight of some samples and the sum of their weighted targets.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Part<S> {
+pub struct WeightedSum<S> {
     pub(super) weight: u64,
     sum: S,
 }
 
-impl<S: Moment> Part<S> {
+impl<S: Moment> WeightedSum<S> {
     /// The sums with one sample more.
     #[inline]
     pub(super) fn with(self, weight: u64, value: i64) -> Self {
@@ -49,11 +49,11 @@ impl<S: Moment> Part<S> {
 /// The number and the weight of the samples below the quantile, and the loss of all samples, which
 /// come in the order of their targets as weight and target. `weight` is the weight of all. O(n).
 pub(super) fn around<S: Moment>(
-    level: impl Level,
+    level: impl LossLevel,
     weight: u64,
     mut samples: impl Iterator<Item = (u64, i64)>,
 ) -> (usize, u64, S) {
-    let (mut n_below, mut below, mut point) = (0, Part::<S>::default(), 0);
+    let (mut n_below, mut below, mut point) = (0, WeightedSum::<S>::default(), 0);
     for (w, value) in samples.by_ref() {
         if !level.falls_short(below.weight + w, weight) {
             point = value;
@@ -62,6 +62,6 @@ pub(super) fn around<S: Moment>(
         below = below.with(w, value);
         n_below += 1;
     }
-    let above: Part<S> = samples.fold(Part::default(), |part, (w, value)| part.with(w, value));
+    let above: WeightedSum<S> = samples.fold(WeightedSum::default(), |part, (w, value)| part.with(w, value));
     (n_below, below.weight, level.loss(above.excess_over(point), below.lack_of(point)))
 }

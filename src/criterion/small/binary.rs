@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use super::filter::{Rough, set_pairs};
-use super::format::{Components, Packed, Pair, packed, unpacked};
-use super::kernel::{Held, Precision, Rows};
+use super::format::{Components, InOneInteger, InTwoDoubles, packed, unpacked};
+use super::kernel::{CriterionRows, Held, Precision};
 use super::{ByRow, ExactScore, MAX_ROWS, MAX_WEIGHT, SmallCut};
 use crate::criterion::binary::{BinaryGini, BinaryTotals};
 use crate::criterion::statistics::Statistics;
@@ -28,7 +28,7 @@ impl BinaryRows {
 }
 
 impl Held for BinaryRows {
-    type Lanes = Components<Packed>;
+    type Lanes = Components<InOneInteger>;
     const ARE_EXACT: bool = true;
     /// A node whose classes are parted by one column reads no other.
     const SIDE_BY_SIDE: bool = false;
@@ -36,7 +36,7 @@ impl Held for BinaryRows {
     const CATEGORIES: bool = true;
 }
 
-impl<W: SampleWeights> Rows<BinaryGini<'_, W>> for BinaryRows {
+impl<W: SampleWeights> CriterionRows<BinaryGini<'_, W>> for BinaryRows {
     /// Packed.
     type Left = i32;
 
@@ -96,7 +96,7 @@ impl<W: SampleWeights> Rows<BinaryGini<'_, W>> for BinaryRows {
         _criterion: &BinaryGini<'_, W>,
         places: &[u8],
         _n: usize,
-        lanes: &mut Components<Packed>,
+        lanes: &mut Components<InOneInteger>,
     ) -> Precision {
         let [cells] = &mut lanes.cells;
         let (weight, second) = (self.node.weight as i32, self.node.second as i32);
@@ -123,7 +123,7 @@ impl<W: SampleWeights> Rows<BinaryGini<'_, W>> for BinaryRows {
     fn lefts<const K: usize>(
         &self,
         _criterion: &BinaryGini<'_, W>,
-        lanes: &Components<Packed>,
+        lanes: &Components<InOneInteger>,
         ranks: &[u32],
         is_left: impl Fn(u32) -> [bool; K],
     ) -> [i32; K] {
@@ -149,11 +149,11 @@ impl<W: SampleWeights> Rows<BinaryGini<'_, W>> for BinaryRows {
     }
 
     #[inline]
-    fn of_lanes(lanes: &Components<Packed>, i: usize) -> i32 {
+    fn of_lanes(lanes: &Components<InOneInteger>, i: usize) -> i32 {
         lanes.lefts[0][i]
     }
 
-    fn row(&self, lanes: &Components<Packed>, row: usize) -> (i64, i64) {
+    fn row(&self, lanes: &Components<InOneInteger>, row: usize) -> (i64, i64) {
         let (weight, excess) = unpacked(lanes.cells[0][row]);
         (weight.into(), excess.into())
     }
@@ -164,7 +164,7 @@ impl<W: SampleWeights> Rows<BinaryGini<'_, W>> for BinaryRows {
 }
 
 impl<W: SampleWeights> Rough for BinaryGini<'_, W> {
-    type Lanes = Components<Pair>;
+    type Lanes = Components<InTwoDoubles>;
     const SIDE_BY_SIDE: bool = true;
     const ROUGH_FIRST: bool = false;
 
@@ -174,7 +174,7 @@ impl<W: SampleWeights> Rough for BinaryGini<'_, W> {
         node: &BinaryTotals,
         samples: &[u32],
         weights: &[u64],
-        lanes: &mut Components<Pair>,
+        lanes: &mut Components<InTwoDoubles>,
     ) -> Precision {
         let (weight, second) = (node.weight as f64, node.second as f64);
         let distances = [-second, weight - second];

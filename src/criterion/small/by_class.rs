@@ -21,13 +21,13 @@ const MAX_OUTPUTS: usize = 8;
 pub struct ByClass<M> {
     /// The weights of the rows.
     weights: ByRow<f64>,
-    outputs: Vec<Output>,
-    whole: Whole,
+    outputs: Vec<OutputRows>,
+    whole: NodeWeights,
     measure: PhantomData<fn() -> M>,
 }
 
 /// The rows in the order of their classes of one output.
-struct Output {
+struct OutputRows {
     rows: ByRow<u8>,
     /// For each class that the node has: the end of its rows, and their weight.
     groups: Vec<(u16, f64)>,
@@ -35,7 +35,7 @@ struct Output {
 
 /// The weight of the node, and the least weight of a child.
 #[derive(Clone, Copy, Default)]
-struct Whole {
+struct NodeWeights {
     weight: f64,
     least: f64,
 }
@@ -46,8 +46,8 @@ struct Whole {
 fn scores_of<M: Measure, const BY: usize, const N: usize>(
     ranks: &[u32],
     weights: &[f64],
-    outputs: &[Output],
-    whole: Whole,
+    outputs: &[OutputRows],
+    whole: NodeWeights,
     lasts: &[u32; N],
 ) -> [f64; N] {
     let mut left = [0.0; N];
@@ -91,8 +91,8 @@ vectorized! {
     fn score_cuts<M: Measure, const BY: usize, const N: usize>(
         ranks: &[u32],
         weights: &[f64],
-        outputs: &[Output],
-        whole: Whole,
+        outputs: &[OutputRows],
+        whole: NodeWeights,
         lasts: &[u32],
         scores: &mut [f64],
     ) -> f64 {
@@ -107,11 +107,11 @@ vectorized! {
 
 impl<M: Measure> Lanes for ByClass<M> {
     fn new() -> Self {
-        Self { weights: [0.0; MAX_ROWS], outputs: Vec::new(), whole: Whole::default(), measure: PhantomData }
+        Self { weights: [0.0; MAX_ROWS], outputs: Vec::new(), whole: NodeWeights::default(), measure: PhantomData }
     }
 
     fn begin(&mut self, weight: u64, least: f64) {
-        self.whole = Whole { weight: weight as f64, least };
+        self.whole = NodeWeights { weight: weight as f64, least };
     }
 
     fn score_cuts<const BY: usize, const N: usize>(
@@ -169,9 +169,9 @@ impl<W: SampleWeights, M: Measure> Rough for ClassCriterion<'_, W, M> {
     ) -> Precision {
         let ByClass { weights, outputs, .. } = lanes;
         weights.iter_mut().zip(row_weights).for_each(|(weight, &w)| *weight = w as f64);
-        outputs.resize_with(self.n_outputs, || Output { rows: [0; MAX_ROWS], groups: Vec::new() });
+        outputs.resize_with(self.n_outputs, || OutputRows { rows: [0; MAX_ROWS], groups: Vec::new() });
         let mut n_groups = 0;
-        for (number, Output { rows, groups }) in outputs.iter_mut().enumerate() {
+        for (number, OutputRows { rows, groups }) in outputs.iter_mut().enumerate() {
             let slot = |row: u8| self.slots(samples[usize::from(row)])[number];
             let rows = &mut rows[..samples.len()];
             (0..=u8::MAX).zip(&mut *rows).for_each(|(number, row)| *row = number);

@@ -51,7 +51,7 @@ struct Sums {
 
 /// One of them.
 #[derive(Clone, Copy)]
-struct Sum {
+struct OrderedSum {
     left: i32,
     numerator: i32,
 }
@@ -60,7 +60,7 @@ impl SmallClasses {
     /// The sums of some cuts. `lefts(ranks, weights, all)` tells the weights of the rows of one class that go
     /// left, of which all weigh `all`.
     #[inline]
-    fn sums<const N: usize>(&self, ranks: &[u32], lefts: impl Fn(&[u32], &[i32], i32) -> [i32; N]) -> [Sum; N] {
+    fn sums<const N: usize>(&self, ranks: &[u32], lefts: impl Fn(&[u32], &[i32], i32) -> [i32; N]) -> [OrderedSum; N] {
         let mut sums = [(0, 0, 0); N];
         let mut start = 0;
         for &(group_end, count) in &self.groups {
@@ -73,19 +73,22 @@ impl SmallClasses {
                 *outside += (count - left) * (count - left);
             }
         }
-        sums.map(|(left, inside, outside)| Sum { left, numerator: numerator(self.weight, left, inside, outside) })
+        sums.map(|(left, inside, outside)| OrderedSum {
+            left,
+            numerator: numerator(self.weight, left, inside, outside),
+        })
     }
 
     /// The sum of the cut that sends rows of a rank below `end` left.
     #[inline]
-    fn sum_below(&self, ranks: &[u32], end: u32) -> Sum {
+    fn sum_below(&self, ranks: &[u32], end: u32) -> OrderedSum {
         let [sum] = self.sums(ranks, |ranks, weights, _| {
             [ranks.iter().zip(weights).map(|(&rank, &w)| w & -i32::from(rank < end)).sum()]
         });
         sum
     }
 
-    fn sum_of_subset(&self, units: &[u32], subset: u32) -> Sum {
+    fn sum_of_subset(&self, units: &[u32], subset: u32) -> OrderedSum {
         let [sum] = self.sums(units, |units, weights, _| {
             [units.iter().zip(weights).map(|(&unit, &w)| w & -i32::from(unit & subset != 0)).sum()]
         });
@@ -93,17 +96,17 @@ impl SmallClasses {
     }
 
     /// The sum of cut number `i` of those that were scored last.
-    fn sum(&self, i: usize) -> Sum {
+    fn sum(&self, i: usize) -> OrderedSum {
         let Sums { left, numerator } = &self.cuts[i / LANES];
-        Sum { left: left[i % LANES], numerator: numerator[i % LANES] }
+        OrderedSum { left: left[i % LANES], numerator: numerator[i % LANES] }
     }
 
-    fn cut_of(&self, sum: Sum) -> SmallCut {
+    fn cut_of(&self, sum: OrderedSum) -> SmallCut {
         let denominator = sum.left * (self.weight - sum.left);
         SmallCut { score: f64::from(sum.numerator) / f64::from(denominator), weight: sum.left as u64 }
     }
 
-    fn exact_of(&self, sum: Sum) -> ExactScore {
+    fn exact_of(&self, sum: OrderedSum) -> ExactScore {
         let denominator = sum.left * (self.weight - sum.left);
         ExactScore { numerator: sum.numerator as u128, denominator: denominator as u32 }
     }

@@ -3,8 +3,8 @@
 
 use std::cmp::Ordering;
 
-use super::format::{Cells, Pair};
-use super::kernel::{Held, Lanes, Precision, Rows};
+use super::format::{Cells, InTwoDoubles};
+use super::kernel::{CriterionRows, Held, Lanes, Precision};
 use super::{ByRow, MAX_ROWS, SmallCut};
 use crate::criterion::statistics::Statistics;
 
@@ -59,7 +59,7 @@ pub fn set_pairs(
     row_weights: &[u64],
     node_weight: f64,
     excess: impl Fn(u32, f64) -> f64,
-    [weights, excesses]: &mut Cells<Pair>,
+    [weights, excesses]: &mut Cells<InTwoDoubles>,
 ) -> f64 {
     let (mut all, mut least) = (node_weight * 2.0, f64::INFINITY);
     let rows = weights.iter_mut().zip(excesses).zip(samples).zip(row_weights);
@@ -100,7 +100,7 @@ impl<C: Statistics> Filter<C> {
     }
 }
 
-impl<C: Rough> Rows<C> for Filter<C> {
+impl<C: Rough> CriterionRows<C> for Filter<C> {
     /// What the criterion knows of the rows that it has pushed.
     type Left = (C::Scan, C::Pushed);
 

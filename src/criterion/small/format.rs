@@ -9,24 +9,24 @@ use super::{BY_RANK, ByColumn, ByRow, COLUMNS, MAX_ROWS, goes_left, higher, high
 use crate::simd::{Level, vectorized};
 
 /// An integer in a lane.
-pub trait Lane: Copy + Default + PartialEq + AddAssign + Send + Sync + 'static {
+pub trait LaneInteger: Copy + Default + PartialEq + AddAssign + Send + Sync + 'static {
     /// What changes no sum. For doubles it is -0: a choice of 0 cannot be made an addition under a mask.
     const NOTHING: Self;
 }
 
-impl Lane for i32 {
+impl LaneInteger for i32 {
     const NOTHING: Self = 0;
 }
 
 /// Sums of weights are exact; sums of excesses have a bound of their error.
-impl Lane for f64 {
+impl LaneInteger for f64 {
     const NOTHING: Self = -0.0;
 }
 
 /// The components of a row, the first of which is above 0, and the scores of their sums.
-pub trait Format: Sync + 'static {
+pub trait SumFormat: Sync + 'static {
     /// A component.
-    type Lane: Lane;
+    type Lane: LaneInteger;
     /// Something for each component.
     type Parts<T: Send>: AsRef<[T]> + AsMut<[T]> + Send;
     /// What scores need to know of the node.
@@ -43,7 +43,7 @@ pub trait Format: Sync + 'static {
 }
 
 /// A weight of ten bits and an excess in one integer of 32 bits.
-pub struct Packed;
+pub struct InOneInteger;
 
 /// The low bits of a packed number.
 const WEIGHT_BITS: u32 = 10;
@@ -62,7 +62,7 @@ pub fn unpacked(packed: i32) -> (i32, i32) {
 }
 
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-impl Format for Packed {
+impl SumFormat for InOneInteger {
     type Lane = i32;
     type Parts<T: Send> = [T; 1];
     /// The weight, and the least and the most weight of a child.
@@ -91,10 +91,10 @@ impl Format for Packed {
 }
 
 /// A weight and an excess, each a double.
-pub struct Pair;
+pub struct InTwoDoubles;
 
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-impl Format for Pair {
+impl SumFormat for InTwoDoubles {
     type Lane = f64;
     type Parts<T: Send> = [T; 2];
     type Whole = [f64; 3];
@@ -121,12 +121,12 @@ impl Format for Pair {
 }
 
 /// Numbers of rows, component by component.
-pub type Cells<F> = <F as Format>::Parts<ByRow<<F as Format>::Lane>>;
+pub type Cells<F> = <F as SumFormat>::Parts<ByRow<<F as SumFormat>::Lane>>;
 
 /// Adds up the rows that go left in each lane.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-pub fn add_up<F: Format, const BY: usize, const N: usize>(
+pub fn add_up<F: SumFormat, const BY: usize, const N: usize>(
     n_rows: usize,
     rank: impl Fn(usize, usize) -> u32,
     cells: &Cells<F>,
@@ -150,7 +150,7 @@ pub fn add_up<F: Format, const BY: usize, const N: usize>(
 
 vectorized! {
     /// Adds up and scores `N` cuts at a time.
-    fn score_cuts<F: Format, const BY: usize, const N: usize>(
+    fn score_cuts<F: SumFormat, const BY: usize, const N: usize>(
         ranks: &[u32],
         cells: &Cells<F>,
         lasts: &[u32],
@@ -174,7 +174,7 @@ vectorized! {
 
 vectorized! {
     /// As `score_cuts`, for columns side by side.
-    fn score_columns<F: Format>(
+    fn score_columns<F: SumFormat>(
         ranks: &[ByColumn<u32>],
         cells: &Cells<F>,
         whole: F::Whole,
@@ -192,7 +192,7 @@ vectorized! {
 
 vectorized! {
     /// The sum of the numbers of rows of a rank below `end`.
-    pub fn sum_below<L: Lane>(ranks: &[u32], cells: &ByRow<L>, end: u32) -> L {
+    pub fn sum_below<L: LaneInteger>(ranks: &[u32], cells: &ByRow<L>, end: u32) -> L {
         // Rows are added up in turn in all lanes, as additions to one number would wait for each other.
         let mut sums = [L::default(); COLUMNS];
         let (ranks, rest) = ranks.as_chunks::<COLUMNS>();
@@ -215,7 +215,7 @@ vectorized! {
 
 vectorized! {
     /// Scores the cuts that were scored last again, with the rows of rank 0 on the left of all.
-    fn score_moved<F: Format, const N: usize>(
+    fn score_moved<F: SumFormat, const N: usize>(
         ranks: &[u32],
         cells: &Cells<F>,
         whole: F::Whole,
@@ -247,13 +247,13 @@ vectorized! {
 }
 
 /// The components of the node's rows, and those on the left of the cuts that were scored last.
-pub struct Components<F: Format> {
+pub struct Components<F: SumFormat> {
     pub cells: Cells<F>,
     pub lefts: Cells<F>,
     pub whole: F::Whole,
 }
 
-impl<F: Format> Lanes for Components<F> {
+impl<F: SumFormat> Lanes for Components<F> {
     fn new() -> Self {
         let cells = || F::parts(|| [F::Lane::default(); MAX_ROWS]);
         Self { cells: cells(), lefts: cells(), whole: F::Whole::default() }

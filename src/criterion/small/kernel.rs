@@ -1,5 +1,5 @@
-//! The search of small subtrees, whatever the criterion. A criterion says what its rows are ([`Rows`]) and how
-//! they stand in the lanes of vector registers ([`Lanes`]); all else is here.
+//! The search of small subtrees, whatever the criterion. A criterion says what its rows are
+//! ([`CriterionRows`]) and how they stand in the lanes of vector registers ([`Lanes`]); all else is here.
 //!
 //! The scores in lanes may be rounded. They tell which cuts may be the best ones; the exact sums of these are
 //! added up afterwards, and compared.
@@ -113,7 +113,7 @@ fn least_square(root: f64) -> f64 {
 }
 
 /// The rows of a small subtree, as one criterion has them.
-pub trait Rows<C: Statistics + ?Sized>: Held {
+pub trait CriterionRows<C: Statistics + ?Sized>: Held {
     /// The exact sums of the rows on one side.
     type Left;
 
@@ -137,7 +137,8 @@ pub trait Rows<C: Statistics + ?Sized>: Held {
     fn write_row_value(&self, criterion: &C, place: u8, sample: u32, value: &mut [f64]);
     /// Loads the exact numbers of the node's rows.
     fn begin(&mut self, criterion: &C, places: &[u8], samples: &[u32]);
-    /// Sets the numbers in lanes. Exact ones are set at once, others when the node is first searched, without places.
+    /// Sets the numbers in lanes. Exact ones are set at once, others when the node is first searched, without
+    /// places.
     fn set_lanes(&self, criterion: &C, places: &[u8], n: usize, lanes: &mut Self::Lanes) -> Precision;
     /// No cut has a higher score.
     fn most_score(&self) -> f64;
@@ -172,7 +173,7 @@ pub trait Rows<C: Statistics + ?Sized>: Held {
 }
 
 /// The rows of a small subtree, and the cuts of its nodes.
-pub struct Kernel<R: Held> {
+pub struct SmallKernel<R: Held> {
     rows: R,
     lanes: R::Lanes,
     /// The rows of the node.
@@ -184,11 +185,11 @@ pub struct Kernel<R: Held> {
     units: Vec<(i64, i64)>,
 }
 
-impl<R: Held> Kernel<R> {
+impl<R: Held> SmallKernel<R> {
     #[inline]
     fn set_lanes<C: Statistics>(&mut self, criterion: &C, places: &[u8])
     where
-        R: Rows<C>,
+        R: CriterionRows<C>,
     {
         if !self.is_current {
             self.precision = self.rows.set_lanes(criterion, places, self.n, &mut self.lanes);
@@ -197,7 +198,7 @@ impl<R: Held> Kernel<R> {
     }
 }
 
-impl<C: Statistics, R: Rows<C>> SmallRows<C> for Kernel<R> {
+impl<C: Statistics, R: CriterionRows<C>> SmallRows<C> for SmallKernel<R> {
     fn new(criterion: &C) -> Option<Self> {
         Some(Self {
             rows: R::new(criterion)?,

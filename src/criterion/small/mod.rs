@@ -1,9 +1,10 @@
 //! The statistics of small subtrees, of at most [`MAX_ROWS`] rows.
 //!
-//! Most nodes of a tree have few rows, and there the time of a split goes into what does not depend
-//! on the rows: wide integers, buffers, proofs. In a small subtree whose rows weigh at most [`MAX_WEIGHT`] all
-//! statistics are narrow integers in a few arrays. Those of any weights are doubles, with a bound of their error.
-//! The rows of the subtree are loaded once; a node is a list of *places*, the positions of its rows among them.
+//! Most nodes of a tree have few rows, and there the time of a split goes into what does not depend on the
+//! rows: wide integers, buffers, proofs. In a small subtree whose rows weigh at most [`MAX_WEIGHT`] all
+//! statistics are narrow integers in a few arrays. Those of any weights are doubles, with a bound of their
+//! error. The rows of the subtree are loaded once; a node is a list of *places*, the positions of its rows
+//! among them.
 //!
 //! No column is sorted. For each rank of the column in the node, the rows of at most that rank are
 //! added up: n steps for n rows, each for [`LANES`] ranks side by side in vector registers. So all
@@ -26,7 +27,7 @@ mod sums;
 pub use binary::BinaryRows;
 pub use classes::SmallClasses;
 pub use filter::Filter;
-pub use kernel::{Kernel, Rows};
+pub use kernel::{CriterionRows, SmallKernel};
 pub use none::NotSmall;
 pub use squares::SquareRows;
 pub use sums::SmallSums;
@@ -281,11 +282,11 @@ pub trait SmallRows<C: Statistics + ?Sized>: Send + Sized {
         f64::INFINITY
     }
 
-    /// Sorts the units that were [added up](Self::add_units) last, which ascend at first, in one of
-    /// the orders of [`Ordered`](super::Ordered) that are to be tried. `i` counts these orders. Returns
-    /// false if there is no such order. If all cuts are legal, orders whose cuts are no better than those of
-    /// the orders before are left out. Units with equal means ascend. O(units log(units)), or for the first principal component
-    /// O(units * classes) more.
+    /// Sorts the units that were [added up](Self::add_units) last, which ascend at first, in one of the
+    /// orders of [`Ordered`](super::Ordered) that are to be tried. `i` counts these orders. Returns false if
+    /// there is no such order. If all cuts are legal, orders whose cuts are no better than those of the
+    /// orders before are left out. Units with equal means ascend. O(units log(units)), or for the first
+    /// principal component O(units * classes) more.
     fn sort_units(&mut self, i: usize, all_legal: bool, units: &mut [u8]) -> bool;
 }
 

@@ -1,7 +1,7 @@
-//! Rows of several numbers, one of each output, in lanes: the squares of the excesses are added up over outputs.
-//! With one output there is no more than its [`Components`].
+//! Rows of several numbers, one of each output, in lanes: the squares of the excesses are added up over
+//! outputs. With one output there is no more than its [`Components`].
 
-use super::format::{Cells, Components, Pair, add_up, sum_below};
+use super::format::{Cells, Components, InTwoDoubles, add_up, sum_below};
 use super::kernel::Lanes;
 use super::{BY_RANK, ByColumn, ByRow, COLUMNS, goes_left, higher, highest_of};
 use crate::simd::{Level, vectorized};
@@ -9,7 +9,7 @@ use crate::simd::{Level, vectorized};
 /// The weights of a node's rows, and their excesses of each output.
 pub struct Squares {
     /// The weights, and the excesses of the first output.
-    pub first: Components<Pair>,
+    pub first: Components<InTwoDoubles>,
     /// The excesses of the other outputs.
     pub others: Vec<ByRow<f64>>,
 }
@@ -20,12 +20,12 @@ pub struct Squares {
 fn scores_of<const BY: usize, const N: usize>(
     n_rows: usize,
     rank: impl Fn(usize, usize) -> u32,
-    cells: &Cells<Pair>,
+    cells: &Cells<InTwoDoubles>,
     others: &[ByRow<f64>],
     lasts: &[u32; N],
     [node, least, most]: [f64; 3],
 ) -> [f64; N] {
-    let [left, first] = add_up::<Pair, BY, N>(n_rows, &rank, cells, lasts);
+    let [left, first] = add_up::<InTwoDoubles, BY, N>(n_rows, &rank, cells, lasts);
     let mut squares = first.map(|excess| excess * excess);
     for excesses in others {
         let mut sums = [0.0; N];
@@ -54,7 +54,7 @@ fn scores_of<const BY: usize, const N: usize>(
 vectorized! {
     fn score_cuts<const BY: usize, const N: usize>(
         ranks: &[u32],
-        cells: &Cells<Pair>,
+        cells: &Cells<InTwoDoubles>,
         others: &[ByRow<f64>],
         lasts: &[u32],
         whole: [f64; 3],
@@ -73,7 +73,7 @@ vectorized! {
 vectorized! {
     fn score_columns(
         ranks: &[ByColumn<u32>],
-        cells: &Cells<Pair>,
+        cells: &Cells<InTwoDoubles>,
         others: &[ByRow<f64>],
         whole: [f64; 3],
         scores: &mut [ByColumn<f64>],

@@ -7,8 +7,8 @@
 use std::cmp::Ordering;
 
 use super::filter::{Rough, set_pairs};
-use super::format::{Components, EXCESS_BITS, Packed, packed};
-use super::kernel::{Held, Precision, Rows};
+use super::format::{Components, EXCESS_BITS, InOneInteger, packed};
+use super::kernel::{CriterionRows, Held, Precision};
 use super::several::Squares;
 use super::{ByRow, ExactScore, MARGIN, MAX_ROWS, MAX_WEIGHT, SmallCut};
 use crate::criterion::squared_error::{SquaredError, SumTotals};
@@ -45,14 +45,14 @@ impl SquareRows {
 }
 
 impl Held for SquareRows {
-    type Lanes = Components<Packed>;
+    type Lanes = Components<InOneInteger>;
     const ARE_EXACT: bool = false;
     const SIDE_BY_SIDE: bool = true;
     const ROUGH_FIRST: bool = false;
     const CATEGORIES: bool = true;
 }
 
-impl<W: SampleWeights> Rows<SquaredError<'_, W>> for SquareRows {
+impl<W: SampleWeights> CriterionRows<SquaredError<'_, W>> for SquareRows {
     type Left = (i32, i64);
 
     fn new(criterion: &SquaredError<'_, W>) -> Option<Self> {
@@ -136,7 +136,7 @@ impl<W: SampleWeights> Rows<SquaredError<'_, W>> for SquareRows {
         _criterion: &SquaredError<'_, W>,
         _places: &[u8],
         n: usize,
-        lanes: &mut Components<Packed>,
+        lanes: &mut Components<InOneInteger>,
     ) -> Precision {
         let [cells] = &mut lanes.cells;
         let excesses = &self.row_excesses[..n];
@@ -161,7 +161,7 @@ impl<W: SampleWeights> Rows<SquaredError<'_, W>> for SquareRows {
     fn lefts<const K: usize>(
         &self,
         _criterion: &SquaredError<'_, W>,
-        _lanes: &Components<Packed>,
+        _lanes: &Components<InOneInteger>,
         ranks: &[u32],
         is_left: impl Fn(u32) -> [bool; K],
     ) -> [(i32, i64); K] {
@@ -186,7 +186,7 @@ impl<W: SampleWeights> Rows<SquaredError<'_, W>> for SquareRows {
         self.exact(a).compare(&self.exact(b))
     }
 
-    fn row(&self, _lanes: &Components<Packed>, row: usize) -> (i64, i64) {
+    fn row(&self, _lanes: &Components<InOneInteger>, row: usize) -> (i64, i64) {
         (self.row_weights[row].into(), self.row_excesses[row])
     }
 

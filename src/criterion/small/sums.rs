@@ -47,13 +47,13 @@ pub struct SmallSums {
     lefts: [[i32; LANES]; MAX_ROWS / LANES],
     /// The weights of units of categories.
     unit_weights: ByRow<i32>,
-    outputs: Box<[Output]>,
+    outputs: Box<[OutputNumbers]>,
     /// For logarithms.
     log2: Option<Log2>,
 }
 
 /// The numbers of one output.
-struct Output {
+struct OutputNumbers {
     /// By how many bits the unit of the numbers is coarser than the finest one.
     shift: u32,
     /// The sums of the node as scores need them.
@@ -77,7 +77,7 @@ struct Output {
 impl SmallSums {
     /// The cut that has `left(output)` on its left: its weight, and the excess of an output.
     #[inline]
-    fn cut_of<C: OverSums>(&self, left: impl Fn(usize, &Output) -> (i32, i64)) -> SmallCut {
+    fn cut_of<C: OverSums>(&self, left: impl Fn(usize, &OutputNumbers) -> (i32, i64)) -> SmallCut {
         let (mut weight, mut parts) = (0, 0.0);
         for (number, output) in self.outputs.iter().enumerate() {
             let excess;
@@ -97,11 +97,11 @@ impl SmallSums {
     }
 
     /// The exact score of this cut.
-    fn exact_of<C: OverSums>(&self, left: impl Fn(usize, &Output) -> (i32, i64)) -> ExactScore {
+    fn exact_of<C: OverSums>(&self, left: impl Fn(usize, &OutputNumbers) -> (i32, i64)) -> ExactScore {
         if C::LOSS == LOGS { self.exact_by_logs(left) } else { self.exact_by_squares(left) }
     }
 
-    fn exact_by_squares(&self, left: impl Fn(usize, &Output) -> (i32, i64)) -> ExactScore {
+    fn exact_by_squares(&self, left: impl Fn(usize, &OutputNumbers) -> (i32, i64)) -> ExactScore {
         let (mut weight, mut numerator) = (0, 0);
         for (number, output) in self.outputs.iter().enumerate() {
             let excess;
@@ -112,7 +112,7 @@ impl SmallSums {
         ExactScore { numerator, denominator: self.product(weight as u32) }
     }
 
-    fn exact_by_logs(&self, left: impl Fn(usize, &Output) -> (i32, i64)) -> ExactScore {
+    fn exact_by_logs(&self, left: impl Fn(usize, &OutputNumbers) -> (i32, i64)) -> ExactScore {
         let mut numerator = ABOVE_ALL;
         let Some(log2) = self.log2 else { unreachable!("the loss has logarithms") };
         let log = |of: i64| i128::from(log2.log2(of as u64));
@@ -132,16 +132,16 @@ impl SmallSums {
     }
 
     /// The weight and the excess on the left of cut number `i` of those that were scored last.
-    fn scored(&self, i: usize) -> impl Fn(usize, &Output) -> (i32, i64) {
+    fn scored(&self, i: usize) -> impl Fn(usize, &OutputNumbers) -> (i32, i64) {
         move |_, output| (self.lefts.as_flattened()[i], output.excesses.as_flattened()[i])
     }
 
-    fn of_subset(&self, units: &[u32], subset: u32) -> impl Fn(usize, &Output) -> (i32, i64) {
+    fn of_subset(&self, units: &[u32], subset: u32) -> impl Fn(usize, &OutputNumbers) -> (i32, i64) {
         move |_, output| sums_where(units, &self.row_weights, &output.row_excesses, |unit| unit & subset != 0)
     }
 
     /// The weight and the excess of the rows of a rank below `end`.
-    fn below(&self, ranks: &[u32], end: u32) -> impl Fn(usize, &Output) -> (i32, i64) {
+    fn below(&self, ranks: &[u32], end: u32) -> impl Fn(usize, &OutputNumbers) -> (i32, i64) {
         move |_, output| sums_where(ranks, &self.row_weights, &output.row_excesses, |rank| rank < end)
     }
 }
@@ -149,7 +149,7 @@ impl SmallSums {
 /// What is added to scores by logarithms.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
-fn offset(outputs: &[Output]) -> f64 {
+fn offset(outputs: &[OutputNumbers]) -> f64 {
     outputs.iter().map(|output| 2.0 * output.whole.sum * output.whole.factor).sum()
 }
 
@@ -157,7 +157,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
     fn new(criterion: &C) -> Option<Self> {
         // Squares of one output have a form of their own (`squares`).
         let n_outputs = criterion.n_small_outputs().filter(|&n| C::LOSS == LOGS || n > 1)?;
-        let output = |number| Output {
+        let output = |number| OutputNumbers {
             shift: criterion.shift(number),
             whole: Whole { factor: criterion.unit(number), ..Whole::default() },
             origin: 0,
@@ -346,7 +346,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
     }
 
     fn compare_subset_mean(&self, _criterion: &C, units: &[u32], subset: u32) -> Ordering {
-        let Output { row_excesses, totals, .. } = &self.outputs[0];
+        let OutputNumbers { row_excesses, totals, .. } = &self.outputs[0];
         let (left, excess) = sums_where(units, &self.row_weights, row_excesses, |unit| unit & subset != 0);
         match C::LOSS {
             LOGS => (excess * self.weight).cmp(&(totals.sum * i64::from(left))),
@@ -378,7 +378,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         let row_weights = &self.row_weights;
         // For each output, the weights and the excesses on the left.
         let lefts: SmallVec<[_; 1]> = (self.outputs.iter())
-            .map(|Output { row_excesses, totals, .. }| {
+            .map(|OutputNumbers { row_excesses, totals, .. }| {
                 let (below, excess) = sums_where(ranks, row_weights, row_excesses, |rank| rank < end);
                 let (absent, missing) = sums_where(ranks, row_weights, row_excesses, |rank| rank == missing);
                 // For squares, the excesses of all rows add up to 0.
@@ -394,7 +394,7 @@ impl<C: OverSums> SmallRows<C> for SmallSums {
         for (&unit, row_weight) in units.iter().zip(&self.row_weights) {
             self.unit_weights[usize::from(unit)] += row_weight;
         }
-        for Output { unit_excesses, row_excesses, .. } in &mut self.outputs {
+        for OutputNumbers { unit_excesses, row_excesses, .. } in &mut self.outputs {
             unit_excesses[..n_units].fill(0);
             for (&unit, row_excess) in units.iter().zip(row_excesses) {
                 unit_excesses[usize::from(unit)] += *row_excess;
@@ -416,7 +416,7 @@ vectorized! {
     fn score_cuts<const BY: usize, const LOSS: usize>(
         ranks: &[u32],
         row_weights: &[i32],
-        outputs: &mut [Output],
+        outputs: &mut [OutputNumbers],
         lasts: &[[u32; LANES]],
         whole: [i32; 2],
         lefts: &mut [[i32; LANES]],
@@ -472,7 +472,7 @@ vectorized! {
     fn score_moved<const BY: usize, const LOSS: usize>(
         ranks: &[u32],
         row_weights: &ByRow<i32>,
-        outputs: &mut [Output],
+        outputs: &mut [OutputNumbers],
         whole: [i32; 2],
         lefts: &mut [[i32; LANES]],
         scores: &mut [[f64; LANES]],

@@ -233,7 +233,7 @@ impl<W: SampleWeights> Statistics for SquaredError<'_, W> {
     fn totals(&self, samples: &[u32]) -> Self::Totals {
         let weight = samples.iter().map(|&sample| self.weights.weight(sample)).sum();
         let outputs = (0..self.n_outputs).map(|output| {
-            let (mut sum, mut squares) = (W::Moment::default(), Squares::default());
+            let (mut sum, mut squares) = (W::Moment::default(), WideSquares::default());
             for &sample in samples {
                 let (w, q) = (self.weights.weight(sample), self.values(sample)[output]);
                 sum = sum.plus_product(w, q);
@@ -438,12 +438,12 @@ impl<W: SampleWeights> Ordered for SquaredError<'_, W> {
 
 /// A sum `sum w q^2`, below 2^172, as `high * 2^64 + low`.
 #[derive(Default)]
-struct Squares {
+struct WideSquares {
     low: u128,
     high: u128,
 }
 
-impl Squares {
+impl WideSquares {
     #[inline]
     fn add(&mut self, weight: u64, value: u64) {
         // `weight * value` is below 2^112 and `value` below 2^60. Only the low half of the product

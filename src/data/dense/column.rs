@@ -7,7 +7,7 @@
 //!   sorted at all. O(n).
 
 use super::dictionary::Dictionary;
-use super::distinct::{Cells, Distinct};
+use super::distinct::{Distinct, DistinctCells};
 use super::{DenseColumn, MAX_NARROW, Ordinals, Ranks};
 use crate::data::floats::{Floats, TableValue};
 use crate::data::ranking::{number_cells, push_cell, sort_cells, split_at_zero};
@@ -18,7 +18,7 @@ use crate::runtime::Runtime;
 use crate::tuning::tuned;
 
 tuned! {
-    /// Columns with more than this share of rows of one value, and at least so many values, are
+    /// Columns with more than this share of rows of one value, and at least this many values, are
     /// sparse (bench `sweep`).
     fn sparse_from() -> f64 = 0.4;
     fn sparse_from_distinct() -> usize = 17;
@@ -28,7 +28,7 @@ tuned! {
 }
 
 /// A column, and what is said of it elsewhere.
-pub(super) struct Encoded {
+pub(super) struct EncodedColumn {
     pub column: DenseColumn,
     /// Its values by rank; empty if ranks are keys.
     pub table: Floats,
@@ -50,7 +50,7 @@ impl<V: TableValue> Encoder<V> {
     }
 
     /// Encodes a column.
-    pub fn encode(&mut self, values: &[V], runtime: &Runtime<'_>) -> Result<Encoded> {
+    pub fn encode(&mut self, values: &[V], runtime: &Runtime<'_>) -> Result<EncodedColumn> {
         if let Some(distinct) = self.dictionary.code(values) {
             return Ok(encoded(distinct, &self.dictionary));
         }
@@ -75,7 +75,7 @@ impl<V: TableValue> Encoder<V> {
 }
 
 /// A column whose distinct values are known.
-pub(super) fn encoded<V: TableValue>(distinct: Distinct<V>, cells: &impl Cells) -> Encoded {
+pub(super) fn encoded<V: TableValue>(distinct: Distinct<V>, cells: &impl DistinctCells) -> EncodedColumn {
     let Distinct { values, counts, n_missing } = distinct;
     let has_missing = n_missing > 0;
     let n_samples = counts.iter().sum::<u32>() as usize + n_missing;
@@ -97,11 +97,15 @@ pub(super) fn encoded<V: TableValue>(distinct: Distinct<V>, cells: &impl Cells) 
         0x101..=MAX_NARROW => Ranks::U16(cells.ranks(first_rank, missing_rank, |rank| rank as u16).into()),
         _ => Ranks::U32(cells.ranks(first_rank, missing_rank, |rank| rank).into()),
     };
-    Encoded { column: DenseColumn { ranks, common_rank, n_ranks, is_sparse }, table: V::floats(table), has_missing }
+    EncodedColumn {
+        column: DenseColumn { ranks, common_rank, n_ranks, is_sparse },
+        table: V::floats(table),
+        has_missing,
+    }
 }
 
 /// A column with the sort keys of its values for ranks; `None` if not all values are `f32`.
-fn keyed<V: TableValue>(values: &[V]) -> Option<Encoded> {
+fn keyed<V: TableValue>(values: &[V]) -> Option<EncodedColumn> {
     let key = |value: V| if value.widen().is_nan() { Some(MISSING_KEY) } else { Some(value.narrow()?.key()) };
     let keys: Box<[u32]> = values.iter().map(|&value| key(value)).collect::<Option<_>>()?;
     let has_missing = keys.contains(&MISSING_KEY);
@@ -109,7 +113,7 @@ fn keyed<V: TableValue>(values: &[V]) -> Option<Encoded> {
     let n_common = keys.iter().filter(|&&key| key == common_rank).count();
     let is_sparse = n_common as f64 > sparse_from() * keys.len() as f64;
     let column = DenseColumn { ranks: Ranks::U32(keys.into()), common_rank, n_ranks: u32::MAX, is_sparse };
-    Some(Encoded { column, table: V::floats(Vec::new()), has_missing })
+    Some(EncodedColumn { column, table: V::floats(Vec::new()), has_missing })
 }
 
 /// The key that more than half of all rows have, or any key if there is no such key (Boyer and
@@ -162,7 +166,7 @@ impl<V: SortKey> Sorted<'_, V> {
     }
 }
 
-impl<V: SortKey> Cells for Sorted<'_, V> {
+impl<V: SortKey> DistinctCells for Sorted<'_, V> {
     fn ranks<R: Copy>(&self, first_rank: u32, missing_rank: u32, narrow: impl Fn(u32) -> R) -> Box<[R]> {
         let n_samples = self.negative.len() + self.positive.len() + self.n_zeros + self.missing.len();
         let mut ranks = vec![narrow(first_rank + self.zero_place); n_samples];
@@ -219,7 +223,7 @@ mod tests {
             let stop = AtomicBool::new(false);
             let runtime = Runtime::new(1, &stop);
             let (ranks, table, n_common) = oracle(&values);
-            let Encoded { column, table: found, has_missing } =
+            let EncodedColumn { column, table: found, has_missing } =
                 Encoder::new(Ordinals::Ranks).encode(&values, &runtime).unwrap();
             prop_assert_eq!(&rows_of(&column, values.len()), &ranks);
             prop_assert_eq!(f64::of(&found), &table[..]);
@@ -229,7 +233,7 @@ mod tests {
             let singles: Vec<f32> = values.iter().map(|&value| value as f32).collect();
             let wide: Vec<f64> = singles.iter().map(|&value| value.into()).collect();
             let (ranks, table, _) = oracle(&wide);
-            let Encoded { column, table: found, .. } = Encoder::new(Ordinals::Keys).encode(&singles, &runtime).unwrap();
+            let EncodedColumn { column, table: found, .. } = Encoder::new(Ordinals::Keys).encode(&singles, &runtime).unwrap();
             let keys = rows_of(&column, values.len());
             if found.len() > 0 {
                 prop_assert_eq!(keys, ranks);

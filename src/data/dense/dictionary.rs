@@ -2,7 +2,7 @@
 //! Most columns of ordinary tables are of this kind. Integers of a small range are coded without a
 //! look-up (`integers`); all other values are looked up in a hash table.
 
-use super::distinct::{Cells, Distinct};
+use super::distinct::{Distinct, DistinctCells};
 use super::integers::{self, Integers, N_BYTES, count};
 use crate::data::floats::TableValue;
 use crate::num::SortKey;
@@ -116,7 +116,7 @@ pub(super) fn most_codes(n_rows: usize) -> usize {
     coded_up_to().min(1 << (SLOT_BITS - 1)).min(n_rows / rows_per_code())
 }
 
-impl<V: SortKey> Cells for Dictionary<V> {
+impl<V: SortKey> DistinctCells for Dictionary<V> {
     fn ranks<R: Copy>(&self, first_rank: u32, missing_rank: u32, narrow: impl Fn(u32) -> R) -> Box<[R]> {
         // Integers are often the categories or the small counts of a table, of which all between the lowest
         // and the highest one occur: then codes are the ranks, too. Ranks begin at 0 if no value is missing.

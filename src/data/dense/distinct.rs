@@ -8,7 +8,7 @@ pub(super) struct Distinct<V> {
 }
 
 /// The cells of a column whose distinct values are known.
-pub(super) trait Cells {
+pub(super) trait DistinctCells {
     /// The rank of each row, if the least value has `first_rank`.
     fn ranks<R: Copy>(&self, first_rank: u32, missing_rank: u32, narrow: impl Fn(u32) -> R) -> Box<[R]>;
 }

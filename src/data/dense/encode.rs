@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use ndarray::{ArrayView2, Axis, s};
 
-use super::column::{Encoded, Encoder};
+use super::column::{EncodedColumn, Encoder};
 use super::{BLOCK, DenseColumns, LINE, Ordinals};
 use crate::data::element::Element;
 use crate::data::encoding::Encoding;
@@ -82,7 +82,7 @@ pub(in crate::data) fn encode(x: &dyn Tiles, encoding: &Encoding<'_>, runtime: &
     let (n_samples, n_features) = x.shape();
     check_shape(n_samples, n_features)?;
     // A view may repeat cells, and so be far smaller than the columns.
-    let least = n_samples.saturating_add(size_of::<Encoded>()).saturating_mul(n_features);
+    let least = n_samples.saturating_add(size_of::<EncodedColumn>()).saturating_mul(n_features);
     memory::check("the encoded columns of X", least)?;
     // Categories are ranks.
     let ordinals = if encoding.n_categories.is_some() { Ordinals::Ranks } else { encoding.ordinals };
@@ -98,7 +98,7 @@ pub(in crate::data) fn encode(x: &dyn Tiles, encoding: &Encoding<'_>, runtime: &
 }
 
 /// Makes a data set of its columns, which are all numeric so far.
-pub(super) fn assemble(n_samples: usize, encoded: Vec<Encoded>) -> Dataset {
+pub(super) fn assemble(n_samples: usize, encoded: Vec<EncodedColumn>) -> Dataset {
     let n_features = encoded.len();
     let mut columns = Vec::with_capacity(n_features);
     let mut indptr = Vec::with_capacity(n_features + 1);
@@ -124,7 +124,7 @@ fn encode_tile<V: TableValue>(
     n_samples: usize,
     ordinals: Ordinals,
     runtime: &Runtime<'_>,
-) -> Result<Vec<Encoded>> {
+) -> Result<Vec<EncodedColumn>> {
     let mut encoder = Encoder::new(ordinals);
     let encode = |values| {
         runtime.check_interrupt()?;

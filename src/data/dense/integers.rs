@@ -56,7 +56,7 @@ pub(super) fn code<V: TableValue>(column: &[V], codes: &mut Vec<u16>) -> Option<
     Some(Integers { lowest: f64::from_bits(lowest) - OFFSET, n_codes: (highest - lowest) as usize + 1 })
 }
 
-/// The most integers in the range of a column of so many rows that is coded.
+/// The most integers in the range of a column of `n_rows` rows that is coded.
 fn most_integers(n_rows: usize) -> usize {
     integers_up_to().min(MOST).min(n_rows).max(N_BYTES)
 }

@@ -4,9 +4,9 @@
 //! takes a few passes over integers, where encoding hashes or sorts values. Keys are made of the
 //! values, which are looked up.
 
-use super::column::{Encoded, Encoder, encoded};
+use super::column::{EncodedColumn, Encoder, encoded};
 use super::dictionary::most_codes;
-use super::distinct::{Cells, Distinct};
+use super::distinct::{Distinct, DistinctCells};
 use super::encode::assemble;
 use super::{DenseColumns, Ordinals, Ranks};
 use crate::data::Dataset;
@@ -30,7 +30,7 @@ pub(in crate::data) fn take(
 ) -> Result<Dataset> {
     let n_rows = rows.map_or(data.n_samples(), <[u32]>::len);
     memory::check("the encoded columns of X", n_rows.saturating_mul(columns.columns.len()))?;
-    let wanted = Wanted { data, columns, rows, ordinals, runtime };
+    let wanted = WantedRows { data, columns, rows, ordinals, runtime };
     let encoded = runtime.map((0..data.n_features()).collect(), |feature| {
         runtime.check_interrupt()?;
         match &columns.columns[feature].ranks {
@@ -43,7 +43,7 @@ pub(in crate::data) fn take(
 }
 
 /// A request for some rows of a data set.
-struct Wanted<'a> {
+struct WantedRows<'a> {
     data: &'a Dataset,
     columns: &'a DenseColumns,
     /// The rows in their new order; nothing for all.
@@ -52,8 +52,8 @@ struct Wanted<'a> {
     runtime: &'a Runtime<'a>,
 }
 
-impl Wanted<'_> {
-    fn column<R: Copy + Default + Into<u32>>(&self, feature: usize, ranks: &[R]) -> Result<Encoded> {
+impl WantedRows<'_> {
+    fn column<R: Copy + Default + Into<u32>>(&self, feature: usize, ranks: &[R]) -> Result<EncodedColumn> {
         let values = &self.data.values;
         if values.is_keyed(feature) {
             let value = |key: u32| if key == MISSING_KEY { f32::NAN } else { f32::from_key(key) };
@@ -74,7 +74,7 @@ impl Wanted<'_> {
         feature: usize,
         ranks: &[R],
         table: &[V],
-    ) -> Result<Encoded> {
+    ) -> Result<EncodedColumn> {
         let missing = self.data.missing_rank(feature as u32);
         let is_categorical = self.data.is_categorical(feature as u32);
         let n_distinct = table.len() - 2 * usize::from(missing.is_some() && !table.is_empty());
@@ -100,7 +100,7 @@ impl Wanted<'_> {
         &self,
         ranks: &[R],
         value: impl Fn(u32) -> V,
-    ) -> Result<Encoded> {
+    ) -> Result<EncodedColumn> {
         let n_rows = self.rows.map_or(ranks.len(), <[u32]>::len);
         let mut values = memory::reserve("columns of X", n_rows)?;
         match self.rows {
@@ -111,9 +111,9 @@ impl Wanted<'_> {
     }
 
     /// A column as it is.
-    fn shared<V: TableValue>(&self, feature: usize, table: &[V]) -> Encoded {
+    fn shared<V: TableValue>(&self, feature: usize, table: &[V]) -> EncodedColumn {
         let has_missing = self.data.missing_rank(feature as u32).is_some();
-        Encoded { column: self.columns.columns[feature].clone(), table: V::floats(table.to_vec()), has_missing }
+        EncodedColumn { column: self.columns.columns[feature].clone(), table: V::floats(table.to_vec()), has_missing }
     }
 }
 
@@ -123,7 +123,7 @@ fn take_ranks<R: Copy + Default + Into<u32>, V: TableValue>(
     table: &[V],
     missing: Option<u32>,
     is_categorical: bool,
-) -> Result<Encoded> {
+) -> Result<EncodedColumn> {
     let mut taken = memory::filled("ranks", R::default(), rows.len())?;
     super::gather::<R, R>(ranks, rows, &mut taken);
     let mut counts = memory::zeros::<u32>("ranks", table.len())?;
@@ -151,7 +151,7 @@ struct Taken<'a, R> {
     missing: Option<u32>,
 }
 
-impl<R: Copy + Into<u32>> Cells for Taken<'_, R> {
+impl<R: Copy + Into<u32>> DistinctCells for Taken<'_, R> {
     fn ranks<N: Copy>(&self, first_rank: u32, missing_rank: u32, narrow: impl Fn(u32) -> N) -> Box<[N]> {
         let mut numbers: Vec<N> = self.places.iter().map(|&place| narrow(first_rank + place)).collect();
         if let Some(missing) = self.missing {

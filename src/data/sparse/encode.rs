@@ -55,7 +55,7 @@ fn check_memory(x: &dyn Entries) -> Result<()> {
 }
 
 /// Some columns: their shares of the arrays.
-struct Part<'a, V> {
+struct ColumnsPart<'a, V> {
     indptr: &'a [usize],
     samples: &'a mut [u32],
     values: &'a mut [V],
@@ -112,7 +112,7 @@ fn rank_columns<V: TableValue>(
     let mut ranks = memory::zeros("ranks", samples.len())?;
     let mut encoded = memory::filled("columns", Encoded::default(), n_features)?;
     let mut rest =
-        Part { indptr, samples: &mut samples, values: &mut values, ranks: &mut ranks, encoded: &mut encoded };
+        ColumnsPart { indptr, samples: &mut samples, values: &mut values, ranks: &mut ranks, encoded: &mut encoded };
     let size = n_features.div_ceil(PARTS_PER_THREAD * runtime.n_threads());
     let parts = (0..n_features).step_by(size).map(|start| rest.take(size.min(n_features - start))).collect();
     runtime.map(parts, |part| part.rank(merge, runtime))?;
@@ -130,20 +130,20 @@ const ENTRIES_PER_KEY: usize = 4;
 pub(super) const PARTS_PER_THREAD: usize = 8;
 
 /// Buffers of one part.
-struct Scratch<V: SortKey> {
+struct PartScratch<V: SortKey> {
     /// Entries of a column that are not in the order of their rows.
     entries: Vec<(u32, V)>,
     cells: Vec<V::Cell>,
     radix: RadixSort<V::Cell>,
 }
 
-impl<'a, V: TableValue> Part<'a, V> {
+impl<'a, V: TableValue> ColumnsPart<'a, V> {
     /// Takes the first columns out of it.
-    fn take(&mut self, n_columns: usize) -> Part<'a, V> {
+    fn take(&mut self, n_columns: usize) -> ColumnsPart<'a, V> {
         let (indptr, rest) = (&self.indptr[..=n_columns], &self.indptr[n_columns..]);
         self.indptr = rest;
         let n = indptr[n_columns] - indptr[0];
-        Part {
+        ColumnsPart {
             indptr,
             samples: self.samples.split_off_mut(..n).unwrap_or_default(),
             values: self.values.split_off_mut(..n).unwrap_or_default(),
@@ -153,7 +153,7 @@ impl<'a, V: TableValue> Part<'a, V> {
     }
 
     fn rank(mut self, merge: Merge, runtime: &Runtime<'_>) -> Result<()> {
-        let mut scratch = Scratch { entries: Vec::new(), cells: Vec::new(), radix: RadixSort::default() };
+        let mut scratch = PartScratch { entries: Vec::new(), cells: Vec::new(), radix: RadixSort::default() };
         while !self.encoded.is_empty() {
             runtime.check_interrupt()?;
             self.take(1).rank_column(merge, &mut scratch, runtime)?;
@@ -164,9 +164,9 @@ impl<'a, V: TableValue> Part<'a, V> {
     /// Merges duplicates of the only column, drops its zeros, sorts it by value. Then the fronts of
     /// `samples` and `ranks` hold the entries, and the front of `values` holds the distinct nonzero
     /// values. Missing values come last.
-    fn rank_column(self, merge: Merge, scratch: &mut Scratch<V>, runtime: &Runtime<'_>) -> Result<()> {
+    fn rank_column(self, merge: Merge, scratch: &mut PartScratch<V>, runtime: &Runtime<'_>) -> Result<()> {
         let Self { samples, values, ranks, encoded: column, .. } = self;
-        let Scratch { entries, cells, radix } = scratch;
+        let PartScratch { entries, cells, radix } = scratch;
         cells.clear();
         let mut missing = Vec::new();
         let mut take = |sample, value: V| push_cell(value, sample, cells, &mut missing);

@@ -20,20 +20,20 @@ pub(in crate::data) fn take(
     runtime: &Runtime<'_>,
 ) -> Result<Dataset> {
     let n_features = data.n_features();
-    let places = Places::new(rows, data.n_samples())?;
+    let places = RowPlaces::new(rows, data.n_samples())?;
     let size = n_features.div_ceil(PARTS_PER_THREAD * runtime.n_threads());
     let parts: Vec<_> = (0..n_features).step_by(size).map(|start| start..(start + size).min(n_features)).collect();
     if data.values.of::<f32>(0).is_some() {
-        let parts = runtime.map(parts, |part| Part::<f32>::of(data, columns, part, &places, runtime))?;
+        let parts = runtime.map(parts, |part| TakenPart::<f32>::of(data, columns, part, &places, runtime))?;
         join(parts, rows.len(), n_features, runtime)
     } else {
-        let parts = runtime.map(parts, |part| Part::<f64>::of(data, columns, part, &places, runtime))?;
+        let parts = runtime.map(parts, |part| TakenPart::<f64>::of(data, columns, part, &places, runtime))?;
         join(parts, rows.len(), n_features, runtime)
     }
 }
 
 /// Where each row of all is among those that are taken: nowhere, or at one place or more.
-struct Places {
+struct RowPlaces {
     /// By row of all, where its places begin; and the end.
     starts: Vec<u32>,
     order: Vec<u32>,
@@ -41,7 +41,7 @@ struct Places {
     ascend: bool,
 }
 
-impl Places {
+impl RowPlaces {
     fn new(rows: &[u32], n_samples: usize) -> Result<Self> {
         let mut starts = memory::zeros::<u32>("rows", n_samples + 1)?;
         for &row in rows {
@@ -66,7 +66,7 @@ impl Places {
 
 /// Some columns.
 #[derive(Default)]
-struct Part<V> {
+struct TakenPart<V> {
     /// By column, where its entries end.
     ends: Vec<usize>,
     samples: Vec<u32>,
@@ -78,12 +78,12 @@ struct Part<V> {
     has_missing: Vec<bool>,
 }
 
-impl<V: TableValue + Default> Part<V> {
+impl<V: TableValue + Default> TakenPart<V> {
     fn of(
         data: &Dataset,
         columns: &SparseColumns,
         features: std::ops::Range<usize>,
-        places: &Places,
+        places: &RowPlaces,
         runtime: &Runtime<'_>,
     ) -> Result<Self> {
         let mut part = Self::default();
@@ -101,7 +101,7 @@ impl<V: TableValue + Default> Part<V> {
         data: &Dataset,
         columns: &SparseColumns,
         feature: u32,
-        places: &Places,
+        places: &RowPlaces,
         runs: &mut Vec<(u32, usize)>,
     ) {
         let start = self.samples.len();
@@ -149,7 +149,7 @@ impl<V: TableValue + Default> Part<V> {
 
     /// Appends the places of the taken rows of a column, by ascending rank. `runs` becomes the
     /// ranks and where their places end.
-    fn gather(&mut self, columns: &SparseColumns, feature: u32, places: &Places, runs: &mut Vec<(u32, usize)>) {
+    fn gather(&mut self, columns: &SparseColumns, feature: u32, places: &RowPlaces, runs: &mut Vec<(u32, usize)>) {
         runs.clear();
         let column = columns.column(feature);
         let mut from = self.samples.len();
@@ -168,7 +168,7 @@ impl<V: TableValue + Default> Part<V> {
 }
 
 fn join<V: TableValue>(
-    parts: Vec<Part<V>>,
+    parts: Vec<TakenPart<V>>,
     n_samples: usize,
     n_features: usize,
     runtime: &Runtime<'_>,

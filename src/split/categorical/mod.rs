@@ -38,12 +38,12 @@ use units::Units;
 
 /// The weight of a unit, and the weighted sum of the numbers by whose mean the units are ordered.
 #[derive(Debug, Clone, Copy, Default)]
-struct Sum {
+struct UnitSum {
     weight: u64,
     sum: u128,
 }
 
-impl Sum {
+impl UnitSum {
     /// The exact order of two means, by the products of each sum with the other weight.
     fn compare(&self, other: &Self) -> Ordering {
         let product = |a: u128, b: u64| {
@@ -55,13 +55,13 @@ impl Sum {
 }
 
 /// An order of the units.
-struct Order {
+struct UnitOrder {
     /// The number of this order among all orders that may be tried.
     number: u32,
     /// The place of each unit in the order.
     places: Vec<u32>,
     /// The sums of each unit, if the order is by means; empty otherwise.
-    sums: Vec<Sum>,
+    sums: Vec<UnitSum>,
 }
 
 /// The search of one categorical column of a node.
@@ -73,11 +73,11 @@ struct Categorical<'a, C: Criterion> {
 
 impl<C: Criterion> Categorical<'_, C> {
     /// The sums of each unit for an order; `total` is the sum over all rows of the node.
-    fn sums(&self, order: usize, total: u128) -> Vec<Sum> {
+    fn sums(&self, order: usize, total: u128) -> Vec<UnitSum> {
         let NodeSearch { search, node, .. } = self.at;
         let criterion = search.criterion;
         let value = criterion.order(order);
-        let mut sums = vec![Sum::default(); self.units.len()];
+        let mut sums = vec![UnitSum::default(); self.units.len()];
         for (sample, &unit) in samples_of(self.column.entries).zip(&self.units.of_entries) {
             let weight = criterion.sample_weight(sample);
             let sum = &mut sums[unit as usize];
@@ -96,7 +96,7 @@ impl<C: Criterion> Categorical<'_, C> {
 
     /// Calls `visit` with every order to try, or only with the order of number `wanted`. If the
     /// call is interrupted, some orders are left out, and the caller must not use the result.
-    fn visit_orders(&self, wanted: Option<u32>, mut visit: impl FnMut(Order)) {
+    fn visit_orders(&self, wanted: Option<u32>, mut visit: impl FnMut(UnitOrder)) {
         let NodeSearch { search, node, .. } = self.at;
         let criterion = search.criterion;
         if search.params.splitter == Splitter::Random {
@@ -107,7 +107,7 @@ impl<C: Criterion> Categorical<'_, C> {
             let orders = (0..).zip(orders).filter(|&(number, _)| wanted.is_none_or(|wanted| wanted == number));
             for (number, order) in orders {
                 let order: Vec<u32> = order.iter().map(|&unit| unit.into()).collect();
-                visit(Order { number, places: places(&order), sums: Vec::new() });
+                visit(UnitOrder { number, places: places(&order), sums: Vec::new() });
             }
             return;
         }
@@ -140,18 +140,18 @@ impl<C: Criterion> Categorical<'_, C> {
             }
             if is_visited {
                 let by_mean = sorted(self.units.len(), &|a, b| sums[a as usize].compare(&sums[b as usize]));
-                visit(Order { number: number as u32, places: places(&by_mean), sums });
+                visit(UnitOrder { number: number as u32, places: places(&by_mean), sums });
             }
         }
         if classes.n_classes() > 2 && is_wanted(of_component) {
             let scores = classes.component(self.units.len());
             let order = sorted(self.units.len(), &|a, b| scores[a as usize].total_cmp(&scores[b as usize]));
-            visit(Order { number: of_component, places: places(&order), sums: Vec::new() });
+            visit(UnitOrder { number: of_component, places: places(&order), sums: Vec::new() });
         }
     }
 
     /// An order with two places: that of a [`RandomSubset`] of the units, and that of all others.
-    fn order_at_random(&self, key: NodeKey) -> Order {
+    fn order_at_random(&self, key: NodeKey) -> UnitOrder {
         let all = self.at.search.data.identities(self.column.feature).unwrap_or_default();
         let mut identities = Vec::with_capacity(self.units.len());
         for &(rank, unit) in &self.units.ranks {
@@ -163,11 +163,11 @@ impl<C: Criterion> Categorical<'_, C> {
         }
         let left = RandomSubset::of(key, self.column.feature, identities.iter().copied());
         let places = identities.into_iter().map(|identity| u32::from(!left.has(identity))).collect();
-        Order { number: 0, places, sums: Vec::new() }
+        UnitOrder { number: 0, places, sums: Vec::new() }
     }
 
     /// Offers the cuts of an order, pushing the sums of one unit after the other. O(units).
-    fn offer_sums(&self, order: &Order, scan: &mut C::Scan, best: &mut Best<C>) {
+    fn offer_sums(&self, order: &UnitOrder, scan: &mut C::Scan, best: &mut Best<C>) {
         let NodeSearch { search, node, order: features } = self.at;
         let (criterion, totals, feature) = (search.criterion, node.totals, self.column.feature);
         // The order is a permutation, and its inverse tells the unit of each place.
@@ -176,7 +176,7 @@ impl<C: Criterion> Categorical<'_, C> {
         let mut pushed = criterion.begin(totals, scan);
         let mut n_pushed = 0;
         for (place, &unit) in (0..).zip(&units) {
-            let Sum { weight, sum } = order.sums[unit as usize];
+            let UnitSum { weight, sum } = order.sums[unit as usize];
             criterion.push_sum(totals, &mut pushed, weight, sum);
             n_pushed += self.units.n_rows[unit as usize] as usize;
             if !criterion.may_score(totals, scan, pushed, best.floor()) {
@@ -193,7 +193,7 @@ impl<C: Criterion> Categorical<'_, C> {
 
     /// Offers the cuts of an order by a scan of the rows, whose ranks are the places of their
     /// units.
-    fn offer_rows(&self, order: &Order, scan: &mut C::Scan, best: &mut Best<C>) {
+    fn offer_rows(&self, order: &UnitOrder, scan: &mut C::Scan, best: &mut Best<C>) {
         let place = |unit: u32| order.places[unit as usize];
         let common = self.units.common.map(place);
         let mut sorted = SortScratch::default();

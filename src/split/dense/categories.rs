@@ -96,7 +96,7 @@ pub(super) fn best_cut<C: Criterion>(
         units = ranks.iter().filter(|rank| rank.unit == rank.number).map(|rank| rank.unit).collect();
     }
     if units.len() > 1 {
-        Counted { at, feature, ranks: &ranks, units: &units, packed }.offer_orders(scan, best);
+        CountedCategories { at, feature, ranks: &ranks, units: &units, packed }.offer_orders(scan, best);
     }
     Some(Outcome::Hopeless)
 }
@@ -134,7 +134,7 @@ struct Rank {
 }
 
 /// A column whose rows have been counted, each in the bin of its unit.
-struct Counted<'a, C: Criterion> {
+struct CountedCategories<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
     feature: u32,
     ranks: &'a [Rank],
@@ -143,7 +143,7 @@ struct Counted<'a, C: Criterion> {
     packed: &'a mut C::Packed,
 }
 
-impl<C: Criterion> Counted<'_, C> {
+impl<C: Criterion> CountedCategories<'_, C> {
     /// Offers the cuts of all orders.
     fn offer_orders(&mut self, scan: &mut C::Scan, best: &mut Best<C>) {
         let NodeSearch { search, node, .. } = self.at;

@@ -47,7 +47,7 @@ pub fn shares(data: &Dataset, target: &Target, params: &ValidTreeParams) -> bool
 /// The rows of a tree, with the table and the tolerance by which the pass over a column scores
 /// cuts.
 pub struct FoldRows {
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<FoldRow>,
     pub(crate) n_classes: usize,
     is_gini: bool,
     /// For each weight `c`: `c log2 c` for entropy, `c^2` for Gini impurity.
@@ -58,7 +58,7 @@ pub struct FoldRows {
 
 /// The class of a row, and its weight in the tree.
 #[derive(Clone, Copy)]
-pub(crate) struct Row {
+pub(crate) struct FoldRow {
     pub class: u32,
     pub weight: u32,
 }
@@ -74,7 +74,7 @@ impl FoldRows {
         if total > MAX_WEIGHT || !shares(data, target, params) {
             return None;
         }
-        let row = |sample: usize| Row { class: classes.slots[sample], weight: weights.get(sample) as u32 };
+        let row = |sample: usize| FoldRow { class: classes.slots[sample], weight: weights.get(sample) as u32 };
         let is_gini = params.criterion == CriterionKind::Gini;
         let of = |c: f64| if is_gini { c * c } else { c * c.max(1.0).log2() };
         let table: Vec<f64> = (0..=total).map(|c| of(c as f64)).collect();

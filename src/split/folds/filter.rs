@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::FoldsNode;
-use super::class_scores::{Counts, FoldRows, Row};
+use super::class_scores::{Counts, FoldRow, FoldRows};
 use super::held_out::IS_LIST;
 use crate::rng::Permutation;
 use crate::split::entries::Entry;
@@ -31,7 +31,7 @@ pub(crate) struct Leader {
 
 /// Folds that hold out one row each, of the same class and weight. A cut has one score for all of
 /// these folds whose row is on the left, and one for all others.
-struct Singles {
+struct SingleFolds {
     class: u32,
     weight: u32,
     folds: Vec<u32>,
@@ -55,7 +55,7 @@ pub(crate) struct Sweep<'a, 'n> {
     floors: Vec<f64>,
     pub leaders: Vec<Option<Leader>>,
     /// Folds that hold out one row, grouped by the class and the weight of that row.
-    singles: Vec<Singles>,
+    singles: Vec<SingleFolds>,
     /// Folds that are in no group of `singles`; they are scored one by one.
     plural: Vec<u32>,
     /// Features whose columns the pass cannot score: those with missing values in the node.
@@ -85,17 +85,17 @@ impl<'a, 'n> Sweep<'a, 'n> {
         let totals = held_out
             .chunks_exact(n_classes)
             .flat_map(|held_out| counts.iter().zip(held_out).map(|(all, held_out)| all - held_out));
-        let mut singles: Vec<Singles> = Vec::new();
+        let mut singles: Vec<SingleFolds> = Vec::new();
         let mut plural = Vec::new();
         for (fold, held_out) in (0..).zip(node.held_out) {
             let &[sample] = *held_out else {
                 plural.push(fold);
                 continue;
             };
-            let Row { class, weight } = rows.rows[sample as usize];
+            let FoldRow { class, weight } = rows.rows[sample as usize];
             match singles.iter_mut().find(|singles| singles.class == class && singles.weight == weight) {
                 Some(singles) => singles.folds.push(fold),
-                None => singles.push(Singles { class, weight, folds: vec![fold], floor: f64::NEG_INFINITY }),
+                None => singles.push(SingleFolds { class, weight, folds: vec![fold], floor: f64::NEG_INFINITY }),
             }
         }
         for few in singles.extract_if(.., |singles| singles.folds.len() < SINGLES_FROM) {
@@ -157,7 +157,7 @@ impl<'a, 'n> Sweep<'a, 'n> {
     /// Puts a row on the left if `IN`, else takes the row away from the left.
     #[inline]
     fn push<const IN: bool>(&mut self, entry: Entry) {
-        let Row { class, weight } = self.rows.rows[entry.sample() as usize];
+        let FoldRow { class, weight } = self.rows.rows[entry.sample() as usize];
         let add = |count: &mut u32| if IN { *count += weight } else { *count -= weight };
         add(&mut self.left[class as usize]);
         let (n_classes, tag) = (self.rows.n_classes, self.node.holders.tags[entry.sample() as usize]);

@@ -20,7 +20,7 @@ const ENTRY_COST: f64 = 2.5;
 const JOBS_PER_THREAD: usize = 4;
 
 /// The search of one node.
-struct Reader<'a, C: Criterion> {
+struct BoundSearch<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
     data: &'a SparseColumns,
     /// The columns of the node and their bounds.
@@ -34,7 +34,7 @@ struct Findings<C: Criterion> {
     read: Vec<(u32, Outcome)>,
 }
 
-impl<C: Criterion> Reader<'_, C> {
+impl<C: Criterion> BoundSearch<'_, C> {
     fn nothing_found(&self) -> Findings<C> {
         Findings { best: Best::with_bar(self.at.search, self.at.node, self.known.bounds.drift()), read: Vec::new() }
     }
@@ -119,7 +119,7 @@ pub(crate) fn best_split<C: Criterion>(
     scratch: &mut SearchScratch,
 ) -> Result<Best<C>> {
     let NodeSearch { search, node, .. } = at;
-    let reader = Reader { at, data, known };
+    let reader = BoundSearch { at, data, known };
     let SearchScratch { entries, candidates, effort, .. } = scratch;
     candidates.clear();
     let mut findings = reader.nothing_found();

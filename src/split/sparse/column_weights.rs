@@ -17,12 +17,12 @@ use crate::split::node::Search;
 
 /// Numbers in 16 bits where the largest allows it: less memory, so fewer cache misses.
 #[derive(Debug)]
-pub(crate) enum Weights {
+pub(crate) enum NarrowNumbers {
     Narrow(Box<[u16]>),
     Wide(Box<[u32]>),
 }
 
-impl Weights {
+impl NarrowNumbers {
     /// Room for `n` weights of at most `total`.
     fn zeros(n: usize, total: u32) -> Self {
         if u16::try_from(total).is_ok() { Self::Narrow(vec![0; n].into()) } else { Self::Wide(vec![0; n].into()) }
@@ -80,7 +80,7 @@ impl Unit {
 pub struct ColumnWeights {
     /// The weight of each column in the node; `None` once the weights cost more to keep than they
     /// save.
-    pub(crate) weights: Option<Weights>,
+    pub(crate) weights: Option<NarrowNumbers>,
     /// The rows of the node. They are kept for the root, for its larger child, for the larger child
     /// of that one, and so on; all other nodes have `None`.
     pub(crate) members: Option<Bitset>,
@@ -97,7 +97,7 @@ impl ColumnWeights {
         members: Bitset,
     ) -> Self {
         let unit = Unit::of(search);
-        let mut weights = Weights::zeros(columns.n_features(), unit.total);
+        let mut weights = NarrowNumbers::zeros(columns.n_features(), unit.total);
         for &sample in samples {
             weights.add(columns.row(sample).features, unit.of_row(search.criterion, sample));
         }
@@ -126,7 +126,7 @@ impl ColumnWeights {
             members.remove_all(small);
         }
         let mut of_large = weights.filter(|_| for_large);
-        let mut of_small = for_small.then(|| Weights::zeros(columns.n_features(), unit.total));
+        let mut of_small = for_small.then(|| NarrowNumbers::zeros(columns.n_features(), unit.total));
         for &sample in small.iter().filter(|_| for_small || for_large) {
             let (features, weight) = (columns.row(sample).features, unit.of_row(criterion, sample));
             if let Some(weights) = &mut of_large {

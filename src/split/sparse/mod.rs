@@ -26,7 +26,7 @@ use crate::split::entries::Entry;
 use crate::split::found::Found;
 use crate::split::node::{Node, NodeColumn, NodeSearch, Outcome, Search};
 use crate::split::sparse::by_rows::search_rows;
-use crate::split::sparse::column_weights::{ColumnWeights, Weights};
+use crate::split::sparse::column_weights::{ColumnWeights, NarrowNumbers};
 use crate::split::sparse::heritage::Heritage;
 use crate::split::sparse::intersect::{NodeCosts, ValueOrdered};
 use crate::split::sparse::scratch::SearchScratch;
@@ -42,7 +42,7 @@ struct SparseSearch<'a> {
     members: &'a Bitset,
     /// How much the entries of each feature weigh in the node, if the node's heritage tells, and
     /// how much a unit of these weights may stand for.
-    weights: Option<(&'a Weights, f64)>,
+    weights: Option<(&'a NarrowNumbers, f64)>,
     costs: NodeCosts,
 }
 
@@ -88,7 +88,7 @@ impl<C: Criterion> ColumnSearch<C> for SparseSearch<'_> {
         self.columns.column_nnz(feature)
     }
 
-    fn weights(&self) -> Option<&Weights> {
+    fn weights(&self) -> Option<&NarrowNumbers> {
         self.weights.map(|(weights, _)| weights)
     }
 

@@ -28,7 +28,7 @@ pub fn write_number(bytes: &mut Vec<u8>, value: f64, guess: f64) {
 pub struct Backwards(Vec<u8>);
 
 impl Backwards {
-    /// No bytes yet, and room for so many.
+    /// No bytes yet, and room for `n_bytes`.
     pub fn with_capacity(n_bytes: usize) -> Self {
         Self(Vec::with_capacity(n_bytes))
     }
@@ -86,9 +86,9 @@ pub fn are_integers(bytes: &[u8], n: usize) -> bool {
 
 /// What is left of some bytes. Beyond their end all integers are 0.
 #[derive(Debug, Clone, Copy)]
-pub struct Reader<'a>(pub &'a [u8]);
+pub struct ByteReader<'a>(pub &'a [u8]);
 
-impl Reader<'_> {
+impl ByteReader<'_> {
     #[inline]
     pub fn integer(&mut self) -> u64 {
         let (mut value, mut shift) = (0, 0);
@@ -128,7 +128,7 @@ mod tests {
             write_difference(&mut bytes, a, b);
             prop_assert!(are_integers(&bytes, 3));
             prop_assert!(!are_integers(&bytes, 2) && !are_integers(&bytes[..bytes.len() - 1], 3));
-            let mut reader = Reader(&bytes);
+            let mut reader = ByteReader(&bytes);
             prop_assert_eq!(reader.integer(), integer);
             prop_assert_eq!(reader.number(guess).to_bits(), value.to_bits());
             prop_assert_eq!(reader.difference(b), a);
@@ -137,7 +137,7 @@ mod tests {
 
         #[test]
         fn any_bytes_can_be_read(bytes: Vec<u8>) {
-            let mut reader = Reader(&bytes);
+            let mut reader = ByteReader(&bytes);
             while !reader.0.is_empty() {
                 reader.integer();
             }

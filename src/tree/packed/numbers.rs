@@ -7,9 +7,9 @@
 //! between the children. So nothing is lost for any criterion, and with squared error a split
 //! takes some three bytes.
 
-use super::bytes::{Reader, are_integers, write_difference, write_integer, write_number};
+use super::bytes::{ByteReader, are_integers, write_difference, write_integer, write_number};
 use super::pack::{TakeNodes, pack};
-use super::{Fault, Split};
+use super::{Fault, PackedSplit};
 use crate::memory;
 use crate::num::nearest;
 use crate::tree::VALUES;
@@ -95,7 +95,7 @@ impl Known<'_> {
 }
 
 /// The numbers of the nodes that have been taken.
-struct Packing<'a> {
+struct NumberPacking<'a> {
     known: Known<'a>,
     form: Form,
     /// The weights of the children whose parents are to come, as multiples of the unit.
@@ -106,7 +106,7 @@ struct Packing<'a> {
     records: Vec<u8>,
 }
 
-impl<'a> Packing<'a> {
+impl<'a> NumberPacking<'a> {
     fn new(tree: &'a Records, form: Form) -> Self {
         let n_values = tree.n_values();
         let n_before = (tree.order.len() / 2 + 1) * n_values;
@@ -132,7 +132,7 @@ impl<'a> Packing<'a> {
     }
 }
 
-impl TakeNodes for Packing<'_> {
+impl TakeNodes for NumberPacking<'_> {
     /// A form that asks for less.
     type Misfit = Form;
 
@@ -196,13 +196,13 @@ impl Form {
 
 impl Numbers {
     /// The splits of a tree, and its statistics. The weights of the leaves are probably multiples of `unit`.
-    pub fn pack(tree: &Records, unit: f64) -> (Box<[Split]>, Self) {
+    pub fn pack(tree: &Records, unit: f64) -> (Box<[PackedSplit]>, Self) {
         let mut form = Form::of(tree, unit);
         loop {
-            let mut packing = Packing::new(tree, form);
+            let mut packing = NumberPacking::new(tree, form);
             match pack(tree, &mut packing) {
                 Ok(splits) => {
-                    let Packing { values, records, .. } = packing;
+                    let NumberPacking { values, records, .. } = packing;
                     return (splits, Self { form, values, records: records.into() });
                 }
                 // At most twice: there are two things that may not be as expected.
@@ -212,7 +212,7 @@ impl Numbers {
     }
 
     /// Checks what comes from outside. The error says which part of it cannot be that of a tree
-    /// with so many splits.
+    /// with `n_splits` splits.
     pub fn check(&self, n_splits: usize, n_values: usize) -> Result<(), Fault> {
         let Form { weights, rows_add_up, leaves_are_pure } = self.form;
         if let Weights::Multiples(unit) = weights
@@ -254,7 +254,7 @@ impl Numbers {
         // Of each node, its weight in units.
         let mut multiples = vec![0u64; if matches!(weights, Weights::Multiples(_)) { n } else { 0 }];
         let mut leaf = self.values.len() / n_values;
-        let mut reader = Reader(&self.records);
+        let mut reader = ByteReader(&self.records);
         for node in (0..n).rev() {
             let Some(children) = nodes[node].children() else {
                 leaf -= 1;

@@ -1,6 +1,6 @@
 //! The walk over the nodes of a tree that packs it: one pass, in reverse preorder.
 
-use super::{LEAF, MISSING_LEFT, SET, Split};
+use super::{LEAF, MISSING_LEFT, PackedSplit, SET};
 use crate::tree::records::{Record, Records};
 
 /// Takes the statistics of nodes, in reverse preorder, so that children come before their parents: the left
@@ -17,10 +17,10 @@ pub trait TakeNodes {
 }
 
 /// Hands all nodes to `statistics`. Returns the splits in preorder, unless a node does not fit. O(nodes).
-pub fn pack<S: TakeNodes>(tree: &Records, statistics: &mut S) -> Result<Box<[Split]>, S::Misfit> {
+pub fn pack<S: TakeNodes>(tree: &Records, statistics: &mut S) -> Result<Box<[PackedSplit]>, S::Misfit> {
     // How many splits and leaves come before the node in preorder.
     let (mut n_splits, mut n_leaves) = (tree.order.len() / 2, tree.order.len() / 2 + 1);
-    let mut splits = vec![Split::default(); n_splits].into_boxed_slice();
+    let mut splits = vec![PackedSplit::default(); n_splits].into_boxed_slice();
     // The children whose parents are to come.
     let mut orphans = Vec::new();
     for node in tree.ids().rev() {
@@ -40,12 +40,12 @@ pub fn pack<S: TakeNodes>(tree: &Records, statistics: &mut S) -> Result<Box<[Spl
     Ok(splits)
 }
 
-fn packed_split(tree: &Records, record: &Record, children: [u32; 2]) -> Split {
+fn packed_split(tree: &Records, record: &Record, children: [u32; 2]) -> PackedSplit {
     let threshold = if tree.is_categorical(record) {
         SET | tree.sets.start(record.threshold as usize) as u64
     } else {
         record.threshold.to_bits()
     };
     let missing_left = if record.missing_go_left { MISSING_LEFT } else { 0 };
-    Split { threshold, feature: record.feature as u32 | missing_left, children }
+    PackedSplit { threshold, feature: record.feature as u32 | missing_left, children }
 }

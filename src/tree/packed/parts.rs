@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::numbers::{Form, Numbers, Weights};
 use super::shares::{Formula, Shares};
-use super::{LEAF, MISSING_LEFT, Made, MadeLeafShares, PackedTree, SET, Split, Statistics};
+use super::{LEAF, MISSING_LEFT, Made, MadeLeafShares, NodeStatistics, PackedSplit, PackedTree, SET};
 use crate::tree::sets::CategorySets;
 use crate::tree::walk::Walk;
 use crate::tree::{MAX_NODES, n_values};
@@ -55,10 +55,10 @@ struct Flags {
     feature_bytes: usize,
     threshold_bytes: usize,
     has_missing: bool,
-    kind: Kind,
+    kind: PartKind,
 }
 
-enum Kind {
+enum PartKind {
     Shares(Formula),
     Numbers(Form),
 }
@@ -66,8 +66,8 @@ enum Kind {
 impl Flags {
     fn to_word(&self) -> u64 {
         let (kind, details) = match self.kind {
-            Kind::Shares(formula) => (0, u64::from(formula == Formula::Entropy)),
-            Kind::Numbers(Form { weights, rows_add_up, leaves_are_pure }) => {
+            PartKind::Shares(formula) => (0, u64::from(formula == Formula::Entropy)),
+            PartKind::Numbers(Form { weights, rows_add_up, leaves_are_pure }) => {
                 let weights = match weights {
                     Weights::Rows => 0,
                     Weights::Multiples(_) => 1,
@@ -83,9 +83,9 @@ impl Flags {
     fn from_word(word: u64, unit: f64) -> Option<Self> {
         let details = word >> 11;
         let kind = match (word >> 9 & 3, details) {
-            (0, 0) => Kind::Shares(Formula::Gini),
-            (0, 1) => Kind::Shares(Formula::Entropy),
-            (1, 0..16) => Kind::Numbers(Form {
+            (0, 0) => PartKind::Shares(Formula::Gini),
+            (0, 1) => PartKind::Shares(Formula::Entropy),
+            (1, 0..16) => PartKind::Numbers(Form {
                 weights: match details & 3 {
                     0 => Weights::Rows,
                     1 => Weights::Multiples(unit),
@@ -114,16 +114,16 @@ impl PackedTree {
     pub fn write(&self, parts: &mut Parts<Vec<u8>>) -> Entry {
         let before = [parts.splits.len(), parts.leaves.len(), parts.statistics.len()];
         let (kind, unit) = match &self.statistics {
-            Statistics::Shares(shares) => {
+            NodeStatistics::Shares(shares) => {
                 parts.leaves.extend(&shares.records);
                 parts.statistics.extend(&shares.impurities);
-                (Kind::Shares(shares.formula), shares.unit)
+                (PartKind::Shares(shares.formula), shares.unit)
             }
-            Statistics::Numbers(Numbers { form, values, records }) => {
+            NodeStatistics::Numbers(Numbers { form, values, records }) => {
                 parts.leaves.extend(values.iter().flat_map(|value| value.to_le_bytes()));
                 parts.statistics.extend(records);
                 let unit = if let Weights::Multiples(unit) = form.weights { unit } else { 1.0 };
-                (Kind::Numbers(*form), unit)
+                (PartKind::Numbers(*form), unit)
             }
         };
         let flags = self.write_splits(&mut parts.splits, kind);
@@ -133,15 +133,15 @@ impl PackedTree {
         [self.splits.len() as u64, splits, leaves, statistics, n_words, unit.to_bits(), flags.to_word()]
     }
 
-    fn write_splits(&self, bytes: &mut Vec<u8>, kind: Kind) -> Flags {
+    fn write_splits(&self, bytes: &mut Vec<u8>, kind: PartKind) -> Flags {
         // The number of a set follows from its place among the splits.
-        let threshold = |split: &Split| if split.threshold().is_nan() { 0 } else { split.threshold };
-        let max_feature = self.splits.iter().map(Split::feature).max().unwrap_or(0);
+        let threshold = |split: &PackedSplit| if split.threshold().is_nan() { 0 } else { split.threshold };
+        let max_feature = self.splits.iter().map(PackedSplit::feature).max().unwrap_or(0);
         let some_bits = self.splits.iter().map(threshold).fold(0, |bits, threshold| bits | threshold);
         let flags = Flags {
             feature_bytes: (u32::BITS - max_feature.leading_zeros()).div_ceil(8).max(1) as usize,
             threshold_bytes: 8 - (some_bits.trailing_zeros() / 8).min(7) as usize,
-            has_missing: self.splits.iter().any(Split::missing_go_left),
+            has_missing: self.splits.iter().any(PackedSplit::missing_go_left),
             kind,
         };
         let mut nodes = Vec::with_capacity(self.node_count());
@@ -153,7 +153,7 @@ impl PackedTree {
         }
         write_bits(bytes, nodes.into_iter());
         if flags.has_missing {
-            write_bits(bytes, self.splits.iter().map(Split::missing_go_left));
+            write_bits(bytes, self.splits.iter().map(PackedSplit::missing_go_left));
         }
         for split in &self.splits {
             bytes.extend(&split.feature().to_le_bytes()[..flags.feature_bytes]);
@@ -178,19 +178,19 @@ impl PackedTree {
         let unit = entry[5];
         let (splits, max_depth, sets) = columns.read(shape, n_splits, &flags)?;
         let statistics = match flags.kind {
-            Kind::Shares(formula) => {
+            PartKind::Shares(formula) => {
                 let (records, impurities) = (parts.leaves.into(), parts.statistics.into());
                 let shares = Shares { unit: f64::from_bits(unit), formula, records, impurities };
                 shares.check(n_splits, &shape.n_classes)?;
-                Statistics::Shares(shares)
+                NodeStatistics::Shares(shares)
             }
-            Kind::Numbers(form) => {
+            PartKind::Numbers(form) => {
                 let n_values = n_values(&shape.n_classes);
                 let values = parts.leaves.as_chunks().0.iter().map(|&bytes| f64::from_le_bytes(bytes)).collect();
                 let records = parts.statistics.into();
                 let numbers = Numbers { form, values, records };
                 numbers.check(n_splits, n_values)?;
-                Statistics::Numbers(numbers)
+                NodeStatistics::Numbers(numbers)
             }
         };
         Ok(Self {
@@ -210,7 +210,7 @@ impl PackedTree {
 }
 
 /// The splits, the depth of the deepest leaf, and the words of the category sets.
-type Links = (Box<[Split]>, usize, Box<[u64]>);
+type Links = (Box<[PackedSplit]>, usize, Box<[u64]>);
 
 /// The part *splits* of a tree, divided.
 struct Columns<'a> {
@@ -233,13 +233,13 @@ impl<'a> Columns<'a> {
             .ok_or_else(|| ("splits", format!("{} bytes for a tree of {n_splits} splits", parts.splits.len())))?;
         let per_leaf = match flags.kind {
             // A record has at least an integer for the rows, and three for each output.
-            Kind::Shares(_) => 1 + 3 * shape.n_classes.len(),
-            Kind::Numbers(_) => n_values(&shape.n_classes).saturating_mul(8),
+            PartKind::Shares(_) => 1 + 3 * shape.n_classes.len(),
+            PartKind::Numbers(_) => n_values(&shape.n_classes).saturating_mul(8),
         };
         let n_bytes = per_leaf.checked_mul(n_splits + 1);
         let fits = match flags.kind {
-            Kind::Shares(_) => n_bytes.is_some_and(|least| least <= parts.leaves.len()),
-            Kind::Numbers(_) => n_bytes == Some(parts.leaves.len()),
+            PartKind::Shares(_) => n_bytes.is_some_and(|least| least <= parts.leaves.len()),
+            PartKind::Numbers(_) => n_bytes == Some(parts.leaves.len()),
         };
         if !fits {
             return Err(("leaves", format!("{} bytes for {} leaves", parts.leaves.len(), n_splits + 1)));
@@ -266,7 +266,7 @@ impl<'a> Columns<'a> {
         let illegal = |what: String| Err(("splits", what));
         let words: Vec<u64> = self.sets.as_chunks().0.iter().map(|&bytes| u64::from_le_bytes(bytes)).collect();
         let sets = CategorySets::from_words(words).map_err(|error| ("splits", error.to_string()))?;
-        let mut splits: Vec<Split> = Vec::with_capacity(n_splits);
+        let mut splits: Vec<PackedSplit> = Vec::with_capacity(n_splits);
         // Splits that wait for their right child, with their depths.
         let mut waiting: Vec<(u32, usize)> = Vec::new();
         // Where the next node hangs.
@@ -309,7 +309,7 @@ impl<'a> Columns<'a> {
             }
             let missing_left = flags.has_missing && bit(self.missing, splits.len());
             let feature = feature as u32 | if missing_left { MISSING_LEFT } else { 0 };
-            splits.push(Split { threshold, feature, children: [LEAF; 2] });
+            splits.push(PackedSplit { threshold, feature, children: [LEAF; 2] });
             waiting.push((id, depth));
             (place, depth) = (Some((id, 0)), depth + 1);
         }
@@ -335,7 +335,7 @@ fn bit(bytes: &[u8], at: usize) -> bool {
     bytes[at / 8] >> (at % 8) & 1 != 0
 }
 
-/// Integer number `at` of those of so many bytes each.
+/// Integer number `at` of integers of `width` bytes each.
 #[inline]
 fn read_low(bytes: &[u8], at: usize, width: usize) -> u64 {
     let bytes = &bytes[at * width..];

@@ -5,9 +5,9 @@
 //! shares, weights and counts of all splits are sums and quotients of these. An impurity is written
 //! as its distance from the one that follows from the counts.
 
-use super::bytes::{Backwards, Reader, are_integers};
+use super::bytes::{Backwards, ByteReader, are_integers};
 use super::pack::{TakeNodes, pack};
-use super::{Fault, Split};
+use super::{Fault, PackedSplit};
 use crate::memory;
 use crate::num::log2::{Log2, ULP};
 use crate::num::nearest;
@@ -83,7 +83,7 @@ fn entropy(counts: &[u64], weight: u64) -> f64 {
 }
 
 /// The class counts of the nodes that have been taken.
-struct Packing<'a> {
+struct SharePacking<'a> {
     tree: &'a Records,
     n_values: usize,
     width: usize,
@@ -95,7 +95,7 @@ struct Packing<'a> {
     impurities: Backwards,
 }
 
-impl<'a> Packing<'a> {
+impl<'a> SharePacking<'a> {
     fn new(tree: &'a Records, unit: f64) -> Option<Self> {
         let n_values = tree.n_values();
         let width = n_values / tree.n_classes.len();
@@ -170,7 +170,7 @@ impl<'a> Packing<'a> {
 /// No class counts give the statistics of a tree back.
 struct Unfit;
 
-impl TakeNodes for Packing<'_> {
+impl TakeNodes for SharePacking<'_> {
     type Misfit = Unfit;
 
     fn take_leaf(&mut self, leaf: usize) -> Result<(), Unfit> {
@@ -221,10 +221,10 @@ impl TakeNodes for Packing<'_> {
 impl Shares {
     /// The splits of a tree whose leaves have weights that are multiples of `unit`, and its shares. Nothing
     /// if the statistics of the tree do not come back bit for bit.
-    pub fn pack(tree: &Records, unit: f64) -> Option<(Box<[Split]>, Self)> {
-        let mut packing = Packing::new(tree, unit)?;
+    pub fn pack(tree: &Records, unit: f64) -> Option<(Box<[PackedSplit]>, Self)> {
+        let mut packing = SharePacking::new(tree, unit)?;
         let splits = pack(tree, &mut packing).ok()?;
-        let Packing { formula, records, impurities, .. } = packing;
+        let SharePacking { formula, records, impurities, .. } = packing;
         Some((splits, Self { unit, formula, records: records.into_bytes(), impurities: impurities.into_bytes() }))
     }
 
@@ -237,7 +237,7 @@ impl Shares {
         if !are_integers(&self.impurities, n_splits) {
             return Err(("statistics", "the impurities of splits".into()));
         }
-        let mut reader = Reader(&self.records);
+        let mut reader = ByteReader(&self.records);
         let mut totals = [0u64; 2];
         for _ in 0..=n_splits {
             let leaf = read_leaf(&mut reader, n_classes).ok_or_else(|| ("leaves", "a record of a leaf".into()))?;
@@ -255,7 +255,7 @@ impl Shares {
     /// `width`.
     pub fn leaf_shares(&self, n_leaves: usize, n_outputs: usize, width: usize) -> LeafShares {
         let (mut leaves, mut leaf) = (LeafSharesBuilder::new(n_leaves), Vec::new());
-        let mut reader = Reader(&self.records);
+        let mut reader = ByteReader(&self.records);
         while !reader.0.is_empty() {
             if n_outputs == 1
                 && let Some([_, class, _]) = read_short_leaf(&mut reader)
@@ -289,7 +289,7 @@ impl Shares {
         let width = n_values / tree.n_classes.len();
         let nodes = &mut tree.nodes;
         let mut counts: Vec<u64> = memory::zeros(VALUES, nodes.len().saturating_mul(n_values))?;
-        let mut leaves = Reader(&self.records);
+        let mut leaves = ByteReader(&self.records);
         for (node, counts) in nodes.iter_mut().zip(counts.chunks_exact_mut(n_values)) {
             if node.children().is_some() {
                 continue;
@@ -314,7 +314,7 @@ impl Shares {
                 own.zip(child).for_each(|(own, count)| *own = own.saturating_add(*count));
             }
         }
-        let mut impurities = Reader(&self.impurities);
+        let mut impurities = ByteReader(&self.impurities);
         tree.values = memory::reserve(VALUES, counts.len())?;
         for (node, counts) in nodes.iter_mut().zip(counts.chunks_exact(n_values)) {
             if node.children().is_some() {
@@ -354,7 +354,7 @@ fn add_up(counts: &mut Vec<u64>, n_values: usize) {
 
 /// Visits the classes of an output with their weights; returns their number.
 #[inline]
-fn read_classes(reader: &mut Reader<'_>, mut visit: impl FnMut(usize, u64)) -> u64 {
+fn read_classes(reader: &mut ByteReader<'_>, mut visit: impl FnMut(usize, u64)) -> u64 {
     let n = reader.integer();
     for _ in 0..n {
         let class = reader.integer() as usize;
@@ -366,7 +366,7 @@ fn read_classes(reader: &mut Reader<'_>, mut visit: impl FnMut(usize, u64)) -> u
 /// Reads the record of a leaf from outside. Returns its rows and its weight, or nothing if a class
 /// is none of its output, or the outputs do not have the same weight.
 #[inline]
-fn read_leaf(reader: &mut Reader<'_>, n_classes: &[u32]) -> Option<[u64; 2]> {
+fn read_leaf(reader: &mut ByteReader<'_>, n_classes: &[u32]) -> Option<[u64; 2]> {
     if let &[n_classes] = n_classes
         && let Some([rows, class, weight]) = read_short_leaf(reader)
     {
@@ -378,7 +378,7 @@ fn read_leaf(reader: &mut Reader<'_>, n_classes: &[u32]) -> Option<[u64; 2]> {
 /// Reads the record of a leaf of one output, one class and a few rows, as most leaves are: its rows,
 /// class and weight are a byte each.
 #[inline]
-fn read_short_leaf(reader: &mut Reader<'_>) -> Option<[u8; 3]> {
+fn read_short_leaf(reader: &mut ByteReader<'_>) -> Option<[u8; 3]> {
     let (&[rows, 1, class, weight], rest) = reader.0.split_first_chunk()? else { return None };
     if (rows | class | weight) >= 0x80 {
         return None;
@@ -387,7 +387,7 @@ fn read_short_leaf(reader: &mut Reader<'_>) -> Option<[u8; 3]> {
     Some([rows, class, weight])
 }
 
-fn read_any_leaf(reader: &mut Reader<'_>, n_classes: &[u32]) -> Option<[u64; 2]> {
+fn read_any_leaf(reader: &mut ByteReader<'_>, n_classes: &[u32]) -> Option<[u64; 2]> {
     let n_rows = reader.integer();
     let mut is_pure = true;
     let mut weight_before = None;

@@ -18,7 +18,7 @@ use crate::split::dense::cells::Cells;
 use crate::split::dense::offer;
 use crate::split::entries::{Entry, SortScratch};
 use crate::split::node::{NodeSearch, Outcome};
-use crate::split::scan::{Pass, Start};
+use crate::split::scan::{Pass, PassStart};
 use crate::tuning::tuned;
 
 pub(crate) use postponed::Postponed;
@@ -84,7 +84,7 @@ pub(crate) fn best_cut<C: Criterion>(
     }
     let missing = (cells.n_missing > 0).then_some(Side::Right);
     histogram.count(node.totals, rows, &cells.bins, cells.n_bins, cells.is_coarse());
-    let mut counted = Counted { at, feature, missing, histogram, column: binned, candidates, open };
+    let mut counted = CountedColumn { at, feature, missing, histogram, column: binned, candidates, open };
     let mut highest = counted.offer(scan, best);
     if missing.is_some() {
         counted.search_open(scan, best);
@@ -93,14 +93,14 @@ pub(crate) fn best_cut<C: Criterion>(
         highest = highest.max(counted.offer(scan, best));
         counted.search_open(scan, best);
     } else if counted.is_any_open(best) && !postponed.take(at, feature, best.position(), histogram, binned) {
-        let mut counted = Counted { at, feature, missing, histogram, column: binned, candidates, open };
+        let mut counted = CountedColumn { at, feature, missing, histogram, column: binned, candidates, open };
         counted.search_open(scan, best);
     }
     Outcome::Highest(highest)
 }
 
 /// A column whose rows have been counted into the histogram.
-struct Counted<'a, C: Criterion> {
+struct CountedColumn<'a, C: Criterion> {
     at: NodeSearch<'a, C>,
     feature: u32,
     /// The side to which missing values go; `None` if the node has none in this column. The bin of
@@ -112,7 +112,7 @@ struct Counted<'a, C: Criterion> {
     open: &'a mut SortScratch,
 }
 
-impl<C: Criterion> Counted<'_, C> {
+impl<C: Criterion> CountedColumn<'_, C> {
     /// The place in the histogram of the first bin of values.
     fn first(&self) -> usize {
         usize::from(self.missing == Some(Side::Left))
@@ -221,7 +221,7 @@ impl<C: Criterion> Counted<'_, C> {
             let n_pushed = if at.search.all_legal() { None } else { Some(self.n_before(bin)) };
             let before = Summed::Bins(self.first() + bin);
             let pushed = self.histogram.pushed(at.search.criterion, at.node.totals, scan, before);
-            let start = Start { pushed, n_pushed, first: &[] };
+            let start = PassStart { pushed, n_pushed, first: &[] };
             let pass = Pass { at, feature: self.feature, side: Side::Left, missing: self.missing, order: 0 };
             pass.run(entries.iter().copied(), start, None, scan, best);
         }

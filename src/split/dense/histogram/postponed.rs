@@ -1,6 +1,6 @@
 //! Columns with open bins, which wait until all columns of the node are counted.
 
-use super::{BinnedColumn, Counted, HistogramScratch};
+use super::{BinnedColumn, CountedColumn, HistogramScratch};
 use crate::criterion::Criterion;
 use crate::criterion::packed::Packed;
 use crate::split::best::Best;
@@ -74,7 +74,7 @@ impl<C: Criterion> Postponed<C> {
             let PostponedColumn { feature, position, histogram, column } = taken;
             best.set_position(*position);
             let HistogramScratch { candidates, open, .. } = &mut *scratch;
-            Counted { at, feature: *feature, missing: None, histogram, column, candidates, open }
+            CountedColumn { at, feature: *feature, missing: None, histogram, column, candidates, open }
                 .search_open(scan, best);
         }
     }

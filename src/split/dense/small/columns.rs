@@ -29,7 +29,7 @@ pub(super) fn are_side_by_side<C: Criterion>(search: &Search<'_, C>) -> bool {
 
 /// A column in one of the lanes.
 #[derive(Clone, Copy)]
-struct Lane {
+struct LaneColumn {
     feature: u32,
     /// The side to which missing values go, if the node has any in the column.
     missing: Option<Side>,
@@ -52,12 +52,12 @@ impl<C: Criterion> SmallNode<'_, C> {
                 for (lane, &feature) in features.iter().enumerate() {
                     load(scratch, ranks, lane, feature);
                 }
-                let lane = |lane: usize| Lane { feature: features[lane], missing: None };
+                let lane = |lane: usize| LaneColumn { feature: features[lane], missing: None };
                 n_varying += self.search_lanes(scratch, ranks, features.len(), lane);
             }
             return n_varying;
         }
-        let mut lanes = SmallVec::<[Lane; COLUMNS]>::new();
+        let mut lanes = SmallVec::<[LaneColumn; COLUMNS]>::new();
         for &feature in features {
             if lanes.len() + 1 >= COLUMNS {
                 n_varying += self.search_lanes(scratch, ranks, lanes.len(), |lane| lanes[lane]);
@@ -67,12 +67,12 @@ impl<C: Criterion> SmallNode<'_, C> {
             load(scratch, ranks, lane, feature);
             let missing = self.search.data.missing_rank(feature);
             let missing = missing.filter(|&missing| ranks.iter().any(|ranks| ranks[lane] == missing));
-            lanes.push(Lane { feature, missing: missing.map(|_| Side::Right) });
+            lanes.push(LaneColumn { feature, missing: missing.map(|_| Side::Right) });
             if let Some(missing) = missing {
                 for ranks in &mut *ranks {
                     ranks[lane + 1] = if ranks[lane] == missing { 0 } else { ranks[lane] };
                 }
-                lanes.push(Lane { feature, missing: Some(Side::Left) });
+                lanes.push(LaneColumn { feature, missing: Some(Side::Left) });
             }
         }
         n_varying + self.search_lanes(scratch, ranks, lanes.len(), |lane| lanes[lane])
@@ -85,7 +85,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         scratch: &mut SmallScratch<R>,
         ranks: &[ByColumn<u32>],
         n_lanes: usize,
-        lanes: impl Fn(usize) -> Lane,
+        lanes: impl Fn(usize) -> LaneColumn,
     ) -> u32 {
         let mut scores = [[0.0; COLUMNS]; FEW_ROWS];
         let scores = &mut scores[..ranks.len()];
@@ -97,7 +97,7 @@ impl<C: Criterion> SmallNode<'_, C> {
         }
         let mut n_varying = 0;
         for lane in 0..n_lanes {
-            let Lane { feature, missing } = lanes(lane);
+            let LaneColumn { feature, missing } = lanes(lane);
             let are_missing_left = missing == Some(Side::Left);
             let varies = highest[lane] > f64::NEG_INFINITY
                 || !self.search.all_legal() && ranks.iter().any(|row| row[lane] != ranks[0][lane]);

@@ -1,4 +1,5 @@
-//! Which cuts are legal: those that leave enough rows and enough weight on both sides. No criterion counts rows.
+//! Which cuts are legal: those that leave enough rows and enough weight on both sides. No criterion counts
+//! rows.
 
 use crate::criterion::small::{BY_RANK, BY_UNIT, ByColumn, COLUMNS, FEW_ROWS, LANES, goes_left, higher, highest_of};
 use crate::simd::{Level, vectorized};
@@ -26,7 +27,7 @@ impl Legal {
         Self { min_rows, min_weight, weight: 0, least_weight: 1.0, counts: None }
     }
 
-    /// Begins the search of a node of so many rows and this weight.
+    /// Begins the search of a node of `n_rows` rows and this weight.
     pub fn begin(&mut self, n_rows: usize, weight: u64) {
         (self.weight, self.least_weight, self.counts) = (weight, self.min_weight.max(1.0), None);
         if self.min_rows > 1 && n_rows as u64 == weight {
@@ -166,7 +167,8 @@ mod tests {
             for level in Level::supported() {
                 let mut scores = [[1.0; LANES]];
                 assert_eq!(legal.remove(level, &ranks, &lasts, &mut scores, 1.0), 1.0);
-                // The cut after the rank 3 leaves two rows on the left, that after 1 one, all others none on the right.
+                // The cut after the rank 3 leaves two rows on the left, that after 1 one, all others none on
+                // the right.
                 let are_left: Vec<bool> = scores[0][..n].iter().map(|&score| score == 1.0).collect();
                 assert_eq!(are_left, (0..n).map(|row| row == 1).collect::<Vec<_>>());
             }

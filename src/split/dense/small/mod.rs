@@ -33,7 +33,7 @@ use crate::tuning::tuned;
 
 use legal::Legal;
 use node::{CutAt, SmallBest, SmallNode};
-use rows::{Rows, ask_for};
+use rows::{RowList, ask_for};
 use units::SmallUnits;
 
 tuned! {
@@ -69,7 +69,7 @@ pub struct SmallScratch<R> {
     pub rows: R,
     legal: Legal,
     /// Two lists of these rows: the search of a node copies the rows of the node from one list to the other.
-    lists: [Rows; 2],
+    lists: [RowList; 2],
     /// The node that was entered last.
     node: SmallNodeRows,
     features: Vec<u32>,
@@ -147,8 +147,8 @@ impl SmallSplit {
     }
 }
 
-/// The scratch of one form of small subtrees, made when a subtree is first tried: trees of few rows are grown in
-/// less time than the buffers of all forms take to clear.
+/// The scratch of one form of small subtrees, made when a subtree is first tried: trees of few rows are grown
+/// in less time than the buffers of all forms take to clear.
 pub struct SmallForm<R>(OnceCell<Option<Box<SmallScratch<R>>>>);
 
 impl<R> Default for SmallForm<R> {
@@ -221,7 +221,7 @@ impl<R> SmallScratch<R> {
             are_side_by_side: rows.scores_columns() && columns::are_side_by_side(search),
             rows,
             legal: Legal::new(search.params.min_samples_leaf, search.min_weight_leaf),
-            lists: [Rows::new(), Rows::new()],
+            lists: [RowList::new(), RowList::new()],
             node: SmallNodeRows::root(0),
             features: Vec::new(),
             ranks: [[0; MAX_ROWS]; 2],
@@ -270,7 +270,7 @@ impl<R> SmallScratch<R> {
         self.lists[self.node.list].places(self.node.range())
     }
 
-    /// The left and the right child of the node, whose best split sends so many rows left.
+    /// The left and the right child of the node, whose best split sends `n_left` rows left.
     pub fn children(&self, n_left: usize) -> [SmallNodeRows; 2] {
         let middle = self.node.start + n_left;
         [SmallNodeRows { end: middle, ..self.node }, SmallNodeRows { start: middle, ..self.node }]

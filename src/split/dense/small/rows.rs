@@ -8,12 +8,12 @@ use crate::data::dense::{DenseColumn, Ranks};
 use crate::simd::prefetch;
 
 /// Some rows of a small subtree: their places and their ids.
-pub(super) struct Rows {
+pub(super) struct RowList {
     places: ByRow<u8>,
     samples: ByRow<u32>,
 }
 
-impl Rows {
+impl RowList {
     /// No rows.
     pub(super) fn new() -> Self {
         Self { places: [0; MAX_ROWS], samples: [0; MAX_ROWS] }
