@@ -75,6 +75,30 @@ model = spinney.RandomForestRegressor(1000, random_state=0, n_jobs=1).fit(X[:200
 """,
         "model.predict(X)",
     ),
+    "growth by turns": (
+        """
+X = rng.random((200_000, 40), dtype=np.float32)
+y = rng.random(len(X))
+model = spinney.RandomForestRegressor(100_000, max_leaf_nodes=50_000, random_state=0, n_jobs=1)
+""",
+        "model.fit(X, y)",
+    ),
+    "paths of rows": (
+        """
+X = rng.random((100_000, 10), dtype=np.float32)
+y = rng.random(2000)
+model = spinney.RandomForestRegressor(1000, random_state=0, n_jobs=1).fit(X[:2000], y)
+""",
+        "model.decision_path(X)",
+    ),
+    "contributions of pairs of features": (
+        """
+X = rng.random((100_000, 10), dtype=np.float32)
+y = rng.random(2000)
+model = spinney.RandomForestRegressor(100, random_state=0, n_jobs=1).fit(X[:2000], y)
+""",
+        "model.shap_values(X, interactions=True)",
+    ),
     "contributions of features": (
         """
 X = rng.random((100_000, 10), dtype=np.float32)
