@@ -1119,3 +1119,25 @@ fn sparse_shapes_at_the_ends_of_their_range() {
     let view = SparseView::new((1 << 40, 1), Format::Csc, &[0i64, 1], &[(1 << 40) - 1], &[1.0]).unwrap();
     assert!(matches!(Dataset::from_sparse(&view, &runtime(1)), Err(Error::TooLarge { .. })));
 }
+
+/// Logarithms are rounded. So among rows of one class, whose weights say next to nothing beside those of others, the
+/// best cut may be one that would be no better than its neighbours in exact arithmetic.
+#[test]
+fn bins_of_one_class_may_hold_the_best_cut_by_entropy() {
+    let n = 600;
+    for seed in 0..30u64 {
+        let x = Array2::from_shape_fn((n, 3), |(row, column)| {
+            (noise(seed ^ (column as u64 + 1) << 8, row) * 900.0).floor()
+        });
+        let classes = (0..n).map(|row| u32::from(noise(seed ^ 0xC1A5, row) < 0.5)).collect();
+        let y = Y::Classes { values: classes, n_classes: vec![2] };
+        let weights: Vec<f64> = (0..n).map(|row| [1e300, 1.0, 1e-300][(noise(!seed, row) * 3.0) as usize]).collect();
+        let with = |force_tier| {
+            grow_dense(&x, &y, Some(&weights), &TreeParams { force_tier, ..TreeParams::new(CriterionKind::Entropy) })
+        };
+        let sorted = with(Some(Tier::Sort));
+        for force_tier in TIERS {
+            assert!(with(force_tier) == sorted, "{force_tier:?} {seed}");
+        }
+    }
+}

@@ -61,7 +61,8 @@ pub struct PackedClasses<B> {
     below: Box<[[B; LANES]]>,
     /// Four partial copies of `below`, one per row modulo 4, so that additions do not wait for each other.
     below_in_turns: Box<[[B; LANES]]>,
-    /// Scratch for the bounds: four sums over the classes by bin, see `inner_bounds`.
+    /// Scratch for the bounds: four sums over the classes by bin, see `inner_bounds`; for entropy the scores at
+    /// the ends of bins alone.
     work: Box<[[f64; ENDS]; 4]>,
 }
 
@@ -207,7 +208,8 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
                 entropy::class_terms(level, &ends[..=n], count as f64, &mut terms[..=n]);
             }
             let n_outputs = self.n_outputs as f64;
-            entropy::cut_scores(level, &self.terms, ENDS, &self.weights[..=n], n_outputs, scores);
+            let of_ends = &mut self.work[0][..=n];
+            entropy::cut_scores(level, &self.terms, ENDS, &self.weights[..=n], n_outputs, scores, of_ends);
             return;
         }
         cut_scores(level, &self.weights[..=n], &self.ends, &node.counts, node.weight as f64, scores);
@@ -220,8 +222,19 @@ impl<W: SampleWeights, M: Measure> Packed<ClassCriterion<'_, W, M>> for PackedCl
         let (weight, n_outputs) = (node.weight as f64, self.n_outputs as f64);
         if !M::IS_SQUARED_DISTANCE {
             let error = tolerance(node.weight, self.n_outputs, self.n_classes);
-            let terms = &self.terms;
-            entropy::inner_bounds(level, terms, ends, ENDS, weights, n_outputs, has_best_at_ends, error, bounds);
+            let (terms, of_ends) = (&self.terms, &self.work[0][..=n]);
+            entropy::inner_bounds(
+                level,
+                terms,
+                ends,
+                ENDS,
+                weights,
+                n_outputs,
+                of_ends,
+                has_best_at_ends,
+                error,
+                bounds,
+            );
             return;
         }
         inner_bounds(level, weights, ends, counts, weight, n_outputs, has_best_at_ends, &mut self.work, bounds);

@@ -25,9 +25,21 @@ vectorized! {
 
 vectorized! {
     /// The score of the cut after each bin. `terms` has [`class_terms`] of all classes, `size` numbers
-    /// of each; `weights[b]` is the weight of all bins before bin `b`.
-    pub(super) fn cut_scores(terms: &[f64], size: usize, weights: &[f64], n_outputs: f64, scores: &mut [f64]) {
+    /// of each; `weights[b]` is the weight of all bins before bin `b`. Sets `of_ends[b]` to the score of the
+    /// cut before bin `b`, also where there are no rows on a side or in the bin before; it has one number
+    /// more than `scores`.
+    pub(super) fn cut_scores(
+        terms: &[f64],
+        size: usize,
+        weights: &[f64],
+        n_outputs: f64,
+        scores: &mut [f64],
+        of_ends: &mut [f64],
+    ) {
         let n = scores.len();
+        // No rows on the left: no cut scores less.
+        of_ends[0] = f64::NEG_INFINITY;
+        let of_ends = &mut of_ends[1..=n];
         scores.fill(0.0);
         for terms in terms.chunks_exact(size) {
             for (score, &term) in scores.iter_mut().zip(&terms[1..=n]) {
@@ -40,6 +52,7 @@ vectorized! {
             let weight = after[bin];
             let score = scores[bin] - n_outputs * (near_x_log2_x(weight) + near_x_log2_x(node_weight - weight));
             let is_cut = weight > before[bin] && weight < node_weight;
+            of_ends[bin] = score * UNIT;
             scores[bin] = if is_cut { score * UNIT } else { f64::NEG_INFINITY };
         }
     }
@@ -55,6 +68,10 @@ vectorized! {
     ///
     /// where `w_b` is the weight before the bin. With `l = log2(m / (W - m))` for the weight `m` half
     /// way through the bin, the last maximum is at `w = m`.
+    ///
+    /// A bin of one class has its best cuts at its ends (`of_ends`, see [`cut_scores`]) if
+    /// `has_best_at_ends`, as the score is convex in the weight of a class. Logarithms are rounded, so a cut
+    /// within the bin may score more by that.
     #[allow(clippy::too_many_arguments, reason = "arrays over bins")]
     pub(super) fn inner_bounds(
         terms: &[f64],
@@ -62,6 +79,7 @@ vectorized! {
         size: usize,
         weights: &[f64],
         n_outputs: f64,
+        of_ends: &[f64],
         has_best_at_ends: bool,
         error: f64,
         bounds: &mut [f64],
@@ -90,10 +108,11 @@ vectorized! {
             }
         }
         for bin in 0..n {
-            // A bin of one class has its best cuts at its ends, as the score is strictly convex in
-            // the weight of a class.
-            let is_open = peaks[bin] < after[bin] - before[bin] || !has_best_at_ends;
-            bounds[bin] = if is_open { bounds[bin] * UNIT + error } else { f64::NEG_INFINITY };
+            let most = bounds[bin] * UNIT;
+            let of_better_end = if of_ends[bin] > of_ends[bin + 1] { of_ends[bin] } else { of_ends[bin + 1] };
+            let is_of_one_class = peaks[bin] >= after[bin] - before[bin];
+            let is_at_ends = is_of_one_class && has_best_at_ends && of_better_end < most;
+            bounds[bin] = if is_at_ends { of_better_end } else { most } + error;
         }
     }
 }
