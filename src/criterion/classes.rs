@@ -51,11 +51,11 @@ pub trait Measure: Sync {
     }
     /// In floating point, what a class adds to each of two sums, if it has these weights on both sides.
     fn class_terms(left: f64, right: f64) -> [f64; 2];
-    /// The score, in floating point, that has these two sums over the classes of all outputs, and these weights
-    /// on both sides.
+    /// The score, in floating point, that has these two sums over the classes of all outputs, and these
+    /// weights on both sides.
     fn score_of_terms(terms: [f64; 2], weights: [f64; 2], n_outputs: f64) -> f64;
-    /// No score of a node of this weight is higher. A cut that does not part all classes completely scores less
-    /// by at least the inverse of the weight, relatively.
+    /// No score of a node of this weight is higher. A cut that does not part all classes completely scores
+    /// less by at least the inverse of the weight, relatively.
     fn most_score(weight: f64, n_outputs: f64) -> f64;
     /// How far that score may be off in a node of this weight, if terms of `n_terms` classes are added up.
     fn error_of_terms(weight: f64, n_outputs: f64, n_terms: f64) -> f64;

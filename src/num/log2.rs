@@ -147,8 +147,8 @@ pub fn near_log2(value: f64) -> f64 {
     exponent + t * sum
 }
 
-/// `x log2 x` in single precision, and 0 for 0, without branches and tables. `x` is a normal number of 2^100 at
-/// most. It is off by less than `x (log2 x + 2) 2^-21`.
+/// `x log2 x` in single precision, and 0 for 0, without branches and tables. `x` is a normal number of 2^100
+/// at most. It is off by less than `x (log2 x + 2) 2^-21`.
 #[inline(always)]
 #[allow(clippy::inline_always, reason = "a part of loops that are compiled for each vector width")]
 pub fn single_x_log2_x(x: f32) -> f32 {

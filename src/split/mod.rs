@@ -169,8 +169,8 @@ impl<C: Criterion> Search<'_, C> {
         Ok(Found { constants: found.constants.or(constants), ..found })
     }
 
-    /// The best split of a node of few rows that is not visited on the walk down a small subtree, as trees of a
-    /// limited number of leaves take turns. `None` if it is not searched as such a node.
+    /// The best split of a node of few rows that is not visited on the walk down a small subtree, as trees of
+    /// a limited number of leaves take turns. `None` if it is not searched as such a node.
     fn search_small_node(&self, node: &Node<'_, C>, scratch: &mut Scratch<C>) -> Option<Found<C>> {
         let is_small = (2..=scratch.most_small_rows).contains(&node.samples.ids().len());
         if !is_small || self.data.has_categories() || self.params.splitter == Splitter::Random {

@@ -61,8 +61,8 @@ pub struct PackedClasses<B> {
     below: Box<[[B; LANES]]>,
     /// Four partial copies of `below`, one per row modulo 4, so that additions do not wait for each other.
     below_in_turns: Box<[[B; LANES]]>,
-    /// Scratch for the bounds: four sums over the classes by bin, see `inner_bounds`; for entropy the scores at
-    /// the ends of bins alone.
+    /// Scratch for the bounds: four sums over the classes by bin, see `inner_bounds`; for entropy the scores
+    /// at the ends of bins alone.
     work: Box<[[f64; ENDS]; 4]>,
 }
 
@@ -71,8 +71,8 @@ const ENDS: usize = MAX_BINS + 1;
 /// The rows of a node.
 #[derive(Default)]
 pub struct ClassRows {
-    /// For each row, its [class and weight](packed_row): all rows with their classes of the first output, then
-    /// all rows with those of the second, and so on.
+    /// For each row, its [class and weight](packed_row): all rows with their classes of the first output,
+    /// then all rows with those of the second, and so on.
     rows: Vec<u64>,
     /// The same rows as bits, made when they are first needed.
     masks: OnceLock<ClassMasks>,

@@ -192,8 +192,8 @@ impl<W: SampleWeights, M: Measure> Rough for ClassCriterion<'_, W, M> {
         }
     }
 
-    /// Each sample changes two counts of each output, and with them `f`. Where there are fewer classes, `f` is
-    /// taken of each count once, at the end.
+    /// Each sample changes two counts of each output, and with them `f`. Where there are fewer classes, `f`
+    /// is taken of each count once, at the end.
     fn pushed(&self, node: &Self::Totals, scan: &mut Self::Scan, samples: &[u32]) -> Self::Pushed {
         if samples.len() * self.n_outputs < self.n_slots() {
             let mut pushed = self.begin(node, scan);

@@ -1,6 +1,6 @@
-//! Rows as a few numbers that add up, the *components*, and the loops that add them up in lanes. The loops know
-//! no criterion. They leave the sums on the left of each cut in memory, one list per component, and hand them
-//! to the format, which scores them.
+//! Rows as a few numbers that add up, the *components*, and the loops that add them up in lanes. The loops
+//! know no criterion. They leave the sums on the left of each cut in memory, one list per component, and hand
+//! them to the format, which scores them.
 
 use std::ops::AddAssign;
 

@@ -10,7 +10,8 @@ use super::{BY_RANK, BY_UNIT, ByColumn, FEW_ROWS, LANES, MARGIN, SmallCut, Small
 use crate::criterion::statistics::Statistics;
 use crate::simd::Level;
 
-/// The numbers of a node's rows in the lanes of vector registers, and the scores of cuts that follow from them.
+/// The numbers of a node's rows in the lanes of vector registers, and the scores of cuts that follow from
+/// them.
 pub trait Lanes: Send + Sized {
     /// Room for the rows.
     fn new() -> Self;

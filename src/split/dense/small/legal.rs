@@ -39,8 +39,8 @@ impl Legal {
         }
     }
 
-    /// Whether a cut is legal that sends rows of at most the rank `last_left` left, which weigh `left`. O(rows)
-    /// if rows are counted.
+    /// Whether a cut is legal that sends rows of at most the rank `last_left` left, which weigh `left`.
+    /// O(rows) if rows are counted.
     #[inline]
     pub fn allows(&self, left: u64, ranks: &[u32], last_left: u32) -> bool {
         left.min(self.weight - left) as f64 >= self.least_weight
